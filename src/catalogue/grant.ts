@@ -1,0 +1,34 @@
+/**
+ * What one credential opens: the answer to a gateway thread that sees a client id or key for the
+ * first time, and the message that corrects it when something about the credential changes.
+ */
+
+export interface Grant {
+  readonly credential: string
+  readonly type: 'OAuth2' | 'ApiKey' | 'PKCE' | 'Federated'
+  /** False once revoked or expired, or its subscription is cancelled: 401. */
+  readonly valid: boolean
+  /** False while the subscription is pending or suspended: 403. */
+  readonly active: boolean
+  /** 0: never. */
+  readonly expiresAtMs: number
+  readonly tenant: string
+  readonly subscription: string
+  readonly consumer: string
+  readonly consumerName: string
+  readonly consumerKind: 'application' | 'agent'
+  /** The one API of a plain subscription; `''` for a product. */
+  readonly api: string
+  /** `''` for a plain subscription. */
+  readonly apiProductId: string
+  readonly scopes: readonly string[]
+  readonly variant: string
+  /** Later grants of the same credential carry a higher number; an older one never replaces a newer. */
+  readonly version: number
+}
+
+/** How a thread names the credential it has seen. */
+export type CredentialName =
+  | { readonly kind: 'client'; readonly clientId: string }
+  /** Keyed hash of an API key, see `catalogue/secret.ts`. */
+  | { readonly kind: 'key'; readonly hash: string }

@@ -1,0 +1,71 @@
+/**
+ * Everything that can go wrong in front of a caller, by stable code.
+ *
+ * The code is the contract: clients branch on it, dashboards count it, tests name it. `detail` is
+ * written for the caller; what only an operator may see travels as `cause` and ends in the log.
+ */
+
+interface Kind {
+  readonly status: number
+  readonly title: string
+}
+
+export const PROBLEMS = {
+  path_not_canonical: { status: 400, title: 'The path is not in canonical form' },
+  not_found: { status: 404, title: 'There is nothing here' },
+  method_not_allowed: { status: 405, title: 'The path does not take this method' },
+  api_retired: { status: 410, title: 'The API version is retired' },
+  credential_missing: { status: 401, title: 'A credential is needed' },
+  credential_invalid: { status: 401, title: 'The credential could not be verified' },
+  operation_forbidden: { status: 403, title: 'The credential does not open this operation' },
+  subscription_required: { status: 403, title: 'There is no active subscription' },
+  rate_limited: { status: 429, title: 'A limit is reached' },
+  quota_exhausted: { status: 402, title: 'The quota of resource units is used up' },
+  payload_invalid: { status: 400, title: 'The request is not as declared' },
+  payload_too_large: { status: 413, title: 'The body is too large' },
+  media_type_unsupported: { status: 415, title: 'The media type is not declared' },
+  upstream_refused: { status: 502, title: 'The backend refused the connection' },
+  upstream_broken: { status: 502, title: 'The backend broke off its answer' },
+  upstream_timeout: { status: 504, title: 'The backend did not answer in time' },
+  upstream_unhealthy: { status: 503, title: 'The backend is known to be down' },
+  unavailable: { status: 503, title: 'The call cannot be served at the moment' },
+  state_conflict: { status: 409, title: 'The state does not allow this' },
+  no_staging_revision: { status: 409, title: 'There is no staging revision' },
+  breaking_change: { status: 409, title: 'The revision breaks the published contract' },
+  subscriptions_active: { status: 409, title: 'Active subscriptions remain' },
+  name_taken: { status: 409, title: 'The name is taken' },
+  version_conflict: { status: 412, title: 'The resource has changed meanwhile' },
+  specification_invalid: { status: 400, title: 'The specification cannot be used' },
+  cursor_invalid: { status: 400, title: 'The cursor is not one that was handed out' },
+  internal: { status: 500, title: 'Internal error' },
+} as const satisfies Record<string, Kind>
+
+export type ProblemCode = keyof typeof PROBLEMS
+
+/** Where in a body something is wrong: an RFC 6901 pointer and a sentence for the reader. */
+export interface ProblemPointer {
+  readonly pointer: string
+  readonly detail: string
+}
+
+export interface ProblemOptions extends ErrorOptions {
+  readonly errors?: readonly ProblemPointer[]
+  /** Further members of the problem document, such as `state` and `allowed` of a conflict. */
+  readonly extensions?: Readonly<Record<string, unknown>>
+}
+
+export class Problem extends Error {
+  override readonly name = 'Problem'
+  readonly code: ProblemCode
+  readonly status: number
+  readonly errors: readonly ProblemPointer[]
+  readonly extensions: Readonly<Record<string, unknown>>
+
+  constructor(code: ProblemCode, detail: string, options: ProblemOptions = {}) {
+    super(detail, options)
+    this.code = code
+    this.status = PROBLEMS[code].status
+    this.errors = options.errors ?? []
+    this.extensions = options.extensions ?? {}
+  }
+}

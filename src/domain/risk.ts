@@ -1,0 +1,55 @@
+/** Risks: categories, severities, types, and the event that subscribers see. */
+
+export const SEVERITIES = ['Info', 'Warning', 'Critical'] as const
+export type Severity = (typeof SEVERITIES)[number]
+
+export const CATEGORIES = ['Security', 'Governance', 'Compliance', 'Performance', 'Design'] as const
+export type Category = (typeof CATEGORIES)[number]
+
+export const RISK_TYPES = [
+  'ProtectionViolation',
+  'AuthFailure401',
+  'AuthFailure403',
+  'ApproachingLimit',
+  'RateLimitBreach',
+] as const
+export type RiskType = (typeof RISK_TYPES)[number]
+
+export type Phase = 'opened' | 'escalated' | 'deescalated' | 'updated' | 'cleared'
+
+export interface AttributedTo {
+  readonly kind: 'consumer' | 'agent' | 'person' | 'provider' | 'anonymous'
+  readonly id: string
+  readonly name: string
+  readonly onBehalfOf?: string
+}
+
+export interface RiskEvent {
+  /** Sortable by time; the `id` of the event stream. */
+  readonly id: string
+  readonly riskId: string
+  readonly tenant: string
+  readonly phase: Phase
+  readonly type: RiskType
+  readonly category: Category
+  readonly severity: Severity
+  readonly attributedTo: AttributedTo
+  readonly api: string
+  readonly operation: string
+  /** Events inside the sliding window. */
+  readonly count: number
+  readonly windowSeconds: number
+  readonly firstSeenMs: number
+  readonly lastSeenMs: number
+  readonly message: string
+  readonly evidence: RiskEvidence
+}
+
+export interface RiskEvidence {
+  /** Events of the whole episode. */
+  readonly total: number
+  readonly statuses: Readonly<Record<string, number>>
+  readonly operations: Readonly<Record<string, number>>
+  /** A few of the latest. */
+  readonly requestIds: readonly string[]
+}

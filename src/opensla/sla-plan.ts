@@ -1,0 +1,54 @@
+/**
+ * An OpenSLA declaration as plain data, resolved per operation: what a gateway thread needs to
+ * limit, meter and price the calls of one variant of one API.
+ */
+
+export type TotalWindow = 'period' | 'minute' | 'hour' | 'day' | 'week' | 'month'
+export type QuotaPeriod = 'Daily' | 'Monthly' | 'Quarterly' | 'Annual' | 'PayAsYouGo'
+
+/** A span of the day in UTC, in milliseconds after midnight; `endMs <= startMs` spans midnight. */
+export interface Validity {
+  readonly startMs: number
+  readonly endMs: number
+}
+
+export type LimitRule =
+  | { readonly kind: 'rate'; readonly value: number; readonly spanMs: number }
+  | { readonly kind: 'total'; readonly value: number; readonly window: TotalWindow }
+  | { readonly kind: 'concurrent'; readonly value: number }
+
+/** One counter of a subscription. `value` 0 switches the property off for what it matches. */
+export interface LimitPlan {
+  /** Name of the definition, for the caller's eyes. */
+  readonly name: string
+  /** Stands for the counter over versions of the declaration: definition name and property. */
+  readonly key: string
+  readonly rule: LimitRule
+  /** Empty: at all times. */
+  readonly validity: readonly Validity[]
+}
+
+export interface QuotaPlan {
+  readonly period: QuotaPeriod
+  readonly unitsMicro: number
+}
+
+export interface SlaPlan {
+  readonly api: string
+  /** `''`: the default tier. */
+  readonly variant: string
+  readonly version: string
+  readonly limits: readonly LimitPlan[]
+  /**
+   * operationId → for each property (`rate`, `concurrent`, `totals.minute` …) the positions in
+   * `limits` of the definitions that name it, top down: the first whose validity holds now applies.
+   * `'*'` stands for every operation that is not listed.
+   */
+  readonly byOperation: Readonly<Record<string, readonly (readonly number[])[]>>
+  readonly quota: QuotaPlan | null
+  readonly alertShare: number
+  /** operationId → cost of one call in millionths of a unit; `'*'`: default. */
+  readonly unitsMicro: Readonly<Record<string, number>>
+  readonly currency: string
+  readonly priceMicro: number
+}

@@ -1,0 +1,68 @@
+/**
+ * What is kept of one call: enough to bill it, to judge it and to find it again, and never a body,
+ * a header or a credential.
+ *
+ * Written by the gateway thread that served the call, read by the pipeline and by a replay after a
+ * crash. Fields are numbers of fixed width so that a record is 56 bytes on disk (see `codec.ts`).
+ */
+
+import type { Attribution } from '../domain/attribution.ts'
+import type { ProblemCode } from '../domain/problem.ts'
+
+/**
+ * Why a call was refused, by position: the position is what the spool stores, so this list only
+ * grows at its end.
+ */
+export const OUTCOMES = [
+  'served',
+  'path_not_canonical',
+  'not_found',
+  'method_not_allowed',
+  'api_retired',
+  'credential_missing',
+  'credential_invalid',
+  'operation_forbidden',
+  'subscription_required',
+  'rate_limited',
+  'quota_exhausted',
+  'payload_invalid',
+  'payload_too_large',
+  'media_type_unsupported',
+  'upstream_refused',
+  'upstream_broken',
+  'upstream_timeout',
+  'upstream_unhealthy',
+  'unavailable',
+  /** The client went away before its answer was whole. */
+  'client_aborted',
+] as const satisfies readonly (ProblemCode | 'served' | 'client_aborted')[]
+
+export type Outcome = (typeof OUTCOMES)[number]
+
+export const outcomeIndex = Object.freeze(
+  Object.fromEntries(OUTCOMES.map((outcome, index) => [outcome, index])),
+) as Readonly<Record<Outcome, number>>
+
+/** The call reached the backend: it counts as a call, and its units are charged unless it failed with 5xx. */
+export const FLAG_FORWARDED = 1
+/** A limit or quota of the caller passed its alert threshold with this call. */
+export const FLAG_APPROACHING_LIMIT = 2
+
+export interface CallRecord {
+  readonly attribution: Attribution
+  /** When the record was made, which is the end of the call; billing windows are windows of this time. */
+  readonly timeMs: number
+  readonly durationUs: number
+  /** From the first byte to the backend to the head of its answer; 0 when nothing was forwarded. */
+  readonly upstreamUs: number
+  readonly status: number
+  /** Position in `OUTCOMES`. */
+  readonly outcome: number
+  readonly flags: number
+  /** Charged resource units in millionths; 0 for refused calls and for 5xx of the backend. */
+  readonly unitsMicro: number
+  readonly requestBytes: number
+  readonly responseBytes: number
+  /** Together with the segment's prefix the `X-Request-Id` of the call. */
+  readonly sequence: number
+}

@@ -1,0 +1,91 @@
+/**
+ * The call records of one batch of the spool, read in place.
+ *
+ * Nothing is decoded before it is asked for: the batch is a view on the bytes of the segment, and
+ * `attributionId` indexes the segment's own table, so that a consumer adds up by number. The view
+ * is valid until the reader's callback returns.
+ */
+
+import type { Attribution } from '../domain/attribution.ts'
+import type { CallRecord } from './call-record.ts'
+
+export const RECORD_BYTES = 56
+export const RECORD_WORDS = RECORD_BYTES / 4
+export const RECORD_DOUBLES = RECORD_BYTES / 8
+
+export class RecordBatch {
+  readonly count: number
+  /** Unique among all segments that are read by one process: `attributions` is the same array for the same key. */
+  readonly segmentKey: number
+  /** The segment's table up to and including this batch. */
+  readonly attributions: readonly Attribution[]
+  readonly #requestPrefix: string
+  readonly #words: Uint32Array
+  readonly #doubles: Float64Array
+
+  constructor(options: {
+    bytes: ArrayBufferLike
+    /** Offset of the first record, a multiple of 8. */
+    offset: number
+    count: number
+    segmentKey: number
+    attributions: readonly Attribution[]
+    requestPrefix: string
+  }) {
+    const { bytes, offset, count } = options
+    this.count = count
+    this.segmentKey = options.segmentKey
+    this.attributions = options.attributions
+    this.#requestPrefix = options.requestPrefix
+    this.#words = new Uint32Array(bytes, offset, count * RECORD_WORDS)
+    this.#doubles = new Float64Array(bytes, offset, count * RECORD_DOUBLES)
+  }
+
+  attributionId(index: number): number {
+    return this.#words[index * RECORD_WORDS]!
+  }
+  timeMs(index: number): number {
+    return this.#doubles[index * RECORD_DOUBLES + 1]!
+  }
+  unitsMicro(index: number): number {
+    return this.#doubles[index * RECORD_DOUBLES + 2]!
+  }
+  status(index: number): number {
+    return this.#words[index * RECORD_WORDS + 12]! & 0xffff
+  }
+  /** Position in `OUTCOMES`; 0 is served. */
+  outcome(index: number): number {
+    return (this.#words[index * RECORD_WORDS + 12]! >>> 16) & 0xff
+  }
+  flags(index: number): number {
+    return this.#words[index * RECORD_WORDS + 12]! >>> 24
+  }
+  /** The `X-Request-Id` that the caller was given. */
+  requestId(index: number): string {
+    return toRequestId(this.#requestPrefix, this.#words[index * RECORD_WORDS + 1]!)
+  }
+
+  /** The whole record as an object; for those who look at few. */
+  at(index: number): CallRecord {
+    const word = index * RECORD_WORDS
+    const double = index * RECORD_DOUBLES
+    return {
+      attribution: this.attributions[this.attributionId(index)]!,
+      sequence: this.#words[word + 1]!,
+      timeMs: this.#doubles[double + 1]!,
+      unitsMicro: this.#doubles[double + 2]!,
+      requestBytes: this.#doubles[double + 3]!,
+      responseBytes: this.#doubles[double + 4]!,
+      durationUs: this.#words[word + 10]!,
+      upstreamUs: this.#words[word + 11]!,
+      status: this.status(index),
+      outcome: this.outcome(index),
+      flags: this.flags(index),
+    }
+  }
+}
+
+/** Request ids are a random prefix of the segment's writer and a counter: no randomness per call. */
+export function toRequestId(prefix: string, sequence: number): string {
+  return prefix + sequence.toString(16).padStart(8, '0')
+}

@@ -1,0 +1,28 @@
+/**
+ * Metrics in Prometheus' text format. Label values are words of ours or technical names of published
+ * APIs, never anything a caller chose: the number of series is bounded by the catalogue.
+ */
+
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+export interface Metrics {
+  readonly registry: Registry
+  counter<L extends string = never>(name: string, help: string, labels?: readonly L[]): Counter<L>
+  gauge<L extends string = never>(name: string, help: string, labels?: readonly L[]): Gauge<L>
+  histogram(name: string, help: string, buckets: number[]): Histogram
+}
+
+/** Names are given without the `tollgate_` they get. */
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  const options = { registers: [registry] }
+
+  return {
+    registry,
+    counter: (name, help, labels = []) =>
+      new Counter({ name: `tollgate_${name}`, help, labelNames: [...labels], ...options }),
+    gauge: (name, help, labels = []) =>
+      new Gauge({ name: `tollgate_${name}`, help, labelNames: [...labels], ...options }),
+    histogram: (name, help, buckets) => new Histogram({ name: `tollgate_${name}`, help, buckets, ...options }),
+  }
+}

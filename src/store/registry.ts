@@ -1,0 +1,87 @@
+/**
+ * The registry: every resource as a document `(kind, id, revision, body)`, with compare-and-set over
+ * several documents at once and a change feed.
+ *
+ * A commit is all or nothing and leaves an audit entry for each document. The feed gives every change
+ * once, in commit order; who stores a position can go on from it after a restart. Bodies are JSON.
+ * Adapters: `sqlite/registry.ts` (one node); PostgreSQL can stand behind the same port.
+ */
+
+export interface Document<Body = unknown> {
+  readonly kind: string
+  readonly id: string
+  readonly tenant: string
+  /** Counts from 1; every commit that touches the document adds one. */
+  readonly revision: number
+  readonly body: Body
+  readonly createdAtMs: number
+  readonly updatedAtMs: number
+}
+
+export interface Write {
+  readonly kind: string
+  readonly id: string
+  readonly tenant: string
+  /** The revision that must be there now; 0: the document must not exist. */
+  readonly expected: number
+  /** `null` removes the document. */
+  readonly body: unknown
+  /** Values by which `find` finds the document; they replace those of the revision before. */
+  readonly keys?: Readonly<Record<string, string>>
+  /** Names in `keys` whose value no other document of the kind may carry, in any tenant. */
+  readonly unique?: readonly string[]
+}
+
+/** Who changes something, for the audit. */
+export interface Author {
+  readonly tenant: string
+  /** A consumer's id, or `system`. */
+  readonly consumer: string
+  readonly agent?: string
+  readonly person?: string
+}
+
+export interface Change {
+  readonly position: number
+  readonly document: Document
+  /** `document.body` is the last one before the removal. */
+  readonly removed: boolean
+}
+
+export interface ListQuery {
+  readonly tenant?: string
+  /** Only documents that carry these values as `keys`. */
+  readonly where?: Readonly<Record<string, string>>
+  /** Ids after this one, in id order. */
+  readonly after?: string
+  readonly limit: number
+}
+
+/** A document was not at the expected revision; nothing of the commit was done. */
+export class RevisionConflict extends Error {
+  override readonly name = 'RevisionConflict'
+}
+
+/** A unique key is taken by another document; nothing of the commit was done. */
+export class KeyTaken extends Error {
+  override readonly name = 'KeyTaken'
+  readonly key: string
+  constructor(key: string) {
+    super(`key ${key} is taken`)
+    this.key = key
+  }
+}
+
+export interface Registry {
+  get<Body>(kind: string, id: string): Promise<Document<Body> | null>
+  /** Documents of one kind, in id order. */
+  list<Body>(kind: string, query: ListQuery): Promise<readonly Document<Body>[]>
+  /** Throws `RevisionConflict` or `KeyTaken`; resolves when the change is on disk. */
+  commit(author: Author, action: string, writes: readonly Write[]): Promise<void>
+  /**
+   * Hears of every change after `position`, first the stored ones, then the live ones, in order.
+   * The listener runs after the commit is on disk. Returns how to stop.
+   */
+  watch(position: number, listener: (change: Change) => void): () => void
+  close(): void
+}

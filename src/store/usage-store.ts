@@ -1,0 +1,81 @@
+/** What is kept of usage: line items, written by the pipeline, read by the platform API. */
+
+export interface LineItem {
+  readonly windowStartMs: number
+  readonly tenant: string
+  readonly api: string
+  readonly operation: string
+  readonly consumer: string
+  readonly consumerName: string
+  readonly subscription: string
+  readonly agent: string
+  readonly variant: string
+  readonly currency: string
+  readonly priceMicro: number
+  readonly calls: number
+  /** Millionths of a resource unit; a whole number. */
+  readonly unitsMicro: bigint
+}
+
+export interface UsageFilter {
+  readonly tenant: string
+  readonly fromMs: number
+  readonly toMs: number
+  readonly api?: string
+  readonly customer?: string
+  readonly subscription?: string
+  readonly operation?: string
+}
+
+/** Decimal strings are exact. `customer` is the consumer's id. */
+export interface LineItemRow {
+  readonly api: string
+  readonly customer: string
+  readonly customerName: string
+  readonly operation: string
+  readonly subscription: string
+  readonly agent: string
+  readonly value: string
+  readonly calls: number
+  readonly amount: string
+  readonly currency: string
+  readonly timeMs: number
+}
+
+export const GROUP_FIELDS = ['api', 'customer', 'operation', 'subscription', 'agent'] as const
+export type GroupField = (typeof GROUP_FIELDS)[number]
+export type SummaryInterval = 'hour' | 'day' | 'month'
+
+export interface SummaryQuery extends UsageFilter {
+  readonly groupBy: readonly GroupField[]
+  readonly interval?: SummaryInterval
+  readonly offset: number
+  readonly limit: number
+}
+
+export interface SummaryRow {
+  readonly group: Readonly<Partial<Record<GroupField, string>>>
+  readonly value: string
+  readonly calls: number
+  readonly amount: string
+  readonly currency: string
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+export interface LineItemQuery extends UsageFilter {
+  /** Opaque position after the last row of the page before. */
+  readonly after?: string
+  readonly limit: number
+}
+
+export interface UsageStore {
+  /**
+   * Adds line items once: a second insert with the same token changes nothing, also after a crash
+   * of either side. The rows of a token must be the same each time.
+   */
+  insert(token: string, items: readonly LineItem[], signal?: AbortSignal): Promise<void>
+  lineItems(query: LineItemQuery, signal?: AbortSignal): Promise<{ rows: readonly LineItemRow[]; next: string | null }>
+  /** Additive over partial rows; groups in a stable order. */
+  summaries(query: SummaryQuery, signal?: AbortSignal): Promise<readonly SummaryRow[]>
+}
