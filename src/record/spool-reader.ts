@@ -1,26 +1,195 @@
 /**
  * Reads the spools of all gateway threads, oldest segment first, whole batches only.
  *
- * Live records and a replay after a crash take this one way. What follows the last whole batch of a
- * segment whose writer is gone (a torn tail) is cut off, and counted.
+ * Live records and a replay after a crash take this one way. A segment is final when it was there
+ * before this process wrote, or when its writer has begun another; what follows the last whole batch
+ * of a final segment (a torn tail) is passed over, and counted.
  */
 
-import type { RecordBatch } from './record-batch.ts'
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { SpoolPosition } from './checkpoint.ts'
+import { HEADER_BYTES } from './codec.ts'
+import type { RecordBatch } from './record-batch.ts'
+import { openSegment, type SegmentFile } from './segment-file.ts'
+import { segmentName, segmentNumber } from './segment-name.ts'
+import type { SpoolGauge } from './spool-gauge.ts'
 
 export interface SpoolReader {
   /**
    * Hands over every whole batch from `position` up to what is written now (or up to `until`), and
-   * answers the position after the last one. Calls are synchronous reads of the page cache; at most
-   * `bytesMax` are read (default 16 MiB), so that a long replay leaves room for others.
+   * answers the position after the last one. Calls are synchronous reads of the page cache; about
+   * `bytesMax` are read at most (default 16 MiB), so that a long replay leaves room for others.
    */
-  read(
-    position: SpoolPosition,
-    onBatch: (batch: RecordBatch) => void,
-    options?: { until?: SpoolPosition; bytesMax?: number },
-  ): SpoolPosition
+  read(position: SpoolPosition, onBatch: (batch: RecordBatch) => void, options?: ReadOptions): SpoolPosition
   /** Deletes the segments that lie wholly before `position`. */
   release(position: SpoolPosition): void
   /** Runs `listener` soon after records were written; several writes are one call. Returns how to stop. */
   onGrowth(listener: () => void): () => void
+  close(): void
+}
+
+export interface ReadOptions {
+  readonly until?: SpoolPosition
+  readonly bytesMax?: number
+}
+
+export interface SpoolReaderOptions {
+  /** `DATA_DIR/spool`: a folder a source. */
+  readonly folder: string
+  readonly gauge: SpoolGauge
+  /** Called once for each torn tail. */
+  readonly onTornTail: (path: string, bytes: number) => void
+}
+
+/** The reader, and the way its writers tell it that there is more. */
+export interface OpenSpoolReader extends SpoolReader {
+  notify(): void
+}
+
+const READ_BYTES_MAX = 16 * 1024 * 1024
+const OPEN_SEGMENTS_MAX = 64
+
+interface Place {
+  readonly segment: number
+  readonly offset: number
+}
+
+const START: Place = { segment: 0, offset: 0 }
+
+export function openSpoolReader({ folder, gauge, onTornTail }: SpoolReaderOptions): OpenSpoolReader {
+  mkdirSync(folder, { recursive: true })
+  const open = new Map<string, SegmentFile>()
+  const listeners = new Set<() => void>()
+  const torn = new Set<string>()
+  let nextKey = 0
+  const found = lastSegments(folder)
+  gauge.add(bytesIn(folder))
+
+  function read(from: SpoolPosition, onBatch: (batch: RecordBatch) => void, options: ReadOptions = {}): SpoolPosition {
+    const { until, bytesMax = READ_BYTES_MAX } = options
+    const position: Record<string, Place> = { ...from }
+    let left = bytesMax
+    for (const source of until === undefined ? foldersIn(folder) : Object.keys(until).sort()) {
+      const start = from[source] ?? START
+      const end = readSource(source, start, until?.[source], left, onBatch, (bytes) => (left -= bytes))
+      if (end !== START) position[source] = end
+      if (left <= 0) break
+    }
+    return position
+  }
+
+  function readSource(
+    source: string,
+    start: Place,
+    until: Place | undefined,
+    bytesMax: number,
+    onBatch: (batch: RecordBatch) => void,
+    onRead: (bytes: number) => void,
+  ): Place {
+    let place = start
+    let left = bytesMax
+    const segments = segmentsIn(join(folder, source)).filter((segment) => segment >= start.segment)
+    for (const segment of segments) {
+      if (until !== undefined && segment > until.segment) break
+      if (left <= 0) return place
+      if (segment > place.segment) place = { segment, offset: HEADER_BYTES }
+      const to = until !== undefined && segment === until.segment ? until.offset : Infinity
+      const file = fileOf(source, segment)
+      const offset = file.read(place.offset, to, left, onBatch)
+      onRead(offset - place.offset)
+      left -= offset - place.offset
+      place = { segment, offset }
+      if (left <= 0) return place
+      if (!isFinal(source, segment, segments)) return place
+      noteTornTail(source, segment, file.bytes - offset, to)
+    }
+    return place
+  }
+
+  function isFinal(source: string, segment: number, segments: readonly number[]): boolean {
+    return segment <= (found.get(source) ?? 0) || segment < segments[segments.length - 1]!
+  }
+
+  function noteTornTail(source: string, segment: number, bytes: number, to: number): void {
+    const path = join(folder, source, segmentName(segment))
+    if (bytes <= 0 || to !== Infinity || torn.has(path)) return
+    torn.add(path)
+    onTornTail(path, bytes)
+  }
+
+  function fileOf(source: string, segment: number): SegmentFile {
+    const path = join(folder, source, segmentName(segment))
+    let file = open.get(path)
+    if (file === undefined) {
+      if (open.size >= OPEN_SEGMENTS_MAX) closeOldest()
+      file = openSegment(path, nextKey++)
+      open.set(path, file)
+    }
+    return file
+  }
+
+  function closeOldest(): void {
+    const [path, file] = open.entries().next().value!
+    file.close()
+    open.delete(path)
+  }
+
+  function release(position: SpoolPosition): void {
+    for (const [source, place] of Object.entries(position)) {
+      for (const segment of segmentsIn(join(folder, source))) {
+        if (segment < place.segment) remove(join(folder, source, segmentName(segment)))
+      }
+    }
+  }
+
+  function remove(path: string): void {
+    const { size } = statSync(path)
+    open.get(path)?.close()
+    open.delete(path)
+    torn.delete(path)
+    rmSync(path)
+    gauge.add(-size)
+  }
+
+  return {
+    read,
+    release,
+    onGrowth(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    notify() {
+      for (const listener of listeners) listener()
+    },
+    close() {
+      for (const file of open.values()) file.close()
+      open.clear()
+    },
+  }
+}
+
+function foldersIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    .sort()
+}
+
+function segmentsIn(folder: string): number[] {
+  return readdirSync(folder)
+    .map(segmentNumber)
+    .filter((segment) => segment !== null)
+    .sort((a, b) => a - b)
+}
+
+function lastSegments(folder: string): Map<string, number> {
+  return new Map(foldersIn(folder).map((source) => [source, segmentsIn(join(folder, source)).at(-1) ?? 0]))
+}
+
+function bytesIn(folder: string): number {
+  const sizes = foldersIn(folder).flatMap((source) =>
+    segmentsIn(join(folder, source)).map((segment) => statSync(join(folder, source, segmentName(segment))).size),
+  )
+  return sizes.reduce((sum, size) => sum + size, 0)
 }

@@ -1,0 +1,266 @@
+import { appendFileSync, mkdtempSync, readdirSync, rmSync, truncateSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ANONYMOUS, type Attribution } from '../../../src/domain/attribution.ts'
+import type { CallRecord } from '../../../src/record/call-record.ts'
+import type { SpoolPosition } from '../../../src/record/checkpoint.ts'
+import { createSpoolGaugeMemory, openSpoolGauge } from '../../../src/record/spool-gauge.ts'
+import { openSpoolReader } from '../../../src/record/spool-reader.ts'
+import { createSpoolWriter, type RecordedCall } from '../../../src/record/spool-writer.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'spool-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const attribution = (consumer: string): Attribution => ({
+  ...ANONYMOUS,
+  tenant: 't',
+  api: 'payments-v1',
+  operation: 'pay',
+  consumer,
+})
+
+function call(sequence: number, by: Attribution, outcomes?: string[]): RecordedCall {
+  return {
+    attribution: by,
+    timeMs: 1_700_000_000_000 + sequence,
+    durationUs: 1_500,
+    upstreamUs: 1_000,
+    status: 201,
+    outcome: 3,
+    flags: 1,
+    unitsMicro: 2_500_000,
+    requestBytes: 6_000_000_000,
+    responseBytes: 7,
+    sequence,
+    onSafe: () => outcomes?.push(`safe ${sequence}`),
+    onRefused: () => outcomes?.push(`refused ${sequence}`),
+  }
+}
+
+function open(options: { segmentBytesMax?: number; bytesMax?: number; source?: string } = {}) {
+  const gauge = openSpoolGauge(createSpoolGaugeMemory(), options.bytesMax ?? 1 << 30)
+  const torn: number[] = []
+  const reader = openSpoolReader({ folder, gauge, onTornTail: (_, bytes) => torn.push(bytes) })
+  const start = (source = 'gateway-0') =>
+    createSpoolWriter({
+      folder: join(folder, source),
+      requestPrefix: '0123456789abcdef',
+      sync: 'never',
+      gauge,
+      clock: systemClock,
+      onGrowth: () => reader.notify(),
+      onFailure: () => {},
+      ...(options.segmentBytesMax && { segmentBytesMax: options.segmentBytesMax }),
+    })
+  return { gauge, reader, torn, start }
+}
+
+/** Reads everything after `from` and says what was there. */
+function drain(reader: ReturnType<typeof openSpoolReader>, from: SpoolPosition = {}, until?: SpoolPosition) {
+  const records: CallRecord[] = []
+  const ids: string[] = []
+  const position = reader.read(
+    from,
+    (batch) => {
+      for (let index = 0; index < batch.count; index++) {
+        records.push(batch.at(index))
+        ids.push(batch.requestId(index))
+      }
+    },
+    until && { until },
+  )
+  return { records, ids, position }
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
+const segments = () => readdirSync(join(folder, 'gateway-0')).sort()
+
+describe('spool', () => {
+  it('gives back every field of a record', async () => {
+    const { reader, start } = open()
+    const writer = start()
+    const record = call(7, attribution('con_1'))
+    writer.append(record)
+    await turn()
+    const { records, ids } = drain(reader)
+
+    expect(records).toEqual([
+      Object.fromEntries(Object.entries(record).filter(([, value]) => typeof value !== 'function')),
+    ])
+    expect(ids).toEqual(['0123456789abcdef00000007'])
+    writer.close()
+  })
+
+  it('lets an answer end only after the write, all of one turn together', async () => {
+    const { reader, start } = open()
+    const writer = start()
+    const outcomes: string[] = []
+    writer.append(call(1, attribution('a'), outcomes))
+    writer.append(call(2, attribution('a'), outcomes))
+    expect(outcomes).toEqual([])
+    expect(drain(reader).records).toEqual([])
+
+    await turn()
+    expect(outcomes).toEqual(['safe 1', 'safe 2'])
+    expect(drain(reader).records).toHaveLength(2)
+    writer.close()
+  })
+
+  it('goes on from a position, in the middle of a segment, with the whole table of attributions', async () => {
+    const { reader, start } = open()
+    const writer = start()
+    const [a, b] = [attribution('a'), attribution('b')]
+    writer.append(call(1, a))
+    await turn()
+    const first = drain(reader)
+    writer.append(call(2, b))
+    writer.append(call(3, a))
+    await turn()
+    writer.close()
+
+    const fresh = open()
+    const { records } = drain(fresh.reader, first.position)
+    expect(records.map(({ sequence, attribution: { consumer } }) => [sequence, consumer])).toEqual([
+      [2, 'b'],
+      [3, 'a'],
+    ])
+  })
+
+  it('reads exactly a range again', async () => {
+    const { reader, start } = open({ segmentBytesMax: 400 })
+    const writer = start()
+    const positions: SpoolPosition[] = [{}]
+    for (let sequence = 1; sequence <= 9; sequence++) {
+      writer.append(call(sequence, attribution('a')))
+      await turn()
+      positions.push(drain(reader, positions.at(-1)).position)
+    }
+    expect(segments().length).toBeGreaterThan(3)
+    for (let from = 0; from < 9; from++) {
+      for (let to = from + 1; to <= 9; to++) {
+        const { records, position } = drain(reader, positions[from], positions[to])
+        expect(records.map(({ sequence }) => sequence)).toEqual(
+          Array.from({ length: to - from }, (_, index) => from + index + 1),
+        )
+        expect(drain(reader, position).records).toHaveLength(9 - to)
+      }
+    }
+    writer.close()
+  })
+
+  it('cuts a torn tail at the last whole batch, at any byte, and goes on with the next segment', async () => {
+    const { start, reader } = open()
+    const writer = start()
+    writer.append(call(1, attribution('a')))
+    await turn()
+    const path = join(folder, 'gateway-0', segments()[0]!)
+    const whole = statSync(path).size
+    writer.append(call(2, attribution('b')))
+    await turn()
+    writer.close()
+    reader.close()
+    const full = statSync(path).size
+
+    for (let size = full - 1; size > whole; size -= 7) {
+      truncateSync(path, size)
+      const again = open()
+      const next = again.start()
+      next.append(call(3, attribution('c')))
+      await turn()
+      expect(drain(again.reader).records.map(({ sequence }) => sequence)).toEqual([1, 3])
+      expect(again.torn).toEqual([size - whole])
+      next.close()
+      again.reader.close()
+      rmSync(join(folder, 'gateway-0', segments().at(-1)!))
+    }
+  })
+
+  it('does not take in a batch with a changed byte', async () => {
+    const { start, reader } = open()
+    const writer = start()
+    writer.append(call(1, attribution('a')))
+    await turn()
+    writer.close()
+    const path = join(folder, 'gateway-0', segments()[0]!)
+    truncateSync(path, statSync(path).size - 1)
+    appendFileSync(path, 'x')
+
+    expect(drain(reader).records).toEqual([])
+  })
+
+  it('waits for a batch of a live segment that is only half there', async () => {
+    const { start, reader, torn } = open()
+    const writer = start()
+    writer.append(call(1, attribution('a')))
+    await turn()
+    const path = join(folder, 'gateway-0', segments()[0]!)
+    appendFileSync(path, Buffer.alloc(20, 1))
+
+    expect(drain(reader).records).toHaveLength(1)
+    expect(torn).toEqual([])
+    writer.close()
+  })
+
+  it('deletes segments that are taken in, and gives their room back', async () => {
+    const { reader, start, gauge } = open({ segmentBytesMax: 200, bytesMax: 8_192 })
+    const writer = start()
+    for (let sequence = 1; sequence <= 40; sequence++) {
+      writer.append(call(sequence, attribution('a')))
+      await turn()
+    }
+    expect(gauge.isFull).toBe(true)
+    expect(writer.accepting).toBe(false)
+
+    const { position } = drain(reader)
+    reader.release(position)
+    expect(segments()).toHaveLength(1)
+    expect(writer.accepting).toBe(true)
+    expect(drain(reader, position).records).toEqual([])
+    writer.close()
+  })
+
+  it('refuses the calls of a turn whose write fails, and serves again from a new segment', async () => {
+    let nowMs = Date.now()
+    const { gauge, reader } = open()
+    const failures: unknown[] = []
+    const writer = createSpoolWriter({
+      folder: join(folder, 'gateway-0'),
+      requestPrefix: '0123456789abcdef',
+      sync: 'never',
+      gauge,
+      clock: { ...systemClock, nowMs: () => nowMs },
+      onGrowth: () => {},
+      onFailure: (cause) => failures.push(cause),
+    })
+    const outcomes: string[] = []
+    rmSync(join(folder, 'gateway-0'), { recursive: true })
+    const broken = { ...call(1, attribution('a'), outcomes), attribution: cyclic() }
+    writer.append(broken)
+    await turn()
+    expect(outcomes).toEqual(['refused 1'])
+    expect(failures.length).toBeGreaterThan(0)
+    expect(writer.accepting).toBe(false)
+
+    const { mkdirSync } = await import('node:fs')
+    mkdirSync(join(folder, 'gateway-0'))
+    nowMs += 1_000
+    expect(writer.accepting).toBe(true)
+    writer.append(call(2, attribution('a'), outcomes))
+    await turn()
+    expect(outcomes).toEqual(['refused 1', 'safe 2'])
+    expect(drain(reader).records.map(({ sequence }) => sequence)).toEqual([2])
+    writer.close()
+  })
+})
+
+/** An attribution that cannot be written down. */
+function cyclic(): Attribution {
+  const it = { ...attribution('x') } as Attribution & { self?: unknown }
+  it.self = it
+  return it
+}
