@@ -1,0 +1,144 @@
+/**
+ * The direction of dependencies, as a table: what each room of `src` may import.
+ *
+ * A room is a folder of the table; a folder below it that has no line of its own belongs to it. A
+ * folder that belongs to no room fails, so does any circle of files, type imports included. Rooms on
+ * one height do not know each other: they meet in `app.ts`.
+ */
+
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+interface Room {
+  /** Rooms of ours. */
+  readonly rooms: readonly string[]
+  /** Packages, and `node:` for what Node brings along but its database driver. */
+  readonly packages: readonly string[]
+}
+
+const GROUND = ['domain', 'runtime']
+const PORTS = [...GROUND, 'store']
+const WORDS = [...PORTS, 'record', 'opensla']
+const RULES = [...WORDS, 'actors', 'governance', 'catalogue']
+const FASTIFY = ['fastify', '@fastify/formbody', 'fastify-plugin']
+const AJV = ['ajv', 'ajv-formats']
+
+const TABLE: Readonly<Record<string, Room>> = {
+  domain: { rooms: [], packages: [] },
+  runtime: { rooms: ['domain'], packages: ['pino', 'prom-client', 'node:'] },
+  store: { rooms: GROUND, packages: ['node:'] },
+  'store/clickhouse': { rooms: PORTS, packages: ['@clickhouse/client', 'chdb', 'node:'] },
+  'store/sqlite': { rooms: PORTS, packages: ['node:', 'node:sqlite'] },
+  'store/memory': { rooms: PORTS, packages: ['node:'] },
+  record: { rooms: PORTS, packages: ['node:'] },
+  opensla: { rooms: [...PORTS, 'record'], packages: ['yaml', ...AJV, 'node:'] },
+  actors: { rooms: WORDS, packages: ['xstate'] },
+  governance: {
+    rooms: [...WORDS, 'actors'],
+    packages: ['yaml', '@seriousme/openapi-schema-validator', ...AJV, 'node:'],
+  },
+  catalogue: { rooms: [...WORDS, 'actors', 'governance'], packages: ['node:'] },
+  gateway: { rooms: RULES, packages: ['undici', ...AJV, 'jose', 're2js', 'node:'] },
+  identity: { rooms: RULES, packages: [...FASTIFY, 'jose', 'node:'] },
+  platform: { rooms: RULES, packages: [...FASTIFY, 'node:'] },
+  pipeline: { rooms: RULES, packages: ['rxjs', 'node:'] },
+  webhooks: { rooms: RULES, packages: ['undici', 'node:'] },
+  // Clients of the public API and what stands behind the gateway: no door into the house.
+  sample: { rooms: [], packages: ['node:'] },
+  cli: { rooms: [], packages: ['undici', 'node:'] },
+}
+
+/** Of the files on top of `src` everything may be used; nobody below may use them. */
+const TOP = '.'
+const LINES_MAX = 300
+const LINES_MEDIAN_MAX = 150
+
+const src = join(import.meta.dirname, '../../src')
+const files = globSync('**/*.ts', { cwd: src }).sort()
+const known = new Set(files)
+const textOf = new Map(files.map((file) => [file, readFileSync(join(src, file), 'utf8')]))
+
+/** Static, re-exported, dynamic and type imports: paths of ours relative to `src`, packages by name. */
+function importsOf(file: string): string[] {
+  const text = textOf.get(file) ?? ''
+  const names = [
+    ...text.matchAll(/^(?:import|export)\s(?:[^'";]*?\bfrom )?'([^']+)'/gm),
+    ...text.matchAll(/\bimport\(\s*'([^']+)'/g),
+  ].map(([, name]) => name ?? '')
+  return names.map((name) => (name.startsWith('.') ? relative(src, join(src, dirname(file), name)) : name))
+}
+
+/** The room of a path: the longest line of the table that it lies in. */
+function roomOf(path: string): string | undefined {
+  for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) if (folder in TABLE) return folder
+  return undefined
+}
+
+const isOurs = (name: string): boolean => known.has(name) || name.startsWith('../') || roomOf(name) !== undefined
+
+function isAllowed(file: string, name: string): boolean {
+  if (dirname(file) === TOP) return true
+  const home = roomOf(file)
+  if (home === undefined) return false
+  const room = TABLE[home] ?? { rooms: [], packages: [] }
+  if (!isOurs(name)) return room.packages.some((allowed) => isOfPackage(name, allowed))
+  const other = roomOf(name)
+  return other !== undefined && (other === home || room.rooms.includes(other))
+}
+
+function isOfPackage(name: string, allowed: string): boolean {
+  if (allowed === 'node:') return name.startsWith('node:') && name !== 'node:sqlite'
+  return name === allowed || name.startsWith(`${allowed}/`)
+}
+
+function findCircles(): string[] {
+  const circles: string[] = []
+  const done = new Set<string>()
+  const visit = (file: string, path: readonly string[]): void => {
+    const start = path.indexOf(file)
+    if (start >= 0) return void circles.push([...path.slice(start), file].join(' → '))
+    if (done.has(file)) return
+    for (const next of importsOf(file).filter((name) => known.has(name))) visit(next, [...path, file])
+    done.add(file)
+  }
+  for (const file of files) visit(file, [])
+  return circles
+}
+
+const lines = files.map((file) => ({ file, count: (textOf.get(file) ?? '').trimEnd().split('\n').length }))
+const median = lines.map(({ count }) => count).sort((a, b) => a - b)[Math.floor(lines.length / 2)] ?? 0
+
+describe('architecture', () => {
+  it('knows the room of every file', () => {
+    expect(files.filter((file) => dirname(file) !== TOP && roomOf(file) === undefined)).toEqual([])
+  })
+
+  it('lets each room import only rooms below it, and packages only in their rooms', () => {
+    const breaches = files.flatMap((file) =>
+      importsOf(file)
+        .filter((name) => !isAllowed(file, name))
+        .map((name) => `${file} imports ${name}`),
+    )
+    expect(breaches).toEqual([])
+  })
+
+  it('has a table without circles: no room is above itself', () => {
+    const above = (room: string, seen: readonly string[]): boolean =>
+      seen.includes(room) || (TABLE[room]?.rooms ?? []).some((below) => above(below, [...seen, room]))
+    expect(Object.keys(TABLE).filter((room) => above(room, []))).toEqual([])
+  })
+
+  it('has no circle of files', () => {
+    expect(findCircles()).toEqual([])
+  })
+
+  it('names each file after one idea', () => {
+    expect(files.filter((file) => /(^|\/)(index|types|utils?|helpers?)\.ts$/.test(file))).toEqual([])
+  })
+
+  it(`keeps files small: none over ${LINES_MAX} lines, the median is ${median}`, () => {
+    expect(lines.filter(({ count }) => count > LINES_MAX)).toEqual([])
+    expect(median).toBeLessThanOrEqual(LINES_MEDIAN_MAX)
+  })
+})
