@@ -69,3 +69,27 @@ export class Problem extends Error {
     this.extensions = options.extensions ?? {}
   }
 }
+
+/** The document of RFC 9457, section 3, with our members `code`, `requestId` and `errors`. */
+export interface ProblemDocument {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly code: ProblemCode
+  readonly requestId: string
+  readonly errors?: readonly ProblemPointer[]
+  readonly [extension: string]: unknown
+}
+
+export function problemDocument(
+  code: ProblemCode,
+  detail: string,
+  requestId: string,
+  errors: readonly ProblemPointer[] = [],
+  extensions?: Readonly<Record<string, unknown>>,
+): ProblemDocument {
+  const { title, status } = PROBLEMS[code]
+  const document = { type: `urn:tollgate:problem:${code}`, title, status, detail, code, requestId, ...extensions }
+  return errors.length === 0 ? document : { ...document, errors }
+}

@@ -1,0 +1,201 @@
+/**
+ * Settings: environment variables, each with a flag of the same name (`--gateway-port 9000` or
+ * `--gateway-port=9000` for `GATEWAY_PORT`). Flags win. Unknown flags and malformed values stop the
+ * start with one clear line each; nothing has been touched by then.
+ */
+
+import { availableParallelism } from 'node:os'
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import type { SpoolSync } from './record/spool-writer.ts'
+import { LOG_LEVELS, type LogLevel } from './runtime/log.ts'
+
+export interface Config {
+  readonly gatewayPort: number
+  readonly platformPort: number
+  readonly riskPort: number | null
+  readonly host: string
+  /** Public addresses; null: derived from host and port once they are bound. */
+  readonly gatewayUrl: string | null
+  readonly baseUrl: string | null
+  readonly riskUrl: string | null
+  readonly gatewayThreads: number
+  readonly dataDir: string
+  readonly clickhouseUrl: string | null
+  readonly masterKey: string | null
+  readonly adminClientId: string | null
+  readonly adminClientSecret: string | null
+  readonly adminTenant: string
+  readonly spoolSync: SpoolSync
+  readonly spoolMaxBytes: number
+  readonly requestLog: 'off' | 'refused' | 'all'
+  readonly allowPrivateAddresses: readonly ('webhooks' | 'federation')[]
+  readonly logLevel: LogLevel
+  /** Brings no sample. */
+  readonly empty: boolean
+}
+
+/** Everything that is wrong with the settings, a line each. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly lines: readonly string[]
+  constructor(lines: readonly string[]) {
+    super(lines.join('\n'))
+    this.lines = lines
+  }
+}
+
+/** Either the value, or a sentence that says what the setting takes. */
+type Read<T> = (text: string) => { readonly value: T } | { readonly takes: string }
+
+const NAMES = [
+  'GATEWAY_PORT',
+  'PLATFORM_PORT',
+  'RISK_PORT',
+  'HOST',
+  'GATEWAY_URL',
+  'BASE_URL',
+  'RISK_URL',
+  'GATEWAY_THREADS',
+  'DATA_DIR',
+  'CLICKHOUSE_URL',
+  'REDIS_URL',
+  'DATABASE_URL',
+  'MASTER_KEY',
+  'ADMIN_CLIENT_ID',
+  'ADMIN_CLIENT_SECRET',
+  'ADMIN_TENANT',
+  'SPOOL_SYNC',
+  'SPOOL_MAX_BYTES',
+  'REQUEST_LOG',
+  'ALLOW_PRIVATE_ADDRESSES',
+  'LOG_LEVEL',
+] as const
+type Name = (typeof NAMES)[number]
+
+const SPOOL_BYTES_DEFAULT = 8 * 1024 ** 3
+
+/** Throws `ConfigError`. An empty value of a variable is the same as none. */
+export function readConfig(argv: readonly string[], environment: Readonly<Record<string, string | undefined>>): Config {
+  const wrong: string[] = []
+  const { flags, empty } = readFlags(argv, wrong)
+
+  function setting<T>(name: Name, fallback: T, read: Read<T>): T {
+    const text = flags.get(name) ?? environment[name]
+    if (text === undefined || text === '') return fallback
+    const result = read(text)
+    if ('value' in result) return result.value
+    wrong.push(`${name} takes ${result.takes}${SECRET.has(name) ? '' : `, not "${text.slice(0, 100)}"`}`)
+    return fallback
+  }
+
+  for (const name of ['REDIS_URL', 'DATABASE_URL'] as const) {
+    if (flags.get(name) ?? environment[name]) wrong.push(`${name} is for several nodes, which this version does not run`)
+  }
+
+  const config: Config = {
+    gatewayPort: setting('GATEWAY_PORT', 8080, port),
+    platformPort: setting('PLATFORM_PORT', 8081, port),
+    riskPort: setting<number | null>('RISK_PORT', null, port),
+    host: setting('HOST', '127.0.0.1', host),
+    gatewayUrl: setting<string | null>('GATEWAY_URL', null, address),
+    baseUrl: setting<string | null>('BASE_URL', null, address),
+    riskUrl: setting<string | null>('RISK_URL', null, address),
+    gatewayThreads: setting('GATEWAY_THREADS', Math.max(1, availableParallelism() - 1), whole(1, 256)),
+    dataDir: resolve(setting('DATA_DIR', './data', text(1, 4096))),
+    clickhouseUrl: setting<string | null>('CLICKHOUSE_URL', null, address),
+    masterKey: setting<string | null>('MASTER_KEY', null, text(1, 1024)),
+    adminClientId: setting<string | null>('ADMIN_CLIENT_ID', null, text(1, 128)),
+    adminClientSecret: setting<string | null>('ADMIN_CLIENT_SECRET', null, text(16, 256)),
+    adminTenant: setting('ADMIN_TENANT', 'default', tenant),
+    spoolSync: setting('SPOOL_SYNC', 'second', oneOf('always', 'second', 'never')),
+    spoolMaxBytes: setting('SPOOL_MAX_BYTES', SPOOL_BYTES_DEFAULT, whole(1024 ** 2, 2 ** 43)),
+    requestLog: setting('REQUEST_LOG', 'refused', oneOf('off', 'refused', 'all')),
+    allowPrivateAddresses: setting('ALLOW_PRIVATE_ADDRESSES', [], listOf('webhooks', 'federation')),
+    logLevel: setting('LOG_LEVEL', 'info', oneOf(...LOG_LEVELS)),
+    empty,
+  }
+  if ((config.adminClientId === null) !== (config.adminClientSecret === null)) {
+    wrong.push('ADMIN_CLIENT_ID and ADMIN_CLIENT_SECRET go together')
+  }
+  if (wrong.length > 0) throw new ConfigError(wrong)
+  return config
+}
+
+const SECRET: ReadonlySet<Name> = new Set(['MASTER_KEY', 'ADMIN_CLIENT_SECRET', 'CLICKHOUSE_URL'])
+
+function readFlags(argv: readonly string[], wrong: string[]): { flags: Map<Name, string>; empty: boolean } {
+  const flags = new Map<Name, string>()
+  let empty = false
+  for (let index = 0; index < argv.length; index++) {
+    const argument = argv[index]!
+    if (argument === '--empty') {
+      empty = true
+      continue
+    }
+    const [flag, inline] = splitOnce(argument, '=')
+    const name = NAMES.find((known) => flag === `--${known.toLowerCase().replaceAll('_', '-')}`)
+    if (name === undefined) {
+      wrong.push(`${argument.slice(0, 100)} is not a flag; known are --empty and the settings of the README`)
+      continue
+    }
+    const value = inline ?? argv[++index]
+    if (value === undefined || (inline === undefined && value.startsWith('--'))) wrong.push(`${flag} takes a value`)
+    else flags.set(name, value)
+  }
+  return { flags, empty }
+}
+
+function splitOnce(text: string, by: string): [string, string | undefined] {
+  const at = text.indexOf(by)
+  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)]
+}
+
+function whole(min: number, max: number): Read<number> {
+  return (text) => {
+    const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN
+    return value >= min && value <= max ? { value } : { takes: `a whole number from ${min} to ${max}` }
+  }
+}
+
+const port: Read<number> = (text) => {
+  const read = whole(0, 65_535)(text)
+  return 'value' in read ? read : { takes: 'a port from 0 (any free one) to 65535' }
+}
+
+const host: Read<string> = (text) =>
+  isIP(text) !== 0 || text === 'localhost' ? { value: text } : { takes: 'an IP address to bind, or localhost' }
+
+const tenant: Read<string> = (text) =>
+  /^[a-z0-9][a-z0-9_-]{0,63}$/.test(text) ? { value: text } : { takes: 'up to 64 of a-z, 0-9, - and _' }
+
+const address: Read<string> = (text) => {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
+    return { takes: 'an http or https address' }
+  }
+  return { value: text.replace(/\/+$/, '') }
+}
+
+function text(min: number, max: number): Read<string> {
+  return (value) =>
+    value.length >= min && value.length <= max && !value.includes('\0')
+      ? { value }
+      : { takes: `${min} to ${max} characters` }
+}
+
+function oneOf<T extends string>(...values: readonly T[]): Read<T> {
+  return (text) => {
+    const value = values.find((known) => known === text)
+    return value === undefined ? { takes: `one of ${values.join(', ')}` } : { value }
+  }
+}
+
+function listOf<T extends string>(...values: readonly T[]): Read<readonly T[]> {
+  return (text) => {
+    const items = text.split(',').map((item) => values.find((known) => known === item.trim()))
+    return items.includes(undefined)
+      ? { takes: `a list of ${values.join(', ')}` }
+      : { value: items.filter((item) => item !== undefined) }
+  }
+}
