@@ -1,0 +1,175 @@
+/**
+ * One call from its first byte to its record.
+ *
+ * It is the record while it passes (the stations fill in what they learn), and it holds back the end
+ * of the answer until the record is in the spool: the head of an answer without a body, the last
+ * bytes of a known length, or the terminating chunk. An answer that a client has seen whole is
+ * therefore recorded, whatever dies next. When the record cannot be written, an answer whose head has
+ * not left becomes a 503; one that is under way is broken off.
+ */
+
+import type { IncomingMessage } from 'node:http'
+import { ANONYMOUS, type Attribution } from '../domain/attribution.ts'
+import { problemDocument, PROBLEMS, type ProblemCode, type ProblemPointer } from '../domain/problem.ts'
+import { outcomeIndex, type Outcome } from '../record/call-record.ts'
+import { toRequestId } from '../record/record-batch.ts'
+import type { RecordedCall, SpoolWriter } from '../record/spool-writer.ts'
+import type { GatewayResponse } from './response.ts'
+
+/** Whoever must hear that a call is over before it was answered, or that it was recorded. */
+export interface CallOwner {
+  /** The client has gone; stop what is under way. */
+  onClientGone(): void
+}
+
+export interface CallContext {
+  readonly spool: SpoolWriter
+  readonly nowMs: () => number
+  /** Counts what has no record: calls that belong to no API. */
+  readonly count: (reason: string) => void
+  readonly onDone: (call: Call) => void
+}
+
+/** A call that belongs to no API, and so to no tenant. */
+const NOBODY: Attribution = { tenant: '', api: '', operation: '', ...ANONYMOUS }
+/** nginx's word for a client that closed the connection first. */
+const STATUS_CLIENT_GONE = 499
+/** An unread body of more than this is not worth reading to keep a connection. */
+const UNREAD_BYTES_MAX = 65_536
+
+export class Call implements RecordedCall {
+  readonly request: IncomingMessage
+  readonly response: GatewayResponse
+  readonly sequence: number
+  readonly startedAt: number
+
+  attribution: Attribution = NOBODY
+  timeMs = 0
+  durationUs = 0
+  upstreamUs = 0
+  status = 0
+  outcome = 0
+  flags = 0
+  unitsMicro = 0
+  requestBytes = 0
+  responseBytes = 0
+
+  owner: CallOwner | null = null
+  /** Headers of the answer as name, value, …; those of the gateway are added when the head is sent. */
+  head: string[] = []
+  /** Headers that the limits add to every answer of this call. */
+  limitHeaders: string[] | null = null
+  /** Concurrency and units that were taken, for whoever gives them back; see `admission.ts`. */
+  admission: { release(call: Call): void } | null = null
+  /** True from the moment its record is made; nothing may be answered after that. */
+  isOver = false
+  /** The body has been read, or there is none. */
+  isBodyRead = false
+
+  readonly #context: CallContext
+  #held: Buffer | string | null = null
+
+  constructor(context: CallContext, request: IncomingMessage, response: GatewayResponse, sequence: number) {
+    this.#context = context
+    this.request = request
+    this.response = response
+    this.sequence = sequence
+    this.startedAt = performance.now()
+    response.call = this
+    response.on('close', onClose)
+  }
+
+  get requestId(): string {
+    return toRequestId(this.#context.spool.requestPrefix, this.sequence)
+  }
+
+  /** Sends the head as it stands. */
+  sendHead(): void {
+    this.head.push('X-Request-Id', this.requestId)
+    if (this.limitHeaders !== null) for (const part of this.limitHeaders) this.head.push(part)
+    this.response.writeHead(this.status, this.head)
+  }
+
+  /** Ends the call: makes its record and lets `last` (the end of the answer) go when that is safe. */
+  finish(outcome: Outcome, last: Buffer | string | null): void {
+    this.isOver = true
+    this.outcome = outcomeIndex[outcome]
+    this.#held = last
+    if (last !== null) this.responseBytes += last.length
+    this.timeMs = this.#context.nowMs()
+    this.durationUs = Math.min(0xffff_ffff, Math.round((performance.now() - this.startedAt) * 1_000))
+    if (this.admission !== null) this.admission.release(this)
+    if (this.attribution === NOBODY) {
+      this.#context.count(outcome)
+      this.onSafe()
+    } else this.#context.spool.append(this)
+  }
+
+  /** Answers with a problem document (RFC 9457). */
+  refuse(code: Outcome & ProblemCode, detail: string, options: RefusalOptions = {}): void {
+    const { errors = [], headers, extensions } = options
+    const body = JSON.stringify(problemDocument(code, detail, this.requestId, errors, extensions))
+    this.status = PROBLEMS[code].status
+    this.head = ['Content-Type', 'application/problem+json', 'Content-Length', String(Buffer.byteLength(body))]
+    if (headers !== undefined) for (const part of headers) this.head.push(part)
+    if (!this.isBodyRead && hasLongBody(this.request)) this.head.push('Connection', 'close')
+    this.finish(code, body)
+  }
+
+  onSafe(): void {
+    const { response } = this
+    if (!response.destroyed) {
+      if (!response.headersSent) this.sendHead()
+      if (this.#held === null) response.end()
+      else response.end(this.#held)
+    }
+    this.#done()
+  }
+
+  onRefused(): void {
+    const { response } = this
+    if (response.headersSent) response.destroy()
+    else if (!response.destroyed) {
+      const body = JSON.stringify(problemDocument('unavailable', 'The call could not be recorded.', this.requestId))
+      this.status = PROBLEMS.unavailable.status
+      this.head = ['Content-Type', 'application/problem+json', 'Retry-After', '1']
+      this.sendHead()
+      response.end(body)
+    }
+    this.#done()
+  }
+
+  /** Breaks the connection to the client off: what it has seen of the answer is not the whole. */
+  breakOff(outcome: Outcome): void {
+    this.response.destroy()
+    this.finish(outcome, null)
+  }
+
+  clientGone(): void {
+    if (this.isOver) return
+    if (this.status === 0) this.status = STATUS_CLIENT_GONE
+    if (this.owner !== null) this.owner.onClientGone()
+    else this.finish('client_aborted', null)
+  }
+
+  #done(): void {
+    this.#held = null
+    this.#context.onDone(this)
+  }
+}
+
+export interface RefusalOptions {
+  readonly errors?: readonly ProblemPointer[]
+  /** Name, value, … */
+  readonly headers?: readonly string[]
+  readonly extensions?: Readonly<Record<string, unknown>>
+}
+
+function onClose(this: GatewayResponse): void {
+  if (this.call !== null) this.call.clientGone()
+}
+
+function hasLongBody(request: IncomingMessage): boolean {
+  if (request.headers['transfer-encoding'] !== undefined) return true
+  return Number(request.headers['content-length'] ?? 0) > UNREAD_BYTES_MAX
+}

@@ -1,0 +1,104 @@
+/**
+ * What becomes of each header of a request or an answer on its way through.
+ *
+ * Hop-by-hop headers end here (RFC 9110, 7.6.1); the credential is not passed on; names under which
+ * the gateway speaks to the backend are never taken from a client, so that no caller can claim to be
+ * another. Names are looked up as they were sent: the table learns spellings, up to a bound.
+ */
+
+export const PASS = 0
+export const DROP = 1
+export const AUTHORIZATION = 2
+export const API_KEY = 3
+export const CONTENT_TYPE = 4
+export const CONTENT_LENGTH = 5
+export const TRANSFER_ENCODING = 6
+export const CONNECTION = 7
+export const HOST = 8
+export const COOKIE = 9
+
+const REQUEST: Readonly<Record<string, number>> = {
+  authorization: AUTHORIZATION,
+  'x-api-key': API_KEY,
+  'content-type': CONTENT_TYPE,
+  'content-length': CONTENT_LENGTH,
+  'transfer-encoding': TRANSFER_ENCODING,
+  connection: CONNECTION,
+  host: HOST,
+  cookie: COOKIE,
+  'keep-alive': DROP,
+  'proxy-authenticate': DROP,
+  'proxy-authorization': DROP,
+  'proxy-connection': DROP,
+  te: DROP,
+  trailer: DROP,
+  upgrade: DROP,
+  'http2-settings': DROP,
+  expect: DROP,
+  forwarded: DROP,
+  'x-forwarded-for': DROP,
+  'x-forwarded-host': DROP,
+  'x-forwarded-proto': DROP,
+  'x-forwarded-port': DROP,
+  'x-forwarded-prefix': DROP,
+  'x-forwarded-server': DROP,
+  'x-real-ip': DROP,
+  'x-consumer-id': DROP,
+  'x-subscription-id': DROP,
+  'x-agent-id': DROP,
+  'x-on-behalf-of': DROP,
+  'x-request-id': DROP,
+  traceparent: DROP,
+  tracestate: DROP,
+}
+
+const RESPONSE: Readonly<Record<string, number>> = {
+  connection: CONNECTION,
+  'content-length': CONTENT_LENGTH,
+  'keep-alive': DROP,
+  'proxy-authenticate': DROP,
+  'proxy-authorization': DROP,
+  'proxy-connection': DROP,
+  te: DROP,
+  trailer: DROP,
+  'transfer-encoding': DROP,
+  upgrade: DROP,
+  ratelimit: DROP,
+  'ratelimit-policy': DROP,
+  'x-request-id': DROP,
+  'x-ru-limit': DROP,
+  'x-ru-remaining': DROP,
+  'x-ru-cost': DROP,
+  'x-ru-consumed': DROP,
+  'x-ru-period': DROP,
+}
+
+const SPELLINGS_MAX = 2_048
+
+export interface HeaderRules {
+  /** One of the constants above. */
+  of(name: string): number
+}
+
+export const createRequestRules = (): HeaderRules => createRules(REQUEST)
+export const createResponseRules = (): HeaderRules => createRules(RESPONSE)
+
+function createRules(known: Readonly<Record<string, number>>): HeaderRules {
+  const spellings = new Map(Object.entries(known))
+
+  return {
+    of(name) {
+      const rule = spellings.get(name)
+      if (rule !== undefined) return rule
+      // An underscore is read as a dash by CGI-like backends: `X_Consumer_Id` must not slip through.
+      const canonical = name.toLowerCase().replaceAll('_', '-')
+      const learned = Object.hasOwn(known, canonical)
+        ? canonical === name.toLowerCase()
+          ? known[canonical]!
+          : DROP
+        : PASS
+      if (spellings.size < SPELLINGS_MAX) spellings.set(name, learned)
+      return learned
+    },
+  }
+}
