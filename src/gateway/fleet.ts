@@ -1,0 +1,247 @@
+/**
+ * The gateway threads as the main thread sees them: one set that changes as one.
+ *
+ * A command goes to every thread and is done when every thread has acknowledged it; commands are sent
+ * one after the other, so that all threads go through the same states in the same order. What is in
+ * force is kept (plans, declarations, keys), and a thread that had to be started again is brought to
+ * it before it takes its first call. A thread that dies takes down only its own calls.
+ */
+
+import { Worker } from 'node:worker_threads'
+import type { GatewayPort, PreparedRevision } from '../catalogue/gateway-port.ts'
+import type { RoutePlan } from '../catalogue/route-plan.ts'
+import { Problem } from '../domain/problem.ts'
+import type { SlaPlan } from '../opensla/sla-plan.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+import type { Command, CommandError, JsonWebKeySet, Requests, ThreadSettings, ToHost, ToThread } from './messages.ts'
+
+export type Answers = { [Name in keyof Requests]: (ask: Requests[Name]['ask']) => Promise<Requests[Name]['answer']> }
+
+export interface FleetOptions {
+  /** The module that a thread runs. */
+  readonly entry: URL
+  readonly threads: number
+  readonly settings: Omit<ThreadSettings, 'thread' | 'threads' | 'grown'>
+  readonly port: number
+  readonly answers: Answers
+  readonly clock: Clock
+  readonly log: Log
+  readonly onGrowth: () => void
+  readonly onCount: (reason: string, by: number) => void
+  /** A thread has died: its share of what is shared must be given back. */
+  readonly onThreadGone: (thread: number) => void
+}
+
+export interface Fleet extends GatewayPort {
+  /** Starts the threads; resolves with the port when all listen. */
+  start(): Promise<number>
+  setKeys(jwks: JsonWebKeySet): Promise<void>
+  releaseBlocks(api: string): Promise<void>
+  /** No new connections; calls in flight finish; threads end. */
+  stop(): Promise<void>
+}
+
+interface Thread {
+  readonly worker: Worker
+  readonly waiting: Map<number, (error: CommandError | null) => void>
+  readonly grownFlag: Int32Array
+  isReady: boolean
+}
+
+const ACKNOWLEDGE_WITHIN_MS = 120_000
+const DRAIN_WITHIN_MS = 30_000
+const YOUNG_GENERATION_MB = 64
+
+export function createFleet(options: FleetOptions): Fleet {
+  const { threads: size, settings, answers, clock, log } = options
+  const threads: (Thread | null)[] = Array.from({ length: size }, () => null)
+  const plans = new Map<string, { plan: RoutePlan; slas: Map<string, SlaPlan> }>()
+  let keys: JsonWebKeySet = { keys: [] }
+  let port = options.port
+  let nextId = 1
+  let isStopping = false
+  let queue: Promise<unknown> = Promise.resolve()
+
+  function start(): Promise<number> {
+    return inOrder(async () => {
+      for (let index = 0; index < size; index++) await startThread(index)
+      return port
+    })
+  }
+
+  function startThread(index: number): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const grown = new SharedArrayBuffer(4)
+    const workerData: ThreadSettings = { ...settings, thread: index, threads: size, grown }
+    const worker = new Worker(options.entry, {
+      workerData,
+      name: `gateway-${index}`,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+    })
+    const thread: Thread = { worker, waiting: new Map(), grownFlag: new Int32Array(grown), isReady: false }
+    threads[index] = thread
+    worker.on('message', (message: ToHost) => hear(thread, message, resolve))
+    worker.on('error', (cause) => {
+      log.error({ err: cause, thread: index }, 'a gateway thread has failed')
+      reject(cause)
+    })
+    worker.on('exit', (code) => gone(index, thread, code, reject))
+    return promise.then(() => bringUp(thread))
+  }
+
+  /** Brings a fresh thread to what is in force, and only then lets it listen. */
+  async function bringUp(thread: Thread): Promise<void> {
+    await send(thread, { type: 'keys', jwks: keys })
+    for (const { plan, slas } of plans.values()) {
+      const id = await prepareOn(thread, plan, [...slas.values()])
+      await send(thread, { type: 'swap', prepared: id })
+    }
+    await send(thread, { type: 'listen', port })
+    thread.isReady = true
+  }
+
+  async function prepareOn(thread: Thread, plan: RoutePlan, slas: readonly SlaPlan[]): Promise<number> {
+    const id = nextId++
+    const error = await post(thread, id, { type: 'prepare', plan, slas })
+    if (error !== null) throw toProblem(error)
+    return id
+  }
+
+  function hear(thread: Thread, message: ToHost, onLoaded: () => void): void {
+    switch (message.type) {
+      case 'loaded':
+        return onLoaded()
+      case 'listening':
+        port = message.port
+        return
+      case 'acknowledged':
+        thread.waiting.get(message.id)?.(message.error)
+        thread.waiting.delete(message.id)
+        return
+      case 'request':
+        return void answer(thread, message.id, message.name, message.ask)
+      case 'grown':
+        Atomics.store(thread.grownFlag, 0, 0)
+        return options.onGrowth()
+      case 'counted':
+        for (const [reason, by] of message.counts) options.onCount(reason, by)
+        return
+      case 'log':
+        return log[message.level]({ thread: threads.indexOf(thread), detail: message.detail }, message.message)
+    }
+  }
+
+  async function answer(thread: Thread, id: number, name: keyof Requests, ask: unknown): Promise<void> {
+    try {
+      const value = await (answers[name] as (ask: unknown) => Promise<unknown>)(ask)
+      tell(thread, { type: 'answer', id, value })
+    } catch (cause) {
+      log.error({ err: cause, name }, 'a question of a gateway thread could not be answered')
+      tell(thread, { type: 'failed', id, reason: `${name} failed` })
+    }
+  }
+
+  function gone(index: number, thread: Thread, code: number, reject: (cause: Error) => void): void {
+    reject(new Error(`gateway thread ${index} ended with code ${code}`))
+    for (const settle of thread.waiting.values()) settle(null)
+    thread.waiting.clear()
+    threads[index] = null
+    if (isStopping) return
+    options.onThreadGone(index)
+    log.error({ thread: index, code }, 'a gateway thread has ended; another takes its place')
+    clock.after(100, () => {
+      if (isStopping) return
+      queue = queue
+        .then(() => startThread(index))
+        .catch((cause) => log.fatal({ err: cause }, 'a gateway thread cannot start'))
+    })
+  }
+
+  function tell(thread: Thread, message: ToThread): void {
+    thread.worker.postMessage(message)
+  }
+
+  function post(thread: Thread, id: number, command: Command): Promise<CommandError | null> {
+    const { promise, resolve } = Promise.withResolvers<CommandError | null>()
+    const cancel = clock.after(ACKNOWLEDGE_WITHIN_MS, () =>
+      resolve({ detail: `A gateway thread did not acknowledge ${command.type} in time.`, errors: [] }),
+    )
+    thread.waiting.set(id, (error) => {
+      cancel()
+      resolve(error)
+    })
+    tell(thread, { type: 'command', id, command })
+    return promise
+  }
+
+  async function send(thread: Thread, command: Command): Promise<void> {
+    const error = await post(thread, nextId++, command)
+    if (error !== null) throw toProblem(error)
+  }
+
+  /** Runs `work` when all commands before it are done. */
+  function inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const done = queue.then(work)
+    queue = done.catch(() => {})
+    return done
+  }
+
+  async function toAll(command: Command, id = nextId++): Promise<CommandError | null> {
+    const live = threads.filter((thread) => thread?.isReady === true)
+    const errors = await Promise.all(live.map((thread) => (thread === null ? null : post(thread, id, command))))
+    return errors.find((error) => error !== null) ?? null
+  }
+
+  async function acknowledged(command: Command): Promise<void> {
+    const error = await toAll(command)
+    if (error !== null) throw toProblem(error)
+  }
+
+  async function prepare(plan: RoutePlan, slas: readonly SlaPlan[]): Promise<PreparedRevision> {
+    const id = nextId++
+    const error = await inOrder(() => toAll({ type: 'prepare', plan, slas }, id))
+    if (error !== null) {
+      void inOrder(() => toAll({ type: 'abort', prepared: id }))
+      throw toProblem(error)
+    }
+    return {
+      swap: () =>
+        inOrder(async () => {
+          plans.set(plan.api, { plan, slas: new Map(slas.map((sla) => [sla.variant, sla])) })
+          await acknowledged({ type: 'swap', prepared: id })
+        }),
+      abort: () => void inOrder(() => toAll({ type: 'abort', prepared: id })),
+    }
+  }
+
+  return {
+    start,
+    prepare,
+    applySla: (sla) =>
+      inOrder(async () => {
+        plans.get(sla.api)?.slas.set(sla.variant, sla)
+        await acknowledged({ type: 'sla', sla })
+      }),
+    applyGrant: (grant) => inOrder(() => acknowledged({ type: 'grant', grant })),
+    setKeys(jwks) {
+      keys = jwks
+      return inOrder(() => acknowledged({ type: 'keys', jwks }))
+    },
+    releaseBlocks: (api) => inOrder(() => acknowledged({ type: 'blocks', api })),
+    async stop() {
+      isStopping = true
+      const live = threads.filter((thread) => thread !== null)
+      const drained = Promise.all(live.map((thread) => post(thread, nextId++, { type: 'drain' })))
+      const { promise: late, resolve: giveUp } = Promise.withResolvers<void>()
+      const cancel = clock.after(DRAIN_WITHIN_MS, giveUp)
+      await Promise.race([drained, late])
+      cancel()
+      await Promise.all(live.map(({ worker }) => worker.terminate()))
+    },
+  }
+}
+
+function toProblem({ detail, errors }: CommandError): Problem {
+  return new Problem('specification_invalid', detail, { errors })
+}

@@ -1,0 +1,95 @@
+/**
+ * What the main thread and a gateway thread tell each other. Every command is acknowledged by its
+ * `id`; a request of a thread is answered by its own. Messages of one direction arrive in order,
+ * which is what makes "a late answer cannot bring back what was revoked" hold (see `authenticate.ts`).
+ */
+
+import type { CredentialName, Grant } from '../catalogue/grant.ts'
+import type { RoutePlan } from '../catalogue/route-plan.ts'
+import type { SlaPlan } from '../opensla/sla-plan.ts'
+import type { SpoolSync } from '../record/spool-writer.ts'
+import type { BlockRef } from './limit-memory.ts'
+
+export interface JsonWebKeySet {
+  readonly keys: readonly Readonly<Record<string, unknown>>[]
+}
+
+export type Command =
+  /** Compiles a revision aside under the number of the command. */
+  | { readonly type: 'prepare'; readonly plan: RoutePlan; readonly slas: readonly SlaPlan[] }
+  | { readonly type: 'swap'; readonly prepared: number }
+  | { readonly type: 'abort'; readonly prepared: number }
+  | { readonly type: 'sla'; readonly sla: SlaPlan }
+  | { readonly type: 'grant'; readonly grant: Grant }
+  | { readonly type: 'keys'; readonly jwks: JsonWebKeySet }
+  /** Lets go of the limit blocks of one API: their places are about to change. */
+  | { readonly type: 'blocks'; readonly api: string }
+  | { readonly type: 'listen'; readonly port: number }
+  | { readonly type: 'drain' }
+
+export type ToThread =
+  | { readonly type: 'command'; readonly id: number; readonly command: Command }
+  | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
+  | { readonly type: 'failed'; readonly id: number; readonly reason: string }
+
+/** What a thread asks the main thread, and what it gets. */
+export interface Requests {
+  resolve: { ask: CredentialName; answer: Grant | null }
+  /** Where the counters of a subscription lie. */
+  block: { ask: { subscription: string; api: string; variant: string }; answer: BlockRef | null }
+  /** A form for the token endpoint. */
+  issue: { ask: TokenForm; answer: TokenAnswer }
+}
+
+export interface TokenForm {
+  readonly api: string
+  readonly form: readonly (readonly [string, string])[]
+  readonly authorization: string | undefined
+}
+
+export interface TokenAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: unknown
+  /** How the attempt is recorded; null: not at all. */
+  readonly signal: {
+    readonly outcome: 'credential_invalid' | 'subscription_required'
+    readonly grant: Grant | null
+  } | null
+}
+
+export type ToHost =
+  | { readonly type: 'loaded' }
+  | { readonly type: 'listening'; readonly port: number }
+  | { readonly type: 'acknowledged'; readonly id: number; readonly error: CommandError | null }
+  | { readonly type: 'request'; readonly id: number; readonly name: keyof Requests; readonly ask: unknown }
+  | { readonly type: 'grown' }
+  | { readonly type: 'counted'; readonly counts: readonly (readonly [string, number])[] }
+  | {
+      readonly type: 'log'
+      readonly level: 'info' | 'warn' | 'error'
+      readonly message: string
+      readonly detail: string
+    }
+
+export interface CommandError {
+  readonly detail: string
+  readonly errors: readonly { readonly pointer: string; readonly detail: string }[]
+}
+
+/** What a thread is started with. */
+export interface ThreadSettings {
+  readonly thread: number
+  readonly threads: number
+  readonly host: string
+  readonly gatewayUrl: string
+  readonly spoolFolder: string
+  readonly spoolSync: SpoolSync
+  readonly spoolGauge: SharedArrayBuffer
+  readonly spoolBytesMax: number
+  /** Key of the hash under which API keys are looked up, hex. */
+  readonly hashKey: string
+  readonly reusePort: boolean
+  /** One word: 1 while the main thread has yet to hear that the spool of this thread has grown. */
+  readonly grown: SharedArrayBuffer
+}

@@ -1,0 +1,43 @@
+/**
+ * Closes what was opened, in reverse order of opening, each within a time limit.
+ *
+ * Whoever opens something hands its closing over at once, so the order cannot drift from the order
+ * of construction: a connection is never closed before the buffer that needs it.
+ */
+
+import type { Clock } from './clock.ts'
+import type { Log } from './log.ts'
+
+export interface Lifecycle {
+  /** Registers how to close what was just opened. */
+  opened(name: string, close: () => Promise<void> | void): void
+  /** Closes everything, last opened first; a second call waits for the first. Failures are logged, not thrown. */
+  close(): Promise<void>
+}
+
+const CLOSE_WITHIN_MS = 40_000
+
+export function createLifecycle({ clock, log }: { clock: Clock; log: Log }): Lifecycle {
+  const open: { name: string; close: () => Promise<void> | void }[] = []
+  let closing: Promise<void> | null = null
+
+  async function closeAll(): Promise<void> {
+    for (let part = open.pop(); part !== undefined; part = open.pop()) {
+      const { name, close } = part
+      const { promise: late, resolve } = Promise.withResolvers<'late'>()
+      const cancel = clock.after(CLOSE_WITHIN_MS, () => resolve('late'))
+      try {
+        const end = await Promise.race([Promise.resolve(close()), late])
+        if (end === 'late') log.error({ part: name }, 'a part did not close in time')
+      } catch (cause) {
+        log.error({ err: cause, part: name }, 'a part failed to close')
+      }
+      cancel()
+    }
+  }
+
+  return {
+    opened: (name, close) => void open.push({ name, close }),
+    close: () => (closing ??= closeAll()),
+  }
+}

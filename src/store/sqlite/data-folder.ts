@@ -1,0 +1,39 @@
+/**
+ * One process a data folder: an exclusive lock that the operating system takes back when its holder
+ * dies, however it dies.
+ *
+ * SQLite's own lock on a file of its own is used, since Node has no file locks; no byte of it matters.
+ */
+
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+/** A folder that cannot be used; the message is a line for the operator. */
+export class DataFolderError extends Error {
+  override readonly name = 'DataFolderError'
+}
+
+/** Makes the folder where it is missing. Returns how to let go of it. */
+export function lockDataFolder(folder: string): () => void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    if (!statSync(folder).isDirectory()) throw new Error('it is not a folder')
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (cause) {
+    const place = existsSync(folder) ? folder : dirname(folder)
+    throw new DataFolderError(`DATA_DIR ${folder} cannot be written (${reason(cause)}); give one that this user owns, or change ${place}`)
+  }
+  const database = new DatabaseSync(join(folder, 'lock'))
+  try {
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE')
+  } catch {
+    database.close()
+    throw new DataFolderError(`DATA_DIR ${folder} is in use by another process; stop it or give another folder`)
+  }
+  return () => database.close()
+}
+
+function reason(cause: unknown): string {
+  return cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : String(cause)
+}
