@@ -27,7 +27,6 @@ export interface CallContext {
   readonly nowMs: () => number
   /** Counts what has no record: calls that belong to no API. */
   readonly count: (reason: string) => void
-  readonly onDone: (call: Call) => void
 }
 
 /** A call that belongs to no API, and so to no tenant. */
@@ -123,7 +122,7 @@ export class Call implements RecordedCall {
       if (this.#held === null) response.end()
       else response.end(this.#held)
     }
-    this.#done()
+    this.#held = null
   }
 
   onRefused(): void {
@@ -136,7 +135,7 @@ export class Call implements RecordedCall {
       this.sendHead()
       response.end(body)
     }
-    this.#done()
+    this.#held = null
   }
 
   /** Breaks the connection to the client off: what it has seen of the answer is not the whole. */
@@ -150,11 +149,6 @@ export class Call implements RecordedCall {
     if (this.status === 0) this.status = STATUS_CLIENT_GONE
     if (this.owner !== null) this.owner.onClientGone()
     else this.finish('client_aborted', null)
-  }
-
-  #done(): void {
-    this.#held = null
-    this.#context.onDone(this)
   }
 }
 

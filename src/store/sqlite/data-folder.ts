@@ -8,13 +8,9 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { StartRefused } from '../../runtime/start-refused.ts'
 
-/** A folder that cannot be used; the message is a line for the operator. */
-export class DataFolderError extends Error {
-  override readonly name = 'DataFolderError'
-}
-
-/** Makes the folder where it is missing. Returns how to let go of it. */
+/** Makes the folder where it is missing. Throws `StartRefused`. Returns how to let go of it. */
 export function lockDataFolder(folder: string): () => void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -22,14 +18,16 @@ export function lockDataFolder(folder: string): () => void {
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (cause) {
     const place = existsSync(folder) ? folder : dirname(folder)
-    throw new DataFolderError(`DATA_DIR ${folder} cannot be written (${reason(cause)}); give one that this user owns, or change ${place}`)
+    throw new StartRefused(
+      `DATA_DIR ${folder} cannot be written (${reason(cause)}); give one that this user owns, or change ${place}`,
+    )
   }
   const database = new DatabaseSync(join(folder, 'lock'))
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE')
   } catch {
     database.close()
-    throw new DataFolderError(`DATA_DIR ${folder} is in use by another process; stop it or give another folder`)
+    throw new StartRefused(`DATA_DIR ${folder} is in use by another process; stop it or give another folder`)
   }
   return () => database.close()
 }

@@ -1,0 +1,60 @@
+/**
+ * A revision ready to serve in one gateway thread: router, validators and declarations compiled, and
+ * its connections to the backend.
+ *
+ * Immutable but for the declarations, which change under running subscriptions. A call keeps the
+ * revision it began with; the last reference to it is the last call.
+ */
+
+import type { OperationPlan, RoutePlan } from '../catalogue/route-plan.ts'
+import type { Attribution } from '../domain/attribution.ts'
+import type { SlaPlan } from '../opensla/sla-plan.ts'
+import { Backend } from './backend.ts'
+import type { CompiledSla, Limiter } from './limiter.ts'
+import { createRouteTable, type RouteTable } from './route-table.ts'
+import { toAttribution } from './seat.ts'
+import { compileValidators, type OperationValidators } from './validate.ts'
+
+export interface CompiledOperation {
+  readonly plan: OperationPlan
+  readonly position: number
+  readonly validators: OperationValidators
+  /** Of calls nobody stands behind. */
+  readonly anonymous: Attribution
+}
+
+export interface CompiledRevision {
+  readonly plan: RoutePlan
+  readonly routes: RouteTable
+  readonly operations: readonly CompiledOperation[]
+  readonly allowedScopes: ReadonlySet<string>
+  readonly backend: Backend | null
+  /** By variant. */
+  readonly slas: Map<string, CompiledSla>
+  /** Of calls that were refused before they were routed. */
+  readonly unrouted: Attribution
+}
+
+/** Compiles aside, in slices: a thread that serves goes on serving. Throws where a schema cannot be compiled. */
+export async function compileRevision(
+  plan: RoutePlan,
+  slas: readonly SlaPlan[],
+  limiter: Limiter,
+): Promise<CompiledRevision> {
+  const validators = await compileValidators(plan)
+  const operations = plan.operations.map((operation, position) => ({
+    plan: operation,
+    position,
+    validators: validators[position]!,
+    anonymous: toAttribution(plan, operation.operationId, null, null),
+  }))
+  return {
+    plan,
+    routes: createRouteTable(plan.operations),
+    operations,
+    allowedScopes: new Set(plan.allowedScopes),
+    backend: plan.backend === null ? null : new Backend(plan.backend),
+    slas: new Map(slas.map((sla) => [sla.variant, limiter.compile(sla, plan)])),
+    unrouted: toAttribution(plan, '', null, null),
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * A caller at one revision of one API: what would otherwise be worked out again on each of its calls.
+ *
+ * A seat belongs to a caller object and dies with it; it is made anew when the caller's grant was
+ * corrected, the revision was swapped or the declaration changed.
+ */
+
+import type { Caller } from '../catalogue/caller.ts'
+import type { Grant } from '../catalogue/grant.ts'
+import { ANONYMOUS, type Attribution } from '../domain/attribution.ts'
+import { toIdentityHeaders } from './identity-headers.ts'
+import type { BlockRef } from './limit-memory.ts'
+import type { CompiledRevision, CompiledSla } from './revision.ts'
+
+export interface Seat {
+  readonly caller: Caller
+  readonly grant: Grant
+  readonly revision: CompiledRevision
+  readonly sla: CompiledSla | null
+  readonly block: BlockRef | null
+  readonly identityHeaders: readonly string[]
+  /** By position of the operation; filled as they are called. */
+  readonly attributions: (Attribution | undefined)[]
+}
+
+export function createSeat(caller: Caller, revision: CompiledRevision, block: BlockRef | null): Seat {
+  return {
+    caller,
+    grant: caller.grant,
+    revision,
+    sla: revision.slas.get(caller.grant.variant) ?? null,
+    block,
+    identityHeaders: toIdentityHeaders(caller),
+    attributions: new Array<Attribution | undefined>(revision.operations.length),
+  }
+}
+
+/** The attribution of a call of this seat; one object for all calls of one operation. */
+export function attributionOf(seat: Seat, position: number): Attribution {
+  return (seat.attributions[position] ??= toAttribution(
+    seat.revision,
+    seat.revision.operations[position]!.plan.operationId,
+    seat.caller,
+    seat.sla,
+  ))
+}
+
+/** Whom a call is written down to; for a caller without a seat, and for calls that nobody stands behind. */
+export function toAttribution(
+  { plan }: CompiledRevision,
+  operation: string,
+  caller: Pick<Caller, 'grant' | 'agent' | 'person'> | null,
+  sla: CompiledSla | null,
+): Attribution {
+  const place = { tenant: plan.tenant, api: plan.api, operation }
+  if (caller === null) return { ...place, ...ANONYMOUS }
+  const { grant, agent, person } = caller
+  return {
+    ...place,
+    consumer: grant.consumer,
+    consumerName: grant.consumerName,
+    subscription: grant.subscription,
+    agent,
+    person,
+    variant: grant.variant,
+    currency: sla?.plan.currency ?? '',
+    priceMicro: sla?.plan.priceMicro ?? 0,
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * One gateway thread: what it serves, and how the main thread changes it.
+ *
+ * It keeps compiled, immutable state and does no I/O but the calls themselves and their records. A
+ * credential it has not seen is asked for once; the main thread corrects or removes it later. Nothing
+ * here outlives the thread.
+ */
+
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import type { MessagePort } from 'node:worker_threads'
+import { Problem } from '../domain/problem.ts'
+import { openSpoolGauge } from '../record/spool-gauge.ts'
+import { createSpoolWriter } from '../record/spool-writer.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { createAdmissions } from './admission.ts'
+import { createAuthenticator } from './authenticate.ts'
+import { createHandleCall } from './handle-call.ts'
+import { createRequestRules, createResponseRules } from './header-rules.ts'
+import { createHostLink } from './host-link.ts'
+import { createLimiter } from './limiter.ts'
+import type {
+  Command,
+  CommandError,
+  JsonWebKeySet,
+  ThreadSettings,
+  TokenAnswer,
+  TokenForm,
+  ToThread,
+} from './messages.ts'
+import type { GatewayResponse } from './response.ts'
+import { compileRevision, type CompiledRevision } from './revision.ts'
+import { createSeats } from './seats.ts'
+import { createGatewayServer } from './server.ts'
+import { createTurnEnd } from './turn-end.ts'
+
+export interface OauthServer {
+  /** Answers false where the path is none of its own. */
+  handle(request: IncomingMessage, response: GatewayResponse, path: string): boolean
+  close(): Promise<void>
+}
+
+export interface OauthPort {
+  readonly gatewayUrl: string
+  readonly issue: (form: TokenForm) => Promise<TokenAnswer>
+  readonly jwks: () => JsonWebKeySet
+  readonly scopesOf: (api: string) => readonly string[] | null
+}
+
+export interface ThreadOptions {
+  readonly settings: ThreadSettings
+  readonly port: MessagePort
+  readonly clock: Clock
+  readonly createOauth: (port: OauthPort) => Promise<OauthServer>
+  readonly keyedHash: (text: string) => string
+}
+
+export async function startThread({ settings, port, clock, createOauth, keyedHash }: ThreadOptions): Promise<void> {
+  const host = createHostLink({ port, clock, grownFlag: new Int32Array(settings.grown) })
+  const revisions = new Map<string, CompiledRevision>()
+  const prepared = new Map<number, CompiledRevision>()
+  let jwks: JsonWebKeySet = { keys: [] }
+
+  const spool = createSpoolWriter({
+    folder: join(settings.spoolFolder, `gateway-${settings.thread}`),
+    requestPrefix: randomBytes(8).toString('hex'),
+    sync: settings.spoolSync,
+    gauge: openSpoolGauge(settings.spoolGauge, settings.spoolBytesMax),
+    clock,
+    onGrowth: host.grown,
+    onFailure(cause) {
+      host.count('spool_write_failed')
+      host.tell({ type: 'log', level: 'error', message: 'the spool cannot be written', detail: String(cause) })
+    },
+  })
+  const limiter = createLimiter({ thread: settings.thread, threads: settings.threads })
+  const seats = createSeats(host)
+  const admissions = createAdmissions({ limiter, nowMs: clock.nowMs })
+  const authenticator = createAuthenticator({
+    gatewayUrl: settings.gatewayUrl,
+    keyedHash,
+    clock,
+    resolve: (name) => host.ask('resolve', name),
+    count: host.count,
+  })
+  const oauth = await createOauth({
+    gatewayUrl: settings.gatewayUrl,
+    issue: (form) => host.ask('issue', form),
+    jwks: () => jwks,
+    scopesOf: (api) => revisions.get(api)?.plan.allowedScopes ?? null,
+  })
+  const handleCall = createHandleCall({
+    authenticator,
+    seats,
+    admissions,
+    requestRules: createRequestRules(),
+    responseRules: createResponseRules(),
+    turnEnd: createTurnEnd(),
+    requestPrefix: spool.requestPrefix,
+    nowMs: clock.nowMs,
+    isAccepting: () => spool.accepting,
+  })
+  const server = createGatewayServer({
+    context: { spool, nowMs: clock.nowMs, count: host.count },
+    handleCall,
+    authenticator,
+    revisionOf: (api) => revisions.get(api),
+    oauth: oauth.handle,
+  })
+
+  async function run(id: number, command: Command): Promise<void> {
+    switch (command.type) {
+      case 'prepare':
+        prepared.set(id, await compileRevision(command.plan, command.slas, limiter))
+        return
+      case 'swap':
+        return swap(command.prepared)
+      case 'abort':
+        prepared.get(command.prepared)?.backend?.close()
+        prepared.delete(command.prepared)
+        return
+      case 'sla': {
+        const revision = revisions.get(command.sla.api)
+        revision?.slas.set(command.sla.variant, limiter.compile(command.sla, revision.plan))
+        return seats.release(command.sla.api)
+      }
+      case 'grant':
+        return authenticator.applyGrant(command.grant)
+      case 'keys':
+        jwks = command.jwks
+        return authenticator.setKeys(command.jwks)
+      case 'blocks':
+        return seats.release(command.api)
+      case 'listen':
+        return listen(command.port)
+      case 'drain':
+        return drain()
+    }
+  }
+
+  function swap(id: number): void {
+    const next = prepared.get(id)
+    if (next === undefined) throw new Error(`nothing was prepared under ${id}`)
+    prepared.delete(id)
+    const before = revisions.get(next.plan.api)
+    revisions.set(next.plan.api, next)
+    before?.backend?.close()
+  }
+
+  function listen(number: number): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    server.once('error', reject)
+    server.listen({ host: settings.host, port: number, reusePort: settings.reusePort }, () => {
+      server.off('error', reject)
+      const address = server.address()
+      if (address !== null && typeof address === 'object') host.tell({ type: 'listening', port: address.port })
+      resolve()
+    })
+    return promise
+  }
+
+  async function drain(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    server.close(() => resolve())
+    server.closeIdleConnections()
+    await promise
+    await oauth.close()
+    spool.close()
+    host.close()
+  }
+
+  port.on('message', (message: ToThread) => {
+    if (message.type !== 'command') return host.hear(message)
+    void run(message.id, message.command).then(
+      () => host.tell({ type: 'acknowledged', id: message.id, error: null }),
+      (cause: unknown) => host.tell({ type: 'acknowledged', id: message.id, error: toCommandError(cause) }),
+    )
+  })
+  host.tell({ type: 'loaded' })
+}
+
+function toCommandError(cause: unknown): CommandError {
+  if (cause instanceof Problem) return { detail: cause.message, errors: cause.errors }
+  return { detail: cause instanceof Error ? cause.message : String(cause), errors: [] }
+}

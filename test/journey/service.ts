@@ -1,0 +1,177 @@
+/**
+ * The whole service as a real process, with a data folder that outlives it: it can be stopped, killed
+ * and started again, as a machine would do it.
+ */
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Agent, request, type Dispatcher } from 'undici'
+import { freePort } from '../../src/cli/free-port.ts'
+import { createPlatformClient, fetchToken, type PlatformClient } from '../../src/cli/platform-client.ts'
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts')
+const START_MS_MAX = 60_000
+
+export interface Service {
+  readonly gatewayUrl: string
+  readonly baseUrl: string
+  readonly dataDir: string
+  readonly platform: PlatformClient
+  /** What stood on stdout since the last start. */
+  readonly output: () => string
+  start(): Promise<void>
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>
+  /** SIGKILL; resolves when the process is gone. */
+  kill(): Promise<void>
+  readonly pid: () => number
+  /** Stops what runs and removes the data folder. */
+  remove(): Promise<void>
+}
+
+export interface ServiceOptions {
+  readonly args?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export async function createService({ args = [], env = {} }: ServiceOptions = {}): Promise<Service> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-journey-'))
+  const [gatewayPort, platformPort] = await Promise.all([freePort(), freePort()])
+  const gatewayUrl = `http://127.0.0.1:${gatewayPort}`
+  const baseUrl = `http://127.0.0.1:${platformPort}`
+  const clientId = 'journey-admin'
+  const clientSecret = 'journey-admin-secret-0123456789'
+  let child: ChildProcess | null = null
+  let output = ''
+  let errors = ''
+
+  async function start(): Promise<void> {
+    output = ''
+    errors = ''
+    const started = spawn(process.execPath, [MAIN, ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...process.env,
+        NODE_OPTIONS: '',
+        LOG_LEVEL: 'warn',
+        DATA_DIR: dataDir,
+        GATEWAY_PORT: String(gatewayPort),
+        PLATFORM_PORT: String(platformPort),
+        GATEWAY_THREADS: '2',
+        ADMIN_CLIENT_ID: clientId,
+        ADMIN_CLIENT_SECRET: clientSecret,
+        ...env,
+      },
+    })
+    child = started
+    started.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    started.stderr.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-20_000)))
+    await ready(started)
+  }
+
+  /** Asks until it answers: the fact waited for is readiness itself. */
+  async function ready(started: ChildProcess): Promise<void> {
+    const untilMs = performance.now() + START_MS_MAX
+    while (performance.now() < untilMs) {
+      if (started.exitCode !== null) throw new Error(`the service ended with ${started.exitCode}\n${errors}`)
+      const answer = await request(`${baseUrl}/readyz`, { dispatcher: once() }).catch(() => null)
+      await answer?.body.dump()
+      if (answer?.statusCode === 200) return
+      await new Promise((resolve) => setTimeout(resolve, 25))
+    }
+    throw new Error(`the service was not ready in time\n${errors}`)
+  }
+
+  function exited(): Promise<number | null> {
+    const running = child
+    if (running === null || running.exitCode !== null || running.signalCode !== null) {
+      return Promise.resolve(running?.exitCode ?? null)
+    }
+    return new Promise((resolve) => running.once('exit', (code) => resolve(code)))
+  }
+
+  async function stop(): Promise<number | null> {
+    const end = exited()
+    child?.kill('SIGTERM')
+    return end
+  }
+
+  async function kill(): Promise<void> {
+    const end = exited()
+    child?.kill('SIGKILL')
+    await end
+  }
+
+  return {
+    gatewayUrl,
+    baseUrl,
+    dataDir,
+    platform: createPlatformClient({ gatewayUrl, baseUrl, clientId, clientSecret }),
+    output: () => output,
+    start,
+    stop,
+    kill,
+    pid: () => child?.pid ?? 0,
+    async remove() {
+      await kill()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A connection of its own for one request, so that a killed service leaves nothing behind in a pool. */
+function once(): Dispatcher {
+  return new Agent({ connections: 1, keepAliveTimeout: 1 })
+}
+
+export interface Enrolled {
+  readonly consumer: string
+  readonly subscription: string
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly apiKey: string
+  token(): Promise<string>
+}
+
+/** A consumer with an active subscription and its credentials, made over the platform API. */
+export async function enrol(
+  service: Service,
+  api: string,
+  options: { name?: string; kind?: string; scopes?: readonly string[] } = {},
+): Promise<Enrolled> {
+  const { name = 'Ada', kind = 'application', scopes } = options
+  const { id: consumer } = await service.platform.post<{ id: string }>('/v1/consumers', { name, kind })
+  const { id: subscription } = await service.platform.post<{ id: string }>('/v1/subscriptions', {
+    consumer,
+    api,
+    ...(scopes && { scopes }),
+  })
+  const { items } = await service.platform.get<{
+    items: readonly { type: string; clientId: string; clientSecret: string; apiKey: string }[]
+  }>(`/v1/subscriptions/${subscription}/credentials`)
+  const client = items.find(({ type }) => type === 'OAuth2')
+  const key = items.find(({ type }) => type === 'ApiKey')
+  if (client === undefined || key === undefined) throw new Error('the subscription has no credentials')
+  const { clientId, clientSecret } = client
+  return {
+    consumer,
+    subscription,
+    clientId,
+    clientSecret,
+    apiKey: key.apiKey,
+    token: async () => (await fetchToken({ gatewayUrl: service.gatewayUrl, api, clientId, clientSecret })).accessToken,
+  }
+}
+
+/** Publishes a document as an API with one active revision. */
+export async function publish(service: Service, api: string, document: object, backend: string): Promise<string> {
+  const { id } = await service.platform.post<{ id: string }>('/v1/proxies', {
+    api,
+    specification: Buffer.from(JSON.stringify(document)).toString('base64'),
+    backend: { url: backend },
+  })
+  await service.platform.post(`/v1/proxies/${id}/activate`)
+  return id
+}
