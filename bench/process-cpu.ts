@@ -1,0 +1,40 @@
+/**
+ * CPU time that a process and its children, or the threads of a process, have used so far.
+ *
+ * User and system time of `/proc/<pid>/stat` (fields 14 and 15), in ticks of 10 ms: a sample of some
+ * seconds is exact to a few thousandths.
+ */
+
+import { readFileSync, readdirSync } from 'node:fs'
+
+const MS_PER_TICK = 10
+
+export function processCpuMs(pid: number): number {
+  return statCpuMs(`/proc/${pid}/stat`) + childrenOf(pid).reduce((sum, child) => sum + processCpuMs(child), 0)
+}
+
+export interface ThreadCpu {
+  readonly id: number
+  readonly name: string
+  readonly cpuMs: number
+}
+
+export function threadsCpu(pid: number): readonly ThreadCpu[] {
+  return readdirSync(`/proc/${pid}/task`).map((task) => {
+    const path = `/proc/${pid}/task/${task}`
+    return { id: Number(task), name: readFileSync(`${path}/comm`, 'utf8').trim(), cpuMs: statCpuMs(`${path}/stat`) }
+  })
+}
+
+/** The name in a stat line may hold spaces and parentheses; fields count from behind the last one. */
+function statCpuMs(path: string): number {
+  const text = readFileSync(path, 'utf8')
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK
+}
+
+function childrenOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number),
+  )
+}

@@ -1,0 +1,35 @@
+/** nginx that merely proxies: the floor. One worker, connections to the backend kept open. */
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { freePort } from '../../src/cli/free-port.ts'
+import { BENCH_PATH, type Contestant } from '../contestant.ts'
+import { processCpuMs } from '../process-cpu.ts'
+import { startProgram } from '../program.ts'
+import type { Workbench } from '../workbench.ts'
+import { nginxSettings } from './nginx-settings.ts'
+
+export async function startNginx({ dir, backendPort, token }: Workbench): Promise<Contestant> {
+  const port = await freePort()
+  const path = join(dir, 'nginx.conf')
+  writeFileSync(
+    path,
+    nginxSettings(
+      dir,
+      'proxy',
+      `upstream backend { server 127.0.0.1:${backendPort}; keepalive 256; keepalive_requests 1000000000; keepalive_timeout 3600s; }
+  server {
+    listen 127.0.0.1:${port};
+    location / { proxy_pass http://backend; proxy_http_version 1.1; proxy_set_header Connection ""; }
+  }`,
+    ),
+  )
+  const { pid, stop } = await startProgram({ command: 'nginx', args: ['-c', path], port })
+  return {
+    name: 'nginx, merely proxying',
+    url: `http://127.0.0.1:${port}${BENCH_PATH}`,
+    token,
+    cpuMs: () => processCpuMs(pid),
+    stop,
+  }
+}

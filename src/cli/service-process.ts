@@ -1,0 +1,115 @@
+/**
+ * A tollgate of one's own: the service as a child process on free ports, with a data folder that is
+ * thrown away behind it and an admin credential that nobody else knows.
+ *
+ * What it logs is kept to its last lines and shown only when the start fails.
+ */
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { request } from 'undici'
+import { freePort } from './free-port.ts'
+
+export interface ServiceAddress {
+  readonly gatewayUrl: string
+  readonly baseUrl: string
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+export interface ServiceProcess extends ServiceAddress {
+  readonly pid: number
+  /** Lets calls in flight finish, then removes the data folder. */
+  stop(): Promise<void>
+}
+
+export interface ServiceOptions {
+  readonly args?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  readonly startMsMax?: number
+}
+
+const MAIN = join(import.meta.dirname, '../main.ts')
+const LOG_BYTES_MAX = 16_384
+const STOP_MS_MAX = 10_000
+const POLL_MS = 50
+
+export async function startService(options: ServiceOptions = {}): Promise<ServiceProcess> {
+  const { args = [], env = {}, startMsMax = 30_000 } = options
+  const [gatewayPort, platformPort] = await Promise.all([freePort(), freePort()])
+  const address: ServiceAddress = {
+    gatewayUrl: `http://127.0.0.1:${gatewayPort}`,
+    baseUrl: `http://127.0.0.1:${platformPort}`,
+    clientId: 'own-admin',
+    clientSecret: randomBytes(24).toString('base64url'),
+  }
+  const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-'))
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      LOG_LEVEL: 'warn',
+      DATA_DIR: dataDir,
+      GATEWAY_PORT: String(gatewayPort),
+      PLATFORM_PORT: String(platformPort),
+      ADMIN_CLIENT_ID: address.clientId,
+      ADMIN_CLIENT_SECRET: address.clientSecret,
+      ...env,
+    },
+  })
+  const log = keepTail(child)
+  const stop = async (): Promise<void> => {
+    await terminate(child)
+    await rm(dataDir, { recursive: true, force: true })
+  }
+
+  try {
+    await untilReady(child, address.baseUrl, startMsMax)
+  } catch (cause) {
+    await stop()
+    throw new Error(`tollgate did not start:\n${log()}`, { cause })
+  }
+  return { ...address, pid: child.pid ?? 0, stop }
+}
+
+function keepTail(child: ChildProcess): () => string {
+  let tail = ''
+  const keep = (chunk: Buffer): void => {
+    tail = (tail + chunk.toString('utf8')).slice(-LOG_BYTES_MAX)
+  }
+  child.stdout?.on('data', keep)
+  child.stderr?.on('data', keep)
+  return () => tail
+}
+
+async function untilReady(child: ChildProcess, baseUrl: string, msMax: number): Promise<void> {
+  for (const endMs = performance.now() + msMax; performance.now() < endMs;) {
+    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}`)
+    if (await isReady(baseUrl)) return
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+  throw new Error(`it was not ready within ${msMax} ms`)
+}
+
+async function isReady(baseUrl: string): Promise<boolean> {
+  try {
+    const { statusCode, body } = await request(`${baseUrl}/readyz`, { headersTimeout: 1_000 })
+    await body.dump()
+    return statusCode === 200
+  } catch {
+    return false
+  }
+}
+
+/** Asks first; a process that does not listen is ended. */
+async function terminate(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGTERM')
+  const force = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
+  await ended
+  clearTimeout(force)
+}
