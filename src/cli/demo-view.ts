@@ -1,0 +1,58 @@
+/** What the demo's screen shows at one moment, as plain data: filled by `demo-tally.ts`, drawn by `demo-screen.ts`. */
+
+export const OUTCOMES = [
+  'served',
+  'unauthenticated',
+  'forbidden',
+  'invalid',
+  'over a limit',
+  'quota used up',
+  'other refusal',
+  'failed',
+] as const
+export type Outcome = (typeof OUTCOMES)[number]
+
+export interface OutcomeRow {
+  readonly outcome: Outcome
+  readonly perSecond: number
+  readonly total: number
+}
+
+export interface CustomerRow {
+  readonly name: string
+  readonly calls: number
+  readonly units: number
+  /** Decimal string, as the platform gives it. */
+  readonly amount: string
+  readonly currency: string
+}
+
+export interface RiskRow {
+  readonly severity: 'Info' | 'Warning' | 'Critical'
+  readonly type: string
+  readonly who: string
+  readonly operation: string
+  readonly count: number
+}
+
+export interface DemoView {
+  readonly elapsedSeconds: number
+  readonly secondsMax: number
+  readonly gatewayUrl: string
+  readonly outcomes: readonly OutcomeRow[]
+  readonly customers: readonly CustomerRow[]
+  readonly risks: readonly RiskRow[]
+  readonly events: number
+  /** The platform did not answer the last time it was asked. */
+  readonly trouble: string
+}
+
+export function outcomeOf(status: number): Outcome {
+  if (status >= 200 && status < 400) return 'served'
+  if (status === 400 || status === 413 || status === 415) return 'invalid'
+  if (status === 401) return 'unauthenticated'
+  if (status === 402) return 'quota used up'
+  if (status === 403) return 'forbidden'
+  if (status === 429) return 'over a limit'
+  return status >= 400 && status < 500 ? 'other refusal' : 'failed'
+}

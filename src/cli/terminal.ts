@@ -1,0 +1,50 @@
+/**
+ * Where the demo is drawn: in place on a terminal, and line by line into a pipe or a file.
+ *
+ * On a terminal the cursor is hidden while the screen is redrawn, and given back at the end, also
+ * when the process is interrupted.
+ */
+
+import type { WriteStream } from 'node:tty'
+
+export interface Terminal {
+  readonly inPlace: boolean
+  readonly columns: number
+  readonly colour: boolean
+  /** Replaces what was drawn before. */
+  redraw(lines: readonly string[]): void
+  print(line: string): void
+  close(): void
+}
+
+const HIDE_CURSOR = '\x1b[?25l'
+const SHOW_CURSOR = '\x1b[?25h'
+const CLEAR_LINE = '\x1b[K'
+const CLEAR_BELOW = '\x1b[J'
+
+export function openTerminal(out: WriteStream, noColour: boolean): Terminal {
+  const inPlace = out.isTTY
+  let drawn = 0
+  const showCursor = (): void => void (inPlace && out.write(SHOW_CURSOR))
+  if (inPlace) out.write(HIDE_CURSOR)
+  process.once('exit', showCursor)
+
+  return {
+    inPlace,
+    get columns() {
+      return out.columns ?? 100
+    },
+    colour: inPlace && !noColour,
+    redraw(lines) {
+      const shown = lines.slice(0, Math.max(1, (out.rows ?? lines.length + 1) - 1))
+      const up = drawn > 0 ? `\x1b[${drawn}A\r` : ''
+      out.write(`${up}${shown.map((line) => line + CLEAR_LINE).join('\n')}\n${CLEAR_BELOW}`)
+      drawn = shown.length
+    },
+    print: (line) => void out.write(`${line}\n`),
+    close() {
+      process.off('exit', showCursor)
+      showCursor()
+    },
+  }
+}
