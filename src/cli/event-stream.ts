@@ -64,9 +64,9 @@ export function createEventParser(onEvent: (event: ServerSentEvent) => void): (c
 
   return (chunk) => {
     rest += chunk
-    if (rest.length > EVENT_CHARACTERS_MAX) throw new Error('the event stream sent a line without an end')
     const lines = rest.split(/\r\n|\n|\r(?!$)/)
     rest = lines.pop() ?? ''
+    if (rest.length > EVENT_CHARACTERS_MAX) throw new Error('the event stream sent a line without an end')
     for (const line of lines) takeLine(line)
   }
 }
