@@ -12,7 +12,7 @@ import { drawLine, drawScreen } from './demo-screen.ts'
 import { enrol } from './enrol.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 import { readDemoSettings, type DemoSettings } from './demo-settings.ts'
-import { startService, type ServiceAddress } from './service-process.ts'
+import { startService, type ServiceAddress, type ServiceProcess } from './service-process.ts'
 import { startWatch } from './demo-watch.ts'
 import type { DemoView } from './demo-view.ts'
 
@@ -89,18 +89,15 @@ if (typeof settings === 'string') {
 const interrupted = new AbortController()
 process.once('SIGINT', () => interrupted.abort())
 process.once('SIGTERM', () => interrupted.abort())
-const own = settings.service === null ? await startService() : null
 const terminal = openTerminal(process.stdout, process.env['NO_COLOR'] !== undefined)
+let own: ServiceProcess | null = null
 try {
-  await run(settings, settings.service ?? own ?? fail(), terminal, interrupted.signal)
+  const service = settings.service ?? (own = await startService())
+  await run(settings, service, terminal, interrupted.signal)
 } catch (error) {
   process.exitCode = 1
   process.stderr.write(`demo: ${(error as Error).message}\n`)
 } finally {
   terminal.close()
   await own?.stop()
-}
-
-function fail(): never {
-  throw new Error('there is neither a service of its own nor one that runs')
 }

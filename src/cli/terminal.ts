@@ -11,7 +11,7 @@ export interface Terminal {
   readonly inPlace: boolean
   readonly columns: number
   readonly colour: boolean
-  /** Replaces what was drawn before. */
+  /** Replaces what was drawn before; where nothing can be replaced the lines are printed. */
   redraw(lines: readonly string[]): void
   print(line: string): void
   close(): void
@@ -21,6 +21,8 @@ const HIDE_CURSOR = '\x1b[?25l'
 const SHOW_CURSOR = '\x1b[?25h'
 const CLEAR_LINE = '\x1b[K'
 const CLEAR_BELOW = '\x1b[J'
+/** Pipes have no size, and some terminals say zero. */
+const COLUMNS_UNKNOWN = 100
 
 export function openTerminal(out: WriteStream, noColour: boolean): Terminal {
   const inPlace = out.isTTY
@@ -32,11 +34,12 @@ export function openTerminal(out: WriteStream, noColour: boolean): Terminal {
   return {
     inPlace,
     get columns() {
-      return out.columns ?? 100
+      return out.columns || COLUMNS_UNKNOWN
     },
     colour: inPlace && !noColour,
     redraw(lines) {
-      const shown = lines.slice(0, Math.max(1, (out.rows ?? lines.length + 1) - 1))
+      if (!inPlace) return void out.write(`${lines.join('\n')}\n`)
+      const shown = lines.slice(0, Math.max(1, (out.rows || Infinity) - 1))
       const up = drawn > 0 ? `\x1b[${drawn}A\r` : ''
       out.write(`${up}${shown.map((line) => line + CLEAR_LINE).join('\n')}\n${CLEAR_BELOW}`)
       drawn = shown.length
