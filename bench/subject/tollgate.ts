@@ -2,8 +2,8 @@
  * tollgate with one gateway thread, set up over its public API: token, scope, two limits, quota,
  * units, a validated path, the spool.
  *
- * What is counted is the gateway thread: the thread that used the most CPU while calls were served.
- * The rest of the process (pipeline, embedded store) is reported beside it.
+ * What is counted is the gateway thread, found by its name; the rest of the process (pipeline, embedded
+ * store) is reported beside it.
  */
 
 import { enrol, type Enrolment } from '../../src/cli/enrol.ts'
@@ -41,21 +41,20 @@ export async function startSubject(backendPort: number): Promise<Subject> {
 export async function startTollgate(backendPort: number): Promise<Contestant> {
   const { service, enrolment } = await startSubject(backendPort)
   const { pid } = service
-  let gatewayThread = 0
-
   return {
     name: 'tollgate, full call (gateway thread)',
     url: service.gatewayUrl + BENCH_PATH,
     token: enrolment.token,
-    cpuMs() {
-      const threads = threadsCpu(pid).filter(({ id }) => id !== pid)
-      const busiest = threads.toSorted((a, b) => b.cpuMs - a.cpuMs)[0]
-      gatewayThread ||= (threads.find(({ name }) => /gateway/i.test(name)) ?? busiest)?.id ?? 0
-      return threads.find(({ id }) => id === gatewayThread)?.cpuMs ?? NaN
-    },
+    cpuMs: () => gatewayCpuMs(pid),
     wholeCpuMs: () => processCpuMs(pid),
     stop: () => service.stop(),
   }
+}
+
+function gatewayCpuMs(pid: number): number {
+  const threads = threadsCpu(pid).filter(({ name }) => name.startsWith('gateway-'))
+  if (threads.length !== 1) throw new Error(`expected one gateway thread, found ${threads.length}`)
+  return threads.reduce((sum, { cpuMs }) => sum + cpuMs, 0)
 }
 
 async function deploy(platform: PlatformClient, backendUrl: string): Promise<void> {

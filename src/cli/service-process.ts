@@ -35,6 +35,13 @@ export interface ServiceOptions {
 const MAIN = join(import.meta.dirname, '../main.ts')
 const LOG_BYTES_MAX = 16_384
 const STOP_MS_MAX = 10_000
+/** Settings of whoever starts this that must not lead it to another's store or address; empty is the same as unset. */
+const UNSET = Object.fromEntries(
+  [
+    ...['HOST', 'RISK_PORT', 'GATEWAY_URL', 'BASE_URL', 'RISK_URL', 'ADMIN_TENANT', 'MASTER_KEY'],
+    ...['CLICKHOUSE_URL', 'REDIS_URL', 'DATABASE_URL'],
+  ].map((name) => [name, '']),
+)
 const POLL_MS = 50
 
 export async function startService(options: ServiceOptions = {}): Promise<ServiceProcess> {
@@ -51,6 +58,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env,
+      ...UNSET,
       LOG_LEVEL: 'warn',
       DATA_DIR: dataDir,
       GATEWAY_PORT: String(gatewayPort),
