@@ -90,7 +90,8 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
   }
 
   for (const name of ['REDIS_URL', 'DATABASE_URL'] as const) {
-    if (flags.get(name) ?? environment[name]) wrong.push(`${name} is for several nodes, which this version does not run`)
+    if (flags.get(name) ?? environment[name])
+      wrong.push(`${name} is for several nodes, which this version does not run`)
   }
 
   const config: Config = {

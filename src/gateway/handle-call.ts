@@ -10,7 +10,7 @@ import type { Caller } from '../catalogue/caller.ts'
 import type { ProblemCode } from '../domain/problem.ts'
 import type { Outcome } from '../record/call-record.ts'
 import { FLAG_APPROACHING_LIMIT } from '../record/call-record.ts'
-import { admit, refusalOf, type Admissions } from './admission.ts'
+import type { Admissions } from './admission.ts'
 import type { Authenticator, Refusal } from './authenticate.ts'
 import { authorise } from './authorise.ts'
 import { readBody, type BodyReader } from './body.ts'
@@ -133,18 +133,17 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
   function limit(passage: Passage, seat: Seat): void {
     const { call, operation } = passage
     if (!options.isAccepting()) return unavailable(call, 'Calls cannot be recorded at the moment.')
-    const verdict = admit(admissions, call, seat, operation.position, nowMs())
-    if (verdict.approaching) call.flags |= FLAG_APPROACHING_LIMIT
-    if (verdict.refused === null) return validate(passage)
-    const refusal = refusalOf(verdict)
+    const refusal = admissions.admit(call, seat, operation.position, nowMs())
+    if (admissions.isApproaching) call.flags |= FLAG_APPROACHING_LIMIT
+    if (refusal === null) return validate(passage)
     call.refuse(refusal.code, refusal.detail, { headers: refusal.headers, extensions: refusal.extensions })
   }
 
   function validate(passage: Passage): void {
-    const { call, operation, match, headers, target, queryAt } = passage
+    const { call, operation, match, headers, queryAt } = passage
     const { validators } = operation
     if (validators.parameters !== null) {
-      const failure = validators.parameters(match, call.request, target, queryAt)
+      const failure = validators.parameters(match, call.request, queryAt)
       if (failure !== null) return refuseInvalid(call, failure)
     }
     if (validators.body === null) return forward(passage, hasBody(headers) ? call.request : null)
@@ -203,7 +202,7 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
     const { grant } = refusal
     if (grant !== null && grant.tenant === revision.plan.tenant) {
       call.attribution = toAttribution(
-        revision,
+        revision.plan,
         operation.plan.operationId,
         { grant, agent: grant.consumerKind === 'agent' ? grant.consumer : '', person: '' },
         null,

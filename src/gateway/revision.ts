@@ -54,7 +54,12 @@ export async function compileRevision(
     operations,
     allowedScopes: new Set(plan.allowedScopes),
     backend: plan.backend === null ? null : new Backend(plan.backend),
-    slas: new Map(slas.map((sla) => [sla.variant, limiter.compile(sla, plan)])),
+    slas: new Map(slas.map((sla) => [sla.variant, limiter.compile(sla, operationIdsOf(plan))])),
     unrouted: toAttribution(plan, '', null, null),
   }
+}
+
+/** In the order by which operations are numbered everywhere in a thread. */
+export function operationIdsOf({ operations }: RoutePlan): string[] {
+  return operations.map(({ operationId }) => operationId)
 }

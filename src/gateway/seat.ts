@@ -7,23 +7,24 @@
 
 import type { Caller } from '../catalogue/caller.ts'
 import type { Grant } from '../catalogue/grant.ts'
+import type { RoutePlan } from '../catalogue/route-plan.ts'
 import { ANONYMOUS, type Attribution } from '../domain/attribution.ts'
 import { toIdentityHeaders } from './identity-headers.ts'
-import type { BlockRef } from './limit-memory.ts'
-import type { CompiledRevision, CompiledSla } from './revision.ts'
+import type { Block, CompiledSla } from './limiter.ts'
+import type { CompiledRevision } from './revision.ts'
 
 export interface Seat {
   readonly caller: Caller
   readonly grant: Grant
   readonly revision: CompiledRevision
   readonly sla: CompiledSla | null
-  readonly block: BlockRef | null
+  readonly block: Block | null
   readonly identityHeaders: readonly string[]
   /** By position of the operation; filled as they are called. */
   readonly attributions: (Attribution | undefined)[]
 }
 
-export function createSeat(caller: Caller, revision: CompiledRevision, block: BlockRef | null): Seat {
+export function createSeat(caller: Caller, revision: CompiledRevision, block: Block | null): Seat {
   return {
     caller,
     grant: caller.grant,
@@ -38,7 +39,7 @@ export function createSeat(caller: Caller, revision: CompiledRevision, block: Bl
 /** The attribution of a call of this seat; one object for all calls of one operation. */
 export function attributionOf(seat: Seat, position: number): Attribution {
   return (seat.attributions[position] ??= toAttribution(
-    seat.revision,
+    seat.revision.plan,
     seat.revision.operations[position]!.plan.operationId,
     seat.caller,
     seat.sla,
@@ -47,7 +48,7 @@ export function attributionOf(seat: Seat, position: number): Attribution {
 
 /** Whom a call is written down to; for a caller without a seat, and for calls that nobody stands behind. */
 export function toAttribution(
-  { plan }: CompiledRevision,
+  plan: Pick<RoutePlan, 'tenant' | 'api'>,
   operation: string,
   caller: Pick<Caller, 'grant' | 'agent' | 'person'> | null,
   sla: CompiledSla | null,

@@ -7,8 +7,14 @@
 
 import type { Caller } from '../catalogue/caller.ts'
 import type { HostLink } from './host-link.ts'
+import type { Limiter } from './limiter.ts'
 import type { CompiledRevision } from './revision.ts'
 import { createSeat, type Seat } from './seat.ts'
+
+export interface SeatsOptions {
+  readonly host: Pick<HostLink, 'ask'>
+  readonly limiter: Pick<Limiter, 'open'>
+}
 
 export interface Seats {
   /** A promise only where the counters of the subscription are not known here yet. */
@@ -17,7 +23,7 @@ export interface Seats {
   release(api: string): void
 }
 
-export function createSeats(host: Pick<HostLink, 'ask'>): Seats {
+export function createSeats({ host, limiter }: SeatsOptions): Seats {
   const seats = new WeakMap<Caller, Seat>()
   const generations = new Map<string, number>()
   const seatGenerations = new WeakMap<Seat, number>()
@@ -28,7 +34,7 @@ export function createSeats(host: Pick<HostLink, 'ask'>): Seats {
     const { subscription, variant } = caller.grant
     const block = await host.ask('block', { subscription, api, variant })
     if ((generations.get(api) ?? 0) !== generation) return take(caller, revision)
-    return keep(createSeat(caller, revision, block), generation)
+    return keep(createSeat(caller, revision, block === null ? null : limiter.open(block)), generation)
   }
 
   function keep(seat: Seat, generation: number): Seat {

@@ -62,7 +62,7 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     if (authorization === undefined && apiKey === undefined) return call.refuse('path_not_canonical', detail)
     void Promise.resolve(authenticator.authenticate(authorization, apiKey, revision.plan.api)).then((result) => {
       if (call.isOver) return
-      if (!('code' in result)) call.attribution = toAttribution(revision, '', result, null)
+      if (!('code' in result)) call.attribution = toAttribution(revision.plan, '', result, null)
       call.refuse('path_not_canonical', detail)
     })
   }

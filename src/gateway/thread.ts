@@ -30,7 +30,7 @@ import type {
   ToThread,
 } from './messages.ts'
 import type { GatewayResponse } from './response.ts'
-import { compileRevision, type CompiledRevision } from './revision.ts'
+import { compileRevision, operationIdsOf, type CompiledRevision } from './revision.ts'
 import { createSeats } from './seats.ts'
 import { createGatewayServer } from './server.ts'
 import { createTurnEnd } from './turn-end.ts'
@@ -75,8 +75,8 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
     },
   })
   const limiter = createLimiter({ thread: settings.thread, threads: settings.threads })
-  const seats = createSeats(host)
-  const admissions = createAdmissions({ limiter, nowMs: clock.nowMs })
+  const seats = createSeats({ host, limiter })
+  const admissions = createAdmissions({ limiter })
   const authenticator = createAuthenticator({
     gatewayUrl: settings.gatewayUrl,
     keyedHash,
@@ -122,7 +122,7 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
         return
       case 'sla': {
         const revision = revisions.get(command.sla.api)
-        revision?.slas.set(command.sla.variant, limiter.compile(command.sla, revision.plan))
+        revision?.slas.set(command.sla.variant, limiter.compile(command.sla, operationIdsOf(revision.plan)))
         return seats.release(command.sla.api)
       }
       case 'grant':

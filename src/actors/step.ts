@@ -1,0 +1,62 @@
+/**
+ * One step of a machine whose snapshot lives in the registry: restored, told one event, persisted.
+ *
+ * What a machine does not accept in its state is refused with the state and what it allows, so that a
+ * caller can be told (409). Time enters through events, never through timers: a snapshot does not bring
+ * a timer back.
+ */
+
+import {
+  createActor,
+  getNextSnapshot,
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  type EventFromLogic,
+  type InputFrom,
+} from 'xstate'
+
+/** What the registry keeps of an actor: plain JSON. */
+export interface PersistedActor {
+  readonly value: unknown
+  readonly context: unknown
+  readonly [field: string]: unknown
+}
+
+export interface StepRefused {
+  readonly state: string
+  readonly allowed: readonly string[]
+}
+
+export type Step = { readonly next: PersistedActor } | { readonly refused: StepRefused }
+
+/** The snapshot a new actor begins with. */
+export function begin<M extends AnyStateMachine>(machine: M, input: InputFrom<M>): PersistedActor {
+  return persisted(createActor(machine, { input } as never).getPersistedSnapshot())
+}
+
+export function step<M extends AnyStateMachine>(machine: M, from: PersistedActor, event: EventFromLogic<M>): Step {
+  const snapshot = createActor(machine, { snapshot: from } as never).getSnapshot() as unknown as AnyMachineSnapshot
+  if (!snapshot.can(event as never)) {
+    return { refused: { state: describeState(snapshot.value), allowed: allowedEvents(snapshot) } }
+  }
+  const next = getNextSnapshot(machine, snapshot as never, event)
+  return { next: persisted(machine.getPersistedSnapshot(next as never)) }
+}
+
+function allowedEvents(snapshot: AnyMachineSnapshot): string[] {
+  const types = new Set<string>()
+  for (const node of snapshot._nodes) for (const type of node.ownEvents) types.add(String(type))
+  return [...types].filter((type) => !type.startsWith('xstate.')).sort()
+}
+
+/** `{staging: 'none', active: 'serving'}` → `staging.none, active.serving`. */
+function describeState(value: unknown): string {
+  if (typeof value === 'string') return value
+  return Object.entries(value as Record<string, unknown>)
+    .map(([region, inner]) => `${region}.${describeState(inner)}`)
+    .join(', ')
+}
+
+function persisted(snapshot: unknown): PersistedActor {
+  return JSON.parse(JSON.stringify(snapshot)) as PersistedActor
+}

@@ -1,0 +1,45 @@
+/**
+ * A subscription, from the request to its end.
+ *
+ *   Pending ──approved──▶ Active ──suspended──▶ Suspended
+ *     │ │ ▲                 ▲ └──────resumed──────┘
+ *     │ │ └─(none)          │capacity.freed
+ *     │ └──capacity.short──▶ WaitlistedForCapacity
+ *     └──rejected──▶ Rejected
+ *   every state but Rejected ──cancelled──▶ Cancelled
+ */
+
+import { setup } from 'xstate'
+
+export type SubscriptionState = 'Pending' | 'WaitlistedForCapacity' | 'Active' | 'Suspended' | 'Rejected' | 'Cancelled'
+
+export type SubscriptionEvent =
+  | { readonly type: 'approved' }
+  | { readonly type: 'rejected' }
+  | { readonly type: 'capacity.short' }
+  | { readonly type: 'capacity.freed' }
+  | { readonly type: 'suspended' }
+  | { readonly type: 'resumed' }
+  | { readonly type: 'cancelled' }
+
+export const subscription = setup({
+  types: {} as { events: SubscriptionEvent },
+}).createMachine({
+  id: 'subscription',
+  initial: 'Pending',
+  states: {
+    Pending: {
+      on: {
+        approved: 'Active',
+        rejected: 'Rejected',
+        'capacity.short': 'WaitlistedForCapacity',
+        cancelled: 'Cancelled',
+      },
+    },
+    WaitlistedForCapacity: { on: { 'capacity.freed': 'Active', cancelled: 'Cancelled' } },
+    Active: { on: { suspended: 'Suspended', cancelled: 'Cancelled' } },
+    Suspended: { on: { resumed: 'Active', cancelled: 'Cancelled' } },
+    Rejected: { type: 'final' },
+    Cancelled: { type: 'final' },
+  },
+})

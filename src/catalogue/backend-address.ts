@@ -1,0 +1,38 @@
+/** The address of a backend: what a deployment says, else the document's first server. */
+
+import { Problem } from '../domain/problem.ts'
+import { invalidAt } from './commands.ts'
+import type { Deployment } from './proxy-document.ts'
+
+export interface BackendInput {
+  readonly url: string
+  readonly timeoutMs?: number
+  readonly health?: string
+}
+
+const TIMEOUT_MS = 30_000
+
+/** Throws where neither names a usable address. */
+export function toBackend(input: BackendInput | undefined, serverUrl: string | null): Deployment['backend'] {
+  const url = input?.url ?? serverUrl
+  if (url === null) {
+    throw new Problem('specification_invalid', 'No usable backend is named.', {
+      errors: [
+        { pointer: '/backend', detail: 'Give a backend, or' },
+        { pointer: '/servers/0/url', detail: 'an absolute http or https address in the document.' },
+      ],
+    })
+  }
+  const pointer = input === undefined ? '/servers/0/url' : '/backend/url'
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) throw invalidAt(pointer, 'Give an http or https address.')
+  if (parsed.username !== '' || parsed.password !== '') throw invalidAt(pointer, 'An address takes no credentials.')
+  if (parsed.search !== '' || parsed.hash !== '') throw invalidAt(pointer, 'An address takes no query and no fragment.')
+  return {
+    url,
+    origin: parsed.origin,
+    basePath: parsed.pathname.replace(/\/+$/, ''),
+    timeoutMs: input?.timeoutMs ?? TIMEOUT_MS,
+    ...(input?.health !== undefined && { health: input.health }),
+  }
+}

@@ -1,0 +1,52 @@
+/** Consumers: the applications and agents that subscribe to APIs. */
+
+import type { CreateId } from '../runtime/ids.ts'
+import type { Author, Document, Registry } from '../store/registry.ts'
+import { commit, find, toTime } from './commands.ts'
+import { listPage, type Page, type PageQuery } from './page.ts'
+
+export interface ConsumerInput {
+  readonly name: string
+  readonly kind: 'application' | 'agent'
+  readonly contact?: string
+}
+
+export interface Consumer extends ConsumerInput {
+  readonly id: string
+  readonly createdAt: string
+}
+
+export type ConsumerBody = ConsumerInput
+
+export interface Consumers {
+  create(author: Author, input: ConsumerInput): Promise<Consumer>
+  get(tenant: string, id: string): Promise<Consumer>
+  list(tenant: string, query: PageQuery & { kind?: string }): Promise<Page<Consumer>>
+}
+
+export function createConsumers({ registry, createId }: { registry: Registry; createId: CreateId }): Consumers {
+  return {
+    async create(author, input) {
+      const id = createId('con')
+      const keys = { kind: input.kind }
+      await commit(registry, author, 'consumer.create', [
+        { kind: 'consumer', id, tenant: author.tenant, expected: 0, body: input, keys },
+      ])
+      return show(await find<ConsumerBody>(registry, author.tenant, 'consumer', id))
+    },
+    get: async (tenant, id) => show(await find<ConsumerBody>(registry, tenant, 'consumer', id)),
+    list: (tenant, query) =>
+      listPage<ConsumerBody, Consumer>({
+        registry,
+        kind: 'consumer',
+        tenant,
+        query,
+        where: { kind: query.kind },
+        show,
+      }),
+  }
+}
+
+function show({ id, body, createdAtMs }: Document<ConsumerBody>): Consumer {
+  return { id, ...body, createdAt: toTime(createdAtMs) }
+}

@@ -1,0 +1,48 @@
+/** Lists, page by page: `next` is an opaque cursor, null on the last page. */
+
+import { Problem } from '../domain/problem.ts'
+import type { Document, Registry } from '../store/registry.ts'
+
+export interface PageQuery {
+  readonly limit: number
+  readonly cursor?: string
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[]
+  readonly next: string | null
+}
+
+export interface ListOptions<Body, Item> {
+  readonly registry: Registry
+  readonly kind: string
+  readonly tenant: string
+  readonly query: PageQuery
+  /** Only documents with these keys; undefined values do not filter. */
+  readonly where?: Readonly<Record<string, string | undefined>>
+  readonly show: (document: Document<Body>) => Item
+}
+
+export async function listPage<Body, Item>(options: ListOptions<Body, Item>): Promise<Page<Item>> {
+  const { registry, kind, tenant, query, where = {}, show } = options
+  const filters = Object.entries(where).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  const documents = await registry.list<Body>(kind, {
+    tenant,
+    limit: query.limit + 1,
+    ...(query.cursor !== undefined && { after: fromCursor(query.cursor) }),
+    ...(filters.length > 0 && { where: Object.fromEntries(filters) }),
+  })
+  const shown = documents.slice(0, query.limit)
+  const last = shown.at(-1)
+  return { items: shown.map(show), next: documents.length > query.limit && last ? toCursor(last.id) : null }
+}
+
+export function toCursor(position: string): string {
+  return Buffer.from(`1 ${position}`).toString('base64url')
+}
+
+export function fromCursor(cursor: string): string {
+  const text = /^[A-Za-z0-9_-]{1,1024}$/.test(cursor) ? Buffer.from(cursor, 'base64url').toString('utf8') : ''
+  if (!text.startsWith('1 ')) throw new Problem('cursor_invalid', 'Give the `next` of the page before, unchanged.')
+  return text.slice(2)
+}

@@ -1,0 +1,327 @@
+/**
+ * Proxies: the deployment of an API, revision by revision.
+ *
+ * A new revision is staged beside the one that serves. Activation compiles it aside on every gateway
+ * thread, commits it to the registry, swaps it on every thread, and only then answers: what the answer
+ * says is true for the next call. If the commit fails nothing is swapped; if the process dies between
+ * commit and swap, the start brings up what was committed.
+ */
+
+import { begin, step, type PersistedActor } from '../actors/step.ts'
+import { proxy as machine, type ProxyContext, type ProxyEvent } from '../actors/proxy.ts'
+import { Problem } from '../domain/problem.ts'
+import { readSpecification, type Specification } from '../governance/specification.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { CreateId } from '../runtime/ids.ts'
+import type { Author, Document, Registry, Write } from '../store/registry.ts'
+import type { ApiBody } from './apis.ts'
+import { commit, find, fromBase64, invalidAt, stateConflict, toTime } from './commands.ts'
+import { compileRoutePlan } from './compile-route-plan.ts'
+import { defaultScopes, usesDefaultScopes } from './compile-security.ts'
+import type { GatewayPort } from './gateway-port.ts'
+import { listPage, type Page, type PageQuery } from './page.ts'
+import { activeDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
+import type { RoutePlan } from './route-plan.ts'
+import type { OpenApiSpecBody, Specifications } from './specifications.ts'
+import { toBackend, type BackendInput } from './backend-address.ts'
+import type { SlaPlan } from '../opensla/sla-plan.ts'
+
+export interface StageInput {
+  readonly api: string
+  readonly specification?: string
+  readonly fromRevision?: number
+  readonly backend?: BackendInput
+  readonly allowedScopes?: readonly string[]
+}
+
+export interface Proxy {
+  readonly id: string
+  readonly api: string
+  readonly state: string
+  /** The revision that serves; null before the first activation. */
+  readonly revision: number | null
+  readonly activeRevision: number | null
+  readonly stagingRevision: number | null
+  readonly allowedScopes: readonly string[]
+  readonly MemberOfProductIds: readonly string[]
+  readonly backend: BackendInput
+}
+
+export interface Revision {
+  readonly revision: number
+  readonly fate: string
+  readonly time: string
+  readonly version: string
+  readonly specification: string
+}
+
+export interface ActivePlan {
+  readonly plan: RoutePlan
+  readonly slas: readonly SlaPlan[]
+}
+
+export interface Proxies {
+  stage(author: Author, input: StageInput): Promise<Proxy>
+  activate(author: Author, id: string): Promise<Proxy>
+  discard(author: Author, id: string): Promise<Proxy>
+  get(tenant: string, id: string): Promise<Proxy>
+  list(tenant: string, query: PageQuery & { api?: string }): Promise<Page<Proxy>>
+  revisions(tenant: string, id: string): Promise<Page<Revision>>
+  /** What serves, for the start of the process. */
+  activePlans(): AsyncIterable<ActivePlan>
+}
+
+export interface ProxiesOptions {
+  readonly registry: Registry
+  readonly gateway: GatewayPort
+  readonly specifications: Pick<Specifications, 'plansInForce'>
+  readonly createId: CreateId
+  readonly clock: Clock
+}
+
+const PAGE = 100
+
+export function createProxies({ registry, gateway, specifications, createId, clock }: ProxiesOptions): Proxies {
+  async function stage(author: Author, input: StageInput): Promise<Proxy> {
+    const current = await registry.find<ProxyBody>('proxy', 'api', input.api)
+    if (current !== null && current.tenant !== author.tenant) {
+      throw new Problem('name_taken', `The name ${input.api} is taken on this gateway.`)
+    }
+    const { deployment, writes } = await toDeployment(author, input, current?.body ?? null)
+    const actor = tell(current?.body.actor ?? fresh(), 'revision.staged')
+    const body: ProxyBody = {
+      api: input.api,
+      actor,
+      deployments: kept(actor.context, {
+        ...current?.body.deployments,
+        [String(actor.context.stagingRevision)]: deployment,
+      }),
+      memberOfProductIds: current?.body.memberOfProductIds ?? [],
+    }
+    const id = current?.id ?? createId('prx')
+    await commit(
+      registry,
+      author,
+      'proxy.stage',
+      [
+        ...writes,
+        proxyWrite(id, author.tenant, current?.revision ?? 0, body),
+        ...(await entryWrite(author, input.api, deployment)),
+      ],
+      `The name ${input.api} is taken on this gateway.`,
+    )
+    return get(author.tenant, id)
+  }
+
+  /** Either a new document, or what a kept revision deployed. */
+  async function toDeployment(
+    author: Author,
+    input: StageInput,
+    current: ProxyBody | null,
+  ): Promise<{ deployment: Deployment; writes: Write[] }> {
+    if ((input.specification === undefined) === (input.fromRevision === undefined)) {
+      throw invalidAt('/specification', 'Give either a specification or fromRevision.')
+    }
+    if (input.fromRevision !== undefined) {
+      const from = current?.deployments[String(input.fromRevision)]
+      if (from === undefined) throw invalidAt('/fromRevision', 'There is no such revision, or it is no longer kept.')
+      const backend = input.backend === undefined ? from.backend : toBackend(input.backend, null)
+      return {
+        deployment: { ...from, backend, allowedScopes: within(input.allowedScopes, from.declaredScopes) },
+        writes: [],
+      }
+    }
+    const bytes = fromBase64(input.specification ?? '', '/specification')
+    const specification = await readSpecification(bytes)
+    if (specification.technicalName !== input.api) {
+      throw invalidAt('/api', `The document is that of ${specification.technicalName}.`)
+    }
+    const declaredScopes = declaredBy(specification)
+    const id = createId('oas')
+    const deployment: Deployment = {
+      specification: id,
+      version: specification.version,
+      title: specification.title,
+      major: specification.major,
+      backend: toBackend(input.backend, specification.serverUrl),
+      declaredScopes,
+      allowedScopes: within(input.allowedScopes, declaredScopes),
+      operationIds: specification.operations.map(({ operationId }) => operationId),
+    }
+    toPlan(specification, author.tenant, deployment, 0, [])
+    const { mediaType, version } = specification
+    const body: OpenApiSpecBody = { api: input.api, version, mediaType, content: bytes.toString('base64') }
+    const keys = { api: input.api }
+    return { deployment, writes: [{ kind: 'openapispec', id, tenant: author.tenant, expected: 0, body, keys }] }
+  }
+
+  /** The catalogue entry, made with the first revision. */
+  async function entryWrite(author: Author, api: string, { title, major, version }: Deployment): Promise<Write[]> {
+    const entry = await registry.get<ApiBody>('api', api)
+    if (entry !== null) return []
+    const body: ApiBody = {
+      title,
+      major,
+      version,
+      state: 'Prospect',
+      owner: author.consumer,
+      complianceScore: null,
+      programme: null,
+      retirementDate: null,
+      successor: null,
+    }
+    return [{ kind: 'api', id: api, tenant: author.tenant, expected: 0, body, keys: { state: body.state } }]
+  }
+
+  async function activate(author: Author, id: string): Promise<Proxy> {
+    const current = await find<ProxyBody>(registry, author.tenant, 'proxy', id)
+    const actor = tell(current.body.actor, 'revision.activated')
+    const body = { ...current.body, actor, deployments: kept(actor.context, current.body.deployments) }
+    const entry = await find<ApiBody>(registry, author.tenant, 'api', body.api)
+    const deployment = activeDeployment(body)
+    if (deployment === null) throw new Error(`proxy ${id} has lost its deployment`)
+    const { plan, slas } = await planOf(current, body, deployment)
+    const prepared = await gateway.prepare(plan, slas)
+    try {
+      const { version, title } = deployment
+      const state = entry.body.state === 'Prospect' ? 'Active' : entry.body.state
+      const next = { ...entry.body, version, title, state }
+      await commit(registry, author, 'proxy.activate', [
+        proxyWrite(id, author.tenant, current.revision, body),
+        { kind: 'api', id: body.api, tenant: author.tenant, expected: entry.revision, body: next, keys: { state } },
+      ])
+    } catch (cause) {
+      prepared.abort()
+      throw cause
+    }
+    await prepared.swap()
+    return get(author.tenant, id)
+  }
+
+  async function discard(author: Author, id: string): Promise<Proxy> {
+    const current = await find<ProxyBody>(registry, author.tenant, 'proxy', id)
+    const actor = tell(current.body.actor, 'revision.discarded')
+    const body = { ...current.body, actor, deployments: kept(actor.context, current.body.deployments) }
+    await commit(registry, author, 'proxy.discard', [proxyWrite(id, author.tenant, current.revision, body)])
+    return get(author.tenant, id)
+  }
+
+  async function planOf(proxy: Document<ProxyBody>, body: ProxyBody, deployment: Deployment): Promise<ActivePlan> {
+    const stored = await find<OpenApiSpecBody>(registry, proxy.tenant, 'openapispec', deployment.specification)
+    const specification = await readSpecification(Buffer.from(stored.body.content, 'base64'))
+    const revision = body.actor.context.activeRevision ?? 0
+    return {
+      plan: toPlan(specification, proxy.tenant, deployment, revision, body.memberOfProductIds),
+      slas: await specifications.plansInForce(body.api, deployment.operationIds),
+    }
+  }
+
+  function fresh(): ProxyBody['actor'] {
+    return begin(machine, { hasRevisionZero: false, atMs: clock.nowMs() }) as ProxyBody['actor']
+  }
+
+  function tell(actor: PersistedActor, type: ProxyEvent['type']): ProxyBody['actor'] {
+    const result = step(machine, actor, { type, atMs: clock.nowMs() })
+    if ('next' in result) return result.next as ProxyBody['actor']
+    if (type === 'revision.staged') throw stateConflict(result.refused)
+    throw new Problem('no_staging_revision', 'There is no staging revision; POST /v1/proxies makes one.')
+  }
+
+  async function get(tenant: string, id: string): Promise<Proxy> {
+    return show(await find<ProxyBody>(registry, tenant, 'proxy', id))
+  }
+
+  return {
+    stage,
+    activate,
+    discard,
+    get,
+    list: (tenant, query) =>
+      listPage<ProxyBody, Proxy>({ registry, kind: 'proxy', tenant, query, where: { api: query.api }, show }),
+    async revisions(tenant, id) {
+      const { body } = await find<ProxyBody>(registry, tenant, 'proxy', id)
+      const items = body.actor.context.revisions.map(({ revision, fate, atMs }) => ({
+        revision,
+        fate,
+        time: toTime(atMs),
+        version: body.deployments[String(revision)]?.version ?? '',
+        specification: body.deployments[String(revision)]?.specification ?? '',
+      }))
+      return { items, next: null }
+    },
+    async *activePlans() {
+      for (let after = ''; ;) {
+        const page = await registry.list<ProxyBody>('proxy', { after, limit: PAGE })
+        for (const proxy of page) {
+          const deployment = activeDeployment(proxy.body)
+          if (deployment !== null) yield await planOf(proxy, proxy.body, deployment)
+        }
+        if (page.length < PAGE) return
+        after = page.at(-1)!.id
+      }
+    },
+  }
+}
+
+function toPlan(
+  specification: Specification,
+  tenant: string,
+  { backend, allowedScopes }: Deployment,
+  revision: number,
+  memberOfProductIds: readonly string[],
+): RoutePlan {
+  return compileRoutePlan({
+    specification,
+    tenant,
+    revision,
+    state: 'Active',
+    backend,
+    allowedScopes,
+    memberOfProductIds,
+  })
+}
+
+function declaredBy(specification: Specification): readonly string[] {
+  const { declaredScopes, technicalName } = specification
+  return usesDefaultScopes(specification)
+    ? [...new Set([...declaredScopes, ...defaultScopes(technicalName)])]
+    : declaredScopes
+}
+
+function within(allowed: readonly string[] | undefined, declared: readonly string[]): readonly string[] {
+  if (allowed === undefined) return declared
+  const foreign = allowed.findIndex((scope) => !declared.includes(scope))
+  if (foreign >= 0) throw invalidAt(`/allowedScopes/${foreign}`, 'The document does not declare this scope.')
+  return allowed
+}
+
+/** Deployments of revisions that the actor still keeps. */
+function kept({ revisions }: ProxyContext, deployments: ProxyBody['deployments']): ProxyBody['deployments'] {
+  const numbers = new Set(revisions.map(({ revision }) => String(revision)))
+  return Object.fromEntries(Object.entries(deployments).filter(([revision]) => numbers.has(revision)))
+}
+
+function proxyWrite(id: string, tenant: string, expected: number, body: ProxyBody): Write {
+  return { kind: 'proxy', id, tenant, expected, body, keys: { api: body.api }, unique: ['api'] }
+}
+
+function show({ id, body }: Document<ProxyBody>): Proxy {
+  const { activeRevision, stagingRevision } = body.actor.context
+  const deployment = activeDeployment(body) ?? body.deployments[String(stagingRevision)]
+  const { backend, allowedScopes = [] } = deployment ?? {}
+  return {
+    id,
+    api: body.api,
+    state: activeRevision === null ? (stagingRevision === null ? 'none' : 'staging') : 'active',
+    revision: activeRevision,
+    activeRevision,
+    stagingRevision,
+    allowedScopes,
+    MemberOfProductIds: body.memberOfProductIds,
+    backend: {
+      url: backend?.url ?? '',
+      timeoutMs: backend?.timeoutMs ?? 0,
+      ...(backend?.health !== undefined && { health: backend.health }),
+    },
+  }
+}

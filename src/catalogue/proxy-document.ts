@@ -1,0 +1,38 @@
+/** What the registry keeps of a proxy: the actor of its revisions, and what each of them deploys. */
+
+import type { PersistedActor } from '../actors/step.ts'
+import type { ProxyContext } from '../actors/proxy.ts'
+import type { BackendPlan } from './route-plan.ts'
+
+export interface ProxyBody {
+  readonly api: string
+  readonly actor: PersistedActor & { readonly context: ProxyContext }
+  /** By revision number; of those the actor still keeps. */
+  readonly deployments: Readonly<Record<string, Deployment>>
+  readonly memberOfProductIds: readonly string[]
+}
+
+export interface Deployment {
+  /** Id of the OpenAPI document. */
+  readonly specification: string
+  readonly version: string
+  readonly title: string
+  readonly major: number
+  readonly backend: BackendPlan & { readonly url: string; readonly health?: string }
+  readonly declaredScopes: readonly string[]
+  readonly allowedScopes: readonly string[]
+  readonly operationIds: readonly string[]
+}
+
+/** The deployment that is newest: what is staged, else what serves. */
+export function revisionInSight({ actor, deployments }: ProxyBody): Deployment {
+  const { stagingRevision, activeRevision } = actor.context
+  const deployment = deployments[String(stagingRevision ?? activeRevision)]
+  if (deployment === undefined) throw new Error('a proxy without a deployment')
+  return deployment
+}
+
+export function activeDeployment({ actor, deployments }: ProxyBody): Deployment | null {
+  const { activeRevision } = actor.context
+  return activeRevision === null ? null : (deployments[String(activeRevision)] ?? null)
+}

@@ -1,0 +1,170 @@
+/** Documents as they were published, byte for byte: OpenAPI and OpenSLA. */
+
+import { Problem } from '../domain/problem.ts'
+import { parseDeclaration } from '../opensla/declaration.ts'
+import type { SlaPlan } from '../opensla/sla-plan.ts'
+import type { CreateId } from '../runtime/ids.ts'
+import type { Author, Document, Registry } from '../store/registry.ts'
+import type { ApiBody } from './apis.ts'
+import { commit, find, fromBase64, invalidAt, toTime } from './commands.ts'
+import type { GatewayPort } from './gateway-port.ts'
+import { listPage, type Page, type PageQuery } from './page.ts'
+import { revisionInSight, type ProxyBody } from './proxy-document.ts'
+
+export interface Content {
+  readonly bytes: Buffer
+  readonly mediaType: string
+}
+
+export interface OpenApiSpec {
+  readonly id: string
+  readonly api: string
+  readonly version: string
+  readonly mediaType: string
+  readonly createdAt: string
+}
+
+export interface OpenSlaSpec {
+  readonly id: string
+  readonly api: string
+  readonly variant: string
+  readonly version: string
+  readonly inForce: boolean
+  readonly createdAt: string
+}
+
+export interface OpenApiSpecBody {
+  readonly api: string
+  readonly version: string
+  readonly mediaType: string
+  /** base64 */
+  readonly content: string
+}
+
+export interface OpenSlaSpecBody {
+  readonly api: string
+  readonly variant: string
+  readonly version: string
+  readonly inForce: boolean
+  readonly mediaType: string
+  readonly content: string
+}
+
+export interface Specifications {
+  openApi(tenant: string, id: string): Promise<OpenApiSpec>
+  openApis(tenant: string, query: PageQuery & { api?: string }): Promise<Page<OpenApiSpec>>
+  openApiContent(tenant: string, id: string): Promise<Content>
+  /** Takes a declaration into force: for running subscriptions too, on every thread when it resolves. */
+  createOpenSla(author: Author, input: { api: string; specification: string }): Promise<OpenSlaSpec>
+  openSla(tenant: string, id: string): Promise<OpenSlaSpec>
+  openSlas(tenant: string, query: PageQuery & { api?: string }): Promise<Page<OpenSlaSpec>>
+  openSlaContent(tenant: string, id: string): Promise<Content>
+  /** The plans in force of an API, one a variant. */
+  plansInForce(api: string, operationIds: readonly string[]): Promise<readonly SlaPlan[]>
+}
+
+export interface SpecificationsOptions {
+  readonly registry: Registry
+  readonly createId: CreateId
+  readonly gateway: Pick<GatewayPort, 'applySla'>
+}
+
+/** More variants of one API are refused. */
+const VARIANTS_MAX = 100
+
+export function createSpecifications({ registry, createId, gateway }: SpecificationsOptions): Specifications {
+  async function inForce(api: string): Promise<readonly Document<OpenSlaSpecBody>[]> {
+    return registry.list<OpenSlaSpecBody>('openslaspec', { where: { api, inForce: 'true' }, limit: VARIANTS_MAX + 1 })
+  }
+
+  async function createOpenSla(
+    author: Author,
+    { api, specification }: { api: string; specification: string },
+  ): Promise<OpenSlaSpec> {
+    const entry = await registry.get<ApiBody>('api', api)
+    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+    if (entry?.tenant !== author.tenant || proxy === null)
+      throw invalidAt('/api', 'There is no such API with a revision.')
+    const bytes = fromBase64(specification, '/specification')
+    const plan = parseDeclaration(bytes, { technicalName: api, operationIds: revisionInSight(proxy.body).operationIds })
+    const running = await inForce(api)
+    const before = running.find(({ body }) => body.variant === plan.variant)
+    if (before === undefined && running.length >= VARIANTS_MAX) {
+      throw new Problem('state_conflict', `An API takes at most ${VARIANTS_MAX} variants.`)
+    }
+    const id = createId('sla')
+    const body: OpenSlaSpecBody = {
+      api,
+      variant: plan.variant,
+      version: plan.version,
+      inForce: true,
+      mediaType: isJson(bytes) ? 'application/json' : 'application/yaml',
+      content: bytes.toString('base64'),
+    }
+    await commit(registry, author, 'openslaspec.create', [
+      { kind: 'openslaspec', id, tenant: author.tenant, expected: 0, body, keys: keysOf(body) },
+      ...(before === undefined ? [] : [retire(before)]),
+    ])
+    await gateway.applySla(plan)
+    return showSla(await find<OpenSlaSpecBody>(registry, author.tenant, 'openslaspec', id))
+  }
+
+  return {
+    openApi: async (tenant, id) => showOpenApi(await find<OpenApiSpecBody>(registry, tenant, 'openapispec', id)),
+    openApis: (tenant, query) =>
+      listPage<OpenApiSpecBody, OpenApiSpec>({
+        registry,
+        kind: 'openapispec',
+        tenant,
+        query,
+        where: { api: query.api },
+        show: showOpenApi,
+      }),
+    openApiContent: async (tenant, id) => toContent(await find<OpenApiSpecBody>(registry, tenant, 'openapispec', id)),
+    createOpenSla,
+    openSla: async (tenant, id) => showSla(await find<OpenSlaSpecBody>(registry, tenant, 'openslaspec', id)),
+    openSlas: (tenant, query) =>
+      listPage<OpenSlaSpecBody, OpenSlaSpec>({
+        registry,
+        kind: 'openslaspec',
+        tenant,
+        query,
+        where: { api: query.api },
+        show: showSla,
+      }),
+    openSlaContent: async (tenant, id) => toContent(await find<OpenSlaSpecBody>(registry, tenant, 'openslaspec', id)),
+    async plansInForce(api, operationIds) {
+      const documents = await inForce(api)
+      return documents.map(({ body }) =>
+        parseDeclaration(Buffer.from(body.content, 'base64'), { technicalName: api, operationIds }),
+      )
+    },
+  }
+}
+
+function keysOf({ api, inForce }: OpenSlaSpecBody): Record<string, string> {
+  return { api, inForce: String(inForce) }
+}
+
+function retire({ kind, id, tenant, revision, body }: Document<OpenSlaSpecBody>) {
+  const retired = { ...body, inForce: false }
+  return { kind, id, tenant, expected: revision, body: retired, keys: keysOf(retired) }
+}
+
+function toContent({ body }: Document<{ content: string; mediaType: string }>): Content {
+  return { bytes: Buffer.from(body.content, 'base64'), mediaType: body.mediaType }
+}
+
+function showOpenApi({ id, body, createdAtMs }: Document<OpenApiSpecBody>): OpenApiSpec {
+  const { api, version, mediaType } = body
+  return { id, api, version, mediaType, createdAt: toTime(createdAtMs) }
+}
+
+function showSla({ id, body, createdAtMs }: Document<OpenSlaSpecBody>): OpenSlaSpec {
+  const { api, variant, version, inForce } = body
+  return { id, api, variant, version, inForce, createdAt: toTime(createdAtMs) }
+}
+
+function isJson(bytes: Buffer): boolean {
+  return /^\s*\{/.test(bytes.toString('latin1', 0, 64))
+}

@@ -1,0 +1,167 @@
+/**
+ * Finds the operation for a path: a tree of segments, literals before templates.
+ *
+ * Templates and literals compete as OpenAPI says: the concrete path wins, segment by segment from the
+ * left, with a way back where the concrete branch leads nowhere. Each node of the tree is visited at
+ * most once a match, so a path cannot make the search long. A segment that came percent-encoded is
+ * matched by what it means. A trailing slash is another path. HEAD is served where it is declared.
+ */
+
+export interface RouteOperation {
+  readonly method: string
+  readonly path: string
+}
+
+export interface RouteMatch {
+  /** Position in the list the table was made from. */
+  readonly operation: number
+  /** Values of the path parameters as they came, in the order of the template. */
+  readonly parameters: readonly string[]
+}
+
+export interface RouteTable {
+  /**
+   * The operation for `method` and the path `target[from, to)`; `allowed` where only other methods are
+   * declared; null where there is no such path.
+   */
+  find(
+    method: string,
+    target: string,
+    from: number,
+    to: number,
+  ): RouteMatch | { readonly allowed: readonly string[] } | null
+}
+
+interface Node {
+  readonly literals: Map<string, Node>
+  /** Segments with text around parameters, longest text first. */
+  readonly mixed: { readonly parts: readonly string[]; readonly node: Node }[]
+  parameter: Node | null
+  /** Method → position; null on inner nodes. */
+  methods: Map<string, number> | null
+  plain: Map<string, RouteMatch> | null
+}
+
+const NO_PARAMETERS: readonly string[] = []
+
+export function createRouteTable(operations: readonly RouteOperation[]): RouteTable {
+  const root = createNode()
+  operations.forEach(({ method, path }, position) => insert(root, method, path, position))
+
+  function find(method: string, target: string, from: number, to: number): ReturnType<RouteTable['find']> {
+    if (from >= to) return null
+    const values: string[] = []
+    const node = walk(root, target, from + 1, to, values)
+    if (node === null || node.methods === null) return null
+    if (values.length === 0) {
+      const match = node.plain?.get(method)
+      if (match !== undefined) return match
+    }
+    const operation = node.methods.get(method)
+    if (operation === undefined) return { allowed: [...node.methods.keys()] }
+    return { operation, parameters: values }
+  }
+
+  return { find }
+}
+
+/** The node for the rest of the path that begins at `from`, filling `values` on the way. */
+function walk(node: Node, target: string, from: number, to: number, values: string[]): Node | null {
+  let end = target.indexOf('/', from)
+  if (end < 0 || end > to) end = to
+  const raw = target.slice(from, end)
+  const segment = raw.includes('%') ? decode(raw) : raw
+  const depth = values.length
+
+  const literal = node.literals.get(segment)
+  if (literal !== undefined) {
+    const found = step(literal, target, end, to, values)
+    if (found !== null) return found
+    values.length = depth
+  }
+  for (const { parts, node: next } of node.mixed) {
+    if (!matchParts(parts, segment, values)) continue
+    const found = step(next, target, end, to, values)
+    if (found !== null) return found
+    values.length = depth
+  }
+  if (node.parameter !== null && segment !== '') {
+    values.push(segment)
+    const found = step(node.parameter, target, end, to, values)
+    if (found !== null) return found
+    values.length = depth
+  }
+  return null
+}
+
+function step(node: Node, target: string, end: number, to: number, values: string[]): Node | null {
+  if (end < to) return walk(node, target, end + 1, to, values)
+  return node.methods === null ? null : node
+}
+
+/** `parts` are the texts around parameters: `{base}...{head}` is `['', '...', '']`. Values are not empty. */
+function matchParts(parts: readonly string[], segment: string, values: string[]): boolean {
+  const first = parts[0]!
+  const last = parts[parts.length - 1]!
+  const depth = values.length
+  if (!segment.startsWith(first) || !segment.endsWith(last)) return false
+  const end = segment.length - last.length
+  let at = first.length
+  for (let index = 1; index < parts.length - 1; index++) {
+    const next = segment.indexOf(parts[index]!, at + 1)
+    if (next < 0 || next >= end) {
+      values.length = depth
+      return false
+    }
+    values.push(segment.slice(at, next))
+    at = next + parts[index]!.length
+  }
+  if (at >= end) {
+    values.length = depth
+    return false
+  }
+  values.push(segment.slice(at, end))
+  return true
+}
+
+function insert(root: Node, method: string, path: string, position: number): void {
+  let node = root
+  for (const segment of path.slice(1).split('/')) node = childFor(node, segment)
+  node.methods ??= new Map()
+  if (node.methods.has(method)) return
+  node.methods.set(method, position)
+  if (!path.includes('{')) {
+    node.plain ??= new Map()
+    node.plain.set(method, { operation: position, parameters: NO_PARAMETERS })
+  }
+}
+
+function childFor(node: Node, segment: string): Node {
+  if (!segment.includes('{')) {
+    const text = segment.includes('%') ? decode(segment) : segment
+    let child = node.literals.get(text)
+    if (child === undefined) node.literals.set(text, (child = createNode()))
+    return child
+  }
+  const parts = segment.split(/\{[^}]*\}/)
+  if (parts.length === 2 && parts[0] === '' && parts[1] === '') return (node.parameter ??= createNode())
+  const known = node.mixed.find(({ parts: other }) => other.join('{') === parts.join('{'))
+  if (known !== undefined) return known.node
+  const child = createNode()
+  node.mixed.push({ parts, node: child })
+  node.mixed.sort((a, b) => b.parts.join('').length - a.parts.join('').length)
+  return child
+}
+
+function createNode(): Node {
+  return { literals: new Map(), mixed: [], parameter: null, methods: null, plain: null }
+}
+
+/** The path was scanned before: its escapes are sound, though not always UTF-8. */
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Secrets at rest: encrypted so that a stolen registry shows none of them, hashed so that they can be
+ * looked up without being decrypted.
+ *
+ * AES-256-GCM with a fresh nonce each time; the context (what the secret is and whose) is bound in, so
+ * that a cipher text moved to another document does not decrypt. Encryption and hashing have keys of
+ * their own, derived from the master key (HKDF, RFC 5869).
+ */
+
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { StartRefused } from './start-refused.ts'
+
+export interface Vault {
+  encrypt(text: string, context: string): string
+  /** Throws where the text was changed, or belongs to another context. */
+  decrypt(encrypted: string, context: string): string
+  /** Hex; the same text gives the same hash. */
+  keyedHash(text: string): string
+  /** The key behind `keyedHash`, hex, for those who hash elsewhere. */
+  readonly hashKey: string
+}
+
+const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+const FILE_NAME = 'master.key'
+
+/** The key of `MASTER_KEY` (64 hex digits or 43 base64url characters), or that of the data folder, made on first start. */
+export function loadMasterKey({ dataDir, masterKey }: { dataDir: string; masterKey: string | null }): Buffer {
+  if (masterKey !== null) return parseKey(masterKey, 'MASTER_KEY')
+  const path = join(dataDir, FILE_NAME)
+  if (existsSync(path)) {
+    chmodSync(path, 0o600)
+    return parseKey(readFileSync(path, 'utf8').trim(), path)
+  }
+  const key = randomBytes(KEY_BYTES)
+  writeFileSync(path, `${key.toString('hex')}\n`, { mode: 0o600, flag: 'wx' })
+  return key
+}
+
+function parseKey(text: string, place: string): Buffer {
+  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex')
+  if (/^[A-Za-z0-9_-]{43}=?$/.test(text)) return Buffer.from(text, 'base64url')
+  throw new StartRefused(`${place} takes 32 bytes as 64 hex digits or as base64url`)
+}
+
+export function createVault(masterKey: Buffer): Vault {
+  const encryptionKey = derive(masterKey, 'encryption')
+  const hashKey = derive(masterKey, 'lookup').toString('hex')
+
+  return {
+    hashKey,
+    keyedHash: createKeyedHash(hashKey),
+    encrypt(text, context) {
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv('aes-256-gcm', encryptionKey, nonce).setAAD(Buffer.from(context))
+      return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString(
+        'base64url',
+      )
+    },
+    decrypt(encrypted, context) {
+      const bytes = Buffer.from(encrypted, 'base64url')
+      if (bytes.length < NONCE_BYTES + TAG_BYTES) throw new Error('an encrypted secret is cut short')
+      const nonce = bytes.subarray(0, NONCE_BYTES)
+      const decipher = createDecipheriv('aes-256-gcm', encryptionKey, nonce)
+        .setAAD(Buffer.from(context))
+        .setAuthTag(bytes.subarray(-TAG_BYTES))
+      const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES))
+      return Buffer.concat([text, decipher.final()]).toString('utf8')
+    },
+  }
+}
+
+/** HMAC-SHA-256 under a key given in hex, as `Vault.hashKey` hands it out. */
+export function createKeyedHash(hashKey: string): (text: string) => string {
+  const key = Buffer.from(hashKey, 'hex')
+  return (text) => createHmac('sha256', key).update(text).digest('hex')
+}
+
+function derive(masterKey: Buffer, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', masterKey, 'tollgate', purpose, KEY_BYTES))
+}
