@@ -8,7 +8,7 @@
 
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { SpoolPosition } from './checkpoint.ts'
+import type { SpoolPosition } from '../store/checkpoint.ts'
 import { HEADER_BYTES } from './codec.ts'
 import type { RecordBatch } from './record-batch.ts'
 import { openSegment, type SegmentFile } from './segment-file.ts'

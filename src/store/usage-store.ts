@@ -22,6 +22,7 @@ export interface UsageFilter {
   readonly fromMs: number
   readonly toMs: number
   readonly api?: string
+  readonly excludeApi?: string
   readonly customer?: string
   readonly subscription?: string
   readonly operation?: string

@@ -1,0 +1,132 @@
+/**
+ * One episode of risk: how grave it is now, from its first event to five quiet minutes.
+ *
+ *   Info ──count ≥ warningFrom──▶ Warning ──count ≥ criticalFrom──▶ Critical
+ *    ▲ └───────────────count ≥ criticalFrom────────────────────────────▲ │
+ *    └──────count < warningFrom──────┘ ▲────────count < criticalFrom─────┘
+ *   every state ──quiet──▶ cleared
+ *
+ * The actor hears of windows and of quiet, never of single calls: its load grows with the number of
+ * episodes, not with traffic. It rises to what the window calls for at once and calms down one step at
+ * a time; what has one severity only ever clears.
+ */
+
+import { createActor, emit, setup, type Actor } from 'xstate'
+import { severityOf, type RiskRule } from '../domain/risk-rules.ts'
+import type { Phase, Severity } from '../domain/risk.ts'
+
+export interface EpisodeInput {
+  readonly rule: RiskRule
+}
+
+export type EpisodeEvent = { readonly type: 'window.counted'; readonly count: number } | { readonly type: 'quiet' }
+
+export interface EpisodeChanged {
+  type: 'episode.changed'
+  phase: Phase
+  severity: Severity
+}
+
+const calls = ({ context, event }: { context: EpisodeInput; event: EpisodeEvent }, severity: Severity): boolean =>
+  event.type === 'window.counted' && severityOf(context.rule, event.count) === severity
+
+export const riskEpisode = setup({
+  types: {} as { input: EpisodeInput; context: EpisodeInput; events: EpisodeEvent; emitted: EpisodeChanged },
+  guards: {
+    callsFor: ({ context, event }, severity: Severity) => calls({ context, event }, severity),
+    isBelow: ({ context, event }, severities: readonly Severity[]) =>
+      severities.some((severity) => calls({ context, event }, severity)),
+  },
+  actions: {
+    tell: emit((_, params: { phase: Phase; severity: Severity }) => ({ type: 'episode.changed' as const, ...params })),
+  },
+}).createMachine({
+  id: 'riskEpisode',
+  context: ({ input }) => input,
+  initial: 'new',
+  states: {
+    new: {
+      on: {
+        'window.counted': [
+          {
+            target: 'Critical',
+            guard: { type: 'callsFor', params: 'Critical' },
+            actions: { type: 'tell', params: { phase: 'opened', severity: 'Critical' } },
+          },
+          {
+            target: 'Warning',
+            guard: { type: 'callsFor', params: 'Warning' },
+            actions: { type: 'tell', params: { phase: 'opened', severity: 'Warning' } },
+          },
+          { target: 'Info', actions: { type: 'tell', params: { phase: 'opened', severity: 'Info' } } },
+        ],
+      },
+    },
+    Info: {
+      on: {
+        'window.counted': [
+          {
+            target: 'Critical',
+            guard: { type: 'callsFor', params: 'Critical' },
+            actions: { type: 'tell', params: { phase: 'escalated', severity: 'Critical' } },
+          },
+          {
+            target: 'Warning',
+            guard: { type: 'callsFor', params: 'Warning' },
+            actions: { type: 'tell', params: { phase: 'escalated', severity: 'Warning' } },
+          },
+        ],
+        quiet: { target: 'cleared', actions: { type: 'tell', params: { phase: 'cleared', severity: 'Info' } } },
+      },
+    },
+    Warning: {
+      on: {
+        'window.counted': [
+          {
+            target: 'Critical',
+            guard: { type: 'callsFor', params: 'Critical' },
+            actions: { type: 'tell', params: { phase: 'escalated', severity: 'Critical' } },
+          },
+          {
+            target: 'Info',
+            guard: { type: 'callsFor', params: 'Info' },
+            actions: { type: 'tell', params: { phase: 'deescalated', severity: 'Info' } },
+          },
+        ],
+        quiet: { target: 'cleared', actions: { type: 'tell', params: { phase: 'cleared', severity: 'Warning' } } },
+      },
+    },
+    Critical: {
+      on: {
+        'window.counted': {
+          target: 'Warning',
+          guard: { type: 'isBelow', params: ['Info', 'Warning'] },
+          actions: { type: 'tell', params: { phase: 'deescalated', severity: 'Warning' } },
+        },
+        quiet: { target: 'cleared', actions: { type: 'tell', params: { phase: 'cleared', severity: 'Critical' } } },
+      },
+    },
+    cleared: { type: 'final' },
+  },
+})
+
+export interface EpisodeActor {
+  /** Tells of a window or of quiet; `onChange` hears what follows, before this returns. */
+  send(event: EpisodeEvent): void
+  /** Plain JSON. */
+  snapshot(): unknown
+}
+
+/** A running actor, new or from a snapshot. */
+export function startEpisode(rule: RiskRule, snapshot: unknown, onChange: (change: EpisodeChanged) => void): EpisodeActor {
+  const actor: Actor<typeof riskEpisode> = createActor(riskEpisode, {
+    input: { rule },
+    ...(snapshot !== null && { snapshot: snapshot as never }),
+  })
+  actor.on('episode.changed', onChange)
+  actor.start()
+  return {
+    send: (event) => actor.send(event),
+    snapshot: () => JSON.parse(JSON.stringify(actor.getPersistedSnapshot())) as unknown,
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * How each type of risk is classified: category, thresholds of severity, what to say of it.
+ *
+ * An episode is at least `Info` (or its one severity); it is `Warning` from `warningFrom` events in the
+ * sliding window, and `Critical` from `criticalFrom`. A type of one severity keeps it until it clears.
+ */
+
+import type { Category, RiskType, Severity } from './risk.ts'
+
+export interface RiskRule {
+  readonly category: Category
+  /** The severity of a single event. */
+  readonly base: Severity
+  /** Null: the type has one severity. */
+  readonly warningFrom: number | null
+  readonly criticalFrom: number | null
+  readonly windowSeconds: number
+  /** What the party did, in words that follow its name. */
+  readonly phrase: string
+}
+
+export type RiskRules = Readonly<Record<RiskType, RiskRule>>
+
+const ESCALATES_FAST = { base: 'Info', warningFrom: 3, criticalFrom: 10, windowSeconds: 60 } as const
+const ESCALATES_SLOWLY = { base: 'Info', warningFrom: 10, criticalFrom: 50, windowSeconds: 60 } as const
+const ONE = { warningFrom: null, criticalFrom: null, windowSeconds: 60 } as const
+
+export const DEFAULT_RISK_RULES: RiskRules = {
+  ProtectionViolation: { category: 'Security', base: 'Critical', ...ONE, phrase: 'sent requests that break the contract' },
+  AuthFailure401: { category: 'Security', ...ESCALATES_FAST, phrase: 'failed to authenticate' },
+  AuthFailure403: { category: 'Security', ...ESCALATES_FAST, phrase: 'called what it may not call' },
+  ApproachingLimit: { category: 'Performance', base: 'Warning', ...ONE, phrase: 'is near a limit' },
+  RateLimitBreach: { category: 'Performance', ...ESCALATES_SLOWLY, phrase: 'is over a limit' },
+}
+
+/** The severity that `count` events in the window call for. */
+export function severityOf({ base, warningFrom, criticalFrom }: RiskRule, count: number): Severity {
+  if (criticalFrom !== null && count >= criticalFrom) return 'Critical'
+  if (warningFrom !== null && count >= warningFrom) return 'Warning'
+  return base
+}
+
+/** An episode clears after this long without an event. */
+export const QUIET_MS = 300_000
+

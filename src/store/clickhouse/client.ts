@@ -1,0 +1,34 @@
+/**
+ * ClickHouse, embedded or elsewhere, always spoken to through one client.
+ *
+ * Without an address the engine runs in this process on a folder of its own; with one the same
+ * statements go over HTTP. Every statement has a time limit.
+ */
+
+import { createClient, type ClickHouseClient } from '@clickhouse/client'
+import { createChdbConnection } from 'chdb/connection'
+
+export type ClickHouse = ClickHouseClient
+
+export interface ClickHouseOptions {
+  /** `null`: embedded. */
+  readonly url: string | null
+  /** Folder of the embedded engine. */
+  readonly folder: string
+}
+
+export const TIMEOUT_MS = 30_000
+
+/** Settings under which an insert with a token that was taken in before changes nothing, views included. */
+export const ONCE = { insert_deduplicate: 1, deduplicate_blocks_in_dependent_materialized_views: 1 } as const
+
+export function openClickHouse({ url, folder }: ClickHouseOptions): ClickHouse {
+  if (url !== null) return createClient({ url, request_timeout: TIMEOUT_MS })
+  return createClient({ connection: createChdbConnection({ path: folder }) } as unknown as Parameters<typeof createClient>[0])
+}
+
+/** Ends a wait that lasts too long: of the caller's signal and the time limit whichever comes first. */
+export function within(signal: AbortSignal | undefined): AbortSignal {
+  const limit = AbortSignal.timeout(TIMEOUT_MS)
+  return signal === undefined ? limit : AbortSignal.any([signal, limit])
+}

@@ -1,0 +1,48 @@
+/**
+ * Brings the schema up to date from the files of `sql/schema`, in the order of their numbers.
+ *
+ * Files are only ever added: the hash of each that was applied is kept, and one that has changed since
+ * stops the start, because the tables would no longer be what the file says.
+ */
+
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { StartRefused } from '../../runtime/start-refused.ts'
+import type { ClickHouse } from './client.ts'
+
+export const SQL_FOLDER = join(import.meta.dirname, '../../../sql')
+
+export async function migrate(client: ClickHouse, folder = join(SQL_FOLDER, 'schema')): Promise<void> {
+  await client.command({
+    query: `CREATE TABLE IF NOT EXISTS schema_changes (file String, hash String, at DateTime DEFAULT now())
+            ENGINE = MergeTree ORDER BY file`,
+  })
+  const result = await client.query({ query: 'SELECT file, hash FROM schema_changes', format: 'JSONEachRow' })
+  const applied = new Map((await result.json<{ file: string; hash: string }>()).map(({ file, hash }) => [file, hash]))
+  for (const file of readdirSync(folder).sort()) {
+    if (!/^\d{4}_.+\.sql$/.test(file)) continue
+    const text = readFileSync(join(folder, file), 'utf8')
+    const hash = createHash('sha256').update(text).digest('hex')
+    const before = applied.get(file)
+    if (before === hash) continue
+    if (before !== undefined) throw new StartRefused(`sql/schema/${file} was changed after it was applied; add a new file instead`)
+    for (const statement of statementsOf(text)) await client.command({ query: statement })
+    await client.insert({ table: 'schema_changes', values: [{ file, hash }], format: 'JSONEachRow' })
+  }
+}
+
+/** Statements end with a semicolon at the end of a line; comments may hold any. */
+function statementsOf(text: string): string[] {
+  return text
+    .replace(/^--.*$/gm, '')
+    .split(/;\s*$/m)
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== '')
+    .map((statement) => statement.replace(/^CREATE (TABLE|MATERIALIZED VIEW) /, 'CREATE $1 IF NOT EXISTS '))
+}
+
+/** The text of a query of `sql/query`. */
+export function readQuery(name: string): string {
+  return readFileSync(join(SQL_FOLDER, 'query', `${name}.sql`), 'utf8')
+}

@@ -1,0 +1,37 @@
+/**
+ * What the pipeline's risks need to survive a crash: state, the spool position it stands for, and the
+ * events that followed from it, committed together. Nothing is published before it is committed, so a
+ * replay from the position repeats no event and loses none.
+ */
+
+import type { RiskEvent } from '../domain/risk.ts'
+import type { SpoolPosition } from './checkpoint.ts'
+import type { RiskPosition, RiskPositionQuery } from './risk-store.ts'
+
+export interface SavedEpisode {
+  readonly riskId: string
+  readonly tenant: string
+  readonly state: 'open' | 'cleared'
+  /** Last word about the episode. */
+  readonly event: RiskEvent
+  /** Opaque to the store: what the pipeline goes on with. */
+  readonly resume: unknown
+}
+
+export interface OutboxBatch {
+  readonly number: number
+  readonly events: readonly RiskEvent[]
+}
+
+export interface RiskCheckpoint {
+  riskPosition(): SpoolPosition
+  openEpisodes(): readonly SavedEpisode[]
+  /** Episodes that cleared before `forgetBeforeMs` are let go of. */
+  commitRisk(position: SpoolPosition, episodes: readonly SavedEpisode[], events: readonly RiskEvent[], forgetBeforeMs: number): void
+  clearedEpisodes(query: RiskPositionQuery): readonly RiskPosition[]
+  /** Events that wait for the store, in batches that stay as they are until `sent`. */
+  nextBatch(): OutboxBatch | null
+  sent(batch: OutboxBatch): void
+  /** Every event that waits, oldest first. */
+  waiting(): readonly RiskEvent[]
+}

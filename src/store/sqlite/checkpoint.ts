@@ -1,0 +1,135 @@
+/** The pipeline's checkpoint in a SQLite file of its own: every method that changes something is one transaction on disk. */
+
+import { DatabaseSync } from 'node:sqlite'
+import { SEVERITIES, type RiskEvent } from '../../domain/risk.ts'
+import type { Checkpoint, PendingFlush, SpoolPosition } from '../checkpoint.ts'
+import type { OutboxBatch, RiskCheckpoint, SavedEpisode } from '../risk-checkpoint.ts'
+import type { RiskPosition, RiskPositionQuery } from '../risk-store.ts'
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS episode (
+    risk_id TEXT PRIMARY KEY, tenant TEXT NOT NULL, state TEXT NOT NULL, last_seen_ms INTEGER NOT NULL, body TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS episode_by_state ON episode (state, tenant, risk_id);
+  CREATE TABLE IF NOT EXISTS outbox (id TEXT PRIMARY KEY, batch INTEGER, body TEXT NOT NULL) STRICT;
+`
+const BATCH_EVENTS_MAX = 5_000
+
+export interface SqliteCheckpoint extends Checkpoint, RiskCheckpoint {
+  /** Distinguishes the insert tokens of this data folder from those of any other. */
+  readonly instance: string
+  close(): void
+}
+
+export function openSqliteCheckpoint({ path, newInstance }: { path: string; newInstance: () => string }): SqliteCheckpoint {
+  const database = new DatabaseSync(path)
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000')
+  database.exec(SCHEMA)
+  const readState = database.prepare('SELECT value FROM state WHERE name = ?')
+  const writeState = database.prepare('INSERT INTO state (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value')
+  const dropState = database.prepare('DELETE FROM state WHERE name = ?')
+  const saveEpisode = database.prepare(
+    `INSERT INTO episode (risk_id, tenant, state, last_seen_ms, body) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (risk_id) DO UPDATE SET state = excluded.state, last_seen_ms = excluded.last_seen_ms, body = excluded.body`,
+  )
+  const forget = database.prepare(`DELETE FROM episode WHERE state = 'cleared' AND last_seen_ms < ?`)
+  const open = database.prepare(`SELECT body FROM episode WHERE state = 'open' ORDER BY risk_id`)
+  const cleared = database.prepare(`SELECT body FROM episode WHERE state = 'cleared' AND tenant = ? AND risk_id > ? ORDER BY risk_id`)
+  const post = database.prepare('INSERT INTO outbox (id, body) VALUES (?, ?)')
+  const claim = database.prepare(
+    `UPDATE outbox SET batch = ? WHERE id IN (SELECT id FROM outbox WHERE batch IS NULL ORDER BY id LIMIT ${BATCH_EVENTS_MAX})`,
+  )
+  const claimed = database.prepare('SELECT batch, body FROM outbox WHERE batch IS NOT NULL ORDER BY id')
+  const dropBatch = database.prepare('DELETE FROM outbox WHERE batch = ?')
+  const isWaiting = database.prepare('SELECT 1 FROM outbox LIMIT 1')
+  const all = database.prepare('SELECT body FROM outbox ORDER BY id')
+
+  function state<T>(name: string, fallback: T): T {
+    const row = readState.get(name) as { value: string } | undefined
+    return row === undefined ? fallback : (JSON.parse(row.value) as T)
+  }
+
+  function once(work: () => void): void {
+    database.exec('BEGIN IMMEDIATE')
+    try {
+      work()
+      database.exec('COMMIT')
+    } catch (cause) {
+      database.exec('ROLLBACK')
+      throw cause
+    }
+  }
+
+  const instance = state('instance', '') || newInstance()
+  writeState.run('instance', JSON.stringify(instance))
+
+  return {
+    instance,
+    position: () => state<SpoolPosition>('position', {}),
+    pending: () => state<PendingFlush | null>('pending', null),
+    begin(to) {
+      const flush: PendingFlush = { number: state('flushes', 0) + 1, from: state<SpoolPosition>('position', {}), to }
+      writeState.run('pending', JSON.stringify(flush))
+      return flush
+    },
+    commit(flush) {
+      once(() => {
+        writeState.run('position', JSON.stringify(flush.to))
+        writeState.run('flushes', JSON.stringify(flush.number))
+        dropState.run('pending')
+      })
+    },
+    riskPosition: () => state<SpoolPosition>('risk_position', {}),
+    openEpisodes: () => (open.all() as { body: string }[]).map(({ body }) => JSON.parse(body) as SavedEpisode),
+    commitRisk(position, episodes, events, forgetBeforeMs) {
+      once(() => {
+        writeState.run('risk_position', JSON.stringify(position))
+        for (const episode of episodes) {
+          const { riskId, tenant, state: is, event } = episode
+          saveEpisode.run(riskId, tenant, is, event.lastSeenMs, JSON.stringify(episode))
+        }
+        for (const event of events) post.run(event.id, JSON.stringify(event))
+        forget.run(forgetBeforeMs)
+      })
+    },
+    clearedEpisodes(query) {
+      const found: RiskPosition[] = []
+      for (const row of cleared.iterate(query.tenant, query.after ?? '') as Iterable<{ body: string }>) {
+        const { event } = JSON.parse(row.body) as SavedEpisode
+        if (matches(event, query)) found.push({ event, state: 'cleared' })
+        if (found.length >= query.limit) break
+      }
+      return found
+    },
+    nextBatch(): OutboxBatch | null {
+      let rows = claimed.all() as { batch: number; body: string }[]
+      if (rows.length === 0 && isWaiting.get() !== undefined) {
+        const number = state('batches', 0) + 1
+        once(() => {
+          writeState.run('batches', JSON.stringify(number))
+          claim.run(number)
+        })
+        rows = claimed.all() as { batch: number; body: string }[]
+      }
+      const [first] = rows
+      if (first === undefined) return null
+      return { number: first.batch, events: rows.map(({ body }) => JSON.parse(body) as RiskEvent) }
+    },
+    sent: ({ number }) => void dropBatch.run(number),
+    waiting: () => (all.all() as { body: string }[]).map(({ body }) => JSON.parse(body) as RiskEvent),
+    close: () => database.close(),
+  }
+}
+
+/** Whether an episode's last word passes the filters of a query. */
+export function matches(event: RiskEvent, query: RiskPositionQuery): boolean {
+  const { category, severity, api, type, attributedTo } = query
+  return (
+    (category === undefined || event.category === category) &&
+    (severity === undefined || SEVERITIES.indexOf(event.severity) >= SEVERITIES.indexOf(severity)) &&
+    (api === undefined || event.api === api) &&
+    (type === undefined || event.type === type) &&
+    (attributedTo === undefined || event.attributedTo.id === attributedTo)
+  )
+}
