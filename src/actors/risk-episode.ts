@@ -118,7 +118,11 @@ export interface EpisodeActor {
 }
 
 /** A running actor, new or from a snapshot. */
-export function startEpisode(rule: RiskRule, snapshot: unknown, onChange: (change: EpisodeChanged) => void): EpisodeActor {
+export function startEpisode(
+  rule: RiskRule,
+  snapshot: unknown,
+  onChange: (change: EpisodeChanged) => void,
+): EpisodeActor {
   const actor: Actor<typeof riskEpisode> = createActor(riskEpisode, {
     input: { rule },
     ...(snapshot !== null && { snapshot: snapshot as never }),

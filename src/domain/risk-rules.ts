@@ -26,7 +26,12 @@ const ESCALATES_SLOWLY = { base: 'Info', warningFrom: 10, criticalFrom: 50, wind
 const ONE = { warningFrom: null, criticalFrom: null, windowSeconds: 60 } as const
 
 export const DEFAULT_RISK_RULES: RiskRules = {
-  ProtectionViolation: { category: 'Security', base: 'Critical', ...ONE, phrase: 'sent requests that break the contract' },
+  ProtectionViolation: {
+    category: 'Security',
+    base: 'Critical',
+    ...ONE,
+    phrase: 'sent requests that break the contract',
+  },
   AuthFailure401: { category: 'Security', ...ESCALATES_FAST, phrase: 'failed to authenticate' },
   AuthFailure403: { category: 'Security', ...ESCALATES_FAST, phrase: 'called what it may not call' },
   ApproachingLimit: { category: 'Performance', base: 'Warning', ...ONE, phrase: 'is near a limit' },
@@ -42,4 +47,3 @@ export function severityOf({ base, warningFrom, criticalFrom }: RiskRule, count:
 
 /** An episode clears after this long without an event. */
 export const QUIET_MS = 300_000
-

@@ -5,12 +5,15 @@
  * is kept with its version, also when it is that the credential is revoked: an answer that was asked
  * for earlier and comes later carries a lower version and changes nothing. When the bound is reached
  * the oldest are forgotten and asked for again; who relies on a grant asks for the latest word each time.
+ *
+ * A key that is not known stays unknown: keys are random and exist before they are handed out. So a
+ * client that goes on with a wrong key costs the main thread one question and not one a call.
  */
 
 import type { CredentialName, Grant } from '../catalogue/grant.ts'
 
 export interface GrantCache {
-  /** The grant as last heard of, `undefined` where it must be asked for. */
+  /** The grant as last heard of, null where there is none, `undefined` where it must be asked for. */
   known(name: CredentialName): Grant | null | undefined
   ask(name: CredentialName): Promise<Grant | null>
   /** The newest word on a credential; older ones are passed over. */
@@ -32,28 +35,34 @@ export class GrantsBusy extends Error {
 
 const GRANTS_MAX = 200_000
 const PENDING_MAX = 1_000
+const UNKNOWN_MAX = 10_000
 
 export function createGrantCache(options: GrantCacheOptions): GrantCache {
   const { resolve, grantsMax = GRANTS_MAX, pendingMax = PENDING_MAX } = options
   const byCredential = new Map<string, Grant>()
   const credentials = new Map<string, string>()
+  const unknownKeys = new Set<string>()
   const pending = new Map<string, Promise<Grant | null>>()
 
   function apply(grant: Grant): Grant {
     const before = byCredential.get(grant.credential)
-    if (before !== undefined && before.version >= grant.version) return before
+    if (before !== undefined && !isNewer(grant, before)) return before
     byCredential.delete(grant.credential)
     byCredential.set(grant.credential, grant)
-    if (byCredential.size > grantsMax) byCredential.delete(byCredential.keys().next().value!)
+    dropOldest(byCredential, grantsMax)
     return grant
   }
 
   async function fetch(name: CredentialName, key: string): Promise<Grant | null> {
     try {
       const grant = await resolve(name)
-      if (grant === null) return null
+      if (grant === null) {
+        if (name.kind === 'key') unknownKeys.add(key)
+        dropOldest(unknownKeys, UNKNOWN_MAX)
+        return null
+      }
       credentials.set(key, grant.credential)
-      if (credentials.size > grantsMax) credentials.delete(credentials.keys().next().value!)
+      dropOldest(credentials, grantsMax)
       return apply(grant)
     } finally {
       pending.delete(key)
@@ -62,8 +71,10 @@ export function createGrantCache(options: GrantCacheOptions): GrantCache {
 
   return {
     known(name) {
-      const credential = credentials.get(keyOf(name))
-      return credential === undefined ? undefined : byCredential.get(credential)
+      const key = keyOf(name)
+      const credential = credentials.get(key)
+      if (credential !== undefined) return byCredential.get(credential)
+      return unknownKeys.has(key) ? null : undefined
     },
     ask(name) {
       const key = keyOf(name)
@@ -76,6 +87,20 @@ export function createGrantCache(options: GrantCacheOptions): GrantCache {
     },
     apply: (grant) => void apply(grant),
     latest: (credential) => byCredential.get(credential),
+  }
+}
+
+/** Of two readings with one version the stricter holds: each saw a change that the other did not. */
+function isNewer(grant: Grant, before: Grant): boolean {
+  if (grant.version !== before.version) return grant.version > before.version
+  return (before.valid && !grant.valid) || (before.valid === grant.valid && before.active && !grant.active)
+}
+
+/** Maps and sets give their oldest first. */
+function dropOldest(collection: Map<string, unknown> | Set<string>, sizeMax: number): void {
+  for (const key of collection.keys()) {
+    if (collection.size <= sizeMax) return
+    collection.delete(key)
   }
 }
 

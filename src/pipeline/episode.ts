@@ -157,7 +157,13 @@ export function createEpisode(options: EpisodeOptions): Episode {
     save() {
       isDirty = false
       const state: Resume = { actor: actor.snapshot(), window: window.toJSON(), toldMs, toldTotal }
-      return { riskId, tenant: key.tenant, state: phase === 'cleared' ? 'cleared' : 'open', event: toEvent(''), resume: state }
+      return {
+        riskId,
+        tenant: key.tenant,
+        state: phase === 'cleared' ? 'cleared' : 'open',
+        event: toEvent(''),
+        resume: state,
+      }
     },
   }
 }
@@ -167,7 +173,14 @@ function bump(counts: Map<string, number>, name: string): void {
   counts.set(name, (counts.get(name) ?? 0) + 1)
 }
 
-function messageOf(by: AttributedTo, phrase: string, api: string, phase: Phase, count: number, seconds: number): string {
+function messageOf(
+  by: AttributedTo,
+  phrase: string,
+  api: string,
+  phase: Phase,
+  count: number,
+  seconds: number,
+): string {
   const who = by.onBehalfOf === undefined ? by.name : `${by.name}, acting for ${by.onBehalfOf},`
   if (phase === 'cleared') return `${who} has been quiet at ${api} for five minutes.`
   return `${who} ${phrase} at ${api}: ${count} in the last ${seconds} s.`

@@ -38,7 +38,7 @@ const COLUMNS_MAX = 200_000
 export function createMeter(): Meter {
   const columns = new Map<string, number>()
   const keys: Attribution[] = []
-  const bySegment = new Map<number, Int32Array>()
+  const bySegment = new Map<number, { columns: Int32Array; filled: number }>()
   let windows = new Map<number, WindowSums>()
   let current: WindowSums | null = null
   let rows = 0
@@ -63,16 +63,20 @@ export function createMeter(): Meter {
     }
   }
 
-  /** Column of each attribution of the batch's segment. */
+  /** Column of each attribution of the batch's segment; grown by doubling, filled as batches bring more. */
   function columnsOf({ segmentKey, attributions }: RecordBatch): Int32Array {
     let known = bySegment.get(segmentKey)
-    if (known !== undefined && known.length >= attributions.length) return known
-    const extended = new Int32Array(Math.max(64, attributions.length * 2)).fill(-1)
-    if (known !== undefined) extended.set(known)
-    for (let id = 0; id < attributions.length; id++) if (extended[id] === -1) extended[id] = columnFor(attributions[id]!)
-    known = extended.subarray(0, attributions.length)
-    bySegment.set(segmentKey, known)
-    return known
+    if (known === undefined) bySegment.set(segmentKey, (known = { columns: new Int32Array(64), filled: 0 }))
+    if (known.columns.length < attributions.length) {
+      const grown = new Int32Array(attributions.length * 2)
+      grown.set(known.columns)
+      known.columns = grown
+    }
+    while (known.filled < attributions.length) {
+      known.columns[known.filled] = columnFor(attributions[known.filled]!)
+      known.filled++
+    }
+    return known.columns
   }
 
   function columnFor(attribution: Attribution): number {
@@ -148,7 +152,17 @@ function byKey(a: LineItem, b: LineItem): number {
   return a.windowStartMs - b.windowStartMs || compare(sortKey(a), sortKey(b))
 }
 
-function sortKey({ tenant, api, operation, consumer, subscription, agent, variant, currency, priceMicro }: LineItem): string {
+function sortKey({
+  tenant,
+  api,
+  operation,
+  consumer,
+  subscription,
+  agent,
+  variant,
+  currency,
+  priceMicro,
+}: LineItem): string {
   return [tenant, api, operation, consumer, subscription, agent, variant, currency, priceMicro].join('\0')
 }
 

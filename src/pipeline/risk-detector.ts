@@ -82,7 +82,12 @@ export function createRiskDetector(options: RiskDetectorOptions): RiskDetector {
   function see(batch: RecordBatch, index: number, type: RiskType): void {
     const { attribution, timeMs, status } = batch.at(index)
     latestMs = Math.max(latestMs, timeMs)
-    const episode = episodeFor({ tenant: attribution.tenant, type, api: attribution.api, attributedTo: partyOf(attribution) })
+    const episode = episodeFor({
+      tenant: attribution.tenant,
+      type,
+      api: attribution.api,
+      attributedTo: partyOf(attribution),
+    })
     episode.see({ timeMs, status, operation: attribution.operation, requestId: batch.requestId(index) })
     changed.add(episode)
   }

@@ -11,7 +11,10 @@ export interface SlidingCount {
   toJSON(): readonly (readonly [second: number, count: number])[]
 }
 
-export function createSlidingCount(windowSeconds: number, saved: readonly (readonly [number, number])[] = []): SlidingCount {
+export function createSlidingCount(
+  windowSeconds: number,
+  saved: readonly (readonly [number, number])[] = [],
+): SlidingCount {
   const seconds = new Float64Array(windowSeconds)
   const counts = new Float64Array(windowSeconds)
   for (const [second, count] of saved) {
@@ -38,6 +41,7 @@ export function createSlidingCount(windowSeconds: number, saved: readonly (reado
       }
       return sum
     },
-    toJSON: () => [...seconds].flatMap((second, slot) => (counts[slot] === 0 ? [] : [[second, counts[slot]!] as const])),
+    toJSON: () =>
+      [...seconds].flatMap((second, slot) => (counts[slot] === 0 ? [] : [[second, counts[slot]!] as const])),
   }
 }

@@ -27,7 +27,12 @@ export interface RiskCheckpoint {
   riskPosition(): SpoolPosition
   openEpisodes(): readonly SavedEpisode[]
   /** Episodes that cleared before `forgetBeforeMs` are let go of. */
-  commitRisk(position: SpoolPosition, episodes: readonly SavedEpisode[], events: readonly RiskEvent[], forgetBeforeMs: number): void
+  commitRisk(
+    position: SpoolPosition,
+    episodes: readonly SavedEpisode[],
+    events: readonly RiskEvent[],
+    forgetBeforeMs: number,
+  ): void
   clearedEpisodes(query: RiskPositionQuery): readonly RiskPosition[]
   /** Events that wait for the store, in batches that stay as they are until `sent`. */
   nextBatch(): OutboxBatch | null

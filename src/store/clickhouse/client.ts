@@ -24,7 +24,9 @@ export const ONCE = { insert_deduplicate: 1, deduplicate_blocks_in_dependent_mat
 
 export function openClickHouse({ url, folder }: ClickHouseOptions): ClickHouse {
   if (url !== null) return createClient({ url, request_timeout: TIMEOUT_MS })
-  return createClient({ connection: createChdbConnection({ path: folder }) } as unknown as Parameters<typeof createClient>[0])
+  return createClient({ connection: createChdbConnection({ path: folder }) } as unknown as Parameters<
+    typeof createClient
+  >[0])
 }
 
 /** Ends a wait that lasts too long: of the caller's signal and the time limit whichever comes first. */

@@ -26,7 +26,8 @@ export async function migrate(client: ClickHouse, folder = join(SQL_FOLDER, 'sch
     const hash = createHash('sha256').update(text).digest('hex')
     const before = applied.get(file)
     if (before === hash) continue
-    if (before !== undefined) throw new StartRefused(`sql/schema/${file} was changed after it was applied; add a new file instead`)
+    if (before !== undefined)
+      throw new StartRefused(`sql/schema/${file} was changed after it was applied; add a new file instead`)
     for (const statement of statementsOf(text)) await client.command({ query: statement })
     await client.insert({ table: 'schema_changes', values: [{ file, hash }], format: 'JSONEachRow' })
   }

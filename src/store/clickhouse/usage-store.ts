@@ -48,7 +48,12 @@ export function createClickHouseUsageStore(client: ClickHouse): UsageStore {
 
   async function rows<T>(query: string, params: Record<string, unknown>, signal?: AbortSignal): Promise<T[]> {
     try {
-      const result = await client.query({ query, query_params: params, format: 'JSONEachRow', abort_signal: within(signal) })
+      const result = await client.query({
+        query,
+        query_params: params,
+        format: 'JSONEachRow',
+        abort_signal: within(signal),
+      })
       return await result.json<T>()
     } catch (cause) {
       throw new Problem('unavailable', 'Usage cannot be read at the moment.', { cause })
@@ -68,7 +73,11 @@ export function createClickHouseUsageStore(client: ClickHouse): UsageStore {
     },
     async lineItems(query, signal) {
       const after = query.after === undefined ? FIRST : parsePosition(query.after)
-      const found = await rows<Row>(lineItemsSql, { ...toParams(query), ...toAfter(after), limit: query.limit + 1 }, signal)
+      const found = await rows<Row>(
+        lineItemsSql,
+        { ...toParams(query), ...toAfter(after), limit: query.limit + 1 },
+        signal,
+      )
       const shown = found.slice(0, query.limit)
       const last = shown.at(-1)
       return { rows: shown.map(toLineItemRow), next: found.length > query.limit && last ? toPosition(last) : null }
@@ -128,7 +137,9 @@ function toSummaryParams(query: SummaryQuery): Record<string, unknown> {
   }
 }
 
-function toAfter([start, api, consumer, operation, subscription, agent, currency]: readonly (string | number)[]): Record<string, unknown> {
+function toAfter([start, api, consumer, operation, subscription, agent, currency]: readonly (
+  string | number
+)[]): Record<string, unknown> {
   return {
     after_start_s: start,
     after_api: api,
@@ -147,7 +158,8 @@ function toPosition(row: Row): string {
 function parsePosition(text: string): readonly (string | number)[] {
   try {
     const value: unknown = JSON.parse(text)
-    if (Array.isArray(value) && value.length === FIRST.length && Number.isSafeInteger(value[0])) return value.map((part, index) => (index === 0 ? Number(part) : String(part)))
+    if (Array.isArray(value) && value.length === FIRST.length && Number.isSafeInteger(value[0]))
+      return value.map((part, index) => (index === 0 ? Number(part) : String(part)))
   } catch {
     // Falls through: what is not JSON is no position either.
   }
@@ -179,7 +191,10 @@ function toSummaryRow(row: GroupRow, { groupBy, interval, fromMs, toMs }: Summar
     agent: row.g_agent,
   }
   const startMs = Number(row.start_s) * 1_000
-  const range = interval === undefined ? { from: fromMs, to: toMs } : { from: Math.max(fromMs, startMs), to: Math.min(toMs, endOf(startMs, interval)) }
+  const range =
+    interval === undefined
+      ? { from: fromMs, to: toMs }
+      : { from: Math.max(fromMs, startMs), to: Math.min(toMs, endOf(startMs, interval)) }
   return {
     group: Object.fromEntries(groupBy.map((field) => [field, values[field]])),
     value: row.units,

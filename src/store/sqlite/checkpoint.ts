@@ -22,12 +22,20 @@ export interface SqliteCheckpoint extends Checkpoint, RiskCheckpoint {
   close(): void
 }
 
-export function openSqliteCheckpoint({ path, newInstance }: { path: string; newInstance: () => string }): SqliteCheckpoint {
+export function openSqliteCheckpoint({
+  path,
+  newInstance,
+}: {
+  path: string
+  newInstance: () => string
+}): SqliteCheckpoint {
   const database = new DatabaseSync(path)
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000')
   database.exec(SCHEMA)
   const readState = database.prepare('SELECT value FROM state WHERE name = ?')
-  const writeState = database.prepare('INSERT INTO state (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value')
+  const writeState = database.prepare(
+    'INSERT INTO state (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+  )
   const dropState = database.prepare('DELETE FROM state WHERE name = ?')
   const saveEpisode = database.prepare(
     `INSERT INTO episode (risk_id, tenant, state, last_seen_ms, body) VALUES (?, ?, ?, ?, ?)
@@ -35,7 +43,9 @@ export function openSqliteCheckpoint({ path, newInstance }: { path: string; newI
   )
   const forget = database.prepare(`DELETE FROM episode WHERE state = 'cleared' AND last_seen_ms < ?`)
   const open = database.prepare(`SELECT body FROM episode WHERE state = 'open' ORDER BY risk_id`)
-  const cleared = database.prepare(`SELECT body FROM episode WHERE state = 'cleared' AND tenant = ? AND risk_id > ? ORDER BY risk_id`)
+  const cleared = database.prepare(
+    `SELECT body FROM episode WHERE state = 'cleared' AND tenant = ? AND risk_id > ? ORDER BY risk_id`,
+  )
   const post = database.prepare('INSERT INTO outbox (id, body) VALUES (?, ?)')
   const claim = database.prepare(
     `UPDATE outbox SET batch = ? WHERE id IN (SELECT id FROM outbox WHERE batch IS NULL ORDER BY id LIMIT ${BATCH_EVENTS_MAX})`,

@@ -1,0 +1,91 @@
+/**
+ * Takes what was metered to the store, exactly once.
+ *
+ * A flush is a transaction over a range of the spool: the range is noted on disk, the rows go in under a
+ * token made of the flush's number, the position moves. Whoever dies in between is found again: the
+ * same range gives the same rows and the same token, and the store drops what it has. While the store is
+ * away the same flush is tried again, ever more rarely, and nothing is read beyond a bound: the spool
+ * keeps it.
+ */
+
+import type { RecordBatch } from '../record/record-batch.ts'
+import type { SpoolReader } from '../record/spool-reader.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+import type { Checkpoint, PendingFlush, SpoolPosition } from '../store/checkpoint.ts'
+import type { LineItem, UsageStore } from '../store/usage-store.ts'
+import { createMeter } from './meter.ts'
+
+export interface FlushOptions {
+  readonly checkpoint: Checkpoint & { readonly instance: string }
+  readonly usage: Pick<UsageStore, 'insert'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly count: (reason: string) => void
+}
+
+export interface Flusher {
+  /** Finishes what an earlier process began; then the checkpoint's position is where to go on. */
+  recover(reader: SpoolReader): Promise<void>
+  /** Stores `items`, which stand for the spool up to `to`; resolves when they are stored, however long it takes. */
+  flush(to: SpoolPosition, items: readonly LineItem[]): Promise<void>
+  /** Gives up waiting for the store; what is pending is found at the next start. */
+  stop(): void
+}
+
+const RETRY_MS = [100, 300, 1_000, 3_000, 10_000]
+
+export function createFlusher({ checkpoint, usage, clock, log, count }: FlushOptions): Flusher {
+  const stopping = new AbortController()
+
+  /** Tries until it is done: whatever fails (noting the range, the insert, the commit) leaves the items whole. */
+  async function store(noted: PendingFlush | null, to: SpoolPosition, items: readonly LineItem[]): Promise<void> {
+    let flush = noted
+    for (let attempt = 0; !stopping.signal.aborted; attempt++) {
+      try {
+        flush ??= checkpoint.begin(to)
+        await usage.insert(`usage-${checkpoint.instance}-${flush.number}`, items, stopping.signal)
+        checkpoint.commit(flush)
+        return
+      } catch (cause) {
+        if (stopping.signal.aborted) break
+        count('flush_failed')
+        log.warn({ err: cause, attempt, items: items.length }, 'line items cannot be stored; the spool keeps them')
+        await pause(RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)]!)
+      }
+    }
+    throw new FlushStopped()
+  }
+
+  function pause(delayMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const cancel = clock.after(delayMs, resolve)
+    stopping.signal.addEventListener('abort', () => {
+      cancel()
+      resolve()
+    })
+    return promise
+  }
+
+  return {
+    async recover(reader) {
+      const pending = checkpoint.pending()
+      if (pending === null) return
+      const meter = createMeter()
+      let at = pending.from
+      for (let before = ''; before !== JSON.stringify(at);) {
+        before = JSON.stringify(at)
+        at = reader.read(at, (batch: RecordBatch) => meter.add(batch), { until: pending.to })
+      }
+      log.info({ flush: pending.number }, 'finishing a flush that was cut off')
+      await store(pending, pending.to, meter.take())
+    },
+    flush: (to, items) => store(null, to, items),
+    stop: () => stopping.abort(),
+  }
+}
+
+/** The pipeline is stopping; the flush stays pending. */
+export class FlushStopped extends Error {
+  override readonly name = 'FlushStopped'
+}
