@@ -6,9 +6,11 @@
  * that every verifier knows a key before it meets it.
  */
 
-import { createPrivateKey, generateKeyPairSync, sign as signBytes, type KeyObject } from 'node:crypto'
+import { createPrivateKey, generateKeyPair, sign as signBytes, type KeyObject } from 'node:crypto'
+import { promisify } from 'node:util'
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import type { Clock } from '../runtime/clock.ts'
+import { StartRefused } from '../runtime/start-refused.ts'
 import type { Vault } from '../runtime/vault.ts'
 import type { Author, Registry, Write } from '../store/registry.ts'
 
@@ -48,7 +50,10 @@ export interface KeyRingOptions {
 
 const ALGORITHMS: readonly TokenAlgorithm[] = ['ES256', 'RS256']
 const TOKEN_LIFETIME_MS = 3_600_000
+/** For verifiers whose clock is behind. */
+const LEEWAY_MS = 60_000
 const KEYS_MAX = 100
+const generate = promisify(generateKeyPair)
 
 export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
   const { registry, vault, clock, author } = options
@@ -70,15 +75,25 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
       ...body,
       id,
       revision,
-      key: createPrivateKey(vault.decrypt(body.privateKey, id)),
+      key: createPrivateKey(open(body.privateKey, id)),
     }))
+  }
+
+  function open(encrypted: string, id: string): string {
+    try {
+      return vault.decrypt(encrypted, id)
+    } catch (cause) {
+      throw new StartRefused('the master key does not open this data folder: give the MASTER_KEY it was made with', {
+        cause,
+      })
+    }
   }
 
   async function makeKey(algorithm: TokenAlgorithm, role: KeyBody['role']): Promise<Write> {
     const { publicKey, privateKey } =
       algorithm === 'ES256'
-        ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
-        : generateKeyPairSync('rsa', { modulusLength: 2048 })
+        ? await generate('ec', { namedCurve: 'P-256' })
+        : await generate('rsa', { modulusLength: 2048 })
     const jwk = publicKey.export({ format: 'jwk' }) as JWK
     const kid = await calculateJwkThumbprint(jwk)
     const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
@@ -108,7 +123,7 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
       return `${text}.${signBytes('sha256', Buffer.from(text), key).toString('base64url')}`
     },
     async rotate() {
-      const publishedUntilMs = clock.nowMs() + TOKEN_LIFETIME_MS
+      const publishedUntilMs = clock.nowMs() + TOKEN_LIFETIME_MS + LEEWAY_MS
       const made = await Promise.all(ALGORITHMS.map((algorithm) => makeKey(algorithm, 'next')))
       const moved = held.flatMap(({ id, revision, key: _, ...body }): Write[] => {
         const at = { kind: 'signing_key', id, tenant: author.tenant, expected: revision }

@@ -30,8 +30,9 @@ interface ApiParams {
 
 const FORM_BYTES_MAX = 16_384
 const JWKS_SECONDS = 300
+const TOKEN_PATH = /^\/[^/]+(\/v1)?\/oauth2\/v2\/token$/
 const PATHS = [
-  /^\/[^/]+(\/v1)?\/oauth2\/v2\/token$/,
+  TOKEN_PATH,
   /^\/[^/]+\/\.well-known\/openid-configuration$/,
   /^\/\.well-known\/(jwks|oauth-authorization-server\/[^/]+)$/,
 ]
@@ -69,9 +70,10 @@ export async function createOauthServer({
       description,
     )
   })
-  app.setNotFoundHandler((_request, reply) =>
-    refuse(reply, 405, 'invalid_request', 'The method does not fit the path.'),
-  )
+  app.setNotFoundHandler((request, reply) => {
+    reply.header('Allow', TOKEN_PATH.test(request.url.split('?', 1)[0] ?? '') ? 'POST' : 'GET')
+    return refuse(reply, 405, 'invalid_request', 'The method does not fit the path.')
+  })
 
   async function token(request: FastifyRequest<ApiParams>, reply: FastifyReply): Promise<unknown> {
     const { api } = request.params

@@ -12,7 +12,7 @@ import { isSameHash } from '../catalogue/secret.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import { readClient, readForm, type ClientCredentials } from './token-request.ts'
-import type { KeyRing } from './key-ring.ts'
+import type { KeyRing, TokenAlgorithm } from './key-ring.ts'
 import type { SecretBrake } from './secret-brake.ts'
 
 export interface TokenRequest {
@@ -39,6 +39,8 @@ export interface ApiScopes {
   readonly declared: readonly string[]
   readonly allowed: readonly string[]
   readonly productIds: readonly string[]
+  /** ES256 where the API does not ask for another. */
+  readonly tokenAlgorithm?: TokenAlgorithm
 }
 
 export interface TokenIssuerOptions {
@@ -56,6 +58,7 @@ export type IssueToken = (request: TokenRequest) => Promise<TokenAnswer>
 
 const LIFETIME_SECONDS = 3_600
 const HEADER_BYTES_MAX = 8_000
+const NOBODY: TokenSignal = { outcome: 'credential_invalid', grant: null }
 
 export function createTokenIssuer(options: TokenIssuerOptions): IssueToken {
   const { keyRing, clientFor, scopesOf, keyedHash, brake, clock, createId, gatewayUrl } = options
@@ -71,7 +74,10 @@ export function createTokenIssuer(options: TokenIssuerOptions): IssueToken {
     if (grantType !== 'client_credentials')
       return refuse('unsupported_grant_type', 'This endpoint takes client_credentials.')
     const client = readClient(values, authorization)
-    if ('fault' in client) return refuse(client.error, client.fault)
+    if ('fault' in client) {
+      if (client.error === 'invalid_request') return refuse(client.error, client.fault)
+      return { ...unauthenticated(client.fault, authorization !== undefined), signal: NOBODY }
+    }
     const target = await scopesOf(api)
     if (target === null) return refuse('invalid_request', 'There is no such API.', 404)
     return forClient(api, target, client, values.get('scope'))
@@ -122,7 +128,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): IssueToken {
       exp: iat + LIFETIME_SECONDS,
       jti: createId('tok'),
     }
-    const token = keyRing.sign(claims, 'ES256', 'at+jwt')
+    const token = keyRing.sign(claims, target.tokenAlgorithm ?? 'ES256', 'at+jwt')
     if (`Authorization: Bearer ${token}\r\n`.length > HEADER_BYTES_MAX) {
       return refuse('invalid_scope', 'The token would be too long for a header; ask for fewer scopes.')
     }
@@ -136,9 +142,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): IssueToken {
       const body = { error: 'invalid_client', error_description: 'Too many wrong secrets; wait before the next try.' }
       return { ...answer(429, body, { 'Retry-After': String(waitSeconds) }), signal }
     }
-    const refused = refuse('invalid_client', 'The client is not known, or its secret is wrong.', 401)
-    const headers = client.isBasic ? { ...refused.headers, 'WWW-Authenticate': 'Basic realm="token"' } : refused.headers
-    return { ...refused, headers, signal }
+    return { ...unauthenticated('The client is not known, or its secret is wrong.', client.isBasic), signal }
   }
 
   function isPast({ expiresAtMs }: Grant): boolean {
@@ -149,6 +153,12 @@ export function createTokenIssuer(options: TokenIssuerOptions): IssueToken {
 function isFor(grant: Grant, api: string, { tenant, productIds }: ApiScopes): boolean {
   if (grant.tenant !== tenant) return false
   return grant.apiProductId === '' ? grant.api === api : productIds.includes(grant.apiProductId)
+}
+
+/** A challenge goes with it where the client came with an Authorization header (RFC 6749, 5.2). */
+function unauthenticated(description: string, isChallenged: boolean): TokenAnswer {
+  const body = { error: 'invalid_client', error_description: description }
+  return answer(401, body, isChallenged ? { 'WWW-Authenticate': 'Basic realm="token"' } : {})
 }
 
 function refuse(error: string, description: string, status = 400): TokenAnswer {

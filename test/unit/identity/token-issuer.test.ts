@@ -1,0 +1,209 @@
+import { describe, expect, it } from 'vitest'
+import { API, GATEWAY_URL, GRANT, NOW_MS, openDesk, SECRET, tokenOf } from './token-desk.ts'
+
+const basic = (id: string, secret: string) => `Basic ${Buffer.from(`${form(id)}:${form(secret)}`).toString('base64')}`
+const form = (text: string) => new URLSearchParams({ _: text }).toString().slice(2)
+const inHeader = { client_id: undefined, client_secret: undefined }
+
+describe('200: a token', () => {
+  it('says whose it is, for which API, what it opens and for how long (RFC 9068)', async () => {
+    const { post } = await openDesk()
+    const answer = await post()
+    const { text, header, claims } = tokenOf(answer)
+
+    expect(answer.body).toEqual({ access_token: text, token_type: 'Bearer', expires_in: 3_600, scope: 'read write' })
+    expect(answer.headers).toMatchObject({ 'Cache-Control': 'no-store' })
+    expect(answer.signal).toBeNull()
+    expect(header).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: expect.any(String) })
+    expect(claims).toEqual({
+      iss: `${GATEWAY_URL}/${API}`,
+      sub: 'con_1',
+      client_id: 'cli_1',
+      aud: API,
+      scope: 'read write',
+      tenant: 'acme',
+      subscription: 'sub_1',
+      iat: NOW_MS / 1_000,
+      nbf: NOW_MS / 1_000,
+      exp: NOW_MS / 1_000 + 3_600,
+      jti: 'tok_1',
+    })
+  })
+
+  it.each([
+    ['what is granted, declared and allowed where none is asked for', undefined, 'read write'],
+    ['what is asked for of it', 'write', 'write'],
+    ['only what is granted', 'read admin', 'read'],
+    ['only what is declared', 'read gone', 'read'],
+    ['only what the proxy allows', 'read secret', 'read'],
+    ['nothing where nothing is left', 'admin unheard-of', ''],
+    ['no scope by a part of its name', 'rea READ', ''],
+    ['all of it where the parameter is empty (RFC 6749, 3.2)', '', 'read write'],
+  ])('carries %s', async (_, asked, given) => {
+    const { post } = await openDesk()
+    const answer = await post({ scope: asked })
+
+    expect(answer.body).toMatchObject({ scope: given })
+    expect(tokenOf(answer).claims).toMatchObject({ scope: given })
+  })
+
+  it('names the product of a shared credential, and still one API', async () => {
+    const { post } = await openDesk({ grant: { api: '', apiProductId: 'prd_1' } })
+
+    expect(tokenOf(await post()).claims).toMatchObject({ aud: API, ApiProductId: 'prd_1' })
+  })
+
+  it('is signed with RS256 where the API asks for it', async () => {
+    const { post } = await openDesk({ scopes: { tokenAlgorithm: 'RS256' } })
+
+    expect(tokenOf(await post()).header).toMatchObject({ alg: 'RS256' })
+  })
+
+  it('is given by HTTP Basic too, each part form-encoded (RFC 6749, 2.3.1)', async () => {
+    const { post } = await openDesk()
+
+    expect(await post(inHeader, basic('cli_1', SECRET))).toMatchObject({ status: 200 })
+    expect(await post({ client_secret: undefined }, basic('cli_1', SECRET))).toMatchObject({ status: 200 })
+    expect(await post(inHeader, basic('cli_1', SECRET).replace('Basic', 'bASIC'))).toMatchObject({ status: 200 })
+  })
+})
+
+describe('400: a request', () => {
+  it.each([
+    ['without grant_type', { grant_type: undefined }, 'invalid_request'],
+    ['with an empty grant_type', { grant_type: '' }, 'invalid_request'],
+    ['of another grant', { grant_type: 'password' }, 'unsupported_grant_type'],
+    ['of a grant that is a word of the language', { grant_type: 'constructor' }, 'unsupported_grant_type'],
+    ['with a very long value', { scope: 'x'.repeat(4_097) }, 'invalid_request'],
+  ])('%s is refused', async (_, fields, error) => {
+    const { post } = await openDesk()
+
+    expect(await post(fields)).toMatchObject({ status: 400, body: { error } })
+  })
+
+  it.each(['grant_type', 'client_id', 'client_secret', 'scope', 'unheard_of'])(
+    'with two %s is refused',
+    async (name) => {
+      const { issue } = await openDesk()
+      const once = [
+        ['grant_type', 'client_credentials'],
+        ['client_id', 'cli_1'],
+        ['client_secret', SECRET],
+      ] as const
+      const answer = await issue({ api: API, form: [...once, [name, ''], [name, 'read']], authorization: undefined })
+
+      expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
+    },
+  )
+
+  it('that authenticates in two ways, or as two clients, is refused', async () => {
+    const { post } = await openDesk()
+    const header = basic('cli_1', SECRET)
+
+    expect(await post({}, header)).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
+    expect(await post({ client_id: 'cli_2', client_secret: undefined }, header)).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_request' },
+    })
+  })
+
+  it('whose token would not fit a header is refused', async () => {
+    const scopes = Array.from({ length: 300 }, (_, index) => `scope-of-some-length:${index}`)
+    const { post } = await openDesk({ grant: { scopes }, scopes: { declared: scopes, allowed: scopes } })
+
+    expect(await post()).toMatchObject({ status: 400, body: { error: 'invalid_scope' } })
+    expect(await post({ scope: scopes.slice(0, 100).join(' ') })).toMatchObject({ status: 200 })
+  })
+
+  it.each([
+    ['suspended', { grant: { active: false } }],
+    ['of another API', { grant: { api: 'orders-v1' } }],
+    ['of a product that no longer holds the API', { grant: { api: '', apiProductId: 'prd_2' } }],
+    ['of another tenant', { grant: { tenant: 'globex' } }],
+    ['of no API', { grant: { api: '' } }],
+  ])('of a client whose subscription is %s is refused and recorded against it', async (_, options) => {
+    const { post } = await openDesk(options)
+
+    expect(await post()).toMatchObject({
+      status: 400,
+      body: { error: 'unauthorized_client' },
+      signal: { outcome: 'subscription_required', grant: { credential: 'crd_1' } },
+    })
+  })
+})
+
+describe('401: a client', () => {
+  it('that is unknown and one with a wrong secret are answered word for word alike', async () => {
+    const { post } = await openDesk()
+    const unknown = await post({ client_id: 'cli_2' })
+    const wrong = await post({ client_secret: 'wrong' })
+
+    expect(unknown).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
+    expect({ ...wrong, signal: null }).toEqual({ ...unknown, signal: null })
+    expect(unknown.signal).toEqual({ outcome: 'credential_invalid', grant: null })
+    expect(wrong.signal).toEqual({ outcome: 'credential_invalid', grant: GRANT })
+  })
+
+  it.each([
+    ['is revoked', { valid: false }],
+    ['has expired', { expiresAtMs: NOW_MS }],
+  ])('that %s is refused with its right secret', async (_, grant) => {
+    const { post } = await openDesk({ grant })
+
+    expect(await post()).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
+  })
+
+  it('that came with an Authorization header is challenged, others are not (RFC 6749, 5.2)', async () => {
+    const { post } = await openDesk()
+    const odd = [basic('cli_1', 'wrong'), 'Bearer abc', 'Basic', 'Basic !!!', `Basic ${btoa('no colon')}`]
+    for (const header of [...odd, `Basic ${btoa('cli_1:%zz')}`]) {
+      expect(await post(inHeader, header), header).toMatchObject({
+        status: 401,
+        headers: { 'WWW-Authenticate': 'Basic realm="token"' },
+        body: { error: 'invalid_client' },
+        signal: { outcome: 'credential_invalid' },
+      })
+    }
+    expect((await post(inHeader)).status).toBe(401)
+    expect((await post({ client_secret: 'wrong' })).headers).not.toHaveProperty('WWW-Authenticate')
+  })
+
+  it('without a secret of its own cannot be entered with an empty one', async () => {
+    const { post } = await openDesk()
+
+    expect(await post({ client_secret: '' })).toMatchObject({ status: 401 })
+    expect(await post(inHeader, basic('cli_1', ''))).toMatchObject({ status: 401 })
+  })
+})
+
+describe('429: wrong secrets', () => {
+  it('are told to wait from the 10th in a minute on, while the right one passes', async () => {
+    const { post, forward } = await openDesk()
+    const wrong = { client_secret: 'wrong' }
+    for (let count = 1; count < 10; count++) expect((await post(wrong)).status).toBe(401)
+    forward(1_000)
+
+    expect(await post(wrong)).toMatchObject({ status: 429, headers: { 'Retry-After': '59' } })
+    expect(await post()).toMatchObject({ status: 200 })
+    expect(await post({ client_id: 'cli_2', client_secret: 'wrong' })).toMatchObject({ status: 401 })
+    forward(60_000)
+    expect(await post(wrong)).toMatchObject({ status: 401 })
+  })
+
+  it('of a client that does not exist are slowed down alike', async () => {
+    const { post } = await openDesk()
+    const unknown = { client_id: 'cli_2' }
+    for (let count = 1; count < 10; count++) expect((await post(unknown)).status).toBe(401)
+
+    expect(await post(unknown)).toMatchObject({ status: 429 })
+  })
+})
+
+it('404: an API that is not there has no tokens', async () => {
+  const { issue } = await openDesk()
+  const credentials = { client_id: 'cli_1', client_secret: SECRET, grant_type: 'client_credentials' }
+
+  expect(await issue({ api: 'orders-v1', form: Object.entries(credentials), authorization: undefined })).toMatchObject({
+    status: 404,
+  })
+})
