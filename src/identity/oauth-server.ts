@@ -16,6 +16,8 @@ export interface OauthServerOptions {
   readonly jwks: () => object
   /** Scopes of an API, null where there is no such API. */
   readonly scopesOf: (api: string) => readonly string[] | null
+  /** Hears why a token could not be issued; clients do not. */
+  readonly onFailure?: (cause: unknown) => void
 }
 
 export interface OauthServer {
@@ -42,6 +44,7 @@ export async function createOauthServer({
   issue,
   jwks,
   scopesOf,
+  onFailure = () => {},
 }: OauthServerOptions): Promise<OauthServer> {
   let route: (request: IncomingMessage, response: ServerResponse) => void = () => {}
   const app = fastify({
@@ -58,17 +61,14 @@ export async function createOauthServer({
     done(null, [...new URLSearchParams(String(body))]),
   )
   app.setErrorHandler<Error & { statusCode?: number }>((error, _request, reply) => {
-    const status = error.statusCode ?? 500
-    const description =
-      status < 500
-        ? 'Send an application/x-www-form-urlencoded body of at most 16 KB.'
-        : 'The token cannot be issued at the moment.'
-    return refuse(
-      reply,
-      status < 500 ? status : 503,
-      status < 500 ? 'invalid_request' : 'temporarily_unavailable',
-      description,
-    )
+    const { statusCode: status = 500 } = error
+    if (status < 500) {
+      const description = 'Send an application/x-www-form-urlencoded body of at most 16 KB.'
+      return refuse(reply, status, 'invalid_request', description)
+    }
+    onFailure(error)
+    reply.header('Retry-After', '1')
+    return refuse(reply, 503, 'temporarily_unavailable', 'The token cannot be issued at the moment.')
   })
   app.setNotFoundHandler((request, reply) => {
     reply.header('Allow', TOKEN_PATH.test(request.url.split('?', 1)[0] ?? '') ? 'POST' : 'GET')
