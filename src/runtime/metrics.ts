@@ -9,6 +9,8 @@ export interface Metrics {
   readonly registry: Registry
   counter<L extends string = never>(name: string, help: string, labels?: readonly L[]): Counter<L>
   gauge<L extends string = never>(name: string, help: string, labels?: readonly L[]): Gauge<L>
+  /** A gauge that is asked for its value when it is read. */
+  measured(name: string, help: string, read: () => number): void
   histogram(name: string, help: string, buckets: number[]): Histogram
 }
 
@@ -23,6 +25,16 @@ export function createMetrics(): Metrics {
       new Counter({ name: `tollgate_${name}`, help, labelNames: [...labels], ...options }),
     gauge: (name, help, labels = []) =>
       new Gauge({ name: `tollgate_${name}`, help, labelNames: [...labels], ...options }),
+    measured(name, help, read) {
+      new Gauge({
+        name: `tollgate_${name}`,
+        help,
+        ...options,
+        collect() {
+          this.set(read())
+        },
+      })
+    },
     histogram: (name, help, buckets) => new Histogram({ name: `tollgate_${name}`, help, buckets, ...options }),
   }
 }

@@ -1,0 +1,353 @@
+/**
+ * The composition root: everything is built here, once, in the order in which it depends on each
+ * other, and closed in the reverse order.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Facts, SampleFacts } from './banner.ts'
+import { createApis } from './catalogue/apis.ts'
+import { createConsumers } from './catalogue/consumers.ts'
+import { createFirstAdmin, PLATFORM_API } from './catalogue/first-admin.ts'
+import type { GatewayPort } from './catalogue/gateway-port.ts'
+import { createGrants } from './catalogue/grants.ts'
+import { createProxies } from './catalogue/proxies.ts'
+import { createSpecifications } from './catalogue/specifications.ts'
+import { createSubscriptions } from './catalogue/subscriptions.ts'
+import { createTokenScopes } from './catalogue/token-scopes.ts'
+import type { Config } from './config.ts'
+import { DEFAULT_RISK_RULES } from './domain/risk-rules.ts'
+import { createAuthenticator, type Authenticator } from './gateway/authenticate.ts'
+import { createFleet, type Fleet } from './gateway/fleet.ts'
+import { createLimitDesk, type LimitDesk } from './gateway/limit-desk.ts'
+import { createLimitMemory } from './gateway/limit-memory.ts'
+import type { TokenAnswer, TokenForm } from './gateway/messages.ts'
+import { openKeyRing } from './identity/key-ring.ts'
+import { createSecretBrake } from './identity/secret-brake.ts'
+import { createTokenIssuer, type IssueToken } from './identity/token-issuer.ts'
+import { startPipeline } from './pipeline/topology.ts'
+import { createPlatformRecorder, type PlatformRecorder } from './platform-recorder.ts'
+import { createPlatform, platformScopes } from './platform/server.ts'
+import { claimPort } from './ports.ts'
+import { createSpoolGaugeMemory, openSpoolGauge } from './record/spool-gauge.ts'
+import { openSpoolReader } from './record/spool-reader.ts'
+import { createSpoolWriter } from './record/spool-writer.ts'
+import { systemClock as clock } from './runtime/clock.ts'
+import { createIdFactory } from './runtime/ids.ts'
+import { createLifecycle } from './runtime/lifecycle.ts'
+import type { Log } from './runtime/log.ts'
+import { createMetrics } from './runtime/metrics.ts'
+import { createVault, loadMasterKey } from './runtime/vault.ts'
+import { bringSample, readSample, sampleBackendPort } from './sample.ts'
+import { startSampleBackend } from './sample/backend.ts'
+import { openClickHouse } from './store/clickhouse/client.ts'
+import { migrate } from './store/clickhouse/migrations.ts'
+import { createClickHouseRiskStore } from './store/clickhouse/risk-store.ts'
+import { createClickHouseUsageStore } from './store/clickhouse/usage-store.ts'
+import type { Author } from './store/registry.ts'
+import { matches, openSqliteCheckpoint } from './store/sqlite/checkpoint.ts'
+import { lockDataFolder } from './store/sqlite/data-folder.ts'
+import { openSqliteRegistry } from './store/sqlite/registry.ts'
+
+export interface App {
+  readonly facts: Facts
+  stop(): Promise<void>
+}
+
+export async function startApp({ config, log }: { config: Config; log: Log }): Promise<App> {
+  const startedAt = performance.now()
+  const lifecycle = createLifecycle({ clock, log })
+  try {
+    const facts = await build(config, log, lifecycle.opened, startedAt)
+    return { facts, stop: lifecycle.close }
+  } catch (cause) {
+    await lifecycle.close()
+    throw cause
+  }
+}
+
+type Opened = (name: string, close: () => Promise<void> | void) => void
+
+async function build(config: Config, log: Log, opened: Opened, startedAt: number): Promise<Facts> {
+  const { host, dataDir } = config
+  const gatewayPort = await claimPort('GATEWAY_PORT', host, config.gatewayPort)
+  const platformPort = await claimPort('PLATFORM_PORT', host, config.platformPort)
+  const riskPort = config.riskPort === null ? null : await claimPort('RISK_PORT', host, config.riskPort)
+  const gatewayUrl = config.gatewayUrl ?? urlOf(host, gatewayPort)
+  const baseUrl = config.baseUrl ?? urlOf(host, platformPort)
+  const riskUrl = config.riskUrl ?? (riskPort === null ? baseUrl : urlOf(host, riskPort))
+  const sampleFiles = config.empty ? null : await readSample()
+
+  opened('data folder', lockDataFolder(dataDir))
+  const vault = createVault(loadMasterKey({ dataDir, masterKey: config.masterKey }))
+  const metrics = createMetrics()
+  const createId = createIdFactory(clock.nowMs)
+  const counted = metrics.counter('events_total', 'Drops, retries, refusals without a record and the like, by reason', [
+    'reason',
+  ])
+  const count = (reason: string, by = 1): void => counted.inc({ reason }, by)
+
+  const registry = openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
+  opened('registry', () => registry.close())
+  const author: Author = { tenant: config.adminTenant, consumer: 'system' }
+  const secrets = { vault, createId, randomBytes }
+  const scopes = platformScopes()
+  const chosen =
+    config.adminClientId === null || config.adminClientSecret === null
+      ? null
+      : { clientId: config.adminClientId, clientSecret: config.adminClientSecret }
+  const admin = await createFirstAdmin({ ...secrets, registry, clock, tenant: config.adminTenant, scopes, chosen })
+  const keyRing = await openKeyRing({ registry, vault, clock, author })
+  const grants = createGrants({ registry })
+
+  const clickHouse = openClickHouse({ url: config.clickhouseUrl, folder: join(dataDir, 'clickhouse') })
+  opened('ClickHouse', () => clickHouse.close())
+  await migrate(clickHouse)
+  const usage = createClickHouseUsageStore(clickHouse)
+  const checkpoint = openSqliteCheckpoint({
+    path: join(dataDir, 'checkpoint.db'),
+    newInstance: () => randomBytes(8).toString('hex'),
+  })
+  opened('checkpoint', () => checkpoint.close())
+
+  const spoolFolder = join(dataDir, 'spool')
+  mkdirSync(spoolFolder, { recursive: true, mode: 0o700 })
+  const gaugeMemory = createSpoolGaugeMemory()
+  const gauge = openSpoolGauge(gaugeMemory, config.spoolMaxBytes)
+  metrics.measured('spool_used_ratio', 'Share of the spool limit that is used', () => gauge.share)
+  const reader = openSpoolReader({
+    folder: spoolFolder,
+    gauge,
+    onTornTail(path, bytes) {
+      count('spool_torn_tail')
+      log.warn({ path, bytes }, 'the end of a spool segment was torn and is passed over')
+    },
+  })
+  opened('spool reader', () => reader.close())
+  const pipeline = await startPipeline({
+    reader,
+    checkpoint,
+    usage,
+    riskStore: createClickHouseRiskStore(clickHouse),
+    rules: DEFAULT_RISK_RULES,
+    matches,
+    clock,
+    createId,
+    log,
+    count,
+  })
+  opened('pipeline', () => pipeline.stop())
+  const spool = createSpoolWriter({
+    folder: join(spoolFolder, 'platform'),
+    requestPrefix: randomBytes(8).toString('hex'),
+    sync: config.spoolSync,
+    gauge,
+    clock,
+    onGrowth: () => reader.notify(),
+    onFailure(cause) {
+      count('spool_write_failed')
+      log.error({ err: cause }, 'the spool cannot be written')
+    },
+  })
+  opened('platform spool', () => spool.close())
+  const recorder = createPlatformRecorder({ spool, clock })
+
+  const authenticator = createAuthenticator({
+    gatewayUrl,
+    keyedHash: vault.keyedHash,
+    resolve: grants.resolve,
+    clock,
+    count,
+  })
+  authenticator.setKeys(keyRing.publicKeys() as Parameters<Authenticator['setKeys']>[0])
+  const limitMemory = createLimitMemory({ threads: config.gatewayThreads })
+  const limitDesk = createLimitDesk(limitMemory)
+  const scopesOf = createTokenScopes({ registry })
+  const issueToken = createTokenIssuer({
+    keyRing,
+    clientFor: grants.clientFor,
+    scopesOf,
+    keyedHash: vault.keyedHash,
+    brake: createSecretBrake(clock),
+    clock,
+    createId,
+    gatewayUrl,
+  })
+  const fleet = createFleet({
+    entry: new URL('./thread.ts', import.meta.url),
+    threads: config.gatewayThreads,
+    port: gatewayPort,
+    settings: {
+      host,
+      gatewayUrl,
+      spoolFolder,
+      spoolSync: config.spoolSync,
+      spoolGauge: gaugeMemory,
+      spoolBytesMax: config.spoolMaxBytes,
+      hashKey: vault.hashKey,
+      reusePort: config.gatewayThreads > 1,
+    },
+    answers: {
+      resolve: grants.resolve,
+      block: (ask) => limitDesk.block(ask),
+      issue: (form) => issueRecorded(form, issueToken, scopesOf, recorder),
+    },
+    clock,
+    log,
+    onGrowth: () => reader.notify(),
+    onCount: count,
+    onThreadGone(thread) {
+      count('gateway_thread_gone')
+      limitMemory.releaseThread(thread)
+    },
+  })
+  const gateway = createGateway(fleet, limitDesk, authenticator)
+  const specifications = createSpecifications({ registry, createId, gateway })
+  const proxies = createProxies({ registry, gateway, specifications, createId, clock })
+  const consumers = createConsumers({ registry, createId })
+  const subscriptions = createSubscriptions({ ...secrets, registry, gateway, specifications, clock })
+
+  await fleet.setKeys(keyRing.publicKeys() as Parameters<Fleet['setKeys']>[0])
+  await (await gateway.prepare(platformPlan(config.adminTenant, scopes), [])).swap()
+  for await (const { plan, slas } of proxies.activePlans()) await (await gateway.prepare(plan, slas)).swap()
+  let notReady: string | null = 'The gateway threads are starting.'
+  const platform = createPlatform({
+    consumers,
+    apis: createApis({ registry }),
+    proxies,
+    specifications,
+    subscriptions,
+    usage,
+    risks: pipeline.risks,
+    clock,
+    newRequestId: () => recorder.newRequestId(),
+    metrics,
+    log,
+    notReady: () => notReady ?? (spool.accepting ? null : 'The spool cannot be written.'),
+    addresses: () => ({ baseUrl, gatewayUrl }),
+    authenticate: async (authorization, apiKey) => authenticator.authenticate(authorization, apiKey, PLATFORM_API),
+    record: ({ operationId, caller, grant, ...call }) =>
+      recorder.record({
+        tenant: config.adminTenant,
+        api: PLATFORM_API,
+        operation: operationId,
+        party: caller ?? (grant === null ? null : { grant, agent: agentOf(grant), person: '' }),
+        ...call,
+      }),
+  })
+  opened('gateway threads', () => fleet.stop())
+  await fleet.start()
+  opened('platform API', () => platform.close())
+  await platform.app.listen({ host, port: platformPort })
+  if (riskPort !== null) await platform.createRiskApp().listen({ host, port: riskPort })
+
+  let sample: SampleFacts | null = null
+  const knownPort = await sampleBackendPort(registry)
+  if (knownPort !== null || (sampleFiles !== null && admin.made !== null)) {
+    const backend = await startSampleBackend({ host, port: knownPort ?? 0 }).catch((cause: unknown) => {
+      log.warn({ err: cause, port: knownPort }, 'the backend of the sample cannot listen; its API answers 502')
+      return null
+    })
+    if (backend !== null) opened('sample backend', () => backend.close())
+    if (backend !== null && knownPort === null && sampleFiles !== null) {
+      const backendUrl = backend.url
+      sample = await bringSample({
+        files: sampleFiles,
+        backendUrl,
+        registry,
+        proxies,
+        specifications,
+        consumers,
+        subscriptions,
+        author,
+      })
+    }
+  }
+  notReady = null
+  log.info({ gatewayUrl, baseUrl, riskUrl, threads: config.gatewayThreads }, 'tollgate is up')
+  return {
+    gatewayUrl,
+    baseUrl,
+    riskUrl,
+    dataDir,
+    threads: config.gatewayThreads,
+    startedInMs: performance.now() - startedAt,
+    admin: admin.made,
+    sample,
+  }
+}
+
+/** The gateway as the catalogue sees it: threads, counters and the main thread's own authenticator change together. */
+function createGateway(fleet: Fleet, limitDesk: LimitDesk, authenticator: Authenticator): GatewayPort {
+  return {
+    async prepare(plan, slas) {
+      const prepared = await fleet.prepare(plan, slas)
+      return {
+        abort: () => prepared.abort(),
+        async swap() {
+          for (const sla of slas) limitDesk.setPlan(sla)
+          await prepared.swap()
+        },
+      }
+    },
+    applySla: (sla) => limitDesk.change(sla, () => fleet.applySla(sla)),
+    async applyGrant(grant) {
+      authenticator.applyGrant(grant)
+      await fleet.applyGrant(grant)
+    },
+  }
+}
+
+/** A token, and the record of an attempt that failed. */
+async function issueRecorded(
+  form: TokenForm,
+  issue: IssueToken,
+  scopesOf: ReturnType<typeof createTokenScopes>,
+  recorder: PlatformRecorder,
+): Promise<TokenAnswer> {
+  const startedMs = clock.nowMs()
+  const answer = await issue(form)
+  const { signal, status } = answer
+  if (signal === null) return answer
+  const target = await scopesOf(form.api)
+  if (target === null) return answer
+  const { grant, outcome } = signal
+  // A party of another tenant is not this tenant's to see.
+  const party = grant === null || grant.tenant !== target.tenant ? null : { grant, agent: agentOf(grant), person: '' }
+  await recorder.record({
+    tenant: target.tenant,
+    api: form.api,
+    operation: '',
+    party,
+    status,
+    code: outcome,
+    startedMs,
+    requestId: null,
+  })
+  return answer
+}
+
+function agentOf(grant: { readonly consumerKind: string; readonly consumer: string }): string {
+  return grant.consumerKind === 'agent' ? grant.consumer : ''
+}
+
+/** The platform's own API: its tokens are minted at the gateway, its operations are served by this thread. */
+function platformPlan(tenant: string, scopes: readonly string[]): Parameters<GatewayPort['prepare']>[0] {
+  return {
+    api: PLATFORM_API,
+    tenant,
+    revision: 0,
+    state: 'Active',
+    backend: null,
+    allowedScopes: scopes,
+    memberOfProductIds: [],
+    dialect: '3.1',
+    components: {},
+    operations: [],
+  }
+}
+
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}

@@ -1,0 +1,28 @@
+/** Which scopes a token for an API may carry: what its active revision declares and its proxy allows. */
+
+import type { Registry } from '../store/registry.ts'
+import type { ApiBody } from './apis.ts'
+import { activeDeployment, type ProxyBody } from './proxy-document.ts'
+
+export interface TokenScopes {
+  readonly tenant: string
+  readonly declared: readonly string[]
+  readonly allowed: readonly string[]
+  readonly productIds: readonly string[]
+}
+
+/** Null where there is no such API, or nothing of it serves. */
+export function createTokenScopes({ registry }: { registry: Registry }): (api: string) => Promise<TokenScopes | null> {
+  return async (api) => {
+    const entry = await registry.get<ApiBody>('api', api)
+    if (entry === null) return null
+    const { tenant, body } = entry
+    if (body.ownScopes !== undefined)
+      return { tenant, declared: body.ownScopes, allowed: body.ownScopes, productIds: [] }
+    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+    const deployment = proxy === null ? null : activeDeployment(proxy.body)
+    if (proxy === null || deployment === null) return null
+    const { declaredScopes: declared, allowedScopes: allowed } = deployment
+    return { tenant, declared, allowed, productIds: proxy.body.memberOfProductIds }
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * The main thread's side of the limits: which declaration is in force for a variant, and where the
+ * counters of a subscription lie.
+ *
+ * While a declaration changes, nobody is told a place until every thread works by the new one: two
+ * threads never count in two blocks for one subscription.
+ */
+
+import type { SlaPlan } from '../opensla/sla-plan.ts'
+import type { BlockRef, LimitMemory } from './limit-memory.ts'
+
+export interface LimitDesk {
+  /** Notes what is in force; a declaration that says the same keeps its counters where they are. */
+  setPlan(plan: SlaPlan): void
+  /** Runs `change` with questions about the API held back, then notes `plan`. */
+  change(plan: SlaPlan, change: () => Promise<void>): Promise<void>
+  block(ask: {
+    readonly subscription: string
+    readonly api: string
+    readonly variant: string
+  }): Promise<BlockRef | null>
+}
+
+export function createLimitDesk(memory: LimitMemory): LimitDesk {
+  const plans = new Map<string, SlaPlan>()
+  const changing = new Map<string, Promise<void>>()
+
+  function setPlan(plan: SlaPlan): void {
+    const key = `${plan.api} ${plan.variant}`
+    const before = plans.get(key)
+    if (before === undefined || !countsAlike(before, plan)) plans.set(key, plan)
+  }
+
+  return {
+    setPlan,
+    async change(plan, change) {
+      const done = (changing.get(plan.api) ?? Promise.resolve()).then(change).then(() => setPlan(plan))
+      const held = done.catch(() => {})
+      changing.set(plan.api, held)
+      await done
+      if (changing.get(plan.api) === held) changing.delete(plan.api)
+    },
+    async block({ subscription, api, variant }) {
+      await changing.get(api)
+      const plan = plans.get(`${api} ${variant}`)
+      return plan === undefined ? null : memory.blockFor(subscription, plan)
+    },
+  }
+}
+
+function countsAlike(a: SlaPlan, b: SlaPlan): boolean {
+  return JSON.stringify([a.limits, a.quota]) === JSON.stringify([b.limits, b.quota])
+}

@@ -1,0 +1,100 @@
+/**
+ * Records the calls that the main thread itself serves (platform API, token endpoint) into a spool of
+ * its own, so that they are billed, watched and counted like any other.
+ */
+
+import { ANONYMOUS, type Attribution } from './domain/attribution.ts'
+import { FLAG_FORWARDED, outcomeIndex, OUTCOMES, type Outcome } from './record/call-record.ts'
+import { REQUEST_PREFIX_LENGTH } from './record/codec.ts'
+import { toRequestId } from './record/record-batch.ts'
+import type { RecordedCall, SpoolWriter } from './record/spool-writer.ts'
+import type { Clock } from './runtime/clock.ts'
+import { Problem } from './domain/problem.ts'
+import type { Grant } from './catalogue/grant.ts'
+
+export interface RecorderCall {
+  readonly tenant: string
+  readonly api: string
+  readonly operation: string
+  /** The known party. */
+  readonly party: { readonly grant: Grant; readonly agent: string; readonly person: string } | null
+  readonly status: number
+  readonly code: string
+  readonly startedMs: number
+  readonly requestId: string | null
+}
+
+export interface PlatformRecorder {
+  newRequestId(): string
+  /** Resolves when the record is safe; throws `Problem('unavailable')` where it cannot be written. */
+  record(call: RecorderCall): Promise<void>
+}
+
+/** Attributions are remembered up to here, then afresh. */
+const ATTRIBUTIONS_MAX = 10_000
+
+export function createPlatformRecorder({ spool, clock }: { spool: SpoolWriter; clock: Clock }): PlatformRecorder {
+  const attributions = new Map<string, Attribution>()
+  let sequence = 0
+
+  function next(): number {
+    sequence = (sequence + 1) >>> 0
+    return sequence
+  }
+
+  function attributionOf({ tenant, api, operation, party }: RecorderCall): Attribution {
+    const grant = party?.grant
+    const key = JSON.stringify([
+      tenant,
+      api,
+      operation,
+      grant?.subscription,
+      grant?.consumer,
+      party?.agent,
+      party?.person,
+    ])
+    let attribution = attributions.get(key)
+    if (attribution === undefined) {
+      if (attributions.size >= ATTRIBUTIONS_MAX) attributions.clear()
+      attribution = { ...ANONYMOUS, tenant, api, operation, ...(party !== null && named(party)) }
+      attributions.set(key, attribution)
+    }
+    return attribution
+  }
+
+  return {
+    newRequestId: () => toRequestId(spool.requestPrefix, next()),
+    record(call) {
+      const { status, code, startedMs, requestId } = call
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      const outcome = isOutcome(code) ? code : 'served'
+      const timeMs = clock.nowMs()
+      const record: RecordedCall = {
+        attribution: attributionOf(call),
+        timeMs,
+        durationUs: Math.max(0, timeMs - startedMs) * 1_000,
+        upstreamUs: 0,
+        status,
+        outcome: outcomeIndex[outcome],
+        flags: outcome === 'served' ? FLAG_FORWARDED : 0,
+        unitsMicro: 0,
+        requestBytes: 0,
+        responseBytes: 0,
+        sequence: requestId === null ? next() : Number.parseInt(requestId.slice(REQUEST_PREFIX_LENGTH), 16),
+        onSafe: resolve,
+        onRefused: (cause) => reject(new Problem('unavailable', 'The call could not be recorded.', { cause })),
+      }
+      spool.append(record)
+      return promise
+    },
+  }
+}
+
+function named({ grant, agent, person }: NonNullable<RecorderCall['party']>): Partial<Attribution> {
+  const { consumer, consumerName, subscription, variant } = grant
+  return { consumer, consumerName, subscription, variant, agent, person }
+}
+
+function isOutcome(code: string): code is Outcome {
+  return OUTCOMES.some((outcome) => outcome === code)
+}

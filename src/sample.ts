@@ -1,0 +1,100 @@
+/**
+ * The sample of a first start: an API with a declaration, a backend behind it, a consumer and an agent
+ * with a subscription each. Made through the same commands as everything else.
+ */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Consumers } from './catalogue/consumers.ts'
+import type { Proxies } from './catalogue/proxies.ts'
+import type { Specifications } from './catalogue/specifications.ts'
+import type { Subscriptions } from './catalogue/subscriptions.ts'
+import { Problem } from './domain/problem.ts'
+import { readSpecification } from './governance/specification.ts'
+import { parseDeclaration } from './opensla/declaration.ts'
+import { StartRefused } from './runtime/start-refused.ts'
+import type { Author, Registry } from './store/registry.ts'
+import type { SampleFacts } from './banner.ts'
+
+export interface SampleFiles {
+  readonly api: string
+  readonly openApi: Buffer
+  readonly openSla: Buffer
+}
+
+export interface SampleOptions {
+  readonly files: SampleFiles
+  readonly backendUrl: string
+  readonly registry: Registry
+  readonly proxies: Proxies
+  readonly specifications: Specifications
+  readonly consumers: Consumers
+  readonly subscriptions: Subscriptions
+  readonly author: Author
+}
+
+const FOLDER = join(import.meta.dirname, 'sample')
+const SAMPLE_CALL = '/accounts'
+
+/** Reads and judges the sample before anything is touched. Throws `StartRefused`. */
+export async function readSample(): Promise<SampleFiles> {
+  try {
+    const openApi = readFileSync(join(FOLDER, 'payments.openapi.yaml'))
+    const openSla = readFileSync(join(FOLDER, 'payments.opensla.yaml'))
+    const { technicalName, operations } = await readSpecification(openApi)
+    parseDeclaration(openSla, { technicalName, operationIds: operations.map(({ operationId }) => operationId) })
+    return { api: technicalName, openApi, openSla }
+  } catch (cause) {
+    const why =
+      cause instanceof Problem
+        ? [cause.message, ...cause.errors.map(({ pointer, detail }) => `${pointer} ${detail}`)].join(' ')
+        : String(cause)
+    throw new StartRefused(`the sample in ${FOLDER} cannot be used: ${why} (--empty starts without it)`)
+  }
+}
+
+/** Where the backend of an earlier start listened; null where the sample was never brought. */
+export async function sampleBackendPort(registry: Registry): Promise<number | null> {
+  const stored = await registry.get<{ backendUrl: string }>('sample', 'sample')
+  return stored === null ? null : Number(new URL(stored.body.backendUrl).port)
+}
+
+export async function bringSample(options: SampleOptions): Promise<SampleFacts> {
+  const { files, backendUrl, registry, proxies, specifications, consumers, subscriptions, author } = options
+  const { api } = files
+  const proxy = await proxies.stage(author, {
+    api,
+    specification: files.openApi.toString('base64'),
+    backend: { url: backendUrl },
+  })
+  await proxies.activate(author, proxy.id)
+  await specifications.createOpenSla(author, { api, specification: files.openSla.toString('base64') })
+  const shop = await consumers.create(author, { name: 'Sample shop', kind: 'application' })
+  const agent = await consumers.create(author, { name: 'Sample agent', kind: 'agent' })
+  const subscription = await subscriptions.create(author, { consumer: shop.id, api })
+  await subscriptions.create(author, { consumer: agent.id, api })
+  await registry.commit(author, 'sample.bring', [
+    {
+      kind: 'sample',
+      id: 'sample',
+      tenant: author.tenant,
+      expected: 0,
+      body: { backendUrl, subscription: subscription.id },
+    },
+  ])
+  return sampleFacts(options, subscription.id)
+}
+
+async function sampleFacts(
+  { files, subscriptions, author }: SampleOptions,
+  subscription: string,
+): Promise<SampleFacts> {
+  const { items } = await subscriptions.credentials(author, subscription)
+  const client = items.find(({ type }) => type === 'OAuth2')
+  return {
+    api: files.api,
+    clientId: client?.clientId ?? '',
+    clientSecret: client?.clientSecret ?? '',
+    path: SAMPLE_CALL,
+  }
+}
