@@ -32,55 +32,63 @@ afterAll(async () => {
 })
 
 describe('revisions under load', () => {
-  it(`serves ${REVISIONS} activations and discards without a failed call`, { timeout: REVISIONS * 1_000 + 60_000 }, async () => {
-    const token = await caller.token()
-    const agent = new Agent({ connections: CLIENTS, pipelining: 1 })
-    const failed: string[] = []
-    let calls = 0
-    let isOver = false
-    /** Backends that may answer a call that begins now. */
-    let allowed: readonly string[] = ['blue']
+  it(
+    `serves ${REVISIONS} activations and discards without a failed call`,
+    { timeout: REVISIONS * 1_000 + 60_000 },
+    async () => {
+      const token = await caller.token()
+      const agent = new Agent({ connections: CLIENTS, pipelining: 1 })
+      const failed: string[] = []
+      let calls = 0
+      let isOver = false
+      /** Backends that may answer a call that begins now. */
+      let allowed: readonly string[] = ['blue']
 
-    async function client(): Promise<void> {
-      while (!isOver) {
-        const before = allowed
-        const { statusCode, body } = await agent.request({
-          origin: service.gatewayUrl,
-          path: '/ledger-v1/entries',
-          method: 'GET',
-          headers: { authorization: `Bearer ${token}` },
-        })
-        const text = await body.text()
-        calls++
-        const answer = statusCode === 200 ? (JSON.parse(text) as { answer: string }).answer : text
-        if (statusCode !== 200 || (!before.includes(answer) && !allowed.includes(answer))) {
-          failed.push(`${statusCode} ${answer}, allowed ${before.join()} then ${allowed.join()}`)
+      async function client(): Promise<void> {
+        while (!isOver) {
+          const before = allowed
+          const { statusCode, body } = await agent.request({
+            origin: service.gatewayUrl,
+            path: '/ledger-v1/entries',
+            method: 'GET',
+            headers: { authorization: `Bearer ${token}` },
+          })
+          const text = await body.text()
+          calls++
+          const answer = statusCode === 200 ? (JSON.parse(text) as { answer: string }).answer : text
+          if (statusCode !== 200 || (!before.includes(answer) && !allowed.includes(answer))) {
+            failed.push(`${statusCode} ${answer}, allowed ${before.join()} then ${allowed.join()}`)
+          }
         }
       }
-    }
 
-    const clients = Promise.all(Array.from({ length: CLIENTS }, client))
-    for (let index = 1; index <= REVISIONS; index++) {
-      const name = ['green', 'red', 'blue'][index % 3]!
-      const backend = backends[['blue', 'green', 'red'].indexOf(name)]!
-      const staged = { api: 'ledger-v1', specification: encode(ledgerDocument(`1.0.${index}`)), backend: { url: backend.url } }
-      await service.platform.post('/v1/proxies', staged)
-      if (index % 4 === 0) {
-        await service.platform.post(`/v1/proxies/${proxy}/discard`)
-      } else {
-        const current = allowed[0]!
-        allowed = [current, name]
-        await service.platform.post(`/v1/proxies/${proxy}/activate`)
-        allowed = [name]
+      const clients = Promise.all(Array.from({ length: CLIENTS }, client))
+      for (let index = 1; index <= REVISIONS; index++) {
+        const name = ['green', 'red', 'blue'][index % 3]!
+        const backend = backends[['blue', 'green', 'red'].indexOf(name)]!
+        const staged = {
+          api: 'ledger-v1',
+          specification: encode(ledgerDocument(`1.0.${index}`)),
+          backend: { url: backend.url },
+        }
+        await service.platform.post('/v1/proxies', staged)
+        if (index % 4 === 0) {
+          await service.platform.post(`/v1/proxies/${proxy}/discard`)
+        } else {
+          const current = allowed[0]!
+          allowed = [current, name]
+          await service.platform.post(`/v1/proxies/${proxy}/activate`)
+          allowed = [name]
+        }
       }
-    }
-    isOver = true
-    await clients
-    await agent.destroy()
+      isOver = true
+      await clients
+      await agent.destroy()
 
-    expect(failed).toEqual([])
-    expect(calls).toBeGreaterThan(REVISIONS)
-  })
+      expect(failed).toEqual([])
+      expect(calls).toBeGreaterThan(REVISIONS)
+    },
+  )
 
   it('comes back from a restart with the same revision, and serves it', async () => {
     const before = await service.platform.get<Record<string, unknown>>(`/v1/proxies/${proxy}`)

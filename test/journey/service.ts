@@ -7,20 +7,19 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Agent, request, type Dispatcher } from 'undici'
 import { freePort } from '../../src/cli/free-port.ts'
 import { createPlatformClient, fetchToken, type PlatformClient } from '../../src/cli/platform-client.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
-const START_MS_MAX = 60_000
 
 export interface Service {
   readonly gatewayUrl: string
   readonly baseUrl: string
   readonly dataDir: string
   readonly platform: PlatformClient
-  /** What stood on stdout since the last start. */
+  /** What stood on stdout and stderr since the last start. */
   readonly output: () => string
+  readonly errors: () => string
   start(): Promise<void>
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>
@@ -53,8 +52,8 @@ export async function createService({ args = [], env = {} }: ServiceOptions = {}
     const started = spawn(process.execPath, [MAIN, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
-        ...process.env,
-        NODE_OPTIONS: '',
+        PATH: process.env['PATH'],
+        HOME: process.env['HOME'],
         LOG_LEVEL: 'warn',
         DATA_DIR: dataDir,
         GATEWAY_PORT: String(gatewayPort),
@@ -66,22 +65,14 @@ export async function createService({ args = [], env = {} }: ServiceOptions = {}
       },
     })
     child = started
-    started.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
     started.stderr.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-20_000)))
-    await ready(started)
-  }
-
-  /** Asks until it answers: the fact waited for is readiness itself. */
-  async function ready(started: ChildProcess): Promise<void> {
-    const untilMs = performance.now() + START_MS_MAX
-    while (performance.now() < untilMs) {
-      if (started.exitCode !== null) throw new Error(`the service ended with ${started.exitCode}\n${errors}`)
-      const answer = await request(`${baseUrl}/readyz`, { dispatcher: once() }).catch(() => null)
-      await answer?.body.dump()
-      if (answer?.statusCode === 200) return
-      await new Promise((resolve) => setTimeout(resolve, 25))
-    }
-    throw new Error(`the service was not ready in time\n${errors}`)
+    await new Promise<void>((resolve, reject) => {
+      started.stdout.on('data', (chunk: Buffer) => {
+        output += chunk.toString()
+        if (output.includes(' is up ')) resolve()
+      })
+      started.once('exit', (code) => reject(new Error(`the service ended with ${code}\n${errors}`)))
+    })
   }
 
   function exited(): Promise<number | null> {
@@ -110,6 +101,7 @@ export async function createService({ args = [], env = {} }: ServiceOptions = {}
     dataDir,
     platform: createPlatformClient({ gatewayUrl, baseUrl, clientId, clientSecret }),
     output: () => output,
+    errors: () => errors,
     start,
     stop,
     kill,
@@ -119,11 +111,6 @@ export async function createService({ args = [], env = {} }: ServiceOptions = {}
       rmSync(dataDir, { recursive: true, force: true })
     },
   }
-}
-
-/** A connection of its own for one request, so that a killed service leaves nothing behind in a pool. */
-function once(): Dispatcher {
-  return new Agent({ connections: 1, keepAliveTimeout: 1 })
 }
 
 export interface Enrolled {
