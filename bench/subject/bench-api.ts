@@ -43,7 +43,7 @@ export const BENCH_OPENSLA = {
   opensla: '1.0.0',
   info: { title: 'Bench', version: '1.0.0' },
   limits: [{ name: 'all', totals: { day: 2_000_000_000 }, rate: { value: 1_000_000, duration: 'second' } }],
-  quotas: { period: 'Monthly', resourceUnits: 2_000_000_000 },
+  quotas: { period: 'Monthly', resourceUnits: 999_999_999 },
   resourceUnits: { default: 1, operations: { getItem: 2 } },
   price: { currency: 'EUR', perUnit: '0.0001' },
 }
