@@ -2,53 +2,68 @@
  * The shared memory behind the limits: a block of counters for each subscription at each API that has
  * called, handed out by the main thread.
  *
- * Blocks are cut from pages. When another version of a declaration comes into force, a subscription
- * gets a block of the new layout, and counters that go on to mean the same thing (same `key`, same kind
- * of rule) are carried over. The block before is not used again: calls in flight still give back to it.
+ * Blocks are cut from pages. A declaration that differs in numbers alone finds its counters where they
+ * are; one with other limits gets a new block, to which counters of the same key are carried over. Calls
+ * that still run in the block before go on counting as concurrent: the new one sums their gauges too. A
+ * block that was left is not cut again, since those calls still write to it. Memory is bounded.
  */
 
 import type { SlaPlan } from '../opensla/sla-plan.ts'
-import { layoutOf, slotsOf, type Layout } from './limit-layout.ts'
+import { lanesOf, sumOf, type BlockRef, type ElderRef } from './limit-block.ts'
+import { lanesAt, layoutOf, slotsOf, type Layout } from './limit-layout.ts'
+import { freeLock } from './limit-lock.ts'
+import { usageOf, type LimitUsage } from './limit-usage.ts'
 
-/** Where a block lies; `offset` in doubles. Can be posted to a thread. */
-export interface BlockRef {
-  readonly page: SharedArrayBuffer
-  readonly offset: number
-  readonly size: number
-  readonly version: string
-}
+export type { BlockRef } from './limit-block.ts'
 
 export interface LimitMemory {
   /** The block of a subscription under a plan; null when memory is used up to its bound. */
   blockFor(subscription: string, plan: SlaPlan): BlockRef | null
-  /** Gives back what calls of a dead thread held. */
+  /** Gives back what calls of a dead thread held, and frees its locks. */
   releaseThread(thread: number): void
+  /** For display: read without the lock. Null where the subscription has not called. */
+  usage(subscription: string, api: string, nowMs: number): LimitUsage | null
   readonly bytes: number
 }
 
 interface Entry {
   readonly plan: SlaPlan
-  readonly layout: Layout
   readonly ref: BlockRef
-  readonly doubles: Float64Array
+}
+
+export interface LimitMemoryOptions {
+  readonly threads: number
+  /** 2 GiB when not given. */
+  readonly bytesMax?: number
 }
 
 const PAGE_DOUBLES = 65_536
-const PAGES_MAX = 4_096
+const PAGE_BYTES = PAGE_DOUBLES * 8
+const BYTES_MAX = 2 ** 31
 
-/** `threads` counts every thread that takes from blocks, the main thread included. */
-export function createLimitMemory({ threads }: { threads: number }): LimitMemory {
+export function createLimitMemory({ threads, bytesMax = BYTES_MAX }: LimitMemoryOptions): LimitMemory {
   const entries = new Map<string, Entry>()
+  /** Blocks that were left while calls ran in them; a dead thread may hold their locks. */
+  const left = new Set<BlockRef>()
+  const layouts = new WeakMap<SlaPlan, Layout>()
   let page: SharedArrayBuffer | null = null
-  let pages = 0
+  let bytes = 0
   let used = PAGE_DOUBLES
+
+  function layoutFor(plan: SlaPlan): Layout {
+    const known = layouts.get(plan)
+    if (known !== undefined) return known
+    const layout = layoutOf(plan, threads)
+    layouts.set(plan, layout)
+    return layout
+  }
 
   function cut(size: number): { page: SharedArrayBuffer; offset: number } | null {
     if (size > PAGE_DOUBLES) return null
     if (used + size > PAGE_DOUBLES || page === null) {
-      if (pages >= PAGES_MAX) return null
-      page = new SharedArrayBuffer(PAGE_DOUBLES * 8)
-      pages++
+      if (bytes + PAGE_BYTES > bytesMax) return null
+      page = new SharedArrayBuffer(PAGE_BYTES)
+      bytes += PAGE_BYTES
       used = 0
     }
     const place = { page, offset: used }
@@ -56,56 +71,86 @@ export function createLimitMemory({ threads }: { threads: number }): LimitMemory
     return place
   }
 
-  function createEntry(plan: SlaPlan): Entry | null {
-    const layout = layoutOf(plan, threads)
+  function createRef(plan: SlaPlan, before: Entry | undefined): BlockRef | null {
+    const layout = layoutFor(plan)
     const place = cut(layout.size)
     if (place === null) return null
-    const doubles = new Float64Array(place.page, place.offset * 8, layout.size)
-    doubles.fill(0)
-    return { plan, layout, doubles, ref: { ...place, size: layout.size, version: plan.version } }
+    const elders = before === undefined ? [] : eldersOf(before, plan)
+    const ref: BlockRef = { ...place, size: layout.size, layout: layout.id, elders }
+    if (before !== undefined) carryOver(before, { plan, ref })
+    return ref
+  }
+
+  /** Pairs of limits that are one counter in both plans. */
+  function shared(from: SlaPlan, to: SlaPlan): { kind: string; fromAt: number; toAt: number; slots: number }[] {
+    return to.limits.flatMap((limit, position) => {
+      const { kind } = limit.rule
+      const other = from.limits.findIndex(({ key, rule }) => key === limit.key && rule.kind === kind)
+      if (other < 0) return []
+      const [fromAt = 0, toAt = 0] = [layoutFor(from).offsets[other], layoutFor(to).offsets[position]]
+      return [{ kind, fromAt, toAt, slots: slotsOf(limit, threads) }]
+    })
+  }
+
+  function carryOver(from: Entry, to: Entry): void {
+    const [source, target] = [doublesOf(from.ref), doublesOf(to.ref)]
+    for (const { kind, fromAt, toAt, slots } of shared(from.plan, to.plan)) {
+      if (kind !== 'concurrent') target.set(source.subarray(fromAt, fromAt + slots), toAt)
+    }
+    if (to.plan.quota !== null && from.plan.quota?.period === to.plan.quota.period) {
+      target.set(source.subarray(layoutFor(from.plan).quota), layoutFor(to.plan).quota)
+    }
+  }
+
+  /** Gauges that count into the limits of `plan` from blocks before it, as far as calls still run there. */
+  function eldersOf({ plan: from, ref }: Entry, plan: SlaPlan): readonly ElderRef[] {
+    return shared(from, plan)
+      .filter(({ kind }) => kind === 'concurrent')
+      .flatMap(({ fromAt, toAt }) => [
+        { page: ref.page, at: ref.offset * 2 + lanesAt(fromAt), offset: toAt },
+        ...ref.elders.filter(({ offset }) => offset === fromAt).map((elder) => ({ ...elder, offset: toAt })),
+      ])
+      .filter(({ page, at }) => sumOf(lanesOf(page, at, threads), 0, threads) > 0)
+  }
+
+  function releaseIn({ ref, plan }: Entry, thread: number): void {
+    freeLock(new Int32Array(ref.page, ref.offset * 8, 1), thread + 1)
+    layoutFor(plan).offsets.forEach((offset, position) => {
+      if (plan.limits[position]?.rule.kind !== 'concurrent') return
+      Atomics.store(lanesOf(ref.page, ref.offset * 2 + lanesAt(offset), threads), thread, 0)
+    })
+    for (const { page, at } of ref.elders) Atomics.store(lanesOf(page, at, threads), thread, 0)
   }
 
   return {
     blockFor(subscription, plan) {
-      const key = `${subscription} ${plan.api}`
+      const key = keyOf(subscription, plan.api)
       const before = entries.get(key)
-      if (before?.plan === plan) return before.ref
-      const entry = createEntry(plan)
-      if (entry === null) return null
-      if (before !== undefined) carryOver(before, entry, threads)
-      entries.set(key, entry)
-      return entry.ref
+      const isInPlace = before !== undefined && before.ref.layout === layoutFor(plan).id
+      const ref = isInPlace ? before.ref : createRef(plan, before)
+      if (ref !== null && before?.plan !== plan) entries.set(key, { plan, ref })
+      if (before !== undefined && !isInPlace && ref !== null) left.add(before.ref)
+      return ref
     },
     releaseThread(thread) {
-      for (const { plan, layout, doubles } of entries.values()) {
-        plan.limits.forEach(({ rule }, position) => {
-          if (rule.kind === 'concurrent') doubles[layout.offsets[position]! + 1 + thread] = 0
-        })
-      }
+      for (const entry of entries.values()) releaseIn(entry, thread)
+      for (const ref of left) freeLock(new Int32Array(ref.page, ref.offset * 8, 1), thread + 1)
+    },
+    usage(subscription, api, nowMs) {
+      const entry = entries.get(keyOf(subscription, api))
+      if (entry === undefined) return null
+      return usageOf(entry.plan, layoutFor(entry.plan), entry.ref, threads, nowMs)
     },
     get bytes() {
-      return pages * PAGE_DOUBLES * 8
+      return bytes
     },
   }
 }
 
-function carryOver(from: Entry, to: Entry, threads: number): void {
-  to.plan.limits.forEach((limit, position) => {
-    const before = from.plan.limits.findIndex((other) => isSameCounter(limit, other))
-    if (before < 0 || limit.rule.kind === 'concurrent') return
-    for (let slot = 0; slot < slotsOf(limit, threads); slot++) {
-      to.doubles[to.layout.offsets[position]! + slot] = from.doubles[from.layout.offsets[before]! + slot]!
-    }
-  })
-  if (to.plan.quota === null || from.plan.quota?.period !== to.plan.quota.period) return
-  for (let slot = 0; slot < 3; slot++) to.doubles[to.layout.quota + slot] = from.doubles[from.layout.quota + slot]!
+function keyOf(subscription: string, api: string): string {
+  return `${subscription} ${api}`
 }
 
-/** A rate counts in calls of its own span, so it goes on only where the rate is the same. */
-function isSameCounter(a: SlaPlan['limits'][number], b: SlaPlan['limits'][number]): boolean {
-  if (a.key !== b.key || a.rule.kind !== b.rule.kind) return false
-  if (a.rule.kind === 'rate' && b.rule.kind === 'rate') {
-    return a.rule.value === b.rule.value && a.rule.spanMs === b.rule.spanMs
-  }
-  return a.rule.kind !== 'total' || b.rule.kind !== 'total' || a.rule.window === b.rule.window
+function doublesOf({ page, offset, size }: BlockRef): Float64Array {
+  return new Float64Array(page, offset * 8, size)
 }

@@ -1,0 +1,71 @@
+/**
+ * When a definition holds, and which window a total counts in: calendar windows in UTC, or the span of
+ * the validity at hand.
+ */
+
+import { DAY_MS, endOf, type Calendar, type CalendarUnit } from '../domain/calendar.ts'
+import type { QuotaPeriod, TotalWindow, Validity } from '../opensla/sla-plan.ts'
+
+export const QUOTA_UNITS: Readonly<Record<QuotaPeriod, CalendarUnit>> = {
+  Daily: 'day',
+  Monthly: 'month',
+  Quarterly: 'quarter',
+  Annual: 'year',
+  PayAsYouGo: 'month',
+}
+
+/** Windows that begin further ahead were counted before the clock was set back. */
+const AHEAD_MAX_MS = 60_000
+
+/** Whether one of the spans holds `dayMs`, milliseconds after midnight; no spans mean always. */
+export function isValid(validity: readonly Validity[], dayMs: number): boolean {
+  return validity.length === 0 || spanAt(validity, dayMs) !== null
+}
+
+export function spanAt(validity: readonly Validity[], dayMs: number): Validity | null {
+  for (let index = 0; index < validity.length; index++) {
+    const span = validity[index]!
+    const isInside =
+      span.startMs < span.endMs
+        ? dayMs >= span.startMs && dayMs < span.endMs
+        : dayMs >= span.startMs || dayMs < span.endMs
+    if (isInside) return span
+  }
+  return null
+}
+
+export function lengthOf({ startMs, endMs }: Validity): number {
+  return endMs > startMs ? endMs - startMs : endMs - startMs + DAY_MS
+}
+
+export function windowStart(
+  window: TotalWindow,
+  validity: readonly Validity[],
+  calendar: Calendar,
+  nowMs: number,
+): number {
+  if (window !== 'period') return calendar.start(window, nowMs)
+  const day = calendar.start('day', nowMs)
+  const span = spanAt(validity, nowMs - day)
+  if (span === null) return day
+  return nowMs - day >= span.startMs ? day + span.startMs : day - DAY_MS + span.startMs
+}
+
+export function windowEnd(
+  window: TotalWindow,
+  validity: readonly Validity[],
+  calendar: Calendar,
+  nowMs: number,
+): number {
+  if (window !== 'period') return endOf(window, nowMs)
+  const span = spanAt(validity, nowMs - calendar.start('day', nowMs))
+  return windowStart(window, validity, calendar, nowMs) + (span === null ? DAY_MS : lengthOf(span))
+}
+
+/**
+ * The window that a counter begun at `stored` goes on in: another thread may be a moment ahead and have
+ * begun the next one already, and a window is never begun twice.
+ */
+export function laterStart(start: number, stored: number, nowMs: number): number {
+  return stored > start && stored <= nowMs + AHEAD_MAX_MS ? stored : start
+}
