@@ -1,0 +1,44 @@
+/**
+ * The scopes that a document speaks of: those its OAuth schemes list, and those its operations ask for.
+ *
+ * They end up in tokens and in `WWW-Authenticate`, so they must be scopes by RFC 6749, 3.3: nothing
+ * there may end a quoted string or begin another header.
+ */
+
+import type { ProblemPointer } from '../domain/problem.ts'
+import { fieldsOf, type Fields } from './fields.ts'
+import type { DeclaredOperation } from './operations.ts'
+import { escapePointer } from './references.ts'
+
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/
+
+/** Sorted, each once. Faults are appended to `faults`. */
+export function readDeclaredScopes(
+  document: Fields,
+  operations: readonly DeclaredOperation[],
+  faults: ProblemPointer[],
+): string[] {
+  const scopes = new Set<string>()
+  const add = (scope: unknown, pointer: string): void => {
+    if (typeof scope === 'string' && SCOPE.test(scope)) scopes.add(scope)
+    else faults.push({ pointer, detail: 'A scope has 1 to 200 printable ASCII characters but space, " and \\.' })
+  }
+  for (const [name, scheme] of Object.entries(fieldsOf(fieldsOf(document['components'])['securitySchemes']))) {
+    for (const [flow, fields] of Object.entries(fieldsOf(fieldsOf(scheme)['flows']))) {
+      const pointer = `/components/securitySchemes/${escapePointer(name)}/flows/${flow}/scopes`
+      for (const scope of Object.keys(fieldsOf(fieldsOf(fields)['scopes']))) add(scope, pointer)
+    }
+  }
+  addUsed(document['security'], '/security', add)
+  for (const { fields, pointer } of operations) addUsed(fields['security'], `${pointer}/security`, add)
+  return [...scopes].sort()
+}
+
+function addUsed(security: unknown, pointer: string, add: (scope: unknown, pointer: string) => void): void {
+  if (!Array.isArray(security)) return
+  security.forEach((requirement: unknown, index) => {
+    for (const [name, scopes] of Object.entries(fieldsOf(requirement))) {
+      if (Array.isArray(scopes)) for (const scope of scopes) add(scope, `${pointer}/${index}/${escapePointer(name)}`)
+    }
+  })
+}

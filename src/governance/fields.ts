@@ -1,0 +1,9 @@
+/** Members of a document that nobody has vouched for: what is not an object has none. */
+
+export type Fields = Readonly<Record<string, unknown>>
+
+const NONE: Fields = {}
+
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : NONE
+}

@@ -1,0 +1,91 @@
+/**
+ * The operations of a document, each with an id that stays the same from version to version, and what
+ * keeps one from ever being called.
+ */
+
+import type { ProblemPointer } from '../domain/problem.ts'
+import { fieldsOf, type Fields } from './fields.ts'
+import { escapePointer, resolvePointer } from './references.ts'
+
+export interface DeclaredOperation {
+  readonly operationId: string
+  /** Upper case. */
+  readonly method: string
+  readonly path: string
+  readonly fields: Fields
+  /** Parameters of the path item. */
+  readonly shared: readonly unknown[]
+  readonly pointer: string
+  /** Of the path item; another place than in `paths` where that one is a reference. */
+  readonly itemPointer: string
+}
+
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const
+const ID_LENGTH_MAX = 256
+const OPERATIONS_MAX = 5_000
+
+/** In the order of the document. Faults are appended to `faults`. */
+export function readOperations(document: Fields, faults: ProblemPointer[]): DeclaredOperation[] {
+  const operations = Object.entries(fieldsOf(document['paths']))
+    .filter(([path]) => path.startsWith('/'))
+    .flatMap(([path, item]) => readItem(document, path, item))
+  if (operations.length === 0) faults.push({ pointer: '/paths', detail: 'The document declares no operation.' })
+  if (operations.length > OPERATIONS_MAX) {
+    faults.push({ pointer: '/paths', detail: `A document takes at most ${OPERATIONS_MAX} operations.` })
+  }
+  findIdFaults(operations, faults)
+  findPathFaults(operations, faults)
+  return operations
+}
+
+function readItem(document: Fields, path: string, item: unknown): DeclaredOperation[] {
+  let fields = fieldsOf(item)
+  let itemPointer = `/paths/${escapePointer(path)}`
+  const reference = fields['$ref']
+  if (typeof reference === 'string' && reference.startsWith('#/')) {
+    fields = fieldsOf(resolvePointer(document, reference))
+    itemPointer = reference.slice(1)
+  }
+  const shared = Array.isArray(fields['parameters']) ? (fields['parameters'] as readonly unknown[]) : []
+  return METHODS.filter((method) => typeof fields[method] === 'object' && fields[method] !== null).map((method) => {
+    const operation = fieldsOf(fields[method])
+    const operationId = typeof operation['operationId'] === 'string' ? operation['operationId'] : `${method}_${path}`
+    const pointer = `${itemPointer}/${method}`
+    return { operationId, method: method.toUpperCase(), path, fields: operation, shared, pointer, itemPointer }
+  })
+}
+
+function findIdFaults(operations: readonly DeclaredOperation[], faults: ProblemPointer[]): void {
+  const seen = new Set<string>()
+  for (const { operationId, pointer } of operations) {
+    const at = `${pointer}/operationId`
+    if (seen.has(operationId)) faults.push({ pointer: at, detail: 'Another operation has this id.' })
+    // `*` stands for all operations in a declaration of limits.
+    if (operationId === '' || operationId === '*' || operationId.length > ID_LENGTH_MAX) {
+      faults.push({ pointer: at, detail: `Give an id of 1 to ${ID_LENGTH_MAX} characters that is not *.` })
+    }
+    seen.add(operationId)
+  }
+}
+
+const SEGMENT = /^(?:[^{}?#\\\s]|\{[^{}]+\})*$/
+const PARAMETER = /\{[^{}]*\}/g
+
+function findPathFaults(operations: readonly DeclaredOperation[], faults: ProblemPointer[]): void {
+  const seen = new Set<string>()
+  for (const { method, path, pointer } of operations) {
+    const segments = path.slice(1).split('/')
+    const isReachable = segments.every(
+      (segment, index) =>
+        SEGMENT.test(segment) &&
+        segment !== '.' &&
+        segment !== '..' &&
+        !segment.includes('}{') &&
+        (segment !== '' || index === segments.length - 1),
+    )
+    if (!isReachable) faults.push({ pointer, detail: 'No request can have this path in canonical form.' })
+    const shape = `${method} ${path.replaceAll(PARAMETER, '{}')}`
+    if (seen.has(shape)) faults.push({ pointer, detail: 'Another path differs only in the names of its parameters.' })
+    seen.add(shape)
+  }
+}

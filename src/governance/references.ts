@@ -1,0 +1,72 @@
+/**
+ * Where a document points to: every `$ref`, with its place, and what lies at a pointer.
+ *
+ * References may only stay inside the document, and must lead somewhere. What is mere data (examples,
+ * defaults, extensions) and what is merely called `$ref` (a property of that name) is told apart.
+ */
+
+import type { ProblemPointer } from '../domain/problem.ts'
+
+/** RFC 6901, 3 */
+export function escapePointer(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+/** What lies at `#/…`; `undefined` where nothing does. */
+export function resolvePointer(document: unknown, reference: string): unknown {
+  let value = document
+  for (const part of reference.slice(2).split('/')) {
+    const key = decodePart(part)
+    if (typeof value !== 'object' || value === null || key === null || !Object.hasOwn(value, key)) return undefined
+    value = (value as Record<string, unknown>)[key]
+  }
+  return value
+}
+
+function decodePart(part: string): string | null {
+  try {
+    return (part.includes('%') ? decodeURIComponent(part) : part).replaceAll('~1', '/').replaceAll('~0', '~')
+  } catch {
+    return null
+  }
+}
+
+/** Members of these are named by whoever wrote the document. */
+const NAMED: ReadonlySet<string> = new Set(
+  (
+    'properties patternProperties dependentSchemas $defs definitions paths webhooks pathItems schemas responses ' +
+    'parameters requestBodies headers securitySchemes links callbacks content encoding mapping scopes variables'
+  ).split(' '),
+)
+const DATA: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'const', 'enum'])
+
+/** A fault for each reference that leaves the document or leads nowhere, up to `faultsMax`. */
+export function findBrokenReferences(document: unknown, faultsMax: number): ProblemPointer[] {
+  const faults: ProblemPointer[] = []
+
+  function walk(value: unknown, pointer: string, isNamed: boolean): void {
+    if (typeof value !== 'object' || value === null || faults.length >= faultsMax) return
+    if (Array.isArray(value)) {
+      value.forEach((item, index) => walk(item, `${pointer}/${index}`, false))
+      return
+    }
+    for (const [key, inner] of Object.entries(value)) {
+      if (isNamed) walk(inner, `${pointer}/${escapePointer(key)}`, false)
+      else if (key === '$ref') judge(inner, `${pointer}/$ref`)
+      else if (!DATA.has(key) && !key.startsWith('x-')) {
+        walk(inner, `${pointer}/${escapePointer(key)}`, NAMED.has(key))
+      }
+    }
+  }
+
+  function judge(reference: unknown, pointer: string): void {
+    if (typeof reference !== 'string' || !reference.startsWith('#/')) {
+      faults.push({ pointer, detail: 'A reference must begin with #/: nothing outside the document is read.' })
+    } else if (resolvePointer(document, reference) === undefined) {
+      faults.push({ pointer, detail: `There is nothing at ${reference.slice(0, 200)}.` })
+    }
+  }
+
+  walk(document, '', false)
+  return faults
+}
