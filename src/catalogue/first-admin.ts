@@ -11,7 +11,7 @@ import { begin, step } from '../actors/step.ts'
 import { subscription as machine } from '../actors/subscription.ts'
 import type { ApiBody } from './apis.ts'
 import { credentialWrite, newCredentialWrite, type CredentialBody, type Secrets } from './credential-document.ts'
-import { subscriptionWrite, type SubscriptionBody } from './subscriptions.ts'
+import { subscriptionWrite, type SubscriptionBody } from './subscription-document.ts'
 
 export const PLATFORM_API = 'platform-v1'
 

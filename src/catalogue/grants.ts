@@ -10,7 +10,7 @@ import type { Document, Registry } from '../store/registry.ts'
 import type { ConsumerBody } from './consumers.ts'
 import type { CredentialBody } from './credential-document.ts'
 import type { CredentialName, Grant } from './grant.ts'
-import type { SubscriptionBody } from './subscriptions.ts'
+import type { SubscriptionBody } from './subscription-document.ts'
 
 export interface Grants {
   resolve(name: CredentialName): Promise<Grant | null>

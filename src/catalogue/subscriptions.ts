@@ -10,7 +10,7 @@ import { subscription as machine, type SubscriptionEvent, type SubscriptionState
 import { readSpecification } from '../governance/specification.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Author, Document, Registry, Write } from '../store/registry.ts'
+import type { Author, Document, Registry } from '../store/registry.ts'
 import type { ApiBody } from './apis.ts'
 import { commit, find, invalidAt, stateConflict, toTime } from './commands.ts'
 import { compileSecurity } from './compile-security.ts'
@@ -25,6 +25,7 @@ import {
 } from './credential-document.ts'
 import type { GatewayPort } from './gateway-port.ts'
 import { toGrant } from './grants.ts'
+import { subscriptionWrite, type SubscriptionBody } from './subscription-document.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
 import { revisionInSight, type ProxyBody } from './proxy-document.ts'
 import { describeLimits, type ShownLimit } from './shown-limits.ts'
@@ -38,15 +39,6 @@ export interface SubscriptionInput {
   readonly slaVariant?: string
   readonly scopes?: readonly string[]
   readonly securityTypes?: readonly string[]
-}
-
-export interface SubscriptionBody {
-  readonly consumer: string
-  readonly api: string
-  readonly apiProductId: string
-  readonly actor: PersistedActor
-  readonly slaVariant: string
-  readonly scopes: readonly string[]
 }
 
 export interface Subscription {
@@ -253,11 +245,6 @@ function typesOf({ securityTypes = TYPES }: SubscriptionInput): readonly (typeof
     if (known === undefined) throw invalidAt(`/securityTypes/${index}`, `Known are ${TYPES.join(', ')}.`)
     return known
   })
-}
-
-export function subscriptionWrite(id: string, tenant: string, expected: number, body: SubscriptionBody): Write {
-  const keys = { consumer: body.consumer, api: body.api, state: String(body.actor.value) }
-  return { kind: 'subscription', id, tenant, expected, body, keys }
 }
 
 function show({ id, body, createdAtMs }: Document<SubscriptionBody>): Subscription {

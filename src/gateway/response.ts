@@ -1,8 +1,12 @@
 /** The server's response with a place for its call, so that listeners need no closure and shapes stay one. */
 
 import { ServerResponse, type IncomingMessage } from 'node:http'
-import type { Call } from './call.ts'
+
+/** Whoever must know that the client has gone. */
+export interface AnsweredCall {
+  clientGone(): void
+}
 
 export class GatewayResponse extends ServerResponse<IncomingMessage> {
-  call: Call | null = null
+  call: AnsweredCall | null = null
 }

@@ -12,7 +12,7 @@ import type { SlaPlan } from '../opensla/sla-plan.ts'
 import { Backend } from './backend.ts'
 import type { CompiledSla, Limiter } from './limiter.ts'
 import { createRouteTable, type RouteTable } from './route-table.ts'
-import { toAttribution } from './seat.ts'
+import { toAttribution } from './call-attribution.ts'
 import { compileValidators, type OperationValidators } from './validate.ts'
 
 export interface CompiledOperation {

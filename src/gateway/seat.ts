@@ -7,8 +7,8 @@
 
 import type { Caller } from '../catalogue/caller.ts'
 import type { Grant } from '../catalogue/grant.ts'
-import type { RoutePlan } from '../catalogue/route-plan.ts'
-import { ANONYMOUS, type Attribution } from '../domain/attribution.ts'
+import type { Attribution } from '../domain/attribution.ts'
+import { toAttribution } from './call-attribution.ts'
 import { toIdentityHeaders } from './identity-headers.ts'
 import type { Block, CompiledSla } from './limiter.ts'
 import type { CompiledRevision } from './revision.ts'
@@ -44,27 +44,4 @@ export function attributionOf(seat: Seat, position: number): Attribution {
     seat.caller,
     seat.sla,
   ))
-}
-
-/** Whom a call is written down to; for a caller without a seat, and for calls that nobody stands behind. */
-export function toAttribution(
-  plan: Pick<RoutePlan, 'tenant' | 'api'>,
-  operation: string,
-  caller: Pick<Caller, 'grant' | 'agent' | 'person'> | null,
-  sla: CompiledSla | null,
-): Attribution {
-  const place = { tenant: plan.tenant, api: plan.api, operation }
-  if (caller === null) return { ...place, ...ANONYMOUS }
-  const { grant, agent, person } = caller
-  return {
-    ...place,
-    consumer: grant.consumer,
-    consumerName: grant.consumerName,
-    subscription: grant.subscription,
-    agent,
-    person,
-    variant: grant.variant,
-    currency: sla?.plan.currency ?? '',
-    priceMicro: sla?.plan.priceMicro ?? 0,
-  }
 }

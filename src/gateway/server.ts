@@ -15,7 +15,7 @@ import type { HandleCall } from './handle-call.ts'
 import { scanTarget } from './path.ts'
 import { GatewayResponse } from './response.ts'
 import type { CompiledRevision } from './revision.ts'
-import { toAttribution } from './seat.ts'
+import { toAttribution } from './call-attribution.ts'
 
 const HEADER_BYTES_MAX = 16 * 1024
 const HEADERS_WITHIN_MS = 15_000

@@ -38,10 +38,11 @@ const TABLE: Readonly<Record<string, Room>> = {
     rooms: [...WORDS, 'actors'],
     packages: ['yaml', '@seriousme/openapi-schema-validator', ...AJV, 'node:'],
   },
-  catalogue: { rooms: [...WORDS, 'actors', 'governance'], packages: ['node:'] },
+  // re2js: a pattern is tried on the gateway's engine before its document is staged.
+  catalogue: { rooms: [...WORDS, 'actors', 'governance'], packages: ['re2js', 'node:'] },
   gateway: { rooms: RULES, packages: ['undici', ...AJV, 'jose', 're2js', 'node:'] },
   identity: { rooms: RULES, packages: [...FASTIFY, 'jose', 'node:'] },
-  platform: { rooms: RULES, packages: [...FASTIFY, 'node:'] },
+  platform: { rooms: RULES, packages: [...FASTIFY, ...AJV, 'node:'] },
   pipeline: { rooms: RULES, packages: ['rxjs', 'node:'] },
   webhooks: { rooms: RULES, packages: ['undici', 'node:'] },
   // Clients of the public API and what stands behind the gateway: no door into the house.
