@@ -2,28 +2,51 @@
  * Which credential opens an operation: its own `security`, else the document's, as alternatives.
  *
  * `oauth2`, `openIdConnect` and http `bearer` take a token with the scopes of the alternative; `apiKey`
- * takes a key whose subscription holds the scopes that the operation asks of tokens. `security: []` is
- * public. A document that declares nothing is protected all the same: reading needs
- * `<technical name>:read`, everything else `<technical name>:write`, of tokens and keys.
+ * takes a key whose subscription holds the scopes that the operation asks of tokens. Schemes of one
+ * alternative are needed together. `security: []` is public, and so is `{}` among the alternatives. An
+ * alternative that this gateway cannot verify (http `basic`, mutual TLS) opens nothing. A document that
+ * declares nothing is protected all the same: reading needs `<technical name>:read`, everything else
+ * `<technical name>:write`, of tokens and keys.
  */
 
-import { fieldsOf, type DeclaredOperation, type Specification } from '../governance/specification.ts'
+import type { ProblemPointer } from '../domain/problem.ts'
+import { fieldsOf, type Fields } from '../governance/fields.ts'
+import type { DeclaredOperation } from '../governance/operations.ts'
+import { escapePointer } from '../governance/references.ts'
+import type { Specification } from '../governance/specification.ts'
 import type { SecurityAlternative } from './route-plan.ts'
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
+/** Faults are appended to `faults`, for whoever wants to know. */
 export function compileSecurity(
-  { fields, method }: Pick<DeclaredOperation, 'fields' | 'method'>,
+  { fields, method, pointer }: Pick<DeclaredOperation, 'fields' | 'method' | 'pointer'>,
   { document, technicalName }: Pick<Specification, 'document' | 'technicalName'>,
+  faults: ProblemPointer[] = [],
 ): readonly SecurityAlternative[] {
-  const security = fields['security'] ?? document['security']
+  const isOwn = Array.isArray(fields['security'])
+  const security: unknown = isOwn ? fields['security'] : document['security']
   if (!Array.isArray(security)) return defaultSecurity(technicalName, method)
+  const at = isOwn ? `${pointer}/security` : '/security'
   const schemes = fieldsOf(fieldsOf(document['components'])['securitySchemes'])
-  const alternatives = security.map((requirement) => readRequirement(fieldsOf(requirement), schemes))
-  const asked = alternatives.find(({ tokenScopes }) => tokenScopes !== null)?.tokenScopes ?? []
-  // `{}` among alternatives makes the credential optional, which is the same as public here.
-  if (alternatives.some(({ tokenScopes, apiKey }) => tokenScopes === null && !apiKey)) return []
-  return alternatives.map((alternative) => ({ ...alternative, keyScopes: alternative.apiKey ? asked : [] }))
+  const requirements = security.map(fieldsOf)
+  if (requirements.some((requirement) => Object.keys(requirement).length === 0)) return []
+  const read = requirements.map((requirement, index) => {
+    for (const name of Object.keys(requirement)) {
+      if (Object.hasOwn(schemes, name)) continue
+      faults.push({
+        pointer: `${at}/${index}/${escapePointer(name)}`,
+        detail: 'There is no security scheme of this name.',
+      })
+    }
+    return readRequirement(requirement, schemes)
+  })
+  const usable = read.filter((alternative) => alternative !== null)
+  if (security.length > 0 && usable.length === 0) {
+    const detail = 'No credential of this gateway opens it: it takes OAuth 2, OpenID Connect, http bearer and API keys.'
+    faults.push({ pointer: at, detail })
+  }
+  return withKeyScopes(usable)
 }
 
 /** The scopes of a document that declares no security at all. */
@@ -38,23 +61,37 @@ export function usesDefaultScopes({ document, operations }: Pick<Specification, 
 
 function defaultSecurity(technicalName: string, method: string): readonly SecurityAlternative[] {
   const [read = '', write = ''] = defaultScopes(technicalName)
-  const scopes = [READS.has(method) ? read : write]
-  return [
-    { tokenScopes: scopes, apiKey: false, keyScopes: [] },
-    { tokenScopes: null, apiKey: true, keyScopes: scopes },
-  ]
+  return withKeyScopes([
+    { tokenScopes: [READS.has(method) ? read : write], apiKey: false, keyScopes: [] },
+    { tokenScopes: null, apiKey: true, keyScopes: [] },
+  ])
 }
 
-/** All schemes of one requirement are needed together. */
-function readRequirement(
-  requirement: Readonly<Record<string, unknown>>,
-  schemes: Readonly<Record<string, unknown>>,
-): SecurityAlternative {
-  let tokenScopes: string[] | null = null
+/** Null where a scheme of the requirement cannot be verified here. */
+function readRequirement(requirement: Fields, schemes: Fields): SecurityAlternative | null {
+  let tokenScopes: Set<string> | null = null
   let apiKey = false
   for (const [name, scopes] of Object.entries(requirement)) {
-    if (fieldsOf(schemes[name])['type'] === 'apiKey') apiKey = true
-    else tokenScopes = [...(tokenScopes ?? []), ...(Array.isArray(scopes) ? scopes.map(String) : [])]
+    const kind = kindOf(fieldsOf(Object.hasOwn(schemes, name) ? schemes[name] : null))
+    if (kind === null) return null
+    if (kind === 'key') apiKey = true
+    else tokenScopes = new Set([...(tokenScopes ?? []), ...(Array.isArray(scopes) ? scopes.map(String) : [])])
   }
-  return { tokenScopes, apiKey, keyScopes: [] }
+  return { tokenScopes: tokenScopes === null ? null : [...tokenScopes], apiKey, keyScopes: [] }
+}
+
+function kindOf({ type, scheme }: Fields): 'token' | 'key' | null {
+  if (type === 'apiKey') return 'key'
+  if (type === 'oauth2' || type === 'openIdConnect') return 'token'
+  return type === 'http' && String(scheme).toLowerCase() === 'bearer' ? 'token' : null
+}
+
+/** A key opens what a token would: each alternative that asks scopes of a token asks them of a key's subscription. */
+function withKeyScopes(alternatives: readonly SecurityAlternative[]): SecurityAlternative[] {
+  const asked = alternatives.flatMap(({ tokenScopes }) => (tokenScopes === null ? [] : [tokenScopes]))
+  return alternatives.flatMap((alternative) => {
+    if (!alternative.apiKey) return [alternative]
+    if (alternative.tokenScopes !== null) return [{ ...alternative, keyScopes: alternative.tokenScopes }]
+    return asked.length === 0 ? [alternative] : asked.map((keyScopes) => ({ ...alternative, keyScopes }))
+  })
 }

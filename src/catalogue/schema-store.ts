@@ -1,0 +1,154 @@
+/**
+ * The schemas of one plan: as JSON schema by which a request is validated, and nothing besides.
+ *
+ * Only keywords that judge a value are kept, so a plan stays small and identifiers of the document
+ * (`$id`, `$anchor`) name nothing in a thread. What a reference points to is kept once, wherever in the
+ * document it lies, and pointed to as `#/components/schemas/<name>`.
+ *
+ * Where OpenAPI differs from JSON schema, its meaning is written out: 3.0's boolean bounds and
+ * `nullable` (also beside `allOf` or `enum`, as most authors mean it), members beside a 3.0 `$ref`, and
+ * `readOnly` members, which a request need not have.
+ */
+
+import type { ProblemPointer } from '../domain/problem.ts'
+import { fieldsOf, type Fields } from '../governance/fields.ts'
+import { escapePointer, resolvePointer } from '../governance/references.ts'
+import { compileLinear } from './linear-pattern.ts'
+
+export interface SchemaStore {
+  /** The schema at `pointer`, ready for a plan. */
+  take(schema: unknown, pointer: string): unknown
+  /** What the schemas taken so far refer to: `{schemas: {name: schema}}`. */
+  components(): Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}
+
+export interface SchemaStoreOptions {
+  readonly document: Fields
+  readonly dialect: '3.0' | '3.1'
+  readonly faults: ProblemPointer[]
+}
+
+const PLAIN =
+  'type enum const format pattern minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf ' +
+  'minItems maxItems uniqueItems minContains maxContains minProperties maxProperties required dependentRequired'
+const INNER =
+  'not if then else items additionalItems contains additionalProperties propertyNames unevaluatedItems ' +
+  'unevaluatedProperties allOf anyOf oneOf prefixItems'
+const NAMED = 'properties patternProperties dependentSchemas'
+
+type Keep = 'plain' | 'inner' | 'named'
+const KEYWORDS: ReadonlyMap<string, Keep> = new Map([
+  ...PLAIN.split(' ').map((keyword) => [keyword, 'plain'] as const),
+  ...INNER.split(' ').map((keyword) => [keyword, 'inner'] as const),
+  ...NAMED.split(' ').map((keyword) => [keyword, 'named'] as const),
+])
+const COMPONENT = '#/components/schemas/'
+const PLAIN_NAME = /^[A-Za-z0-9._-]+$/
+
+export function createSchemaStore({ document, dialect, faults }: SchemaStoreOptions): SchemaStore {
+  const kept: [name: string, schema: unknown][] = []
+  /** By reference. */
+  const names = new Map<string, string>()
+  const waiting: string[] = []
+
+  function toSchema(schema: unknown, pointer: string): unknown {
+    if (typeof schema === 'boolean') return schema
+    const fields = fieldsOf(schema)
+    const reference = fields['$ref']
+    const result: Record<string, unknown> = {}
+    if (typeof reference === 'string') {
+      result['$ref'] = refer(reference)
+      if (dialect === '3.0') return result
+    }
+    for (const [keyword, value] of Object.entries(fields)) {
+      const keep = KEYWORDS.get(keyword)
+      if (keep === undefined) continue
+      const at = `${pointer}/${keyword}`
+      result[keyword] = keep === 'plain' ? value : keep === 'inner' ? toInner(value, at) : toNamed(keyword, value, at)
+    }
+    checkPattern(fields['pattern'], `${pointer}/pattern`)
+    dropReadOnly(result, fieldsOf(fields['properties']))
+    return dialect === '3.0' ? fromDialect30(result, fields['nullable'] === true) : result
+  }
+
+  function toInner(value: unknown, pointer: string): unknown {
+    if (Array.isArray(value)) return value.map((item, index) => toSchema(item, `${pointer}/${index}`))
+    return toSchema(value, pointer)
+  }
+
+  function toNamed(keyword: string, value: unknown, pointer: string): unknown {
+    return Object.fromEntries(
+      Object.entries(fieldsOf(value)).map(([name, schema]) => {
+        const at = `${pointer}/${escapePointer(name)}`
+        if (keyword === 'patternProperties') checkPattern(name, at)
+        return [name, toSchema(schema, at)]
+      }),
+    )
+  }
+
+  /** Kept for later: references may go in circles, and be many. */
+  function refer(reference: string): string {
+    let name = names.get(reference)
+    if (name === undefined) {
+      const own = reference.startsWith(COMPONENT) ? reference.slice(COMPONENT.length) : ''
+      // `$` is in no component's name, and means itself in a pointer and in an address.
+      name = PLAIN_NAME.test(own) ? own : `$${names.size}`
+      names.set(reference, name)
+      waiting.push(reference)
+    }
+    return COMPONENT + name
+  }
+
+  function checkPattern(pattern: unknown, pointer: string): void {
+    if (typeof pattern !== 'string' || compileLinear(pattern) !== null) return
+    const shown = pattern.length > 80 ? `${pattern.slice(0, 80)}…` : pattern
+    const detail = `The pattern cannot be matched in linear time (no look-around, no back-references, at most 1,000 repetitions): ${shown}`
+    faults.push({ pointer, detail })
+  }
+
+  function dropReadOnly(result: Record<string, unknown>, properties: Fields): void {
+    const required = result['required']
+    if (!Array.isArray(required)) return
+    const needed = required.filter((name) => !isReadOnly(fieldsOf(properties)[String(name)]))
+    if (needed.length === required.length) return
+    if (needed.length === 0) delete result['required']
+    else result['required'] = needed
+  }
+
+  function isReadOnly(schema: unknown): boolean {
+    const fields = fieldsOf(schema)
+    if (fields['readOnly'] === true) return true
+    return typeof fields['$ref'] === 'string' && fieldsOf(resolvePointer(document, fields['$ref']))['readOnly'] === true
+  }
+
+  return {
+    take(schema, pointer) {
+      const taken = toSchema(schema, pointer)
+      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+        kept.push([names.get(next) ?? '', toSchema(resolvePointer(document, next), next.slice(1))])
+      }
+      return taken
+    },
+    components: () => (kept.length === 0 ? {} : { schemas: Object.fromEntries(kept) }),
+  }
+}
+
+function fromDialect30(schema: Record<string, unknown>, isNullable: boolean): unknown {
+  writeOutBound(schema, 'exclusiveMinimum', 'minimum')
+  writeOutBound(schema, 'exclusiveMaximum', 'maximum')
+  if (!isNullable) return schema
+  if (typeof schema['type'] !== 'string') return { anyOf: [{ type: 'null' }, schema] }
+  schema['type'] = [schema['type'], 'null']
+  if (Array.isArray(schema['enum']) && !schema['enum'].includes(null)) schema['enum'] = [...schema['enum'], null]
+  return schema
+}
+
+/** `exclusiveMinimum: true` is `exclusiveMinimum: <minimum>`. */
+function writeOutBound(schema: Record<string, unknown>, exclusive: string, bound: string): void {
+  const isExclusive = schema[exclusive]
+  if (typeof isExclusive !== 'boolean') return
+  delete schema[exclusive]
+  if (!isExclusive || typeof schema[bound] !== 'number') return
+  schema[exclusive] = schema[bound]
+  delete schema[bound]
+}
