@@ -10,29 +10,20 @@
 import { begin, step, type PersistedActor } from '../actors/step.ts'
 import { proxy as machine, type ProxyContext, type ProxyEvent } from '../actors/proxy.ts'
 import { Problem } from '../domain/problem.ts'
-import { readSpecification, type Specification } from '../governance/specification.ts'
+import { readSpecification } from '../governance/specification.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import type { ApiBody } from './apis.ts'
-import { commit, find, fromBase64, invalidAt, stateConflict, toTime } from './commands.ts'
-import { compileRoutePlan } from './compile-route-plan.ts'
-import { defaultScopes, usesDefaultScopes } from './compile-security.ts'
+import { commit, find, stateConflict, toTime } from './commands.ts'
+import { toDeployment, toPlan, type StageInput } from './deployment.ts'
 import type { GatewayPort } from './gateway-port.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
 import { activeDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
 import type { RoutePlan } from './route-plan.ts'
 import type { OpenApiSpecBody, Specifications } from './specifications.ts'
-import { toBackend, type BackendInput } from './backend-address.ts'
+import type { BackendInput } from './backend-address.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
-
-export interface StageInput {
-  readonly api: string
-  readonly specification?: string
-  readonly fromRevision?: number
-  readonly backend?: BackendInput
-  readonly allowedScopes?: readonly string[]
-}
 
 export interface Proxy {
   readonly id: string
@@ -87,7 +78,7 @@ export function createProxies({ registry, gateway, specifications, createId, clo
     if (current !== null && current.tenant !== author.tenant) {
       throw new Problem('name_taken', `The name ${input.api} is taken on this gateway.`)
     }
-    const { deployment, writes } = await toDeployment(author, input, current?.body ?? null)
+    const { deployment, writes } = await toDeployment({ author, input, current: current?.body ?? null, createId })
     const actor = tell(current?.body.actor ?? fresh(), 'revision.staged')
     const body: ProxyBody = {
       api: input.api,
@@ -111,48 +102,6 @@ export function createProxies({ registry, gateway, specifications, createId, clo
       `The name ${input.api} is taken on this gateway.`,
     )
     return get(author.tenant, id)
-  }
-
-  /** Either a new document, or what a kept revision deployed. */
-  async function toDeployment(
-    author: Author,
-    input: StageInput,
-    current: ProxyBody | null,
-  ): Promise<{ deployment: Deployment; writes: Write[] }> {
-    if ((input.specification === undefined) === (input.fromRevision === undefined)) {
-      throw invalidAt('/specification', 'Give either a specification or fromRevision.')
-    }
-    if (input.fromRevision !== undefined) {
-      const from = current?.deployments[String(input.fromRevision)]
-      if (from === undefined) throw invalidAt('/fromRevision', 'There is no such revision, or it is no longer kept.')
-      const backend = input.backend === undefined ? from.backend : toBackend(input.backend, null)
-      return {
-        deployment: { ...from, backend, allowedScopes: within(input.allowedScopes, from.declaredScopes) },
-        writes: [],
-      }
-    }
-    const bytes = fromBase64(input.specification ?? '', '/specification')
-    const specification = await readSpecification(bytes)
-    if (specification.technicalName !== input.api) {
-      throw invalidAt('/api', `The document is that of ${specification.technicalName}.`)
-    }
-    const declaredScopes = declaredBy(specification)
-    const id = createId('oas')
-    const deployment: Deployment = {
-      specification: id,
-      version: specification.version,
-      title: specification.title,
-      major: specification.major,
-      backend: toBackend(input.backend, specification.serverUrl),
-      declaredScopes,
-      allowedScopes: within(input.allowedScopes, declaredScopes),
-      operationIds: specification.operations.map(({ operationId }) => operationId),
-    }
-    toPlan(specification, author.tenant, deployment, 0, [])
-    const { mediaType, version } = specification
-    const body: OpenApiSpecBody = { api: input.api, version, mediaType, content: bytes.toString('base64') }
-    const keys = { api: input.api }
-    return { deployment, writes: [{ kind: 'openapispec', id, tenant: author.tenant, expected: 0, body, keys }] }
   }
 
   /** The catalogue entry, made with the first revision. */
@@ -261,38 +210,6 @@ export function createProxies({ registry, gateway, specifications, createId, clo
       }
     },
   }
-}
-
-function toPlan(
-  specification: Specification,
-  tenant: string,
-  { backend, allowedScopes }: Deployment,
-  revision: number,
-  memberOfProductIds: readonly string[],
-): RoutePlan {
-  return compileRoutePlan({
-    specification,
-    tenant,
-    revision,
-    state: 'Active',
-    backend,
-    allowedScopes,
-    memberOfProductIds,
-  })
-}
-
-function declaredBy(specification: Specification): readonly string[] {
-  const { declaredScopes, technicalName } = specification
-  return usesDefaultScopes(specification)
-    ? [...new Set([...declaredScopes, ...defaultScopes(technicalName)])]
-    : declaredScopes
-}
-
-function within(allowed: readonly string[] | undefined, declared: readonly string[]): readonly string[] {
-  if (allowed === undefined) return declared
-  const foreign = allowed.findIndex((scope) => !declared.includes(scope))
-  if (foreign >= 0) throw invalidAt(`/allowedScopes/${foreign}`, 'The document does not declare this scope.')
-  return allowed
 }
 
 /** Deployments of revisions that the actor still keeps. */

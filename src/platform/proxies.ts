@@ -1,6 +1,7 @@
 /** `/v1/proxies`: deployments, staged and activated. */
 
-import type { Proxies, StageInput } from '../catalogue/proxies.ts'
+import type { StageInput } from '../catalogue/deployment.ts'
+import type { Proxies } from '../catalogue/proxies.ts'
 import { created, texts, toPageQuery } from './replies.ts'
 import type { DeclareRoute, RouteDeclaration } from './routes.ts'
 import { base64, id, list, object, query, scopes, text, time } from './schemas.ts'

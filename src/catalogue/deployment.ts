@@ -1,0 +1,105 @@
+/** What a new revision deploys: a document that can be served, its backend, the scopes it may be called with. */
+
+import { readSpecification, type Specification } from '../governance/specification.ts'
+import type { CreateId } from '../runtime/ids.ts'
+import type { Author, Write } from '../store/registry.ts'
+import { toBackend, type BackendInput } from './backend-address.ts'
+import { fromBase64, invalidAt } from './commands.ts'
+import { compileRoutePlan } from './compile-route-plan.ts'
+import { defaultScopes, usesDefaultScopes } from './compile-security.ts'
+import type { Deployment, ProxyBody } from './proxy-document.ts'
+import type { RoutePlan } from './route-plan.ts'
+import type { OpenApiSpecBody } from './specifications.ts'
+
+export interface StageInput {
+  readonly api: string
+  /** base64 */
+  readonly specification?: string
+  readonly fromRevision?: number
+  readonly backend?: BackendInput
+  readonly allowedScopes?: readonly string[]
+}
+
+export interface DeploymentOptions {
+  readonly author: Author
+  readonly input: StageInput
+  readonly current: ProxyBody | null
+  readonly createId: CreateId
+}
+
+export interface NewDeployment {
+  readonly deployment: Deployment
+  /** The document, where it is a new one. */
+  readonly writes: Write[]
+}
+
+/** Either a new document, or what a kept revision deployed. */
+export async function toDeployment({ author, input, current, createId }: DeploymentOptions): Promise<NewDeployment> {
+  if ((input.specification === undefined) === (input.fromRevision === undefined)) {
+    throw invalidAt('/specification', 'Give either a specification or fromRevision.')
+  }
+  if (input.fromRevision !== undefined) {
+    const from = current?.deployments[String(input.fromRevision)]
+    if (from === undefined) throw invalidAt('/fromRevision', 'There is no such revision, or it is no longer kept.')
+    const backend = input.backend === undefined ? from.backend : toBackend(input.backend, null)
+    return {
+      deployment: { ...from, backend, allowedScopes: within(input.allowedScopes, from.declaredScopes) },
+      writes: [],
+    }
+  }
+  const bytes = fromBase64(input.specification ?? '', '/specification')
+  const specification = await readSpecification(bytes)
+  if (specification.technicalName !== input.api) {
+    throw invalidAt('/api', `The document is that of ${specification.technicalName}.`)
+  }
+  const declaredScopes = declaredBy(specification)
+  const id = createId('oas')
+  const deployment: Deployment = {
+    specification: id,
+    version: specification.version,
+    title: specification.title,
+    major: specification.major,
+    backend: toBackend(input.backend, specification.serverUrl),
+    declaredScopes,
+    allowedScopes: within(input.allowedScopes, declaredScopes),
+    operationIds: specification.operations.map(({ operationId }) => operationId),
+  }
+  toPlan(specification, author.tenant, deployment, 0, [])
+  const { mediaType, version } = specification
+  const body: OpenApiSpecBody = { api: input.api, version, mediaType, content: bytes.toString('base64') }
+  const keys = { api: input.api }
+  return { deployment, writes: [{ kind: 'openapispec', id, tenant: author.tenant, expected: 0, body, keys }] }
+}
+
+/** The plan of a revision. Throws `Problem('specification_invalid')`. */
+export function toPlan(
+  specification: Specification,
+  tenant: string,
+  { backend, allowedScopes }: Deployment,
+  revision: number,
+  memberOfProductIds: readonly string[],
+): RoutePlan {
+  return compileRoutePlan({
+    specification,
+    tenant,
+    revision,
+    state: 'Active',
+    backend,
+    allowedScopes,
+    memberOfProductIds,
+  })
+}
+
+function declaredBy(specification: Specification): readonly string[] {
+  const { declaredScopes, technicalName } = specification
+  return usesDefaultScopes(specification)
+    ? [...new Set([...declaredScopes, ...defaultScopes(technicalName)])]
+    : declaredScopes
+}
+
+function within(allowed: readonly string[] | undefined, declared: readonly string[]): readonly string[] {
+  if (allowed === undefined) return declared
+  const foreign = allowed.findIndex((scope) => !declared.includes(scope))
+  if (foreign >= 0) throw invalidAt(`/allowedScopes/${foreign}`, 'The document does not declare this scope.')
+  return allowed
+}
