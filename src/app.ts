@@ -6,11 +6,10 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Facts, SampleFacts } from './banner.ts'
+import type { Facts } from './banner.ts'
 import { createApis } from './catalogue/apis.ts'
 import { createConsumers } from './catalogue/consumers.ts'
 import { createFirstAdmin, PLATFORM_API } from './catalogue/first-admin.ts'
-import type { GatewayPort } from './catalogue/gateway-port.ts'
 import { createGrants } from './catalogue/grants.ts'
 import { createProxies } from './catalogue/proxies.ts'
 import { createSpecifications } from './catalogue/specifications.ts'
@@ -20,14 +19,14 @@ import type { Config } from './config.ts'
 import { DEFAULT_RISK_RULES } from './domain/risk-rules.ts'
 import { createAuthenticator, type Authenticator } from './gateway/authenticate.ts'
 import { createFleet, type Fleet } from './gateway/fleet.ts'
-import { createLimitDesk, type LimitDesk } from './gateway/limit-desk.ts'
+import { createLimitDesk } from './gateway/limit-desk.ts'
 import { createLimitMemory } from './gateway/limit-memory.ts'
-import type { TokenAnswer, TokenForm } from './gateway/messages.ts'
+import { createGatewayPort, platformPlan } from './gateway-port.ts'
 import { openKeyRing } from './identity/key-ring.ts'
 import { createSecretBrake } from './identity/secret-brake.ts'
-import { createTokenIssuer, type IssueToken } from './identity/token-issuer.ts'
+import { createTokenIssuer } from './identity/token-issuer.ts'
 import { startPipeline } from './pipeline/topology.ts'
-import { createPlatformRecorder, type PlatformRecorder } from './platform-recorder.ts'
+import { createPlatformRecorder } from './platform-recorder.ts'
 import { createPlatform, platformScopes } from './platform/server.ts'
 import { claimPort } from './ports.ts'
 import { createSpoolGaugeMemory, openSpoolGauge } from './record/spool-gauge.ts'
@@ -39,8 +38,7 @@ import { createLifecycle } from './runtime/lifecycle.ts'
 import type { Log } from './runtime/log.ts'
 import { createMetrics } from './runtime/metrics.ts'
 import { createVault, loadMasterKey } from './runtime/vault.ts'
-import { bringSample, readSample, sampleBackendPort } from './sample.ts'
-import { startSampleBackend } from './sample/backend.ts'
+import { bringUpSample, readSample } from './sample.ts'
 import { openClickHouse } from './store/clickhouse/client.ts'
 import { migrate } from './store/clickhouse/migrations.ts'
 import { createClickHouseRiskStore } from './store/clickhouse/risk-store.ts'
@@ -49,6 +47,7 @@ import type { Author } from './store/registry.ts'
 import { matches, openSqliteCheckpoint } from './store/sqlite/checkpoint.ts'
 import { lockDataFolder } from './store/sqlite/data-folder.ts'
 import { openSqliteRegistry } from './store/sqlite/registry.ts'
+import { createTokenDesk, toParty } from './token-desk.ts'
 
 export interface App {
   readonly facts: Facts
@@ -191,7 +190,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     answers: {
       resolve: grants.resolve,
       block: (ask) => limitDesk.block(ask),
-      issue: (form) => issueRecorded(form, issueToken, scopesOf, recorder),
+      issue: createTokenDesk({ issue: issueToken, scopesOf, recorder, clock }),
     },
     clock,
     log,
@@ -202,7 +201,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
       limitMemory.releaseThread(thread)
     },
   })
-  const gateway = createGateway(fleet, limitDesk, authenticator)
+  const gateway = createGatewayPort(fleet, limitDesk, authenticator)
   const specifications = createSpecifications({ registry, createId, gateway })
   const proxies = createProxies({ registry, gateway, specifications, createId, clock })
   const consumers = createConsumers({ registry, createId })
@@ -232,7 +231,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
         tenant: config.adminTenant,
         api: PLATFORM_API,
         operation: operationId,
-        party: caller ?? (grant === null ? null : { grant, agent: agentOf(grant), person: '' }),
+        party: caller ?? (grant === null ? null : toParty(grant)),
         ...call,
       }),
   })
@@ -242,28 +241,18 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   await platform.app.listen({ host, port: platformPort })
   if (riskPort !== null) await platform.createRiskApp().listen({ host, port: riskPort })
 
-  let sample: SampleFacts | null = null
-  const knownPort = await sampleBackendPort(registry)
-  if (knownPort !== null || (sampleFiles !== null && admin.made !== null)) {
-    const backend = await startSampleBackend({ host, port: knownPort ?? 0 }).catch((cause: unknown) => {
-      log.warn({ err: cause, port: knownPort }, 'the backend of the sample cannot listen; its API answers 502')
-      return null
-    })
-    if (backend !== null) opened('sample backend', () => backend.close())
-    if (backend !== null && knownPort === null && sampleFiles !== null) {
-      const backendUrl = backend.url
-      sample = await bringSample({
-        files: sampleFiles,
-        backendUrl,
-        registry,
-        proxies,
-        specifications,
-        consumers,
-        subscriptions,
-        author,
-      })
-    }
-  }
+  const sample = await bringUpSample({
+    files: admin.made === null ? null : sampleFiles,
+    host,
+    registry,
+    proxies,
+    specifications,
+    consumers,
+    subscriptions,
+    author,
+    log,
+    opened,
+  })
   notReady = null
   log.info({ gatewayUrl, baseUrl, riskUrl, threads: config.gatewayThreads }, 'tollgate is up')
   return {
@@ -275,76 +264,6 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     startedInMs: performance.now() - startedAt,
     admin: admin.made,
     sample,
-  }
-}
-
-/** The gateway as the catalogue sees it: threads, counters and the main thread's own authenticator change together. */
-function createGateway(fleet: Fleet, limitDesk: LimitDesk, authenticator: Authenticator): GatewayPort {
-  return {
-    async prepare(plan, slas) {
-      const prepared = await fleet.prepare(plan, slas)
-      return {
-        abort: () => prepared.abort(),
-        async swap() {
-          for (const sla of slas) limitDesk.setPlan(sla)
-          await prepared.swap()
-        },
-      }
-    },
-    applySla: (sla) => limitDesk.change(sla, () => fleet.applySla(sla)),
-    async applyGrant(grant) {
-      authenticator.applyGrant(grant)
-      await fleet.applyGrant(grant)
-    },
-  }
-}
-
-/** A token, and the record of an attempt that failed. */
-async function issueRecorded(
-  form: TokenForm,
-  issue: IssueToken,
-  scopesOf: ReturnType<typeof createTokenScopes>,
-  recorder: PlatformRecorder,
-): Promise<TokenAnswer> {
-  const startedMs = clock.nowMs()
-  const answer = await issue(form)
-  const { signal, status } = answer
-  if (signal === null) return answer
-  const target = await scopesOf(form.api)
-  if (target === null) return answer
-  const { grant, outcome } = signal
-  // A party of another tenant is not this tenant's to see.
-  const party = grant === null || grant.tenant !== target.tenant ? null : { grant, agent: agentOf(grant), person: '' }
-  await recorder.record({
-    tenant: target.tenant,
-    api: form.api,
-    operation: '',
-    party,
-    status,
-    code: outcome,
-    startedMs,
-    requestId: null,
-  })
-  return answer
-}
-
-function agentOf(grant: { readonly consumerKind: string; readonly consumer: string }): string {
-  return grant.consumerKind === 'agent' ? grant.consumer : ''
-}
-
-/** The platform's own API: its tokens are minted at the gateway, its operations are served by this thread. */
-function platformPlan(tenant: string, scopes: readonly string[]): Parameters<GatewayPort['prepare']>[0] {
-  return {
-    api: PLATFORM_API,
-    tenant,
-    revision: 0,
-    state: 'Active',
-    backend: null,
-    allowedScopes: scopes,
-    memberOfProductIds: [],
-    dialect: '3.1',
-    components: {},
-    operations: [],
   }
 }
 

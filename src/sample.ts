@@ -12,7 +12,9 @@ import type { Subscriptions } from './catalogue/subscriptions.ts'
 import { Problem } from './domain/problem.ts'
 import { readSpecification } from './governance/specification.ts'
 import { parseDeclaration } from './opensla/declaration.ts'
+import type { Log } from './runtime/log.ts'
 import { StartRefused } from './runtime/start-refused.ts'
+import { startSampleBackend } from './sample/backend.ts'
 import type { Author, Registry } from './store/registry.ts'
 import type { SampleFacts } from './banner.ts'
 
@@ -23,8 +25,11 @@ export interface SampleFiles {
 }
 
 export interface SampleOptions {
-  readonly files: SampleFiles
-  readonly backendUrl: string
+  /** Null: no sample is brought; one that was brought before gets its backend back. */
+  readonly files: SampleFiles | null
+  readonly host: string
+  readonly log: Log
+  readonly opened: (name: string, close: () => Promise<void>) => void
   readonly registry: Registry
   readonly proxies: Proxies
   readonly specifications: Specifications
@@ -53,14 +58,25 @@ export async function readSample(): Promise<SampleFiles> {
   }
 }
 
-/** Where the backend of an earlier start listened; null where the sample was never brought. */
-export async function sampleBackendPort(registry: Registry): Promise<number | null> {
+/** What a person is told of the sample; null where none was brought now. */
+export async function bringUpSample(options: SampleOptions): Promise<SampleFacts | null> {
+  const { files, host, registry, log, opened } = options
   const stored = await registry.get<{ backendUrl: string }>('sample', 'sample')
-  return stored === null ? null : Number(new URL(stored.body.backendUrl).port)
+  if (stored === null && files === null) return null
+  const port = stored === null ? 0 : Number(new URL(stored.body.backendUrl).port)
+  try {
+    const backend = await startSampleBackend({ host, port })
+    opened('sample backend', () => backend.close())
+    return stored === null && files !== null ? await bring(options, files, backend.url) : null
+  } catch (cause) {
+    if (stored === null) throw cause
+    log.warn({ err: cause, port }, 'the backend of the sample cannot listen; its API answers 502')
+    return null
+  }
 }
 
-export async function bringSample(options: SampleOptions): Promise<SampleFacts> {
-  const { files, backendUrl, registry, proxies, specifications, consumers, subscriptions, author } = options
+async function bring(options: SampleOptions, files: SampleFiles, backendUrl: string): Promise<SampleFacts> {
+  const { registry, proxies, specifications, consumers, subscriptions, author } = options
   const { api } = files
   const proxy = await proxies.stage(author, {
     api,
@@ -71,30 +87,13 @@ export async function bringSample(options: SampleOptions): Promise<SampleFacts> 
   await specifications.createOpenSla(author, { api, specification: files.openSla.toString('base64') })
   const shop = await consumers.create(author, { name: 'Sample shop', kind: 'application' })
   const agent = await consumers.create(author, { name: 'Sample agent', kind: 'agent' })
-  const subscription = await subscriptions.create(author, { consumer: shop.id, api })
+  const { id } = await subscriptions.create(author, { consumer: shop.id, api })
   await subscriptions.create(author, { consumer: agent.id, api })
+  const body = { backendUrl, subscription: id }
   await registry.commit(author, 'sample.bring', [
-    {
-      kind: 'sample',
-      id: 'sample',
-      tenant: author.tenant,
-      expected: 0,
-      body: { backendUrl, subscription: subscription.id },
-    },
+    { kind: 'sample', id: 'sample', tenant: author.tenant, expected: 0, body },
   ])
-  return sampleFacts(options, subscription.id)
-}
-
-async function sampleFacts(
-  { files, subscriptions, author }: SampleOptions,
-  subscription: string,
-): Promise<SampleFacts> {
-  const { items } = await subscriptions.credentials(author, subscription)
+  const { items } = await subscriptions.credentials(author, id)
   const client = items.find(({ type }) => type === 'OAuth2')
-  return {
-    api: files.api,
-    clientId: client?.clientId ?? '',
-    clientSecret: client?.clientSecret ?? '',
-    path: SAMPLE_CALL,
-  }
+  return { api, clientId: client?.clientId ?? '', clientSecret: client?.clientSecret ?? '', path: SAMPLE_CALL }
 }

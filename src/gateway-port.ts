@@ -1,0 +1,44 @@
+/** The gateway as the catalogue sees it: threads, counters and the main thread's own authenticator change together. */
+
+import { PLATFORM_API } from './catalogue/first-admin.ts'
+import type { GatewayPort } from './catalogue/gateway-port.ts'
+import type { RoutePlan } from './catalogue/route-plan.ts'
+import type { Authenticator } from './gateway/authenticate.ts'
+import type { Fleet } from './gateway/fleet.ts'
+import type { LimitDesk } from './gateway/limit-desk.ts'
+
+export function createGatewayPort(fleet: Fleet, limitDesk: LimitDesk, authenticator: Authenticator): GatewayPort {
+  return {
+    async prepare(plan, slas) {
+      const prepared = await fleet.prepare(plan, slas)
+      return {
+        abort: () => prepared.abort(),
+        async swap() {
+          for (const sla of slas) limitDesk.setPlan(sla)
+          await prepared.swap()
+        },
+      }
+    },
+    applySla: (sla) => limitDesk.change(sla, () => fleet.applySla(sla)),
+    async applyGrant(grant) {
+      authenticator.applyGrant(grant)
+      await fleet.applyGrant(grant)
+    },
+  }
+}
+
+/** The platform's own API: its tokens are minted at the gateway, its operations are served by this thread. */
+export function platformPlan(tenant: string, scopes: readonly string[]): RoutePlan {
+  return {
+    api: PLATFORM_API,
+    tenant,
+    revision: 0,
+    state: 'Active',
+    backend: null,
+    allowedScopes: scopes,
+    memberOfProductIds: [],
+    dialect: '3.1',
+    components: {},
+    operations: [],
+  }
+}
