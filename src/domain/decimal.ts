@@ -5,13 +5,23 @@
  */
 
 export const MICRO = 1_000_000
-const DECIMAL = /^(\d{1,9})(?:\.(\d{1,6}))?$/
+const DECIMAL = /^(\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,2}))?$/
+const PLACES = 6
+const WHOLE_MAX = 9
 
 /** Millionths of a decimal with up to 9 digits before the point and 6 behind it; null for anything else. */
 export function toMicro(text: string): number | null {
-  const match = DECIMAL.exec(text)
+  const match = text.length <= 64 && /^\.?\d/.test(text) ? DECIMAL.exec(text) : null
   if (match === null) return null
-  return Number(match[1]) * MICRO + Number((match[2] ?? '').padEnd(6, '0'))
+  const [, whole = '', fraction = '', exponent = '0'] = match
+  if (exponent === '0' && fraction.length > PLACES) return null
+  // Some writers put small numbers as 5e-05: the point is moved in the text.
+  const shift = PLACES + Number(exponent) - fraction.length
+  const digits = `${whole}${fraction}`.replace(/^0+/, '')
+  if (digits === '') return 0
+  const kept = shift >= 0 ? digits.padEnd(digits.length + shift, '0') : digits.slice(0, shift)
+  const isExact = shift >= 0 || /^0+$/.test(digits.slice(shift))
+  return isExact && kept !== '' && kept.length <= WHOLE_MAX + PLACES ? Number(kept) : null
 }
 
 /** The shortest decimal for whole `units` of 10^-`places`. */

@@ -1,21 +1,40 @@
 /**
  * Reads values out of a parsed document and collects what is wrong with them, each with its RFC 6901
- * pointer: a reader of a declaration is told of every fault at once.
+ * pointer: whoever wrote a declaration is told of every fault at once, and of what it says in vain.
  */
 
 import type { ProblemPointer } from '../domain/problem.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
-export class Faults {
-  readonly all: ProblemPointer[] = []
-
-  add(pointer: string, detail: string): void {
-    if (this.all.length < FAULTS_MAX) this.all.push({ pointer, detail })
-  }
+export interface NumberRange {
+  readonly above?: number
+  readonly from?: number
+  readonly max?: number
 }
 
-const FAULTS_MAX = 100
+const FINDINGS_MAX = 100
+const QUOTED_LENGTH_MAX = 100
+
+export class Faults {
+  readonly all: ProblemPointer[] = []
+  readonly warnings: ProblemPointer[] = []
+
+  add(pointer: string, detail: string): void {
+    if (this.all.length < FINDINGS_MAX) this.all.push({ pointer, detail })
+  }
+
+  warn(pointer: string, detail: string): void {
+    if (this.warnings.length < FINDINGS_MAX) this.warnings.push({ pointer, detail })
+  }
+
+  /** Says what is not read; `x-` is everybody's own. */
+  warnOfOthers(fields: Fields, known: readonly string[], pointer: string): void {
+    for (const key of Object.keys(fields)) {
+      if (!known.includes(key) && !key.startsWith('x-')) this.warn(pointerTo(pointer, key), 'This is not read.')
+    }
+  }
+}
 
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -28,10 +47,10 @@ export function fieldsAt(value: unknown, pointer: string, faults: Faults): Field
   return null
 }
 
-export function listAt(value: unknown, pointer: string, faults: Faults): readonly unknown[] {
+export function listAt(value: unknown, pointer: string, faults: Faults, itemsMax = Infinity): readonly unknown[] {
   if (value === undefined) return []
-  if (Array.isArray(value)) return value as readonly unknown[]
-  faults.add(pointer, 'Give a list.')
+  if (Array.isArray(value) && value.length <= itemsMax) return value as readonly unknown[]
+  faults.add(pointer, itemsMax === Infinity ? 'Give a list.' : `Give a list of at most ${itemsMax}.`)
   return []
 }
 
@@ -41,10 +60,50 @@ export function textAt(value: unknown, pointer: string, faults: Faults): string 
   return null
 }
 
-export function wholeAt(value: unknown, pointer: string, faults: Faults, min = 0): number | null {
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min) return value
-  faults.add(pointer, `Give a whole number from ${min}.`)
+export function wholeAt(value: unknown, pointer: string, faults: Faults): number | null {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
+  faults.add(pointer, 'Give a whole number from 0.')
   return null
+}
+
+/** A number, or its text: fractions arrive as they were written. Null where it is left out, or not in range. */
+export function numberAt(
+  value: unknown,
+  pointer: string,
+  faults: Faults,
+  { above = -Infinity, from = -Infinity, max = Infinity }: NumberRange,
+): number | null {
+  if (value === undefined) return null
+  const number = typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : value
+  if (typeof number === 'number' && number > above && number >= from && number <= max) return number
+  const bounds = [
+    above > -Infinity && `above ${above}`,
+    from > -Infinity && `from ${from}`,
+    max < Infinity && `up to ${max}`,
+  ]
+  faults.add(pointer, `Give a number ${bounds.filter(Boolean).join(' and ')}.`)
+  return null
+}
+
+/** Null where none are listed: then all operations are meant. */
+export function operationsAt(
+  value: unknown,
+  pointer: string,
+  known: ReadonlySet<string>,
+  faults: Faults,
+): readonly string[] | null {
+  if (value === undefined) return null
+  const ids = listAt(value, pointer, faults)
+  if (Array.isArray(value) && value.length === 0) faults.warn(pointer, 'No operation is listed, so this never applies.')
+  return ids.filter((id, index): id is string => {
+    if (typeof id === 'string' && known.has(id)) return true
+    faults.add(`${pointer}/${index}`, `The API has no operation "${quoted(id)}".`)
+    return false
+  })
+}
+
+export function quoted(value: unknown): string {
+  return String(value).slice(0, QUOTED_LENGTH_MAX)
 }
 
 /** RFC 6901 */

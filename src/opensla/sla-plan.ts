@@ -33,6 +33,30 @@ export interface QuotaPlan {
   readonly unitsMicro: number
 }
 
+/** What the provider promises of its side; null: nothing is said. */
+export interface RuntimePlan {
+  readonly name: string
+  /** Null: all operations. */
+  readonly operationIds: readonly string[] | null
+  readonly validity: readonly Validity[]
+  readonly availabilityPercent: number | null
+  readonly concurrency: number | null
+  readonly throughput: readonly ThroughputPromise[]
+  readonly errorPercentMax: number | null
+}
+
+export interface ThroughputPromise {
+  /** Up to how many calls a second; null: at any load. */
+  readonly rps: number | null
+  readonly latency: readonly LatencyPromise[]
+}
+
+export interface LatencyPromise {
+  readonly percentile: number
+  readonly maximumMs: number | null
+  readonly meanMs: number | null
+}
+
 export interface SlaPlan {
   readonly api: string
   /** `''`: the default tier. */
@@ -49,6 +73,7 @@ export interface SlaPlan {
   readonly alertShare: number
   /** operationId → cost of one call in millionths of a unit; `'*'`: default. */
   readonly unitsMicro: Readonly<Record<string, number>>
+  readonly runtime: readonly RuntimePlan[]
   readonly currency: string
   readonly priceMicro: number
 }
