@@ -17,6 +17,7 @@ import { startWatch } from './demo-watch.ts'
 import type { DemoView } from './demo-view.ts'
 
 const API = 'payments-v1'
+const WINDOW_MS = 10_000
 const DRAW_EVERY_TICKS = 5
 const LINE_EVERY_TICKS = 100
 const AGENT_SCOPES = ['payments:read', 'accounts:read']
@@ -27,7 +28,8 @@ async function run({ seconds }: DemoSettings, service: ServiceAddress, terminal:
   const suffix = Date.now().toString(36)
   const join = (name: string, kind: 'application' | 'agent', scopes?: readonly string[]) =>
     enrol({ platform, gatewayUrl, api: API, name: `${name}-${suffix}`, kind, ...(scopes && { scopes }) })
-  const from = new Date()
+  // Line items are sums over windows, and a range takes the windows that begin in it.
+  const from = new Date(Date.now() - (Date.now() % WINDOW_MS))
   const shop = await join('shop', 'application')
   const treasury = await join('treasury', 'application')
   const agent = await join('concierge', 'agent', AGENT_SCOPES)
