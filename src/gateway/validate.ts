@@ -13,6 +13,7 @@ import type { BodyPlan, OperationPlan, ParameterPlan, RoutePlan } from '../catal
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
 import { isJson, parseMediaType } from './media-type.ts'
 import { parseJsonBody } from './json-body.ts'
+import { shapeOf } from './parameter-shape.ts'
 import { parseQuery, readQueryParameter, readSimple } from './parameters.ts'
 import type { RouteMatch } from './route-table.ts'
 import { createSchemaCompiler, type SchemaCompiler } from './schema-compiler.ts'
@@ -45,7 +46,7 @@ export async function compileValidators(plan: RoutePlan): Promise<readonly Opera
   for (const operation of plan.operations) {
     try {
       compiled.push({
-        parameters: compileParameters(operation, compiler),
+        parameters: compileParameters(operation, compiler, plan.components),
         body: operation.body === null ? null : compileBody(operation.body, compiler),
       })
     } catch (cause) {
@@ -68,12 +69,16 @@ interface CompiledParameter {
   readonly validate: ValidateFunction | null
 }
 
-function compileParameters(operation: OperationPlan, compiler: SchemaCompiler): OperationValidators['parameters'] {
+function compileParameters(
+  operation: OperationPlan,
+  compiler: SchemaCompiler,
+  components: RoutePlan['components'],
+): OperationValidators['parameters'] {
   const names = [...operation.path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name)
   const parameters = operation.parameters
     .filter(({ schema, required, in: place }) => schema !== null || (required && place !== 'path'))
     .map((plan) => ({
-      plan,
+      plan: { ...plan, schema: shapeOf(plan.schema, components) },
       position: names.indexOf(plan.name),
       validate: plan.schema === null ? null : compiler.compile(plan.schema),
     }))
