@@ -19,6 +19,8 @@ export function authorise(
   security: readonly SecurityAlternative[],
   caller: Caller,
   { allowedScopes, plan }: AuthoriseScope,
+  /** A key was sent beside the token, and verified. */
+  hasKey: boolean,
 ): 'operation_forbidden' | 'subscription_required' | null {
   const { grant, method, scopes } = caller
   if (grant.tenant !== plan.tenant) return 'subscription_required'
@@ -26,14 +28,20 @@ export function authorise(
   if (method === 'token') for (const scope of scopes) if (!allowedScopes.has(scope)) return 'operation_forbidden'
   if (security.length === 0) return null
   for (let index = 0; index < security.length; index++) {
-    if (opens(security[index]!, method, scopes)) return null
+    if (opens(security[index]!, method, scopes, hasKey)) return null
   }
   return 'operation_forbidden'
 }
 
-function opens(alternative: SecurityAlternative, method: Caller['method'], scopes: ReadonlySet<string>): boolean {
-  if (method === 'token')
-    return alternative.tokenScopes !== null && !alternative.apiKey && holds(scopes, alternative.tokenScopes)
+function opens(
+  alternative: SecurityAlternative,
+  method: Caller['method'],
+  scopes: ReadonlySet<string>,
+  hasKey: boolean,
+): boolean {
+  if (method === 'token') {
+    return alternative.tokenScopes !== null && (!alternative.apiKey || hasKey) && holds(scopes, alternative.tokenScopes)
+  }
   return alternative.apiKey && alternative.tokenScopes === null && holds(scopes, alternative.keyScopes)
 }
 
