@@ -2,9 +2,9 @@
  * Whether a request target can be read in only one way.
  *
  * The gateway matches a path and the backend serves it; where the two could read it differently
- * (`/a/../b`, `//`, `%2F`, a backslash, a path parameter hung on dots) one rule would admit what
- * another serves. Such a target ends here, before anything else looks at it. One pass over the
- * characters, nothing allocated.
+ * (`/a/../b`, `//`, `%2F`, a backslash, a path parameter hung on dots, escapes that are not UTF-8: lax
+ * readers take `%C0%AF` for a slash) one rule would admit what another serves. Such a target ends here,
+ * before anything else looks at it. One pass over the characters, nothing allocated.
  */
 
 const SLASH = 47
@@ -32,12 +32,13 @@ export function scanTarget(target: string): number {
       dots = 0
       continue
     }
-    if (code === SEMICOLON && isDotSegment(size, dots)) return -1
     if (code === PERCENT) {
       code = decodeAt(target, index)
       if (code < 32 || code === SLASH || code === BACKSLASH || code === 127) return -1
-      index += 2
+      index = code < 128 ? index + 2 : endOfCharacter(target, index, code)
+      if (index < 0) return -1
     }
+    if (code === SEMICOLON && isDotSegment(size, dots)) return -1
     size++
     if (code === DOT) dots++
   }
@@ -55,6 +56,21 @@ function checkQuery(target: string, at: number): number {
     if (code <= 32 || code >= 127 || code === HASH) return -1
   }
   return at
+}
+
+/** The last position of the escaped character that begins at `at` with the byte `lead`, or -1 (RFC 3629, 4). */
+function endOfCharacter(target: string, at: number, lead: number): number {
+  if (lead < 0xc2 || lead > 0xf4) return -1
+  const following = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3
+  for (let count = 1; count <= following; count++) {
+    const index = at + count * 3
+    const code = target.charCodeAt(index) === PERCENT ? decodeAt(target, index) : -1
+    // Neither longer than needed, nor a surrogate, nor beyond the last character.
+    const least = count > 1 ? 0x80 : lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80
+    const most = count > 1 ? 0xbf : lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf
+    if (code < least || code > most) return -1
+  }
+  return at + following * 3 + 2
 }
 
 /** The byte behind a percent sign, or -1 where there are no two hex digits. */

@@ -4,7 +4,9 @@
  * Templates and literals compete as OpenAPI says: the concrete path wins, segment by segment from the
  * left, with a way back where the concrete branch leads nowhere. Each node of the tree is visited at
  * most once a match, so a path cannot make the search long. A segment that came percent-encoded is
- * matched by what it means. A trailing slash is another path. HEAD is served where it is declared.
+ * matched by what it means. A trailing slash is another path. A path is found before its method: what
+ * the concrete path does not take, its template is not asked for. HEAD is GET where only GET is
+ * declared (RFC 9110, 9.1: every server has both).
  */
 
 export interface RouteOperation {
@@ -15,7 +17,7 @@ export interface RouteOperation {
 export interface RouteMatch {
   /** Position in the list the table was made from. */
   readonly operation: number
-  /** Values of the path parameters as they came, in the order of the template. */
+  /** Values of the path parameters, still percent-encoded, in the order of the template. */
   readonly parameters: readonly string[]
 }
 
@@ -34,7 +36,7 @@ export interface RouteTable {
 
 interface Node {
   readonly literals: Map<string, Node>
-  /** Segments with text around parameters, longest text first. */
+  /** Segments with text around parameters, longest text first, then by alphabet. */
   readonly mixed: { readonly parts: readonly string[]; readonly node: Node }[]
   parameter: Node | null
   /** Method → position; null on inner nodes. */
@@ -47,6 +49,9 @@ const NO_PARAMETERS: readonly string[] = []
 export function createRouteTable(operations: readonly RouteOperation[]): RouteTable {
   const root = createNode()
   operations.forEach(({ method, path }, position) => insert(root, method, path, position))
+  operations.forEach(({ method, path }, position) => {
+    if (method === 'GET') insert(root, 'HEAD', path, position)
+  })
 
   function find(method: string, target: string, from: number, to: number): ReturnType<RouteTable['find']> {
     if (from >= to) return null
@@ -79,19 +84,34 @@ function walk(node: Node, target: string, from: number, to: number, values: stri
     if (found !== null) return found
     values.length = depth
   }
+  if ((node.mixed.length > 0 || node.parameter !== null) && isHungOn(node, raw)) return null
   for (const { parts, node: next } of node.mixed) {
     if (!matchParts(parts, segment, values)) continue
+    if (segment !== raw) for (let index = depth; index < values.length; index++) encodeAt(values, index)
     const found = step(next, target, end, to, values)
     if (found !== null) return found
     values.length = depth
   }
   if (node.parameter !== null && segment !== '') {
-    values.push(segment)
+    values.push(raw)
     const found = step(node.parameter, target, end, to, values)
     if (found !== null) return found
     values.length = depth
   }
   return null
+}
+
+/**
+ * Whether a segment is a literal with path parameters (`admin;x`): there are backends that drop what
+ * follows the semicolon, and would serve the literal where we had let the template pass.
+ */
+function isHungOn(node: Node, raw: string): boolean {
+  const at = raw.indexOf(';')
+  return at >= 0 && node.literals.has(decode(raw.slice(0, at)))
+}
+
+function encodeAt(values: string[], index: number): void {
+  values[index] = encodeURIComponent(values[index]!)
 }
 
 function step(node: Node, target: string, end: number, to: number, values: string[]): Node | null {
@@ -149,8 +169,15 @@ function childFor(node: Node, segment: string): Node {
   if (known !== undefined) return known.node
   const child = createNode()
   node.mixed.push({ parts, node: child })
-  node.mixed.sort((a, b) => b.parts.join('').length - a.parts.join('').length)
+  node.mixed.sort(byText)
   return child
+}
+
+/** Independent of the order in the document: a new version of it must not route otherwise. */
+function byText(one: Node['mixed'][number], other: Node['mixed'][number]): number {
+  const length = (parts: readonly string[]): number => parts.reduce((sum, part) => sum + part.length, 0)
+  const difference = length(other.parts) - length(one.parts)
+  return difference !== 0 ? difference : one.parts.join('{') < other.parts.join('{') ? -1 : 1
 }
 
 function createNode(): Node {
