@@ -16,7 +16,7 @@ import { sumOf, type Block } from './limit-block.ts'
 import { GAUGE_SLOTS, lanesAt, RATE_SLOTS, TOTAL_SLOTS } from './limit-layout.ts'
 import type { CompiledLimit, CompiledQuota, CompiledSla } from './limit-plan.ts'
 import { ADMITTED, QUOTA, type Verdict } from './limit-verdict.ts'
-import { isValid, laterStart, windowEnd, windowStart } from './limit-window.ts'
+import { isAhead, isValid, laterStart, windowEnd, windowStart } from './limit-window.ts'
 
 export interface DecideOptions {
   readonly verdict: Verdict
@@ -76,7 +76,10 @@ export function createDecide({ verdict, thread, threads }: DecideOptions): Decid
       const countedIn = doubles[offset + RATE_SLOTS.step]!
       // The rate was declared anew since: what was used stays used, and leaks at the new rate.
       const inUnits = countedIn === step || level === 0 ? level : Math.ceil((level / countedIn) * step)
-      return levelAt(inUnits, doubles[offset + RATE_SLOTS.since]!, nowMs, leak)
+      const since = doubles[offset + RATE_SLOTS.since]!
+      // Noted before the clock was set back: it leaks from now on, not from when that time comes again.
+      if (isAhead(since, nowMs)) doubles[offset + RATE_SLOTS.since] = nowMs
+      return levelAt(inUnits, since, nowMs, leak)
     }
     if (rule.kind === 'total') {
       const stored = doubles[offset + TOTAL_SLOTS.start]!

@@ -14,7 +14,6 @@ export const QUOTA_UNITS: Readonly<Record<QuotaPeriod, CalendarUnit>> = {
   PayAsYouGo: 'month',
 }
 
-/** Windows that begin further ahead were counted before the clock was set back. */
 const AHEAD_MAX_MS = 60_000
 
 /** Whether one of the spans holds `dayMs`, milliseconds after midnight; no spans mean always. */
@@ -67,5 +66,10 @@ export function windowEnd(
  * begun the next one already, and a window is never begun twice.
  */
 export function laterStart(start: number, stored: number, nowMs: number): number {
-  return stored > start && stored <= nowMs + AHEAD_MAX_MS ? stored : start
+  return stored > start && !isAhead(stored, nowMs) ? stored : start
+}
+
+/** Whether `timeMs` was noted before the clock was set back, and not by a thread that is a moment ahead. */
+export function isAhead(timeMs: number, nowMs: number): boolean {
+  return timeMs > nowMs + AHEAD_MAX_MS
 }

@@ -1,0 +1,48 @@
+/** One thread that takes from a block as often as it can, and says what it was given. */
+
+import { parentPort, workerData } from 'node:worker_threads'
+import { createLimiter } from '../../../src/gateway/limiter.ts'
+import type { BlockRef } from '../../../src/gateway/limit-block.ts'
+import { lock } from '../../../src/gateway/limit-lock.ts'
+import type { SlaPlan } from '../../../src/opensla/sla-plan.ts'
+
+export interface HammerData {
+  readonly thread: number
+  readonly threads: number
+  readonly plan: SlaPlan
+  readonly ref: BlockRef
+  readonly takes: number
+  readonly nowMs: number
+  /** Calls at once, over all threads: now, and at most. */
+  readonly running: SharedArrayBuffer
+  /** Ends each call at once; else calls never end. */
+  readonly isReleasing: boolean
+  /** Takes the lock at last, and does not give it back. */
+  readonly isDying: boolean
+}
+
+const { thread, threads, plan, ref, takes, nowMs, running, isReleasing, isDying } = workerData as HammerData
+const limiter = createLimiter({ thread, threads })
+const sla = limiter.compile(plan, ['read'])
+const block = limiter.open(ref)
+const gauges = new Int32Array(running)
+let admitted = 0
+
+// Starts together with the others.
+Atomics.add(gauges, 2, 1)
+for (let spins = 0; Atomics.load(gauges, 2) < (isDying ? 1 : threads) && spins < 1e10; spins++);
+for (let call = 0; call < takes; call++) {
+  if (limiter.take(sla, block, 0, nowMs) !== -1) continue
+  admitted++
+  const { gauge } = limiter.verdict
+  const now = Atomics.add(gauges, 0, 1) + 1
+  for (let most = Atomics.load(gauges, 1); now > most; most = Atomics.load(gauges, 1)) {
+    Atomics.compareExchange(gauges, 1, most, now)
+  }
+  if (!isReleasing) continue
+  Atomics.sub(gauges, 0, 1)
+  limiter.release(block, gauge)
+}
+if (isDying) lock(block.words, thread + 1)
+parentPort?.postMessage(admitted)
+if (isDying) setInterval(() => {}, 1_000)
