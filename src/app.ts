@@ -87,6 +87,12 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   ])
   const count = (reason: string, by = 1): void => counted.inc({ reason }, by)
 
+  const calls = metrics.counter('calls_total', 'Calls that were recorded, by API, outcome and class of status', [
+    'api',
+    'outcome',
+    'status',
+  ])
+
   const registry = openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
   opened('registry', () => registry.close())
   const author: Author = { tenant: config.adminTenant, consumer: 'system' }
@@ -135,6 +141,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     createId,
     log,
     count,
+    onCalls: (counted) => counted.forEach(({ calls: by, ...labels }) => calls.inc(labels, by)),
   })
   opened('pipeline', () => pipeline.stop())
   const spool = createSpoolWriter({

@@ -20,6 +20,7 @@ import type { RiskCheckpoint } from '../store/risk-checkpoint.ts'
 import type { RiskPositionQuery, RiskStore } from '../store/risk-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
 import type { RiskEvent } from '../domain/risk.ts'
+import { createCallCounter, type CountedCalls } from './call-counter.ts'
 import { coalesce } from './coalesce.ts'
 import { createFlusher, FlushStopped } from './flush.ts'
 import { createMeter } from './meter.ts'
@@ -37,6 +38,8 @@ export interface PipelineOptions {
   readonly createId: CreateId
   readonly log: Log
   readonly count: (reason: string) => void
+  /** Calls by API and outcome, about once a second. */
+  readonly onCalls: (calls: readonly CountedCalls[]) => void
 }
 
 export interface Pipeline {
@@ -59,6 +62,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   const { reader, checkpoint, usage, riskStore, rules, matches, clock, createId, log, count } = options
   const flusher = createFlusher({ checkpoint, usage, clock, log, count })
   const meter = createMeter()
+  const counter = createCallCounter()
   const detector = createRiskDetector({
     rules,
     newRiskId: () => createId('rsk'),
@@ -104,6 +108,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     metered = reader.read(metered, (batch) => {
       records += batch.count
       meter.add(batch)
+      counter.add(batch)
       detector.add(batch)
     })
     judged = metered
@@ -122,6 +127,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     const to = metered
     if (!meter.isEmpty) await flusher.flush(to, meter.take())
     settle(true)
+    options.onCalls(counter.take())
     await sendHistory()
     reader.release(checkpoint.position())
   }

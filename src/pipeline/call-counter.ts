@@ -1,0 +1,83 @@
+/**
+ * Counts calls by API, outcome and class of status, for the metrics.
+ *
+ * The same arithmetic on arrays as the meter: an attribution is turned into a number of its API once a
+ * segment, a record costs one addition. Series are bounded by the catalogue times a short list.
+ */
+
+import { OUTCOMES } from '../record/call-record.ts'
+import type { RecordBatch } from '../record/record-batch.ts'
+
+export interface CountedCalls {
+  readonly api: string
+  readonly outcome: string
+  /** `2xx` to `5xx`. */
+  readonly status: string
+  readonly calls: number
+}
+
+export interface CallCounter {
+  add(batch: RecordBatch): void
+  /** What was counted since the last take. */
+  take(): readonly CountedCalls[]
+}
+
+const CLASSES = 6
+const CELLS = OUTCOMES.length * CLASSES
+const SEGMENTS_MAX = 256
+
+export function createCallCounter(): CallCounter {
+  const apis: string[] = []
+  const numbers = new Map<string, number>()
+  const bySegment = new Map<number, number[]>()
+  let cells = new Float64Array(CELLS)
+
+  function apisOf({ segmentKey, attributions }: RecordBatch): readonly number[] {
+    let known = bySegment.get(segmentKey)
+    if (known === undefined) {
+      if (bySegment.size >= SEGMENTS_MAX) bySegment.clear()
+      bySegment.set(segmentKey, (known = []))
+    }
+    while (known.length < attributions.length) known.push(numberOf(attributions[known.length]!.api))
+    return known
+  }
+
+  function numberOf(api: string): number {
+    let number = numbers.get(api)
+    if (number === undefined) {
+      number = apis.push(api) - 1
+      numbers.set(api, number)
+      if (apis.length * CELLS > cells.length) {
+        const grown = new Float64Array(cells.length * 2)
+        grown.set(cells)
+        cells = grown
+      }
+    }
+    return number
+  }
+
+  return {
+    add(batch) {
+      const numbersOf = apisOf(batch)
+      for (let index = 0; index < batch.count; index++) {
+        const status = Math.min(CLASSES - 1, Math.floor(batch.status(index) / 100))
+        cells[numbersOf[batch.attributionId(index)]! * CELLS + batch.outcome(index) * CLASSES + status]! += 1
+      }
+    },
+    take() {
+      const counted: CountedCalls[] = []
+      for (let cell = 0; cell < apis.length * CELLS; cell++) {
+        if (cells[cell] === 0) continue
+        const within = cell % CELLS
+        counted.push({
+          api: apis[(cell - within) / CELLS]!,
+          outcome: OUTCOMES[Math.floor(within / CLASSES)]!,
+          status: `${within % CLASSES}xx`,
+          calls: cells[cell]!,
+        })
+        cells[cell] = 0
+      }
+      return counted
+    },
+  }
+}
