@@ -8,7 +8,7 @@
  */
 
 import { DAY_MS, HOUR_MS, MINUTE_MS, WEEK_MS, type CalendarUnit } from '../domain/calendar.ts'
-import { toDecimal } from '../domain/decimal.ts'
+import { MICRO } from '../domain/decimal.ts'
 import { toBucket } from '../domain/gcra.ts'
 import type { LimitPlan, LimitRule, SlaPlan, TotalWindow, Validity } from '../opensla/sla-plan.ts'
 import type { Layout } from './limit-layout.ts'
@@ -55,6 +55,7 @@ export interface CompiledQuota {
   readonly limitText: string
 }
 
+const ZERO = 48
 const WINDOW_MS: Readonly<Record<Exclude<TotalWindow, 'period'>, number>> = {
   minute: MINUTE_MS,
   hour: HOUR_MS,
@@ -89,7 +90,13 @@ export function compileSla(
 
 /** Millionths of a unit as the shortest decimal. */
 export function toUnits(micro: number): string {
-  return micro % 1_000_000 === 0 ? String(micro / 1_000_000) : toDecimal(BigInt(micro), 6)
+  const fraction = micro % MICRO
+  const whole = (micro - fraction) / MICRO
+  if (fraction === 0) return String(whole)
+  const digits = String(MICRO + fraction)
+  let end = digits.length
+  while (digits.charCodeAt(end - 1) === ZERO) end--
+  return `${whole}.${digits.slice(1, end)}`
 }
 
 /** Operations may be called as a property of every object is. */
