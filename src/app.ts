@@ -38,7 +38,7 @@ import { createLifecycle } from './runtime/lifecycle.ts'
 import type { Log } from './runtime/log.ts'
 import { createMetrics } from './runtime/metrics.ts'
 import { createVault, loadMasterKey } from './runtime/vault.ts'
-import { bringUpSample, readSample } from './sample.ts'
+import { bringSample, openSampleBackend, readSample } from './sample.ts'
 import { openClickHouse } from './store/clickhouse/client.ts'
 import { migrate } from './store/clickhouse/migrations.ts'
 import { createClickHouseRiskStore } from './store/clickhouse/risk-store.ts'
@@ -242,24 +242,28 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
         ...call,
       }),
   })
+  const isWanted = sampleFiles !== null && admin.made !== null
+  const sampleBackend = await openSampleBackend({ isWanted, host, registry, log })
+  if (sampleBackend !== null) opened('sample backend', () => sampleBackend.close())
   opened('gateway threads', () => fleet.stop())
   await fleet.start()
   opened('platform API', () => platform.close())
   await platform.app.listen({ host, port: platformPort })
   if (riskPort !== null) await platform.createRiskApp().listen({ host, port: riskPort })
 
-  const sample = await bringUpSample({
-    files: admin.made === null ? null : sampleFiles,
-    host,
-    registry,
-    proxies,
-    specifications,
-    consumers,
-    subscriptions,
-    author,
-    log,
-    opened,
-  })
+  const sample =
+    sampleFiles === null || admin.made === null || sampleBackend === null
+      ? null
+      : await bringSample({
+          files: sampleFiles,
+          backendUrl: sampleBackend.url,
+          registry,
+          proxies,
+          specifications,
+          consumers,
+          subscriptions,
+          author,
+        })
   notReady = null
   log.info({ gatewayUrl, baseUrl, riskUrl, threads: config.gatewayThreads }, 'tollgate is up')
   return {

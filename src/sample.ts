@@ -14,7 +14,7 @@ import { readSpecification } from './governance/specification.ts'
 import { parseDeclaration } from './opensla/declaration.ts'
 import type { Log } from './runtime/log.ts'
 import { StartRefused } from './runtime/start-refused.ts'
-import { startSampleBackend } from './sample/backend.ts'
+import { startSampleBackend, type SampleBackend } from './sample/backend.ts'
 import type { Author, Registry } from './store/registry.ts'
 import type { SampleFacts } from './banner.ts'
 
@@ -24,12 +24,17 @@ export interface SampleFiles {
   readonly openSla: Buffer
 }
 
-export interface SampleOptions {
-  /** Null: no sample is brought; one that was brought before gets its backend back. */
-  readonly files: SampleFiles | null
+export interface SampleBackendOptions {
+  /** A sample is about to be brought. */
+  readonly isWanted: boolean
   readonly host: string
+  readonly registry: Registry
   readonly log: Log
-  readonly opened: (name: string, close: () => Promise<void>) => void
+}
+
+export interface SampleOptions {
+  readonly files: SampleFiles
+  readonly backendUrl: string
   readonly registry: Registry
   readonly proxies: Proxies
   readonly specifications: Specifications
@@ -58,16 +63,17 @@ export async function readSample(): Promise<SampleFiles> {
   }
 }
 
-/** What a person is told of the sample; null where none was brought now. */
-export async function bringUpSample(options: SampleOptions): Promise<SampleFacts | null> {
-  const { files, host, registry, log, opened } = options
+/**
+ * The backend behind the sample, where there is one: on the port that its deployment names, or on a free
+ * one for a sample that is about to be brought. Opened before the gateway, so that it closes after it.
+ */
+export async function openSampleBackend(options: SampleBackendOptions): Promise<SampleBackend | null> {
+  const { isWanted, host, registry, log } = options
   const stored = await registry.get<{ backendUrl: string }>('sample', 'sample')
-  if (stored === null && files === null) return null
+  if (stored === null && !isWanted) return null
   const port = stored === null ? 0 : Number(new URL(stored.body.backendUrl).port)
   try {
-    const backend = await startSampleBackend({ host, port })
-    opened('sample backend', () => backend.close())
-    return stored === null && files !== null ? await bring(options, files, backend.url) : null
+    return await startSampleBackend({ host, port })
   } catch (cause) {
     if (stored === null) throw cause
     log.warn({ err: cause, port }, 'the backend of the sample cannot listen; its API answers 502')
@@ -75,8 +81,9 @@ export async function bringUpSample(options: SampleOptions): Promise<SampleFacts
   }
 }
 
-async function bring(options: SampleOptions, files: SampleFiles, backendUrl: string): Promise<SampleFacts> {
-  const { registry, proxies, specifications, consumers, subscriptions, author } = options
+/** What a person is told of the sample that this start brought. */
+export async function bringSample(options: SampleOptions): Promise<SampleFacts> {
+  const { files, backendUrl, registry, proxies, specifications, consumers, subscriptions, author } = options
   const { api } = files
   const proxy = await proxies.stage(author, {
     api,
