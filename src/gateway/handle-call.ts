@@ -148,7 +148,8 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
       if (failure !== null) return refuseInvalid(call, failure)
     }
     if (validators.body === null) return forward(passage, hasBody(headers) ? call.request : null)
-    const plan = validators.body.accepts(headers.contentType, hasBody(headers))
+    const encoding = call.request.headers['content-encoding']
+    const plan = validators.body.accepts(headers.contentType, hasBody(headers), encoding)
     if ('code' in plan) return refuseInvalid(call, plan)
     if (plan.mode === 'none') return forward(passage, null)
     if (plan.mode === 'stream') return forward(passage, call.request)

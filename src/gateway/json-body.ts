@@ -1,92 +1,35 @@
 /**
  * JSON from a stranger: parsed once we know that it is not too deep, not too wide, and says nothing
  * twice.
- *
- * Of two members with one name, parsers differ in which they believe; the backend might act on the one
- * that was not validated. The scan before the parse is one pass over the bytes' text, without recursion.
  */
+
+import { scanJson, type JsonFault } from '../domain/json-scan.ts'
 
 export type JsonResult = { readonly value: unknown } | { readonly fault: string }
 
-const DEPTH_MAX = 64
-const MEMBERS_MAX = 10_000
+const BOUNDS = { depthMax: 64, membersMax: 10_000 }
+const FAULTS: Readonly<Record<JsonFault['kind'], string>> = {
+  broken: 'The body is not JSON.',
+  doubled: 'An object has two members of one name.',
+  deep: `The body is nested more than ${BOUNDS.depthMax} levels deep.`,
+  wide: `The body has more than ${BOUNDS.membersMax} members.`,
+}
+
+/** A byte order mark is no JSON (RFC 8259, 8.1). */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export function parseJsonBody(bytes: Buffer): JsonResult {
   let text: string
   try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    text = utf8.decode(bytes)
   } catch {
     return { fault: 'The body is not UTF-8.' }
   }
-  let value: unknown
-  const fault = scan(text)
-  if (fault !== null) return { fault }
+  const fault = scanJson(text, BOUNDS)
+  if (fault !== null) return { fault: FAULTS[fault.kind] }
   try {
-    value = JSON.parse(text)
+    return { value: JSON.parse(text) }
   } catch {
-    return { fault: 'The body is not JSON.' }
-  }
-  return { value }
-}
-
-/** Only bounds and doubled names; whether it is JSON is for the parser to say. */
-function scan(text: string): string | null {
-  /** For each open bracket the names seen in it; null for a list. */
-  const open: (Set<string> | null)[] = []
-  let members = 0
-  for (let index = 0; index < text.length; index++) {
-    switch (text.charCodeAt(index)) {
-      case 34: {
-        const end = endOfString(text, index)
-        if (end < 0) return 'The body is not JSON.'
-        const names = open[open.length - 1]
-        if (names instanceof Set && isName(text, end)) {
-          const name = nameOf(text.slice(index, end + 1))
-          if (name === null) return 'The body is not JSON.'
-          if (names.has(name)) return 'An object has two members of one name.'
-          if (++members > MEMBERS_MAX) return `The body has more than ${MEMBERS_MAX} members.`
-          names.add(name)
-        }
-        index = end
-        break
-      }
-      case 123:
-      case 91:
-        if (open.length >= DEPTH_MAX) return `The body is nested more than ${DEPTH_MAX} levels deep.`
-        open.push(text.charCodeAt(index) === 123 ? new Set() : null)
-        break
-      case 125:
-      case 93:
-        open.pop()
-        break
-    }
-  }
-  return null
-}
-
-function endOfString(text: string, from: number): number {
-  for (let index = from + 1; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    if (code === 34) return index
-    if (code === 92) index++
-  }
-  return -1
-}
-
-function isName(text: string, end: number): boolean {
-  for (let index = end + 1; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    if (code !== 32 && code !== 9 && code !== 10 && code !== 13) return code === 58
-  }
-  return false
-}
-
-/** `"\u0061"` and `"a"` are one name. */
-function nameOf(literal: string): string | null {
-  if (!literal.includes('\\')) return literal.slice(1, -1)
-  try {
-    return JSON.parse(literal) as string
-  } catch {
-    return null
+    return { fault: FAULTS.broken }
   }
 }

@@ -3,22 +3,37 @@
  * laxer reader behind us finds another one in it.
  */
 
-const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-const PARAMETER = `[ \\t]*;[ \\t]*(?:(${TOKEN})=(?:${TOKEN}|"(?:[^"\\\\\\x00-\\x1f]|\\\\[ -~])*"))?`
-const MEDIA_TYPE = new RegExp(`^(${TOKEN}/${TOKEN})((?:${PARAMETER})*)[ \\t]*$`)
-const NAMES = new RegExp(`;[ \\t]*(${TOKEN})=`, 'g')
-const LENGTH_MAX = 512
+export interface MediaType {
+  /** `type/subtype` in lower case. */
+  readonly type: string
+  /** False where another charset than UTF-8 (or its subset ASCII) is named. */
+  readonly isUtf8: boolean
+}
 
-/** `type/subtype` in lower case, or null where it is not one, or a parameter comes twice. */
-export function parseMediaType(text: string): string | null {
-  if (text === 'application/json') return text
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+const VALUE = `(?:${TOKEN}|"(?:[^"\\\\\\x00-\\x08\\x0a-\\x1f\\x7f-\\uffff]|\\\\[\\t -~])*")`
+const MEDIA_TYPE = new RegExp(`^(${TOKEN}/${TOKEN})((?:[ \\t]*;[ \\t]*${TOKEN}=${VALUE})*)$`)
+const PARAMETERS = new RegExp(`;[ \\t]*(${TOKEN})=(${VALUE})`, 'g')
+const LENGTH_MAX = 512
+const JSON_PLAIN: MediaType = { type: 'application/json', isUtf8: true }
+
+/** Null where it is not one, or a parameter comes twice. */
+export function parseMediaType(text: string): MediaType | null {
+  if (text === 'application/json') return JSON_PLAIN
   if (text.length > LENGTH_MAX) return null
   const match = MEDIA_TYPE.exec(text)
   if (match === null) return null
-  const names = [...(match[2] ?? '').matchAll(NAMES)].map(([, name]) => name?.toLowerCase())
-  return new Set(names).size === names.length ? (match[1]?.toLowerCase() ?? null) : null
+  const names = new Set<string>()
+  let isUtf8 = true
+  for (const [, name = '', value = ''] of (match[2] ?? '').matchAll(PARAMETERS)) {
+    const lower = name.toLowerCase()
+    if (names.has(lower)) return null
+    names.add(lower)
+    if (lower === 'charset') isUtf8 = /^"?(?:utf-?8|us-ascii)"?$/i.test(value)
+  }
+  return { type: (match[1] ?? '').toLowerCase(), isUtf8 }
 }
 
-export function isJson(mediaType: string): boolean {
-  return mediaType === 'application/json' || mediaType.endsWith('+json')
+export function isJson(type: string): boolean {
+  return type === 'application/json' || type === 'text/json' || type.endsWith('+json')
 }

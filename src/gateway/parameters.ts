@@ -1,117 +1,171 @@
 /**
  * Reads parameters as OpenAPI serialises them (style and explode), typed by their schema.
  *
- * `simple` and `form` cover path, header, query and cookie; `deepObject`, `spaceDelimited` and
- * `pipeDelimited` cover the rest of queries. A text becomes a number or boolean only where the schema
- * says so, and only if it is one in full: what cannot be read stays a text and fails its schema.
+ * `simple` covers path and header, `form` query and cookie, `spaceDelimited`, `pipeDelimited` and
+ * `deepObject` the rest of queries; `label` and `matrix` are not read. What comes twice where one value
+ * is declared stays a list and fails its schema: the backend might take the other one.
  */
 
+import type { IncomingMessage } from 'node:http'
 import type { ParameterPlan } from '../catalogue/route-plan.ts'
+import { kindOf, toScalar, type Shape } from './shape.ts'
 
-type Schema = Readonly<Record<string, unknown>>
+/** A value that is there and cannot be decoded. */
+export const UNREADABLE = Symbol('unreadable')
 
-/** Every value of each name in a query, decoded; null where it cannot be decoded or has too many parts. */
-export function parseQuery(query: string): Map<string, string[]> | null {
+/** By decoded name the values as they came. */
+export type RawValues = ReadonlyMap<string, readonly string[]>
+
+const PARTS_MAX = 1_000
+const SEPARATORS: Readonly<Record<string, string>> = { form: ',', spaceDelimited: ' ', pipeDelimited: '|' }
+const READABLE = {
+  path: ['simple'],
+  header: ['simple'],
+  cookie: ['form'],
+  query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'],
+} as const satisfies Record<ParameterPlan['in'], readonly string[]>
+
+export function isReadable({ in: place, style }: ParameterPlan): boolean {
+  return (READABLE[place] as readonly string[]).includes(style)
+}
+
+/** Null where there are too many parts to look at. A name that cannot be decoded is nobody's. */
+export function parsePairs(text: string): RawValues | null {
   const values = new Map<string, string[]>()
-  if (query === '') return values
-  const parts = query.split('&')
-  if (parts.length > PARTS_MAX) return null
-  for (const part of parts) {
-    if (part === '') continue
-    const at = part.indexOf('=')
-    const name = decode(at < 0 ? part : part.slice(0, at))
-    const value = decode(at < 0 ? '' : part.slice(at + 1))
-    if (name === null || value === null) return null
-    const known = values.get(name)
-    if (known === undefined) values.set(name, [value])
-    else known.push(value)
+  if (text === '') return values
+  let parts = 0
+  for (let from = 0; from <= text.length;) {
+    if (++parts > PARTS_MAX) return null
+    let end = text.indexOf('&', from)
+    if (end < 0) end = text.length
+    let equals = text.indexOf('=', from)
+    if (equals < 0 || equals > end) equals = end
+    const name = decodePlus(text.slice(from, equals))
+    if (end > from && name !== UNREADABLE) {
+      const value = text.slice(equals + 1, Math.max(end, equals + 1))
+      const known = values.get(name)
+      if (known === undefined) values.set(name, [value])
+      else known.push(value)
+    }
+    from = end + 1
   }
   return values
 }
 
-const PARTS_MAX = 1_000
-
 /** The value of a query parameter, `undefined` where it is absent. */
-export function readQueryParameter(plan: ParameterPlan, query: ReadonlyMap<string, readonly string[]>): unknown {
-  const schema = asSchema(plan.schema)
-  if (plan.style === 'deepObject') return readDeepObject(plan.name, schema, query)
-  if (typeOf(schema) === 'object' && plan.explode) return readExploded(schema, query)
-  const values = query.get(plan.name)
-  if (values === undefined) return undefined
-  if (typeOf(schema) === 'array') {
-    const items = plan.explode ? values : values.join(',').split(SEPARATORS[plan.style] ?? ',')
-    return items.map((item) => typed(item, asSchema(schema['items'])))
-  }
-  return values.length === 1 ? typed(values[0]!, schema) : values
+export function readQuery({ name, style, explode }: ParameterPlan, shape: Shape, query: RawValues): unknown {
+  if (style === 'deepObject') return readDeepObject(name, shape, query)
+  const kind = kindOf(shape)
+  if (kind === 'object' && explode) return readMembers(shape, query)
+  const raw = query.get(name)
+  if (raw === undefined) return undefined
+  const values = decodeAll(raw)
+  if (values === null) return UNREADABLE
+  if (kind === 'array') return readList(explode ? values : values.join(',').split(SEPARATORS[style] ?? ','), shape)
+  if (kind === 'object') return readPairs(values.join(','), shape, false)
+  return values.length === 1 ? toScalar(values[0] ?? '', shape) : values
 }
 
-/** The value of a path or header parameter in style `simple`. */
-export function readSimple(plan: ParameterPlan, text: string): unknown {
-  const schema = asSchema(plan.schema)
-  if (typeOf(schema) === 'array') return text.split(',').map((item) => typed(item.trim(), asSchema(schema['items'])))
-  if (typeOf(schema) === 'object') return readPairs(text, schema, plan.explode)
-  return typed(text, schema)
+/** The value of a path parameter. */
+export function readPath({ explode }: ParameterPlan, shape: Shape, raw: string | undefined): unknown {
+  if (raw === undefined) return undefined
+  const text = raw.includes('%') ? decode(raw) : raw
+  return text === UNREADABLE ? UNREADABLE : readSimple(text, shape, explode)
 }
 
-const SEPARATORS: Readonly<Record<string, string>> = { form: ',', spaceDelimited: ' ', pipeDelimited: '|' }
-
-function readDeepObject(name: string, schema: Schema, query: ReadonlyMap<string, readonly string[]>): unknown {
-  const entries = [...query]
-    .filter(([key]) => key.startsWith(`${name}[`) && key.endsWith(']'))
-    .map(([key, values]) => {
-      const property = key.slice(name.length + 1, -1)
-      return [property, values.length === 1 ? typed(values[0]!, propertyOf(schema, property)) : values] as const
-    })
-  return entries.length === 0 ? undefined : Object.fromEntries(entries)
+export function readHeader({ name, explode }: ParameterPlan, shape: Shape, { headers }: IncomingMessage): unknown {
+  const value = headers[name.toLowerCase()]
+  return typeof value === 'string' ? readSimple(value, shape, explode) : value
 }
 
-function readExploded(schema: Schema, query: ReadonlyMap<string, readonly string[]>): unknown {
-  const properties = asSchema(schema['properties'])
-  const entries = Object.keys(properties).flatMap((property) => {
-    const value = query.get(property)?.[0]
-    return value === undefined ? [] : [[property, typed(value, propertyOf(schema, property))] as const]
+export function readCookie({ name, explode }: ParameterPlan, shape: Shape, { headers }: IncomingMessage): unknown {
+  const values = (headers.cookie ?? '').split(';').flatMap((part) => {
+    const at = part.indexOf('=')
+    return at >= 0 && part.slice(0, at).trim() === name ? [part.slice(at + 1).trim()] : []
   })
+  if (values.length > 1) return values
+  const [raw] = values
+  const text = raw === undefined ? undefined : decode(raw)
+  return typeof text === 'string' ? readSimple(text, shape, explode && kindOf(shape) === 'object') : text
+}
+
+/** The fields of a form as an object. */
+export function readForm(form: RawValues, shape: Shape): unknown {
+  const entries: [string, unknown][] = []
+  for (const [name, raw] of form) {
+    const values = decodeAll(raw)
+    if (values === null) return UNREADABLE
+    entries.push([name, readMember(values, shape.members.get(name))])
+  }
+  return Object.fromEntries(entries)
+}
+
+function readMember(values: readonly string[], shape: Shape | undefined): unknown {
+  if (shape !== undefined && kindOf(shape) === 'array') return readList(values, shape)
+  if (values.length !== 1) return values
+  return shape === undefined ? values[0] : toScalar(values[0] ?? '', shape)
+}
+
+function readDeepObject(name: string, shape: Shape, query: RawValues): unknown {
+  const entries: [string, unknown][] = []
+  for (const [key, raw] of query) {
+    if (!key.startsWith(`${name}[`) || !key.endsWith(']')) continue
+    const member = key.slice(name.length + 1, -1)
+    const values = decodeAll(raw)
+    if (values === null) return UNREADABLE
+    if (!member.includes('[')) entries.push([member, readMember(values, shape.members.get(member))])
+  }
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
-function readPairs(text: string, schema: Schema, explode: boolean): unknown {
+function readMembers(shape: Shape, query: RawValues): unknown {
+  const entries: [string, unknown][] = []
+  for (const [name, member] of shape.members) {
+    const raw = query.get(name)
+    if (raw === undefined) continue
+    const values = decodeAll(raw)
+    if (values === null) return UNREADABLE
+    entries.push([name, readMember(values, member)])
+  }
+  return entries.length === 0 ? undefined : Object.fromEntries(entries)
+}
+
+function readSimple(text: string, shape: Shape, explode: boolean): unknown {
+  const kind = kindOf(shape)
+  if (kind === 'array') return readList(text.split(','), shape)
+  return kind === 'object' ? readPairs(text, shape, explode) : toScalar(text, shape)
+}
+
+function readList(parts: readonly string[], { items }: Shape): unknown[] {
+  return parts.map((part) => (items === null ? part : toScalar(part.trim(), items)))
+}
+
+function readPairs(text: string, shape: Shape, explode: boolean): unknown {
   const parts = text.split(',')
   const pairs = explode
     ? parts.map((part) => [part.slice(0, part.indexOf('=')), part.slice(part.indexOf('=') + 1)] as const)
     : parts.flatMap((part, index) => (index % 2 === 0 ? [[part, parts[index + 1] ?? ''] as const] : []))
-  return Object.fromEntries(pairs.map(([key, value]) => [key, typed(value, propertyOf(schema, key))]))
+  return Object.fromEntries(pairs.map(([name, value]) => [name, readMember([value], shape.members.get(name))]))
 }
 
-function typed(text: string, schema: Schema): unknown {
-  const types = [schema['type']].flat()
-  if (
-    (types.includes('integer') || types.includes('number')) &&
-    /^-?\d{1,16}(\.\d{1,16})?([eE][+-]?\d{1,3})?$/.test(text)
-  ) {
-    return Number(text)
+function decodeAll(raw: readonly string[]): string[] | null {
+  const values: string[] = []
+  for (const text of raw) {
+    const value = decodePlus(text)
+    if (value === UNREADABLE) return null
+    values.push(value)
   }
-  if (types.includes('boolean') && (text === 'true' || text === 'false')) return text === 'true'
-  return text
+  return values
 }
 
-function typeOf(schema: Schema): unknown {
-  return [schema['type']].flat().find((type) => type !== 'null')
+function decodePlus(text: string): string | typeof UNREADABLE {
+  return text.includes('%') || text.includes('+') ? decode(text.replaceAll('+', ' ')) : text
 }
 
-function propertyOf(schema: Schema, name: string): Schema {
-  const properties = asSchema(schema['properties'])
-  return Object.hasOwn(properties, name) ? asSchema(properties[name]) : {}
-}
-
-function asSchema(value: unknown): Schema {
-  return typeof value === 'object' && value !== null ? (value as Schema) : {}
-}
-
-function decode(text: string): string | null {
-  if (!text.includes('%') && !text.includes('+')) return text
+function decode(text: string): string | typeof UNREADABLE {
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
+    return decodeURIComponent(text)
   } catch {
-    return null
+    return UNREADABLE
   }
 }

@@ -1,44 +1,123 @@
 /**
  * Compiles the schemas of one revision with ajv.
  *
- * Schemas come from strangers, so `pattern`s run on a linear engine (RE2): in a serving thread nothing
- * could interrupt a backtracking one. Unknown keywords and formats are passed over, as JSON Schema
- * says; of a body's faults all are told, up to a bound. OpenAPI 3.0's `nullable` is known to ajv, its
- * boolean bounds are rewritten.
+ * Schemas come from strangers, and so do the values; in a thread that serves nothing could interrupt a
+ * validator. So everything that could take long is bounded: patterns run on a linear engine, formats
+ * judge short texts only, `uniqueItems` is one pass (ajv compares every two items), and a schema that
+ * refers to itself on every branch ends when its steps are used up. The first fault of a value is told,
+ * since all of them could be as many as the value has members.
  */
 
-import { Ajv } from 'ajv'
+import type { ErrorObject } from 'ajv'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { RE2JS } from 're2js'
+import { compileLinear } from '../catalogue/linear-pattern.ts'
 import type { RoutePlan } from '../catalogue/route-plan.ts'
+import { hasTwins } from './twins.ts'
+
+/** The faults of a value; null where it is as declared. */
+export type Check = (value: unknown) => readonly ErrorObject[] | null
 
 export interface SchemaCompiler {
-  compile(schema: unknown): ValidateFunction
+  /** Throws where ajv cannot. */
+  compile(schema: unknown): Check
 }
 
 const COMPONENTS_ID = 'urn:tollgate:document'
+const STEP = 'x-tollgate-step'
+/** References followed for one value; well below what the stack holds. */
+const STEPS_MAX = 20_000
+const FORMAT_LENGTH_MAX = 4_096
+/** Formats of texts that are long by nature, judged in one pass or not at all. */
+const LONG_FORMATS: ReadonlySet<string> = new Set(['byte', 'binary', 'password'])
+
+class StepsUsedUp extends Error {}
 
 export function createSchemaCompiler({
   dialect,
   components,
 }: Pick<RoutePlan, 'dialect' | 'components'>): SchemaCompiler {
-  const options = {
+  let steps = 0
+  const ajv = new Ajv2020({
     strict: false,
     allErrors: false,
-    validateFormats: true,
+    // 3.0 was judged as a whole when it was read; 3.1 leaves its schemas to their own dialect.
+    validateSchema: dialect === '3.1',
+    ownProperties: true,
+    inlineRefs: false,
     logger: false,
     addUsedSchema: false,
     code: { regExp: linearRegExp },
-  } as const
-  const ajv = dialect === '3.1' ? new Ajv2020(options) : new Ajv({ ...options, meta: false, validateSchema: false })
-  formats.default(ajv as Parameters<typeof formats.default>[0])
-  const adapt = dialect === '3.0' ? adaptBounds : (schema: unknown): unknown => schema
-  ajv.addSchema({ $id: COMPONENTS_ID, components: adapt(components) }, COMPONENTS_ID)
+  })
+  formats.default(ajv as unknown as Parameters<typeof formats.default>[0])
+  boundFormats(ajv)
+  ajv.removeKeyword('uniqueItems')
+  ajv.addKeyword({
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    errors: false,
+    error: { message: 'must not have two equal items' },
+    validate: (isUnique: boolean, items: readonly unknown[]) => !isUnique || !hasTwins(items),
+  })
+  ajv.addKeyword({
+    keyword: STEP,
+    before: '$ref',
+    schema: false,
+    errors: false,
+    validate: () => {
+      if (--steps < 0) throw new StepsUsedUp()
+      return true
+    },
+  })
+  ajv.addSchema({ $id: COMPONENTS_ID, components: withSteps(components) }, COMPONENTS_ID)
+
+  /** By text: the same parameters come back in operation after operation. */
+  const compiled = new Map<string, Check>()
 
   return {
-    compile: (schema) => ajv.compile(rebase(adapt(schema)) as object),
+    compile(schema) {
+      const text = JSON.stringify(schema)
+      const known = compiled.get(text)
+      if (known !== undefined) return known
+      const check = toCheck(ajv.compile(rebase(schema) as object))
+      compiled.set(text, check)
+      return check
+    },
   }
+
+  function toCheck(validate: ValidateFunction): Check {
+    return (value) => {
+      steps = STEPS_MAX
+      try {
+        return validate(value) ? null : (validate.errors ?? [])
+      } catch (cause) {
+        if (cause instanceof StepsUsedUp || cause instanceof RangeError) return TOO_INTRICATE
+        throw cause
+      }
+    }
+  }
+}
+
+const TOO_INTRICATE: readonly ErrorObject[] = [
+  {
+    keyword: STEP,
+    instancePath: '',
+    schemaPath: '',
+    params: {},
+    message: 'takes more steps to validate than are granted',
+  },
+]
+
+type Schemas = Readonly<Record<string, unknown>>
+
+/** All that can repeat passes through a reference: what is referred to counts its steps. */
+function withSteps(components: RoutePlan['components']): unknown {
+  const schemas = Object.entries((components['schemas'] ?? {}) as Schemas).map(([name, schema]) => {
+    const based = rebase(schema)
+    return [name, typeof based === 'object' && based !== null ? { ...based, [STEP]: true } : based] as const
+  })
+  return { schemas: Object.fromEntries(schemas) }
 }
 
 /** Points `#/components/…` at the document that was added above. */
@@ -54,32 +133,27 @@ function rebase(schema: unknown): unknown {
   )
 }
 
-/** `exclusiveMinimum: true` of OpenAPI 3.0 is `exclusiveMinimum: <minimum>` of JSON Schema. */
-function adaptBounds(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(adaptBounds)
-  if (typeof schema !== 'object' || schema === null) return schema
-  const adapted: Record<string, unknown> = Object.fromEntries(
-    Object.entries(schema).map(([key, value]) => [key, adaptBounds(value)]),
-  )
-  for (const [exclusive, bound] of [
-    ['exclusiveMinimum', 'minimum'],
-    ['exclusiveMaximum', 'maximum'],
-  ] as const) {
-    if (typeof adapted[exclusive] !== 'boolean') continue
-    const isExclusive = adapted[exclusive]
-    delete adapted[exclusive]
-    if (isExclusive && typeof adapted[bound] === 'number') {
-      adapted[exclusive] = adapted[bound]
-      delete adapted[bound]
-    }
+function boundFormats(ajv: Ajv2020): void {
+  for (const [name, format] of Object.entries(ajv.formats)) {
+    if (LONG_FORMATS.has(name) || format === undefined || typeof format === 'boolean' || typeof format === 'string')
+      continue
+    const inner: unknown = typeof format === 'object' && 'validate' in format ? format.validate : format
+    const test =
+      inner instanceof RegExp
+        ? (text: string) => inner.test(text)
+        : typeof inner === 'function'
+          ? (inner as (text: string) => boolean)
+          : null
+    if (test === null || (typeof format === 'object' && 'type' in format && format.type === 'number')) continue
+    ajv.addFormat(name, (text: string) => text.length <= FORMAT_LENGTH_MAX && test(text))
   }
-  return adapted
 }
 
 const linearRegExp = Object.assign(
   (pattern: string): { test: (text: string) => boolean } => {
-    const compiled = RE2JS.compile(pattern)
-    return { test: (text) => compiled.matcher(text).find() }
+    const compiled = compileLinear(pattern)
+    if (compiled === null) throw new Error(`the pattern cannot be matched in linear time: ${pattern.slice(0, 80)}`)
+    return compiled
   },
   { code: 'linearRegExp' },
 )
