@@ -70,8 +70,11 @@ export function createLimiter({ thread, threads }: LimiterOptions): Limiter {
     take(sla, block, operation, nowMs) {
       clearVerdict(verdict)
       if (sla.layout !== block.layout || !lock(block.words, holder)) return refuseForNow(sla)
-      decide(sla, block, operation, nowMs)
-      unlock(block.words)
+      try {
+        decide(sla, block, operation, nowMs)
+      } finally {
+        unlock(block.words)
+      }
       return verdict.refusedBy
     },
     release({ words }, gauge) {

@@ -254,6 +254,13 @@ describe('a decision', () => {
     expect(limiter.verdict.quotaUsedMicro).toBe(1_000_000)
   })
 
+  it('holds no lock after it has failed', () => {
+    const { limiter, sla, block, take } = openLimit({ concurrent: 1 })
+
+    expect(() => limiter.take(sla, block, 99, 1)).toThrow(TypeError)
+    expect([take(1), limiter.verdict.retryAfterMs]).toEqual([true, 0])
+  })
+
   it('lets nobody in by a block of another layout', () => {
     const limiter = createLimiter({ thread: 0, threads: 1 })
     const own = { thread: 0, threads: 1, limiter }
