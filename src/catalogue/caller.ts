@@ -15,4 +15,6 @@ export interface Caller {
   readonly person: string
   /** When the token ends; `Infinity` for a key that does not. */
   readonly expiresAtMs: number
+  /** The caller of the key that came with the token and verified as well. The token names the party. */
+  readonly key?: Caller
 }

@@ -66,6 +66,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   // Apart, so that the text of one kind never passes for the other.
   const tokens = createCallerCache<KnownCaller>(cache)
   const keys = createCallerCache<KnownCaller>(cache)
+  /** By the token's caller: it together with the key that last came with it. */
+  const pairs = new WeakMap<Caller, Caller>()
 
   function authenticate(
     authorization: string | undefined,
@@ -75,8 +77,28 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     if (authorization === undefined) return apiKey === undefined ? MISSING : byKey(apiKey, api)
     if (apiKey === undefined) return byToken(authorization, api)
     const key = byKey(apiKey, api)
-    if (!(key instanceof Promise)) return 'code' in key ? key : byToken(authorization, api)
-    return key.then((late) => ('code' in late ? late : byToken(authorization, api)))
+    if (key instanceof Promise) return key.then((late) => byBoth(authorization, late, api))
+    return byBoth(authorization, key, api)
+  }
+
+  function byBoth(
+    authorization: string,
+    key: Caller | Refusal,
+    api: string,
+  ): Caller | Refusal | Promise<Caller | Refusal> {
+    if ('code' in key) return key
+    const token = byToken(authorization, api)
+    return token instanceof Promise ? token.then((late) => withKey(late, key)) : withKey(token, key)
+  }
+
+  /** The same object as long as both are the same: what hangs on a caller is found by it. */
+  function withKey(token: Caller | Refusal, key: Caller): Caller | Refusal {
+    if ('code' in token) return token
+    const known = pairs.get(token)
+    if (known?.key === key) return known
+    const both = { ...token, key }
+    pairs.set(token, both)
+    return both
   }
 
   function byToken(authorization: string, api: string): Caller | Refusal | Promise<Caller | Refusal> {

@@ -1,10 +1,11 @@
 /**
  * Whether a caller may call an operation: the alternatives of the operation's `security`, any of which
- * opens it.
+ * opens it; what one alternative names is needed together.
  *
  * A token needs the scopes of the alternative; a key needs a subscription that holds the scopes which
- * the operation asks of tokens. Whatever a token carries must lie within what the proxy allows, and a
- * product's credential opens only proxies that are still members of the product.
+ * the operation asks of tokens. Neither opens more than the proxy allows: all that a token carries must
+ * lie within that, and so must what is asked of a key. A product's credential opens only proxies that
+ * are still members of the product. Runs on every call: nothing is allocated.
  */
 
 import type { Caller } from '../catalogue/caller.ts'
@@ -15,34 +16,41 @@ export interface AuthoriseScope {
   readonly plan: { readonly tenant: string; readonly memberOfProductIds: readonly string[] }
 }
 
+/** Null where the caller may. A call without a credential is decided before: `security` is empty or it is missing. */
 export function authorise(
   security: readonly SecurityAlternative[],
   caller: Caller,
-  { allowedScopes, plan }: AuthoriseScope,
-  /** A key was sent beside the token, and verified. */
-  hasKey: boolean,
+  scope: AuthoriseScope,
 ): 'operation_forbidden' | 'subscription_required' | null {
-  const { grant, method, scopes } = caller
-  if (grant.tenant !== plan.tenant) return 'subscription_required'
-  if (grant.apiProductId !== '' && !plan.memberOfProductIds.includes(grant.apiProductId)) return 'subscription_required'
-  if (method === 'token') for (const scope of scopes) if (!allowedScopes.has(scope)) return 'operation_forbidden'
+  if (!isSubscribed(caller, scope)) return 'subscription_required'
+  // Whoever could call without a credential is not refused for having one.
   if (security.length === 0) return null
-  for (let index = 0; index < security.length; index++) {
-    if (opens(security[index]!, method, scopes, hasKey)) return null
+  if (caller.method === 'token') {
+    for (const held of caller.scopes) if (!scope.allowedScopes.has(held)) return 'operation_forbidden'
   }
+  for (let index = 0; index < security.length; index++) if (opens(security[index]!, caller, scope)) return null
   return 'operation_forbidden'
 }
 
+function isSubscribed({ grant }: Caller, { plan }: AuthoriseScope): boolean {
+  if (grant.tenant !== plan.tenant) return false
+  return grant.apiProductId === '' || plan.memberOfProductIds.includes(grant.apiProductId)
+}
+
 function opens(
-  alternative: SecurityAlternative,
-  method: Caller['method'],
-  scopes: ReadonlySet<string>,
-  hasKey: boolean,
+  { tokenScopes, apiKey, keyScopes }: SecurityAlternative,
+  caller: Caller,
+  scope: AuthoriseScope,
 ): boolean {
-  if (method === 'token') {
-    return alternative.tokenScopes !== null && (!alternative.apiKey || hasKey) && holds(scopes, alternative.tokenScopes)
-  }
-  return alternative.apiKey && alternative.tokenScopes === null && holds(scopes, alternative.keyScopes)
+  if (tokenScopes !== null && (caller.method !== 'token' || !holds(caller.scopes, tokenScopes))) return false
+  if (!apiKey) return tokenScopes !== null
+  const key = caller.method === 'key' ? caller : caller.key
+  return (
+    key !== undefined &&
+    isSubscribed(key, scope) &&
+    holds(key.scopes, keyScopes) &&
+    holds(scope.allowedScopes, keyScopes)
+  )
 }
 
 function holds(scopes: ReadonlySet<string>, needed: readonly string[]): boolean {

@@ -119,7 +119,7 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
     const { call, revision, operation } = passage
     passage.seat = seat
     call.attribution = attributionOf(seat, operation.position)
-    const refused = authorise(operation.plan.security, seat.caller, revision, passage.headers.apiKey !== undefined)
+    const refused = authorise(operation.plan.security, seat.caller, revision)
     if (refused === null) return limit(passage, seat)
     if (refused === 'operation_forbidden') {
       const needed = operation.plan.security.flatMap(({ tokenScopes }) => tokenScopes ?? [])

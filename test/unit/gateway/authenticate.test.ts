@@ -202,6 +202,16 @@ describe('both credentials', () => {
     expect(await authenticate('Bearer no', KEY, API)).toMatchObject({ code: 'credential_invalid' })
   })
 
+  it('make one caller, the same object as long as both are the same, and without the key another', async () => {
+    const { authenticate } = start()
+    const token = bearer()
+    const both = await authenticate(token, KEY, API)
+
+    expect(both).toMatchObject({ method: 'token', key: { method: 'key', grant: GRANT } })
+    expect(await authenticate(token, KEY, API)).toBe(both)
+    expect(await authenticate(token, undefined, API)).not.toHaveProperty('key')
+  })
+
   it('are missed where neither is sent', () => {
     expect(start().authenticate(undefined, undefined, API)).toMatchObject({ code: 'credential_missing', grant: null })
   })
