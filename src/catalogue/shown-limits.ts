@@ -17,8 +17,8 @@ export function describeLimits(
   operationId: string,
 ): { resourceUnits: string; limits: readonly ShownLimit[] } {
   if (plan === null) return { resourceUnits: '0', limits: [] }
-  const groups = plan.byOperation[operationId] ?? plan.byOperation['*'] ?? []
-  const micro = plan.unitsMicro[operationId] ?? plan.unitsMicro['*'] ?? 0
+  const groups = own(plan.byOperation, operationId) ?? plan.byOperation['*'] ?? []
+  const micro = own(plan.unitsMicro, operationId) ?? plan.unitsMicro['*'] ?? 0
   return {
     resourceUnits: toDecimal(BigInt(micro), 6),
     limits: groups.flatMap((group) =>
@@ -29,4 +29,9 @@ export function describeLimits(
       }),
     ),
   }
+}
+
+/** An operation may be called `constructor`. */
+function own<T>(values: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(values, name) ? values[name] : undefined
 }

@@ -34,7 +34,9 @@ export function createSeats({ host, limiter }: SeatsOptions): Seats {
     const { subscription, variant } = caller.grant
     const block = await host.ask('block', { subscription, api, variant })
     if ((generations.get(api) ?? 0) !== generation) return take(caller, revision)
-    return keep(createSeat(caller, revision, block === null ? null : limiter.open(block)), generation)
+    // Without counters there are no limits, and a caller without limits is not what was declared.
+    if (block === null) throw new Error(`there are no counters for ${subscription} at ${api}`)
+    return keep(createSeat(caller, revision, limiter.open(block)), generation)
   }
 
   function keep(seat: Seat, generation: number): Seat {
