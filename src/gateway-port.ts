@@ -1,6 +1,6 @@
 /** The gateway as the catalogue sees it: threads, counters and the main thread's own authenticator change together. */
 
-import { PLATFORM_API } from './catalogue/first-admin.ts'
+import { PLATFORM_API } from './catalogue/platform-api.ts'
 import type { GatewayPort } from './catalogue/gateway-port.ts'
 import type { RoutePlan } from './catalogue/route-plan.ts'
 import type { Authenticator } from './gateway/authenticate.ts'

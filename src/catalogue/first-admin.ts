@@ -11,9 +11,8 @@ import { begin, step } from '../actors/step.ts'
 import { subscription as machine } from '../actors/subscription.ts'
 import type { ApiBody } from './apis.ts'
 import { credentialWrite, newCredentialWrite, type CredentialBody, type Secrets } from './credential-document.ts'
+import { PLATFORM_API } from './platform-api.ts'
 import { subscriptionWrite, type SubscriptionBody } from './subscription-document.ts'
-
-export const PLATFORM_API = 'platform-v1'
 
 export interface FirstAdminOptions extends Secrets {
   readonly registry: Registry

@@ -42,7 +42,7 @@ export function toCursor(position: string): string {
 }
 
 export function fromCursor(cursor: string): string {
-  const text = /^[A-Za-z0-9_-]{1,1024}$/.test(cursor) ? Buffer.from(cursor, 'base64url').toString('utf8') : ''
+  const text = /^[A-Za-z0-9_-]{1,5500}$/.test(cursor) ? Buffer.from(cursor, 'base64url').toString('utf8') : ''
   if (!text.startsWith('1 ')) throw new Problem('cursor_invalid', 'Give the `next` of the page before, unchanged.')
   return text.slice(2)
 }

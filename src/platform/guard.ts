@@ -2,7 +2,8 @@
  * Who may call the platform API, and that every call of it is recorded: the same credentials, scopes,
  * refusals and records as at the gateway.
  *
- * The answer of a call leaves when its record is safe; where it cannot be recorded the caller gets 503.
+ * The answer of a call leaves when its record is safe; where it cannot be recorded the caller gets 503,
+ * and that answer is not recorded again. Public operations and paths that do not exist leave no record.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -10,6 +11,7 @@ import type { Caller } from '../catalogue/caller.ts'
 import type { Grant } from '../catalogue/grant.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { toProblem } from './problems.ts'
 
 export interface PlatformRefusal {
   readonly code: 'credential_missing' | 'credential_invalid' | 'subscription_required' | 'unavailable'
@@ -39,51 +41,79 @@ export interface GuardOptions {
   readonly clock: Clock
 }
 
-interface Outcome {
-  code: string
-  grant: Grant | null
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null on public routes, and until the credential has been verified. */
+    caller: Caller | null
+    /** Records the call before its answer begins; for answers that do not end. */
+    recordNow: () => Promise<void>
+    /** Whether the credential still opens the operation, for answers that do not end. */
+    isStillOpen: () => Promise<boolean>
+  }
 }
 
+/** What the guard knows of one call. */
+interface Passage {
+  readonly startedMs: number
+  refusal: { readonly code: string; readonly grant: Grant | null } | null
+  isRecorded: boolean
+}
+
+/** Refusals that are events of the security stage or of validation; what else fails was still served. */
+const VIOLATIONS = new Set(['payload_invalid', 'payload_too_large', 'media_type_unsupported'])
+
 export function installGuard(app: FastifyInstance, { authenticate, record, clock }: GuardOptions): void {
-  const outcomes = new WeakMap<FastifyRequest, Outcome>()
+  const passages = new WeakMap<FastifyRequest, Passage>()
   app.decorateRequest('caller', null)
-  app.decorateRequest('startedMs', 0)
   app.decorateRequest('recordNow', function (this: FastifyRequest) {
     return recordCall(this, 200)
   })
+  app.decorateRequest('isStillOpen', async function (this: FastifyRequest) {
+    const scope = this.routeOptions.config.operation?.scope ?? ''
+    const result = await authenticateRequest(this)
+    return !('code' in result) && result.scopes.has(scope)
+  })
+
+  function authenticateRequest({ headers }: FastifyRequest): Promise<Caller | PlatformRefusal> {
+    const key = headers['x-api-key']
+    return authenticate(headers.authorization, Array.isArray(key) ? key.join() : key)
+  }
 
   async function recordCall(request: FastifyRequest, status: number): Promise<void> {
-    const declaration = request.routeOptions.config.declaration
-    if (declaration === undefined || declaration.scope === null) return
-    const outcome = outcomes.get(request)
+    const operation = request.routeOptions.config.operation
+    const passage = passages.get(request)
+    if (operation === undefined || passage === undefined || passage.isRecorded) return
+    // Also when recording fails: the 503 that tells of it could not be recorded either.
+    passage.isRecorded = true
+    const { refusal, startedMs } = passage
     await record({
-      operationId: declaration.operationId,
-      caller: outcome === undefined ? request.caller : null,
-      grant: outcome?.grant ?? null,
+      operationId: operation.operationId,
+      caller: refusal === null ? request.caller : null,
+      grant: refusal?.grant ?? null,
       status,
-      code: outcome?.code ?? 'served',
-      startedMs: request.startedMs,
+      code: refusal?.code ?? 'served',
+      startedMs,
       requestId: request.id,
     })
   }
 
   app.addHook('onRequest', async (request, reply) => {
-    request.startedMs = clock.nowMs()
-    void reply.header('X-Request-Id', request.id)
-    const declaration = request.routeOptions.config.declaration
-    if (declaration === undefined || declaration.scope === null) return
-    const key = request.headers['x-api-key']
-    const result = await authenticate(request.headers.authorization, Array.isArray(key) ? key.join() : key)
+    void reply.header('X-Request-Id', request.id).header('X-Content-Type-Options', 'nosniff')
+    const operation = request.routeOptions.config.operation
+    if (operation === undefined || operation.scope === null) return
+    const passage: Passage = { startedMs: clock.nowMs(), refusal: null, isRecorded: false }
+    passages.set(request, passage)
+    const result = await authenticateRequest(request)
     if ('code' in result) {
-      outcomes.set(request, { code: result.code, grant: result.grant })
+      passage.refusal = { code: result.code, grant: result.grant }
       challenge(reply, result.code)
       throw new Problem(result.code, result.detail)
     }
     request.caller = result
-    if (result.scopes.has(declaration.scope)) return
-    outcomes.set(request, { code: 'operation_forbidden', grant: result.grant })
-    void reply.header('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${declaration.scope}"`)
-    throw new Problem('operation_forbidden', `This operation needs the scope ${declaration.scope}.`)
+    if (result.scopes.has(operation.scope)) return
+    passage.refusal = { code: 'operation_forbidden', grant: result.grant }
+    void reply.header('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${operation.scope}"`)
+    throw new Problem('operation_forbidden', `This operation needs the scope ${operation.scope}.`)
   })
 
   app.addHook('onSend', async (request, reply, payload) => {
@@ -93,11 +123,10 @@ export function installGuard(app: FastifyInstance, { authenticate, record, clock
 
   /** A body that breaks the contract is a Protection Violation here as at the gateway. */
   app.addHook('onError', async (request, _reply, error) => {
-    if (outcomes.has(request) || request.caller === null) return
-    const code = error instanceof Problem ? error.code : error.validation === undefined ? null : 'payload_invalid'
-    if (code === 'payload_invalid' || code === 'payload_too_large' || code === 'media_type_unsupported') {
-      outcomes.set(request, { code, grant: request.caller.grant })
-    }
+    const passage = passages.get(request)
+    if (passage === undefined || passage.refusal !== null || request.caller === null) return
+    const { code } = toProblem(error)
+    if (VIOLATIONS.has(code)) passage.refusal = { code, grant: request.caller.grant }
   })
 }
 

@@ -1,119 +1,89 @@
-/** The platform's own OpenAPI document, made from the declarations of its routes. */
+/**
+ * The platform's own OpenAPI document, made from the declarations of its operations.
+ *
+ * Shapes with a title become components, so that clients made from the document have names for them.
+ */
 
-import { PROBLEMS, type ProblemCode } from '../domain/problem.ts'
-import type { RouteDeclaration } from './routes.ts'
-import { problemSchema, type Schema } from './schemas.ts'
-
-/** Every route can answer with these. */
-const COMMON: readonly ProblemCode[] = ['payload_invalid', 'not_found', 'internal', 'unavailable']
-const PROTECTED: readonly ProblemCode[] = [
-  'credential_missing',
-  'credential_invalid',
-  'operation_forbidden',
-  'subscription_required',
-]
-const WITH_BODY: readonly ProblemCode[] = ['payload_too_large', 'media_type_unsupported']
+import { PROBLEMS } from '../domain/problem.ts'
+import { toOpenApiOperation } from './openapi-operation.ts'
+import type { Operation, Operations } from './operation.ts'
+import { toTemplate } from './operations.ts'
+import { object, problemSchema, type Schema } from './schemas.ts'
+import { riskProperties } from './risk-shape.ts'
 
 export interface OpenApiOptions {
-  readonly declarations: readonly RouteDeclaration[]
+  readonly operations: Operations
   readonly baseUrl: string
   readonly gatewayUrl: string
 }
 
-export function buildOpenApi({ declarations, baseUrl, gatewayUrl }: OpenApiOptions): Schema {
+const TAGS: Readonly<Record<string, string>> = {
+  Consumers: 'Applications and agents that call APIs.',
+  Catalogue: 'APIs, one a major version.',
+  Proxies: 'Deployments of APIs: staged, activated, discarded.',
+  Specifications: 'OpenAPI and OpenSLA documents as they were published.',
+  Subscriptions: 'Who may call what, and by which credentials.',
+  Usage: 'What was consumed, and what it costs.',
+  Risks: 'What callers are up to: position and live stream.',
+  Service: 'The service itself; needs no credential.',
+}
+
+export function buildOpenApi({ operations, baseUrl, gatewayUrl }: OpenApiOptions): Schema {
+  const components: Record<string, unknown> = { Problem: toProblemSchema(), RiskEvent: object(riskProperties) }
   const paths: Record<string, Record<string, unknown>> = {}
-  for (const declaration of declarations) {
-    const path = declaration.path.replace(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [declaration.method.toLowerCase()]: toOperation(declaration) }
+  for (const [operationId, operation] of Object.entries(operations)) {
+    const path = (paths[toTemplate(operation.path)] ??= {})
+    path[operation.method.toLowerCase()] = hoist(toOpenApiOperation(operationId, operation), components)
   }
-  const scopes = scopesOf(declarations)
+  const tags = [...new Set(Object.values(operations).map(({ tag }) => tag))]
   return {
     openapi: '3.1.0',
     info: {
       title: 'Platform',
       version: '1.0.0',
-      description: 'Publish APIs, subscribe consumers, read exact usage and watch risks.',
+      description:
+        'Publish APIs, subscribe consumers, read exact usage and watch risks. Lists answer `{items, next}`; errors are ' +
+        'problem documents (RFC 9457) with a stable `code`; every answer carries `X-Request-Id`.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: baseUrl }],
-    tags: [...new Set(declarations.map(({ tag }) => tag))].map((tag) => ({ name: tag })),
+    tags: tags.map((name) => ({ name, description: TAGS[name] ?? name })),
     paths,
     components: {
-      schemas: {
-        Problem: {
-          ...problemSchema,
-          properties: {
-            ...(problemSchema['properties'] as object),
-            code: { type: 'string', enum: Object.keys(PROBLEMS) },
-          },
-        },
-      },
-      securitySchemes: {
-        oauth: {
-          type: 'oauth2',
-          flows: {
-            clientCredentials: {
-              tokenUrl: `${gatewayUrl}/platform-v1/oauth2/v2/token`,
-              scopes: Object.fromEntries(
-                scopes.map((scope) => [scope, `${scope.split(':')[1] ?? ''} ${scope.split(':')[0] ?? ''}`]),
-              ),
-            },
-          },
-        },
-      },
+      schemas: components,
+      securitySchemes: { oauth: toSecurityScheme(Object.values(operations), gatewayUrl) },
     },
   }
 }
 
-/** Every scope a route asks for, sorted. */
-export function scopesOf(declarations: readonly RouteDeclaration[]): readonly string[] {
-  return [...new Set(declarations.flatMap(({ scope }) => (scope === null ? [] : [scope])))].sort()
+function toProblemSchema(): Schema {
+  const properties = problemSchema['properties'] as Readonly<Record<string, Schema>>
+  const code = { type: 'string', enum: Object.keys(PROBLEMS) }
+  return { ...problemSchema, description: 'RFC 9457.', properties: { ...properties, code } }
 }
 
-function toOperation(declaration: RouteDeclaration): Record<string, unknown> {
-  const { operationId, summary, tag, scope, body } = declaration
+function toSecurityScheme(operations: readonly Operation[], gatewayUrl: string): Schema {
+  const names = operations.flatMap(({ scope }) => (scope === null ? [] : [scope]))
+  const scopes = Object.fromEntries([...new Set(names)].sort().map((scope) => [scope, describeScope(scope)]))
   return {
-    operationId,
-    summary,
-    tags: [tag],
-    security: scope === null ? [] : [{ oauth: [scope] }],
-    ...parametersOf(declaration),
-    ...(body !== undefined && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
-    responses: { [String(declaration.status)]: toAnswer(declaration), ...problemsOf(declaration) },
+    type: 'oauth2',
+    description: 'A token of `platform-v1`; the tenant is that of the token.',
+    flows: { clientCredentials: { tokenUrl: `${gatewayUrl}/platform-v1/oauth2/v2/token`, scopes } },
   }
 }
 
-function parametersOf({ params, query, path }: RouteDeclaration): Record<string, unknown> {
-  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: (params?.['properties'] as Record<string, Schema> | undefined)?.[name ?? ''] ?? { type: 'string' },
-  }))
-  const inQuery = Object.entries((query?.['properties'] ?? {}) as Record<string, Schema>).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    schema,
-  }))
-  const parameters = [...inPath, ...inQuery]
-  return parameters.length === 0 ? {} : { parameters }
+function describeScope(scope: string): string {
+  const [resource = '', right = ''] = scope.split(':')
+  return `${right === 'read' ? 'Read' : 'Change'} ${resource}`
 }
 
-function toAnswer({ status, answer, mediaTypes, summary }: RouteDeclaration): Record<string, unknown> {
-  if (status === 204) return { description: 'Done.' }
-  const content = answer === undefined ? {} : { 'application/json': { schema: answer } }
-  const others = (mediaTypes ?? []).map((mediaType) => [mediaType, {}])
-  return { description: summary, content: { ...content, ...Object.fromEntries(others) } }
-}
-
-function problemsOf({ scope, body, problems = [] }: RouteDeclaration): Record<string, unknown> {
-  const codes = [...COMMON, ...(scope === null ? [] : PROTECTED), ...(body === undefined ? [] : WITH_BODY), ...problems]
-  const byStatus = Map.groupBy(new Set(codes), (code) => String(PROBLEMS[code].status))
-  const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
-  return Object.fromEntries(
-    [...byStatus].map(([status, group]) => [
-      status,
-      { description: group.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('. '), content },
-    ]),
-  )
+/** The same value with every titled schema moved to `components`. */
+function hoist(value: unknown, components: Record<string, unknown>): unknown {
+  if (Array.isArray(value)) return value.map((item) => hoist(item, components))
+  if (value === null || typeof value !== 'object') return value
+  const copy = Object.fromEntries(Object.entries(value).map(([name, member]) => [name, hoist(member, components)]))
+  const { title, ...schema } = copy
+  if (typeof title !== 'string' || schema['type'] === undefined) return copy
+  components[title] = schema
+  return { $ref: `#/components/schemas/${title}` }
 }

@@ -1,60 +1,82 @@
-/** Errors on the wire: problem details (RFC 9457) for every status of 400 and above. */
+/**
+ * Errors on the wire: problem details (RFC 9457) for every status of 400 and above.
+ *
+ * What is not an error of ours by name tells the caller nothing of itself; it goes to the log. Nothing
+ * that a caller has sent comes back at more than a short length.
+ */
 
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem, problemDocument, type ProblemCode, type ProblemPointer } from '../domain/problem.ts'
 import type { Log } from '../runtime/log.ts'
+import type { AllowedMethods } from './allowed-methods.ts'
 
-/** fastify's own errors, as codes of ours. */
-const KNOWN: Readonly<Record<string, ProblemCode>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'media_type_unsupported',
-  FST_ERR_CTP_EMPTY_JSON_BODY: 'payload_invalid',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'payload_invalid',
-  FST_ERR_CTP_INVALID_JSON_BODY: 'payload_invalid',
+export interface ProblemsOptions {
+  readonly log: Log
+  readonly allowedMethods: AllowedMethods
 }
 
-export function installProblems(app: FastifyInstance, log: Log): void {
+/** fastify's own errors, as codes of ours. */
+const KNOWN: Readonly<Record<string, readonly [ProblemCode, string]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'The body is larger than this operation takes.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['media_type_unsupported', 'Send the body as application/json.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['payload_invalid', 'The body is not as long as Content-Length says.'],
+  FST_ERR_CTP_INVALID_JSON_BODY: ['payload_invalid', 'The body is not JSON.'],
+  FST_ERR_BAD_URL: ['payload_invalid', 'The path cannot be decoded.'],
+}
+const CONTEXTS: Readonly<Record<string, string>> = { querystring: 'query', headers: 'headers', body: 'body' }
+const ECHO_LENGTH_MAX = 128
+const RETRY_AFTER_SECONDS = '1'
+
+export function installProblems(app: FastifyInstance, { log, allowedMethods }: ProblemsOptions): void {
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const problem = toProblem(error)
     if (problem.status >= 500) log.error({ err: error, requestId: request.id }, 'a request failed')
-    return send(request, reply, problem)
+    return sendProblem(request, reply, problem)
   })
   app.setNotFoundHandler((request, reply) => {
-    const allowed = METHODS.filter((method) => app.findRoute({ method, url: request.url.split('?')[0] ?? '' }) !== null)
-    if (allowed.length === 0) return send(request, reply, new Problem('not_found', 'There is no such path.'))
+    const allowed = allowedMethods(request.url)
+    if (allowed.length === 0) return sendProblem(request, reply, new Problem('not_found', 'There is no such path.'))
     void reply.header('Allow', allowed.join(', '))
-    return send(request, reply, new Problem('method_not_allowed', `This path takes ${allowed.join(', ')}.`))
+    return sendProblem(request, reply, new Problem('method_not_allowed', `This path takes ${allowed.join(', ')}.`))
   })
 }
 
-const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const
-
-function send(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
-  const { code, message, errors, extensions } = problem
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
+  const { code, message, status, errors, extensions } = problem
+  if (status === 503 && !reply.hasHeader('Retry-After')) void reply.header('Retry-After', RETRY_AFTER_SECONDS)
   return reply
-    .code(problem.status)
+    .code(status)
     .type('application/problem+json')
     .send(JSON.stringify(problemDocument(code, message, request.id, errors, extensions)))
 }
 
-function toProblem(error: FastifyError): Problem {
+/** Any error as its caller may know it. */
+export function toProblem(error: Error): Problem {
   if (error instanceof Problem) return error
-  if (error.validation !== undefined) {
-    const errors = error.validation.map(({ instancePath, message = 'is not as declared', params }) =>
-      toPointer(instancePath, message, params),
-    )
-    return new Problem('payload_invalid', `The ${error.validationContext ?? 'request'} is not as declared.`, { errors })
+  const { validation, validationContext = '', code, statusCode = 500 } = error as FastifyError
+  if (validation !== undefined) {
+    const place = CONTEXTS[validationContext] ?? 'request'
+    return new Problem('payload_invalid', `The ${place} is not as declared.`, { errors: validation.map(toPointer) })
   }
-  const known = KNOWN[error.code]
-  if (known !== undefined) return new Problem(known, 'The body cannot be read as declared.')
-  if (error.statusCode !== undefined && error.statusCode < 500)
-    return new Problem('payload_invalid', 'The request cannot be read.')
+  const known = KNOWN[code]
+  if (known !== undefined) return new Problem(...known)
+  if (statusCode >= 400 && statusCode < 500) return new Problem('payload_invalid', 'The request cannot be read.')
   return new Problem('internal', 'Something failed that is not your fault. The request id helps to find it.', {
     cause: error,
   })
 }
 
-function toPointer(pointer: string, detail: string, params: Record<string, unknown>): ProblemPointer {
-  const extra = params['additionalProperty'] ?? params['missingProperty']
-  return typeof extra === 'string' ? { pointer: `${pointer}/${extra}`, detail } : { pointer, detail }
+type Fault = NonNullable<FastifyError['validation']>[number]
+
+function toPointer({ instancePath, message = 'is not as declared', params }: Fault): ProblemPointer {
+  const member = params['additionalProperty'] ?? params['missingProperty']
+  const pointer = typeof member === 'string' ? `${instancePath}/${escape(member)}` : instancePath
+  const allowed = params['allowedValues']
+  const detail = Array.isArray(allowed) ? `${message}: ${allowed.join(', ')}` : message
+  return { pointer: pointer.slice(0, ECHO_LENGTH_MAX), detail }
+}
+
+/** RFC 6901, section 3. */
+function escape(member: string): string {
+  return member.slice(0, ECHO_LENGTH_MAX).replaceAll('~', '~0').replaceAll('/', '~1')
 }

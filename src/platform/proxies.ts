@@ -2,125 +2,140 @@
 
 import type { StageInput } from '../catalogue/deployment.ts'
 import type { Proxies } from '../catalogue/proxies.ts'
-import { created, texts, toPageQuery } from './replies.ts'
-import type { DeclareRoute, RouteDeclaration } from './routes.ts'
-import { base64, id, list, object, query, scopes, text, time } from './schemas.ts'
+import type { Handlers, Operation, Operations } from './operation.ts'
+import { texts, toPageQuery } from './page-query.ts'
+import {
+  base64,
+  DOCUMENT_BODY_BYTES_MAX,
+  id,
+  list,
+  named,
+  object,
+  query,
+  reference,
+  scopeNames,
+  scopes,
+  text,
+  time,
+} from './schemas.ts'
 
-const SPECIFICATION_BYTES_MAX = 15 * 1024 * 1024
 const revisionNumber = { type: ['integer', 'null'] }
-const backend = object(
+const timeoutMs = { type: 'integer', minimum: 1, maximum: 600_000 }
+const backendInput = object(
   {
     url: { type: 'string', minLength: 1, maxLength: 2_048 },
-    timeoutMs: { type: 'integer', minimum: 1, maximum: 600_000 },
+    timeoutMs,
     health: { type: 'string', pattern: '^/', maxLength: 1_024 },
   },
   ['url'],
 )
-const proxy = object({
-  id,
-  api: id,
-  state: { type: 'string' },
-  revision: revisionNumber,
-  activeRevision: revisionNumber,
-  stagingRevision: revisionNumber,
-  allowedScopes: scopes,
-  MemberOfProductIds: { type: 'array', items: id },
-  backend,
-})
-const revision = object({ revision: { type: 'integer' }, fate: text, time, version: text, specification: id })
+const proxy = named(
+  'Proxy',
+  object({
+    id,
+    api: id,
+    state: { type: 'string', enum: ['none', 'staging', 'active'] },
+    revision: revisionNumber,
+    activeRevision: revisionNumber,
+    stagingRevision: revisionNumber,
+    allowedScopes: scopeNames,
+    MemberOfProductIds: { type: 'array', items: id },
+    backend: object({ url: text, timeoutMs: { type: 'integer' }, health: text }, ['url', 'timeoutMs']),
+  }),
+)
+const revision = named(
+  'Revision',
+  object({ revision: { type: 'integer' }, fate: text, time, version: text, specification: id }),
+)
+const tag = 'Proxies'
 
-export function proxyRoutes(declare: DeclareRoute, proxies: Proxies): void {
-  const shared = { tag: 'Proxies' } as const
-  declare(
-    {
-      ...shared,
-      operationId: 'stageRevision',
-      method: 'POST',
-      path: '/v1/proxies',
-      summary: 'Makes a staging revision of the one proxy of an API; the active one goes on serving',
-      scope: 'proxies:write',
-      body: object(
+/** What activation and discarding share. */
+const change = {
+  method: 'POST',
+  tag,
+  scope: 'proxies:write',
+  status: 200,
+  answer: proxy,
+  problems: ['no_staging_revision', 'state_conflict', 'specification_invalid'],
+  changes: 'getProxy',
+} as const satisfies Partial<Operation>
+
+export const PROXY_OPERATIONS = {
+  stageRevision: {
+    method: 'POST',
+    path: '/v1/proxies',
+    summary: 'Makes a staging revision of the one proxy of an API; the active one goes on serving',
+    description:
+      'Give either `specification` (base64; OpenAPI 3.0 or 3.1, YAML or JSON) or `fromRevision`. `api` is the name that the ' +
+      'document gives. A second call replaces the staging revision under a new number.',
+    tag,
+    scope: 'proxies:write',
+    body: named(
+      'ProxyInput',
+      object(
         {
-          api: id,
+          api: reference,
           specification: base64,
           fromRevision: { type: 'integer', minimum: 0 },
-          backend,
+          backend: backendInput,
           allowedScopes: scopes,
         },
         ['api'],
       ),
-      bodyBytesMax: SPECIFICATION_BYTES_MAX,
-      status: 201,
-      answer: proxy,
-      problems: ['specification_invalid', 'name_taken', 'state_conflict'],
-    },
-    async ({ author, body }, reply) => created(reply, '/v1/proxies', await proxies.stage(author, body as StageInput)),
-  )
-  declare(
-    {
-      ...shared,
-      operationId: 'listProxies',
-      method: 'GET',
-      path: '/v1/proxies',
-      summary: 'Proxies of the tenant',
-      scope: 'proxies:read',
-      query: query({ api: id }),
-      status: 200,
-      answer: list(proxy),
-      problems: ['cursor_invalid'],
-    },
-    async ({ author, query: all }) => proxies.list(author.tenant, { ...toPageQuery(all), ...texts(all, 'api') }),
-  )
-  declare(
-    {
-      ...shared,
-      operationId: 'getProxy',
-      method: 'GET',
-      path: '/v1/proxies/:id',
-      summary: 'One proxy',
-      scope: 'proxies:read',
-      status: 200,
-      answer: proxy,
-    },
-    async ({ author, params }) => proxies.get(author.tenant, params['id'] ?? ''),
-  )
-  declare(
-    {
-      ...shared,
-      operationId: 'listRevisions',
-      method: 'GET',
-      path: '/v1/proxies/:id/revisions',
-      summary: 'Every kept revision and its fate',
-      scope: 'proxies:read',
-      status: 200,
-      answer: list(revision),
-    },
-    async ({ author, params }) => proxies.revisions(author.tenant, params['id'] ?? ''),
-  )
-  const change: Pick<RouteDeclaration, 'method' | 'scope' | 'status' | 'answer' | 'problems' | 'tag'> = {
-    ...shared,
-    method: 'POST',
-    scope: 'proxies:write',
+    ),
+    bodyBytesMax: DOCUMENT_BODY_BYTES_MAX,
+    status: 201,
+    answer: proxy,
+    problems: ['specification_invalid', 'name_taken', 'state_conflict'],
+  },
+  listProxies: {
+    method: 'GET',
+    path: '/v1/proxies',
+    summary: 'Proxies of the tenant',
+    tag,
+    scope: 'proxies:read',
+    query: query({ api: reference }),
+    status: 200,
+    answer: list(proxy),
+  },
+  getProxy: {
+    method: 'GET',
+    path: '/v1/proxies/:id',
+    summary: 'One proxy',
+    tag,
+    scope: 'proxies:read',
     status: 200,
     answer: proxy,
-    problems: ['no_staging_revision', 'state_conflict', 'specification_invalid'],
+  },
+  listRevisions: {
+    method: 'GET',
+    path: '/v1/proxies/:id/revisions',
+    summary: 'Every kept revision and its fate',
+    tag,
+    scope: 'proxies:read',
+    status: 200,
+    answer: list(revision),
+  },
+  activateRevision: {
+    ...change,
+    path: '/v1/proxies/:id/activate',
+    summary: 'Promotes staging to active, on every thread when this answers',
+  },
+  discardRevision: {
+    ...change,
+    path: '/v1/proxies/:id/discard',
+    summary: 'Deletes the staging revision',
+  },
+} as const satisfies Operations
+
+export function proxyHandlers(proxies: Proxies): Handlers<typeof PROXY_OPERATIONS> {
+  return {
+    stageRevision: async ({ author, body }) => proxies.stage(author, body as StageInput),
+    listProxies: async ({ author, query: given }) =>
+      proxies.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'api') }),
+    getProxy: async ({ author, params }) => proxies.get(author.tenant, params['id'] ?? ''),
+    listRevisions: async ({ author, params }) => proxies.revisions(author.tenant, params['id'] ?? ''),
+    activateRevision: async ({ author, params }) => proxies.activate(author, params['id'] ?? ''),
+    discardRevision: async ({ author, params }) => proxies.discard(author, params['id'] ?? ''),
   }
-  declare(
-    {
-      ...change,
-      operationId: 'activateRevision',
-      path: '/v1/proxies/:id/activate',
-      summary: 'Promotes staging to active, on every thread when this answers',
-    },
-    async ({ author, params }) => proxies.activate(author, params['id'] ?? ''),
-  )
-  declare(
-    {
-      ...change,
-      operationId: 'discardRevision',
-      path: '/v1/proxies/:id/discard',
-      summary: 'Deletes the staging revision',
-    },
-    async ({ author, params }) => proxies.discard(author, params['id'] ?? ''),
-  )
 }

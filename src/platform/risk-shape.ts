@@ -1,6 +1,7 @@
 /** A risk as callers see it: times in RFC 3339, the tenant left out (it is the reader's own). */
 
-import type { RiskEvent } from '../domain/risk.ts'
+import { CATEGORIES, RISK_TYPES, SEVERITIES, type RiskEvent } from '../domain/risk.ts'
+import { id, object, text, time } from './schemas.ts'
 
 export interface ShownRisk extends Omit<RiskEvent, 'tenant' | 'firstSeenMs' | 'lastSeenMs'> {
   readonly firstSeen: string
@@ -10,3 +11,36 @@ export interface ShownRisk extends Omit<RiskEvent, 'tenant' | 'firstSeenMs' | 'l
 export function showRisk({ tenant: _, firstSeenMs, lastSeenMs, ...event }: RiskEvent): ShownRisk {
   return { ...event, firstSeen: new Date(firstSeenMs).toISOString(), lastSeen: new Date(lastSeenMs).toISOString() }
 }
+
+const counts = { type: 'object', additionalProperties: { type: 'integer' } }
+
+export const riskProperties = {
+  id,
+  riskId: id,
+  phase: { type: 'string', enum: ['opened', 'escalated', 'deescalated', 'updated', 'cleared'] },
+  type: { type: 'string', enum: [...RISK_TYPES] },
+  category: { type: 'string', enum: [...CATEGORIES] },
+  severity: { type: 'string', enum: [...SEVERITIES] },
+  attributedTo: object(
+    {
+      kind: { type: 'string', enum: ['consumer', 'agent', 'person', 'provider', 'anonymous'] },
+      id: text,
+      name: text,
+      onBehalfOf: { ...text, description: 'The person that an agent acted for.' },
+    },
+    ['kind', 'id', 'name'],
+  ),
+  api: text,
+  operation: text,
+  count: { type: 'integer', description: 'Events inside the sliding window.' },
+  windowSeconds: { type: 'integer' },
+  firstSeen: time,
+  lastSeen: time,
+  message: text,
+  evidence: object({
+    total: { type: 'integer', description: 'Events of the whole episode.' },
+    statuses: counts,
+    operations: counts,
+    requestIds: { type: 'array', items: text },
+  }),
+} as const

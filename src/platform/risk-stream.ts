@@ -2,178 +2,158 @@
  * `GET /v1/events/subscribe`: risks as they happen, as Server-Sent Events.
  *
  * A reader gets its own tenant's events alone, the tenant being that of its token. It resumes with
- * `Last-Event-ID`; a comment every 15 s keeps the connection; the stream ends when the token does. A
- * reader that does not take what it is sent is disconnected before it can fill memory, and resumes. An
- * event is made into text once, however many read it.
+ * `Last-Event-ID`, from where its filters would have let it read on. The stream ends when the token
+ * does, or within a heartbeat of its credential being revoked. An event is made into text once,
+ * however many read it, on whatever port. Readers are bounded, in all and for each tenant: one tenant
+ * cannot take the places of the others.
  */
 
-import type { ServerResponse } from 'node:http'
-import { SEVERITIES, type RiskEvent, type Severity } from '../domain/risk.ts'
 import { Problem } from '../domain/problem.ts'
+import { SEVERITIES, type RiskEvent, type Severity } from '../domain/risk.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { isId } from '../runtime/ids.ts'
+import type { Log } from '../runtime/log.ts'
 import type { RiskFeed } from '../store/risk-store.ts'
-import { texts } from './replies.ts'
-import { showRisk } from './risk-shape.ts'
-import { riskFilters } from './risks.ts'
-import type { DeclareRoute } from './routes.ts'
-import { object } from './schemas.ts'
+import { createEventReader, type EventReader } from './event-reader.ts'
+import type { Call, Handlers, Operations } from './operation.ts'
+import { texts } from './page-query.ts'
+import { riskProperties, showRisk } from './risk-shape.ts'
+import { object, reference } from './schemas.ts'
 
 export interface RiskStreamOptions {
   readonly risks: RiskFeed
   readonly clock: Clock
-  readonly count: (reason: string) => void
+  readonly log: Log
+  /** Counts a stream that ended, by reason. */
+  readonly onEnd: (reason: string) => void
   readonly readersMax?: number
+  readonly readersOfTenantMax?: number
 }
 
 export interface RiskStream {
   readonly readers: number
+  readonly handlers: Handlers<typeof RISK_STREAM_OPERATIONS>
   /** Ends every stream; readers come back elsewhere or later. */
   close(): void
 }
 
-const HEARTBEAT_MS = 15_000
-const UNSENT_BYTES_MAX = 1024 * 1024
 const READERS_MAX = 10_000
-const RETRY_MS = 1_000
+const READERS_OF_TENANT_MAX = 1_000
+const { category, severity } = riskProperties
 
-export function riskStreamRoutes(declare: DeclareRoute, options: RiskStreamOptions): RiskStream {
-  const { risks, clock, count, readersMax = READERS_MAX } = options
-  const readers = new Set<Reader>()
+export const RISK_STREAM_OPERATIONS = {
+  subscribeToRisks: {
+    method: 'GET',
+    path: '/v1/events/subscribe',
+    summary: 'Risks as they happen, as Server-Sent Events',
+    description:
+      'Events are named `risk`; `id` sorts by time, `data` is a RiskEvent. A comment every 15 s keeps the connection. ' +
+      'The stream ends with the token; a reader that cannot keep up is disconnected, and resumes.',
+    tag: 'Risks',
+    scope: 'risks:read',
+    query: object({ category, severity: { ...severity, description: 'At least this severe.' }, api: reference }, []),
+    headers: {
+      'Last-Event-ID': {
+        type: 'string',
+        pattern: '^(evt_[0-7][0-9a-hjkmnp-tv-z]{25})?$',
+        description: 'Goes on after this event, of the last 24 hours. Without it the stream starts from now.',
+      },
+    },
+    status: 200,
+    mediaTypes: ['text/event-stream'],
+    endless: true,
+  },
+} as const satisfies Operations
+
+export function createRiskStream(options: RiskStreamOptions): RiskStream {
+  const { risks, clock, log, onEnd, readersMax = READERS_MAX, readersOfTenantMax = READERS_OF_TENANT_MAX } = options
+  const readers = new Map<EventReader, string>()
+  const ofTenant = new Map<string, number>()
   const textOf = createTexts()
 
-  declare(
-    {
-      operationId: 'subscribeToRisks',
-      method: 'GET',
-      path: '/v1/events/subscribe',
-      summary: 'Risks as they happen, as Server-Sent Events',
-      tag: 'Risks',
-      scope: 'risks:read',
-      query: object(riskFilters, []),
-      status: 200,
-      mediaTypes: ['text/event-stream'],
-    },
-    async ({ author, caller, query, raw }, reply) => {
-      const lastEventId = raw.headers['last-event-id']
-      const after = lastEventId === undefined || lastEventId === '' ? null : String(lastEventId)
-      if (after !== null && !isId('evt', after)) {
-        const errors = [{ pointer: '/header/Last-Event-ID', detail: 'Give the id of an event, or leave it out.' }]
-        throw new Problem('payload_invalid', 'Last-Event-ID is not the id of an event.', { errors })
-      }
-      if (readers.size >= readersMax) {
-        void reply.header('Retry-After', '10')
-        throw new Problem('unavailable', 'Too many readers are connected; come back shortly.')
-      }
-      await raw.recordNow()
-      reply.hijack()
-      const passes = createFilter(query)
-      const reader = createReader({
-        response: reply.raw,
-        requestId: raw.id,
-        clock,
-        count,
-        endsAtMs: caller.expiresAtMs,
-        onEnd: () => readers.delete(reader),
-      })
-      readers.add(reader)
-      const stop = await risks.subscribe(author.tenant, after, (event) => {
-        if (passes(event)) reader.send(textOf(event))
-      })
-      reader.onStop(stop)
-      return reply
-    },
-  )
+  function admit(tenant: string): void {
+    const count = ofTenant.get(tenant) ?? 0
+    if (readers.size >= readersMax || count >= readersOfTenantMax)
+      throw new Problem('unavailable', 'Too many readers are connected; come back shortly.')
+    ofTenant.set(tenant, count + 1)
+  }
+
+  function leave(tenant: string): void {
+    const count = (ofTenant.get(tenant) ?? 1) - 1
+    if (count === 0) ofTenant.delete(tenant)
+    else ofTenant.set(tenant, count)
+  }
 
   return {
     get readers() {
       return readers.size
     },
+    handlers: {
+      async subscribeToRisks(call, reply) {
+        const { author, caller, request } = call
+        const { tenant } = author
+        admit(tenant)
+        try {
+          await request.recordNow()
+        } catch (cause) {
+          leave(tenant)
+          throw cause
+        }
+        reply.hijack()
+        const reader = createEventReader({
+          response: reply.raw,
+          requestId: request.id,
+          clock,
+          endsAtMs: caller.expiresAtMs,
+          isStillOpen: request.isStillOpen,
+          onEnd(reason) {
+            readers.delete(reader)
+            leave(tenant)
+            onEnd(reason)
+          },
+        })
+        readers.set(reader, tenant)
+        const passes = createFilter(call)
+        const tell = (event: RiskEvent): void => {
+          if (passes(event)) reader.send(textOf(event))
+        }
+        try {
+          reader.onStop(await risks.subscribe(tenant, lastEventIdOf(call), tell, reader.drained))
+        } catch (cause) {
+          const failed = reader.end('resume_failed')
+          if (failed) log.warn({ err: cause, requestId: request.id }, 'a risk stream could not resume')
+        }
+        return reply
+      },
+    },
     close() {
-      for (const reader of readers) reader.end('service_stopping')
+      for (const reader of readers.keys()) reader.end('service_stopping')
     },
   }
 }
 
-interface Reader {
-  send(text: string): void
-  onStop(stop: () => void): void
-  end(reason: string): void
+function lastEventIdOf({ request }: Call): string | null {
+  const id = request.headers['last-event-id']
+  return typeof id === 'string' && id !== '' ? id : null
 }
 
-interface ReaderOptions {
-  readonly response: ServerResponse
-  readonly requestId: string
-  readonly clock: Clock
-  readonly count: (reason: string) => void
-  readonly endsAtMs: number
-  readonly onEnd: () => void
-}
-
-/** `setTimeout` cannot wait longer. */
-const TIMER_MS_MAX = 2_147_483_647
-
-function createReader({ response, requestId, clock, count, endsAtMs, onEnd }: ReaderOptions): Reader {
-  let isOver = false
-  let stop: (() => void) | null = null
-  const stopHeartbeat = clock.every(HEARTBEAT_MS, () => send(': alive\n\n'))
-  const cancelEnd = clock.after(Math.min(TIMER_MS_MAX, Math.max(0, endsAtMs - clock.nowMs())), () =>
-    end('token_expired'),
-  )
-  response.on('close', () => end('reader_gone'))
-  response.writeHead(200, {
-    'Content-Type': 'text/event-stream',
-    'Cache-Control': 'no-store',
-    'X-Accel-Buffering': 'no',
-    'X-Request-Id': requestId,
-  })
-  response.write(`retry: ${RETRY_MS}\n\n`)
-
-  function send(text: string): void {
-    if (isOver) return
-    response.write(text)
-    if (response.writableLength <= UNSENT_BYTES_MAX) return
-    end('reader_slow')
-    response.destroy()
-  }
-
-  function end(reason: string): void {
-    if (isOver) return
-    isOver = true
-    count(reason)
-    stopHeartbeat()
-    cancelEnd()
-    stop?.()
-    response.end()
-    onEnd()
-  }
-
-  return {
-    send,
-    end,
-    onStop(how) {
-      stop = how
-      if (isOver) how()
-    },
-  }
-}
-
-function createFilter(query: Readonly<Record<string, unknown>>): (event: RiskEvent) => boolean {
-  const { category, severity, api } = texts(query, 'category', 'severity', 'api')
-  const least = severity === undefined ? 0 : SEVERITIES.indexOf(severity as Severity)
+function createFilter({ query }: Call): (event: RiskEvent) => boolean {
+  const { category: wanted, severity: least, api } = texts(query, 'category', 'severity', 'api')
+  const rank = least === undefined ? 0 : SEVERITIES.indexOf(least as Severity)
   return (event) =>
-    (category === undefined || event.category === category) &&
+    (wanted === undefined || event.category === wanted) &&
     (api === undefined || event.api === api) &&
-    SEVERITIES.indexOf(event.severity) >= least
+    SEVERITIES.indexOf(event.severity) >= rank
 }
 
-/** The text of an event; the last ones are kept, for all who read them. */
+/** The text of an event, kept as long as the event itself is, for all who read it. */
 function createTexts(): (event: RiskEvent) => string {
-  const texts = new WeakMap<RiskEvent, string>()
+  const known = new WeakMap<RiskEvent, string>()
   return (event) => {
-    let text = texts.get(event)
-    if (text === undefined)
-      texts.set(event, (text = `event: risk\nid: ${event.id}\ndata: ${JSON.stringify(showRisk(event))}\n\n`))
+    let text = known.get(event)
+    if (text === undefined) {
+      text = `event: risk\nid: ${event.id}\ndata: ${JSON.stringify(showRisk(event))}\n\n`
+      known.set(event, text)
+    }
     return text
   }
 }

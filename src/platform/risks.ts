@@ -1,84 +1,43 @@
 /** `GET /v1/risks`: the risk position, one item an episode. */
 
-import { CATEGORIES, RISK_TYPES, SEVERITIES, type Category, type RiskType, type Severity } from '../domain/risk.ts'
 import { fromCursor, toCursor } from '../catalogue/page.ts'
-import type { RiskFeed } from '../store/risk-store.ts'
-import { texts, toPageQuery } from './replies.ts'
-import { showRisk } from './risk-shape.ts'
-import type { DeclareRoute } from './routes.ts'
-import { id, list, object, query, text, time } from './schemas.ts'
+import type { Category, RiskType, Severity } from '../domain/risk.ts'
+import type { RiskFeed, RiskPositionQuery } from '../store/risk-store.ts'
+import type { Call, Handlers, Operations } from './operation.ts'
+import { texts, toPageQuery } from './page-query.ts'
+import { riskProperties, showRisk } from './risk-shape.ts'
+import { list, named, object, query, reference } from './schemas.ts'
 
-const counts = { type: 'object', additionalProperties: { type: 'integer' } }
-export const riskFilters = {
-  category: { type: 'string', enum: [...CATEGORIES] },
-  severity: { type: 'string', enum: [...SEVERITIES] },
-  api: id,
-}
-const risk = object({
-  id,
-  riskId: id,
-  state: { type: 'string', enum: ['open', 'cleared'] },
-  phase: { type: 'string', enum: ['opened', 'escalated', 'deescalated', 'updated', 'cleared'] },
-  type: { type: 'string' },
-  category: riskFilters.category,
-  severity: riskFilters.severity,
-  attributedTo: object({ kind: text, id: text, name: text, onBehalfOf: text }, ['kind', 'id', 'name']),
-  api: text,
-  operation: text,
-  count: { type: 'integer' },
-  windowSeconds: { type: 'integer' },
-  firstSeen: time,
-  lastSeen: time,
-  message: { type: 'string' },
-  evidence: object({
-    total: { type: 'integer' },
-    statuses: counts,
-    operations: counts,
-    requestIds: { type: 'array', items: text },
-  }),
-})
+const { category, severity, type } = riskProperties
+const state = { type: 'string', enum: ['open', 'cleared'] }
 
-export function riskRoutes(declare: DeclareRoute, risks: RiskFeed): void {
-  declare(
-    {
-      operationId: 'listRisks',
-      method: 'GET',
-      path: '/v1/risks',
-      summary: 'The current risk position',
-      tag: 'Risks',
-      scope: 'risks:read',
-      query: query({
-        ...riskFilters,
-        type: { type: 'string', enum: [...RISK_TYPES] },
-        attributedTo: id,
-        state: { type: 'string', enum: ['open', 'cleared'], default: 'open' },
-      }),
-      status: 200,
-      answer: list(risk),
-      problems: ['cursor_invalid'],
-    },
-    async ({ author, query: given }) => {
-      const { limit, cursor } = toPageQuery(given)
-      const { category, severity, type, api, attributedTo, state } = texts(
-        given,
-        'category',
-        'severity',
-        'type',
-        'api',
-        'attributedTo',
-        'state',
-      )
-      const found = await risks.position({
-        tenant: author.tenant,
-        state: state === 'cleared' ? 'cleared' : 'open',
-        limit: limit + 1,
-        ...(category !== undefined && { category: category as Category }),
-        ...(severity !== undefined && { severity: severity as Severity }),
-        ...(type !== undefined && { type: type as RiskType }),
-        ...(api !== undefined && { api }),
-        ...(attributedTo !== undefined && { attributedTo }),
-        ...(cursor !== undefined && { after: fromCursor(cursor) }),
-      })
+export const RISK_OPERATIONS = {
+  listRisks: {
+    method: 'GET',
+    path: '/v1/risks',
+    summary: 'The current risk position: one item an episode, in the order they opened',
+    description: 'An `id` here is the `riskId` of the stream. Cleared episodes are kept for 30 days.',
+    tag: 'Risks',
+    scope: 'risks:read',
+    query: query({
+      category,
+      severity: { ...severity, description: 'At least this severe.' },
+      type,
+      api: reference,
+      attributedTo: { ...reference, description: 'Id of the party.' },
+      state: { ...state, default: 'open' },
+    }),
+    status: 200,
+    answer: list(named('Risk', object({ ...riskProperties, state }))),
+  },
+} as const satisfies Operations
+
+export function riskHandlers(risks: RiskFeed): Handlers<typeof RISK_OPERATIONS> {
+  return {
+    async listRisks(call) {
+      const { limit, cursor } = toPageQuery(call.query)
+      const after = cursor === undefined ? {} : { after: fromCursor(cursor) }
+      const found = await risks.position({ ...toFilter(call), ...after, limit: limit + 1 })
       const shown = found.slice(0, limit)
       const last = shown.at(-1)
       return {
@@ -86,5 +45,17 @@ export function riskRoutes(declare: DeclareRoute, risks: RiskFeed): void {
         next: found.length > limit && last !== undefined ? toCursor(last.event.riskId) : null,
       }
     },
-  )
+  }
+}
+
+/** The words of the query are those of the types: validation has seen to that. */
+function toFilter({ author, query: given }: Call): Omit<RiskPositionQuery, 'limit' | 'after'> {
+  const words = texts(given, 'category', 'severity', 'type', 'api', 'attributedTo') as {
+    category?: Category
+    severity?: Severity
+    type?: RiskType
+    api?: string
+    attributedTo?: string
+  }
+  return { tenant: author.tenant, state: given['state'] === 'cleared' ? 'cleared' : 'open', ...words }
 }

@@ -1,21 +1,43 @@
-/** Schemas that several routes share: bounds of what a caller may send, shapes of what it gets. */
+/** Schemas that several operations share: bounds of what a caller may send, shapes of what it gets. */
 
 export type Schema = Readonly<Record<string, unknown>>
 
-/** 1 to 128 characters, none of them a control character. */
-export const name: Schema = { type: 'string', minLength: 1, maxLength: 128, pattern: '^[^\\u0000-\\u001f\\u007f]+$' }
-export const text: Schema = { type: 'string', maxLength: 256 }
-export const id: Schema = { type: 'string', minLength: 1, maxLength: 128 }
-export const time: Schema = { type: 'string', format: 'date-time', maxLength: 64 }
+/** No control characters, no halves of surrogate pairs. */
+const PLAIN = '^[^\\p{Cc}\\p{Cs}]*$'
+
+/** 1 to 128 characters, not all of them blank. */
+export const name: Schema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 128,
+  pattern: '^(?=[^]*\\S)[^\\p{Cc}\\p{Cs}]+$',
+}
+/** What a caller may send of free text. */
+export const line: Schema = { type: 'string', minLength: 1, maxLength: 256, pattern: PLAIN }
+/** An id or name that a caller refers to. */
+export const reference: Schema = { type: 'string', minLength: 1, maxLength: 256, pattern: PLAIN }
+export const text: Schema = { type: 'string' }
+export const id: Schema = { type: 'string' }
+export const time: Schema = { type: 'string', format: 'date-time' }
+export const scopeNames: Schema = { type: 'array', items: { type: 'string' } }
+/** Scopes as RFC 6749, appendix A.4, spells them. */
 export const scopes: Schema = {
   type: 'array',
   maxItems: 200,
   uniqueItems: true,
-  items: { type: 'string', minLength: 1, maxLength: 128 },
+  items: { type: 'string', minLength: 1, maxLength: 128, pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$' },
 }
 /** A document of up to 10 MB. */
 export const base64: Schema = { type: 'string', minLength: 1, maxLength: 14_000_000 }
+/** What a body with such a document may weigh. */
+export const DOCUMENT_BODY_BYTES_MAX = 15 * 1024 * 1024
+/** Nothing need be sent; a client that sends an empty object means the same. */
+export const NO_BODY: Schema = { type: ['object', 'null'], additionalProperties: false }
+
 export const nullable = (schema: Schema): Schema => ({ ...schema, type: [schema['type'], 'null'] })
+
+/** A shape with a name of its own in the OpenAPI document. */
+export const named = (title: string, schema: Schema): Schema => ({ title, ...schema })
 
 export function object(
   properties: Readonly<Record<string, Schema>>,
@@ -25,8 +47,8 @@ export function object(
 }
 
 export const pageQuery = {
-  limit: { type: 'integer', minimum: 1, maximum: 500, default: 50 },
-  cursor: { type: 'string', minLength: 1, maxLength: 1_400 },
+  limit: { type: 'integer', minimum: 1, maximum: 500, default: 50, description: 'Items of a page.' },
+  cursor: { type: 'string', minLength: 1, maxLength: 5_500, description: 'The `next` of the page before.' },
 } as const satisfies Record<string, Schema>
 
 export function query(properties: Readonly<Record<string, Schema>> = {}): Schema {

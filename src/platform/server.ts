@@ -2,7 +2,8 @@
  * The platform API: one fastify instance, one file a resource.
  *
  * JSON in and out, unknown members refused with a pointer, every error a problem document. The risk
- * paths can be served on a port of their own as well.
+ * paths can be served on a port of their own as well. Closing ends the streams and lets calls in
+ * flight finish.
  */
 
 import fastify, { type FastifyInstance } from 'fastify'
@@ -16,19 +17,26 @@ import type { Log } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { RiskFeed } from '../store/risk-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
-import { apiRoutes } from './apis.ts'
-import { consumerRoutes } from './consumers.ts'
+import { createAllowedMethods } from './allowed-methods.ts'
+import { apiHandlers, API_OPERATIONS } from './apis.ts'
+import { installEtags } from './conditional.ts'
+import { consumerHandlers, CONSUMER_OPERATIONS } from './consumers.ts'
 import { installGuard, type GuardOptions } from './guard.ts'
-import { buildOpenApi, scopesOf } from './openapi.ts'
-import { installProblems } from './problems.ts'
-import { proxyRoutes } from './proxies.ts'
-import { riskRoutes } from './risks.ts'
-import { riskStreamRoutes } from './risk-stream.ts'
-import { createDeclareRoute, type DeclareRoute, type RouteDeclaration } from './routes.ts'
-import { SERVICE_DECLARATIONS, serviceRoutes } from './service-routes.ts'
-import { specificationRoutes } from './specifications.ts'
-import { subscriptionRoutes } from './subscriptions.ts'
-import { usageRoutes } from './usage.ts'
+import { HTTP_BOUNDS, refuseMalformed } from './http-bounds.ts'
+import { installJsonBody } from './json-body.ts'
+import { buildOpenApi } from './openapi.ts'
+import type { Operations } from './operation.ts'
+import { ALL_OPERATIONS, RISK_PATHS } from './operations.ts'
+import { installProblems, sendProblem, toProblem } from './problems.ts'
+import { proxyHandlers, PROXY_OPERATIONS } from './proxies.ts'
+import { createRiskStream } from './risk-stream.ts'
+import { riskHandlers } from './risks.ts'
+import { createServe, type Serve } from './serve.ts'
+import { serviceRoutes } from './service-routes.ts'
+import { specificationHandlers, SPECIFICATION_OPERATIONS } from './specifications.ts'
+import { subscriptionHandlers, SUBSCRIPTION_OPERATIONS } from './subscriptions.ts'
+import { USAGE_OPERATIONS } from './usage-operations.ts'
+import { usageHandlers } from './usage.ts'
 import { createValidatorCompiler } from './validator.ts'
 
 export interface PlatformOptions extends GuardOptions {
@@ -43,8 +51,13 @@ export interface PlatformOptions extends GuardOptions {
   readonly newRequestId: () => string
   readonly metrics: Metrics
   readonly log: Log
+  /** Why the service is not ready; null when it is. */
   readonly notReady: () => string | null
+  /** Public addresses, asked for once they are known. */
   readonly addresses: () => { readonly baseUrl: string; readonly gatewayUrl: string }
+  /** Readers of the risk stream at once, in all and of one tenant. */
+  readonly readersMax?: number
+  readonly readersOfTenantMax?: number
 }
 
 export interface Platform {
@@ -54,89 +67,75 @@ export interface Platform {
   close(): Promise<void>
 }
 
-const BODY_BYTES_MAX = 1024 * 1024
-
 export function createPlatform(options: PlatformOptions): Platform {
-  const apps: FastifyInstance[] = []
-  const streams: { close(): void }[] = []
-  const count = options.metrics.counter('risk_stream_ends_total', 'Risk streams that ended, by reason', ['reason'])
+  const { metrics, notReady, addresses } = options
+  const baseUrl = (): string => addresses().baseUrl
+  const stream = createRiskStream({ ...options, onEnd: countEnds(metrics) })
+  metrics.measured('risk_stream_readers', 'Risk streams that are open', () => stream.readers)
+  const riskPaths = { ...riskHandlers(options.risks), ...stream.handlers }
+  let openApi: string | null = null
 
-  function createApp(): FastifyInstance {
-    const app = fastify({
-      logger: false,
-      genReqId: options.newRequestId,
-      requestIdHeader: false,
-      bodyLimit: BODY_BYTES_MAX,
-      maxParamLength: 256,
-      exposeHeadRoutes: false,
-      return503OnClosing: true,
-      forceCloseConnections: 'idle',
-      http: { maxHeaderSize: 16_384 },
-    })
-    app.removeContentTypeParser('text/plain')
-    // Only queries carry numbers as text; a body says what it means.
-    app.setValidatorCompiler(createValidatorCompiler())
-    installProblems(app, options.log)
-    installGuard(app, options)
-    apps.push(app)
-    return app
-  }
-
-  function risksOn(declare: DeclareRoute): void {
-    riskRoutes(declare, options.risks)
-    const { risks, clock } = options
-    streams.push(riskStreamRoutes(declare, { risks, clock, count: (reason) => count.inc({ reason }) }))
-  }
-
-  const app = createApp()
-  const declarations: RouteDeclaration[] = [...SERVICE_DECLARATIONS]
-  const declare = noting(createDeclareRoute(app), declarations)
+  const app = createApp(options, ALL_OPERATIONS)
+  const serve = createServe({ app, baseUrl })
+  const apps = [app]
   serviceRoutes(app, {
-    metrics: options.metrics,
-    notReady: options.notReady,
-    openApi: () => buildOpenApi({ declarations, ...options.addresses() }),
+    metrics,
+    notReady,
+    openApi: () => (openApi ??= JSON.stringify(buildOpenApi({ operations: ALL_OPERATIONS, ...addresses() }))),
   })
-  allRoutes(declare, options, risksOn)
+  serveResources(serve, options)
+  serve(RISK_PATHS, riskPaths)
 
   return {
     app,
     createRiskApp() {
-      const riskApp = createApp()
-      risksOn(createDeclareRoute(riskApp))
+      const riskApp = createApp(options, RISK_PATHS)
+      createServe({ app: riskApp, baseUrl })(RISK_PATHS, riskPaths)
+      apps.push(riskApp)
       return riskApp
     },
     async close() {
-      for (const stream of streams) stream.close()
+      stream.close()
       await Promise.all(apps.map((each) => each.close()))
     },
   }
 }
 
-function allRoutes(declare: DeclareRoute, options: PlatformOptions, risksOn: (declare: DeclareRoute) => void): void {
-  consumerRoutes(declare, options.consumers)
-  apiRoutes(declare, options.apis)
-  proxyRoutes(declare, options.proxies)
-  subscriptionRoutes(declare, options.subscriptions)
-  specificationRoutes(declare, options.specifications)
-  usageRoutes(declare, options)
-  risksOn(declare)
-}
-
-function noting(declare: DeclareRoute, declarations: RouteDeclaration[]): DeclareRoute {
-  return (declaration, handler) => {
-    declarations.push(declaration)
-    declare(declaration, handler)
-  }
-}
-
-/** Every scope of the platform API; known before anything is built, for the first credential. */
-export function platformScopes(): readonly string[] {
-  const declarations: RouteDeclaration[] = []
-  const note: DeclareRoute = (declaration) => void declarations.push(declaration)
-  const nothing = new Proxy({}, { get: () => nothing }) as PlatformOptions
-  allRoutes(note, nothing, (declare) => {
-    riskRoutes(declare, nothing.risks)
-    riskStreamRoutes(declare, { risks: nothing.risks, clock: nothing.clock, count: () => {} })
+function createApp(options: PlatformOptions, operations: Operations): FastifyInstance {
+  const app = fastify({
+    ...HTTP_BOUNDS,
+    logger: false,
+    genReqId: options.newRequestId,
+    requestIdHeader: false,
+    exposeHeadRoutes: false,
+    // A call that comes over a connection still open is served; the connection ends with its answer.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    frameworkErrors: (error, request, reply) => {
+      void reply.header('X-Request-Id', request.id)
+      void sendProblem(request, reply, toProblem(error))
+    },
+    clientErrorHandler: (error, socket) => refuseMalformed(error, socket, options.newRequestId()),
   })
-  return scopesOf(declarations)
+  app.setValidatorCompiler(createValidatorCompiler())
+  installJsonBody(app)
+  installProblems(app, { log: options.log, allowedMethods: createAllowedMethods(Object.values(operations)) })
+  // In this order: what is recorded is what leaves.
+  installEtags(app)
+  installGuard(app, options)
+  return app
+}
+
+function serveResources(serve: Serve, options: PlatformOptions): void {
+  serve(CONSUMER_OPERATIONS, consumerHandlers(options.consumers))
+  serve(API_OPERATIONS, apiHandlers(options.apis))
+  serve(PROXY_OPERATIONS, proxyHandlers(options.proxies))
+  serve(SPECIFICATION_OPERATIONS, specificationHandlers(options.specifications))
+  serve(SUBSCRIPTION_OPERATIONS, subscriptionHandlers(options.subscriptions))
+  serve(USAGE_OPERATIONS, usageHandlers(options))
+}
+
+function countEnds(metrics: Metrics): (reason: string) => void {
+  const ends = metrics.counter('risk_stream_ends_total', 'Risk streams that ended, by reason', ['reason'])
+  return (reason) => ends.inc({ reason })
 }

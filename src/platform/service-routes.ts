@@ -1,49 +1,52 @@
 /** Paths that need no credential: alive, ready, metrics, the OpenAPI document. */
 
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Problem } from '../domain/problem.ts'
 import type { Metrics } from '../runtime/metrics.ts'
-import type { RouteDeclaration } from './routes.ts'
+import type { Operation, Operations } from './operation.ts'
 import { object } from './schemas.ts'
+import { toRouteOptions } from './serve.ts'
 
-export interface ServiceRouteOptions {
+export interface ServiceRoutesOptions {
   readonly metrics: Metrics
   /** Why the service is not ready; null when it is. */
   readonly notReady: () => string | null
-  readonly openApi: () => object
+  /** The OpenAPI document as text. */
+  readonly openApi: () => string
 }
 
-const status = object({ status: { type: 'string' } })
+const answer = object({ status: { type: 'string' } })
+const shared = { method: 'GET', tag: 'Service', scope: null, status: 200 } as const satisfies Partial<Operation>
 
-export const SERVICE_DECLARATIONS: readonly RouteDeclaration[] = [
-  { operationId: 'getHealth', path: '/healthz', summary: 'Alive', answer: status },
-  { operationId: 'getReadiness', path: '/readyz', summary: 'Serving: routes loaded, spool writable', answer: status },
-  {
-    operationId: 'getMetrics',
+export const SERVICE_OPERATIONS = {
+  getHealth: { ...shared, path: '/healthz', summary: 'Alive', answer },
+  getReadiness: { ...shared, path: '/readyz', summary: 'Serving: routes loaded, spool writable', answer },
+  getMetrics: {
+    ...shared,
     path: '/metrics',
-    summary: 'Metrics in Prometheus text format',
+    summary: 'Metrics in the text format of Prometheus',
     mediaTypes: ['text/plain'],
   },
-  { operationId: 'getOpenApi', path: '/openapi.json', summary: 'This document', answer: { type: 'object' } },
-].map((route) => ({ ...route, method: 'GET', tag: 'Service', scope: null, status: 200 }))
+  getOpenApi: { ...shared, path: '/openapi.json', summary: 'This document', answer: { type: 'object' } },
+} as const satisfies Operations
 
-export function serviceRoutes(app: FastifyInstance, { metrics, notReady, openApi }: ServiceRouteOptions): void {
-  const handlers: Readonly<Record<string, () => Promise<unknown>>> = {
+type Answer = (reply: FastifyReply) => Promise<unknown>
+
+export function serviceRoutes(app: FastifyInstance, { metrics, notReady, openApi }: ServiceRoutesOptions): void {
+  const answers: { readonly [Id in keyof typeof SERVICE_OPERATIONS]: Answer } = {
     getHealth: async () => ({ status: 'alive' }),
-    getReadiness: async () => {
+    async getReadiness() {
       const reason = notReady()
       if (reason !== null) throw new Problem('unavailable', reason)
       return { status: 'ready' }
     },
-    getMetrics: () => metrics.registry.metrics(),
-    getOpenApi: async () => openApi(),
+    getMetrics: async (reply) => reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
+    getOpenApi: async (reply) => reply.type('application/json; charset=utf-8').send(openApi()),
   }
-  for (const declaration of SERVICE_DECLARATIONS) {
-    const handler = handlers[declaration.operationId]
-    if (handler === undefined) throw new Error(`${declaration.operationId} has no handler`)
-    app.get(declaration.path, { config: { declaration } }, async (_request, reply) => {
-      if (declaration.operationId === 'getMetrics') void reply.type('text/plain; version=0.0.4; charset=utf-8')
-      return handler()
-    })
+  for (const operationId of Object.keys(answers) as (keyof typeof answers)[]) {
+    const operation = SERVICE_OPERATIONS[operationId]
+    app.get(operation.path, toRouteOptions({ operationId, ...operation }), async (_request, reply) =>
+      answers[operationId](reply),
+    )
   }
 }

@@ -1,122 +1,93 @@
 /** `/v1/openapispecs` and `/v1/openslaspecs`: documents as they were published, byte for byte. */
 
-import type { Specifications } from '../catalogue/specifications.ts'
-import { content, created, texts, toPageQuery } from './replies.ts'
-import type { DeclareRoute } from './routes.ts'
-import { base64, id, list, object, query, text, time } from './schemas.ts'
+import type { FastifyReply } from 'fastify'
+import type { Content, Specifications } from '../catalogue/specifications.ts'
+import type { Handlers, Operation, Operations } from './operation.ts'
+import { texts, toPageQuery } from './page-query.ts'
+import { base64, DOCUMENT_BODY_BYTES_MAX, id, list, named, object, query, reference, text, time } from './schemas.ts'
 
-const SPECIFICATION_BYTES_MAX = 15 * 1024 * 1024
-const openApi = object({ id, api: id, version: text, mediaType: text, createdAt: time })
-const openSla = object({ id, api: id, variant: text, version: text, inForce: { type: 'boolean' }, createdAt: time })
-const CONTENT_TYPES = ['application/json', 'application/yaml']
+const openApi = named('OpenApiSpec', object({ id, api: id, version: text, mediaType: text, createdAt: time }))
+const openSla = named(
+  'OpenSlaSpec',
+  object({ id, api: id, variant: text, version: text, inForce: { type: 'boolean' }, createdAt: time }),
+)
+const tag = 'Specifications'
+const openApis = { tag, method: 'GET', scope: 'openapispecs:read', status: 200 } as const satisfies Partial<Operation>
+const openSlas = { tag, method: 'GET', scope: 'openslaspecs:read', status: 200 } as const satisfies Partial<Operation>
+const mediaTypes = ['application/json', 'application/yaml'] as const
 
-export function specificationRoutes(declare: DeclareRoute, specifications: Specifications): void {
-  const tag = 'Specifications'
-  declare(
-    {
-      operationId: 'listOpenApiSpecs',
-      method: 'GET',
-      path: '/v1/openapispecs',
-      summary: 'OpenAPI documents',
-      tag,
-      scope: 'openapispecs:read',
-      query: query({ api: id }),
-      status: 200,
-      answer: list(openApi),
-      problems: ['cursor_invalid'],
-    },
-    async ({ author, query: all }) =>
-      specifications.openApis(author.tenant, { ...toPageQuery(all), ...texts(all, 'api') }),
-  )
-  declare(
-    {
-      operationId: 'getOpenApiSpec',
-      method: 'GET',
-      path: '/v1/openapispecs/:id',
-      summary: 'One OpenAPI document',
-      tag,
-      scope: 'openapispecs:read',
-      status: 200,
-      answer: openApi,
-    },
-    async ({ author, params }) => specifications.openApi(author.tenant, params['id'] ?? ''),
-  )
-  declare(
-    {
-      operationId: 'getOpenApiContent',
-      method: 'GET',
-      path: '/v1/openapispecs/:id/content',
-      summary: 'The document as it was published',
-      tag,
-      scope: 'openapispecs:read',
-      status: 200,
-      mediaTypes: CONTENT_TYPES,
-    },
-    async ({ author, params }, reply) =>
-      content(reply, await specifications.openApiContent(author.tenant, params['id'] ?? '')),
-  )
-  declare(
-    {
-      operationId: 'createOpenSlaSpec',
-      method: 'POST',
-      path: '/v1/openslaspecs',
-      summary: 'Takes a declaration into force, for running subscriptions too',
-      tag,
-      scope: 'openslaspecs:write',
-      body: object({ api: id, specification: base64 }),
-      bodyBytesMax: SPECIFICATION_BYTES_MAX,
-      status: 201,
-      answer: openSla,
-      problems: ['specification_invalid', 'state_conflict'],
-    },
-    async ({ author, body }, reply) =>
-      created(
-        reply,
-        '/v1/openslaspecs',
-        await specifications.createOpenSla(author, body as { api: string; specification: string }),
-      ),
-  )
-  declare(
-    {
-      operationId: 'listOpenSlaSpecs',
-      method: 'GET',
-      path: '/v1/openslaspecs',
-      summary: 'Declarations',
-      tag,
-      scope: 'openslaspecs:read',
-      query: query({ api: id }),
-      status: 200,
-      answer: list(openSla),
-      problems: ['cursor_invalid'],
-    },
-    async ({ author, query: all }) =>
-      specifications.openSlas(author.tenant, { ...toPageQuery(all), ...texts(all, 'api') }),
-  )
-  declare(
-    {
-      operationId: 'getOpenSlaSpec',
-      method: 'GET',
-      path: '/v1/openslaspecs/:id',
-      summary: 'One declaration',
-      tag,
-      scope: 'openslaspecs:read',
-      status: 200,
-      answer: openSla,
-    },
-    async ({ author, params }) => specifications.openSla(author.tenant, params['id'] ?? ''),
-  )
-  declare(
-    {
-      operationId: 'getOpenSlaContent',
-      method: 'GET',
-      path: '/v1/openslaspecs/:id/content',
-      summary: 'The declaration as it was published',
-      tag,
-      scope: 'openslaspecs:read',
-      status: 200,
-      mediaTypes: CONTENT_TYPES,
-    },
-    async ({ author, params }, reply) =>
-      content(reply, await specifications.openSlaContent(author.tenant, params['id'] ?? '')),
-  )
+export const SPECIFICATION_OPERATIONS = {
+  listOpenApiSpecs: {
+    ...openApis,
+    path: '/v1/openapispecs',
+    summary: 'OpenAPI documents',
+    query: query({ api: reference }),
+    answer: list(openApi),
+  },
+  getOpenApiSpec: {
+    ...openApis,
+    path: '/v1/openapispecs/:id',
+    summary: 'One OpenAPI document',
+    answer: openApi,
+  },
+  getOpenApiContent: {
+    ...openApis,
+    path: '/v1/openapispecs/:id/content',
+    summary: 'The document as it was published, byte for byte',
+    mediaTypes,
+  },
+  createOpenSlaSpec: {
+    tag,
+    method: 'POST',
+    path: '/v1/openslaspecs',
+    summary: 'Takes a declaration into force, for running subscriptions too',
+    description: 'The one in force before, of the same API and variant, is kept and no longer in force.',
+    scope: 'openslaspecs:write',
+    body: named('OpenSlaSpecInput', object({ api: reference, specification: base64 })),
+    bodyBytesMax: DOCUMENT_BODY_BYTES_MAX,
+    status: 201,
+    answer: openSla,
+    problems: ['specification_invalid', 'state_conflict'],
+  },
+  listOpenSlaSpecs: {
+    ...openSlas,
+    path: '/v1/openslaspecs',
+    summary: 'Declarations',
+    query: query({ api: reference }),
+    answer: list(openSla),
+  },
+  getOpenSlaSpec: {
+    ...openSlas,
+    path: '/v1/openslaspecs/:id',
+    summary: 'One declaration',
+    answer: openSla,
+  },
+  getOpenSlaContent: {
+    ...openSlas,
+    path: '/v1/openslaspecs/:id/content',
+    summary: 'The declaration as it was published, byte for byte',
+    mediaTypes,
+  },
+} as const satisfies Operations
+
+type OpenSlaInput = Parameters<Specifications['createOpenSla']>[1]
+
+export function specificationHandlers(specifications: Specifications): Handlers<typeof SPECIFICATION_OPERATIONS> {
+  return {
+    listOpenApiSpecs: async ({ author, query: given }) =>
+      specifications.openApis(author.tenant, { ...toPageQuery(given), ...texts(given, 'api') }),
+    getOpenApiSpec: async ({ author, params }) => specifications.openApi(author.tenant, params['id'] ?? ''),
+    getOpenApiContent: async ({ author, params }, reply) =>
+      sendContent(reply, await specifications.openApiContent(author.tenant, params['id'] ?? '')),
+    createOpenSlaSpec: async ({ author, body }) => specifications.createOpenSla(author, body as OpenSlaInput),
+    listOpenSlaSpecs: async ({ author, query: given }) =>
+      specifications.openSlas(author.tenant, { ...toPageQuery(given), ...texts(given, 'api') }),
+    getOpenSlaSpec: async ({ author, params }) => specifications.openSla(author.tenant, params['id'] ?? ''),
+    getOpenSlaContent: async ({ author, params }, reply) =>
+      sendContent(reply, await specifications.openSlaContent(author.tenant, params['id'] ?? '')),
+  }
+}
+
+function sendContent(reply: FastifyReply, { bytes, mediaType }: Content): FastifyReply {
+  return reply.type(mediaType).send(bytes)
 }

@@ -1,0 +1,31 @@
+/**
+ * ETags (RFC 9110, section 8.8.3): a hash of the answer's bytes, so that a reader who has them need not
+ * be sent them again.
+ */
+
+import { createHash } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+
+export function installEtags(app: FastifyInstance): void {
+  app.addHook('onSend', async (request, reply, payload) => {
+    const operation = request.routeOptions.config.operation
+    if (operation === undefined || operation.scope === null || operation.endless === true) return payload
+    if (reply.statusCode >= 300 || !(typeof payload === 'string' || Buffer.isBuffer(payload))) return payload
+    const tag = etagOf(payload)
+    void reply.header('ETag', tag)
+    const known = request.headers['if-none-match']
+    if (operation.method !== 'GET' || known === undefined || !matchesEtag(known, tag)) return payload
+    void reply.code(304).removeHeader('content-type').removeHeader('content-length')
+    return null
+  })
+}
+
+export function etagOf(payload: string | Buffer): string {
+  return `"${createHash('sha256').update(payload).digest('base64url')}"`
+}
+
+/** Whether the list of a condition names `tag`; weakly compared, since our tags are of bytes anyway. */
+export function matchesEtag(condition: string, tag: string): boolean {
+  if (condition.trim() === '*') return true
+  return condition.split(',').some((each) => each.trim().replace(/^W\//, '') === tag)
+}

@@ -1,0 +1,21 @@
+/**
+ * JSON as the only thing a body can be. An empty body is none, whatever its media type says: many
+ * clients name one for every POST.
+ */
+
+import type { FastifyInstance } from 'fastify'
+import { Problem } from '../domain/problem.ts'
+
+export function installJsonBody(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser('error', 'error')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') return done(null, undefined)
+    return parse(request, body as string, done)
+  })
+  app.addHook('preParsing', async ({ headers }) => {
+    const encoding = headers['content-encoding']
+    if (encoding === undefined || encoding.toLowerCase() === 'identity') return
+    throw new Problem('media_type_unsupported', 'Send the body without a content encoding.')
+  })
+}

@@ -1,0 +1,96 @@
+/** One operation as OpenAPI describes it: parameters, body, answers, and every problem it can answer with. */
+
+import { PROBLEMS, type ProblemCode } from '../domain/problem.ts'
+import type { Operation } from './operation.ts'
+import type { Schema } from './schemas.ts'
+
+type Fragment = Record<string, unknown>
+
+const PROTECTED: readonly ProblemCode[] = [
+  'payload_invalid',
+  'credential_missing',
+  'credential_invalid',
+  'operation_forbidden',
+  'subscription_required',
+]
+const WITH_BODY: readonly ProblemCode[] = ['payload_too_large', 'media_type_unsupported']
+const ALWAYS: readonly ProblemCode[] = ['internal', 'unavailable']
+
+export function toOpenApiOperation(operationId: string, operation: Operation): Fragment {
+  const { summary, description, tag, scope, body, status } = operation
+  return {
+    operationId,
+    summary,
+    ...(description !== undefined && { description }),
+    tags: [tag],
+    security: scope === null ? [] : [{ oauth: [scope] }],
+    ...toParameters(operation),
+    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    responses: { [String(status)]: toAnswer(operation), ...toNotModified(operation), ...toProblems(operation) },
+  }
+}
+
+function toParameters({ path, query, headers, method, scope, endless, changes }: Operation): Fragment {
+  const conditional = method === 'GET' && scope !== null && endless !== true
+  const given: readonly Fragment[] = [
+    ...[...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+      ...{ name, in: 'path', required: true, schema: { type: 'string' } },
+    })),
+    ...Object.entries((query?.['properties'] ?? {}) as Readonly<Record<string, Schema>>).map(([name, schema]) =>
+      toParameter('query', name, schema),
+    ),
+    ...Object.entries(headers ?? {}).map(([name, schema]) => toParameter('header', name, schema)),
+    ...(conditional ? [toParameter('header', 'If-None-Match', { type: 'string' })] : []),
+    ...(changes === undefined ? [] : [toParameter('header', 'If-Match', { type: 'string' })]),
+  ]
+  return given.length === 0 ? {} : { parameters: given }
+}
+
+function toParameter(place: string, name: string, { description, ...schema }: Schema): Fragment {
+  return { name, in: place, ...(description !== undefined && { description }), schema }
+}
+
+function toAnswer({ status, answer, mediaTypes = [], summary, path }: Operation): Fragment {
+  const headers = {
+    ...header('X-Request-Id', 'Names the call in logs and records.'),
+    ...(status === 201 && header('Location', `Where it is: below ${path}.`)),
+    ...(mediaTypes.includes('text/csv') && header('Link', 'The next page of a CSV answer (RFC 8288).')),
+  }
+  if (status === 204) return { description: 'Done.', headers }
+  const json = answer === undefined ? [] : [['application/json', { schema: answer }]]
+  const others = mediaTypes.map((mediaType) => [mediaType, { schema: { type: 'string' } }])
+  return { description: summary, headers, content: Object.fromEntries([...json, ...others]) as Fragment }
+}
+
+function header(name: string, description: string): Fragment {
+  return { [name]: { description, schema: { type: 'string' } } }
+}
+
+function toNotModified({ method, scope, endless }: Operation): Fragment {
+  if (method !== 'GET' || scope === null || endless === true) return {}
+  return { '304': { description: 'What `If-None-Match` names is still what would be answered.' } }
+}
+
+function toProblems(operation: Operation): Fragment {
+  const byStatus = Map.groupBy(new Set(codesOf(operation)), (code) => String(PROBLEMS[code].status))
+  const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      status,
+      { description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '), content },
+    ]),
+  )
+}
+
+function codesOf({ scope, method, path, query, problems = [], changes }: Operation): readonly ProblemCode[] {
+  const isPaged = 'cursor' in ((query?.['properties'] ?? {}) as object)
+  return [
+    ...ALWAYS,
+    ...(scope === null ? [] : PROTECTED),
+    ...(path.includes(':') ? (['not_found'] as const) : []),
+    ...(method === 'GET' ? [] : WITH_BODY),
+    ...(isPaged ? (['cursor_invalid'] as const) : []),
+    ...(changes === undefined ? [] : (['version_conflict'] as const)),
+    ...problems,
+  ]
+}

@@ -1,0 +1,57 @@
+/**
+ * How an operation of the platform API is declared: what it is for, whom it lets in, what goes in and out.
+ *
+ * A declaration is data. The route, its validation, its scope check and its place in `/openapi.json`
+ * are all made from it, so that nothing can be in one and not in the others; and what the platform
+ * offers is known before any of it is built.
+ */
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller } from '../catalogue/caller.ts'
+import type { ProblemCode } from '../domain/problem.ts'
+import type { Author } from '../store/registry.ts'
+import type { Schema } from './schemas.ts'
+
+export interface Operation {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** fastify's form, `/v1/proxies/:id`. */
+  readonly path: string
+  readonly summary: string
+  readonly description?: string
+  readonly tag: string
+  /** `null`: public. */
+  readonly scope: string | null
+  readonly query?: Schema
+  /** By the name of the header. */
+  readonly headers?: Readonly<Record<string, Schema>>
+  readonly body?: Schema
+  readonly bodyBytesMax?: number
+  /** The answer of a success: its status and shape; no shape where it is not JSON. */
+  readonly status: number
+  readonly answer?: Schema
+  readonly mediaTypes?: readonly string[]
+  /** Codes beyond those that follow from the rest of the declaration. */
+  readonly problems?: readonly ProblemCode[]
+  /** The operation that reads what this one changes: `If-Match` is held against its answer. */
+  readonly changes?: string
+  /** The answer does not end by itself: no HEAD, no ETag. */
+  readonly endless?: true
+}
+
+/** By operationId. */
+export type Operations = Readonly<Record<string, Operation>>
+
+export interface Call {
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, unknown>>
+  readonly body: unknown
+  /** Whoever calls, as the registry writes it down. */
+  readonly author: Author
+  readonly caller: Caller
+  readonly request: FastifyRequest
+}
+
+export type Handler = (call: Call, reply: FastifyReply) => Promise<unknown>
+
+/** One handler for each operation of a table. */
+export type Handlers<Table extends Operations> = { readonly [Id in keyof Table]: Handler }

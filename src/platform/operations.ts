@@ -1,0 +1,48 @@
+/** Everything the platform offers, known before any of it is built. */
+
+import type { PlatformOperation } from '../catalogue/platform-api.ts'
+import { API_OPERATIONS } from './apis.ts'
+import { CONSUMER_OPERATIONS } from './consumers.ts'
+import type { Operation, Operations } from './operation.ts'
+import { PROXY_OPERATIONS } from './proxies.ts'
+import { RISK_STREAM_OPERATIONS } from './risk-stream.ts'
+import { RISK_OPERATIONS } from './risks.ts'
+import { SERVICE_OPERATIONS } from './service-routes.ts'
+import { SPECIFICATION_OPERATIONS } from './specifications.ts'
+import { SUBSCRIPTION_OPERATIONS } from './subscriptions.ts'
+import { USAGE_OPERATIONS } from './usage-operations.ts'
+
+/** What a port of their own serves as well. */
+export const RISK_PATHS = { ...RISK_OPERATIONS, ...RISK_STREAM_OPERATIONS } as const satisfies Operations
+
+export const ALL_OPERATIONS: Operations = {
+  ...CONSUMER_OPERATIONS,
+  ...API_OPERATIONS,
+  ...PROXY_OPERATIONS,
+  ...SPECIFICATION_OPERATIONS,
+  ...SUBSCRIPTION_OPERATIONS,
+  ...USAGE_OPERATIONS,
+  ...RISK_PATHS,
+  ...SERVICE_OPERATIONS,
+}
+
+/** The operations of the catalogue entry `platform-v1`. */
+export function platformOperations(): readonly PlatformOperation[] {
+  return Object.entries(ALL_OPERATIONS).map(([operationId, { method, path, scope }]) => ({
+    operationId,
+    method,
+    path: toTemplate(path),
+    scopes: scope === null ? [] : [scope],
+  }))
+}
+
+/** Every scope an operation asks for, sorted. */
+export function platformScopes(): readonly string[] {
+  const scopes = Object.values<Operation>(ALL_OPERATIONS).flatMap(({ scope }) => (scope === null ? [] : [scope]))
+  return [...new Set(scopes)].sort()
+}
+
+/** OpenAPI's form of a path. */
+export function toTemplate(path: string): string {
+  return path.replace(/:(\w+)/g, '{$1}')
+}

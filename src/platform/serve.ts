@@ -1,0 +1,105 @@
+/**
+ * Makes fastify routes of declared operations.
+ *
+ * What is validated, limited and asked for is what is declared. A change that carries `If-Match` is made
+ * only while the resource is as its caller knows it; a creation says where it is.
+ */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
+import { Problem } from '../domain/problem.ts'
+import { etagOf, matchesEtag } from './conditional.ts'
+import type { Call, Handler, Handlers, Operation, Operations } from './operation.ts'
+import { NO_BODY, type Schema } from './schemas.ts'
+
+export interface OperationConfig extends Operation {
+  readonly operationId: string
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    operation?: OperationConfig
+  }
+}
+
+export interface ServeOptions {
+  readonly app: FastifyInstance
+  readonly baseUrl: () => string
+}
+
+export type Serve = <Table extends Operations>(operations: Table, handlers: Handlers<Table>) => void
+
+export function createServe({ app, baseUrl }: ServeOptions): Serve {
+  return (operations, handlers) => {
+    const table: Readonly<Record<string, Handler>> = handlers
+    for (const [operationId, operation] of Object.entries<Operation>(operations)) {
+      const handler = table[operationId]
+      if (handler === undefined) throw new Error(`${operationId} has no handler`)
+      const { method, path, status, changes } = operation
+      const current = changes === undefined ? undefined : table[changes]
+      app.route({
+        method,
+        url: path,
+        ...toRouteOptions({ operationId, ...operation }),
+        handler: async (request, reply) => {
+          const call = toCall(request)
+          if (current !== undefined) await checkMatch(request, await ifAsked(request, current, call, reply))
+          reply.code(status)
+          const answer = await handler(call, reply)
+          if (status === 201) void reply.header('Location', locationOf(baseUrl() + path, answer))
+          return status === 204 ? reply.send() : answer
+        },
+      })
+    }
+  }
+}
+
+/** What fastify must know of an operation, public or not. */
+export function toRouteOptions(operation: OperationConfig): RouteShorthandOptions {
+  const { method, query, headers, body, bodyBytesMax, endless } = operation
+  return {
+    exposeHeadRoute: method === 'GET' && endless !== true,
+    ...(bodyBytesMax !== undefined && { bodyLimit: bodyBytesMax }),
+    schema: {
+      querystring: query ?? NO_QUERY,
+      ...(headers && { headers: { type: 'object', properties: headers } satisfies Schema }),
+      ...(method !== 'GET' && { body: body ?? NO_BODY }),
+    },
+    config: { operation },
+  }
+}
+
+const NO_QUERY: Schema = { type: 'object', additionalProperties: false }
+
+function toCall(request: FastifyRequest): Call {
+  const { caller } = request
+  if (caller === null) throw new Error('a route ran without a caller')
+  const { grant, agent, person } = caller
+  return {
+    params: request.params as Record<string, string>,
+    query: request.query as Record<string, unknown>,
+    body: request.body,
+    caller,
+    author: {
+      tenant: grant.tenant,
+      consumer: grant.consumer,
+      ...(agent !== '' && { agent }),
+      ...(person !== '' && { person }),
+    },
+    request,
+  }
+}
+
+/** The resource as it is now, read only where the caller makes a condition of it. */
+async function ifAsked(request: FastifyRequest, current: Handler, call: Call, reply: FastifyReply): Promise<unknown> {
+  return request.headers['if-match'] === undefined ? undefined : current(call, reply)
+}
+
+async function checkMatch(request: FastifyRequest, resource: unknown): Promise<void> {
+  const condition = request.headers['if-match']
+  if (condition === undefined || matchesEtag(condition, etagOf(JSON.stringify(resource)))) return
+  throw new Problem('version_conflict', 'The resource is no longer as `If-Match` says. Read it again.')
+}
+
+function locationOf(collectionUrl: string, resource: unknown): string {
+  return `${collectionUrl}/${encodeURIComponent((resource as { readonly id: string }).id)}`
+}

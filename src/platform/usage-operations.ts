@@ -1,0 +1,91 @@
+/** Usage as it is asked for and shown: line items, totals, their columns. */
+
+import { Problem } from '../domain/problem.ts'
+import { GROUP_FIELDS, type GroupField } from '../store/usage-store.ts'
+import type { Operation, Operations } from './operation.ts'
+import { list, named, object, query, reference, text, time, type Schema } from './schemas.ts'
+
+const instant = (description: string): Schema => ({ ...time, maxLength: 64, description })
+const filters: Readonly<Record<string, Schema>> = {
+  from: instant('Windows that start at or after this time. Default: 30 days before `to`.'),
+  to: instant('Windows that start before this time. Default: now.'),
+  api: { ...reference, description: 'Technical name. Without it the platform API itself is left out.' },
+  customer: { ...reference, description: 'Id of the consumer.' },
+  subscription: reference,
+  operation: { ...reference, description: 'The `operationId`.' },
+}
+const amounts = {
+  value: { type: 'number', description: 'Resource units.' },
+  calls: { type: 'integer' },
+  amount: { type: 'string', pattern: '^-?\\d+(\\.\\d+)?$', description: 'An exact decimal number.' },
+  currency: { ...text, description: 'ISO 4217; empty where no price is declared.' },
+}
+const lineItem = {
+  api: text,
+  customer: text,
+  customerName: text,
+  operation: text,
+  subscription: text,
+  agent: text,
+  ...amounts,
+  time: { ...time, description: 'Start of the 10-second window.' },
+}
+const summary = {
+  api: text,
+  customer: text,
+  operation: text,
+  subscription: text,
+  agent: text,
+  ...amounts,
+  from: time,
+  to: time,
+}
+const shared = {
+  method: 'GET',
+  tag: 'Usage',
+  scope: 'usage:read',
+  status: 200,
+  mediaTypes: ['text/csv'],
+  description: 'With `Accept: text/csv` the page is CSV (RFC 4180), and the next page stands in `Link`.',
+} as const satisfies Partial<Operation>
+
+export const LINE_ITEM_COLUMNS = Object.keys(lineItem)
+
+export const USAGE_OPERATIONS = {
+  listLineItems: {
+    ...shared,
+    path: '/v1',
+    summary: 'Consumption as line items: one a key and 10-second window, oldest first',
+    query: query(filters),
+    answer: list(named('LineItem', object(lineItem))),
+  },
+  listSummaries: {
+    ...shared,
+    path: '/v1/summaries',
+    summary: 'Consumption totalled',
+    query: query({
+      ...filters,
+      groupBy: {
+        type: 'string',
+        maxLength: 100,
+        default: 'api,customer',
+        description: `Any of ${GROUP_FIELDS.join(', ')}, with commas between; empty for one total a currency.`,
+      },
+      interval: { type: 'string', enum: ['hour', 'day', 'month'], description: 'In UTC. Default: the whole range.' },
+    }),
+    answer: list(named('Summary', object(summary, ['value', 'calls', 'amount', 'currency', 'from', 'to']))),
+  },
+} as const satisfies Operations
+
+export function summaryColumns(groupBy: readonly GroupField[]): readonly string[] {
+  return [...groupBy, ...Object.keys(amounts), 'from', 'to']
+}
+
+export function toGroups(text: string): readonly GroupField[] {
+  const names = text.split(',').map((each) => each.trim())
+  if (names.length === 1 && names[0] === '') return []
+  const unknown = names.find((each) => !GROUP_FIELDS.some((field) => field === each))
+  if (unknown === undefined) return GROUP_FIELDS.filter((field) => names.includes(field))
+  const errors = [{ pointer: '/groupBy', detail: `Known are ${GROUP_FIELDS.join(', ')}.` }]
+  throw new Problem('payload_invalid', 'The query is not as declared.', { errors })
+}
