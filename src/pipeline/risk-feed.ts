@@ -3,7 +3,8 @@
  *
  * The past is a ring of the latest events in memory and the store behind it. A subscriber that resumes
  * gets what it missed from the store up to where the ring begins, then from the ring, then live; ids sort
- * by time, so an event that is met twice on the way is told once.
+ * by time, so an event that is met twice on the way is told once. It is told its past no faster than it
+ * takes it: nothing queues up for it meanwhile.
  */
 
 import type { RiskEvent } from '../domain/risk.ts'
@@ -29,7 +30,8 @@ export interface RiskFeedOptions {
 type Listener = (event: RiskEvent) => void
 
 const RING_MAX = 10_000
-const PAGE = 1_000
+/** Events that a subscriber is told of its past before it is waited for. */
+const PAGE = 200
 
 export function createRiskFeed(options: RiskFeedOptions): OpenRiskFeed {
   const { store, checkpoint, open, nowMs, matches, waiting } = options
@@ -57,35 +59,51 @@ export function createRiskFeed(options: RiskFeedOptions): OpenRiskFeed {
     if (ring.length > RING_MAX * 2) ringFrom = ring.splice(0, ring.length - RING_MAX).at(-1)?.id ?? ringFrom
   }
 
-  async function resume(tenant: string, afterId: string, listener: Listener): Promise<() => void> {
+  async function resume(
+    tenant: string,
+    afterId: string,
+    listener: Listener,
+    drained: () => Promise<void>,
+  ): Promise<() => void> {
     let last = afterId
-    let missed: RiskEvent[] | null = []
     const tell = (event: RiskEvent): void => {
       if (event.id <= last) return
       last = event.id
       listener(event)
     }
-    const stop = listen(tenant, (event) => (missed === null ? tell(event) : void missed.push(event)))
-    try {
-      const reachesBack = ringFrom !== null && ringFrom !== '' && ringFrom <= afterId
-      if (!reachesBack) await fromStore(tenant, afterId, tell)
-    } catch (cause) {
-      stop()
-      throw cause
+    let isInRing = holdsAfter(last)
+    for (;;) {
+      if (!isInRing) {
+        const cut = ringFrom
+        const page = await store.eventsAfter(tenant, last, PAGE)
+        for (const event of page) tell(event)
+        // What left the ring during the reading may have reached the store after it.
+        if (page.length > 0) await drained()
+        isInRing = page.length < PAGE && ringFrom === cut
+      } else {
+        const page = ringAfter(tenant, last)
+        // Between the last look into the ring and listening nothing can come.
+        if (page.length === 0) return listen(tenant, tell)
+        for (const event of page) tell(event)
+        const cut = ringFrom
+        await drained()
+        isInRing = ringFrom === cut
+      }
     }
-    for (const event of ring) if (event.tenant === tenant) tell(event)
-    for (const event of missed) tell(event)
-    missed = null
-    return stop
   }
 
-  async function fromStore(tenant: string, afterId: string, tell: Listener): Promise<void> {
-    for (let after = afterId; ;) {
-      const page = await store.eventsAfter(tenant, after, PAGE)
-      for (const event of page) tell(event)
-      if (page.length < PAGE) return
-      after = page.at(-1)!.id
+  function holdsAfter(id: string): boolean {
+    return ringFrom !== null && ringFrom !== '' && ringFrom <= id
+  }
+
+  function ringAfter(tenant: string, id: string): RiskEvent[] {
+    const page: RiskEvent[] = []
+    for (const event of ring) {
+      if (event.tenant !== tenant || event.id <= id) continue
+      page.push(event)
+      if (page.length === PAGE) break
     }
+    return page
   }
 
   function openPositions(query: RiskPositionQuery): RiskPosition[] {
@@ -100,7 +118,7 @@ export function createRiskFeed(options: RiskFeedOptions): OpenRiskFeed {
   return {
     publish,
     position: async (query) => (query.state === 'open' ? openPositions(query) : checkpoint.clearedEpisodes(query)),
-    subscribe: async (tenant, afterId, listener) =>
-      afterId === null ? listen(tenant, listener) : resume(tenant, afterId, listener),
+    subscribe: async (tenant, afterId, listener, drained = async () => {}) =>
+      afterId === null ? listen(tenant, listener) : resume(tenant, afterId, listener, drained),
   }
 }

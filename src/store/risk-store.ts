@@ -41,7 +41,13 @@ export interface RiskFeed {
   position(query: RiskPositionQuery): Promise<readonly RiskPosition[]>
   /**
    * Calls `listener` with every event of the tenant after `afterId` (from history and memory, without
-   * gap or repeat), or from now where it is null, then live. Returns how to stop.
+   * gap or repeat), or from now where it is null, then live. Of the past it tells a page at a time and
+   * waits for `drained` between them. Returns how to stop.
    */
-  subscribe(tenant: string, afterId: string | null, listener: (event: RiskEvent) => void): Promise<() => void>
+  subscribe(
+    tenant: string,
+    afterId: string | null,
+    listener: (event: RiskEvent) => void,
+    drained?: () => Promise<void>,
+  ): Promise<() => void>
 }
