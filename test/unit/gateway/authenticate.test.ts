@@ -207,7 +207,7 @@ describe('both credentials', () => {
     const token = bearer()
     const both = await authenticate(token, KEY, API)
 
-    expect(both).toMatchObject({ method: 'token', key: { method: 'key', grant: GRANT } })
+    expect(both).toMatchObject({ method: 'token', key: { method: 'key', grant: { credential: 'crd_2' } } })
     expect(await authenticate(token, KEY, API)).toBe(both)
     expect(await authenticate(token, undefined, API)).not.toHaveProperty('key')
   })
