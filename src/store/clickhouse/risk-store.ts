@@ -15,7 +15,7 @@ export function createClickHouseRiskStore(client: ClickHouse): RiskStore {
         table: 'risk_events',
         values: events.map((event) => ({
           id: event.id,
-          tenant: event.tenant,
+          tenant: event.tenant.toWellFormed(),
           risk_id: event.riskId,
           at: event.lastSeenMs,
           body: JSON.stringify(event),

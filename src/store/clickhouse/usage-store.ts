@@ -89,18 +89,19 @@ export function createClickHouseUsageStore(client: ClickHouse): UsageStore {
   }
 }
 
+/** Half a surrogate pair is refused by the store: one such name must not hold up the bill of everybody. */
 function toRow(item: LineItem): Record<string, unknown> {
   return {
     window_start: Math.floor(item.windowStartMs / 1_000),
-    tenant: item.tenant,
-    api: item.api,
-    operation: item.operation,
-    consumer: item.consumer,
-    consumer_name: item.consumerName,
-    subscription: item.subscription,
-    agent: item.agent,
-    variant: item.variant,
-    currency: item.currency,
+    tenant: item.tenant.toWellFormed(),
+    api: item.api.toWellFormed(),
+    operation: item.operation.toWellFormed(),
+    consumer: item.consumer.toWellFormed(),
+    consumer_name: item.consumerName.toWellFormed(),
+    subscription: item.subscription.toWellFormed(),
+    agent: item.agent.toWellFormed(),
+    variant: item.variant.toWellFormed(),
+    currency: item.currency.toWellFormed(),
     price: toDecimal(BigInt(item.priceMicro), 6),
     calls: item.calls,
     units: toDecimal(item.unitsMicro, 6),
@@ -158,12 +159,16 @@ function toPosition(row: Row): string {
 function parsePosition(text: string): readonly (string | number)[] {
   try {
     const value: unknown = JSON.parse(text)
-    if (Array.isArray(value) && value.length === FIRST.length && Number.isSafeInteger(value[0]))
+    if (Array.isArray(value) && value.length === FIRST.length && isSecond(value[0]))
       return value.map((part, index) => (index === 0 ? Number(part) : String(part)))
   } catch {
     // Falls through: what is not JSON is no position either.
   }
   throw new Problem('cursor_invalid', 'Give the `next` of the page before, unchanged.')
+}
+
+function isSecond(value: unknown): boolean {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 32
 }
 
 function toLineItemRow(row: Row): LineItemRow {
