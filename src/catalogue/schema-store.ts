@@ -42,6 +42,8 @@ const KEYWORDS: ReadonlyMap<string, Keep> = new Map([
   ...INNER.split(' ').map((keyword) => [keyword, 'inner'] as const),
   ...NAMED.split(' ').map((keyword) => [keyword, 'named'] as const),
 ])
+/** Of one schema without those it refers to: each is compiled in one go in a thread that serves. */
+const PARTS_MAX = 1_000
 const COMPONENT = '#/components/schemas/'
 const PLAIN_NAME = /^[A-Za-z0-9._-]+$/
 
@@ -50,9 +52,15 @@ export function createSchemaStore({ document, dialect, faults }: SchemaStoreOpti
   /** By reference. */
   const names = new Map<string, string>()
   const waiting: string[] = []
+  let parts = 0
 
   function toSchema(schema: unknown, pointer: string): unknown {
     if (typeof schema === 'boolean') return schema
+    if (++parts > PARTS_MAX) {
+      if (parts === PARTS_MAX + 1)
+        faults.push({ pointer, detail: `A schema takes at most ${PARTS_MAX} schemas in it.` })
+      return {}
+    }
     const fields = fieldsOf(schema)
     const reference = fields['$ref']
     const result: Record<string, unknown> = {}
@@ -123,8 +131,10 @@ export function createSchemaStore({ document, dialect, faults }: SchemaStoreOpti
 
   return {
     take(schema, pointer) {
+      parts = 0
       const taken = toSchema(schema, pointer)
       for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+        parts = 0
         kept.push([names.get(next) ?? '', toSchema(resolvePointer(document, next), next.slice(1))])
       }
       return taken

@@ -246,6 +246,24 @@ describe('a route plan', () => {
     await expect(compileValidators(plan)).resolves.toHaveLength(1)
   })
 
+  it('refuses a schema that would hold a thread while it is compiled', async () => {
+    const wide = (count: number) => ({
+      type: 'object',
+      properties: Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, { maxLength: 1 }])),
+    })
+    expect(await faultsOf(compile(post(wide(1_000))))).toEqual([expect.stringMatching(/at most 1000 schemas in it/)])
+    await expect(compileValidators(await compile(post(wide(999))))).resolves.toHaveLength(1)
+  })
+
+  it('compiles a long chain of schemas link by link', async () => {
+    const links = Array.from({ length: 2_000 }, (_, index) => [
+      `S${index}`,
+      index === 1_999 ? { type: 'object' } : { properties: { next: { $ref: `#/components/schemas/S${index + 1}` } } },
+    ])
+    const plan = await compile(post({ $ref: '#/components/schemas/S0' }), {}, Object.fromEntries(links) as object)
+    await expect(compileValidators(plan)).resolves.toHaveLength(1)
+  })
+
   it('does not take a property called pattern for one', async () => {
     await expect(compile(post({ type: 'object', properties: { pattern: { type: 'string' } } }))).resolves.toBeDefined()
   })
