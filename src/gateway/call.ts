@@ -67,6 +67,7 @@ export class Call implements RecordedCall {
 
   readonly #context: CallContext
   #held: Buffer | string | null = null
+  #requestId: string | null = null
 
   constructor(context: CallContext, request: IncomingMessage, response: GatewayResponse, sequence: number) {
     this.#context = context
@@ -79,7 +80,7 @@ export class Call implements RecordedCall {
   }
 
   get requestId(): string {
-    return toRequestId(this.#context.spool.requestPrefix, this.sequence)
+    return (this.#requestId ??= toRequestId(this.#context.spool.requestPrefix, this.sequence))
   }
 
   /** Sends the head as it stands. */

@@ -17,7 +17,7 @@ import { readBody, type BodyReader } from './body.ts'
 import type { Call } from './call.ts'
 import { Forwarding, type TurnEnd } from './forward.ts'
 import type { HeaderRules } from './header-rules.ts'
-import { pushForwarded, toTraceparent } from './identity-headers.ts'
+import { createForwarded, toTraceparent } from './identity-headers.ts'
 import type { CompiledOperation, CompiledRevision } from './revision.ts'
 import type { RouteMatch } from './route-table.ts'
 import { toAttribution } from './call-attribution.ts'
@@ -33,7 +33,6 @@ export interface HandleCallOptions {
   readonly requestRules: HeaderRules
   readonly responseRules: HeaderRules
   readonly turnEnd: TurnEnd
-  readonly requestPrefix: string
   readonly nowMs: () => number
   /** False while calls cannot be recorded. */
   readonly isAccepting: () => boolean
@@ -58,7 +57,8 @@ export interface HandleCall {
 }
 
 export function createHandleCall(options: HandleCallOptions): HandleCall {
-  const { authenticator, seats, admissions, requestRules, responseRules, turnEnd, requestPrefix, nowMs } = options
+  const { authenticator, seats, admissions, requestRules, responseRules, turnEnd, nowMs } = options
+  const pushForwarded = createForwarded()
 
   function route(call: Call, revision: CompiledRevision, pathFrom: number, queryAt: number): void {
     call.attribution = revision.unrouted
@@ -193,8 +193,8 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
     if (body !== null && body === call.request && !headers.isChunked) {
       upstream.push('content-length', String(headers.contentLength))
     }
-    pushForwarded(upstream, call.request.socket.remoteAddress ?? 'unknown', headers.host)
-    upstream.push('X-Request-Id', call.requestId, 'traceparent', toTraceparent(requestPrefix, call.sequence))
+    pushForwarded(upstream, call.request.socket, headers.host)
+    upstream.push('X-Request-Id', call.requestId, 'traceparent', toTraceparent(call.requestId))
     if (seat !== null) for (const part of seat.identityHeaders) upstream.push(part)
     const path = backend.plan.basePath + target
     new Forwarding(call, { backend, responseRules, turnEnd, path, headers: upstream, body }).start()

@@ -1,5 +1,6 @@
 /** What the gateway tells the backend about a call: who calls, through whom, and on which trace. */
 
+import type { Socket } from 'node:net'
 import type { Caller } from '../catalogue/caller.ts'
 
 /** Name, value, … for one caller; made once and kept with its seat. */
@@ -10,19 +11,36 @@ export function toIdentityHeaders({ grant, agent, person }: Caller): readonly st
   return headers
 }
 
-/** RFC 7239; an IPv6 address is quoted in brackets. */
-export function pushForwarded(target: string[], address: string, host: string): void {
+interface Origin {
+  readonly host: string
+  readonly address: string
+  readonly forwarded: string
+}
+
+/** Pushes whence a call came (RFC 7239); made once for a connection, which mostly names one host. */
+export function createForwarded(): (target: string[], socket: Socket, host: string) => void {
+  const origins = new WeakMap<Socket, Origin>()
+
+  return (target, socket, host) => {
+    let origin = origins.get(socket)
+    if (origin === undefined || origin.host !== host) origins.set(socket, (origin = toOrigin(socket, host)))
+    const { address, forwarded } = origin
+    target.push('Forwarded', forwarded, 'X-Forwarded-For', address)
+    target.push('X-Forwarded-Host', host, 'X-Forwarded-Proto', 'http')
+  }
+}
+
+/** An IPv6 address is quoted in brackets. */
+function toOrigin({ remoteAddress: address = 'unknown' }: Socket, host: string): Origin {
   const node = address.includes(':') ? `"[${address}]"` : address
-  target.push('Forwarded', `for=${node};host="${host.replace(/["\\]/g, '')}";proto=http`)
-  target.push('X-Forwarded-For', address, 'X-Forwarded-Host', host, 'X-Forwarded-Proto', 'http')
+  return { host, address, forwarded: `for=${node};host="${host.replace(/["\\]/g, '')}";proto=http` }
 }
 
 /**
  * W3C Trace Context: a trace of the gateway's own, derived from the request id. The prefix is 16 hex
  * digits, random per thread and start; the sequence makes the rest.
  */
-export function toTraceparent(requestPrefix: string, sequence: number): string {
-  const count = sequence.toString(16).padStart(8, '0')
-  const prefix = requestPrefix.slice(0, 8)
-  return `00-${requestPrefix}${prefix}${count}-${prefix}${count}-01`
+export function toTraceparent(requestId: string): string {
+  const parent = requestId.slice(8)
+  return `00-${requestId.slice(0, 16)}${parent}-${parent}-01`
 }

@@ -97,7 +97,6 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
     requestRules: createRequestRules(),
     responseRules: createResponseRules(),
     turnEnd: createTurnEnd(),
-    requestPrefix: spool.requestPrefix,
     nowMs: clock.nowMs,
     isAccepting: () => spool.accepting,
   })
