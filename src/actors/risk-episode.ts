@@ -3,12 +3,13 @@
  *
  *   Info ──count ≥ warningFrom──▶ Warning ──count ≥ criticalFrom──▶ Critical
  *    ▲ └───────────────count ≥ criticalFrom────────────────────────────▲ │
- *    └──────count < warningFrom──────┘ ▲────────count < criticalFrom─────┘
+ *    └──────count < warningFrom──────┘ ▲────────count < criticalFrom─────┘   (down: held for ten seconds)
  *   every state ──quiet──▶ cleared
  *
  * The actor hears of windows and of quiet, never of single calls: its load grows with the number of
  * episodes, not with traffic. It rises to what the window calls for at once and calms down one step at
- * a time; what has one severity only ever clears.
+ * a time, ten seconds a step at least, so that a count at a threshold is no flood of events; what has one
+ * severity only ever clears.
  */
 
 import { createActor, emit, setup, type Actor } from 'xstate'
@@ -19,13 +20,22 @@ export interface EpisodeInput {
   readonly rule: RiskRule
 }
 
-export type EpisodeEvent = { readonly type: 'window.counted'; readonly count: number } | { readonly type: 'quiet' }
+export type EpisodeEvent =
+  | {
+      readonly type: 'window.counted'
+      readonly count: number
+      /** How long the severity has been what it is. */
+      readonly heldMs: number
+    }
+  | { readonly type: 'quiet' }
 
 export interface EpisodeChanged {
   type: 'episode.changed'
   phase: Phase
   severity: Severity
 }
+
+const STEP_MS = 10_000
 
 const calls = ({ context, event }: { context: EpisodeInput; event: EpisodeEvent }, severity: Severity): boolean =>
   event.type === 'window.counted' && severityOf(context.rule, event.count) === severity
@@ -34,7 +44,9 @@ export const riskEpisode = setup({
   types: {} as { input: EpisodeInput; context: EpisodeInput; events: EpisodeEvent; emitted: EpisodeChanged },
   guards: {
     callsFor: ({ context, event }, severity: Severity) => calls({ context, event }, severity),
-    isBelow: ({ context, event }, severities: readonly Severity[]) =>
+    calmsTo: ({ context, event }, severities: readonly Severity[]) =>
+      event.type === 'window.counted' &&
+      event.heldMs >= STEP_MS &&
       severities.some((severity) => calls({ context, event }, severity)),
   },
   actions: {
@@ -89,7 +101,7 @@ export const riskEpisode = setup({
           },
           {
             target: 'Info',
-            guard: { type: 'callsFor', params: 'Info' },
+            guard: { type: 'calmsTo', params: ['Info'] },
             actions: { type: 'tell', params: { phase: 'deescalated', severity: 'Info' } },
           },
         ],
@@ -100,7 +112,7 @@ export const riskEpisode = setup({
       on: {
         'window.counted': {
           target: 'Warning',
-          guard: { type: 'isBelow', params: ['Info', 'Warning'] },
+          guard: { type: 'calmsTo', params: ['Info', 'Warning'] },
           actions: { type: 'tell', params: { phase: 'deescalated', severity: 'Warning' } },
         },
         quiet: { target: 'cleared', actions: { type: 'tell', params: { phase: 'cleared', severity: 'Critical' } } },
@@ -114,23 +126,23 @@ export interface EpisodeActor {
   /** Tells of a window or of quiet; `onChange` hears what follows, before this returns. */
   send(event: EpisodeEvent): void
   /** Plain JSON. */
-  snapshot(): unknown
+  snapshot(): object
 }
 
-/** A running actor, new or from a snapshot. */
+/** A running actor, new or from a snapshot; the rule is the present one in both cases. */
 export function startEpisode(
   rule: RiskRule,
-  snapshot: unknown,
+  snapshot: object | null,
   onChange: (change: EpisodeChanged) => void,
 ): EpisodeActor {
   const actor: Actor<typeof riskEpisode> = createActor(riskEpisode, {
     input: { rule },
-    ...(snapshot !== null && { snapshot: snapshot as never }),
+    ...(snapshot !== null && { snapshot: { ...snapshot, context: { rule } } as never }),
   })
   actor.on('episode.changed', onChange)
   actor.start()
   return {
     send: (event) => actor.send(event),
-    snapshot: () => JSON.parse(JSON.stringify(actor.getPersistedSnapshot())) as unknown,
+    snapshot: () => JSON.parse(JSON.stringify(actor.getPersistedSnapshot())) as object,
   }
 }

@@ -1,10 +1,17 @@
-/** One open episode of risk: its window, its actor, its evidence, and the events that follow from them. */
+/**
+ * One open episode of risk: its window, its actor, its evidence, and the events that follow from them.
+ *
+ * Time is the time of the calls; silence is told by `evaluate`. An episode that is evaluated only long
+ * after its last call (a replay) still opens before it clears.
+ */
 
-import { startEpisode, type EpisodeActor, type EpisodeChanged } from '../actors/risk-episode.ts'
-import { QUIET_MS, type RiskRule } from '../domain/risk-rules.ts'
+import { startEpisode, type EpisodeChanged } from '../actors/risk-episode.ts'
+import { QUIET_MS, severityOf, type RiskRule } from '../domain/risk-rules.ts'
 import type { AttributedTo, Phase, RiskEvent, RiskType, Severity } from '../domain/risk.ts'
 import type { SavedEpisode } from '../store/risk-checkpoint.ts'
-import { createSlidingCount, type SlidingCount } from './sliding-count.ts'
+import { createEvidence } from './evidence.ts'
+import { riskMessage } from './risk-message.ts'
+import { createSlidingCount } from './sliding-count.ts'
 
 export interface EpisodeKey {
   readonly tenant: string
@@ -24,16 +31,15 @@ export interface Episode {
   readonly key: EpisodeKey
   readonly riskId: string
   readonly lastSeenMs: number
-  readonly severity: Severity
   /** Has something that is not saved yet. */
   readonly isDirty: boolean
   readonly isCleared: boolean
   see(seen: Seen): void
-  /** Looks at the window as of `nowMs`; events go to `onEvent`. */
+  /** Looks at the window as of `nowMs`; what follows goes to `onEvent`. */
   evaluate(nowMs: number): void
-  /** The last word, with present numbers. */
+  /** The last word, with the numbers of `nowMs`. Changes nothing. */
   latest(nowMs: number): RiskEvent
-  save(nowMs: number): SavedEpisode
+  save(): SavedEpisode
 }
 
 export interface EpisodeOptions {
@@ -46,58 +52,60 @@ export interface EpisodeOptions {
 }
 
 interface Resume {
-  readonly actor: unknown
+  /** Null: nothing was told yet. */
+  readonly phase: Phase | null
+  readonly actor: object
   readonly window: readonly (readonly [number, number])[]
   readonly toldMs: number
   readonly toldTotal: number
+  readonly changedMs: number
 }
 
 const UPDATE_EVERY_MS = 10_000
-const REQUEST_IDS_MAX = 5
-const NAMES_MAX = 50
 
-export function createEpisode(options: EpisodeOptions): Episode {
-  const { key, rule, riskId, newEventId, onEvent, saved } = options
+export function createEpisode({ key, rule, riskId, newEventId, onEvent, saved }: EpisodeOptions): Episode {
   const resume = saved === null ? null : (saved.resume as Resume)
-  const window: SlidingCount = createSlidingCount(rule.windowSeconds, resume?.window)
-  const { total: savedTotal = 0, statuses = {}, operations = {}, requestIds = [] } = saved?.event.evidence ?? {}
-  let total = savedTotal
-  const byStatus = new Map(Object.entries(statuses))
-  const byOperation = new Map(Object.entries(operations))
-  let latestIds = [...requestIds]
-  let firstSeenMs = saved?.event.firstSeenMs ?? 0
-  let lastSeenMs = saved?.event.lastSeenMs ?? 0
-  let operation = saved?.event.operation ?? ''
+  const window = createSlidingCount(rule.windowSeconds, resume?.window)
+  const evidence = createEvidence(saved?.event.evidence)
+  let { firstSeenMs, lastSeenMs, operation } = saved?.event ?? { firstSeenMs: Infinity, lastSeenMs: 0, operation: '' }
   let severity: Severity = saved?.event.severity ?? rule.base
-  let phase: Phase = saved?.event.phase ?? 'opened'
-  let toldMs = resume?.toldMs ?? 0
-  let toldTotal = resume?.toldTotal ?? 0
+  let phase: Phase | null = resume?.phase ?? null
+  let { toldMs, toldTotal, changedMs } = resume ?? { toldMs: 0, toldTotal: 0, changedMs: 0 }
   let isDirty = saved === null
   let nowMs = lastSeenMs
-  const actor: EpisodeActor = startEpisode(rule, resume?.actor ?? null, changed)
+  const actor = startEpisode(rule, resume?.actor ?? null, changed)
 
   function changed(change: EpisodeChanged): void {
     severity = change.severity
+    changedMs = nowMs
     tell(change.phase)
   }
 
   function tell(next: Phase): void {
     phase = next
     toldMs = nowMs
-    toldTotal = total
+    toldTotal = evidence.total
     isDirty = true
-    onEvent(toEvent(newEventId()))
+    onEvent(toEvent(newEventId(), nowMs))
   }
 
-  function toEvent(id: string): RiskEvent {
-    const { category, windowSeconds, phrase } = rule
-    const { tenant, type, api, attributedTo } = key
+  /** The actor hears of a window only where it calls for another severity than the present one. */
+  function countWindow(): void {
     const count = window.at(nowMs)
+    if (phase === null || severityOf(rule, count) !== severity)
+      actor.send({ type: 'window.counted', count, heldMs: nowMs - changedMs })
+  }
+
+  function toEvent(id: string, atMs: number): RiskEvent {
+    const { category, windowSeconds } = rule
+    const { tenant, type, api, attributedTo } = key
+    const count = window.at(atMs)
+    const is: Phase = phase ?? 'opened'
     return {
       id,
       riskId,
       tenant,
-      phase,
+      phase: is,
       type,
       category,
       severity,
@@ -108,13 +116,8 @@ export function createEpisode(options: EpisodeOptions): Episode {
       windowSeconds,
       firstSeenMs,
       lastSeenMs,
-      message: messageOf(attributedTo, phrase, api, phase, count, windowSeconds),
-      evidence: {
-        total,
-        statuses: Object.fromEntries(byStatus),
-        operations: Object.fromEntries(byOperation),
-        requestIds: latestIds,
-      },
+      message: riskMessage({ attributedTo, api, phase: is, count, rule }),
+      evidence: evidence.show(),
     }
   }
 
@@ -124,9 +127,6 @@ export function createEpisode(options: EpisodeOptions): Episode {
     get lastSeenMs() {
       return lastSeenMs
     },
-    get severity() {
-      return severity
-    },
     get isDirty() {
       return isDirty
     },
@@ -134,54 +134,35 @@ export function createEpisode(options: EpisodeOptions): Episode {
       return phase === 'cleared'
     },
     see(seen) {
-      total++
-      if (total === 1) firstSeenMs = seen.timeMs
+      firstSeenMs = Math.min(firstSeenMs, seen.timeMs)
+      if (seen.timeMs >= lastSeenMs) operation = seen.operation
       lastSeenMs = Math.max(lastSeenMs, seen.timeMs)
-      operation = seen.operation
       window.add(seen.timeMs)
-      bump(byStatus, String(seen.status))
-      bump(byOperation, seen.operation)
-      latestIds = [...latestIds.slice(1 - REQUEST_IDS_MAX), seen.requestId]
+      evidence.add(seen.status, seen.operation, seen.requestId)
       isDirty = true
     },
     evaluate(atMs) {
+      if (phase === null) {
+        nowMs = lastSeenMs
+        countWindow()
+      }
       nowMs = Math.max(nowMs, atMs)
       if (nowMs - lastSeenMs >= QUIET_MS) return actor.send({ type: 'quiet' })
-      actor.send({ type: 'window.counted', count: window.at(nowMs) })
-      if (total > toldTotal && nowMs - toldMs >= UPDATE_EVERY_MS) tell('updated')
+      countWindow()
+      if (evidence.total > toldTotal && nowMs - toldMs >= UPDATE_EVERY_MS) tell('updated')
     },
-    latest: (atMs) => {
-      nowMs = Math.max(nowMs, atMs)
-      return toEvent('')
-    },
+    latest: (atMs) => toEvent('', Math.max(nowMs, atMs)),
     save() {
       isDirty = false
-      const state: Resume = { actor: actor.snapshot(), window: window.toJSON(), toldMs, toldTotal }
+      const state: Resume = { phase, actor: actor.snapshot(), window: window.toJSON(), toldMs, toldTotal, changedMs }
+      const { tenant } = key
       return {
         riskId,
-        tenant: key.tenant,
+        tenant,
         state: phase === 'cleared' ? 'cleared' : 'open',
-        event: toEvent(''),
+        event: toEvent('', nowMs),
         resume: state,
       }
     },
   }
-}
-
-function bump(counts: Map<string, number>, name: string): void {
-  if (!counts.has(name) && counts.size >= NAMES_MAX) return
-  counts.set(name, (counts.get(name) ?? 0) + 1)
-}
-
-function messageOf(
-  by: AttributedTo,
-  phrase: string,
-  api: string,
-  phase: Phase,
-  count: number,
-  seconds: number,
-): string {
-  const who = by.onBehalfOf === undefined ? by.name : `${by.name}, acting for ${by.onBehalfOf},`
-  if (phase === 'cleared') return `${who} has been quiet at ${api} for five minutes.`
-  return `${who} ${phrase} at ${api}: ${count} in the last ${seconds} s.`
 }

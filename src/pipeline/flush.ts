@@ -15,6 +15,7 @@ import type { Log } from '../runtime/log.ts'
 import type { Checkpoint, PendingFlush, SpoolPosition } from '../store/checkpoint.ts'
 import type { LineItem, UsageStore } from '../store/usage-store.ts'
 import { createMeter } from './meter.ts'
+import { isSame } from './spool-position.ts'
 
 export interface FlushOptions {
   readonly checkpoint: Checkpoint & { readonly instance: string }
@@ -25,8 +26,10 @@ export interface FlushOptions {
 }
 
 export interface Flusher {
-  /** Finishes what an earlier process began; then the checkpoint's position is where to go on. */
-  recover(reader: SpoolReader): Promise<void>
+  /** Where metering goes on: all before it is stored or on its way. */
+  readonly to: SpoolPosition
+  /** Finishes what an earlier process began; resolves when it is stored, however long that takes. */
+  resume(reader: Pick<SpoolReader, 'read'>): Promise<void>
   /** Stores `items`, which stand for the spool up to `to`; resolves when they are stored, however long it takes. */
   flush(to: SpoolPosition, items: readonly LineItem[]): Promise<void>
   /** Gives up waiting for the store; what is pending is found at the next start. */
@@ -37,12 +40,16 @@ const RETRY_MS = [100, 300, 1_000, 3_000, 10_000]
 
 export function createFlusher({ checkpoint, usage, clock, log, count }: FlushOptions): Flusher {
   const stopping = new AbortController()
+  const cutOff = checkpoint.pending()
+  let goOnFrom = cutOff?.to ?? checkpoint.position()
 
-  /** Tries until it is done: whatever fails (noting the range, the insert, the commit) leaves the items whole. */
-  async function store(noted: PendingFlush | null, to: SpoolPosition, items: readonly LineItem[]): Promise<void> {
+  /** Tries until it is done: whatever fails (reading, noting the range, the insert, the commit) leaves the rows whole. */
+  async function store(noted: PendingFlush | null, to: SpoolPosition, make: () => readonly LineItem[]): Promise<void> {
     let flush = noted
+    let items: readonly LineItem[] | null = null
     for (let attempt = 0; !stopping.signal.aborted; attempt++) {
       try {
+        items ??= make()
         flush ??= checkpoint.begin(to)
         await usage.insert(`usage-${checkpoint.instance}-${flush.number}`, items, stopping.signal)
         checkpoint.commit(flush)
@@ -50,7 +57,7 @@ export function createFlusher({ checkpoint, usage, clock, log, count }: FlushOpt
       } catch (cause) {
         if (stopping.signal.aborted) break
         count('flush_failed')
-        log.warn({ err: cause, attempt, items: items.length }, 'line items cannot be stored; the spool keeps them')
+        log.warn({ err: cause, attempt, items: items?.length }, 'line items cannot be stored; the spool keeps them')
         await pause(RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)]!)
       }
     }
@@ -60,29 +67,35 @@ export function createFlusher({ checkpoint, usage, clock, log, count }: FlushOpt
   function pause(delayMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const cancel = clock.after(delayMs, resolve)
-    stopping.signal.addEventListener('abort', () => {
-      cancel()
-      resolve()
-    })
-    return promise
+    stopping.signal.addEventListener('abort', () => resolve(), { once: true })
+    return promise.finally(cancel)
   }
 
   return {
-    async recover(reader) {
-      const pending = checkpoint.pending()
-      if (pending === null) return
-      const meter = createMeter()
-      let at = pending.from
-      for (let before = ''; before !== JSON.stringify(at);) {
-        before = JSON.stringify(at)
-        at = reader.read(at, (batch: RecordBatch) => meter.add(batch), { until: pending.to })
-      }
-      log.info({ flush: pending.number }, 'finishing a flush that was cut off')
-      await store(pending, pending.to, meter.take())
+    get to() {
+      return goOnFrom
     },
-    flush: (to, items) => store(null, to, items),
+    async resume(reader) {
+      if (cutOff === null) return
+      log.info({ flush: cutOff.number }, 'finishing a flush that was cut off')
+      await store(cutOff, cutOff.to, () => meterRange(reader, cutOff))
+    },
+    flush(to, items) {
+      goOnFrom = to
+      return store(null, to, () => items)
+    },
     stop: () => stopping.abort(),
   }
+}
+
+function meterRange(reader: Pick<SpoolReader, 'read'>, { from, to }: PendingFlush): readonly LineItem[] {
+  const meter = createMeter()
+  for (let at = from, isMore = true; isMore;) {
+    const next = reader.read(at, (batch: RecordBatch) => meter.add(batch), { until: to })
+    isMore = !isSame(at, next)
+    at = next
+  }
+  return meter.take()
 }
 
 /** The pipeline is stopping; the flush stays pending. */

@@ -1,11 +1,12 @@
 /**
  * Adds call records up to line items: calls and units by 10-second window and key.
  *
- * The inner loop is arithmetic on arrays: an attribution is turned into a column number once per
- * segment, and a window holds one number for calls and one for units per column. Units are whole
- * millionths in doubles; a flush of nine billion units would be needed to lose one.
+ * The inner loop is arithmetic on arrays: an attribution is turned into a column once per segment, and a
+ * window says in which row of the sums a column lies. A sum of units stays below 2^53 millionths, where
+ * doubles are exact: what would pass that is set aside as a whole number.
  *
- * Rows come out in a fixed order, so that a range of the spool gives the same rows each time.
+ * The same records give the same line items in the same order, whatever was metered before and in whatever
+ * batches they came: a flush that was cut off is made again from the spool.
  */
 
 import type { Attribution } from '../domain/attribution.ts'
@@ -13,123 +14,125 @@ import { LINE_ITEM_WINDOW_MS } from '../domain/window.ts'
 import { FLAG_FORWARDED } from '../record/call-record.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { LineItem } from '../store/usage-store.ts'
-
-interface WindowSums {
-  readonly startMs: number
-  calls: Float64Array
-  units: Float64Array
-  /** Columns with at least one call. */
-  readonly touched: number[]
-}
+import { createColumns, type Columns } from './columns.ts'
 
 export interface Meter {
   add(batch: RecordBatch): void
   /** The line items of all that was added, and a fresh start. */
   take(): readonly LineItem[]
-  /** How many line items there would be. */
-  readonly rows: number
+  /** Holds as much as one flush may carry. */
+  readonly isFull: boolean
   readonly isEmpty: boolean
 }
 
-const COLUMNS_MIN = 1_024
-/** Beyond this many keys columns are numbered afresh at the next take. */
-const COLUMNS_MAX = 200_000
+interface Window {
+  readonly startMs: number
+  /** By column its row in the sums, plus one; 0 where there is none. */
+  rowOf: Int32Array
+}
+
+const ROWS_MAX = 100_000
+/** What a crash may have to read again. */
+const RECORDS_MAX = 2_000_000
+/** Windows times columns: 64 MiB. */
+const CELLS_MAX = 16 * 1024 * 1024
+const ROWS_MIN = 1_024
+/** Less than 2^53 - 2^50: one more record, at most 10^15 millionths, cannot leave the whole numbers. */
+const UNITS_MICRO_MAX = 7 * 2 ** 50
 
 export function createMeter(): Meter {
-  const columns = new Map<string, number>()
-  const keys: Attribution[] = []
-  const bySegment = new Map<number, { columns: Int32Array; filled: number }>()
-  let windows = new Map<number, WindowSums>()
-  let current: WindowSums | null = null
+  const columns: Columns = createColumns()
+  let windows = new Map<number, Window>()
+  let current: Window | null = null
+  let columnOf: number[] = []
+  let windowOf: number[] = []
+  let calls = new Float64Array(ROWS_MIN)
+  let unitsMicro = new Float64Array(ROWS_MIN)
+  /** Whole units that have no place in a double, by row. */
+  let aside = new Map<number, bigint>()
   let rows = 0
   let records = 0
+  let cells = 0
 
   function add(batch: RecordBatch): void {
-    const columnOf = columnsOf(batch)
+    const columnsOfBatch = columns.of(batch)
     const { count } = batch
     records += count
     for (let index = 0; index < count; index++) {
       if ((batch.flags(index) & FLAG_FORWARDED) === 0) continue
-      const startMs = batch.timeMs(index) - (batch.timeMs(index) % LINE_ITEM_WINDOW_MS)
+      const timeMs = batch.timeMs(index)
+      const startMs = timeMs - (timeMs % LINE_ITEM_WINDOW_MS)
       if (current === null || current.startMs !== startMs) current = windowAt(startMs)
-      const column = columnOf[batch.attributionId(index)]!
-      if (column >= current.calls.length) grow(current)
-      if (current.calls[column] === 0) {
-        current.touched.push(column)
-        rows++
-      }
-      current.calls[column]! += 1
-      current.units[column]! += batch.unitsMicro(index)
+      const column = columnsOfBatch[batch.attributionId(index)]!
+      if (column >= current.rowOf.length) widen(current)
+      const row = (current.rowOf[column]! || newRow(current, column)) - 1
+      calls[row]! += 1
+      const units = unitsMicro[row]! + batch.unitsMicro(index)
+      unitsMicro[row] = units < UNITS_MICRO_MAX ? units : setAside(row, units)
     }
   }
 
-  /** Column of each attribution of the batch's segment; grown by doubling, filled as batches bring more. */
-  function columnsOf({ segmentKey, attributions }: RecordBatch): Int32Array {
-    let known = bySegment.get(segmentKey)
-    if (known === undefined) bySegment.set(segmentKey, (known = { columns: new Int32Array(64), filled: 0 }))
-    if (known.columns.length < attributions.length) {
-      const grown = new Int32Array(attributions.length * 2)
-      grown.set(known.columns)
-      known.columns = grown
+  function windowAt(startMs: number): Window {
+    let window = windows.get(startMs)
+    if (window === undefined) {
+      window = { startMs, rowOf: new Int32Array(columns.count + 64) }
+      cells += window.rowOf.length
+      windows.set(startMs, window)
     }
-    while (known.filled < attributions.length) {
-      known.columns[known.filled] = columnFor(attributions[known.filled]!)
-      known.filled++
-    }
-    return known.columns
+    return window
   }
 
-  function columnFor(attribution: Attribution): number {
-    const key = keyOf(attribution)
-    let column = columns.get(key)
-    if (column === undefined) {
-      column = keys.length
-      columns.set(key, column)
-      keys.push(attribution)
-    }
-    return column
+  function widen(window: Window): void {
+    const rowOf = new Int32Array(columns.count * 2)
+    rowOf.set(window.rowOf)
+    cells += rowOf.length - window.rowOf.length
+    window.rowOf = rowOf
   }
 
-  function windowAt(startMs: number): WindowSums {
-    let sums = windows.get(startMs)
-    if (sums === undefined) {
-      const size = Math.max(COLUMNS_MIN, keys.length * 2)
-      sums = { startMs, calls: new Float64Array(size), units: new Float64Array(size), touched: [] }
-      windows.set(startMs, sums)
+  function newRow(window: Window, column: number): number {
+    if (rows === calls.length) {
+      calls = doubled(calls)
+      unitsMicro = doubled(unitsMicro)
     }
-    return sums
+    columnOf.push(column)
+    windowOf.push(window.startMs)
+    window.rowOf[column] = ++rows
+    return rows
   }
 
-  function grow(sums: WindowSums): void {
-    const [{ calls, units }, size] = [sums, Math.max(sums.calls.length * 2, keys.length)]
-    sums.calls = new Float64Array(size)
-    sums.units = new Float64Array(size)
-    sums.calls.set(calls)
-    sums.units.set(units)
+  function setAside(row: number, units: number): number {
+    aside.set(row, (aside.get(row) ?? 0n) + BigInt(units))
+    return 0
+  }
+
+  function toLineItem(row: number): LineItem {
+    const { person: _, ...key }: Attribution = columns.keyAt(columnOf[row]!)
+    const units = BigInt(unitsMicro[row]!) + (aside.get(row) ?? 0n)
+    return { ...key, windowStartMs: windowOf[row]!, calls: calls[row]!, unitsMicro: units }
   }
 
   function take(): readonly LineItem[] {
-    const items = [...windows.values()]
-      .flatMap((sums) => sums.touched.map((column) => toLineItem(sums, column, keys[column]!)))
-      .sort(byKey)
+    const order = Array.from(columnOf, (_, row) => row).sort(
+      (a, b) => windowOf[a]! - windowOf[b]! || columns.compare(columnOf[a]!, columnOf[b]!),
+    )
+    const items = order.map(toLineItem)
     windows = new Map()
     current = null
-    rows = 0
-    records = 0
-    // Segments come and go; what is known of the old ones goes with them.
-    bySegment.clear()
-    if (keys.length > COLUMNS_MAX) {
-      columns.clear()
-      keys.length = 0
-    }
+    columnOf = []
+    windowOf = []
+    calls = new Float64Array(ROWS_MIN)
+    unitsMicro = new Float64Array(ROWS_MIN)
+    aside = new Map()
+    rows = records = cells = 0
+    columns.tidy()
     return items
   }
 
   return {
     add,
     take,
-    get rows() {
-      return rows
+    get isFull() {
+      return rows >= ROWS_MAX || records >= RECORDS_MAX || cells >= CELLS_MAX
     },
     get isEmpty() {
       return records === 0
@@ -137,35 +140,8 @@ export function createMeter(): Meter {
   }
 }
 
-/** The person is not part of the bill. */
-function keyOf(attribution: Attribution): string {
-  const { tenant, api, operation, consumer, subscription, agent, variant, currency, priceMicro } = attribution
-  return JSON.stringify([tenant, api, operation, consumer, subscription, agent, variant, currency, priceMicro])
-}
-
-function toLineItem(sums: WindowSums, column: number, attribution: Attribution): LineItem {
-  const { person: _, ...key } = attribution
-  return { ...key, windowStartMs: sums.startMs, calls: sums.calls[column]!, unitsMicro: BigInt(sums.units[column]!) }
-}
-
-function byKey(a: LineItem, b: LineItem): number {
-  return a.windowStartMs - b.windowStartMs || compare(sortKey(a), sortKey(b))
-}
-
-function sortKey({
-  tenant,
-  api,
-  operation,
-  consumer,
-  subscription,
-  agent,
-  variant,
-  currency,
-  priceMicro,
-}: LineItem): string {
-  return [tenant, api, operation, consumer, subscription, agent, variant, currency, priceMicro].join('\0')
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
+function doubled(values: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
+  const grown = new Float64Array(values.length * 2)
+  grown.set(values)
+  return grown
 }

@@ -1,144 +1,150 @@
 /**
  * Finds risks among call records and keeps their episodes.
  *
- * An episode is one (tenant, type, API, party). Records are looked at by their outcome alone, so that
- * good calls cost one comparison; episodes are evaluated once a batch and once a tick, so that a flood of
- * calls is never a flood of events. Bounded: beyond `episodesMax` a new party is counted in an episode
- * of `others` of its tenant, type and API, and what is Critical is never pushed out.
+ * Records are looked at by their outcome alone, so that a good call costs one comparison. Episodes are
+ * evaluated once a batch and once a second of the calls' own time, so that a flood of calls is never a
+ * flood of events, and a replay of an hour tells what the hour told. Silence is told by the clock, and
+ * only by somebody who knows that nothing is left to read.
  */
 
-import type { Attribution } from '../domain/attribution.ts'
 import { OUTCOME_RISKS } from '../domain/risk-outcomes.ts'
-import type { RiskRules } from '../domain/risk-rules.ts'
-import type { AttributedTo, RiskEvent, RiskType } from '../domain/risk.ts'
-import { FLAG_APPROACHING_LIMIT, OUTCOMES } from '../record/call-record.ts'
+import { QUIET_MS } from '../domain/risk-rules.ts'
+import { RISK_TYPES, type RiskEvent, type RiskType } from '../domain/risk.ts'
+import { FLAG_APPROACHING_LIMIT, outcomeIndex, OUTCOMES } from '../record/call-record.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { SavedEpisode } from '../store/risk-checkpoint.ts'
-import { createEpisode, type Episode, type EpisodeKey } from './episode.ts'
+import { createEpisodeBoard, type EpisodeBoardOptions } from './episode-board.ts'
+import type { Episode } from './episode.ts'
+import { partyOf } from './party.ts'
 
 export interface RiskDetector {
   add(batch: RecordBatch): void
-  /** Evaluates what has changed (or, on a tick, everything) as of the latest time seen or `nowMs`. */
-  evaluate(nowMs: number, everything: boolean): void
-  /** Events since the last take, in order, and episodes to save. */
-  take(all: boolean): { readonly events: readonly RiskEvent[]; readonly episodes: readonly SavedEpisode[] }
+  /** Looks at the episodes that changed, as of the latest call seen. */
+  evaluate(): void
+  /** Looks at every episode as of `nowMs`. */
+  calm(nowMs: number): void
+  /** Events since the last take, in order, and the episodes that changed since. */
+  take(): Taken
   readonly hasEvents: boolean
   readonly open: Iterable<Episode>
 }
 
-export interface RiskDetectorOptions {
-  readonly rules: RiskRules
-  readonly newRiskId: () => string
-  readonly newEventId: () => string
-  readonly count: (reason: string) => void
-  readonly saved: readonly SavedEpisode[]
-  readonly episodesMax?: number
+export interface Taken {
+  readonly events: readonly RiskEvent[]
+  readonly episodes: readonly SavedEpisode[]
 }
 
-const EPISODES_MAX = 20_000
-const OTHERS: AttributedTo = { kind: 'anonymous', id: 'others', name: 'Other parties' }
-const ANYBODY: AttributedTo = { kind: 'anonymous', id: 'anonymous', name: 'An unknown caller' }
+export type RiskDetectorOptions = Omit<EpisodeBoardOptions, 'onEvent'>
+
+const STEP_MS = 1_000
+const SEGMENTS_MAX = 64
 /** Outcome → type of risk, by position. */
 const TYPES: readonly (RiskType | undefined)[] = OUTCOMES.map((outcome) => OUTCOME_RISKS[outcome])
 
 export function createRiskDetector(options: RiskDetectorOptions): RiskDetector {
-  const { rules, newRiskId, newEventId, count, saved, episodesMax = EPISODES_MAX } = options
-  const episodes = new Map<string, Episode>()
-  const changed = new Set<Episode>()
   let events: RiskEvent[] = []
   let cleared: SavedEpisode[] = []
+  const board = createEpisodeBoard({ ...options, onEvent: (event) => events.push(event) })
+  /** By segment: the episode of an attribution and type, so that a flood needs no text. */
+  const known = new Map<number, Episode[]>()
+  const changed = new Set<Episode>()
+  const dirty = new Set<Episode>()
   let latestMs = 0
-
-  for (const episode of saved) {
-    const { tenant, type, api, attributedTo } = episode.event
-    open({ tenant, type, api, attributedTo }, episode)
-  }
-
-  function open(key: EpisodeKey, from: SavedEpisode | null): Episode {
-    const episode = createEpisode({
-      key,
-      rule: rules[key.type],
-      riskId: from?.riskId ?? newRiskId(),
-      newEventId,
-      onEvent: (event) => events.push(event),
-      saved: from,
-    })
-    episodes.set(textOf(key), episode)
-    return episode
-  }
+  let steppedMs = 0
 
   function add(batch: RecordBatch): void {
-    for (let index = 0; index < batch.count; index++) {
+    const { count } = batch
+    for (let index = 0; index < count; index++) {
       const outcome = batch.outcome(index)
-      const flags = batch.flags(index)
-      if (outcome === 0 && (flags & FLAG_APPROACHING_LIMIT) === 0) continue
+      const isNearLimit = (batch.flags(index) & FLAG_APPROACHING_LIMIT) !== 0
+      if (outcome === 0 && !isNearLimit) continue
       // The warning comes before the breach, also where one call is both.
-      if ((flags & FLAG_APPROACHING_LIMIT) !== 0) see(batch, index, 'ApproachingLimit')
+      if (isNearLimit) see(batch, index, 'ApproachingLimit')
       const type = TYPES[outcome]
-      if (type !== undefined) see(batch, index, type)
+      if (type !== undefined && isOfSomebody(batch, index, outcome)) see(batch, index, type)
     }
   }
 
   function see(batch: RecordBatch, index: number, type: RiskType): void {
-    const { attribution, timeMs, status } = batch.at(index)
+    const timeMs = batch.timeMs(index)
+    if (timeMs - steppedMs >= STEP_MS) evaluate()
     latestMs = Math.max(latestMs, timeMs)
-    const episode = episodeFor({
-      tenant: attribution.tenant,
-      type,
-      api: attribution.api,
-      attributedTo: partyOf(attribution),
-    })
-    episode.see({ timeMs, status, operation: attribution.operation, requestId: batch.requestId(index) })
+    const episode = episodeOf(batch, index, type, timeMs)
+    const { operation } = batch.attributions[batch.attributionId(index)]!
+    episode.see({ timeMs, status: batch.status(index), operation, requestId: batch.requestId(index) })
     changed.add(episode)
   }
 
-  function episodeFor(key: EpisodeKey): Episode {
-    const known = episodes.get(textOf(key))
-    if (known !== undefined) return known
-    if (episodes.size < episodesMax) return open(key, null)
-    count('episode_merged')
-    const merged = { ...key, attributedTo: OTHERS }
-    return episodes.get(textOf(merged)) ?? open(merged, null)
+  function episodeOf(batch: RecordBatch, index: number, type: RiskType, timeMs: number): Episode {
+    const id = batch.attributionId(index)
+    let ofSegment = known.get(batch.segmentKey)
+    if (ofSegment === undefined) {
+      if (known.size >= SEGMENTS_MAX) known.clear()
+      known.set(batch.segmentKey, (ofSegment = []))
+    }
+    const slot = id * RISK_TYPES.length + RISK_TYPES.indexOf(type)
+    let episode = ofSegment[slot]
+    if (episode === undefined || episode.isCleared || timeMs - episode.lastSeenMs >= QUIET_MS) {
+      episode = freshFor(batch, id, type, timeMs)
+      ofSegment[slot] = episode
+    }
+    return episode
+  }
+
+  /** What was quiet for long enough by the time of this call is over, and this call begins another. */
+  function freshFor(batch: RecordBatch, id: number, type: RiskType, timeMs: number): Episode {
+    const attribution = batch.attributions[id]!
+    const { tenant, api } = attribution
+    const key = { tenant, type, api, attributedTo: partyOf(attribution) }
+    const episode = board.for(key)
+    if (episode.lastSeenMs === 0 || timeMs - episode.lastSeenMs < QUIET_MS) return episode
+    look(episode, timeMs)
+    return board.for(key)
+  }
+
+  function look(episode: Episode, atMs: number): void {
+    episode.evaluate(atMs)
+    if (episode.isCleared) {
+      board.remove(episode)
+      dirty.delete(episode)
+      changed.delete(episode)
+      cleared.push(episode.save())
+    } else if (episode.isDirty) dirty.add(episode)
+  }
+
+  function evaluate(): void {
+    for (const episode of changed) look(episode, latestMs)
+    changed.clear()
+    steppedMs = latestMs
   }
 
   return {
     add,
+    evaluate,
+    calm(nowMs) {
+      for (const episode of board.open) look(episode, Math.max(nowMs, latestMs))
+      changed.clear()
+    },
+    take() {
+      evaluate()
+      const taken = { events, episodes: [...cleared, ...[...dirty].map((episode) => episode.save())] }
+      events = []
+      cleared = []
+      dirty.clear()
+      return taken
+    },
     get hasEvents() {
       return events.length > 0
     },
     get open() {
-      return episodes.values()
-    },
-    evaluate(nowMs, everything) {
-      const atMs = Math.max(nowMs, latestMs)
-      for (const episode of everything ? episodes.values() : changed) {
-        episode.evaluate(atMs)
-        if (!episode.isCleared) continue
-        episodes.delete(textOf(episode.key))
-        cleared.push(episode.save(atMs))
-      }
-      changed.clear()
-    },
-    take(all) {
-      const taken = { events, episodes: cleared }
-      events = []
-      cleared = []
-      const dirty = [...episodes.values()].filter(({ isDirty }) => isDirty)
-      if (!all && taken.events.length === 0) return taken
-      return { ...taken, episodes: [...taken.episodes, ...dirty.map((episode) => episode.save(latestMs))] }
+      return board.open
     },
   }
 }
 
-/** Never an address: a consumer, an agent (and whom it acts for), or nobody we know. */
-function partyOf({ consumer, consumerName, agent, person }: Attribution): AttributedTo {
-  if (agent !== '') {
-    const name = agent === consumer ? consumerName : agent
-    return { kind: 'agent', id: agent, name, ...(person !== '' && { onBehalfOf: person }) }
-  }
-  return consumer === '' ? ANYBODY : { kind: 'consumer', id: consumer, name: consumerName }
-}
+const NOT_CANONICAL = outcomeIndex.path_not_canonical
 
-function textOf({ tenant, type, api, attributedTo: { kind, id, onBehalfOf = '' } }: EpisodeKey): string {
-  return JSON.stringify([tenant, type, api, kind, id, onBehalfOf])
+/** A path that is not canonical is a risk of a caller whose credential verified; of nobody it is only counted. */
+function isOfSomebody(batch: RecordBatch, index: number, outcome: number): boolean {
+  return outcome !== NOT_CANONICAL || batch.attributions[batch.attributionId(index)]!.consumer !== ''
 }

@@ -1,10 +1,9 @@
 /**
  * Risks as they are read: the position now, and the live feed with its recent past.
  *
- * The past is a ring of the latest events in memory and the store behind it. A subscriber that resumes
- * gets what it missed from the store up to where the ring begins, then from the ring, then live; ids sort
- * by time, so an event that is met twice on the way is told once. It is told its past no faster than it
- * takes it: nothing queues up for it meanwhile.
+ * The past is a ring of the latest events in memory; behind it what waits for the store, and behind that
+ * the store. The store holds a prefix of all events, what waits follows it, and what is told while a
+ * subscriber catches up is kept for it: no gap. Ids rise, so what is met twice on the way is told once.
  */
 
 import type { RiskEvent } from '../domain/risk.ts'
@@ -19,26 +18,25 @@ export interface OpenRiskFeed extends RiskFeed {
 
 export interface RiskFeedOptions {
   readonly store: Pick<RiskStore, 'eventsAfter'>
-  readonly checkpoint: Pick<RiskCheckpoint, 'clearedEpisodes'>
+  readonly checkpoint: Pick<RiskCheckpoint, 'clearedEpisodes' | 'waiting' | 'lastEventId'>
   readonly open: () => Iterable<Episode>
   readonly nowMs: () => number
   readonly matches: (event: RiskEvent, query: RiskPositionQuery) => boolean
-  /** Events that are committed but may not be in the store yet. */
-  readonly waiting: readonly RiskEvent[]
+  /** A subscriber threw; it is not told anything more. */
+  readonly onBroken: (cause: unknown) => void
 }
 
 type Listener = (event: RiskEvent) => void
 
 const RING_MAX = 10_000
-/** Events that a subscriber is told of its past before it is waited for. */
-const PAGE = 200
+const PAGE = 1_000
 
 export function createRiskFeed(options: RiskFeedOptions): OpenRiskFeed {
-  const { store, checkpoint, open, nowMs, matches, waiting } = options
-  const ring: RiskEvent[] = [...waiting]
+  const { store, checkpoint, open, nowMs, matches, onBroken } = options
+  const ring: RiskEvent[] = []
   const byTenant = new Map<string, Set<Listener>>()
   /** The ring holds every event after this id. */
-  let ringFrom = waiting.length === 0 ? null : ''
+  let ringFrom = checkpoint.lastEventId()
 
   function listen(tenant: string, listener: Listener): () => void {
     let listeners = byTenant.get(tenant)
@@ -46,79 +44,78 @@ export function createRiskFeed(options: RiskFeedOptions): OpenRiskFeed {
     listeners.add(listener)
     return () => {
       listeners.delete(listener)
-      if (listeners.size === 0) byTenant.delete(tenant)
+      if (listeners.size === 0 && byTenant.get(tenant) === listeners) byTenant.delete(tenant)
     }
   }
 
   function publish(events: readonly RiskEvent[]): void {
     for (const event of events) {
       ring.push(event)
-      const listeners = byTenant.get(event.tenant)
-      if (listeners !== undefined) for (const listener of listeners) listener(event)
+      for (const listener of byTenant.get(event.tenant) ?? []) tellSafely(event, listener)
     }
     if (ring.length > RING_MAX * 2) ringFrom = ring.splice(0, ring.length - RING_MAX).at(-1)?.id ?? ringFrom
   }
 
-  async function resume(
-    tenant: string,
-    afterId: string,
-    listener: Listener,
-    drained: () => Promise<void>,
-  ): Promise<() => void> {
+  /** One subscriber's trouble is not that of the others, nor of the pipeline. */
+  function tellSafely(event: RiskEvent, listener: Listener): void {
+    try {
+      listener(event)
+    } catch (cause) {
+      byTenant.get(event.tenant)?.delete(listener)
+      onBroken(cause)
+    }
+  }
+
+  async function resume(tenant: string, afterId: string, listener: Listener): Promise<() => void> {
     let last = afterId
+    let isCatchingUp = true
+    const missed: RiskEvent[] = []
     const tell = (event: RiskEvent): void => {
       if (event.id <= last) return
       last = event.id
       listener(event)
     }
-    let isInRing = holdsAfter(last)
-    for (;;) {
-      if (!isInRing) {
-        const cut = ringFrom
-        const page = await store.eventsAfter(tenant, last, PAGE)
-        for (const event of page) tell(event)
-        // What left the ring during the reading may have reached the store after it.
-        if (page.length > 0) await drained()
-        isInRing = page.length < PAGE && ringFrom === cut
-      } else {
-        const page = ringAfter(tenant, last)
-        // Between the last look into the ring and listening nothing can come.
-        if (page.length === 0) return listen(tenant, tell)
-        for (const event of page) tell(event)
-        const cut = ringFrom
-        await drained()
-        isInRing = ringFrom === cut
-      }
+    const stop = listen(tenant, (event) => (isCatchingUp ? void missed.push(event) : tell(event)))
+    try {
+      if (ringFrom > afterId) {
+        // Before the store is asked: what moves from here to there meanwhile is found there.
+        const waiting = checkpoint.waiting(tenant, afterId)
+        await fromStore(tenant, afterId, tell)
+        waiting.forEach(tell)
+      } else ring.filter((event) => event.tenant === tenant).forEach(tell)
+      missed.forEach(tell)
+    } catch (cause) {
+      stop()
+      throw cause
     }
+    isCatchingUp = false
+    return stop
   }
 
-  function holdsAfter(id: string): boolean {
-    return ringFrom !== null && ringFrom !== '' && ringFrom <= id
-  }
-
-  function ringAfter(tenant: string, id: string): RiskEvent[] {
-    const page: RiskEvent[] = []
-    for (const event of ring) {
-      if (event.tenant !== tenant || event.id <= id) continue
-      page.push(event)
-      if (page.length === PAGE) break
+  async function fromStore(tenant: string, afterId: string, tell: Listener): Promise<void> {
+    for (let after = afterId; ;) {
+      const page = await store.eventsAfter(tenant, after, PAGE)
+      page.forEach(tell)
+      const last = page.at(-1)
+      if (last === undefined || page.length < PAGE) return
+      after = last.id
     }
-    return page
   }
 
   function openPositions(query: RiskPositionQuery): RiskPosition[] {
+    const atMs = nowMs()
     return [...open()]
       .filter(({ key, riskId }) => key.tenant === query.tenant && riskId > (query.after ?? ''))
-      .map((episode) => ({ event: episode.latest(nowMs()), state: 'open' as const }))
+      .sort((a, b) => (a.riskId < b.riskId ? -1 : 1))
+      .map((episode) => ({ event: episode.latest(atMs), state: 'open' as const }))
       .filter(({ event }) => matches(event, query))
-      .sort((a, b) => (a.event.riskId < b.event.riskId ? -1 : 1))
       .slice(0, query.limit)
   }
 
   return {
     publish,
     position: async (query) => (query.state === 'open' ? openPositions(query) : checkpoint.clearedEpisodes(query)),
-    subscribe: async (tenant, afterId, listener, drained = async () => {}) =>
-      afterId === null ? listen(tenant, listener) : resume(tenant, afterId, listener, drained),
+    subscribe: async (tenant, afterId, listener) =>
+      afterId === null ? listen(tenant, listener) : resume(tenant, afterId, listener),
   }
 }

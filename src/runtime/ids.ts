@@ -54,3 +54,13 @@ const ID = /^[a-z]{2,16}_[0-7][0-9a-hjkmnp-tv-z]{25}$/
 export function isId(prefix: string, text: string): boolean {
   return text.length === prefix.length + 27 && text.startsWith(`${prefix}_`) && ID.test(text)
 }
+
+/** When an id was made, in milliseconds since the epoch; 0 for what is no id. */
+export function timeOfId(id: string): number {
+  const text = id.slice(id.indexOf('_') + 1)
+  if (text.length !== 26) return 0
+  let timeMs = 0
+  // The first ten characters hold two zeros and the 48 bits of the time.
+  for (const character of text.slice(0, 10)) timeMs = timeMs * 32 + Math.max(0, ALPHABET.indexOf(character))
+  return timeMs
+}

@@ -26,17 +26,22 @@ export interface OutboxBatch {
 export interface RiskCheckpoint {
   riskPosition(): SpoolPosition
   openEpisodes(): readonly SavedEpisode[]
-  /** Episodes that cleared before `forgetBeforeMs` are let go of. */
+  /** The latest event that was committed; '' before the first. */
+  lastEventId(): string
+  /**
+   * One transaction. Episodes that cleared before `forgetBeforeMs` are let go of; of events that wait for
+   * the store the oldest are, where they have become too many. Answers how many.
+   */
   commitRisk(
     position: SpoolPosition,
     episodes: readonly SavedEpisode[],
     events: readonly RiskEvent[],
     forgetBeforeMs: number,
-  ): void
+  ): number
   clearedEpisodes(query: RiskPositionQuery): readonly RiskPosition[]
   /** Events that wait for the store, in batches that stay as they are until `sent`. */
   nextBatch(): OutboxBatch | null
   sent(batch: OutboxBatch): void
-  /** Every event that waits, oldest first. */
-  waiting(): readonly RiskEvent[]
+  /** Events of a tenant after `afterId` that wait, oldest first. */
+  waiting(tenant: string, afterId: string): readonly RiskEvent[]
 }

@@ -15,6 +15,8 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS outbox (id TEXT PRIMARY KEY, batch INTEGER, body TEXT NOT NULL) STRICT;
 `
 const BATCH_EVENTS_MAX = 5_000
+/** Some 200 MB, for a store that stays away for long. */
+const OUTBOX_MAX = 200_000
 
 export interface SqliteCheckpoint extends Checkpoint, RiskCheckpoint {
   /** Distinguishes the insert tokens of this data folder from those of any other. */
@@ -22,13 +24,14 @@ export interface SqliteCheckpoint extends Checkpoint, RiskCheckpoint {
   close(): void
 }
 
-export function openSqliteCheckpoint({
-  path,
-  newInstance,
-}: {
-  path: string
-  newInstance: () => string
-}): SqliteCheckpoint {
+export interface SqliteCheckpointOptions {
+  readonly path: string
+  readonly newInstance: () => string
+  readonly outboxMax?: number
+}
+
+export function openSqliteCheckpoint(options: SqliteCheckpointOptions): SqliteCheckpoint {
+  const { path, newInstance, outboxMax = OUTBOX_MAX } = options
   const database = new DatabaseSync(path)
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000')
   database.exec(SCHEMA)
@@ -53,7 +56,12 @@ export function openSqliteCheckpoint({
   const claimed = database.prepare('SELECT batch, body FROM outbox WHERE batch IS NOT NULL ORDER BY id')
   const dropBatch = database.prepare('DELETE FROM outbox WHERE batch = ?')
   const isWaiting = database.prepare('SELECT 1 FROM outbox LIMIT 1')
-  const all = database.prepare('SELECT body FROM outbox ORDER BY id')
+  const waiting = database.prepare(`SELECT body FROM outbox WHERE id > ? AND body ->> 'tenant' = ? ORDER BY id`)
+  const countWaiting = database.prepare('SELECT count(*) AS events FROM outbox')
+  // What is claimed stays: its batch must be the same each time it is sent.
+  const dropOldest = database.prepare(
+    'DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE batch IS NULL ORDER BY id LIMIT ?)',
+  )
 
   function state<T>(name: string, fallback: T): T {
     const row = readState.get(name) as { value: string } | undefined
@@ -71,6 +79,8 @@ export function openSqliteCheckpoint({
     }
   }
 
+  const outboxSize = (): number => (countWaiting.get() as { events: number }).events
+  let inOutbox = outboxSize()
   const instance = state('instance', '') || newInstance()
   writeState.run('instance', JSON.stringify(instance))
 
@@ -92,16 +102,24 @@ export function openSqliteCheckpoint({
     },
     riskPosition: () => state<SpoolPosition>('risk_position', {}),
     openEpisodes: () => (open.all() as { body: string }[]).map(({ body }) => JSON.parse(body) as SavedEpisode),
+    lastEventId: () => state('last_event', ''),
     commitRisk(position, episodes, events, forgetBeforeMs) {
+      const excess = Math.max(0, inOutbox + events.length - outboxMax)
+      let dropped = 0
       once(() => {
         writeState.run('risk_position', JSON.stringify(position))
+        const last = events.at(-1)
+        if (last !== undefined) writeState.run('last_event', JSON.stringify(last.id))
         for (const episode of episodes) {
           const { riskId, tenant, state: is, event } = episode
           saveEpisode.run(riskId, tenant, is, event.lastSeenMs, JSON.stringify(episode))
         }
         for (const event of events) post.run(event.id, JSON.stringify(event))
+        if (excess > 0) dropped = Number(dropOldest.run(excess).changes)
         forget.run(forgetBeforeMs)
       })
+      inOutbox += events.length - dropped
+      return dropped
     },
     clearedEpisodes(query) {
       const found: RiskPosition[] = []
@@ -126,8 +144,12 @@ export function openSqliteCheckpoint({
       if (first === undefined) return null
       return { number: first.batch, events: rows.map(({ body }) => JSON.parse(body) as RiskEvent) }
     },
-    sent: ({ number }) => void dropBatch.run(number),
-    waiting: () => (all.all() as { body: string }[]).map(({ body }) => JSON.parse(body) as RiskEvent),
+    sent({ number }) {
+      dropBatch.run(number)
+      inOutbox = outboxSize()
+    },
+    waiting: (tenant, afterId) =>
+      (waiting.all(afterId, tenant) as { body: string }[]).map(({ body }) => JSON.parse(body) as RiskEvent),
     close: () => database.close(),
   }
 }

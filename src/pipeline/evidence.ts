@@ -1,0 +1,44 @@
+/** What an episode rests on: totals by status and operation, and the latest calls. Bounded, and plain JSON when shown. */
+
+import type { RiskEvidence } from '../domain/risk.ts'
+
+export interface Evidence {
+  readonly total: number
+  add(status: number, operation: string, requestId: string): void
+  show(): RiskEvidence
+}
+
+const REQUEST_IDS_MAX = 5
+const NAMES_MAX = 50
+/** Stands for the names beyond the first fifty. */
+const OTHERS = 'others'
+
+export function createEvidence(saved?: RiskEvidence): Evidence {
+  const statuses = new Map(Object.entries(saved?.statuses ?? {}))
+  const operations = new Map(Object.entries(saved?.operations ?? {}))
+  const requestIds = [...(saved?.requestIds ?? [])]
+  let total = saved?.total ?? 0
+
+  return {
+    get total() {
+      return total
+    },
+    add(status, operation, requestId) {
+      total++
+      bump(statuses, String(status))
+      bump(operations, operation)
+      if (requestIds.push(requestId) > REQUEST_IDS_MAX) requestIds.shift()
+    },
+    show: () => ({
+      total,
+      statuses: Object.fromEntries(statuses),
+      operations: Object.fromEntries(operations),
+      requestIds: [...requestIds],
+    }),
+  }
+}
+
+function bump(counts: Map<string, number>, name: string): void {
+  const counted = counts.has(name) || counts.size < NAMES_MAX ? name : OTHERS
+  counts.set(counted, (counts.get(counted) ?? 0) + 1)
+}

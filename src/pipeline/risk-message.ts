@@ -1,0 +1,19 @@
+/** What is said of an episode, calmly, in one sentence that names the party and the API. */
+
+import type { RiskRule } from '../domain/risk-rules.ts'
+import type { AttributedTo, Phase } from '../domain/risk.ts'
+
+export interface RiskMessage {
+  readonly attributedTo: AttributedTo
+  readonly api: string
+  readonly phase: Phase
+  readonly count: number
+  readonly rule: Pick<RiskRule, 'phrase' | 'windowSeconds'>
+}
+
+export function riskMessage({ attributedTo, api, phase, count, rule }: RiskMessage): string {
+  const { name, onBehalfOf } = attributedTo
+  const who = onBehalfOf === undefined ? name : `${name}, acting for ${onBehalfOf},`
+  if (phase === 'cleared') return `${who} has been quiet at ${api} for five minutes.`
+  return `${who} ${rule.phrase} at ${api}: ${count} in the last ${rule.windowSeconds} s.`
+}

@@ -1,0 +1,38 @@
+/** Positions in the spool, compared: which bytes two readers have both left behind. */
+
+import type { SpoolPosition } from '../store/checkpoint.ts'
+
+/** Whether both stand at the same place of every source. */
+export function isSame(a: SpoolPosition, b: SpoolPosition): boolean {
+  const sources = Object.keys(a)
+  return sources.length === Object.keys(b).length && sources.every((source) => isSamePlace(a[source], b[source]))
+}
+
+/** Whether all that was read up to `a` was also read up to `b`. */
+export function isWithin(a: SpoolPosition, b: SpoolPosition): boolean {
+  return Object.entries(a).every(([source, place]) => {
+    const other = b[source]
+    return other !== undefined && !isEarlier(other, place)
+  })
+}
+
+/** What lies before this, both have read. A source that one of them does not know is not in it. */
+export function earlierOf(a: SpoolPosition, b: SpoolPosition): SpoolPosition {
+  return Object.fromEntries(
+    Object.entries(a).flatMap(([source, mine]) => {
+      const other = b[source]
+      if (other === undefined) return []
+      return [[source, isEarlier(mine, other) ? mine : other] as const]
+    }),
+  )
+}
+
+type Place = SpoolPosition[string]
+
+function isEarlier(a: Place, b: Place): boolean {
+  return a.segment < b.segment || (a.segment === b.segment && a.offset < b.offset)
+}
+
+function isSamePlace(a: Place | undefined, b: Place | undefined): boolean {
+  return a?.segment === b?.segment && a?.offset === b?.offset
+}

@@ -1,0 +1,138 @@
+/**
+ * What the pipeline holds in memory between the spool and its stores, and how it is made safe.
+ *
+ * Metering is committed with the rows it stored, risk with the events it told; each with the position in
+ * the spool that it stands for. Whatever throws on the way makes all that is held doubtful: it is dropped,
+ * and the next one who asks takes it up from the checkpoint.
+ */
+
+import type { RiskRules } from '../domain/risk-rules.ts'
+import type { RiskEvent } from '../domain/risk.ts'
+import type { SpoolReader } from '../record/spool-reader.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { createIdFactory, timeOfId, type CreateId } from '../runtime/ids.ts'
+import type { Log } from '../runtime/log.ts'
+import type { Checkpoint } from '../store/checkpoint.ts'
+import type { RiskCheckpoint } from '../store/risk-checkpoint.ts'
+import type { UsageStore } from '../store/usage-store.ts'
+import { createCallCounter, type CountedCalls } from './call-counter.ts'
+import type { Episode } from './episode.ts'
+import { createFlusher } from './flush.ts'
+import { createIntake, type Intake } from './intake.ts'
+import { createMeter, type Meter } from './meter.ts'
+import { createRiskDetector, type RiskDetector } from './risk-detector.ts'
+import { earlierOf, isSame } from './spool-position.ts'
+
+export interface WorkOptions {
+  readonly reader: SpoolReader
+  readonly checkpoint: Checkpoint & RiskCheckpoint & { readonly instance: string }
+  readonly usage: Pick<UsageStore, 'insert'>
+  readonly rules: RiskRules
+  readonly clock: Clock
+  readonly createId: CreateId
+  readonly log: Log
+  readonly count: (reason: string, by?: number) => void
+  /** Calls by API and outcome, about once a second. */
+  readonly onCalls: (calls: readonly CountedCalls[]) => void
+  /** Hears of events when they can no longer be lost. */
+  readonly publish: (events: readonly RiskEvent[]) => void
+}
+
+export interface Work {
+  /** Reads one stretch and tells what follows from it; true where it is worth going on at once. */
+  takeIn(this: void): boolean
+  /** Tells what follows from silence, and saves where risk stands. */
+  calm(this: void): void
+  /** Stores what was metered; one at a time. Rejects where it was stopped. */
+  flush(this: void): Promise<void>
+  /** Lets no flush wait for the store any longer. */
+  stop(this: void): void
+  openEpisodes(): Iterable<Episode>
+}
+
+interface Held {
+  readonly meter: Meter
+  readonly detector: RiskDetector
+  readonly intake: Intake
+}
+
+const CLEARED_KEPT_MS = 30 * 86_400_000
+
+export function createWork(options: WorkOptions): Work {
+  const { reader, checkpoint, usage, rules, clock, createId, log, count, onCalls, publish } = options
+  const flusher = createFlusher({ checkpoint, usage, clock, log, count })
+  const counter = createCallCounter()
+  // Ids of events rise over a restart too, also where the clock was set back.
+  const lastEventMs = timeOfId(checkpoint.lastEventId())
+  const createEventId = createIdFactory(() => Math.max(clock.nowMs(), lastEventMs + 1))
+  let held: Held | null = takeUp()
+  let flushing = flusher.resume(reader)
+
+  function takeUp(): Held {
+    const meter = createMeter()
+    const detector = createRiskDetector({
+      rules,
+      newRiskId: () => createId('rsk'),
+      newEventId: () => createEventId('evt'),
+      count,
+      saved: checkpoint.openEpisodes(),
+    })
+    const intake = createIntake({
+      reader,
+      metered: flusher.to,
+      judged: checkpoint.riskPosition(),
+      meter: meter.add,
+      judge(batch) {
+        counter.add(batch)
+        detector.add(batch)
+      },
+      isFull: () => meter.isFull,
+      count,
+    })
+    return { meter, detector, intake }
+  }
+
+  /** Works with what is held; what breaks on the way is held no longer. */
+  function using<T>(work: (held: Held) => T): T {
+    held ??= takeUp()
+    try {
+      return work(held)
+    } catch (cause) {
+      held = null
+      throw cause
+    }
+  }
+
+  /** Events are published when they can no longer be lost. */
+  function settle({ detector, intake }: Held): void {
+    const { events, episodes } = detector.take()
+    const dropped = checkpoint.commitRisk(intake.judged, episodes, events, clock.nowMs() - CLEARED_KEPT_MS)
+    if (dropped > 0) count('risk_history_dropped', dropped)
+    publish(events)
+  }
+
+  async function flushNow(): Promise<void> {
+    const items = using(({ meter, intake }) => (meter.isEmpty ? null : { to: intake.metered, rows: meter.take() }))
+    if (items !== null) await flusher.flush(items.to, items.rows)
+    onCalls(counter.take())
+    reader.release(earlierOf(checkpoint.position(), checkpoint.riskPosition()))
+  }
+
+  return {
+    takeIn: () =>
+      using((now) => {
+        const isMore = now.intake.read()
+        now.detector.evaluate()
+        if (now.detector.hasEvents) settle(now)
+        return isMore
+      }),
+    calm: () =>
+      using((now) => {
+        if (now.intake.isLevel) now.detector.calm(clock.nowMs())
+        if (now.detector.hasEvents || !isSame(now.intake.judged, checkpoint.riskPosition())) settle(now)
+      }),
+    flush: () => (flushing = flushing.then(flushNow, flushNow)),
+    stop: flusher.stop,
+    openEpisodes: () => using(({ detector }) => detector.open),
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * A pipeline on real bytes and a real checkpoint, whose process can be killed at any step it takes
+ * towards a disk or a store, before or after the step has its effect.
+ */
+
+import { isDeepStrictEqual } from 'node:util'
+import type { RiskEvent } from '../../../src/domain/risk.ts'
+import { DEFAULT_RISK_RULES } from '../../../src/domain/risk-rules.ts'
+import { startPipeline, type Pipeline } from '../../../src/pipeline/topology.ts'
+import { createIdFactory } from '../../../src/runtime/ids.ts'
+import { createLog } from '../../../src/runtime/log.ts'
+import { matches, openSqliteCheckpoint, type SqliteCheckpoint } from '../../../src/store/sqlite/checkpoint.ts'
+import type { LineItem, UsageStore } from '../../../src/store/usage-store.ts'
+import { createHandClock, type HandClock } from './hand-clock.ts'
+import { createMemorySpool, type MemorySpool } from './memory-spool.ts'
+
+export interface World {
+  readonly spool: MemorySpool
+  readonly items: readonly LineItem[]
+  readonly inserts: readonly string[]
+  /** Events in the store's history. */
+  readonly history: readonly RiskEvent[]
+  /** Events that subscribers were told. */
+  readonly told: readonly RiskEvent[]
+  readonly counted: ReadonlyMap<string, number>
+  readonly clock: HandClock
+  readonly pipeline: Pipeline
+  readonly checkpoint: SqliteCheckpoint
+  /** Steps taken by this process. */
+  readonly steps: number
+  readonly isDead: boolean
+  /** How the store answers: throws where it is away. */
+  away: boolean
+  start(dieAt?: number): Promise<void>
+  close(): void
+}
+
+export class Died extends Error {}
+
+export async function createWorld(path: string, startMs: number): Promise<World> {
+  const spool = createMemorySpool()
+  const tokens = new Map<string, readonly LineItem[]>()
+  const items: LineItem[] = []
+  const inserts: string[] = []
+  const historyTokens = new Set<string>()
+  const history: RiskEvent[] = []
+  const told: RiskEvent[] = []
+  const counted = new Map<string, number>()
+  const log = createLog('silent')
+  let clock = createHandClock(startMs)
+  let checkpoint = openSqliteCheckpoint({ path, newInstance: () => 'here' })
+  let pipeline: Pipeline | null = null
+  let steps = 0
+  let dieAt = Infinity
+  let isDead = false
+
+  /** Every step counts twice: to die before its effect, and after it. */
+  function step<T>(effect: () => T): T {
+    if (isDead) throw new Died()
+    die()
+    const result = effect()
+    die()
+    return result
+  }
+
+  function die(): void {
+    if (++steps < dieAt) return
+    isDead = true
+    clock.kill()
+    throw new Died()
+  }
+
+  const insert: UsageStore['insert'] = async (token, rows) => {
+    step(() => {
+      if (world.away) throw new Error('the store is away')
+      inserts.push(token)
+      const before = tokens.get(token)
+      if (before !== undefined && !isDeepStrictEqual(before, rows)) throw new Error(`other rows under token ${token}`)
+      if (before !== undefined) return
+      tokens.set(token, rows)
+      items.push(...rows)
+    })
+  }
+
+  const world = {
+    spool,
+    items,
+    inserts,
+    history,
+    told,
+    counted,
+    away: false,
+    get clock() {
+      return clock
+    },
+    get pipeline() {
+      return pipeline!
+    },
+    get checkpoint() {
+      return checkpoint
+    },
+    get steps() {
+      return steps
+    },
+    get isDead() {
+      return isDead
+    },
+    async start(at = Infinity) {
+      const nowMs = clock.nowMs()
+      clock.kill()
+      checkpoint.close()
+      checkpoint = openSqliteCheckpoint({ path, newInstance: () => 'other' })
+      clock = createHandClock(nowMs)
+      steps = 0
+      isDead = false
+      dieAt = at
+      const { begin, commit, commitRisk, sent, nextBatch } = checkpoint
+      pipeline = await startPipeline({
+        reader: {
+          ...spool,
+          read: (...args) => {
+            if (isDead) throw new Died()
+            return spool.read(...args)
+          },
+          release: (position) => step(() => spool.release(position)),
+        },
+        checkpoint: {
+          ...checkpoint,
+          begin: (to) => step(() => begin(to)),
+          commit: (flush) => step(() => commit(flush)),
+          commitRisk: (...args) => step(() => commitRisk(...args)),
+          nextBatch: () => step(() => nextBatch()),
+          sent: (batch) => step(() => sent(batch)),
+        },
+        usage: { insert },
+        riskStore: {
+          insert: async (token, events) =>
+            step(() => {
+              if (world.away) throw new Error('the store is away')
+              if (historyTokens.has(token)) return
+              historyTokens.add(token)
+              history.push(...events)
+            }),
+          eventsAfter: async (tenant, afterId, limit) => {
+            if (world.away) throw new Error('the store is away')
+            return history.filter((event) => event.tenant === tenant && event.id > afterId).slice(0, limit)
+          },
+        },
+        rules: DEFAULT_RISK_RULES,
+        matches,
+        clock,
+        createId: createIdFactory(clock.nowMs),
+        log,
+        count: (reason, by = 1) => counted.set(reason, (counted.get(reason) ?? 0) + by),
+        onCalls: () => {},
+      })
+      await pipeline.risks.subscribe('acme', null, (event) => told.push(event))
+    },
+    close() {
+      clock.kill()
+      checkpoint.close()
+    },
+  }
+  return world
+}
