@@ -28,7 +28,7 @@ export interface EventReaderOptions {
   readonly requestId: string
   readonly clock: Clock
   readonly endsAtMs: number
-  /** Whether the reader's credential still opens the stream. */
+  /** Whether the reader's credential still opens the stream; does not reject. */
   readonly isStillOpen: () => Promise<boolean>
   readonly onEnd: (reason: EndReason) => void
 }
@@ -66,11 +66,7 @@ export function createEventReader(options: EventReaderOptions): EventReader {
 
   function beat(): void {
     send(': alive\n\n')
-    isStillOpen().then(
-      (isOpen) => isOpen || end('credential_closed'),
-      // What cannot be looked up now is asked again at the next beat.
-      () => {},
-    )
+    void isStillOpen().then((isOpen) => isOpen || end('credential_closed'))
   }
 
   function send(text: string): void {
@@ -93,10 +89,13 @@ export function createEventReader(options: EventReaderOptions): EventReader {
     cancelExpiry()
     stop?.()
     wake?.()
-    const cancelCut = clock.after(GOODBYE_MS, () => response.destroy())
-    response.once('close', cancelCut)
-    response.end()
     onEnd(reason)
+    if (response.closed) return true
+    response.once(
+      'close',
+      clock.after(GOODBYE_MS, () => response.destroy()),
+    )
+    response.end()
     return true
   }
 

@@ -11,7 +11,8 @@ import type { Caller } from '../catalogue/caller.ts'
 import type { Grant } from '../catalogue/grant.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { toProblem } from './problems.ts'
+import type { Log } from '../runtime/log.ts'
+import { toProblem, writeProblem } from './problems.ts'
 
 export interface PlatformRefusal {
   readonly code: 'credential_missing' | 'credential_invalid' | 'subscription_required' | 'unavailable'
@@ -39,6 +40,7 @@ export interface GuardOptions {
   /** Resolves when the record is safe. */
   readonly record: (call: PlatformCall) => Promise<void>
   readonly clock: Clock
+  readonly log: Log
 }
 
 declare module 'fastify' {
@@ -47,7 +49,7 @@ declare module 'fastify' {
     caller: Caller | null
     /** Records the call before its answer begins; for answers that do not end. */
     recordNow: () => Promise<void>
-    /** Whether the credential still opens the operation, for answers that do not end. */
+    /** Whether the credential still opens the operation, as far as can be told; for answers that do not end. */
     isStillOpen: () => Promise<boolean>
   }
 }
@@ -62,7 +64,7 @@ interface Passage {
 /** Refusals that are events of the security stage or of validation; what else fails was still served. */
 const VIOLATIONS = new Set(['payload_invalid', 'payload_too_large', 'media_type_unsupported'])
 
-export function installGuard(app: FastifyInstance, { authenticate, record, clock }: GuardOptions): void {
+export function installGuard(app: FastifyInstance, { authenticate, record, clock, log }: GuardOptions): void {
   const passages = new WeakMap<FastifyRequest, Passage>()
   app.decorateRequest('caller', null)
   app.decorateRequest('recordNow', function (this: FastifyRequest) {
@@ -71,7 +73,7 @@ export function installGuard(app: FastifyInstance, { authenticate, record, clock
   app.decorateRequest('isStillOpen', async function (this: FastifyRequest) {
     const scope = this.routeOptions.config.operation?.scope ?? ''
     const result = await authenticateRequest(this)
-    return !('code' in result) && result.scopes.has(scope)
+    return 'code' in result ? result.code === 'unavailable' : result.scopes.has(scope)
   })
 
   function authenticateRequest({ headers }: FastifyRequest): Promise<Caller | PlatformRefusal> {
@@ -117,8 +119,14 @@ export function installGuard(app: FastifyInstance, { authenticate, record, clock
   })
 
   app.addHook('onSend', async (request, reply, payload) => {
-    await recordCall(request, reply.statusCode)
-    return payload
+    try {
+      await recordCall(request, reply.statusCode)
+      return payload
+    } catch (cause) {
+      log.error({ err: cause, requestId: request.id }, 'a call of the platform could not be recorded')
+      reply.removeHeader('WWW-Authenticate')
+      return writeProblem(request, reply, toProblem(cause instanceof Error ? cause : new Error(String(cause))))
+    }
   })
 
   /** A body that breaks the contract is a Protection Violation here as at the gateway. */

@@ -21,16 +21,19 @@ const KNOWN: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['media_type_unsupported', 'Send the body as application/json.'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['payload_invalid', 'The body is not as long as Content-Length says.'],
   FST_ERR_CTP_INVALID_JSON_BODY: ['payload_invalid', 'The body is not JSON.'],
+  FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'No name is as long as that.'],
   FST_ERR_BAD_URL: ['payload_invalid', 'The path cannot be decoded.'],
 }
 const CONTEXTS: Readonly<Record<string, string>> = { querystring: 'query', headers: 'headers', body: 'body' }
 const ECHO_LENGTH_MAX = 128
 const RETRY_AFTER_SECONDS = '1'
+/** Headers that say nothing of a problem. */
+const OF_A_SUCCESS = ['ETag', 'Location', 'Link', 'Vary', 'Content-Length']
 
 export function installProblems(app: FastifyInstance, { log, allowedMethods }: ProblemsOptions): void {
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const problem = toProblem(error)
-    if (problem.status >= 500) log.error({ err: error, requestId: request.id }, 'a request failed')
+    if (problem.status >= 500) log.error({ err: error, requestId: request.id }, 'a call of the platform failed')
     return sendProblem(request, reply, problem)
   })
   app.setNotFoundHandler((request, reply) => {
@@ -42,12 +45,16 @@ export function installProblems(app: FastifyInstance, { log, allowedMethods }: P
 }
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
+  return reply.send(writeProblem(request, reply, problem))
+}
+
+/** Makes `reply` that of a problem, whatever it was before, and gives the text that is to be sent. */
+export function writeProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): string {
   const { code, message, status, errors, extensions } = problem
+  for (const name of OF_A_SUCCESS) reply.removeHeader(name)
   if (status === 503 && !reply.hasHeader('Retry-After')) void reply.header('Retry-After', RETRY_AFTER_SECONDS)
-  return reply
-    .code(status)
-    .type('application/problem+json')
-    .send(JSON.stringify(problemDocument(code, message, request.id, errors, extensions)))
+  void reply.code(status).type('application/problem+json')
+  return JSON.stringify(problemDocument(code, message, request.id, errors, extensions))
 }
 
 /** Any error as its caller may know it. */

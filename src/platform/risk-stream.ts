@@ -8,6 +8,7 @@
  * cannot take the places of the others.
  */
 
+import type { FastifyRequest } from 'fastify'
 import { Problem } from '../domain/problem.ts'
 import { SEVERITIES, type RiskEvent, type Severity } from '../domain/risk.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -83,6 +84,16 @@ export function createRiskStream(options: RiskStreamOptions): RiskStream {
     else ofTenant.set(tenant, count)
   }
 
+  /** What cannot be looked up now is asked again at the next beat. */
+  async function isStillOpen(request: FastifyRequest): Promise<boolean> {
+    try {
+      return await request.isStillOpen()
+    } catch (cause) {
+      log.error({ err: cause, requestId: request.id }, 'the credential of a risk stream could not be looked up')
+      return true
+    }
+  }
+
   return {
     get readers() {
       return readers.size
@@ -104,7 +115,7 @@ export function createRiskStream(options: RiskStreamOptions): RiskStream {
           requestId: request.id,
           clock,
           endsAtMs: caller.expiresAtMs,
-          isStillOpen: request.isStillOpen,
+          isStillOpen: () => isStillOpen(request),
           onEnd(reason) {
             readers.delete(reader)
             leave(tenant)

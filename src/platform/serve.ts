@@ -61,11 +61,17 @@ export function toRouteOptions(operation: OperationConfig): RouteShorthandOption
     ...(bodyBytesMax !== undefined && { bodyLimit: bodyBytesMax }),
     schema: {
       querystring: query ?? NO_QUERY,
-      ...(headers && { headers: { type: 'object', properties: headers } satisfies Schema }),
+      ...(headers && { headers: toHeaderSchema(headers) }),
       ...(method !== 'GET' && { body: body ?? NO_BODY }),
     },
     config: { operation },
   }
+}
+
+/** Node gives the names of headers in lower case. */
+function toHeaderSchema(headers: Readonly<Record<string, Schema>>): Schema {
+  const properties = Object.entries(headers).map(([name, schema]) => [name.toLowerCase(), schema])
+  return { type: 'object', properties: Object.fromEntries(properties) as Schema }
 }
 
 const NO_QUERY: Schema = { type: 'object', additionalProperties: false }

@@ -1,0 +1,282 @@
+/**
+ * The platform API over a real registry, with time, credentials and usage in the test's hands.
+ *
+ * Every answer that a test gets is held against the OpenAPI document on its way: a status or a shape
+ * that is not declared fails the test that met it.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished } from 'vitest'
+import { createApis } from '../../../src/catalogue/apis.ts'
+import type { Caller } from '../../../src/catalogue/caller.ts'
+import { createConsumers } from '../../../src/catalogue/consumers.ts'
+import type { GatewayPort } from '../../../src/catalogue/gateway-port.ts'
+import type { Grant } from '../../../src/catalogue/grant.ts'
+import { createProxies } from '../../../src/catalogue/proxies.ts'
+import { createSpecifications } from '../../../src/catalogue/specifications.ts'
+import { createSubscriptions } from '../../../src/catalogue/subscriptions.ts'
+import type { PlatformCall, PlatformRefusal } from '../../../src/platform/guard.ts'
+import { platformScopes } from '../../../src/platform/operations.ts'
+import { createPlatform, type Platform } from '../../../src/platform/server.ts'
+import { createIdFactory } from '../../../src/runtime/ids.ts'
+import { createLog } from '../../../src/runtime/log.ts'
+import { createMetrics, type Metrics } from '../../../src/runtime/metrics.ts'
+import { createVault } from '../../../src/runtime/vault.ts'
+import type { Author, Registry } from '../../../src/store/registry.ts'
+import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
+import type { LineItemQuery, LineItemRow, SummaryQuery, SummaryRow } from '../../../src/store/usage-store.ts'
+import { createAnswerCheck } from './answer-check.ts'
+import { createMemoryRiskFeed, type MemoryRiskFeed } from './memory-risk-feed.ts'
+import { createManualClock, type ManualClock } from './manual-clock.ts'
+
+export const NOW_MS = Date.UTC(2027, 0, 15, 12)
+export const BASE_URL = 'https://platform.example'
+export const GATEWAY_URL = 'https://gateway.example'
+
+const SAMPLE = join(import.meta.dirname, '../../../src/sample')
+export const PAYMENTS = readFileSync(join(SAMPLE, 'payments.openapi.yaml'))
+export const PAYMENTS_SLA = readFileSync(join(SAMPLE, 'payments.opensla.yaml'))
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly text: string
+  readonly bytes: Buffer
+  /** What is JSON, parsed; null else. */
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+export interface Sending {
+  readonly token?: string | null
+  readonly headers?: Readonly<Record<string, string>>
+  /** JSON, unless it is text or bytes already. */
+  readonly body?: unknown
+}
+
+export interface House {
+  readonly platform: Platform
+  readonly clock: ManualClock
+  readonly registry: Registry
+  readonly metrics: Metrics
+  readonly risks: MemoryRiskFeed
+  readonly lineItems: (LineItemRow & { readonly tenant: string })[]
+  readonly usageQueries: (LineItemQuery | SummaryQuery)[]
+  readonly calls: PlatformCall[]
+  /** What stands behind a token that a test sends. */
+  readonly callers: Map<string, Caller | PlatformRefusal>
+  /** Rejects instead of recording while it is set. */
+  refuseRecords: Error | null
+  notReady: string | null
+  /** A token of the tenant with these scopes; all where none are given. */
+  token(tenant: string, scopes?: readonly string[], expiresAtMs?: number): string
+  send(method: string, path: string, sending?: Sending): Promise<Answer>
+}
+
+export interface HouseOptions {
+  readonly readersMax?: number
+  readonly readersOfTenantMax?: number
+}
+
+export async function openHouse(options: HouseOptions = {}): Promise<House> {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-platform-'))
+  const clock = createManualClock(NOW_MS)
+  const registry = openSqliteRegistry({ path: join(folder, 'registry.db'), clock })
+  const createId = createIdFactory(clock.nowMs)
+  const secrets = { vault: createVault(randomBytes(32)), createId, randomBytes }
+  const gateway = acknowledging()
+  const specifications = createSpecifications({ registry, createId, gateway })
+  const metrics = createMetrics()
+  const risks = createMemoryRiskFeed()
+  const lineItems: House['lineItems'] = []
+  const usageQueries: House['usageQueries'] = []
+  const calls: PlatformCall[] = []
+  const callers: House['callers'] = new Map()
+  let requests = 0
+
+  const platform = createPlatform({
+    ...options,
+    consumers: createConsumers({ registry, createId }),
+    apis: createApis({ registry }),
+    proxies: createProxies({ registry, gateway, specifications, createId, clock }),
+    specifications,
+    subscriptions: createSubscriptions({ ...secrets, registry, gateway, specifications, clock }),
+    usage: {
+      insert: async () => {},
+      async lineItems(query) {
+        usageQueries.push(query)
+        const from = Number(query.after ?? 0)
+        const found = lineItems.filter((row) => isOf(row, query))
+        const rows = found.slice(from, from + query.limit).map(({ tenant: _, ...row }) => row)
+        return { rows, next: found.length > from + query.limit ? String(from + query.limit) : null }
+      },
+      async summaries(query) {
+        usageQueries.push(query)
+        return lineItems
+          .filter((row) => isOf(row, query))
+          .map((row) => toSummary(row, query))
+          .slice(query.offset, query.offset + query.limit)
+      },
+    },
+    risks,
+    clock,
+    newRequestId: () => (++requests).toString(16).padStart(24, '0'),
+    metrics,
+    log: createLog('silent'),
+    notReady: () => house.notReady,
+    addresses: () => ({ baseUrl: BASE_URL, gatewayUrl: GATEWAY_URL }),
+    authenticate: async (authorization) => {
+      if (authorization === undefined) return { code: 'credential_missing', grant: null, detail: 'Send a token.' }
+      const known = callers.get(authorization.replace('Bearer ', ''))
+      return known ?? { code: 'credential_invalid', grant: null, detail: 'The token is not known.' }
+    },
+    async record(call) {
+      if (house.refuseRecords !== null) throw house.refuseRecords
+      calls.push(call)
+    },
+  })
+  const check = createAnswerCheck(JSON.parse((await platform.app.inject('/openapi.json')).body))
+
+  const house: House = {
+    platform,
+    clock,
+    registry,
+    metrics,
+    risks,
+    lineItems,
+    usageQueries,
+    calls,
+    callers,
+    refuseRecords: null,
+    notReady: null,
+    token(tenant, scopes = platformScopes(), expiresAtMs = NOW_MS + 3_600_000) {
+      const token = `${tenant}-${callers.size}`
+      callers.set(token, toCaller(tenant, scopes, expiresAtMs))
+      return token
+    },
+    async send(method, path, { token = null, headers = {}, body } = {}) {
+      const isRaw = typeof body === 'string' || Buffer.isBuffer(body)
+      const answer = await platform.app.inject({
+        method: method as 'GET',
+        url: path,
+        headers: {
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(token !== null && { authorization: `Bearer ${token}` }),
+          ...headers,
+        },
+        ...(body !== undefined && { payload: isRaw ? (body as string) : JSON.stringify(body) }),
+      })
+      check(method, path, answer)
+      const isJson = /json/.test(String(answer.headers['content-type'])) && answer.body !== ''
+      return {
+        status: answer.statusCode,
+        headers: answer.headers as Answer['headers'],
+        text: answer.body,
+        bytes: answer.rawPayload,
+        body: isJson ? answer.json() : {},
+      }
+    },
+  }
+  onTestFinished(async () => {
+    await platform.close()
+    registry.close()
+    rmSync(folder, { recursive: true })
+  })
+  return house
+}
+
+/** Gateway threads that acknowledge whatever they are told. */
+function acknowledging(): GatewayPort {
+  return {
+    prepare: async () => ({ swap: async () => {}, abort() {} }),
+    applySla: async () => {},
+    applyGrant: async () => {},
+  }
+}
+
+export function toGrant(tenant: string): Grant {
+  return {
+    credential: `crd_${tenant}`,
+    type: 'OAuth2',
+    valid: true,
+    active: true,
+    expiresAtMs: 0,
+    tenant,
+    subscription: `sub_${tenant}`,
+    consumer: `con_${tenant}`,
+    consumerName: tenant,
+    consumerKind: 'application',
+    api: 'platform-v1',
+    apiProductId: '',
+    scopes: [],
+    variant: '',
+    version: 1,
+  }
+}
+
+export function toAuthor(tenant: string): Author {
+  return { tenant, consumer: `con_${tenant}` }
+}
+
+function toCaller(tenant: string, scopes: readonly string[], expiresAtMs: number): Caller {
+  const grant = toGrant(tenant)
+  return { grant, method: 'token', api: 'platform-v1', scopes: new Set(scopes), agent: '', person: '', expiresAtMs }
+}
+
+function isOf(row: LineItemRow & { tenant: string }, query: LineItemQuery | SummaryQuery): boolean {
+  return (
+    row.tenant === query.tenant &&
+    row.timeMs >= query.fromMs &&
+    row.timeMs < query.toMs &&
+    row.api !== query.excludeApi &&
+    (query.api === undefined || row.api === query.api)
+  )
+}
+
+function toSummary(row: LineItemRow, { fromMs, toMs, groupBy }: SummaryQuery): SummaryRow {
+  const { value, calls, amount, currency } = row
+  const group = Object.fromEntries(groupBy.map((field) => [field, row[field]]))
+  return { group, value, calls, amount, currency, fromMs, toMs }
+}
+
+/** A consumer, a deployed API and a subscription of the tenant. */
+export async function furnish(
+  house: House,
+  token: string,
+): Promise<{
+  consumer: string
+  proxy: string
+  subscription: string
+  openApi: string
+  openSla: string
+  credential: string
+}> {
+  const idOf = async (path: string, body: unknown): Promise<string> => {
+    const { status, body: made, text } = await house.send('POST', path, { token, body })
+    expect(status, text).toBe(201)
+    return String(made['id'])
+  }
+  const first = async (path: string): Promise<string> => {
+    const { body } = await house.send('GET', path, { token })
+    return (body['items'] as { id: string }[])[0]?.id ?? ''
+  }
+  const backend = { url: 'https://backend.example' }
+  const proxy = await idOf('/v1/proxies', { api: 'payments-v1', specification: PAYMENTS.toString('base64'), backend })
+  expect((await house.send('POST', `/v1/proxies/${proxy}/activate`, { token })).status).toBe(200)
+  const openSla = await idOf('/v1/openslaspecs', {
+    api: 'payments-v1',
+    specification: PAYMENTS_SLA.toString('base64'),
+  })
+  const consumer = await idOf('/v1/consumers', { name: 'Shop', kind: 'application' })
+  const subscription = await idOf('/v1/subscriptions', { consumer, api: 'payments-v1' })
+  return {
+    consumer,
+    proxy,
+    subscription,
+    openSla,
+    openApi: await first('/v1/openapispecs'),
+    credential: await first(`/v1/subscriptions/${subscription}/credentials`),
+  }
+}

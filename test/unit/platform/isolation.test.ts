@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
+import type { RiskEvent } from '../../../src/domain/risk.ts'
+import { furnish, NOW_MS, openHouse, type House } from './house.ts'
+import { riskEvent } from './risk-event.ts'
+
+type Rooms = Awaited<ReturnType<typeof furnish>>
+
+/** The victim's own ids, in the place of each parameter. */
+function pathsOf(path: string, rooms: Rooms): string {
+  const own: Readonly<Record<string, string>> = {
+    '/v1/consumers': rooms.consumer,
+    '/v1/apis': 'payments-v1',
+    '/v1/proxies': rooms.proxy,
+    '/v1/openapispecs': rooms.openApi,
+    '/v1/openslaspecs': rooms.openSla,
+    '/v1/subscriptions': rooms.subscription,
+  }
+  const collection = Object.keys(own).find((start) => path.startsWith(`${start}/`)) ?? ''
+  return path.replace(':credentialId', rooms.credential).replace(/:(id|name)/, own[collection] ?? 'missing')
+}
+
+async function snapshot(house: House, token: string, rooms: Rooms): Promise<unknown> {
+  const reads = Object.values(ALL_OPERATIONS).filter(
+    ({ method, scope, endless }) => method === 'GET' && scope !== null && endless !== true,
+  )
+  return Promise.all(reads.map(async ({ path }) => (await house.send('GET', pathsOf(path, rooms), { token })).text))
+}
+
+const SINGLE = Object.entries(ALL_OPERATIONS).filter(([, { path }]) => path.includes(':'))
+const LISTS = Object.entries(ALL_OPERATIONS).filter(
+  ([, { method, path, scope, endless }]) => method === 'GET' && scope !== null && !path.includes(':') && !endless,
+)
+
+describe('a tenant', () => {
+  it.each(SINGLE)(
+    'gets 404, never 403, for another tenant’s resource at %s, and changes nothing',
+    async (_, operation) => {
+      const house = await openHouse()
+      const owner = house.token('acme')
+      const rooms = await furnish(house, owner)
+      const before = await snapshot(house, owner, rooms)
+      const path = pathsOf(operation.path, rooms)
+
+      const answer = await house.send(operation.method, path, { token: house.token('rival') })
+      expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } })
+      const conditional = { token: house.token('rival'), headers: { 'if-match': '*', 'if-none-match': '*' } }
+      expect((await house.send(operation.method, path, conditional)).status).toBe(404)
+      expect(await snapshot(house, owner, rooms)).toEqual(before)
+    },
+  )
+
+  it.each(LISTS)('sees nothing of another tenant in %s, nor with its cursor', async (_, { path }) => {
+    const house = await openHouse()
+    const owner = house.token('acme')
+    await furnish(house, owner)
+    await house.send('POST', '/v1/consumers', { token: owner, body: { name: 'Second', kind: 'agent' } })
+    house.lineItems.push(lineItem(NOW_MS - 2), lineItem(NOW_MS - 1))
+    const event: RiskEvent = riskEvent({ tenant: 'acme' })
+    house.risks.positions.push({ event, state: 'open' }, { event: { ...event, riskId: 'rsk_2' }, state: 'open' })
+    const own = await house.send('GET', `${path}?limit=1`, { token: owner })
+    expect(own.body['items']).toHaveLength(1)
+
+    const token = house.token('rival')
+    expect((await house.send('GET', path, { token })).body).toEqual({ items: [], next: null })
+    if (own.body['next'] === null) return
+    const next = encodeURIComponent(String(own.body['next']))
+    const stolen = await house.send('GET', `${path}?cursor=${next}`, { token })
+    expect(stolen.body).toEqual({ items: [], next: null })
+  })
+
+  it('cannot build on another tenant’s resources', async () => {
+    const house = await openHouse()
+    const owner = house.token('acme')
+    const { consumer } = await furnish(house, owner)
+    const token = house.token('rival')
+    const own = await house.send('POST', '/v1/consumers', { token, body: { name: 'Mine', kind: 'agent' } })
+
+    for (const body of [
+      { consumer, api: 'payments-v1' },
+      { consumer: own.body['id'], api: 'payments-v1' },
+    ]) {
+      expect(await house.send('POST', '/v1/subscriptions', { token, body })).toMatchObject({ status: 400 })
+    }
+    const declaration = { api: 'payments-v1', specification: 'YTog' }
+    expect((await house.send('POST', '/v1/openslaspecs', { token, body: declaration })).status).toBe(400)
+    const revision = { api: 'payments-v1', fromRevision: 1 }
+    expect(await house.send('POST', '/v1/proxies', { token, body: revision })).toMatchObject({
+      status: 409,
+      body: { code: 'name_taken' },
+    })
+  })
+})
+
+function lineItem(timeMs: number): House['lineItems'][number] {
+  const names = { api: 'payments-v1', customer: 'con_1', customerName: 'Shop', operation: 'pay' }
+  const rest = { subscription: 'sub_1', agent: '', value: '1', calls: 1, amount: '0.1', currency: 'EUR' }
+  return { tenant: 'acme', ...names, ...rest, timeMs }
+}

@@ -1,0 +1,104 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { describe, expect, it } from 'vitest'
+import { PROBLEMS } from '../../../src/domain/problem.ts'
+import { platformOperations, platformScopes } from '../../../src/platform/operations.ts'
+import { GATEWAY_URL, openHouse, type House } from './house.ts'
+
+interface Described {
+  readonly operationId: string
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+  readonly responses: Readonly<Record<string, { readonly description: string }>>
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[]
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>>; readonly securitySchemes: Schemes }
+}
+
+type Schemes = Readonly<Record<string, { flows: { clientCredentials: { tokenUrl: string; scopes: object } } }>>
+
+async function documentOf(house: House): Promise<Document> {
+  return (await house.send('GET', '/openapi.json')).body as unknown as Document
+}
+
+const operationsOf = ({ paths }: Document): (Described & { path: string; method: string })[] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
+  )
+
+/** What fastify itself says it serves. */
+function routesOf({ platform }: House): string[] {
+  const tree = platform.app.printRoutes({ commonPrefix: false })
+  const stack: string[] = []
+  return tree.split('\n').flatMap((line) => {
+    const match = /^([│ ]*)[├└]── (\S*) \(([^)]+)\)$/.exec(line) ?? /^([│ ]*)[├└]── (\S+)$/.exec(line)
+    if (match === null) return []
+    const depth = (match[1] ?? '').length / 4
+    stack.length = depth
+    stack[depth] = match[2] ?? ''
+    const methods = (match[3] ?? '').split(', ').filter((method) => method !== '' && method !== 'HEAD')
+    return methods.map((method) => `${method} ${stack.join('').replace(/:(\w+)/g, '{$1}')}`)
+  })
+}
+
+describe('/openapi.json', () => {
+  it('is a valid OpenAPI 3.1 document', async () => {
+    const house = await openHouse()
+    const { body } = await house.send('GET', '/openapi.json')
+    const result = await new Validator().validate(structuredClone(body))
+    expect(result.errors ?? []).toEqual([])
+    expect(result.valid).toBe(true)
+    expect(body['openapi']).toBe('3.1.0')
+  })
+
+  it('describes every route, and nothing that is not one', async () => {
+    const house = await openHouse()
+    const described = operationsOf(await documentOf(house)).map(({ method, path }) => `${method} ${path}`)
+    expect(routesOf(house).sort()).toEqual(described.sort())
+    expect(described.length).toBeGreaterThan(25)
+  })
+
+  it('gives each operation a name of its own, its scope, and the code of every problem', async () => {
+    const house = await openHouse()
+    const document = await documentOf(house)
+    const operations = operationsOf(document)
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length)
+
+    const scopes = operations.flatMap(({ security }) => security.flatMap(({ oauth = [] }) => oauth))
+    expect([...new Set(scopes)].sort()).toEqual(platformScopes())
+    const { clientCredentials } = document.components.securitySchemes['oauth']!.flows
+    expect(Object.keys(clientCredentials.scopes)).toEqual(platformScopes())
+    expect(clientCredentials.tokenUrl).toBe(`${GATEWAY_URL}/platform-v1/oauth2/v2/token`)
+
+    const refusals = operations.flatMap(({ responses }) =>
+      Object.entries(responses).filter(([status]) => Number(status) >= 400),
+    )
+    for (const [status, { description }] of refusals) {
+      const codes = [...description.matchAll(/`(\w+)`/g)].map(([, code]) => code as keyof typeof PROBLEMS)
+      expect(codes.length).toBeGreaterThan(0)
+      expect(codes.map((code) => String(PROBLEMS[code].status))).toEqual(codes.map(() => status))
+    }
+  })
+
+  it('declares each parameter of a path', async () => {
+    const house = await openHouse()
+    for (const { path, parameters = [] } of operationsOf(await documentOf(house))) {
+      const declared = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`)
+      expect(path.match(/\{\w+\}/g) ?? []).toEqual(declared)
+    }
+  })
+
+  it('is the source of the operations and scopes of platform-v1', async () => {
+    const house = await openHouse()
+    const described = operationsOf(await documentOf(house)).map(({ operationId, method, path, security }) => ({
+      operationId,
+      method,
+      path,
+      scopes: security.flatMap(({ oauth = [] }) => oauth),
+    }))
+    const byId = (a: { operationId: string }, b: { operationId: string }) => (a.operationId < b.operationId ? -1 : 1)
+    expect([...platformOperations()].sort(byId)).toEqual(described.sort(byId))
+    expect(platformScopes()).toEqual(expect.arrayContaining(['consumers:read', 'proxies:write', 'risks:read']))
+  })
+})

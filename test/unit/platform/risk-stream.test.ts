@@ -1,0 +1,264 @@
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import { EventSource, type FetchLike } from 'eventsource'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { NOW_MS, openHouse, type House, type HouseOptions } from './house.ts'
+import { riskEvent } from './risk-event.ts'
+
+const HOUR_MS = 3_600_000
+
+async function listen(options: HouseOptions = {}): Promise<{ house: House; port: number; url: string }> {
+  const house = await openHouse(options)
+  await house.platform.app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = house.platform.app.server.address() as AddressInfo
+  return { house, port, url: `http://127.0.0.1:${port}/v1/events/subscribe` }
+}
+
+interface Reader {
+  /** All that came, as text. */
+  readonly text: () => string
+  /** Resolves when `text` has come. */
+  seen(text: string | RegExp): Promise<void>
+  readonly ended: Promise<void>
+  readonly socket: Socket
+}
+
+/** A connection of its own, so that a test sees what is on the wire. */
+function read(port: number, token: string, path = '/v1/events/subscribe', headers = ''): Reader {
+  const socket = connect(port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  let text = ''
+  socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+  socket.on('error', () => {})
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n${headers}\r\n`)
+  return {
+    socket,
+    text: () => text,
+    ended: new Promise((resolve) => socket.once('close', () => resolve())),
+    seen: async (wanted) => vi.waitFor(() => expect(text).toMatch(wanted), { timeout: 5_000, interval: 5 }),
+  }
+}
+
+const idsIn = (text: string): string[] => [...text.matchAll(/^id: (\S+)$/gm)].map(([, id]) => id ?? '')
+const endsOf = async (house: House): Promise<string> => house.metrics.registry.metrics()
+
+describe('risk stream', () => {
+  it('brings events to a client of another make, with times people read and no tenant', async () => {
+    const { house, url } = await listen()
+    const token = house.token('acme')
+    const fetchWithToken: FetchLike = (address, init) =>
+      fetch(address, { ...init, headers: { ...init.headers, authorization: `Bearer ${token}` } })
+    const source = new EventSource(url, { fetch: fetchWithToken })
+    onTestFinished(() => source.close())
+    await new Promise((resolve) => source.addEventListener('open', resolve, { once: true }))
+    await vi.waitFor(() => expect(house.risks.subscribers).toBe(1))
+    const came = new Promise<MessageEvent>((resolve) => source.addEventListener('risk', resolve, { once: true }))
+    const event = riskEvent()
+    house.risks.publish(event)
+
+    const message = await came
+    expect(message.lastEventId).toBe(event.id)
+    const { tenant: _, firstSeenMs: __, lastSeenMs: ___, ...rest } = event
+    const times = { firstSeen: '2027-01-15T11:59:55.000Z', lastSeen: '2027-01-15T12:00:00.000Z' }
+    expect(JSON.parse(message.data as string)).toEqual({ ...rest, ...times })
+  })
+
+  it('opens at once, and says when to come back', async () => {
+    const { house, port } = await listen()
+    const reader = read(port, house.token('acme'))
+    await reader.seen(/^HTTP\/1\.1 200 OK[^]*\r\n\r\n[^]*retry: 1000/)
+    expect(reader.text()).toMatch(/content-type: text\/event-stream/i)
+    expect(reader.text()).toMatch(/cache-control: no-store/i)
+    expect(house.calls).toMatchObject([{ operationId: 'subscribeToRisks', status: 200, code: 'served' }])
+  })
+
+  it('is of the reader’s own tenant alone, and passes what its filters ask for', async () => {
+    const { house, port } = await listen()
+    const path = '/v1/events/subscribe?severity=Warning&category=Security&api=payments-v1'
+    const all = read(port, house.token('acme'))
+    const some = read(port, house.token('acme'), path)
+    await vi.waitFor(() => expect(house.risks.subscribers).toBe(2))
+    const wanted = riskEvent({ category: 'Security', severity: 'Critical' })
+    const others = [
+      riskEvent({ category: 'Security', severity: 'Info' }),
+      riskEvent({ category: 'Performance', severity: 'Critical' }),
+      riskEvent({ category: 'Security', severity: 'Critical', api: 'other-v1' }),
+    ]
+    const foreign = riskEvent({ tenant: 'rival', category: 'Security', severity: 'Critical' })
+    const last = riskEvent({ category: 'Security', severity: 'Warning' })
+    for (const event of [foreign, ...others, wanted, last]) house.risks.publish(event)
+
+    await all.seen(last.id)
+    await some.seen(last.id)
+    expect(idsIn(some.text())).toEqual([wanted.id, last.id])
+    expect(idsIn(all.text())).toEqual([...others, wanted, last].map(({ id }) => id))
+    expect(all.text() + some.text()).not.toMatch('rival')
+  })
+
+  it('goes on after the last event a reader has, however many it missed', async () => {
+    const { house, port } = await listen()
+    const missed = Array.from({ length: 5_000 }, () => riskEvent({ message: 'm'.repeat(600) }))
+    for (const event of missed) house.risks.publish(event)
+    house.risks.publish(riskEvent({ tenant: 'rival' }))
+    const reader = read(port, house.token('acme'), undefined, `Last-Event-ID: ${missed[9]?.id}\r\n`)
+    await vi.waitFor(() => expect(house.risks.subscribers).toBe(1), { timeout: 10_000 })
+    const live = riskEvent()
+    house.risks.publish(live)
+
+    await reader.seen(live.id)
+    expect(idsIn(reader.text())).toEqual([...missed.slice(10), live].map(({ id }) => id))
+  })
+
+  it.each(['evt_1', 'nonsense', 'evt_01m7xqt5n2e10b7m6zza79hete x', 'rsk_01m7xqt5n2e10b7m6zza79hete'])(
+    '400 for Last-Event-ID: %s',
+    async (id) => {
+      const house = await openHouse()
+      const headers = { 'last-event-id': id }
+      const answer = await house.send('GET', '/v1/events/subscribe', { token: house.token('acme'), headers })
+      expect(answer).toMatchObject({ status: 400, body: { code: 'payload_invalid' } })
+    },
+  )
+
+  it('ends where it cannot resume, so that its reader comes back', async () => {
+    const { house, port } = await listen()
+    house.risks.broken = new Error('disk is gone')
+    const reader = read(port, house.token('acme'), undefined, `Last-Event-ID: ${riskEvent().id}\r\n`)
+    await reader.ended
+    expect(await endsOf(house)).toMatch('reason="resume_failed"} 1')
+    expect(reader.text()).not.toMatch('disk')
+  })
+
+  it('comments every 15 s', async () => {
+    const { house, port } = await listen()
+    const reader = read(port, house.token('acme'))
+    await reader.seen('retry')
+    house.clock.forward(14_999)
+    house.clock.forward(1)
+    await reader.seen(': alive')
+    expect(reader.text().match(/: alive/g)).toHaveLength(1)
+    house.clock.forward(30_000)
+    await vi.waitFor(() => expect(reader.text().match(/: alive/g)).toHaveLength(3))
+  })
+
+  it('ends with its token', async () => {
+    const { house, port } = await listen()
+    const reader = read(port, house.token('acme', undefined, NOW_MS + HOUR_MS))
+    await reader.seen('retry')
+    house.clock.forward(HOUR_MS)
+    await reader.ended
+    expect(await endsOf(house)).toMatch('reason="token_expired"} 1')
+    expect(house.risks.subscribers).toBe(0)
+  })
+
+  it('ends within a heartbeat of its credential being closed', async () => {
+    const { house, port } = await listen()
+    const token = house.token('acme')
+    const reader = read(port, token)
+    await reader.seen('retry')
+    house.callers.set(token, { code: 'credential_invalid', grant: null, detail: 'It was revoked.' })
+    house.clock.forward(15_000)
+    await reader.ended
+    expect(await endsOf(house)).toMatch('reason="credential_closed"} 1')
+  })
+
+  it('cuts off a reader that takes nothing, and leaves the others alone', async () => {
+    const { house, port } = await listen()
+    const slow = read(port, house.token('acme'))
+    const quick = read(port, house.token('acme'))
+    await slow.seen('retry')
+    await quick.seen('retry')
+    await vi.waitFor(() => expect(house.risks.subscribers).toBe(2))
+    slow.socket.pause()
+    let sent = 0
+    while (house.risks.subscribers === 2 && sent < 2_000) {
+      for (let batch = 0; batch < 10; batch++, sent++) house.risks.publish(riskEvent({ message: 'm'.repeat(8_000) }))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+
+    expect(house.risks.subscribers).toBe(1)
+    expect(await endsOf(house)).toMatch('reason="reader_slow"} 1')
+    const last = riskEvent()
+    house.risks.publish(last)
+    await quick.seen(last.id)
+    expect(idsIn(quick.text())).toHaveLength(sent + 1)
+  })
+
+  it('lets go of a reader that is gone', async () => {
+    const { house, port } = await listen()
+    const pending = house.clock.pending
+    const reader = read(port, house.token('acme'))
+    await vi.waitFor(() => expect(house.risks.subscribers).toBe(1))
+    reader.socket.destroy()
+    await vi.waitFor(() => expect(house.risks.subscribers).toBe(0))
+    await vi.waitFor(() => expect(house.clock.pending).toBe(pending))
+  })
+
+  it('503 beyond the readers of a tenant, and beyond those of all; a place that is left is free', async () => {
+    const { house, port } = await listen({ readersOfTenantMax: 1, readersMax: 2 })
+    const first = read(port, house.token('acme'))
+    await first.seen('200 OK')
+    const second = await house.send('GET', '/v1/events/subscribe', { token: house.token('acme') })
+    expect(second).toMatchObject({ status: 503, body: { code: 'unavailable' } })
+    await read(port, house.token('rival')).seen('200 OK')
+    expect((await house.send('GET', '/v1/events/subscribe', { token: house.token('third') })).status).toBe(503)
+
+    first.socket.destroy()
+    await vi.waitFor(() => expect(house.risks.subscribers).toBe(1))
+    await read(port, house.token('acme')).seen('200 OK')
+  })
+
+  it('does not open where the call cannot be recorded, and takes no place', async () => {
+    const { house, port } = await listen({ readersMax: 1 })
+    const token = house.token('acme')
+    house.refuseRecords = new Error('the disk is full')
+    expect((await house.send('GET', '/v1/events/subscribe', { token })).status).toBe(500)
+    house.refuseRecords = null
+    await read(port, token).seen('200 OK')
+  })
+
+  it('ends when the service stops, and the service does not wait for those who do not listen', async () => {
+    const { house, port } = await listen()
+    const reader = read(port, house.token('acme'))
+    const stuck = read(port, house.token('acme'))
+    await reader.seen('retry')
+    await stuck.seen('retry')
+    stuck.socket.pause()
+    for (let count = 0; count < 100; count++) house.risks.publish(riskEvent({ message: 'm'.repeat(8_000) }))
+    const closed = house.platform.close()
+    house.clock.forward(2_000)
+    await closed
+    await reader.ended
+    expect(await endsOf(house)).toMatch('reason="service_stopping"} 2')
+  })
+
+  it('is served on a port of its own as well, with nothing else there', async () => {
+    const house = await openHouse()
+    const app = house.platform.createRiskApp()
+    await app.listen({ host: '127.0.0.1', port: 0 })
+    const { port } = app.server.address() as AddressInfo
+    const reader = read(port, house.token('acme'))
+    await vi.waitFor(() => expect(house.risks.subscribers).toBe(1))
+    const event = riskEvent()
+    house.risks.publish(event)
+    await reader.seen(event.id)
+    expect((await app.inject({ url: '/v1/consumers' })).statusCode).toBe(404)
+    expect((await app.inject({ url: '/v1/risks' })).statusCode).toBe(401)
+  })
+})
+
+describe('risk position', () => {
+  it('is one item an episode, named by its riskId, open unless asked otherwise', async () => {
+    const house = await openHouse()
+    const token = house.token('acme')
+    const [open, next, cleared] = [riskEvent(), riskEvent(), riskEvent({ phase: 'cleared' })]
+    house.risks.positions.push({ event: open, state: 'open' }, { event: next, state: 'open' })
+    house.risks.positions.push({ event: cleared, state: 'cleared' })
+
+    const first = await house.send('GET', '/v1/risks?limit=1', { token })
+    expect(first.body['items']).toMatchObject([{ id: open.riskId, riskId: open.riskId, state: 'open' }])
+    const second = await house.send('GET', `/v1/risks?limit=1&cursor=${String(first.body['next'])}`, { token })
+    expect(second.body).toMatchObject({ items: [{ id: next.riskId }], next: null })
+    const past = await house.send('GET', '/v1/risks?state=cleared&severity=Warning', { token })
+    expect(past.body['items']).toMatchObject([{ id: cleared.riskId, state: 'cleared' }])
+    expect((await house.send('GET', '/v1/risks?severity=Severe', { token })).status).toBe(400)
+  })
+})
