@@ -28,7 +28,7 @@ import { createSecretBrake } from './identity/secret-brake.ts'
 import { createTokenIssuer } from './identity/token-issuer.ts'
 import { startPipeline } from './pipeline/topology.ts'
 import { createPlatformRecorder } from './platform-recorder.ts'
-import { platformScopes } from './platform/operations.ts'
+import { platformOperations, platformScopes } from './platform/operations.ts'
 import { createPlatform } from './platform/server.ts'
 import { claimPort } from './ports.ts'
 import { createSpoolGaugeMemory, openSpoolGauge } from './record/spool-gauge.ts'
@@ -214,7 +214,14 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const specifications = createSpecifications({ registry, createId, gateway })
   const proxies = createProxies({ registry, gateway, specifications, createId, clock })
   const consumers = createConsumers({ registry, createId })
-  const subscriptions = createSubscriptions({ ...secrets, registry, gateway, specifications, clock })
+  const subscriptions = createSubscriptions({
+    ...secrets,
+    registry,
+    gateway,
+    specifications,
+    clock,
+    platformOperations: platformOperations(),
+  })
 
   await fleet.setKeys(keyRing.publicKeys() as Parameters<Fleet['setKeys']>[0])
   await (await gateway.prepare(platformPlan(config.adminTenant, scopes), [])).swap()

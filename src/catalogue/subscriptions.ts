@@ -27,6 +27,7 @@ import type { GatewayPort } from './gateway-port.ts'
 import { toGrant } from './grants.ts'
 import { subscriptionWrite, type SubscriptionBody } from './subscription-document.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
+import { PLATFORM_API, type PlatformOperation } from './platform-api.ts'
 import { revisionInSight, type ProxyBody } from './proxy-document.ts'
 import { describeLimits, type ShownLimit } from './shown-limits.ts'
 import type { OpenApiSpecBody, Specifications } from './specifications.ts'
@@ -82,6 +83,8 @@ export interface SubscriptionsOptions extends Secrets {
   readonly gateway: Pick<GatewayPort, 'applyGrant'>
   readonly specifications: Pick<Specifications, 'plansInForce'>
   readonly clock: Clock
+  /** What a subscription to the platform's own API may call; it has no proxy that would tell. */
+  readonly platformOperations?: readonly PlatformOperation[]
 }
 
 const TYPES = ['OAuth2', 'ApiKey'] as const
@@ -90,7 +93,7 @@ const DAY_MS = 86_400_000
 const CREDENTIALS_MAX = 100
 
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
-  const { registry, gateway, specifications, vault, createId, clock } = options
+  const { registry, gateway, specifications, vault, createId, clock, platformOperations = [] } = options
 
   async function create(author: Author, input: SubscriptionInput): Promise<Subscription> {
     const { tenant } = author
@@ -181,7 +184,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   async function operations(tenant: string, id: string): Promise<Page<SubscribedOperation>> {
     const { body } = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
     const proxy = await registry.find<ProxyBody>('proxy', 'api', body.api)
-    if (proxy === null) return { items: [], next: null }
+    if (proxy === null) return { items: body.api === PLATFORM_API ? ofPlatform(body.scopes) : [], next: null }
     const deployment = revisionInSight(proxy.body)
     const stored = await find<OpenApiSpecBody>(registry, tenant, 'openapispec', deployment.specification)
     const specification = await readSpecification(Buffer.from(stored.body.content, 'base64'))
@@ -201,6 +204,15 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       ]
     })
     return { items, next: null }
+  }
+
+  function ofPlatform(granted: readonly string[]): SubscribedOperation[] {
+    return platformOperations
+      .filter(({ scopes }) => scopes.every((scope) => granted.includes(scope)))
+      .map((operation) => {
+        const security = operation.scopes.length === 0 ? [] : ['OAuth2']
+        return { ...operation, security, ...describeLimits(null, operation.operationId) }
+      })
   }
 
   async function get(tenant: string, id: string): Promise<Subscription> {

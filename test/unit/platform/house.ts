@@ -19,7 +19,7 @@ import { createProxies } from '../../../src/catalogue/proxies.ts'
 import { createSpecifications } from '../../../src/catalogue/specifications.ts'
 import { createSubscriptions } from '../../../src/catalogue/subscriptions.ts'
 import type { PlatformCall, PlatformRefusal } from '../../../src/platform/guard.ts'
-import { platformScopes } from '../../../src/platform/operations.ts'
+import { platformOperations, platformScopes } from '../../../src/platform/operations.ts'
 import { createPlatform, type Platform } from '../../../src/platform/server.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
 import { createLog } from '../../../src/runtime/log.ts'
@@ -69,6 +69,8 @@ export interface House {
   readonly callers: Map<string, Caller | PlatformRefusal>
   /** Rejects instead of recording while it is set. */
   refuseRecords: Error | null
+  /** What a record waits for. */
+  beforeRecord: () => Promise<void>
   notReady: string | null
   /** A token of the tenant with these scopes; all where none are given. */
   token(tenant: string, scopes?: readonly string[], expiresAtMs?: number): string
@@ -102,7 +104,14 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     apis: createApis({ registry }),
     proxies: createProxies({ registry, gateway, specifications, createId, clock }),
     specifications,
-    subscriptions: createSubscriptions({ ...secrets, registry, gateway, specifications, clock }),
+    subscriptions: createSubscriptions({
+      ...secrets,
+      registry,
+      gateway,
+      specifications,
+      clock,
+      platformOperations: platformOperations(),
+    }),
     usage: {
       insert: async () => {},
       async lineItems(query) {
@@ -133,6 +142,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       return known ?? { code: 'credential_invalid', grant: null, detail: 'The token is not known.' }
     },
     async record(call) {
+      await house.beforeRecord()
       if (house.refuseRecords !== null) throw house.refuseRecords
       calls.push(call)
     },
@@ -150,6 +160,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     calls,
     callers,
     refuseRecords: null,
+    beforeRecord: async () => {},
     notReady: null,
     token(tenant, scopes = platformScopes(), expiresAtMs = NOW_MS + 3_600_000) {
       const token = `${tenant}-${callers.size}`

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { platformScopes } from '../../../src/platform/operations.ts'
+import type { Write } from '../../../src/store/registry.ts'
 import { BASE_URL, furnish, openHouse, PAYMENTS, PAYMENTS_SLA } from './house.ts'
 
 describe('resources', () => {
@@ -69,6 +71,22 @@ describe('resources', () => {
     expect(again).toMatchObject({ status: 409, body: { code: 'state_conflict', state: 'Cancelled', allowed: [] } })
   })
 
+  it('lists what a subscription to the platform itself may call', async () => {
+    const house = await openHouse()
+    const token = house.token('acme')
+    const { consumer } = await furnish(house, token)
+    await house.registry.commit({ tenant: 'acme', consumer: 'system' }, 'platform.start', [platformEntry()])
+    const scopes = ['consumers:read', 'risks:read']
+    const body = { consumer, api: 'platform-v1', scopes }
+    const made = await house.send('POST', '/v1/subscriptions', { token, body })
+    const path = `/v1/subscriptions/${String(made.body['id'])}/operations`
+    const operations = (await house.send('GET', path, { token })).body['items'] as { operationId: string }[]
+    expect(operations.map(({ operationId }) => operationId)).toEqual(
+      expect.arrayContaining(['listConsumers', 'getConsumer', 'listRisks', 'subscribeToRisks', 'getHealth']),
+    )
+    expect(operations.map(({ operationId }) => operationId)).not.toContain('createConsumer')
+  })
+
   it('reads a list page by page, each item once, and filters it by fields', async () => {
     const house = await openHouse()
     const token = house.token('acme')
@@ -88,3 +106,8 @@ describe('resources', () => {
     expect(agents.body['items']).toHaveLength(3)
   })
 })
+
+function platformEntry(): Write {
+  const body = { title: 'Platform', major: 1, version: '1.0.0', state: 'Active', ownScopes: platformScopes() }
+  return { kind: 'api', id: 'platform-v1', tenant: 'acme', expected: 0, body, keys: { state: 'Active' } }
+}
