@@ -27,7 +27,13 @@ import { createMetrics, type Metrics } from '../../../src/runtime/metrics.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import type { Author, Registry } from '../../../src/store/registry.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
-import type { LineItemQuery, LineItemRow, SummaryQuery, SummaryRow } from '../../../src/store/usage-store.ts'
+import type {
+  LineItemQuery,
+  LineItemRow,
+  SummaryQuery,
+  SummaryRow,
+  UsageStore,
+} from '../../../src/store/usage-store.ts'
 import { createAnswerCheck } from './answer-check.ts'
 import { createMemoryRiskFeed, type MemoryRiskFeed } from './memory-risk-feed.ts'
 import { createManualClock, type ManualClock } from './manual-clock.ts'
@@ -80,6 +86,8 @@ export interface House {
 export interface HouseOptions {
   readonly readersMax?: number
   readonly readersOfTenantMax?: number
+  /** Instead of the list of line items. */
+  readonly usage?: UsageStore
 }
 
 export async function openHouse(options: HouseOptions = {}): Promise<House> {
@@ -112,23 +120,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       clock,
       platformOperations: platformOperations(),
     }),
-    usage: {
-      insert: async () => {},
-      async lineItems(query) {
-        usageQueries.push(query)
-        const from = Number(query.after ?? 0)
-        const found = lineItems.filter((row) => isOf(row, query))
-        const rows = found.slice(from, from + query.limit).map(({ tenant: _, ...row }) => row)
-        return { rows, next: found.length > from + query.limit ? String(from + query.limit) : null }
-      },
-      async summaries(query) {
-        usageQueries.push(query)
-        return lineItems
-          .filter((row) => isOf(row, query))
-          .map((row) => toSummary(row, query))
-          .slice(query.offset, query.offset + query.limit)
-      },
-    },
+    usage: options.usage ?? createMemoryUsage(lineItems, usageQueries),
     risks,
     clock,
     newRequestId: () => (++requests).toString(16).padStart(24, '0'),
@@ -289,5 +281,23 @@ export async function furnish(
     openSla,
     openApi: await first('/v1/openapispecs'),
     credential: await first(`/v1/subscriptions/${subscription}/credentials`),
+  }
+}
+
+function createMemoryUsage(lineItems: House['lineItems'], queries: House['usageQueries']): UsageStore {
+  return {
+    insert: async () => {},
+    async lineItems(query) {
+      queries.push(query)
+      const from = Number(query.after ?? 0)
+      const found = lineItems.filter((row) => isOf(row, query))
+      const rows = found.slice(from, from + query.limit).map(({ tenant: _, ...row }) => row)
+      return { rows, next: found.length > from + query.limit ? String(from + query.limit) : null }
+    },
+    async summaries(query) {
+      queries.push(query)
+      const found = lineItems.filter((row) => isOf(row, query)).map((row) => toSummary(row, query))
+      return found.slice(query.offset, query.offset + query.limit)
+    },
   }
 }
