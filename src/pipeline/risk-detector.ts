@@ -67,7 +67,10 @@ export function createRiskDetector(options: RiskDetectorOptions): RiskDetector {
 
   function see(batch: RecordBatch, index: number, type: RiskType): void {
     const timeMs = batch.timeMs(index)
-    if (timeMs - steppedMs >= STEP_MS) evaluate()
+    if (timeMs - steppedMs >= STEP_MS) {
+      evaluate()
+      steppedMs = timeMs
+    }
     latestMs = Math.max(latestMs, timeMs)
     const episode = episodeOf(batch, index, type, timeMs)
     const { operation } = batch.attributions[batch.attributionId(index)]!
@@ -115,7 +118,6 @@ export function createRiskDetector(options: RiskDetectorOptions): RiskDetector {
   function evaluate(): void {
     for (const episode of changed) look(episode, latestMs)
     changed.clear()
-    steppedMs = latestMs
   }
 
   return {

@@ -23,10 +23,11 @@ export interface MemorySpool extends SpoolReader {
 
 const BYTES = 56
 
-export function createMemorySpool(): MemorySpool {
+/** Segments are numbered from `firstKey`: two spools that one process reads must not share a number. */
+export function createMemorySpool(firstKey = 0): MemorySpool {
   const sources = new Map<string, Map<number, Segment>>()
   const listeners = new Set<() => void>()
-  let keys = 0
+  let keys = firstKey
 
   function lastOf(source: string): Segment {
     let segments = sources.get(source)

@@ -1,0 +1,275 @@
+import { describe, expect, it } from 'vitest'
+import { DEFAULT_RISK_RULES } from '../../../src/domain/risk-rules.ts'
+import type { RiskEvent } from '../../../src/domain/risk.ts'
+import { createRiskDetector, type RiskDetectorOptions } from '../../../src/pipeline/risk-detector.ts'
+import {
+  FLAG_APPROACHING_LIMIT,
+  FLAG_FORWARDED,
+  type CallRecord,
+  type Outcome,
+} from '../../../src/record/call-record.ts'
+import type { SavedEpisode } from '../../../src/store/risk-checkpoint.ts'
+import { attribution, call, START_MS } from './calls.ts'
+import { createMemorySpool } from './memory-spool.ts'
+
+const MINUTE = 60_000
+let spoolKeys = 0
+
+function watch(options: Partial<RiskDetectorOptions> = {}) {
+  const counted: string[] = []
+  let ids = 0
+  const newId = (prefix: string) => `${prefix}_${String(ids++).padStart(6, '0')}`
+  const detector = createRiskDetector({
+    rules: DEFAULT_RISK_RULES,
+    newRiskId: () => newId('rsk'),
+    newEventId: () => newId('evt'),
+    count: (reason) => counted.push(reason),
+    saved: [],
+    ...options,
+  })
+  const spool = createMemorySpool((spoolKeys += 1_000))
+  let position = {}
+  const take = (): readonly RiskEvent[] => detector.take().events
+  return {
+    detector,
+    counted,
+    take,
+    see(records: readonly CallRecord[]): readonly RiskEvent[] {
+      spool.append('one', records)
+      position = spool.read(position, detector.add)
+      return take()
+    },
+    calm(nowMs: number): readonly RiskEvent[] {
+      detector.calm(nowMs)
+      return take()
+    },
+  }
+}
+
+const many = (count: number, outcome: Outcome, fromMs = START_MS, stepMs = 10) => {
+  const by = attribution()
+  return Array.from({ length: count }, (_, index) => call(by, fromMs + index * stepMs, outcome))
+}
+const phases = (events: readonly RiskEvent[]) =>
+  events.map(({ phase, severity, count }) => `${phase} ${severity} ${count}`)
+
+describe('risk detector', () => {
+  it.each([
+    ['credential_missing', 'AuthFailure401', 'Security', 'Info'],
+    ['credential_invalid', 'AuthFailure401', 'Security', 'Info'],
+    ['operation_forbidden', 'AuthFailure403', 'Security', 'Info'],
+    ['subscription_required', 'AuthFailure403', 'Security', 'Info'],
+    ['payload_invalid', 'ProtectionViolation', 'Security', 'Critical'],
+    ['payload_too_large', 'ProtectionViolation', 'Security', 'Critical'],
+    ['media_type_unsupported', 'ProtectionViolation', 'Security', 'Critical'],
+    ['path_not_canonical', 'ProtectionViolation', 'Security', 'Critical'],
+    ['rate_limited', 'RateLimitBreach', 'Performance', 'Info'],
+    ['quota_exhausted', 'RateLimitBreach', 'Performance', 'Info'],
+  ] as const)('takes %s for %s', (outcome, type, category, severity) => {
+    expect(watch().see(many(1, outcome))).toMatchObject([{ type, category, severity, phase: 'opened' }])
+  })
+
+  it('says nothing of calls that are no risk', () => {
+    const outcomes = [
+      'served',
+      'not_found',
+      'method_not_allowed',
+      'api_retired',
+      'upstream_timeout',
+      'unavailable',
+      'client_aborted',
+    ] as const
+    const { see } = watch()
+
+    expect(outcomes.flatMap((outcome) => see(many(20, outcome)))).toEqual([])
+  })
+
+  it('takes a path that is not canonical for a risk only where the caller is known', () => {
+    const { see } = watch()
+    const nobody = attribution({ consumer: '', consumerName: '' })
+
+    expect(see([call(nobody, START_MS, 'path_not_canonical')])).toEqual([])
+  })
+
+  it('warns of a limit that comes near, before it tells of the breach', () => {
+    const by = attribution()
+    const near = call(by, START_MS, 'served', { flags: FLAG_FORWARDED | FLAG_APPROACHING_LIMIT })
+    const both = call(by, START_MS, 'rate_limited', { flags: FLAG_APPROACHING_LIMIT })
+
+    expect(watch().see([near])).toMatchObject([{ type: 'ApproachingLimit', severity: 'Warning' }])
+    expect(
+      watch()
+        .see([both])
+        .map(({ type }) => type),
+    ).toEqual(['ApproachingLimit', 'RateLimitBreach'])
+  })
+
+  it('tells of an episode and not of a call: a flood is a handful of events', () => {
+    const events = watch().see(many(100_000, 'rate_limited', START_MS, 0.5))
+
+    expect(phases(events)[0]).toMatch(/^opened/)
+    expect(events.filter(({ phase }) => phase === 'escalated').length).toBeLessThanOrEqual(2)
+    expect(events.length).toBeLessThan(12)
+    expect(events.at(-1)).toMatchObject({ severity: 'Critical' })
+  })
+
+  it('escalates with volume, calms down step by step and clears after five quiet minutes', () => {
+    const { see, calm } = watch()
+    const told = [...see(many(1, 'credential_invalid')), ...see(many(2, 'credential_invalid', START_MS + 1_500))]
+    told.push(...see(many(7, 'credential_invalid', START_MS + 3_000)))
+    const lastMs = START_MS + 3_060
+    for (let second = 1; second <= 310; second++) told.push(...calm(lastMs + second * 1_000))
+
+    expect(told.map(({ phase, severity }) => `${phase} ${severity}`)).toEqual([
+      'opened Info',
+      'escalated Warning',
+      'escalated Critical',
+      'deescalated Warning',
+      'deescalated Info',
+      'cleared Info',
+    ])
+    expect(told.at(-1)).toMatchObject({ count: 0, lastSeenMs: lastMs, firstSeenMs: START_MS })
+    expect(new Set(told.map(({ riskId }) => riskId)).size).toBe(1)
+  })
+
+  it('counts what fell into the last minute and no more', () => {
+    const { see } = watch()
+    see(many(2, 'credential_invalid', START_MS))
+    const [later] = see(many(2, 'credential_invalid', START_MS + MINUTE + 500))
+
+    expect(later).toMatchObject({ phase: 'updated', severity: 'Info', count: 2, evidence: { total: 4 } })
+  })
+
+  it('updates an episode every ten seconds at most', () => {
+    const { see } = watch()
+    const told = Array.from({ length: 600 }, (_, index) => see(many(1, 'payload_invalid', START_MS + index * 100)))
+
+    expect(told.flat().map(({ phase }) => phase)).toEqual(['opened', ...Array<string>(5).fill('updated')])
+  })
+
+  it('begins another episode after five quiet minutes, also where nobody was there to tell of the silence', () => {
+    const { see } = watch()
+    const first = many(1, 'payload_invalid', START_MS)
+    const events = see([...first, ...many(1, 'payload_invalid', START_MS + 5 * MINUTE)])
+
+    expect(events.map(({ phase }) => phase)).toEqual(['opened', 'cleared', 'opened'])
+    expect(events[0]?.riskId).toBe(events[1]?.riskId)
+    expect(events[2]?.riskId).not.toBe(events[0]?.riskId)
+  })
+
+  it('opens what was seen long ago before it clears it', () => {
+    const { see, calm } = watch()
+    see(many(1, 'payload_invalid', START_MS + 60 * MINUTE))
+    const events = [
+      ...see([call(attribution({ consumer: 'con_old' }), START_MS, 'payload_invalid')]),
+      ...calm(START_MS + 61 * MINUTE),
+    ]
+
+    expect(events.map(({ phase, attributedTo }) => `${phase} ${attributedTo.id}`)).toEqual([
+      'opened con_old',
+      'cleared con_old',
+    ])
+  })
+
+  it.each([
+    [
+      { consumer: 'con_1', consumerName: 'Shop' },
+      { kind: 'consumer', id: 'con_1', name: 'Shop' },
+    ],
+    [
+      { consumer: 'con_1', consumerName: 'Bot', agent: 'con_1' },
+      { kind: 'agent', id: 'con_1', name: 'Bot' },
+    ],
+    [
+      { consumer: 'con_1', consumerName: 'Shop', agent: 'agt_1', person: 'Ada' },
+      { kind: 'agent', id: 'agt_1', name: 'agt_1', onBehalfOf: 'Ada' },
+    ],
+    [
+      { consumer: '', consumerName: '' },
+      { kind: 'anonymous', id: 'anonymous' },
+    ],
+  ])('lays a risk to whom the credential names: %j', (by, attributedTo) => {
+    const [event] = watch().see([call(attribution(by), START_MS, 'credential_invalid')])
+
+    expect(event).toMatchObject({ attributedTo })
+    expect(event?.message).toContain(event?.attributedTo.name)
+    expect(event?.message).toContain('payments-v1')
+  })
+
+  it('keeps tenants, types, APIs, parties and persons apart', () => {
+    const by = attribution({ agent: 'agt', person: 'Ada' })
+    const each = [
+      by,
+      { ...by, tenant: 'other' },
+      { ...by, api: 'other-v1' },
+      { ...by, agent: 'other' },
+      { ...by, person: 'Bob' },
+    ]
+    const { see, detector } = watch()
+    see([...each.map((party) => call(party, START_MS, 'rate_limited')), call(by, START_MS, 'payload_invalid')])
+
+    expect([...detector.open]).toHaveLength(6)
+  })
+
+  it('gives evidence: totals by status and operation, the five latest requests, and never more names than a bound', () => {
+    const { see } = watch()
+    const records = Array.from({ length: 200 }, (_, index) =>
+      call(attribution({ operation: `op${index % 100}` }), START_MS, 'payload_invalid', {
+        status: 400,
+        sequence: index,
+      }),
+    )
+    see(records)
+    const [updated] = see(many(1, 'payload_invalid', START_MS + 15_000))
+    const { total, statuses, operations, requestIds } = updated!.evidence
+
+    expect(total).toBe(201)
+    expect(statuses).toEqual({ 400: 200, 401: 1 })
+    expect(Object.keys(operations)).toHaveLength(51)
+    expect(Object.values(operations).reduce((sum, count) => sum + count, 0)).toBe(201)
+    expect(requestIds).toHaveLength(5)
+    expect(requestIds[3]).toBe('0123456789abcdef000000c7')
+  })
+
+  it('bounds what is open: newcomers of a crowd are counted together, and other tenants keep their names', () => {
+    const { see, counted, detector } = watch({ tenantEpisodesMax: 10 })
+    const crowd = Array.from({ length: 50 }, (_, index) =>
+      attribution({ consumer: `con_${index}`, consumerName: `Name ${index}` }),
+    )
+    see(crowd.map((by) => call(by, START_MS, 'payload_invalid')))
+    const events = see([call(attribution({ tenant: 'other' }), START_MS, 'payload_invalid')])
+
+    expect([...detector.open]).toHaveLength(12)
+    expect(counted).toEqual(Array<string>(40).fill('risk_episode_merged'))
+    expect(
+      [...detector.open].find(({ key }) => key.attributedTo.id === 'others')?.latest(START_MS).evidence.total,
+    ).toBe(40)
+    expect(events).toMatchObject([{ tenant: 'other', attributedTo: { id: 'con_1' } }])
+  })
+
+  it('goes on where it was saved, event for event', () => {
+    const traffic = [
+      many(2, 'credential_invalid'),
+      many(9, 'credential_invalid', START_MS + 8_000),
+      many(1, 'credential_invalid', START_MS + 30_000),
+    ]
+    const whole = watch()
+    const expected = phases([...traffic.flatMap((records) => whole.see(records)), ...whole.calm(START_MS + 90_000)])
+
+    for (let cut = 0; cut <= traffic.length; cut++) {
+      const first = watch()
+      const told: RiskEvent[] = []
+      let saved: readonly SavedEpisode[] = []
+      for (const records of traffic.slice(0, cut)) {
+        told.push(...first.see(records))
+      }
+      first.detector.calm(0)
+      saved = [...first.detector.open].map((episode) => JSON.parse(JSON.stringify(episode.save())) as SavedEpisode)
+      const second = watch({ saved })
+      for (const records of traffic.slice(cut)) told.push(...second.see(records))
+      told.push(...second.calm(START_MS + 90_000))
+
+      expect(phases(told), `cut after ${cut}`).toEqual(expected)
+    }
+  })
+})
