@@ -14,6 +14,7 @@ import { problemDocument, PROBLEMS, type ProblemCode, type ProblemPointer } from
 import { outcomeIndex, type Outcome } from '../record/call-record.ts'
 import { toRequestId } from '../record/record-batch.ts'
 import type { RecordedCall, SpoolWriter } from '../record/spool-writer.ts'
+import { discardBody } from './discard-body.ts'
 import type { GatewayResponse } from './response.ts'
 
 /** Whoever must hear that a call is over before it was answered, or that it was recorded. */
@@ -33,7 +34,7 @@ export interface CallContext {
 const NOBODY: Attribution = { tenant: '', api: '', operation: '', ...ANONYMOUS }
 /** nginx's word for a client that closed the connection first. */
 const STATUS_CLIENT_GONE = 499
-/** An unread body of more than this is not worth reading to keep a connection. */
+/** An unread body of up to this Node reads by itself to keep the connection. */
 const UNREAD_BYTES_MAX = 65_536
 
 export class Call implements RecordedCall {
@@ -112,8 +113,8 @@ export class Call implements RecordedCall {
     this.status = PROBLEMS[code].status
     this.head = ['Content-Type', 'application/problem+json', 'Content-Length', String(Buffer.byteLength(body))]
     if (headers !== undefined) for (const part of headers) this.head.push(part)
-    if (!this.isBodyRead && hasLongBody(this.request)) this.head.push('Connection', 'close')
     this.finish(code, body)
+    if (!this.isBodyRead && hasLongBody(this.request)) discardBody(this.request)
   }
 
   onSafe(): void {
