@@ -64,7 +64,7 @@ export function openSegment(path: string, segmentKey: number): SegmentFile {
       const filled = fill(offset)
       const view = new DataView(buffer, 0, filled)
       let at = 0
-      while (offset + at < to) {
+      while (offset + at < to && offset + at - from < bytesMax) {
         const header = decodeBatchHeader(view, at)
         if (header === null || at + header.bytes > filled || !isWhole(buffer, at, header)) break
         define(offset + at, at, header)

@@ -70,11 +70,13 @@ export function openSpoolReader({ folder, gauge, onTornTail }: SpoolReaderOption
     const { until, bytesMax = READ_BYTES_MAX } = options
     const position: Record<string, Place> = { ...from }
     let left = bytesMax
-    for (const source of until === undefined ? foldersIn(folder) : Object.keys(until).sort()) {
+    const sources = until === undefined ? foldersIn(folder) : Object.keys(until).sort()
+    for (const [index, source] of sources.entries()) {
       const start = from[source] ?? START
-      const end = readSource(source, start, until?.[source], left, onBatch, (bytes) => (left -= bytes))
+      // An equal share each: threads that wrote at one time are read at one time, also in a long replay.
+      const share = Math.max(1, left / (sources.length - index))
+      const end = readSource(source, start, until?.[source], share, onBatch, (bytes) => (left -= bytes))
       if (end !== START) position[source] = end
-      if (left <= 0) break
     }
     return position
   }

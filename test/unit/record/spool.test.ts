@@ -206,6 +206,30 @@ describe('spool', () => {
     writer.close()
   })
 
+  it('reads threads that wrote at one time at one time, also where much has piled up', async () => {
+    const { reader, start } = open()
+    const writers = ['gateway-0', 'gateway-1', 'gateway-2'].map((source) => ({ source, writer: start(source) }))
+    for (let sequence = 1; sequence <= 300; sequence++) {
+      for (const { writer } of writers) writer.append(call(sequence, attribution('a')))
+      if (sequence % 5 === 0) await turn()
+    }
+    for (const { writer } of writers) writer.close()
+
+    const read = new Map<string, number>()
+    let stretches = 0
+    for (let position: SpoolPosition = {}; ;) {
+      const before = position
+      position = reader.read(position, () => {}, { bytesMax: 6_000 })
+      if (JSON.stringify(position) === JSON.stringify(before)) break
+      stretches++
+      for (const { source } of writers) read.set(source, position[source]?.offset ?? 0)
+      const offsets = [...read.values()]
+      expect(Math.max(...offsets) - Math.min(...offsets)).toBeLessThan(3_000)
+    }
+    expect(stretches).toBeGreaterThan(5)
+    expect(drain(reader).records).toHaveLength(900)
+  })
+
   it('deletes segments that are taken in, and gives their room back', async () => {
     const { reader, start, gauge } = open({ segmentBytesMax: 200, bytesMax: 8_192 })
     const writer = start()
