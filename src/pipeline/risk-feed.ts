@@ -48,6 +48,9 @@ export function createRiskFeed(options: RiskFeedOptions): OpenRiskFeed {
     }
   }
 
+  /** Beyond it lies no id that was ever given. */
+  const newest = (): string => ring.at(-1)?.id ?? ringFrom
+
   function publish(events: readonly RiskEvent[]): void {
     for (const event of events) {
       ring.push(event)
@@ -116,6 +119,6 @@ export function createRiskFeed(options: RiskFeedOptions): OpenRiskFeed {
     publish,
     position: async (query) => (query.state === 'open' ? openPositions(query) : checkpoint.clearedEpisodes(query)),
     subscribe: async (tenant, afterId, listener) =>
-      afterId === null ? listen(tenant, listener) : resume(tenant, afterId, listener),
+      afterId === null || afterId > newest() ? listen(tenant, listener) : resume(tenant, afterId, listener),
   }
 }

@@ -121,4 +121,24 @@ describe('pipeline', () => {
       expect(totalsIn(world), `seed ${seed}`).toEqual(totalsOf(records))
     }
   })
+
+  it('bills and judges every call once, and tells every event once, when disks and stores fail now and then', async () => {
+    for (let seed = 200; seed < 230; seed++) {
+      const random = createRandom(seed)
+      const world = await newWorld(`fails-${seed}`)
+      await world.start()
+      world.fails = () => random.below(4) === 0
+      const records = await live(world, seed)
+      await world.clock.advance(20_000)
+      world.fails = () => false
+      await world.clock.advance(20_000)
+
+      expect(totalsIn(world), `seed ${seed}`).toEqual(totalsOf(records))
+      expect(world.counted.get('pipeline_restarted'), `seed ${seed}`).toBeGreaterThan(0)
+      expect(
+        world.told.map(({ id }) => id),
+        `seed ${seed}`,
+      ).toEqual(world.history.map(({ id }) => id))
+    }
+  })
 })

@@ -31,6 +31,8 @@ export interface World {
   readonly isDead: boolean
   /** How the store answers: throws where it is away. */
   away: boolean
+  /** Whether the next step fails, for a moment and without effect. */
+  fails: () => boolean
   start(dieAt?: number): Promise<void>
   close(): void
 }
@@ -58,6 +60,7 @@ export async function createWorld(path: string, startMs: number): Promise<World>
   function step<T>(effect: () => T): T {
     if (isDead) throw new Died()
     die()
+    if (world.fails()) throw new Error('it did not work this time')
     const result = effect()
     die()
     return result
@@ -78,7 +81,7 @@ export async function createWorld(path: string, startMs: number): Promise<World>
       if (before !== undefined && !isDeepStrictEqual(before, rows)) throw new Error(`other rows under token ${token}`)
       if (before !== undefined) return
       tokens.set(token, rows)
-      items.push(...rows)
+      for (const row of rows) items.push(row)
     })
   }
 
@@ -90,6 +93,7 @@ export async function createWorld(path: string, startMs: number): Promise<World>
     told,
     counted,
     away: false,
+    fails: () => false,
     get clock() {
       return clock
     },
@@ -120,7 +124,9 @@ export async function createWorld(path: string, startMs: number): Promise<World>
           ...spool,
           read: (...args) => {
             if (isDead) throw new Died()
-            return spool.read(...args)
+            const end = spool.read(...args)
+            if (world.fails()) throw new Error('the disk broke half-way')
+            return end
           },
           release: (position) => step(() => spool.release(position)),
         },
