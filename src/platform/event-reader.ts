@@ -35,6 +35,8 @@ export interface EventReaderOptions {
 
 const HEARTBEAT_MS = 15_000
 const UNSENT_BYTES_MAX = 1024 * 1024
+/** How long a reader may take for a stretch of its past. */
+const DRAIN_MS_MAX = 30_000
 const GOODBYE_MS = 2_000
 const RETRY_MS = 1_000
 /** `setTimeout` cannot wait longer. */
@@ -72,13 +74,20 @@ export function createEventReader(options: EventReaderOptions): EventReader {
   function send(text: string): void {
     if (isOver) return
     response.write(text)
-    if (response.writableLength <= UNSENT_BYTES_MAX) return
+    if (response.writableLength > UNSENT_BYTES_MAX) cutOff()
+  }
+
+  function cutOff(): void {
     end('reader_slow')
     response.destroy()
   }
 
   async function drained(): Promise<void> {
-    if (!isOver && response.writableNeedDrain) await new Promise<void>((resolve) => (wake = resolve))
+    if (!isOver && response.writableNeedDrain) {
+      const cancel = clock.after(DRAIN_MS_MAX, cutOff)
+      await new Promise<void>((resolve) => (wake = resolve))
+      cancel()
+    }
     if (isOver) throw new Error('the reader is gone')
   }
 

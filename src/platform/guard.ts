@@ -58,7 +58,6 @@ declare module 'fastify' {
 interface Passage {
   readonly startedMs: number
   refusal: { readonly code: string; readonly grant: Grant | null } | null
-  isRecorded: boolean
 }
 
 /** Refusals that are events of the security stage or of validation; what else fails was still served. */
@@ -84,9 +83,7 @@ export function installGuard(app: FastifyInstance, { authenticate, record, clock
   async function recordCall(request: FastifyRequest, status: number): Promise<void> {
     const operation = request.routeOptions.config.operation
     const passage = passages.get(request)
-    if (operation === undefined || passage === undefined || passage.isRecorded) return
-    // Also when recording fails: the 503 that tells of it could not be recorded either.
-    passage.isRecorded = true
+    if (operation === undefined || passage === undefined) return
     const { refusal, startedMs } = passage
     await record({
       operationId: operation.operationId,
@@ -103,7 +100,7 @@ export function installGuard(app: FastifyInstance, { authenticate, record, clock
     void reply.header('X-Request-Id', request.id).header('X-Content-Type-Options', 'nosniff')
     const operation = request.routeOptions.config.operation
     if (operation === undefined || operation.scope === null) return
-    const passage: Passage = { startedMs: clock.nowMs(), refusal: null, isRecorded: false }
+    const passage: Passage = { startedMs: clock.nowMs(), refusal: null }
     passages.set(request, passage)
     const result = await authenticateRequest(request)
     if ('code' in result) {
@@ -123,6 +120,7 @@ export function installGuard(app: FastifyInstance, { authenticate, record, clock
       await recordCall(request, reply.statusCode)
       return payload
     } catch (cause) {
+      // Made here and not thrown: what is thrown comes by here again, to be recorded again.
       log.error({ err: cause, requestId: request.id }, 'a call of the platform could not be recorded')
       reply.removeHeader('WWW-Authenticate')
       return writeProblem(request, reply, toProblem(cause instanceof Error ? cause : new Error(String(cause))))

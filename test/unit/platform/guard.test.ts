@@ -83,7 +83,9 @@ describe('records', () => {
       expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } })
       expect(answer.headers['retry-after']).toBe('1')
       expect(answer.text).not.toMatch('Secretive')
+      expect(answer.headers['etag']).toBeUndefined()
     }
+    expect(house.recordings).toBe(3)
   })
 
   it('500 without a word about it where something breaks', async () => {

@@ -75,6 +75,8 @@ export interface House {
   readonly callers: Map<string, Caller | PlatformRefusal>
   /** Rejects instead of recording while it is set. */
   refuseRecords: Error | null
+  /** How often a record was to be written. */
+  recordings: number
   /** What a record waits for. */
   beforeRecord: () => Promise<void>
   notReady: string | null
@@ -134,6 +136,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       return known ?? { code: 'credential_invalid', grant: null, detail: 'The token is not known.' }
     },
     async record(call) {
+      house.recordings++
       await house.beforeRecord()
       if (house.refuseRecords !== null) throw house.refuseRecords
       calls.push(call)
@@ -153,6 +156,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     callers,
     refuseRecords: null,
     beforeRecord: async () => {},
+    recordings: 0,
     notReady: null,
     token(tenant, scopes = platformScopes(), expiresAtMs = NOW_MS + 3_600_000) {
       const token = `${tenant}-${callers.size}`
