@@ -21,6 +21,7 @@ export interface Document<Body = unknown> {
 export interface Write {
   readonly kind: string
   readonly id: string
+  /** Of the document for good: a write to another tenant's is a bug, and throws. */
   readonly tenant: string
   /** The revision that must be there now; 0: the document must not exist. */
   readonly expected: number
@@ -83,8 +84,8 @@ export interface Registry {
   /** Notes something that was read and not changed. */
   audit(author: Author, action: string, of: Pick<Document, 'kind' | 'id' | 'tenant'>): Promise<void>
   /**
-   * Hears of every change after `position`, first the stored ones, then the live ones, in order.
-   * The listener runs after the commit is on disk. Returns how to stop.
+   * Hears of every change after `position`, first the stored ones, then the live ones, in order, none
+   * twice. The listener runs after the commit is on disk, and cannot make it fail. Returns how to stop.
    */
   watch(position: number, listener: (change: Change) => void): () => void
   close(): void

@@ -1,0 +1,59 @@
+/**
+ * The tables of the registry, step by step: a file that an earlier version left is brought up to this one.
+ *
+ * `change` is the feed and the audit in one, and `note` the audit of what was only read; neither can be
+ * altered, not even by hand. Steps are only ever added.
+ */
+
+import type { DatabaseSync } from 'node:sqlite'
+import { StartRefused } from '../../runtime/start-refused.ts'
+
+const STEPS = [
+  `CREATE TABLE IF NOT EXISTS document (
+     kind TEXT NOT NULL, id TEXT NOT NULL, tenant TEXT NOT NULL, revision INTEGER NOT NULL, body TEXT NOT NULL,
+     created_at_ms INTEGER NOT NULL, updated_at_ms INTEGER NOT NULL,
+     PRIMARY KEY (kind, id)
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX IF NOT EXISTS document_by_tenant ON document (kind, tenant, id);
+   CREATE TABLE IF NOT EXISTS document_key (
+     kind TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, id TEXT NOT NULL, is_unique INTEGER NOT NULL,
+     PRIMARY KEY (kind, name, value, id)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE IF NOT EXISTS change (
+     position INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, id TEXT NOT NULL, tenant TEXT NOT NULL,
+     revision INTEGER NOT NULL, body TEXT NOT NULL, created_at_ms INTEGER NOT NULL, updated_at_ms INTEGER NOT NULL,
+     removed INTEGER NOT NULL, before TEXT, author TEXT NOT NULL, action TEXT NOT NULL
+   ) STRICT;
+   CREATE TABLE IF NOT EXISTS note (
+     position INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, id TEXT NOT NULL, tenant TEXT NOT NULL,
+     at_ms INTEGER NOT NULL, author TEXT NOT NULL, action TEXT NOT NULL
+   ) STRICT;`,
+  // Keys lie in the order in which a tenant's list is read, so a filter reads what it finds and no more.
+  `CREATE TABLE key_of_document (
+     kind TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, tenant TEXT NOT NULL, id TEXT NOT NULL,
+     is_unique INTEGER NOT NULL,
+     PRIMARY KEY (kind, name, value, tenant, id)
+   ) STRICT, WITHOUT ROWID;
+   INSERT INTO key_of_document (kind, name, value, tenant, id, is_unique)
+     SELECT k.kind, k.name, k.value, d.tenant, k.id, k.is_unique
+     FROM document_key k JOIN document d ON d.kind = k.kind AND d.id = k.id;
+   DROP TABLE document_key;
+   ALTER TABLE key_of_document RENAME TO document_key;
+   CREATE UNIQUE INDEX document_key_unique ON document_key (kind, name, value) WHERE is_unique = 1;
+   CREATE INDEX document_key_by_id ON document_key (kind, id);
+   CREATE TRIGGER change_stays BEFORE UPDATE ON change BEGIN SELECT RAISE(ABORT, 'the audit is only added to'); END;
+   CREATE TRIGGER change_remains BEFORE DELETE ON change BEGIN SELECT RAISE(ABORT, 'the audit is only added to'); END;
+   CREATE TRIGGER note_stays BEFORE UPDATE ON note BEGIN SELECT RAISE(ABORT, 'the audit is only added to'); END;
+   CREATE TRIGGER note_remains BEFORE DELETE ON note BEGIN SELECT RAISE(ABORT, 'the audit is only added to'); END;`,
+]
+
+/** Throws `StartRefused` where a later version has written the file. */
+export function bringUpSchema(database: DatabaseSync, path: string): void {
+  const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
+  if (version > STEPS.length) {
+    throw new StartRefused(`${path} was written by a later version of tollgate; start that one, or give another folder`)
+  }
+  for (let next = version; next < STEPS.length; next++) {
+    database.exec(`BEGIN IMMEDIATE; ${STEPS[next]} PRAGMA user_version = ${next + 1}; COMMIT`)
+  }
+}

@@ -1,0 +1,266 @@
+import { describe, expect, it } from 'vitest'
+import type { Clock } from '../../../src/runtime/clock.ts'
+import {
+  KeyTaken,
+  RevisionConflict,
+  type Author,
+  type Change,
+  type Registry,
+  type Write,
+} from '../../../src/store/registry.ts'
+import { createRandom } from '../../random.ts'
+
+/** Opens the same registry again each time it is called; the one before need not be closed. */
+export type OpenRegistry = (clock: Clock) => Registry
+
+const AUTHOR: Author = { tenant: 'acme', consumer: 'con_1' }
+
+function tellingTime(): Clock & { nowMs(): number; set(ms: number): void } {
+  let nowMs = 1_000
+  const never = (): (() => void) => () => {}
+  return { nowMs: () => nowMs, set: (ms) => void (nowMs = ms), after: never, every: never }
+}
+
+function write(id: string, expected: number, body: unknown, more: Partial<Write> = {}): Write {
+  return { kind: 'thing', id, tenant: 'acme', expected, body, ...more }
+}
+
+const named = (id: string, expected: number, name: string, more: Partial<Write> = {}): Write =>
+  write(id, expected, { name }, { keys: { name }, unique: ['name'], ...more })
+
+const idsOf = (documents: readonly { id: string }[]): string[] => documents.map(({ id }) => id)
+
+/** What every registry must do; run once per adapter. `fresh` gives an opener of an empty registry. */
+export function registryContract(name: string, fresh: () => OpenRegistry): void {
+  describe(`registry: ${name}`, () => {
+    function start() {
+      const open = fresh()
+      const clock = tellingTime()
+      return { open, clock, registry: open(clock) }
+    }
+
+    it('gives a document as it was committed, with its revision and times, also after it is opened again', async () => {
+      const { open, clock, registry } = start()
+      await registry.commit(AUTHOR, 'make', [write('a', 0, { text: 'ä', list: [1, null] })])
+      clock.set(2_000)
+      await registry.commit(AUTHOR, 'change', [write('a', 1, { text: 'b' })])
+      registry.close()
+
+      expect(await open(clock).get('thing', 'a')).toEqual({
+        kind: 'thing',
+        id: 'a',
+        tenant: 'acme',
+        revision: 2,
+        body: { text: 'b' },
+        createdAtMs: 1_000,
+        updatedAtMs: 2_000,
+      })
+    })
+
+    it('knows a document by its kind and id together', async () => {
+      const { registry } = start()
+      await registry.commit(AUTHOR, 'make', [write('a', 0, 1), write('a', 0, 2, { kind: 'other' })])
+
+      expect((await registry.get('thing', 'a'))?.body).toBe(1)
+      expect((await registry.get('other', 'a'))?.body).toBe(2)
+      expect(await registry.get('none', 'a')).toBeNull()
+    })
+
+    it.each([
+      ['a revision that has passed', write('b', 1, 9)],
+      ['a revision that is not there yet', write('b', 3, 9)],
+      ['a document that must not exist and does', write('b', 0, 9)],
+      ['a document that must exist and does not', write('c', 1, 9)],
+      ['the removal of a document that is not there', write('c', 0, null)],
+    ])('refuses %s, and does nothing of the commit', async (_, refused) => {
+      const { registry } = start()
+      await registry.commit(AUTHOR, 'make', [write('a', 0, 1), write('b', 0, 1)])
+      await registry.commit(AUTHOR, 'change', [write('b', 1, 2)])
+      const changes: Change[] = []
+      registry.watch(0, (change) => changes.push(change))
+      const told = changes.length
+
+      const commit = registry.commit(AUTHOR, 'change', [write('a', 1, 9), write('n', 0, 9), refused])
+      await expect(commit).rejects.toBeInstanceOf(RevisionConflict)
+      expect(await registry.get('thing', 'a')).toMatchObject({ revision: 1, body: 1 })
+      expect(await registry.get('thing', 'b')).toMatchObject({ revision: 2, body: 2 })
+      expect(await registry.get('thing', 'n')).toBeNull()
+      expect(changes).toHaveLength(told)
+    })
+
+    it('lets one of many that change the same document win, and tells the others', async () => {
+      const { registry } = start()
+      await registry.commit(AUTHOR, 'make', [write('a', 0, 0)])
+      const ends = await Promise.allSettled(
+        Array.from({ length: 20 }, (_, index) => registry.commit(AUTHOR, 'change', [write('a', 1, index)])),
+      )
+
+      expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+      expect((await registry.get('thing', 'a'))?.revision).toBe(2)
+    })
+
+    it('writes nothing into a document of another tenant, whatever revision is named', async () => {
+      const { registry } = start()
+      await registry.commit(AUTHOR, 'make', [write('a', 0, 1)])
+
+      await expect(registry.commit(AUTHOR, 'change', [write('a', 1, 2, { tenant: 'rival' })])).rejects.toThrow('rival')
+      expect(await registry.get('thing', 'a')).toMatchObject({ tenant: 'acme', revision: 1, body: 1 })
+    })
+
+    it('keeps a unique key for one document of the kind, over all tenants', async () => {
+      const { registry } = start()
+      await registry.commit(AUTHOR, 'make', [named('a', 0, 'x')])
+      const theirs = [write('m', 0, 1, { tenant: 'rival' }), named('b', 0, 'x', { tenant: 'rival' })]
+
+      const taken = registry.commit({ tenant: 'rival', consumer: 'con_2' }, 'make', theirs)
+      await expect(taken).rejects.toMatchObject({ name: 'KeyTaken', key: 'name' })
+      await expect(taken).rejects.toBeInstanceOf(KeyTaken)
+      expect(await registry.get('thing', 'm')).toBeNull()
+      await registry.commit(AUTHOR, 'make', [named('a', 0, 'x', { kind: 'other' })])
+    })
+
+    it('frees a unique key by a change, by a removal, and within the very commit that gives it up', async () => {
+      const { registry } = start()
+      await registry.commit(AUTHOR, 'make', [named('a', 0, 'x'), named('b', 0, 'y')])
+      await registry.commit(AUTHOR, 'swap', [named('a', 1, 'y'), named('b', 1, 'x')])
+      expect((await registry.find('thing', 'name', 'x'))?.id).toBe('b')
+
+      await registry.commit(AUTHOR, 'give up', [named('c', 0, 'x'), write('b', 2, null)])
+      expect((await registry.find('thing', 'name', 'x'))?.id).toBe('c')
+      await registry.commit(AUTHOR, 'rename', [named('c', 1, 'z')])
+      await registry.commit(AUTHOR, 'make', [named('d', 0, 'x')])
+      expect((await registry.find('thing', 'name', 'x'))?.id).toBe('d')
+      expect((await registry.find('thing', 'name', 'z'))?.id).toBe('c')
+    })
+
+    it('takes one document twice in a commit, each on the revision before', async () => {
+      const { registry } = start()
+      await registry.commit(AUTHOR, 'make', [named('a', 0, 'x'), named('a', 1, 'y')])
+
+      expect(await registry.get('thing', 'a')).toMatchObject({ revision: 2, body: { name: 'y' } })
+      expect(await registry.find('thing', 'name', 'x')).toBeNull()
+    })
+
+    it('finds nothing by the keys of a document that was removed', async () => {
+      const { registry } = start()
+      await registry.commit(AUTHOR, 'make', [named('a', 0, 'x')])
+      await registry.commit(AUTHOR, 'remove', [write('a', 1, null)])
+
+      expect(await registry.get('thing', 'a')).toBeNull()
+      expect(await registry.find('thing', 'name', 'x')).toBeNull()
+      expect(await registry.list('thing', { where: { name: 'x' }, limit: 9 })).toEqual([])
+    })
+
+    it('lists in id order, page by page, what a plain reading of all documents gives', async () => {
+      const { registry } = start()
+      const seed = 20_270_115
+      const random = createRandom(seed)
+      const all = Array.from({ length: 300 }, (_, index) => ({
+        id: `${random.below(10_000)}-${index}`,
+        tenant: `t${random.below(3)}`,
+        keys: { colour: `c${random.below(4)}`, size: `s${random.below(20)}` },
+      }))
+      await registry.commit(
+        AUTHOR,
+        'make',
+        all.map(({ id, tenant, keys }) => write(id, 0, 1, { tenant, keys })),
+      )
+
+      for (let trial = 0; trial < 60; trial++) {
+        const tenant = random.below(3) === 0 ? undefined : `t${random.below(3)}`
+        const where = {
+          ...(random.below(2) === 0 && { colour: `c${random.below(5)}` }),
+          ...(random.below(2) === 0 && { size: `s${random.below(21)}` }),
+        }
+        const limit = 1 + random.below(40)
+        const found: string[] = []
+        for (let after = ''; ;) {
+          const query = { where, after, limit, ...(tenant !== undefined && { tenant }) }
+          const page = idsOf(await registry.list('thing', query))
+          found.push(...page)
+          if (page.length < limit) break
+          after = page.at(-1) ?? ''
+        }
+        const expected = all
+          .filter((each) => tenant === undefined || each.tenant === tenant)
+          .filter(({ keys }) => where.colour === undefined || where.colour === keys.colour)
+          .filter(({ keys }) => where.size === undefined || where.size === keys.size)
+        expect(found, `seed ${seed}, trial ${trial}`).toEqual(idsOf(expected).sort())
+      }
+    })
+
+    it('tells a watcher what is stored, then what comes, in order and none twice', async () => {
+      const { registry } = start()
+      const told: Change[] = []
+      await registry.commit(AUTHOR, 'make', [write('a', 0, 1), write('b', 0, 1)])
+      registry.watch(0, (change) => told.push(change))
+      await registry.commit(AUTHOR, 'change', [write('a', 1, 2)])
+      await registry.commit(AUTHOR, 'remove', [write('a', 2, null)])
+
+      expect(told.map(({ document, removed }) => [document.id, document.revision, document.body, removed])).toEqual([
+        ['a', 1, 1, false],
+        ['b', 1, 1, false],
+        ['a', 2, 2, false],
+        ['a', 3, 2, true],
+      ])
+      const positions = told.map(({ position }) => position)
+      expect(positions).toEqual([...new Set(positions)].sort((a, b) => a - b))
+    })
+
+    it('lets a watcher go on where it was before a restart, over more changes than one page holds', async () => {
+      const { open, clock, registry } = start()
+      const told: Change[] = []
+      const make = (from: number, to: number): Write[] =>
+        Array.from({ length: to - from }, (_, index) => write(`d${from + index}`, 0, from + index))
+      const stop = registry.watch(0, (change) => told.push(change))
+      await registry.commit(AUTHOR, 'make', make(0, 10))
+      stop()
+      await registry.commit(AUTHOR, 'make', make(10, 1_200))
+      registry.close()
+
+      const again = open(clock)
+      again.watch(told.at(-1)?.position ?? 0, (change) => told.push(change))
+      await again.commit(AUTHOR, 'make', make(1_200, 1_210))
+      expect(told.map(({ document }) => document.body)).toEqual(Array.from({ length: 1_210 }, (_, index) => index))
+    })
+
+    it('tells each change once and in order to watchers that commit and stop while they are told', async () => {
+      const { registry } = start()
+      const told: unknown[] = []
+      const others: unknown[] = []
+      await registry.commit(AUTHOR, 'make', [write('a', 0, 0), write('b', 0, 0)])
+      const commits: Promise<void>[] = []
+      const stop = registry.watch(0, ({ document }) => {
+        told.push([document.id, document.revision])
+        const { revision } = document
+        if (document.id === 'a' && revision < 4) {
+          commits.push(registry.commit(AUTHOR, 'again', [write('a', revision, revision)]))
+        }
+        if (document.id === 'c') stop()
+      })
+      registry.watch(0, ({ document }) => others.push([document.id, document.revision]))
+      await registry.commit(AUTHOR, 'make', [write('c', 0, 0), write('d', 0, 0)])
+      await Promise.all(commits)
+
+      const both = [
+        ['a', 1],
+        ['b', 1],
+        ['a', 2],
+        ['a', 3],
+        ['a', 4],
+        ['c', 1],
+      ]
+      expect(told).toEqual(both)
+      expect(others).toEqual([...both, ['d', 1]])
+    })
+
+    it('refuses nothing but bugs: a commit without writes changes nothing', async () => {
+      const { registry } = start()
+      const told: Change[] = []
+      registry.watch(0, (change) => told.push(change))
+      await registry.commit(AUTHOR, 'nothing', [])
+
+      expect(told).toEqual([])
+    })
+  })
+}
