@@ -4,6 +4,7 @@
  * The past is a ring of the latest events in memory; behind it what waits for the store, and behind that
  * the store. The store holds a prefix of all events, what waits follows it, and what is told while a
  * subscriber catches up is kept for it: no gap. Ids rise, so what is met twice on the way is told once.
+ * It is told its past no faster than it takes it.
  */
 
 import type { RiskEvent } from '../domain/risk.ts'
@@ -30,6 +31,8 @@ type Listener = (event: RiskEvent) => void
 
 const RING_MAX = 10_000
 const PAGE = 1_000
+/** What a subscriber is told of its past before it is waited for. */
+const STRETCH = 100
 
 export function createRiskFeed(options: RiskFeedOptions): OpenRiskFeed {
   const { store, checkpoint, open, nowMs, matches, onBroken } = options
@@ -69,7 +72,12 @@ export function createRiskFeed(options: RiskFeedOptions): OpenRiskFeed {
     }
   }
 
-  async function resume(tenant: string, afterId: string, listener: Listener): Promise<() => void> {
+  async function resume(
+    tenant: string,
+    afterId: string,
+    listener: Listener,
+    drained: () => Promise<void>,
+  ): Promise<() => void> {
     let last = afterId
     let isCatchingUp = true
     const missed: RiskEvent[] = []
@@ -78,15 +86,21 @@ export function createRiskFeed(options: RiskFeedOptions): OpenRiskFeed {
       last = event.id
       listener(event)
     }
+    const tellAll = async (events: readonly RiskEvent[]): Promise<void> => {
+      for (let from = 0; from < events.length; from += STRETCH) {
+        events.slice(from, from + STRETCH).forEach(tell)
+        await drained()
+      }
+    }
     const stop = listen(tenant, (event) => (isCatchingUp ? void missed.push(event) : tell(event)))
     try {
       if (ringFrom > afterId) {
         // Before the store is asked: what moves from here to there meanwhile is found there.
         const waiting = checkpoint.waiting(tenant, afterId)
-        await fromStore(tenant, afterId, tell)
-        waiting.forEach(tell)
-      } else ring.filter((event) => event.tenant === tenant).forEach(tell)
-      missed.forEach(tell)
+        await fromStore(tenant, afterId, tellAll)
+        await tellAll(waiting)
+      } else await tellAll(ring.filter((event) => event.tenant === tenant && event.id > afterId))
+      while (missed.length > 0) await tellAll(missed.splice(0))
     } catch (cause) {
       stop()
       throw cause
@@ -95,10 +109,14 @@ export function createRiskFeed(options: RiskFeedOptions): OpenRiskFeed {
     return stop
   }
 
-  async function fromStore(tenant: string, afterId: string, tell: Listener): Promise<void> {
+  async function fromStore(
+    tenant: string,
+    afterId: string,
+    tellAll: (events: readonly RiskEvent[]) => Promise<void>,
+  ): Promise<void> {
     for (let after = afterId; ;) {
       const page = await store.eventsAfter(tenant, after, PAGE)
-      page.forEach(tell)
+      await tellAll(page)
       const last = page.at(-1)
       if (last === undefined || page.length < PAGE) return
       after = last.id
@@ -118,7 +136,7 @@ export function createRiskFeed(options: RiskFeedOptions): OpenRiskFeed {
   return {
     publish,
     position: async (query) => (query.state === 'open' ? openPositions(query) : checkpoint.clearedEpisodes(query)),
-    subscribe: async (tenant, afterId, listener) =>
-      afterId === null || afterId > newest() ? listen(tenant, listener) : resume(tenant, afterId, listener),
+    subscribe: async (tenant, afterId, listener, drained = async () => {}) =>
+      afterId === null || afterId > newest() ? listen(tenant, listener) : resume(tenant, afterId, listener, drained),
   }
 }
