@@ -19,7 +19,11 @@ export function discardBody(request: IncomingMessage): void {
     bytes += chunk.length
     if (bytes > BYTES_MAX) request.pause()
   })
-  request.on('end', () => clearTimeout(timer))
-  socket.once('close', () => clearTimeout(timer))
+  const done = (): void => {
+    clearTimeout(timer)
+    socket.off('close', done)
+  }
+  request.on('end', done)
+  socket.once('close', done)
   request.resume()
 }

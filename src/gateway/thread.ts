@@ -35,6 +35,8 @@ import { createSeats } from './seats.ts'
 import { createGatewayServer } from './server.ts'
 import { createTurnEnd } from './turn-end.ts'
 
+const IDLE_CHECK_MS = 50
+
 export interface OauthServer {
   /** Answers false where the path is none of its own. */
   handle(request: IncomingMessage, response: GatewayResponse, path: string): boolean
@@ -163,7 +165,10 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
     const { promise, resolve } = Promise.withResolvers<void>()
     server.close(() => resolve())
     server.closeIdleConnections()
+    // A connection whose last call ends now would be kept for the next one.
+    const stop = clock.every(IDLE_CHECK_MS, () => server.closeIdleConnections())
     await promise
+    stop()
     await oauth.close()
     spool.close()
     host.close()

@@ -1,0 +1,180 @@
+/** How the service starts and ends, as its operator sees it. */
+
+import { execFile, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { ledgerDocument } from './ledger-backend.ts'
+import { createService, enrol, publish, type Service } from './service.ts'
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts')
+const opened: (() => unknown)[] = []
+
+afterEach(async () => {
+  for (const close of opened.splice(0).reverse()) await close()
+})
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'tollgate-start-'))
+  opened.push(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+async function started(args: readonly string[] = []): Promise<Service> {
+  const service = await createService({ args })
+  opened.push(() => service.remove())
+  await service.start()
+  return service
+}
+
+/** Runs the service until it ends by itself. */
+function refused(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<{ code: number | null; lines: string[] }> {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  opened.push(() => child.kill('SIGKILL'))
+  let text = ''
+  child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, lines: text.trim().split('\n') })))
+}
+
+describe('a start that cannot be', () => {
+  it('tells everything that is wrong with the settings, a line each, and touches nothing', async () => {
+    const data = join(folder(), 'data')
+    const { code, lines } = await refused(['--gateway-port', 'x', '--nonsense', '--spool-sync=sometimes'], {
+      DATA_DIR: data,
+      LOG_LEVEL: 'loud',
+    })
+
+    expect(code).toBe(2)
+    expect(lines).toHaveLength(4)
+    for (const name of ['GATEWAY_PORT', '--nonsense', 'SPOOL_SYNC', 'LOG_LEVEL']) {
+      expect(lines.filter((line) => line.startsWith('tollgate: ') && line.includes(name))).toHaveLength(1)
+    }
+    expect(existsSync(data)).toBe(false)
+  })
+
+  it('does not show a secret it cannot use', async () => {
+    const { lines } = await refused([], { MASTER_KEY: 'x'.repeat(2_000), DATA_DIR: folder() })
+    expect(lines.join()).not.toContain('xxx')
+  })
+
+  it('names a port that is in use, and touches nothing', async () => {
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    opened.push(() => server.close())
+    const { port } = server.address() as AddressInfo
+    const data = join(folder(), 'data')
+    const { code, lines } = await refused([], { GATEWAY_PORT: String(port), DATA_DIR: data })
+
+    expect([code, lines.length]).toEqual([2, 1])
+    expect(lines[0]).toContain(`GATEWAY_PORT ${port}`)
+    expect(existsSync(data)).toBe(false)
+  })
+
+  it('finds out a port that another service shares between its threads', async () => {
+    const service = await started(['--empty'])
+    const { port } = new URL(service.gatewayUrl)
+    const { code, lines } = await refused([], { GATEWAY_PORT: port, PLATFORM_PORT: '0', DATA_DIR: folder() })
+    expect([code, lines.length]).toEqual([2, 1])
+  })
+
+  it('names a data folder that is not one, or that another process uses', async () => {
+    const path = join(folder(), 'file')
+    writeFileSync(path, 'not a folder')
+    const ports = { GATEWAY_PORT: '0', PLATFORM_PORT: '0' }
+    const file = await refused(['--empty'], { ...ports, DATA_DIR: path })
+    expect([file.code, file.lines.length]).toEqual([2, 1])
+
+    const service = await started(['--empty'])
+    const before = readdirSync(service.dataDir).sort()
+    const taken = await refused(['--empty'], { ...ports, DATA_DIR: service.dataDir })
+    expect([taken.code, taken.lines.length]).toEqual([2, 1])
+    expect(taken.lines[0]).toContain('in use by another process')
+    expect(readdirSync(service.dataDir).sort()).toEqual(before)
+  })
+})
+
+describe('a start', () => {
+  it('prints four lines that do what they say when they are pasted', async () => {
+    const service = await started()
+    const lines = service.output().split('\n')
+    const [token = '', call = '', watch = '', read = ''] = lines.slice(
+      lines.findIndex((line) => line.startsWith('TOKEN=')),
+    )
+
+    const answer = await bash(`${token}\n${call}`)
+    expect(answer).toContain('HTTP/1.1 200')
+    const events = bash(`timeout 20 ${watch.replace('curl -N', 'curl -sN')} | grep -m1 '^data'`)
+    const wrong = call.replace('$TOKEN"', '$TOKEN.x"')
+    expect(await bash(`${token}\nfor i in 1 2 3; do ${wrong}; done`)).toContain('credential_invalid')
+    expect(await events).toContain('AuthFailure401')
+    let summary = await bash(read)
+    for (let tries = 0; tries < 200 && !summary.includes('"calls":1'); tries++) summary = await bash(read)
+    expect(summary).toContain('"amount":"0.002"')
+  })
+
+  it('keeps its secret to the first time, and its sample too', async () => {
+    const service = await started()
+    await service.stop()
+    await service.start()
+
+    expect(service.output()).not.toContain('client secret')
+    const { items } = await service.platform.get<{ items: readonly unknown[] }>('/v1/consumers')
+    expect(items).toHaveLength(3)
+  })
+})
+
+describe('an end', () => {
+  it('lets a call in flight finish and exits 0', async () => {
+    const backend = await slowBackend()
+    const service = await started(['--empty'])
+    await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
+    const { apiKey } = await enrol(service, 'ledger-v1')
+    const answer = fetch(`${service.gatewayUrl}/ledger-v1/entries`, { headers: { 'x-api-key': apiKey } })
+    await backend.arrived
+    const end = service.stop()
+    await backend.answerWhen(service.gatewayUrl)
+
+    expect((await answer).status).toBe(200)
+    expect(await end).toBe(0)
+  })
+})
+
+/** Answers its one call only when the gateway takes no new connections. */
+async function slowBackend() {
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+  let answer = (): void => {}
+  const { createServer: createHttpServer } = await import('node:http')
+  const server = createHttpServer((_request, response) => {
+    answer = () => response.end('{}')
+    arrive()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  opened.push(() => server.close())
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    arrived,
+    async answerWhen(gatewayUrl: string) {
+      while (
+        await fetch(gatewayUrl).then(
+          () => true,
+          () => false,
+        )
+      );
+      answer()
+    },
+  }
+}
+
+function bash(script: string): Promise<string> {
+  return new Promise((resolve) => {
+    execFile('bash', ['-c', script], { timeout: 30_000 }, (_error, stdout) => resolve(stdout))
+  })
+}
