@@ -6,7 +6,7 @@
  * of a final segment (a torn tail) is passed over, and counted.
  */
 
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SpoolPosition } from '../store/checkpoint.ts'
 import { HEADER_BYTES } from './codec.ts'
@@ -22,7 +22,7 @@ export interface SpoolReader {
    * `bytesMax` are read at most (default 16 MiB), so that a long replay leaves room for others.
    */
   read(position: SpoolPosition, onBatch: (batch: RecordBatch) => void, options?: ReadOptions): SpoolPosition
-  /** Deletes the segments that lie wholly before `position`. */
+  /** Deletes the segments of which nothing is left to read after `position`, now or ever. */
   release(position: SpoolPosition): void
   /** Runs `listener` soon after records were written; several writes are one call. Returns how to stop. */
   onGrowth(listener: () => void): () => void
@@ -62,6 +62,8 @@ export function openSpoolReader({ folder, gauge, onTornTail }: SpoolReaderOption
   const open = new Map<string, SegmentFile>()
   const listeners = new Set<() => void>()
   const torn = new Set<string>()
+  /** Segments that were read to the end of what can be read and get nothing more: where that end is. */
+  const finished = new Map<string, number>()
   let nextKey = 0
   const found = lastSegments(folder)
   gauge.add(bytesIn(folder))
@@ -104,7 +106,7 @@ export function openSpoolReader({ folder, gauge, onTornTail }: SpoolReaderOption
       place = { segment, offset }
       if (left <= 0) return place
       if (!isFinal(source, segment, segments)) return place
-      noteTornTail(source, segment, file.bytes - offset, to)
+      if (to === Infinity) finish(source, segment, offset, file.bytes)
     }
     return place
   }
@@ -113,11 +115,12 @@ export function openSpoolReader({ folder, gauge, onTornTail }: SpoolReaderOption
     return segment <= (found.get(source) ?? 0) || segment < segments[segments.length - 1]!
   }
 
-  function noteTornTail(source: string, segment: number, bytes: number, to: number): void {
+  function finish(source: string, segment: number, offset: number, bytes: number): void {
     const path = join(folder, source, segmentName(segment))
-    if (bytes <= 0 || to !== Infinity || torn.has(path)) return
+    finished.set(path, offset)
+    if (bytes <= offset || torn.has(path)) return
     torn.add(path)
-    onTornTail(path, bytes)
+    onTornTail(path, bytes - offset)
   }
 
   function fileOf(source: string, segment: number): SegmentFile {
@@ -140,9 +143,16 @@ export function openSpoolReader({ folder, gauge, onTornTail }: SpoolReaderOption
   function release(position: SpoolPosition): void {
     for (const [source, place] of Object.entries(position)) {
       for (const segment of segmentsIn(join(folder, source))) {
-        if (segment < place.segment) remove(join(folder, source, segmentName(segment)))
+        const path = join(folder, source, segmentName(segment))
+        if (segment < place.segment || (segment === place.segment && isOver(path, place.offset))) remove(path)
       }
     }
+  }
+
+  /** Of a source that has no writer any more the last segment goes as well. */
+  function isOver(path: string, offset: number): boolean {
+    const end = finished.get(path)
+    return end !== undefined && offset >= end
   }
 
   function remove(path: string): void {
@@ -150,6 +160,7 @@ export function openSpoolReader({ folder, gauge, onTornTail }: SpoolReaderOption
     open.get(path)?.close()
     open.delete(path)
     torn.delete(path)
+    finished.delete(path)
     rmSync(path)
     gauge.add(-size)
   }
@@ -178,7 +189,9 @@ function foldersIn(folder: string): string[] {
     .sort()
 }
 
+/** A folder that somebody took away holds nothing: a position may still name it. */
 function segmentsIn(folder: string): number[] {
+  if (!existsSync(folder)) return []
   return readdirSync(folder)
     .map(segmentNumber)
     .filter((segment) => segment !== null)

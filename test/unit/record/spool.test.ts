@@ -248,6 +248,114 @@ describe('spool', () => {
     writer.close()
   })
 
+  it('deletes the last segment of a thread that is no more, when all that can be read of it was read', async () => {
+    const before = open()
+    const gone = before.start('gateway-7')
+    gone.append(call(1, attribution('a')))
+    await turn()
+    gone.append(call(2, attribution('a')))
+    await turn()
+    gone.close()
+    before.reader.close()
+    const path = join(folder, 'gateway-7', readdirSync(join(folder, 'gateway-7'))[0]!)
+    appendFileSync(path, Buffer.alloc(100, 1))
+
+    const { reader, gauge, torn, start } = open({ bytesMax: 4_096 * 4 })
+    const live = start()
+    live.append(call(3, attribution('a')))
+    await turn()
+    const early = reader.read({}, () => {}, { bytesMax: 1 })
+    const { position, records } = drain(reader, early)
+    expect(records.map(({ sequence }) => sequence)).toEqual([2])
+    reader.release(early)
+    expect(readdirSync(join(folder, 'gateway-7'))).toHaveLength(1)
+
+    reader.release(position)
+    expect(readdirSync(join(folder, 'gateway-7'))).toEqual([])
+    expect(segments()).toHaveLength(1)
+    expect(torn).toEqual([100])
+    expect(gauge.share).toBeLessThan(0.5)
+    expect(drain(reader, position)).toEqual({ records: [], ids: [], position })
+
+    live.append(call(4, attribution('b')))
+    await turn()
+    expect(drain(reader, position).records.map(({ sequence }) => sequence)).toEqual([4])
+    live.close()
+  })
+
+  it('keeps the last segment of a live thread, and of a dead one what one of its readers has not read', async () => {
+    const before = open()
+    const writer = before.start()
+    writer.append(call(1, attribution('a')))
+    await turn()
+    const { position: early } = drain(before.reader)
+    writer.append(call(2, attribution('a')))
+    await turn()
+    before.reader.release(drain(before.reader).position)
+    expect(segments()).toHaveLength(1)
+    writer.close()
+    before.reader.close()
+
+    const { reader } = open()
+    drain(reader)
+    reader.release(early)
+    expect(drain(reader, early).records.map(({ sequence }) => sequence)).toEqual([2])
+  })
+
+  it('passes over what somebody took away, and is not stopped by a position that names it', async () => {
+    const { reader, start } = open({ segmentBytesMax: 200 })
+    const [writer, other] = [start(), start('gateway-1')]
+    for (let sequence = 1; sequence <= 3; sequence++) {
+      writer.append(call(sequence, attribution('a')))
+      other.append(call(sequence, attribution('a')))
+      await turn()
+    }
+    writer.close()
+    other.close()
+    const { position } = drain(reader)
+    reader.close()
+    rmSync(join(folder, 'gateway-1'), { recursive: true })
+    rmSync(join(folder, 'gateway-0', segments()[1]!))
+
+    const again = open().reader
+    expect(drain(again).records.map(({ sequence }) => sequence)).toEqual([1, 3])
+    expect(drain(again, {}, position).records.map(({ sequence }) => sequence)).toEqual([1, 3])
+    again.release(position)
+    expect(drain(again, position).records).toEqual([])
+  })
+
+  it('holds few files open, however many segments it reads', async () => {
+    const { reader, start } = open({ segmentBytesMax: 100 })
+    const writer = start()
+    for (let sequence = 1; sequence <= 200; sequence++) {
+      writer.append(call(sequence, attribution('a')))
+      await turn()
+    }
+    writer.close()
+    const files = () => readdirSync('/proc/self/fd').length
+    const before = files()
+    expect(drain(reader).records).toHaveLength(200)
+    expect(files() - before).toBeLessThanOrEqual(64)
+    const { position } = drain(reader)
+    reader.release(position)
+    expect(files() - before).toBeLessThanOrEqual(1)
+    reader.close()
+    expect(files()).toBe(before)
+  })
+
+  it('knows after a restart how full it is', async () => {
+    const { gauge, start } = open({ bytesMax: 1 << 20 })
+    const writer = start()
+    for (let sequence = 1; sequence <= 2_000; sequence++) writer.append(call(sequence, attribution('a')))
+    await turn()
+    writer.close()
+    const again = open({ bytesMax: 1 << 20 })
+    expect(again.gauge.share).toBeGreaterThan(0.1)
+    expect(again.gauge.share).toBeCloseTo(gauge.share, 2)
+    again.reader.release(drain(again.reader).position)
+    expect(again.gauge.share).toBe(0)
+  })
+
   it('refuses the calls of a turn whose write fails, and serves again from a new segment', async () => {
     let nowMs = Date.now()
     const { gauge, reader } = open()

@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ANONYMOUS, type Attribution } from '../../../src/domain/attribution.ts'
+import { OUTCOMES, type CallRecord } from '../../../src/record/call-record.ts'
+import { BATCH_HEADER_BYTES, BatchBuffer, encodeHeader, HEADER_BYTES } from '../../../src/record/codec.ts'
+import { openSegment } from '../../../src/record/segment-file.ts'
+import { createRandom, type Random } from '../../random.ts'
+
+const SEED = Date.now() % 1_000_000
+const PREFIX = '0123456789abcdef'
+const NAMES = ['', 'a', '"\\', 'Ölüm', '\u0000', '🏦', '\ud800', ' ', 'x'.repeat(500)]
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'codec-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function anyAttribution(random: Random): Attribution {
+  const name = (): string => NAMES[random.below(NAMES.length)]! + String(random.below(100))
+  return { ...ANONYMOUS, tenant: name(), api: name(), operation: name(), consumer: name(), priceMicro: random.below(9) }
+}
+
+function anyRecord(random: Random, attribution: Attribution): CallRecord {
+  return {
+    attribution,
+    timeMs: random.below(2 ** 43),
+    durationUs: random.below(2 ** 32),
+    upstreamUs: random.below(2 ** 32),
+    status: random.below(2 ** 16),
+    outcome: random.below(OUTCOMES.length),
+    flags: random.below(2 ** 8),
+    unitsMicro: random.below(2 ** 50),
+    requestBytes: random.below(2 ** 50),
+    responseBytes: random.below(2 ** 50),
+    sequence: random.below(2 ** 32),
+  }
+}
+
+/** A segment of some batches, and where each of them ends. */
+function anySegment(random: Random, recordsMax = 40) {
+  const chunks: Buffer[] = [encodeHeader(1, PREFIX)]
+  const batches: CallRecord[][] = []
+  const ends: number[] = []
+  const attributions: Attribution[] = []
+  for (let batch = 0; batch < 1 + random.below(6); batch++) {
+    const buffer = new BatchBuffer(recordsMax)
+    const first = attributions.length
+    const records = Array.from({ length: 1 + random.below(recordsMax) }, () => {
+      if (attributions.length === 0 || random.below(4) === 0) attributions.push(anyAttribution(random))
+      const id = random.below(attributions.length)
+      const record = anyRecord(random, attributions[id]!)
+      buffer.add(record, id)
+      return record
+    })
+    chunks.push(Buffer.from(buffer.seal(attributions.slice(first), first)))
+    batches.push(records)
+    ends.push(chunks.reduce((sum, { length }) => sum + length, 0))
+  }
+  return { bytes: Buffer.concat(chunks), batches, ends }
+}
+
+let files = 0
+function readAll(bytes: Uint8Array): { records: CallRecord[]; end: number } {
+  const path = join(folder, String(files++))
+  writeFileSync(path, bytes)
+  const file = openSegment(path, 1)
+  const records: CallRecord[] = []
+  const end = file.read(0, Infinity, Infinity, (batch) => {
+    for (let index = 0; index < batch.count; index++) records.push(batch.at(index))
+  })
+  file.close()
+  rmSync(path)
+  return { records, end }
+}
+
+/** As JSON gives it back: half a surrogate pair comes back as it was. */
+const wholeUpTo = (ends: readonly number[], bytes: number) => ends.filter((end) => end <= bytes).length
+
+describe(`bytes of a segment (seed ${SEED})`, () => {
+  it('give back every record as it was written', () => {
+    const random = createRandom(SEED)
+    for (let round = 0; round < 50; round++) {
+      const { bytes, batches, ends } = anySegment(random)
+      expect(readAll(bytes)).toEqual({ records: batches.flat(), end: ends.at(-1) })
+      expect(bytes.length % 8).toBe(0)
+    }
+  })
+
+  it('give the whole batches of a segment that is torn at any byte, and nothing else', () => {
+    const { bytes, batches, ends } = anySegment(createRandom(SEED), 5)
+    for (let size = 0; size <= bytes.length; size++) {
+      const whole = wholeUpTo(ends, size)
+      const { records, end } = readAll(bytes.subarray(0, size))
+      expect(records, `torn at ${size}`).toEqual(batches.slice(0, whole).flat())
+      expect(end).toBe(size < HEADER_BYTES ? 0 : whole === 0 ? HEADER_BYTES : ends[whole - 1])
+    }
+  })
+
+  it('give nothing of a batch in which any bit was changed, nor of what follows it', () => {
+    const random = createRandom(SEED)
+    for (let round = 0; round < 400; round++) {
+      const { bytes, batches, ends } = anySegment(random, 5)
+      const at = HEADER_BYTES + random.below(bytes.length - HEADER_BYTES)
+      bytes[at]! ^= 1 << random.below(8)
+      const { records } = readAll(bytes)
+      expect(records, `byte ${at}, round ${round}`).toEqual(batches.slice(0, wholeUpTo(ends, at)).flat())
+    }
+  })
+
+  it('may be anything: what is no batch is no record and no error', () => {
+    const random = createRandom(SEED)
+    for (let round = 0; round < 400; round++) {
+      const { bytes, batches, ends } = anySegment(random, 3)
+      const cut = HEADER_BYTES + random.below(bytes.length - HEADER_BYTES)
+      const noise = Buffer.from(Array.from({ length: random.below(200) }, () => random.below(256)))
+      // Often noise that begins like a batch.
+      if (random.below(2) === 0) bytes.copy(noise, 0, HEADER_BYTES, HEADER_BYTES + BATCH_HEADER_BYTES / 2)
+      const { records } = readAll(Buffer.concat([bytes.subarray(0, cut), noise]))
+      const whole = wholeUpTo(ends, cut)
+      expect(records.slice(0, batches.slice(0, whole).flat().length)).toEqual(batches.slice(0, whole).flat())
+      expect(records.length).toBeLessThanOrEqual(batches.flat().length)
+    }
+  })
+
+  it('are read from any batch on with the whole table of attributions', () => {
+    const random = createRandom(SEED)
+    for (let round = 0; round < 30; round++) {
+      const { bytes, batches, ends } = anySegment(random)
+      const path = join(folder, String(files++))
+      writeFileSync(path, bytes)
+      const from = random.below(ends.length)
+      const file = openSegment(path, 1)
+      const records: CallRecord[] = []
+      file.read(ends[from]!, Infinity, Infinity, (batch) => {
+        for (let index = 0; index < batch.count; index++) records.push(batch.at(index))
+      })
+      file.close()
+      expect(records).toEqual(batches.slice(from + 1).flat())
+    }
+  })
+
+  it('hold a batch that is larger than what is read at once', () => {
+    const random = createRandom(SEED)
+    const buffer = new BatchBuffer(30_000)
+    const attribution = anyAttribution(random)
+    const records = Array.from({ length: 30_000 }, () => anyRecord(random, attribution))
+    for (const record of records) buffer.add(record, 0)
+    const { records: found } = readAll(Buffer.concat([encodeHeader(1, PREFIX), buffer.seal([attribution], 0)]))
+    expect(found).toHaveLength(records.length)
+    expect(found.at(-1)).toEqual(records.at(-1))
+  })
+})
