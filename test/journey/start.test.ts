@@ -111,7 +111,7 @@ describe('a start', () => {
 
     const answer = await bash(`${token}\n${call}`)
     expect(answer).toContain('HTTP/1.1 200')
-    const events = bash(`timeout 20 ${watch.replace('curl -N', 'curl -sN')} | grep -m1 '^data'`)
+    const events = heard(watch, /^data: .*$/m)
     const wrong = call.replace('$TOKEN"', '$TOKEN.x"')
     expect(await bash(`${token}\nfor i in 1 2 3; do ${wrong}; done`)).toContain('credential_invalid')
     expect(await events).toContain('AuthFailure401')
@@ -171,6 +171,21 @@ async function slowBackend() {
       answer()
     },
   }
+}
+
+/** What a script that goes on says first of what is waited for; then it is ended. */
+function heard(script: string, pattern: RegExp): Promise<string> {
+  const child = spawn('bash', ['-c', `exec ${script}`], { stdio: ['ignore', 'pipe', 'ignore'] })
+  opened.push(() => child.kill('SIGKILL'))
+  let text = ''
+  return new Promise((resolve) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      text += chunk.toString()
+      const match = pattern.exec(text)
+      if (match !== null) resolve(match[0])
+    })
+    child.on('close', () => resolve(text))
+  })
 }
 
 function bash(script: string): Promise<string> {
