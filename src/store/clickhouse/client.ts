@@ -19,9 +19,6 @@ export interface ClickHouseOptions {
 
 export const TIMEOUT_MS = 30_000
 
-/** Settings under which an insert with a token that was taken in before changes nothing, views included. */
-export const ONCE = { insert_deduplicate: 1, deduplicate_blocks_in_dependent_materialized_views: 1 } as const
-
 export function openClickHouse({ url, folder }: ClickHouseOptions): ClickHouse {
   if (url !== null) return createClient({ url, request_timeout: TIMEOUT_MS })
   return createClient({ connection: createChdbConnection({ path: folder }) } as unknown as Parameters<

@@ -2,29 +2,16 @@
 
 import type { RiskEvent } from '../../domain/risk.ts'
 import type { RiskStore } from '../risk-store.ts'
-import { ONCE, within, type ClickHouse } from './client.ts'
+import { within, type ClickHouse } from './client.ts'
+import { insertOnce } from './insert-once.ts'
 import { readQuery } from './migrations.ts'
 
 export function createClickHouseRiskStore(client: ClickHouse): RiskStore {
   const eventsSql = readQuery('risk_events')
 
   return {
-    async insert(token, events, signal) {
-      if (events.length === 0) return
-      await client.insert({
-        table: 'risk_events',
-        values: events.map((event) => ({
-          id: event.id,
-          tenant: event.tenant.toWellFormed(),
-          risk_id: event.riskId,
-          at: event.lastSeenMs,
-          body: JSON.stringify(event),
-        })),
-        format: 'JSONEachRow',
-        clickhouse_settings: { ...ONCE, insert_deduplication_token: token },
-        abort_signal: within(signal),
-      })
-    },
+    insert: (token, events, signal) =>
+      insertOnce(client, { table: 'risk_events', token, rows: events.map(toRow), signal }),
     async eventsAfter(tenant, afterId, limit, signal) {
       const result = await client.query({
         query: eventsSql,
@@ -34,5 +21,15 @@ export function createClickHouseRiskStore(client: ClickHouse): RiskStore {
       })
       return (await result.json<{ body: string }>()).map(({ body }) => JSON.parse(body) as RiskEvent)
     },
+  }
+}
+
+function toRow(event: RiskEvent): Record<string, unknown> {
+  return {
+    id: event.id,
+    tenant: event.tenant.toWellFormed(),
+    risk_id: event.riskId,
+    at: event.lastSeenMs,
+    body: JSON.stringify(event),
   }
 }

@@ -12,7 +12,8 @@ import {
   type UsageFilter,
   type UsageStore,
 } from '../usage-store.ts'
-import { ONCE, within, type ClickHouse } from './client.ts'
+import { within, type ClickHouse } from './client.ts'
+import { insertOnce } from './insert-once.ts'
 import { readQuery } from './migrations.ts'
 
 interface Row {
@@ -61,16 +62,8 @@ export function createClickHouseUsageStore(client: ClickHouse): UsageStore {
   }
 
   return {
-    async insert(token, items, signal) {
-      if (items.length === 0) return
-      await client.insert({
-        table: 'line_items',
-        values: items.map(toRow),
-        format: 'JSONEachRow',
-        clickhouse_settings: { ...ONCE, insert_deduplication_token: token },
-        abort_signal: within(signal),
-      })
-    },
+    insert: (token, items, signal) =>
+      insertOnce(client, { table: 'line_items', token, rows: items.map(toRow), signal }),
     async lineItems(query, signal) {
       const after = query.after === undefined ? FIRST : parsePosition(query.after)
       const found = await rows<Row>(

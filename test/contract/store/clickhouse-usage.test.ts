@@ -72,6 +72,29 @@ describe('usage in ClickHouse', () => {
     expect((await everyRow('once', 10)).map(({ calls }) => calls)).toEqual([2, 4])
   })
 
+  it('takes no insert without a token for a repetition of one with a token', async () => {
+    await usage.insert('plain-1', [item({ tenant: 'plain' })])
+    const values = [{ tenant: 'plain', window_start: NOON / 1_000, calls: 10 }]
+    for (let time = 0; time < 2; time++) await client.insert({ table: 'line_items', values, format: 'JSONEachRow' })
+    await usage.insert('plain-2', [item({ tenant: 'plain' })])
+
+    // Without a token the rows themselves are the token: the second of two equal inserts is a repetition.
+    expect(addUp(await everyRow('plain', 10)).calls).toBe(12)
+  })
+
+  it('keeps tokens apart while many inserts are under way at once', async () => {
+    const once = () =>
+      Promise.all(
+        Array.from({ length: 60 }, (_, index) =>
+          usage.insert(`many-${index}`, Array<LineItem>(index % 3 === 0 ? 5_000 : 1).fill(item({ tenant: 'many' }))),
+        ),
+      )
+    await once()
+    await once()
+
+    expect(await total('many')).toMatchObject({ calls: 20 * 5_000 + 40 })
+  })
+
   it('knows its tokens after it was closed and opened again', async () => {
     await usage.insert('again-1', [item({ tenant: 'again' })])
     await client.close()
