@@ -2,13 +2,14 @@
  * The revisions of one proxy: what serves, what is staged, what was before.
  *
  *   staging   none ──revision.staged──▶ staged ──revision.staged──▶ staged (another number)
- *               ▲                         │ ▲
- *               └──revision.activated─────┤ │
- *               └──revision.discarded─────┘
- *   active    none ──revision.activated──▶ serving ──revision.activated──▶ serving
+ *              ▲ ▲                       │ │
+ *              │ └──revision.activated───┘ │
+ *              └────revision.discarded─────┘
+ *   active    none ──(a revision is active)──▶ serving
  *
- * Numbers rise by one and are never used twice; 0 stands for a deployment older than revisions. Of
- * what no longer serves the last 10 are kept, so that they can be staged again.
+ * Numbers rise by one and are never used twice; 0 stands for a deployment older than revisions. The
+ * last 10 that have served are kept, so that they can be staged again, and the last 10 that never did:
+ * however often something is staged, what has served is not pushed out.
  */
 
 import { assign, setup } from 'xstate'
@@ -44,30 +45,31 @@ const KEPT_MAX = 10
 
 export const proxy = setup({
   types: {} as { context: ProxyContext; events: ProxyEvent; input: ProxyInput },
-  guards: { hasRevisionZero: ({ context }) => context.activeRevision !== null },
+  guards: { isServing: ({ context }) => context.activeRevision !== null },
   actions: {
     stage: assign(({ context, event }) => ({
       nextRevision: context.nextRevision + 1,
       stagingRevision: context.nextRevision,
-      revisions: keep(withFate(context.revisions, context.stagingRevision, 'replaced', event.atMs), {
-        revision: context.nextRevision,
-        fate: 'staging',
-        atMs: event.atMs,
-      }),
+      revisions: kept([
+        ...withFate(context.revisions, context.stagingRevision, 'replaced', event.atMs),
+        { revision: context.nextRevision, fate: 'staging', atMs: event.atMs },
+      ]),
     })),
     activate: assign(({ context, event }) => ({
       activeRevision: context.stagingRevision,
       stagingRevision: null,
-      revisions: withFate(
-        withFate(context.revisions, context.activeRevision, 'superseded', event.atMs),
-        context.stagingRevision,
-        'active',
-        event.atMs,
+      revisions: kept(
+        withFate(
+          withFate(context.revisions, context.activeRevision, 'superseded', event.atMs),
+          context.stagingRevision,
+          'active',
+          event.atMs,
+        ),
       ),
     })),
     discard: assign(({ context, event }) => ({
       stagingRevision: null,
-      revisions: withFate(context.revisions, context.stagingRevision, 'discarded', event.atMs),
+      revisions: kept(withFate(context.revisions, context.stagingRevision, 'discarded', event.atMs)),
     })),
   },
 }).createMachine({
@@ -97,7 +99,7 @@ export const proxy = setup({
       initial: 'none',
       states: {
         none: {
-          always: { target: 'serving', guard: 'hasRevisionZero' },
+          always: { target: 'serving', guard: 'isServing' },
         },
         serving: {},
       },
@@ -114,10 +116,10 @@ function withFate(
   return revisions.map((kept) => (kept.revision === revision ? { revision, fate, atMs } : kept))
 }
 
-/** Adds one, and lets go of the oldest that neither serve nor wait. */
-function keep(revisions: readonly KeptRevision[], added: KeptRevision): readonly KeptRevision[] {
-  const all = [...revisions, added]
-  const past = all.filter(({ fate }) => fate !== 'active' && fate !== 'staging')
-  const dropped = new Set(past.slice(0, Math.max(0, past.length - KEPT_MAX)))
-  return all.filter((revision) => !dropped.has(revision))
+/** Lets go of the oldest of what has served, and of what never has; what serves or waits stays. */
+function kept(revisions: readonly KeptRevision[]): readonly KeptRevision[] {
+  const served = revisions.filter(({ fate }) => fate === 'superseded')
+  const unserved = revisions.filter(({ fate }) => fate === 'discarded' || fate === 'replaced')
+  const dropped = new Set([...served.slice(0, -KEPT_MAX), ...unserved.slice(0, -KEPT_MAX)])
+  return revisions.filter((revision) => !dropped.has(revision))
 }

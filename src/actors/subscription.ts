@@ -1,12 +1,12 @@
 /**
  * A subscription, from the request to its end.
  *
- *   Pending ──approved──▶ Active ──suspended──▶ Suspended
- *     │ │ ▲                 ▲ └──────resumed──────┘
- *     │ │ └─(none)          │capacity.freed
- *     │ └──capacity.short──▶ WaitlistedForCapacity
- *     └──rejected──▶ Rejected
- *   every state but Rejected ──cancelled──▶ Cancelled
+ *   Pending ──approved───────────────────────────────────────▶ Active ──suspended──▶ Suspended
+ *     │ └───capacity.short──▶ WaitlistedForCapacity ──capacity.freed──▲ ▲──resumed─────────┘
+ *     └─rejected──▶ Rejected
+ *   Pending, WaitlistedForCapacity, Active, Suspended ──cancelled──▶ Cancelled
+ *
+ * Rejected and Cancelled are the end.
  */
 
 import { setup } from 'xstate'

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { begin, step, type PersistedActor } from '../../../src/actors/step.ts'
+import { subscription, type SubscriptionEvent, type SubscriptionState } from '../../../src/actors/subscription.ts'
+
+type Verb = SubscriptionEvent['type']
+
+/** How each state is reached, and what it takes to where; all else it refuses. */
+const STATES: Readonly<
+  Record<SubscriptionState, { by: readonly Verb[]; to: Readonly<Partial<Record<Verb, SubscriptionState>>> }>
+> = {
+  Pending: {
+    by: [],
+    to: {
+      approved: 'Active',
+      rejected: 'Rejected',
+      'capacity.short': 'WaitlistedForCapacity',
+      cancelled: 'Cancelled',
+    },
+  },
+  WaitlistedForCapacity: { by: ['capacity.short'], to: { 'capacity.freed': 'Active', cancelled: 'Cancelled' } },
+  Active: { by: ['approved'], to: { suspended: 'Suspended', cancelled: 'Cancelled' } },
+  Suspended: { by: ['approved', 'suspended'], to: { resumed: 'Active', cancelled: 'Cancelled' } },
+  Rejected: { by: ['rejected'], to: {} },
+  Cancelled: { by: ['approved', 'cancelled'], to: {} },
+}
+const VERBS: readonly Verb[] = [
+  'approved',
+  'rejected',
+  'capacity.short',
+  'capacity.freed',
+  'suspended',
+  'resumed',
+  'cancelled',
+]
+
+function reach(verbs: readonly Verb[]): PersistedActor {
+  return verbs.reduce<PersistedActor>(
+    (from, type) => {
+      const result = step(subscription, JSON.parse(JSON.stringify(from)), { type })
+      if ('refused' in result) throw new Error(`${type} was refused in ${result.refused.state}`)
+      return result.next
+    },
+    begin(subscription, undefined),
+  )
+}
+
+describe.each(Object.entries(STATES))('a subscription that is %s', (state, { by, to }) => {
+  it('is reached', () => {
+    expect(reach(by).value).toBe(state)
+  })
+
+  it.each(VERBS)('takes %s as its state allows, or refuses it by name', (type) => {
+    const result = step(subscription, reach(by), { type })
+    const next = to[type]
+    if (next === undefined) expect(result).toEqual({ refused: { state, allowed: Object.keys(to).sort() } })
+    else expect(result).toMatchObject({ next: { value: next } })
+  })
+
+  it('is the same after it was JSON', () => {
+    const actor = reach(by)
+    expect(JSON.parse(JSON.stringify(actor))).toEqual(actor)
+  })
+})
