@@ -111,10 +111,11 @@ describe('a start', () => {
 
     const answer = await bash(`${token}\n${call}`)
     expect(answer).toContain('HTTP/1.1 200')
-    const events = heard(watch, /^data: .*$/m)
+    const stream = listen(watch)
+    await stream.says(/^retry/m)
     const wrong = call.replace('$TOKEN"', '$TOKEN.x"')
     expect(await bash(`${token}\nfor i in 1 2 3; do ${wrong}; done`)).toContain('credential_invalid')
-    expect(await events).toContain('AuthFailure401')
+    expect(await stream.says(/^data: .*$/m)).toContain('AuthFailure401')
     let summary = await bash(read)
     for (let tries = 0; tries < 200 && !summary.includes('"calls":1'); tries++) summary = await bash(read)
     expect(summary).toContain('"amount":"0.002"')
@@ -173,19 +174,23 @@ async function slowBackend() {
   }
 }
 
-/** What a script that goes on says first of what is waited for; then it is ended. */
-function heard(script: string, pattern: RegExp): Promise<string> {
+/** A script that goes on, and what it has said so far. */
+function listen(script: string): { says(pattern: RegExp): Promise<string> } {
   const child = spawn('bash', ['-c', `exec ${script}`], { stdio: ['ignore', 'pipe', 'ignore'] })
   opened.push(() => child.kill('SIGKILL'))
   let text = ''
-  return new Promise((resolve) => {
-    child.stdout.on('data', (chunk: Buffer) => {
-      text += chunk.toString()
-      const match = pattern.exec(text)
-      if (match !== null) resolve(match[0])
-    })
-    child.on('close', () => resolve(text))
-  })
+  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  return {
+    says: (pattern) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          const match = pattern.exec(text)
+          if (match !== null) resolve(match[0])
+        }
+        look()
+        child.stdout.on('data', look)
+      }),
+  }
 }
 
 function bash(script: string): Promise<string> {
