@@ -76,7 +76,6 @@ function readAll(bytes: Uint8Array): { records: CallRecord[]; end: number } {
   return { records, end }
 }
 
-/** As JSON gives it back: half a surrogate pair comes back as it was. */
 const wholeUpTo = (ends: readonly number[], bytes: number) => ends.filter((end) => end <= bytes).length
 
 describe(`bytes of a segment (seed ${SEED})`, () => {
