@@ -14,17 +14,11 @@ import {
 } from '../usage-store.ts'
 import { within, type ClickHouse } from './client.ts'
 import { insertOnce } from './insert-once.ts'
+import { FIRST_CURSOR, parseCursor, toCursor, toCursorParams, type CursorRow } from './line-item-cursor.ts'
 import { readQuery } from './migrations.ts'
 
-interface Row {
-  readonly start_s: number
-  readonly api: string
-  readonly operation: string
-  readonly consumer: string
+interface Row extends CursorRow {
   readonly consumer_name: string
-  readonly subscription: string
-  readonly agent: string
-  readonly currency: string
   readonly calls: string
   readonly units: string
   readonly amount: string
@@ -40,8 +34,9 @@ interface GroupRow extends Pick<Row, 'start_s' | 'calls' | 'units' | 'amount'> {
 }
 
 const HOUR_MS = 3_600_000
-/** Sorts before every line item. */
-const FIRST = [0, '', '', '', '', '', ''] as const
+/** A page is looked for in ever longer stretches of time: merging a whole month to show fifty rows takes seconds. */
+const SPAN_MS = HOUR_MS / 6
+const SPAN_GROWTH = 4
 
 export function createClickHouseUsageStore(client: ClickHouse): UsageStore {
   const lineItemsSql = readQuery('line_items')
@@ -65,15 +60,19 @@ export function createClickHouseUsageStore(client: ClickHouse): UsageStore {
     insert: (token, items, signal) =>
       insertOnce(client, { table: 'line_items', token, rows: items.map(toRow), signal }),
     async lineItems(query, signal) {
-      const after = query.after === undefined ? FIRST : parsePosition(query.after)
-      const found = await rows<Row>(
-        lineItemsSql,
-        { ...toParams(query), ...toAfter(after), limit: query.limit + 1 },
-        signal,
-      )
-      const shown = found.slice(0, query.limit)
+      const { limit, toMs } = query
+      const after = query.after === undefined ? FIRST_CURSOR : parseCursor(query.after)
+      const found: Row[] = []
+      let fromMs = Math.max(query.fromMs, after[0] * 1_000)
+      for (let spanMs = SPAN_MS; found.length <= limit && fromMs < toMs; spanMs *= SPAN_GROWTH) {
+        const stretch = { ...query, fromMs, toMs: Math.min(toMs, fromMs + spanMs) }
+        const params = { ...toParams(stretch), ...toCursorParams(after), limit: limit + 1 - found.length }
+        found.push(...(await rows<Row>(lineItemsSql, params, signal)))
+        fromMs = stretch.toMs
+      }
+      const shown = found.slice(0, limit)
       const last = shown.at(-1)
-      return { rows: shown.map(toLineItemRow), next: found.length > query.limit && last ? toPosition(last) : null }
+      return { rows: shown.map(toLineItemRow), next: found.length > limit && last ? toCursor(last) : null }
     },
     async summaries(query, signal) {
       const found = await rows<GroupRow>(summariesSql, toSummaryParams(query), signal)
@@ -129,39 +128,6 @@ function toSummaryParams(query: SummaryQuery): Record<string, unknown> {
     offset,
     limit,
   }
-}
-
-function toAfter([start, api, consumer, operation, subscription, agent, currency]: readonly (
-  string | number
-)[]): Record<string, unknown> {
-  return {
-    after_start_s: start,
-    after_api: api,
-    after_consumer: consumer,
-    after_operation: operation,
-    after_subscription: subscription,
-    after_agent: agent,
-    after_currency: currency,
-  }
-}
-
-function toPosition(row: Row): string {
-  return JSON.stringify([row.start_s, row.api, row.consumer, row.operation, row.subscription, row.agent, row.currency])
-}
-
-function parsePosition(text: string): readonly (string | number)[] {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (Array.isArray(value) && value.length === FIRST.length && isSecond(value[0]))
-      return value.map((part, index) => (index === 0 ? Number(part) : String(part)))
-  } catch {
-    // Falls through: what is not JSON is no position either.
-  }
-  throw new Problem('cursor_invalid', 'Give the `next` of the page before, unchanged.')
-}
-
-function isSecond(value: unknown): boolean {
-  return Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 32
 }
 
 function toLineItemRow(row: Row): LineItemRow {

@@ -1,0 +1,58 @@
+/**
+ * Where a page of line items ended: the key of its last row, so that the next one begins behind it
+ * whatever was added meanwhile. Text from a caller is taken only in the form that was given out.
+ */
+
+import { Problem } from '../../domain/problem.ts'
+
+export interface CursorRow {
+  readonly start_s: number
+  readonly api: string
+  readonly consumer: string
+  readonly operation: string
+  readonly subscription: string
+  readonly agent: string
+  readonly currency: string
+}
+
+export type Cursor = readonly [startS: number, ...key: string[]]
+
+/** Sorts before every line item. */
+export const FIRST_CURSOR: Cursor = [0, '', '', '', '', '', '']
+
+export function toCursor({ start_s, api, consumer, operation, subscription, agent, currency }: CursorRow): string {
+  return JSON.stringify([start_s, api, consumer, operation, subscription, agent, currency])
+}
+
+export function parseCursor(text: string): Cursor {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (isCursor(value)) return value
+  } catch {
+    // Falls through: what is not JSON is no cursor either.
+  }
+  throw new Problem('cursor_invalid', 'Give the `next` of the page before, unchanged.')
+}
+
+export function toCursorParams(cursor: Cursor): Record<string, unknown> {
+  const [start, api, consumer, operation, subscription, agent, currency] = cursor
+  return {
+    after_start_s: start,
+    after_api: api,
+    after_consumer: consumer,
+    after_operation: operation,
+    after_subscription: subscription,
+    after_agent: agent,
+    after_currency: currency,
+  }
+}
+
+function isCursor(value: unknown): value is Cursor {
+  if (!Array.isArray(value) || value.length !== FIRST_CURSOR.length) return false
+  const [start, ...key] = value as unknown[]
+  return isSecond(start) && key.every((part) => typeof part === 'string')
+}
+
+function isSecond(value: unknown): boolean {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 32
+}
