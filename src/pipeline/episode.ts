@@ -5,7 +5,7 @@
  * after its last call (a replay) still opens before it clears.
  */
 
-import { startEpisode, type EpisodeChanged } from '../actors/risk-episode.ts'
+import { startEpisode, type EpisodeChanged, type EpisodeSnapshot } from '../actors/risk-episode.ts'
 import { QUIET_MS, severityOf, type RiskRule } from '../domain/risk-rules.ts'
 import type { AttributedTo, Phase, RiskEvent, RiskType, Severity } from '../domain/risk.ts'
 import type { SavedEpisode } from '../store/risk-checkpoint.ts'
@@ -54,7 +54,7 @@ export interface EpisodeOptions {
 interface Resume {
   /** Null: nothing was told yet. */
   readonly phase: Phase | null
-  readonly actor: object
+  readonly actor: EpisodeSnapshot
   readonly window: readonly (readonly [number, number])[]
   readonly toldMs: number
   readonly toldTotal: number

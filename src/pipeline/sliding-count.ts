@@ -15,8 +15,9 @@ export function createSlidingCount(
   windowSeconds: number,
   saved: readonly (readonly [number, number])[] = [],
 ): SlidingCount {
-  const seconds = new Float64Array(windowSeconds)
-  const counts = new Float64Array(windowSeconds)
+  /** Whole seconds since the epoch, and the events of each, by second modulo the window. */
+  const seconds = new Uint32Array(windowSeconds)
+  const counts = new Uint32Array(windowSeconds)
   for (const [second, count] of saved) {
     seconds[second % windowSeconds] = second
     counts[second % windowSeconds] = count

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { startEpisode } from '../../../src/actors/risk-episode.ts'
+import { startEpisode, type EpisodeSnapshot } from '../../../src/actors/risk-episode.ts'
 import { DEFAULT_RISK_RULES } from '../../../src/domain/risk-rules.ts'
 import type { RiskType } from '../../../src/domain/risk.ts'
 
-function start(type: RiskType, snapshot: object | null = null) {
+function start(type: RiskType, snapshot: EpisodeSnapshot | null = null) {
   const changes: string[] = []
   const actor = startEpisode(DEFAULT_RISK_RULES[type], snapshot, ({ phase, severity }) =>
     changes.push(`${phase} ${severity}`),
@@ -68,7 +68,7 @@ describe('episode of risk', () => {
   it('goes on from a snapshot, under the rule of the day', () => {
     const first = start('AuthFailure401')
     first.count(5)
-    const revived = start('RateLimitBreach', JSON.parse(JSON.stringify(first.actor.snapshot())) as object)
+    const revived = start('RateLimitBreach', JSON.parse(JSON.stringify(first.actor.snapshot())) as EpisodeSnapshot)
     revived.count(49)
     revived.count(50)
 
