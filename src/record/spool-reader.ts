@@ -6,13 +6,14 @@
  * of a final segment (a torn tail) is passed over, and counted.
  */
 
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SpoolPosition } from '../store/checkpoint.ts'
 import { HEADER_BYTES } from './codec.ts'
 import type { RecordBatch } from './record-batch.ts'
 import { openSegment, type SegmentFile } from './segment-file.ts'
-import { segmentName, segmentNumber } from './segment-name.ts'
+import { segmentName } from './segment-name.ts'
+import { bytesIn, foldersIn, lastSegments, segmentsIn } from './spool-folder.ts'
 import type { SpoolGauge } from './spool-gauge.ts'
 
 export interface SpoolReader {
@@ -22,7 +23,7 @@ export interface SpoolReader {
    * `bytesMax` are read at most (default 16 MiB), so that a long replay leaves room for others.
    */
   read(position: SpoolPosition, onBatch: (batch: RecordBatch) => void, options?: ReadOptions): SpoolPosition
-  /** Deletes the segments of which nothing is left to read after `position`, now or ever. */
+  /** Gives back the room of segments of which nothing is left to read after `position`, now or ever. */
   release(position: SpoolPosition): void
   /** Runs `listener` soon after records were written; several writes are one call. Returns how to stop. */
   onGrowth(listener: () => void): () => void
@@ -144,25 +145,39 @@ export function openSpoolReader({ folder, gauge, onTornTail }: SpoolReaderOption
     for (const [source, place] of Object.entries(position)) {
       for (const segment of segmentsIn(join(folder, source))) {
         const path = join(folder, source, segmentName(segment))
-        if (segment < place.segment || (segment === place.segment && isOver(path, place.offset))) remove(path)
+        if (segment < place.segment) remove(path)
+        else if (segment === place.segment && isOver(path, place.offset)) empty(path)
       }
     }
   }
 
-  /** Of a source that has no writer any more the last segment goes as well. */
   function isOver(path: string, offset: number): boolean {
     const end = finished.get(path)
     return end !== undefined && offset >= end
   }
 
   function remove(path: string): void {
+    forget(path)
+    rmSync(path)
+  }
+
+  /**
+   * The last segment of a source without a writer. Its name stays: a later writer numbers on from it, also
+   * where the clock was set back, so that no segment ever lies before a position that was committed.
+   */
+  function empty(path: string): void {
+    if (forget(path) > 0) truncateSync(path)
+  }
+
+  /** The room that it took, given back. */
+  function forget(path: string): number {
     const { size } = statSync(path)
     open.get(path)?.close()
     open.delete(path)
     torn.delete(path)
     finished.delete(path)
-    rmSync(path)
     gauge.add(-size)
+    return size
   }
 
   return {
@@ -180,31 +195,4 @@ export function openSpoolReader({ folder, gauge, onTornTail }: SpoolReaderOption
       open.clear()
     },
   }
-}
-
-function foldersIn(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => name)
-    .sort()
-}
-
-/** A folder that somebody took away holds nothing: a position may still name it. */
-function segmentsIn(folder: string): number[] {
-  if (!existsSync(folder)) return []
-  return readdirSync(folder)
-    .map(segmentNumber)
-    .filter((segment) => segment !== null)
-    .sort((a, b) => a - b)
-}
-
-function lastSegments(folder: string): Map<string, number> {
-  return new Map(foldersIn(folder).map((source) => [source, segmentsIn(join(folder, source)).at(-1) ?? 0]))
-}
-
-function bytesIn(folder: string): number {
-  const sizes = foldersIn(folder).flatMap((source) =>
-    segmentsIn(join(folder, source)).map((segment) => statSync(join(folder, source, segmentName(segment))).size),
-  )
-  return sizes.reduce((sum, size) => sum + size, 0)
 }

@@ -248,7 +248,7 @@ describe('spool', () => {
     writer.close()
   })
 
-  it('deletes the last segment of a thread that is no more, when all that can be read of it was read', async () => {
+  it('gives back the room of a thread that is no more, when all that can be read of it was read', async () => {
     const before = open()
     const gone = before.start('gateway-7')
     gone.append(call(1, attribution('a')))
@@ -258,6 +258,8 @@ describe('spool', () => {
     gone.close()
     before.reader.close()
     const path = join(folder, 'gateway-7', readdirSync(join(folder, 'gateway-7'))[0]!)
+    const sizes = () =>
+      readdirSync(join(folder, 'gateway-7')).map((name) => statSync(join(folder, 'gateway-7', name)).size)
     appendFileSync(path, Buffer.alloc(100, 1))
 
     const { reader, gauge, torn, start } = open({ bytesMax: 4_096 * 4 })
@@ -268,10 +270,13 @@ describe('spool', () => {
     const { position, records } = drain(reader, early)
     expect(records.map(({ sequence }) => sequence)).toEqual([2])
     reader.release(early)
-    expect(readdirSync(join(folder, 'gateway-7'))).toHaveLength(1)
+    expect(sizes()).toEqual([expect.toSatisfy((size: number) => size > 200)])
 
-    reader.release(position)
-    expect(readdirSync(join(folder, 'gateway-7'))).toEqual([])
+    for (let times = 0; times < 3; times++) {
+      reader.release(position)
+      expect(drain(reader, position).records).toEqual([])
+      expect(sizes()).toEqual([0])
+    }
     expect(segments()).toHaveLength(1)
     expect(torn).toEqual([100])
     expect(gauge.share).toBeLessThan(0.5)
@@ -281,6 +286,39 @@ describe('spool', () => {
     await turn()
     expect(drain(reader, position).records.map(({ sequence }) => sequence)).toEqual([4])
     live.close()
+  })
+
+  it('reads a thread that comes back after its segments were given up, also where the clock was set back', async () => {
+    const before = open()
+    const writer = before.start()
+    writer.append(call(1, attribution('a')))
+    await turn()
+    writer.close()
+    before.reader.close()
+    const without = open()
+    const { position } = drain(without.reader)
+    without.reader.release(position)
+    expect(segments().map((name) => statSync(join(folder, 'gateway-0', name)).size)).toEqual([0])
+    without.reader.close()
+
+    const { gauge, reader } = open()
+    const again = createSpoolWriter({
+      folder: join(folder, 'gateway-0'),
+      requestPrefix: '0123456789abcdef',
+      sync: 'never',
+      gauge,
+      clock: { ...systemClock, nowMs: () => Date.now() - 86_400_000 },
+      onGrowth: () => {},
+      onFailure: () => {},
+    })
+    again.append(call(2, attribution('b')))
+    await turn()
+    reader.release(position)
+    const { records, position: next } = drain(reader, position)
+    expect(records.map(({ sequence }) => sequence)).toEqual([2])
+    reader.release(next)
+    expect(segments()).toHaveLength(1)
+    again.close()
   })
 
   it('keeps the last segment of a live thread, and of a dead one what one of its readers has not read', async () => {

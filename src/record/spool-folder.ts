@@ -1,0 +1,33 @@
+/** What lies in the spool's folder: a folder a source, its segments in the order they were made. */
+
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { segmentName, segmentNumber } from './segment-name.ts'
+
+export function foldersIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    .sort()
+}
+
+/** A folder that somebody took away holds nothing: a position may still name it. */
+export function segmentsIn(folder: string): number[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder)
+    .map(segmentNumber)
+    .filter((segment) => segment !== null)
+    .sort((a, b) => a - b)
+}
+
+/** By source the number of its last segment. */
+export function lastSegments(folder: string): Map<string, number> {
+  return new Map(foldersIn(folder).map((source) => [source, segmentsIn(join(folder, source)).at(-1) ?? 0]))
+}
+
+export function bytesIn(folder: string): number {
+  const sizes = foldersIn(folder).flatMap((source) =>
+    segmentsIn(join(folder, source)).map((segment) => statSync(join(folder, source, segmentName(segment))).size),
+  )
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
