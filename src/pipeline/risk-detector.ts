@@ -19,7 +19,7 @@ import { partyOf } from './party.ts'
 
 export interface RiskDetector {
   add(batch: RecordBatch): void
-  /** Looks at the episodes that changed, as of the latest call seen. */
+  /** Looks at the episodes that changed, each as of its latest call. */
   evaluate(): void
   /** Looks at every episode as of `nowMs`. */
   calm(nowMs: number): void
@@ -49,7 +49,6 @@ export function createRiskDetector(options: RiskDetectorOptions): RiskDetector {
   const known = new Map<number, Episode[]>()
   const changed = new Set<Episode>()
   const dirty = new Set<Episode>()
-  let latestMs = 0
   let steppedMs = 0
 
   function add(batch: RecordBatch): void {
@@ -71,7 +70,6 @@ export function createRiskDetector(options: RiskDetectorOptions): RiskDetector {
       evaluate()
       steppedMs = timeMs
     }
-    latestMs = Math.max(latestMs, timeMs)
     const episode = episodeOf(batch, index, type, timeMs)
     const { operation } = batch.attributions[batch.attributionId(index)]!
     episode.see({ timeMs, status: batch.status(index), operation, requestId: batch.requestId(index) })
@@ -116,7 +114,8 @@ export function createRiskDetector(options: RiskDetectorOptions): RiskDetector {
   }
 
   function evaluate(): void {
-    for (const episode of changed) look(episode, latestMs)
+    // Not as of the latest call of all: a clock that was set back must not make everything look long past.
+    for (const episode of changed) look(episode, episode.lastSeenMs)
     changed.clear()
   }
 
@@ -124,7 +123,7 @@ export function createRiskDetector(options: RiskDetectorOptions): RiskDetector {
     add,
     evaluate,
     calm(nowMs) {
-      for (const episode of board.open) look(episode, Math.max(nowMs, latestMs))
+      for (const episode of board.open) look(episode, nowMs)
       changed.clear()
     },
     take() {

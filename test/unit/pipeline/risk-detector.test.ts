@@ -171,6 +171,17 @@ describe('risk detector', () => {
     ])
   })
 
+  it('tells a flood as one episode also after the clock was set back', () => {
+    const { see, calm } = watch()
+    see([call(attribution({ consumer: 'con_2' }), START_MS + 60 * MINUTE, 'payload_invalid')])
+    const told = Array.from({ length: 50 }, (_, second) => [
+      ...see(many(10, 'payload_invalid', START_MS + second * 1_000)),
+      ...calm(START_MS + second * 1_000 + 500),
+    ])
+
+    expect(told.flat().map(({ phase }) => phase)).toEqual(['opened', 'updated', 'updated', 'updated', 'updated'])
+  })
+
   it.each([
     [
       { consumer: 'con_1', consumerName: 'Shop' },
