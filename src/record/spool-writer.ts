@@ -145,9 +145,18 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
   }
 
   function rotate(): void {
-    if (file >= 0) closeSync(file)
+    if (file >= 0) retire(file)
     file = -1
     openNext()
+  }
+
+  /** What was written since the last sync goes to the disk before the file is let go of. */
+  function retire(old: number): void {
+    if (sync !== 'second') return closeSync(old)
+    fdatasync(old, (cause) => {
+      if (cause !== null) onFailure(cause)
+      closeSync(old)
+    })
   }
 
   function openNext(): void {

@@ -381,6 +381,32 @@ describe('spool', () => {
     expect(files()).toBe(before)
   })
 
+  it('lets go of a segment that is followed by another, when it is on the disk', async () => {
+    const { gauge, reader } = open()
+    const failures: unknown[] = []
+    const files = () => readdirSync('/proc/self/fd').length
+    const before = files()
+    const writer = createSpoolWriter({
+      folder: join(folder, 'gateway-0'),
+      requestPrefix: '0123456789abcdef',
+      sync: 'second',
+      gauge,
+      clock: systemClock,
+      onGrowth: () => {},
+      onFailure: (cause) => failures.push(cause),
+      segmentBytesMax: 200,
+    })
+    for (let sequence = 1; sequence <= 30; sequence++) {
+      writer.append(call(sequence, attribution('a')))
+      await turn()
+    }
+    expect(segments().length).toBeGreaterThan(20)
+    writer.close()
+    await expect.poll(files).toBe(before)
+    expect(failures).toEqual([])
+    expect(drain(reader).records).toHaveLength(30)
+  })
+
   it('knows after a restart how full it is', async () => {
     const { gauge, start } = open({ bytesMax: 1 << 20 })
     const writer = start()
