@@ -1,6 +1,6 @@
 /** The catalogue's entries: one API a major version, made by its first deployment. */
 
-import type { Document, Registry } from '../store/registry.ts'
+import type { Document, Registry, Write } from '../store/registry.ts'
 import { find } from './commands.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
 
@@ -35,6 +35,11 @@ export function createApis({ registry }: { registry: Registry }): Apis {
     list: (tenant, query) =>
       listPage<ApiBody, Api>({ registry, kind: 'api', tenant, query, where: { state: query.state }, show }),
   }
+}
+
+/** A catalogue entry as it is found by its state. */
+export function apiWrite(name: string, tenant: string, expected: number, body: ApiBody): Write {
+  return { kind: 'api', id: name, tenant, expected, body, keys: { state: body.state } }
 }
 
 function show({ id, body }: Document<ApiBody>): Api {

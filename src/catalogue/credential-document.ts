@@ -29,7 +29,7 @@ export interface Credential {
   readonly apiKey: string | null
   readonly ApiProductId: string | null
   readonly scopes: readonly string[]
-  readonly state: 'Active' | 'Expired' | 'Revoked'
+  readonly state: 'Active' | 'Expiring' | 'Expired' | 'Revoked'
   readonly createdAt: string
   readonly expiresAt: string
 }
@@ -49,6 +49,9 @@ export interface NewCredential {
   /** A client that its owner has chosen; else one is made. */
   readonly chosen?: { readonly clientId: string; readonly clientSecret: string }
 }
+
+/** How long before its end a credential is shown to be near it. */
+const EXPIRING_MS = 30 * 86_400_000
 
 export function newCredentialWrite(secrets: Secrets, credential: NewCredential): Write {
   const { vault, createId, randomBytes } = secrets
@@ -102,8 +105,14 @@ export function showCredential(
     apiKey: open(body.apiKey),
     ApiProductId: body.apiProductId === '' ? null : body.apiProductId,
     scopes: body.scopes,
-    state: body.state === 'Active' && body.expiresAtMs <= nowMs ? 'Expired' : body.state,
+    state: stateOf(body, nowMs),
     createdAt: toTime(createdAtMs),
     expiresAt: toTime(body.expiresAtMs),
   }
+}
+
+function stateOf({ state, expiresAtMs }: CredentialBody, nowMs: number): Credential['state'] {
+  if (state === 'Revoked') return state
+  if (expiresAtMs <= nowMs) return 'Expired'
+  return expiresAtMs - nowMs <= EXPIRING_MS ? 'Expiring' : 'Active'
 }

@@ -8,6 +8,7 @@ import { fromBase64, invalidAt } from './commands.ts'
 import { compileRoutePlan } from './compile-route-plan.ts'
 import { defaultScopes, usesDefaultScopes } from './compile-security.ts'
 import type { Deployment, ProxyBody } from './proxy-document.ts'
+import { contentWrite } from './published-content.ts'
 import type { RoutePlan } from './route-plan.ts'
 import type { OpenApiSpecBody } from './specifications.ts'
 
@@ -66,9 +67,10 @@ export async function toDeployment({ author, input, current, createId }: Deploym
   }
   toPlan(specification, author.tenant, deployment, 0, [])
   const { mediaType, version } = specification
-  const body: OpenApiSpecBody = { api: input.api, version, mediaType, content: bytes.toString('base64') }
-  const keys = { api: input.api }
-  return { deployment, writes: [{ kind: 'openapispec', id, tenant: author.tenant, expected: 0, body, keys }] }
+  const { tenant } = author
+  const body: OpenApiSpecBody = { api: input.api, version, mediaType }
+  const write: Write = { kind: 'openapispec', id, tenant, expected: 0, body, keys: { api: input.api } }
+  return { deployment, writes: [write, contentWrite(id, tenant, { bytes, mediaType })] }
 }
 
 /** The plan of a revision. Throws `Problem('specification_invalid')`. */

@@ -14,14 +14,15 @@ import { readSpecification } from '../governance/specification.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
-import type { ApiBody } from './apis.ts'
+import { apiWrite, type ApiBody } from './apis.ts'
 import { commit, find, stateConflict, toTime } from './commands.ts'
 import { toDeployment, toPlan, type StageInput } from './deployment.ts'
 import type { GatewayPort } from './gateway-port.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
-import { activeDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
+import { activeDeployment, servingOrStaged, type Deployment, type ProxyBody } from './proxy-document.ts'
 import type { RoutePlan } from './route-plan.ts'
-import type { OpenApiSpecBody, Specifications } from './specifications.ts'
+import { readContent } from './published-content.ts'
+import type { Specifications } from './specifications.ts'
 import type { BackendInput } from './backend-address.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 
@@ -75,8 +76,9 @@ const PAGE = 100
 export function createProxies({ registry, gateway, specifications, createId, clock }: ProxiesOptions): Proxies {
   async function stage(author: Author, input: StageInput): Promise<Proxy> {
     const current = await registry.find<ProxyBody>('proxy', 'api', input.api)
-    if (current !== null && current.tenant !== author.tenant) {
-      throw new Problem('name_taken', `The name ${input.api} is taken on this gateway.`)
+    const entry = await registry.get<ApiBody>('api', input.api)
+    if (isTaken(current, author) || isTaken(entry, author) || entry?.body.ownScopes !== undefined) {
+      throw new Problem('name_taken', taken(input.api))
     }
     const { deployment, writes } = await toDeployment({ author, input, current: current?.body ?? null, createId })
     const actor = tell(current?.body.actor ?? fresh(), 'revision.staged')
@@ -97,35 +99,18 @@ export function createProxies({ registry, gateway, specifications, createId, clo
       [
         ...writes,
         proxyWrite(id, author.tenant, current?.revision ?? 0, body),
-        ...(await entryWrite(author, input.api, deployment)),
+        ...(entry === null ? [newEntry(author, input.api, deployment)] : []),
       ],
-      `The name ${input.api} is taken on this gateway.`,
+      taken(input.api),
     )
     return get(author.tenant, id)
-  }
-
-  /** The catalogue entry, made with the first revision. */
-  async function entryWrite(author: Author, api: string, { title, major, version }: Deployment): Promise<Write[]> {
-    const entry = await registry.get<ApiBody>('api', api)
-    if (entry !== null) return []
-    const body: ApiBody = {
-      title,
-      major,
-      version,
-      state: 'Prospect',
-      owner: author.consumer,
-      complianceScore: null,
-      programme: null,
-      retirementDate: null,
-      successor: null,
-    }
-    return [{ kind: 'api', id: api, tenant: author.tenant, expected: 0, body, keys: { state: body.state } }]
   }
 
   async function activate(author: Author, id: string): Promise<Proxy> {
     const current = await find<ProxyBody>(registry, author.tenant, 'proxy', id)
     const actor = tell(current.body.actor, 'revision.activated')
     const body = { ...current.body, actor, deployments: kept(actor.context, current.body.deployments) }
+    // Read before the declarations: whoever changes one moves the entry on, and this commit is refused.
     const entry = await find<ApiBody>(registry, author.tenant, 'api', body.api)
     const deployment = activeDeployment(body)
     if (deployment === null) throw new Error(`proxy ${id} has lost its deployment`)
@@ -133,11 +118,10 @@ export function createProxies({ registry, gateway, specifications, createId, clo
     const prepared = await gateway.prepare(plan, slas)
     try {
       const { version, title } = deployment
-      const state = entry.body.state === 'Prospect' ? 'Active' : entry.body.state
-      const next = { ...entry.body, version, title, state }
+      const state = entry.body.state === 'Prospect' ? ('Active' as const) : entry.body.state
       await commit(registry, author, 'proxy.activate', [
         proxyWrite(id, author.tenant, current.revision, body),
-        { kind: 'api', id: body.api, tenant: author.tenant, expected: entry.revision, body: next, keys: { state } },
+        apiWrite(body.api, author.tenant, entry.revision, { ...entry.body, version, title, state }),
       ])
     } catch (cause) {
       prepared.abort()
@@ -156,8 +140,8 @@ export function createProxies({ registry, gateway, specifications, createId, clo
   }
 
   async function planOf(proxy: Document<ProxyBody>, body: ProxyBody, deployment: Deployment): Promise<ActivePlan> {
-    const stored = await find<OpenApiSpecBody>(registry, proxy.tenant, 'openapispec', deployment.specification)
-    const specification = await readSpecification(Buffer.from(stored.body.content, 'base64'))
+    const { bytes } = await readContent(registry, proxy.tenant, deployment.specification)
+    const specification = await readSpecification(bytes)
     const revision = body.actor.context.activeRevision ?? 0
     return {
       plan: toPlan(specification, proxy.tenant, deployment, revision, body.memberOfProductIds),
@@ -212,6 +196,29 @@ export function createProxies({ registry, gateway, specifications, createId, clo
   }
 }
 
+function isTaken(document: Document | null, { tenant }: Author): boolean {
+  return document !== null && document.tenant !== tenant
+}
+
+function taken(api: string): string {
+  return `The name ${api} is taken on this gateway.`
+}
+
+/** The catalogue entry, made with the first revision. */
+function newEntry(author: Author, api: string, { title, major, version }: Deployment): Write {
+  return apiWrite(api, author.tenant, 0, {
+    title,
+    major,
+    version,
+    state: 'Prospect',
+    owner: author.consumer,
+    complianceScore: null,
+    programme: null,
+    retirementDate: null,
+    successor: null,
+  })
+}
+
 /** Deployments of revisions that the actor still keeps. */
 function kept({ revisions }: ProxyContext, deployments: ProxyBody['deployments']): ProxyBody['deployments'] {
   const numbers = new Set(revisions.map(({ revision }) => String(revision)))
@@ -224,8 +231,7 @@ function proxyWrite(id: string, tenant: string, expected: number, body: ProxyBod
 
 function show({ id, body }: Document<ProxyBody>): Proxy {
   const { activeRevision, stagingRevision } = body.actor.context
-  const deployment = activeDeployment(body) ?? body.deployments[String(stagingRevision)]
-  const { backend, allowedScopes = [] } = deployment ?? {}
+  const { backend, allowedScopes = [] } = servingOrStaged(body) ?? {}
   return {
     id,
     api: body.api,

@@ -24,15 +24,17 @@ export interface Deployment {
   readonly operationIds: readonly string[]
 }
 
-/** The deployment that is newest: what is staged, else what serves. */
-export function revisionInSight({ actor, deployments }: ProxyBody): Deployment {
-  const { stagingRevision, activeRevision } = actor.context
-  const deployment = deployments[String(stagingRevision ?? activeRevision)]
-  if (deployment === undefined) throw new Error('a proxy without a deployment')
-  return deployment
-}
-
 export function activeDeployment({ actor, deployments }: ProxyBody): Deployment | null {
   const { activeRevision } = actor.context
   return activeRevision === null ? null : (deployments[String(activeRevision)] ?? null)
+}
+
+export function stagedDeployment({ actor, deployments }: ProxyBody): Deployment | null {
+  const { stagingRevision } = actor.context
+  return stagingRevision === null ? null : (deployments[String(stagingRevision)] ?? null)
+}
+
+/** What callers meet, else what they are about to; null where the only revision was discarded. */
+export function servingOrStaged(body: ProxyBody): Deployment | null {
+  return activeDeployment(body) ?? stagedDeployment(body)
 }

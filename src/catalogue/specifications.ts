@@ -5,16 +5,12 @@ import { parseDeclaration } from '../opensla/declaration.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
-import type { ApiBody } from './apis.ts'
+import { apiWrite, type ApiBody } from './apis.ts'
 import { commit, find, fromBase64, invalidAt, toTime } from './commands.ts'
 import type { GatewayPort } from './gateway-port.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
-import { revisionInSight, type ProxyBody } from './proxy-document.ts'
-
-export interface Content {
-  readonly bytes: Buffer
-  readonly mediaType: string
-}
+import { activeDeployment, stagedDeployment, type ProxyBody } from './proxy-document.ts'
+import { contentWrite, readContent, type Content } from './published-content.ts'
 
 export interface OpenApiSpec {
   readonly id: string
@@ -37,8 +33,6 @@ export interface OpenApiSpecBody {
   readonly api: string
   readonly version: string
   readonly mediaType: string
-  /** base64 */
-  readonly content: string
 }
 
 export interface OpenSlaSpecBody {
@@ -46,8 +40,8 @@ export interface OpenSlaSpecBody {
   readonly variant: string
   readonly version: string
   readonly inForce: boolean
-  readonly mediaType: string
-  readonly content: string
+  /** Operations that the API had when it was declared: it may go on naming them. */
+  readonly operationIds: readonly string[]
 }
 
 export interface Specifications {
@@ -83,10 +77,11 @@ export function createSpecifications({ registry, createId, gateway }: Specificat
   ): Promise<OpenSlaSpec> {
     const entry = await registry.get<ApiBody>('api', api)
     const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
-    if (entry?.tenant !== author.tenant || proxy === null)
+    const operationIds = proxy === null ? [] : operationsOf(proxy.body)
+    if (entry?.tenant !== author.tenant || operationIds.length === 0)
       throw invalidAt('/api', 'There is no such API with a revision.')
     const bytes = fromBase64(specification, '/specification')
-    const plan = parseDeclaration(bytes, { technicalName: api, operationIds: revisionInSight(proxy.body).operationIds })
+    const plan = parseDeclaration(bytes, { technicalName: api, operationIds })
     const running = await inForce(api)
     const before = running.find(({ body }) => body.variant === plan.variant)
     if (before === undefined && running.length >= VARIANTS_MAX) {
@@ -98,15 +93,23 @@ export function createSpecifications({ registry, createId, gateway }: Specificat
       variant: plan.variant,
       version: plan.version,
       inForce: true,
-      mediaType: isJson(bytes) ? 'application/json' : 'application/yaml',
-      content: bytes.toString('base64'),
+      operationIds,
     }
+    const mediaType = isJson(bytes) ? 'application/json' : 'application/yaml'
     await commit(registry, author, 'openslaspec.create', [
       { kind: 'openslaspec', id, tenant: author.tenant, expected: 0, body, keys: keysOf(body) },
+      contentWrite(id, author.tenant, { bytes, mediaType }),
+      // Moves the entry on, so that of two declarations, or of one and an activation, one is refused.
+      apiWrite(api, author.tenant, entry.revision, entry.body),
       ...(before === undefined ? [] : [retire(before)]),
     ])
     await gateway.applySla(plan)
     return showSla(await find<OpenSlaSpecBody>(registry, author.tenant, 'openslaspec', id))
+  }
+
+  async function contentOf(kind: 'openapispec' | 'openslaspec', tenant: string, id: string): Promise<Content> {
+    await find(registry, tenant, kind, id)
+    return readContent(registry, tenant, id)
   }
 
   return {
@@ -120,7 +123,7 @@ export function createSpecifications({ registry, createId, gateway }: Specificat
         where: { api: query.api },
         show: showOpenApi,
       }),
-    openApiContent: async (tenant, id) => toContent(await find<OpenApiSpecBody>(registry, tenant, 'openapispec', id)),
+    openApiContent: (tenant, id) => contentOf('openapispec', tenant, id),
     createOpenSla,
     openSla: async (tenant, id) => showSla(await find<OpenSlaSpecBody>(registry, tenant, 'openslaspec', id)),
     openSlas: (tenant, query) =>
@@ -132,12 +135,15 @@ export function createSpecifications({ registry, createId, gateway }: Specificat
         where: { api: query.api },
         show: showSla,
       }),
-    openSlaContent: async (tenant, id) => toContent(await find<OpenSlaSpecBody>(registry, tenant, 'openslaspec', id)),
+    openSlaContent: (tenant, id) => contentOf('openslaspec', tenant, id),
     async plansInForce(api, operationIds) {
-      const documents = await inForce(api)
-      return documents.map(({ body }) =>
-        parseDeclaration(Buffer.from(body.content, 'base64'), { technicalName: api, operationIds }),
-      )
+      const plans: SlaPlan[] = []
+      for (const { id, tenant, body } of await inForce(api)) {
+        const { bytes } = await readContent(registry, tenant, id)
+        const known = [...new Set([...operationIds, ...body.operationIds])]
+        plans.push(parseDeclaration(bytes, { technicalName: api, operationIds: known }))
+      }
+      return plans
     },
   }
 }
@@ -151,8 +157,10 @@ function retire({ kind, id, tenant, revision, body }: Document<OpenSlaSpecBody>)
   return { kind, id, tenant, expected: revision, body: retired, keys: keysOf(retired) }
 }
 
-function toContent({ body }: Document<{ content: string; mediaType: string }>): Content {
-  return { bytes: Buffer.from(body.content, 'base64'), mediaType: body.mediaType }
+/** Of what serves and of what is staged: a declaration may precede the revision that it speaks of. */
+function operationsOf(body: ProxyBody): readonly string[] {
+  const deployments = [activeDeployment(body), stagedDeployment(body)]
+  return [...new Set(deployments.flatMap((deployment) => deployment?.operationIds ?? []))]
 }
 
 function showOpenApi({ id, body, createdAtMs }: Document<OpenApiSpecBody>): OpenApiSpec {

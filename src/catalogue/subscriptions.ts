@@ -7,13 +7,10 @@
 
 import { begin, step, type PersistedActor } from '../actors/step.ts'
 import { subscription as machine, type SubscriptionEvent, type SubscriptionState } from '../actors/subscription.ts'
-import { readSpecification } from '../governance/specification.ts'
-import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import type { ApiBody } from './apis.ts'
 import { commit, find, invalidAt, stateConflict, toTime } from './commands.ts'
-import { compileSecurity } from './compile-security.ts'
 import type { ConsumerBody } from './consumers.ts'
 import {
   credentialWrite,
@@ -28,9 +25,9 @@ import { toGrant } from './grants.ts'
 import { subscriptionWrite, type SubscriptionBody } from './subscription-document.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
 import { PLATFORM_API, type PlatformOperation } from './platform-api.ts'
-import { revisionInSight, type ProxyBody } from './proxy-document.ts'
-import { describeLimits, type ShownLimit } from './shown-limits.ts'
-import type { OpenApiSpecBody, Specifications } from './specifications.ts'
+import { servingOrStaged, type ProxyBody } from './proxy-document.ts'
+import type { Specifications } from './specifications.ts'
+import { createSubscribedOperations, ofPlatform, type SubscribedOperation } from './subscribed-operations.ts'
 import { Problem } from '../domain/problem.ts'
 
 export interface SubscriptionInput {
@@ -52,16 +49,6 @@ export interface Subscription {
   readonly scopes: readonly string[]
   readonly approvalFlow: string | null
   readonly createdAt: string
-}
-
-export interface SubscribedOperation {
-  readonly operationId: string
-  readonly method: string
-  readonly path: string
-  readonly scopes: readonly string[]
-  readonly security: readonly string[]
-  readonly resourceUnits: string
-  readonly limits: readonly ShownLimit[]
 }
 
 export interface Subscriptions {
@@ -94,6 +81,7 @@ const CREDENTIALS_MAX = 100
 
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
   const { registry, gateway, specifications, vault, createId, clock, platformOperations = [] } = options
+  const operationsOf = createSubscribedOperations({ registry, specifications })
 
   async function create(author: Author, input: SubscriptionInput): Promise<Subscription> {
     const { tenant } = author
@@ -108,7 +96,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     await checkVariant(input.api, tenant, slaVariant)
 
     const id = createId('sub')
-    const scopes = input.scopes ?? declared
+    const scopes = [...new Set(input.scopes ?? declared)]
     const actor = tell(begin(machine, undefined), { type: 'approved' })
     const body: SubscriptionBody = {
       consumer: input.consumer,
@@ -133,8 +121,9 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       throw new Problem('state_conflict', 'The API is retired.', { extensions: { state: 'Retired', allowed: [] } })
     if (entry.body.ownScopes !== undefined) return entry.body.ownScopes
     const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
-    if (proxy === null) throw invalidAt('/api', 'The API has no revision yet.')
-    return revisionInSight(proxy.body).declaredScopes
+    const deployment = proxy === null ? null : servingOrStaged(proxy.body)
+    if (deployment === null) throw invalidAt('/api', 'The API has no revision yet.')
+    return deployment.declaredScopes
   }
 
   async function checkVariant(api: string, tenant: string, variant: string): Promise<void> {
@@ -154,7 +143,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     await commit(registry, author, 'subscription.cancel', [
       subscriptionWrite(id, author.tenant, current.revision, body),
     ])
-    await announce(id)
+    await announce(author.tenant, id)
     return get(author.tenant, id)
   }
 
@@ -166,53 +155,26 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     await commit(registry, author, 'credential.revoke', [
       credentialWrite(credential, author.tenant, current.revision, body),
     ])
-    await announce(id)
+    await announce(author.tenant, id)
   }
 
   /** Tells every thread what the credentials of a subscription open now; done when all know. */
-  async function announce(id: string): Promise<void> {
-    for (const credential of await credentialsOf(id)) {
+  async function announce(tenant: string, id: string): Promise<void> {
+    for (const credential of await credentialsOf(tenant, id)) {
       const grant = await toGrant(registry, credential)
       if (grant !== null) await gateway.applyGrant(grant)
     }
   }
 
-  function credentialsOf(id: string): Promise<readonly Document<CredentialBody>[]> {
-    return registry.list<CredentialBody>('credential', { where: { subscription: id }, limit: CREDENTIALS_MAX })
+  function credentialsOf(tenant: string, subscription: string): Promise<readonly Document<CredentialBody>[]> {
+    return registry.list<CredentialBody>('credential', { tenant, where: { subscription }, limit: CREDENTIALS_MAX })
   }
 
   async function operations(tenant: string, id: string): Promise<Page<SubscribedOperation>> {
     const { body } = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
-    const proxy = await registry.find<ProxyBody>('proxy', 'api', body.api)
-    if (proxy === null) return { items: body.api === PLATFORM_API ? ofPlatform(body.scopes) : [], next: null }
-    const deployment = revisionInSight(proxy.body)
-    const stored = await find<OpenApiSpecBody>(registry, tenant, 'openapispec', deployment.specification)
-    const specification = await readSpecification(Buffer.from(stored.body.content, 'base64'))
-    const plans: readonly SlaPlan[] = await specifications.plansInForce(body.api, deployment.operationIds)
-    const plan = plans.find(({ variant }) => variant === body.slaVariant) ?? null
-    const items = specification.operations.flatMap((operation) => {
-      const security = compileSecurity(operation, specification)
-      const scopes = security.find(({ tokenScopes }) => tokenScopes !== null)?.tokenScopes ?? []
-      if (!scopes.every((scope) => body.scopes.includes(scope))) return []
-      const { operationId, method, path } = operation
-      const kinds = security.flatMap(({ tokenScopes, apiKey }) => [
-        ...(tokenScopes === null ? [] : ['OAuth2']),
-        ...(apiKey ? ['ApiKey'] : []),
-      ])
-      return [
-        { operationId, method, path, scopes, security: [...new Set(kinds)], ...describeLimits(plan, operationId) },
-      ]
-    })
+    const items =
+      body.api === PLATFORM_API ? ofPlatform(platformOperations, body.scopes) : await operationsOf(tenant, body)
     return { items, next: null }
-  }
-
-  function ofPlatform(granted: readonly string[]): SubscribedOperation[] {
-    return platformOperations
-      .filter(({ scopes }) => scopes.every((scope) => granted.includes(scope)))
-      .map((operation) => {
-        const security = operation.scopes.length === 0 ? [] : ['OAuth2']
-        return { ...operation, security, ...describeLimits(null, operation.operationId) }
-      })
   }
 
   async function get(tenant: string, id: string): Promise<Subscription> {
@@ -238,7 +200,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     },
     async credentials(author, id) {
       const current = await find<SubscriptionBody>(registry, author.tenant, 'subscription', id)
-      const credentials = await credentialsOf(id)
+      const credentials = await credentialsOf(current.tenant, id)
       await registry.audit(author, 'credentials.read', { kind: 'subscription', id, tenant: current.tenant })
       return { items: credentials.map((credential) => showCredential(credential, vault, clock.nowMs())), next: null }
     },

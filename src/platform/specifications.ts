@@ -1,7 +1,8 @@
 /** `/v1/openapispecs` and `/v1/openslaspecs`: documents as they were published, byte for byte. */
 
 import type { FastifyReply } from 'fastify'
-import type { Content, Specifications } from '../catalogue/specifications.ts'
+import type { Content } from '../catalogue/published-content.ts'
+import type { Specifications } from '../catalogue/specifications.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import { base64, DOCUMENT_BODY_BYTES_MAX, id, list, named, object, query, reference, text, time } from './schemas.ts'

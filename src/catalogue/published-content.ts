@@ -1,0 +1,29 @@
+/**
+ * The bytes of a published document, apart from what lists show of it: a page of documents must not
+ * bring all of them into memory.
+ */
+
+import type { Registry, Write } from '../store/registry.ts'
+import { find } from './commands.ts'
+
+export interface Content {
+  readonly bytes: Buffer
+  readonly mediaType: string
+}
+
+interface ContentBody {
+  readonly mediaType: string
+  readonly base64: string
+}
+
+/** `id` is that of the document. */
+export function contentWrite(id: string, tenant: string, { bytes, mediaType }: Content): Write {
+  const body: ContentBody = { mediaType, base64: bytes.toString('base64') }
+  return { kind: 'content', id, tenant, expected: 0, body }
+}
+
+/** Byte for byte as it was published, or `Problem('not_found')`. */
+export async function readContent(registry: Registry, tenant: string, id: string): Promise<Content> {
+  const { body } = await find<ContentBody>(registry, tenant, 'content', id)
+  return { bytes: Buffer.from(body.base64, 'base64'), mediaType: body.mediaType }
+}

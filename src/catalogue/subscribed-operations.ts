@@ -1,0 +1,88 @@
+/**
+ * What a subscription may call, with scopes, limits and cost: of what serves, else of what is staged.
+ *
+ * The same rules as at the gateway: any alternative of an operation's security opens it, and neither
+ * tokens nor keys open more than the proxy allows.
+ */
+
+import { readSpecification } from '../governance/specification.ts'
+import type { Registry } from '../store/registry.ts'
+import { compileSecurity } from './compile-security.ts'
+import type { PlatformOperation } from './platform-api.ts'
+import { servingOrStaged, type ProxyBody } from './proxy-document.ts'
+import { readContent } from './published-content.ts'
+import type { SecurityAlternative } from './route-plan.ts'
+import { describeLimits, type ShownLimit } from './shown-limits.ts'
+import type { Specifications } from './specifications.ts'
+import type { SubscriptionBody } from './subscription-document.ts'
+
+export interface SubscribedOperation {
+  readonly operationId: string
+  readonly method: string
+  readonly path: string
+  readonly scopes: readonly string[]
+  readonly security: readonly string[]
+  readonly resourceUnits: string
+  readonly limits: readonly ShownLimit[]
+}
+
+export interface SubscribedOperationsOptions {
+  readonly registry: Registry
+  readonly specifications: Pick<Specifications, 'plansInForce'>
+}
+
+export type SubscribedOperations = (
+  tenant: string,
+  subscription: Pick<SubscriptionBody, 'api' | 'scopes' | 'slaVariant'>,
+) => Promise<readonly SubscribedOperation[]>
+
+export function createSubscribedOperations(options: SubscribedOperationsOptions): SubscribedOperations {
+  const { registry, specifications } = options
+
+  return async (tenant, { api, scopes, slaVariant }) => {
+    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+    const deployment = proxy === null ? null : servingOrStaged(proxy.body)
+    if (deployment === null) return []
+    const { bytes } = await readContent(registry, tenant, deployment.specification)
+    const specification = await readSpecification(bytes)
+    const plans = await specifications.plansInForce(api, deployment.operationIds)
+    const plan = plans.find(({ variant }) => variant === slaVariant) ?? null
+    const held = new Set(scopes.filter((scope) => deployment.allowedScopes.includes(scope)))
+    return specification.operations.flatMap((operation) => {
+      const { operationId, method, path } = operation
+      const security = compileSecurity(operation, specification)
+      const opening = security.filter((alternative) => opens(alternative, held))
+      if (security.length > 0 && opening.length === 0) return []
+      const [first] = opening
+      const needed = first?.tokenScopes ?? first?.keyScopes ?? []
+      return [
+        { operationId, method, path, scopes: needed, security: kindsOf(opening), ...describeLimits(plan, operationId) },
+      ]
+    })
+  }
+}
+
+/** Of the platform's own API, which has no proxy that would tell. */
+export function ofPlatform(
+  operations: readonly PlatformOperation[],
+  granted: readonly string[],
+): SubscribedOperation[] {
+  return operations
+    .filter(({ scopes }) => scopes.every((scope) => granted.includes(scope)))
+    .map((operation) => {
+      const security = operation.scopes.length === 0 ? [] : ['OAuth2']
+      return { ...operation, security, ...describeLimits(null, operation.operationId) }
+    })
+}
+
+function opens({ tokenScopes, keyScopes }: SecurityAlternative, held: ReadonlySet<string>): boolean {
+  return [...(tokenScopes ?? []), ...keyScopes].every((scope) => held.has(scope))
+}
+
+function kindsOf(alternatives: readonly SecurityAlternative[]): readonly string[] {
+  const kinds = alternatives.flatMap(({ tokenScopes, apiKey }) => [
+    ...(tokenScopes === null ? [] : ['OAuth2']),
+    ...(apiKey ? ['ApiKey'] : []),
+  ])
+  return [...new Set(kinds)]
+}
