@@ -2,15 +2,23 @@
  * The first credential: all scopes of the platform API, for a consumer called admin.
  *
  * Made once, in one commit; a later start finds it. Where the operator names the credential, it is made
- * to that name, also later: a lost secret is replaced by naming another.
+ * to that name, also later: a lost secret is replaced by naming another, and a subscription that was
+ * cancelled by one of its own. What was revoked or cancelled comes back in no other way.
  */
 
 import type { Clock } from '../runtime/clock.ts'
-import type { Author, Registry, Write } from '../store/registry.ts'
+import { StartRefused } from '../runtime/start-refused.ts'
+import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import { begin, step } from '../actors/step.ts'
 import { subscription as machine } from '../actors/subscription.ts'
-import type { ApiBody } from './apis.ts'
-import { credentialWrite, newCredentialWrite, type CredentialBody, type Secrets } from './credential-document.ts'
+import { apiWrite, type ApiBody } from './apis.ts'
+import {
+  credentialWrite,
+  newCredentialWrite,
+  type CredentialBody,
+  type NewCredential,
+  type Secrets,
+} from './credential-document.ts'
 import { PLATFORM_API } from './platform-api.ts'
 import { subscriptionWrite, type SubscriptionBody } from './subscription-document.ts'
 
@@ -30,87 +38,131 @@ export interface FirstAdmin {
 }
 
 const LIFETIME_MS = 10 * 365 * 86_400_000
+/** Subscriptions that one after the other were the admin's. */
+const SUBSCRIPTIONS_MAX = 100
 
 export async function createFirstAdmin(options: FirstAdminOptions): Promise<FirstAdmin> {
-  const { registry, vault, createId, clock, tenant, scopes, chosen } = options
+  const { registry, vault, createId, tenant, chosen } = options
   const author: Author = { tenant, consumer: 'system' }
   const entry = await registry.get<ApiBody>('api', PLATFORM_API)
-  const existing = await registry.find<SubscriptionBody>('subscription', 'api', PLATFORM_API)
-  const expiresAtMs = clock.nowMs() + LIFETIME_MS
-  const api: ApiBody = {
-    title: 'Platform',
-    major: 1,
-    version: '1.0.0',
-    state: 'Active',
-    owner: 'system',
-    complianceScore: null,
-    programme: null,
-    retirementDate: null,
-    successor: null,
-    ownScopes: scopes,
+  if (entry !== null && entry.tenant !== tenant) {
+    throw new StartRefused(
+      `ADMIN_TENANT is ${tenant}, but this data folder was set up for ${entry.tenant}; name that one`,
+    )
   }
-  const entryWrite: Write = {
-    kind: 'api',
-    id: PLATFORM_API,
-    tenant,
-    expected: entry?.revision ?? 0,
-    body: api,
-    keys: { state: 'Active' },
-  }
-
-  if (existing !== null) {
-    const writes: Write[] = []
-    if (JSON.stringify(entry?.body.ownScopes) !== JSON.stringify(scopes))
-      writes.push(entryWrite, ...(await widened(existing.id)))
-    if (chosen !== null && (await registry.find('credential', 'clientId', chosen.clientId)) === null) {
-      writes.push(
-        newCredentialWrite(options, { tenant, subscription: existing.id, type: 'OAuth2', scopes, expiresAtMs, chosen }),
-      )
-    }
+  const save = async (writes: readonly Write[]): Promise<void> => {
     if (writes.length > 0) await registry.commit(author, 'platform.start', writes)
-    return { made: null, consumer: existing.body.consumer }
   }
+  const held = await subscriptionsOfAdmin(registry, tenant)
+  const before = held[0]?.body.consumer
+  if (before === undefined) {
+    const consumer = createId('con')
+    const { subscription, credential } = newSubscription(options, consumer)
+    await save([...entryWrites(options, entry), ...newTenant(tenant, consumer), subscription, credential])
+    const { clientId, clientSecret } = credential.body as CredentialBody
+    return { made: { clientId, clientSecret: vault.decrypt(clientSecret, credential.id) }, consumer }
+  }
+  const current = held.find(({ body }) => body.actor.value === 'Active')
+  await save([...entryWrites(options, entry), ...(current === undefined ? [] : await widened(options, current))])
+  if (current !== undefined) await save(await chosenWrites(options, current.id))
+  else if (chosen !== null && (await known(options)) === null) {
+    const { subscription, credential } = newSubscription(options, before)
+    await save([subscription, credential])
+  }
+  return { made: null, consumer: before }
+}
 
-  const consumer = createId('con')
-  const subscription = createId('sub')
+async function subscriptionsOfAdmin(
+  registry: Registry,
+  tenant: string,
+): Promise<readonly Document<SubscriptionBody>[]> {
+  const first = await registry.find<SubscriptionBody>('subscription', 'api', PLATFORM_API)
+  if (first === null) return []
+  const where = { api: PLATFORM_API, consumer: first.body.consumer }
+  return registry.list<SubscriptionBody>('subscription', { tenant, where, limit: SUBSCRIPTIONS_MAX })
+}
+
+function entryWrites({ tenant, scopes }: FirstAdminOptions, entry: Document<ApiBody> | null): Write[] {
+  if (entry !== null && isSame(entry.body.ownScopes ?? [], scopes)) return []
+  return [
+    apiWrite(PLATFORM_API, tenant, entry?.revision ?? 0, {
+      title: 'Platform',
+      major: 1,
+      version: '1.0.0',
+      state: 'Active',
+      owner: 'system',
+      complianceScore: null,
+      programme: null,
+      retirementDate: null,
+      successor: null,
+      ownScopes: scopes,
+    }),
+  ]
+}
+
+/** A version that brings scopes brings them to the admin's subscription and credentials too. */
+async function widened(
+  { registry, tenant, scopes }: FirstAdminOptions,
+  { id, revision, body }: Document<SubscriptionBody>,
+): Promise<Write[]> {
+  if (isSame(body.scopes, scopes)) return []
+  const where = { subscription: id }
+  const credentials = await registry.list<CredentialBody>('credential', { tenant, where, limit: SUBSCRIPTIONS_MAX })
+  return [
+    subscriptionWrite(id, tenant, revision, { ...body, scopes }),
+    ...credentials.map((each) => credentialWrite(each.id, tenant, each.revision, { ...each.body, scopes })),
+  ]
+}
+
+/** Makes the credential that the operator names, or gives it the secret that is named now. */
+async function chosenWrites(options: FirstAdminOptions, subscription: string): Promise<Write[]> {
+  const { vault, chosen } = options
+  if (chosen === null) return []
+  const credential = await known(options)
+  if (credential === null) return [newCredentialWrite(options, { ...toCredential(options), subscription, chosen })]
+  const { id, tenant, revision, body } = credential
+  if (body.subscription !== subscription || body.state !== 'Active') return []
+  const secretHash = vault.keyedHash(chosen.clientSecret)
+  if (body.secretHash === secretHash) return []
+  const clientSecret = vault.encrypt(chosen.clientSecret, id)
+  return [credentialWrite(id, tenant, revision, { ...body, clientSecret, secretHash })]
+}
+
+/** The credential that carries the chosen name. Throws `StartRefused` where it is another client's. */
+async function known({ registry, chosen, tenant }: FirstAdminOptions): Promise<Document<CredentialBody> | null> {
+  if (chosen === null) return null
+  const credential = await registry.find<CredentialBody>('credential', 'clientId', chosen.clientId)
+  if (credential === null) return null
+  const subscription = await registry.get<SubscriptionBody>('subscription', credential.body.subscription)
+  if (credential.tenant !== tenant || subscription?.body.api !== PLATFORM_API) {
+    throw new StartRefused('ADMIN_CLIENT_ID names a client of another subscription; choose a name of its own')
+  }
+  return credential
+}
+
+function newTenant(tenant: string, consumer: string): Write[] {
+  const body = { name: 'admin', kind: 'application' }
+  return [
+    { kind: 'tenant', id: tenant, tenant, expected: 0, body: { name: tenant } },
+    { kind: 'consumer', id: consumer, tenant, expected: 0, body, keys: { kind: 'application' } },
+  ]
+}
+
+function newSubscription(options: FirstAdminOptions, consumer: string): { subscription: Write; credential: Write } {
+  const { createId, tenant, scopes, chosen } = options
+  const id = createId('sub')
   const approved = step(machine, begin(machine, undefined), { type: 'approved' })
   if ('refused' in approved) throw new Error('a new subscription cannot be approved')
-  const body: SubscriptionBody = {
-    consumer,
-    api: PLATFORM_API,
-    apiProductId: '',
-    actor: approved.next,
-    slaVariant: '',
-    scopes,
-  }
-  const credential = newCredentialWrite(options, {
-    tenant,
-    subscription,
-    type: 'OAuth2',
-    scopes,
-    expiresAtMs,
-    ...(chosen && { chosen }),
-  })
-  await registry.commit(author, 'platform.start', [
-    { kind: 'tenant', id: tenant, tenant, expected: 0, body: { name: tenant } },
-    entryWrite,
-    {
-      kind: 'consumer',
-      id: consumer,
-      tenant,
-      expected: 0,
-      body: { name: 'admin', kind: 'application' },
-      keys: { kind: 'application' },
-    },
-    subscriptionWrite(subscription, tenant, 0, body),
-    credential,
-  ])
-  const { clientId, clientSecret } = credential.body as CredentialBody
-  return { made: { clientId, clientSecret: vault.decrypt(clientSecret, credential.id) }, consumer }
+  const actor = approved.next
+  const body = { consumer, api: PLATFORM_API, apiProductId: '', actor, slaVariant: '', scopes }
+  const credential = { ...toCredential(options), subscription: id, ...(chosen && { chosen }) }
+  return { subscription: subscriptionWrite(id, tenant, 0, body), credential: newCredentialWrite(options, credential) }
+}
 
-  /** A version that brings scopes brings them to the admin's credentials too. */
-  async function widened(subscription: string): Promise<Write[]> {
-    const credentials = await registry.list<CredentialBody>('credential', { where: { subscription }, limit: 100 })
-    return credentials.map(({ id, revision, body }) => credentialWrite(id, tenant, revision, { ...body, scopes }))
-  }
+function toCredential({ clock, tenant, scopes }: FirstAdminOptions): Omit<NewCredential, 'subscription'> {
+  return { tenant, type: 'OAuth2', scopes, expiresAtMs: clock.nowMs() + LIFETIME_MS }
+}
+
+function isSame(a: readonly string[], b: readonly string[]): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
 }
