@@ -41,7 +41,7 @@ export interface WorkOptions {
 export interface Work {
   /** Reads one stretch and tells what follows from it; true where it is worth going on at once. */
   takeIn(this: void): boolean
-  /** Tells what follows from silence, and saves where risk stands. */
+  /** Tells what follows from silence and what was counted, and saves where risk stands. */
   calm(this: void): void
   /** Stores what was metered; one at a time. Rejects where it was stopped. */
   flush(this: void): Promise<void>
@@ -114,7 +114,6 @@ export function createWork(options: WorkOptions): Work {
   async function flushNow(): Promise<void> {
     const items = using(({ meter, intake }) => (meter.isEmpty ? null : { to: intake.metered, rows: meter.take() }))
     if (items !== null) await flusher.flush(items.to, items.rows)
-    onCalls(counter.take())
     reader.release(earlierOf(checkpoint.position(), checkpoint.riskPosition()))
   }
 
@@ -128,6 +127,7 @@ export function createWork(options: WorkOptions): Work {
       }),
     calm: () =>
       using((now) => {
+        onCalls(counter.take())
         if (now.intake.isLevel) now.detector.calm(clock.nowMs())
         if (now.detector.hasEvents || !isSame(now.intake.judged, checkpoint.riskPosition())) settle(now)
       }),

@@ -78,6 +78,7 @@ describe('pipeline', () => {
       await world.clock.advance(60_000)
     }
     expect(world.told.filter(({ phase }) => phase === 'opened')).toHaveLength(6)
+    expect(world.called).toBe(606)
     expect(billed()).toBe(0)
     world.away = false
     await world.clock.advance(12_000)

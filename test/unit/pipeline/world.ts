@@ -29,6 +29,8 @@ export interface World {
   /** Steps taken by this process. */
   readonly steps: number
   readonly isDead: boolean
+  /** Calls that the metrics know of. */
+  readonly called: number
   /** How the store answers: throws where it is away. */
   away: boolean
   /** Whether the next step fails, for a moment and without effect. */
@@ -55,6 +57,7 @@ export async function createWorld(path: string, startMs: number): Promise<World>
   let steps = 0
   let dieAt = Infinity
   let isDead = false
+  let called = 0
 
   /** Every step counts twice: to die before its effect, and after it. */
   function step<T>(effect: () => T): T {
@@ -105,6 +108,9 @@ export async function createWorld(path: string, startMs: number): Promise<World>
     },
     get steps() {
       return steps
+    },
+    get called() {
+      return called
     },
     get isDead() {
       return isDead
@@ -158,7 +164,7 @@ export async function createWorld(path: string, startMs: number): Promise<World>
         createId: createIdFactory(clock.nowMs),
         log,
         count: (reason, by = 1) => counted.set(reason, (counted.get(reason) ?? 0) + by),
-        onCalls: () => {},
+        onCalls: (calls) => (called += calls.reduce((sum, each) => sum + each.calls, 0)),
       })
       await pipeline.risks.subscribe('acme', null, (event) => told.push(event))
     },
