@@ -5,11 +5,10 @@ import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Write } from '../store/registry.ts'
 import { toBackend, type BackendInput } from './backend-address.ts'
 import { fromBase64, invalidAt } from './commands.ts'
-import { compileRoutePlan } from './compile-route-plan.ts'
 import { defaultScopes, usesDefaultScopes } from './compile-security.ts'
+import { compileDocument, compiledWrite } from './compiled-document.ts'
 import type { Deployment, ProxyBody } from './proxy-document.ts'
 import { contentWrite } from './published-content.ts'
-import type { RoutePlan } from './route-plan.ts'
 import type { OpenApiSpecBody } from './specifications.ts'
 
 export interface StageInput {
@@ -30,7 +29,7 @@ export interface DeploymentOptions {
 
 export interface NewDeployment {
   readonly deployment: Deployment
-  /** The document, where it is a new one. */
+  /** The document and what it compiles to, where it is a new one. */
   readonly writes: Write[]
 }
 
@@ -65,31 +64,15 @@ export async function toDeployment({ author, input, current, createId }: Deploym
     allowedScopes: within(input.allowedScopes, declaredScopes),
     operationIds: specification.operations.map(({ operationId }) => operationId),
   }
-  toPlan(specification, author.tenant, deployment, 0, [])
   const { mediaType, version } = specification
   const { tenant } = author
   const body: OpenApiSpecBody = { api: input.api, version, mediaType }
   const write: Write = { kind: 'openapispec', id, tenant, expected: 0, body, keys: { api: input.api } }
-  return { deployment, writes: [write, contentWrite(id, tenant, { bytes, mediaType })] }
-}
-
-/** The plan of a revision. Throws `Problem('specification_invalid')`. */
-export function toPlan(
-  specification: Specification,
-  tenant: string,
-  { backend, allowedScopes }: Deployment,
-  revision: number,
-  memberOfProductIds: readonly string[],
-): RoutePlan {
-  return compileRoutePlan({
-    specification,
-    tenant,
-    revision,
-    state: 'Active',
-    backend,
-    allowedScopes,
-    memberOfProductIds,
-  })
+  const compiled = compileDocument(specification)
+  return {
+    deployment,
+    writes: [write, contentWrite(id, tenant, { bytes, mediaType }), compiledWrite(id, tenant, compiled)],
+  }
 }
 
 function declaredBy(specification: Specification): readonly string[] {

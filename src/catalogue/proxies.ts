@@ -10,18 +10,17 @@
 import { begin, step, type PersistedActor } from '../actors/step.ts'
 import { proxy as machine, type ProxyContext, type ProxyEvent } from '../actors/proxy.ts'
 import { Problem } from '../domain/problem.ts'
-import { readSpecification } from '../governance/specification.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import { apiWrite, type ApiBody } from './apis.ts'
 import { commit, find, stateConflict, toTime } from './commands.ts'
-import { toDeployment, toPlan, type StageInput } from './deployment.ts'
+import { readCompiled } from './compiled-document.ts'
+import { toDeployment, type StageInput } from './deployment.ts'
 import type { GatewayPort } from './gateway-port.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
 import { activeDeployment, servingOrStaged, type Deployment, type ProxyBody } from './proxy-document.ts'
 import type { RoutePlan } from './route-plan.ts'
-import { readContent } from './published-content.ts'
 import type { Specifications } from './specifications.ts'
 import type { BackendInput } from './backend-address.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
@@ -140,13 +139,18 @@ export function createProxies({ registry, gateway, specifications, createId, clo
   }
 
   async function planOf(proxy: Document<ProxyBody>, body: ProxyBody, deployment: Deployment): Promise<ActivePlan> {
-    const { bytes } = await readContent(registry, proxy.tenant, deployment.specification)
-    const specification = await readSpecification(bytes)
-    const revision = body.actor.context.activeRevision ?? 0
-    return {
-      plan: toPlan(specification, proxy.tenant, deployment, revision, body.memberOfProductIds),
-      slas: await specifications.plansInForce(body.api, deployment.operationIds),
+    const { tenant } = proxy
+    const { backend, allowedScopes, operationIds, specification } = deployment
+    const plan: RoutePlan = {
+      ...(await readCompiled(registry, tenant, specification)),
+      tenant,
+      revision: body.actor.context.activeRevision ?? 0,
+      state: 'Active',
+      backend,
+      allowedScopes,
+      memberOfProductIds: body.memberOfProductIds,
     }
+    return { plan, slas: await specifications.plansInForce(body.api, operationIds) }
   }
 
   function fresh(): ProxyBody['actor'] {

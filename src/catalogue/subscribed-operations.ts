@@ -5,12 +5,10 @@
  * tokens nor keys open more than the proxy allows.
  */
 
-import { readSpecification } from '../governance/specification.ts'
 import type { Registry } from '../store/registry.ts'
-import { compileSecurity } from './compile-security.ts'
+import { readCompiled } from './compiled-document.ts'
 import type { PlatformOperation } from './platform-api.ts'
 import { servingOrStaged, type ProxyBody } from './proxy-document.ts'
-import { readContent } from './published-content.ts'
 import type { SecurityAlternative } from './route-plan.ts'
 import { describeLimits, type ShownLimit } from './shown-limits.ts'
 import type { Specifications } from './specifications.ts'
@@ -43,14 +41,11 @@ export function createSubscribedOperations(options: SubscribedOperationsOptions)
     const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
     const deployment = proxy === null ? null : servingOrStaged(proxy.body)
     if (deployment === null) return []
-    const { bytes } = await readContent(registry, tenant, deployment.specification)
-    const specification = await readSpecification(bytes)
+    const { operations } = await readCompiled(registry, tenant, deployment.specification)
     const plans = await specifications.plansInForce(api, deployment.operationIds)
     const plan = plans.find(({ variant }) => variant === slaVariant) ?? null
     const held = new Set(scopes.filter((scope) => deployment.allowedScopes.includes(scope)))
-    return specification.operations.flatMap((operation) => {
-      const { operationId, method, path } = operation
-      const security = compileSecurity(operation, specification)
+    return operations.flatMap(({ operationId, method, path, security }) => {
       const opening = security.filter((alternative) => opens(alternative, held))
       if (security.length > 0 && opening.length === 0) return []
       const [first] = opening
