@@ -12,6 +12,7 @@ const SCHEMA = `
     risk_id TEXT PRIMARY KEY, tenant TEXT NOT NULL, state TEXT NOT NULL, last_seen_ms INTEGER NOT NULL, body TEXT NOT NULL
   ) STRICT;
   CREATE INDEX IF NOT EXISTS episode_by_state ON episode (state, tenant, risk_id);
+  CREATE INDEX IF NOT EXISTS episode_by_age ON episode (state, last_seen_ms);
   CREATE TABLE IF NOT EXISTS outbox (id TEXT PRIMARY KEY, batch INTEGER, body TEXT NOT NULL) STRICT;
 `
 const BATCH_EVENTS_MAX = 5_000
