@@ -107,7 +107,9 @@ export function openSpoolReader({ folder, gauge, onTornTail }: SpoolReaderOption
       place = { segment, offset }
       if (left <= 0) return place
       if (!isFinal(source, segment, segments)) return place
-      if (to === Infinity) finish(source, segment, offset, file.bytes)
+      if (to !== Infinity) continue
+      finish(source, segment, offset, file.bytes)
+      if (segment < segments[segments.length - 1]!) closeFile(join(folder, source, segmentName(segment)))
     }
     return place
   }
@@ -136,8 +138,11 @@ export function openSpoolReader({ folder, gauge, onTornTail }: SpoolReaderOption
   }
 
   function closeOldest(): void {
-    const [path, file] = open.entries().next().value!
-    file.close()
+    closeFile(open.keys().next().value!)
+  }
+
+  function closeFile(path: string): void {
+    open.get(path)?.close()
     open.delete(path)
   }
 
@@ -172,8 +177,7 @@ export function openSpoolReader({ folder, gauge, onTornTail }: SpoolReaderOption
   /** The room that it took, given back. */
   function forget(path: string): number {
     const { size } = statSync(path)
-    open.get(path)?.close()
-    open.delete(path)
+    closeFile(path)
     torn.delete(path)
     finished.delete(path)
     gauge.add(-size)
