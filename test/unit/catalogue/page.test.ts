@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest'
+import { ACME, openHouse, RIVAL } from './house.ts'
+
+describe('a list', () => {
+  it('gives each item once, page by page, and no cursor on the last page', async () => {
+    const { consumers } = openHouse()
+    const made: string[] = []
+    for (let number = 0; number < 7; number++) {
+      const author = number === 3 ? RIVAL : ACME
+      const { id } = await consumers.create(author, {
+        name: `n${number}`,
+        kind: number % 2 === 0 ? 'agent' : 'application',
+      })
+      if (author === ACME) made.push(id)
+    }
+    for (const limit of [1, 2, 3, 6, 500]) {
+      const found: string[] = []
+      let cursor: string | null = null
+      do {
+        const page = await consumers.list('acme', { limit, ...(cursor !== null && { cursor }) })
+        found.push(...page.items.map(({ id }) => id))
+        expect(page.items.length).toBeLessThanOrEqual(limit)
+        cursor = page.next
+      } while (cursor !== null)
+      expect(found).toEqual(made)
+    }
+    const agents = await consumers.list('acme', { limit: 9, kind: 'agent' })
+    expect(agents.items.map(({ name }) => name)).toEqual(['n0', 'n2', 'n4', 'n6'])
+  })
+
+  it('gives nothing of another tenant, also with its cursor', async () => {
+    const { consumers } = openHouse()
+    for (const name of ['a', 'b', 'c']) await consumers.create(ACME, { name, kind: 'agent' })
+    const { next } = await consumers.list('acme', { limit: 1 })
+
+    expect(await consumers.list('rival', { limit: 9, cursor: next ?? '' })).toEqual({ items: [], next: null })
+  })
+
+  it.each(['', 'x', '!', 'A'.repeat(9_000), Buffer.from('2 con_1').toString('base64url')])(
+    'refuses the cursor %j that it did not hand out',
+    async (cursor) => {
+      const { consumers } = openHouse()
+      const listed = consumers.list('acme', { limit: 9, cursor })
+      await expect(listed).rejects.toMatchObject({ status: 400, code: 'cursor_invalid' })
+    },
+  )
+})
+
+describe('a consumer', () => {
+  it('is given back as it was made, to its tenant alone', async () => {
+    const { consumers } = openHouse()
+    const made = await consumers.create(ACME, { name: 'Shop', kind: 'application', contact: 'shop@example.org' })
+
+    expect(made).toEqual({
+      id: expect.stringMatching(/^con_/) as string,
+      name: 'Shop',
+      kind: 'application',
+      contact: 'shop@example.org',
+      createdAt: '2027-01-15T12:00:00.000Z',
+    })
+    expect(await consumers.get('acme', made.id)).toEqual(made)
+    await expect(consumers.get('rival', made.id)).rejects.toMatchObject({ status: 404, code: 'not_found' })
+  })
+})

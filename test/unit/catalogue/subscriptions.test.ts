@@ -1,0 +1,314 @@
+import { describe, expect, it } from 'vitest'
+import type { SubscriptionInput } from '../../../src/catalogue/subscriptions.ts'
+import { isApiKeyShaped } from '../../../src/catalogue/secret.ts'
+import type { Problem } from '../../../src/domain/problem.ts'
+import { ACME, base64, declaration, furnish, NOW_MS, openHouse, orders, RIVAL, type House } from './house.ts'
+
+const DAY_MS = 86_400_000
+const API = 'orders-v1'
+
+async function subscribe(house: House, more: Partial<SubscriptionInput> = {}) {
+  const { consumer, proxy } = await furnish(house)
+  const subscription = await house.subscriptions.create(ACME, { consumer, api: API, ...more })
+  const { items } = await house.subscriptions.credentials(ACME, subscription.id)
+  return { consumer, proxy, subscription, credentials: items }
+}
+
+async function notesOf(house: House): Promise<string[]> {
+  const changes: string[] = []
+  house.registry.watch(0, ({ document }) => changes.push(`${document.kind} ${JSON.stringify(document.body)}`))()
+  return changes
+}
+
+describe('a subscription', () => {
+  it('is active at once, with a client and a key made with it', async () => {
+    const { subscription, consumer, credentials } = await subscribe(openHouse())
+
+    expect(subscription).toEqual({
+      id: expect.stringMatching(/^sub_/) as string,
+      consumer,
+      ApiId: API,
+      ApiProductId: null,
+      state: 'Active',
+      slaVariant: null,
+      scopes: ['orders:audit', 'orders:read', 'orders:write'],
+      approvalFlow: null,
+      createdAt: '2027-01-15T12:00:00.000Z',
+    })
+    expect(credentials).toMatchObject([
+      { type: 'OAuth2', clientId: expect.stringMatching(/^cli_/), apiKey: null, state: 'Active' },
+      { type: 'ApiKey', clientId: null, clientSecret: null, state: 'Active' },
+    ])
+    for (const { scopes, expiresAt, ApiProductId } of credentials) {
+      expect({ scopes, ApiProductId }).toEqual({ scopes: subscription.scopes, ApiProductId: null })
+      expect(expiresAt).toBe('2028-01-15T12:00:00.000Z')
+    }
+    expect(isApiKeyShaped(credentials[1]?.apiKey ?? '')).toBe(true)
+    expect(new Set(credentials.map(({ clientSecret, apiKey }) => clientSecret ?? apiKey)).size).toBe(2)
+  })
+
+  it('leaves no secret readable in the registry or its feed', async () => {
+    const house = openHouse()
+    const { credentials } = await subscribe(house)
+    const secrets = credentials.flatMap(({ clientSecret, apiKey }) => [clientSecret ?? '', apiKey ?? ''])
+    const stored = (await notesOf(house)).join('\n')
+
+    for (const secret of secrets.filter((text) => text !== '')) expect(stored).not.toContain(secret)
+  })
+
+  it('has one credential for each kind that is asked for', async () => {
+    const { credentials } = await subscribe(openHouse(), {
+      securityTypes: ['ApiKey', 'ApiKey'],
+      scopes: ['orders:read'],
+    })
+    expect(credentials.map(({ type, scopes }) => [type, scopes])).toEqual([['ApiKey', ['orders:read']]])
+  })
+
+  it.each<[string, Partial<SubscriptionInput>, string]>([
+    ['a product', { product: 'prd_1' }, '/product'],
+    ['no API', { api: undefined as never }, '/api'],
+    ['an API that is not there', { api: 'none-v1' }, '/api'],
+    ['a consumer that is not there', { consumer: 'con_none' }, '/consumer'],
+    ['a scope that the API does not declare', { scopes: ['orders:read', 'other'] }, '/scopes/1'],
+    ['a variant that is not declared', { slaVariant: 'gold' }, '/slaVariant'],
+    ['a kind of credential that is not known', { securityTypes: ['OAuth2', 'PKCE'] }, '/securityTypes/1'],
+  ])('is refused for %s, with its place, and nothing is made', async (_, more, pointer) => {
+    const house = openHouse()
+    const { consumer } = await furnish(house)
+    const input = { consumer, api: API, ...more }
+    if (input.api === undefined) delete (input as { api?: string }).api
+
+    const refused = house.subscriptions.create(ACME, input)
+    await expect(refused).rejects.toMatchObject({ status: 400, errors: [{ pointer }] })
+    expect((await house.subscriptions.list('acme', { limit: 9 })).items).toEqual([])
+    expect(await house.registry.list('credential', { limit: 9 })).toEqual([])
+  })
+
+  it('takes neither another tenant’s consumer nor its API', async () => {
+    const house = openHouse()
+    const { consumer } = await furnish(house)
+    const own = await house.consumers.create(RIVAL, { name: 'Rival', kind: 'agent' })
+    const refusalOf = (input: SubscriptionInput): Promise<Problem> =>
+      house.subscriptions.create(RIVAL, input).then(
+        () => Promise.reject(new Error('it was made')),
+        (problem: Problem) => problem,
+      )
+
+    expect(await refusalOf({ consumer, api: API })).toMatchObject({ errors: [{ pointer: '/consumer' }] })
+    expect(await refusalOf({ consumer: own.id, api: API })).toMatchObject({ errors: [{ pointer: '/api' }] })
+  })
+
+  it('is refused, not failed, for an API whose only revision was discarded', async () => {
+    const house = openHouse()
+    const { id } = await house.proxies.stage(ACME, { api: API, specification: base64(orders()) })
+    await house.proxies.discard(ACME, id)
+    const consumer = await house.consumers.create(ACME, { name: 'Shop', kind: 'application' })
+
+    const refused = house.subscriptions.create(ACME, { consumer: consumer.id, api: API })
+    await expect(refused).rejects.toMatchObject({ status: 400, errors: [{ pointer: '/api' }] })
+  })
+
+  it('is given what serves, not what is only staged', async () => {
+    const house = openHouse()
+    const { consumer } = await furnish(house)
+    const staged = JSON.parse(orders({ operations: { other: undefined } }).toString()) as { components?: object }
+    delete staged.components
+    const specification = base64(Buffer.from(JSON.stringify(staged)))
+    const { stagingRevision } = await house.proxies.stage(ACME, { api: API, specification })
+    expect(stagingRevision).toBe(2)
+
+    const { scopes, id } = await house.subscriptions.create(ACME, { consumer, api: API })
+    expect(scopes).toContain('orders:read')
+    const { items } = await house.subscriptions.operations('acme', id)
+    expect(items.map(({ operationId }) => operationId)).toEqual(['listOrders', 'createOrder'])
+  })
+
+  it('is listed by its fields, in the order in which subscriptions were made', async () => {
+    const house = openHouse()
+    const { subscription, consumer } = await subscribe(house)
+    const other = await house.consumers.create(ACME, { name: 'Agent', kind: 'agent' })
+    const second = await house.subscriptions.create(ACME, { consumer: other.id, api: API })
+    await house.subscriptions.cancel(ACME, second.id)
+    const idsOf = async (query: object, tenant = 'acme'): Promise<string[]> =>
+      (await house.subscriptions.list(tenant, { limit: 9, ...query })).items.map(({ id }) => id)
+
+    expect(await idsOf({})).toEqual([subscription.id, second.id])
+    expect(await idsOf({ consumer })).toEqual([subscription.id])
+    expect(await idsOf({ state: 'Cancelled' })).toEqual([second.id])
+    expect(await idsOf({ api: API, state: 'Active' })).toEqual([subscription.id])
+    expect(await idsOf({}, 'rival')).toEqual([])
+  })
+})
+
+describe('the credentials of a subscription', () => {
+  it('are near their end in the last 30 days, and then expired', async () => {
+    const house = openHouse()
+    const { subscription } = await subscribe(house)
+    const stateAfter = async (days: number): Promise<unknown> => {
+      house.clock.nowMs = NOW_MS + days * DAY_MS
+      const { items } = await house.subscriptions.credentials(ACME, subscription.id)
+      return [...new Set(items.map(({ state }) => state))]
+    }
+
+    expect(await stateAfter(334)).toEqual(['Active'])
+    expect(await stateAfter(335)).toEqual(['Expiring'])
+    expect(await stateAfter(365)).toEqual(['Expired'])
+  })
+
+  it('are read with a note of who read them', async () => {
+    const house = openHouse()
+    const { subscription } = await subscribe(house)
+    const notes: unknown[] = []
+    const { audit } = house.registry
+    house.registry.audit = async (author, action, of) => {
+      notes.push([author, action, of.id])
+      await audit(author, action, of)
+    }
+    await house.subscriptions.credentials(ACME, subscription.id)
+
+    expect(notes).toEqual([[ACME, 'credentials.read', subscription.id]])
+  })
+
+  it('are not handed out where the reading cannot be noted', async () => {
+    const house = openHouse()
+    const { subscription } = await subscribe(house)
+    house.registry.audit = async () => {
+      throw new Error('disk full')
+    }
+
+    await expect(house.subscriptions.credentials(ACME, subscription.id)).rejects.toThrow('disk full')
+  })
+})
+
+describe('what ends', () => {
+  it('a subscription, is on disk, then told to every thread, then answered', async () => {
+    const house = openHouse()
+    const { subscription, credentials } = await subscribe(house)
+    const states: string[] = []
+    house.gateway.onGrant = async () => {
+      states.push((await house.subscriptions.get('acme', subscription.id)).state)
+    }
+    const cancelled = await house.subscriptions.cancel(ACME, subscription.id)
+
+    expect(cancelled.state).toBe('Cancelled')
+    expect(states).toEqual(['Cancelled', 'Cancelled'])
+    expect(house.gateway.grants.map(({ credential, valid }) => [credential, valid])).toEqual(
+      credentials.map(({ id }) => [id, false]),
+    )
+  })
+
+  it('a subscription, ends once; the second time is 409 and names the state', async () => {
+    const house = openHouse()
+    const { subscription } = await subscribe(house)
+    await house.subscriptions.cancel(ACME, subscription.id)
+
+    await expect(house.subscriptions.cancel(ACME, subscription.id)).rejects.toMatchObject({
+      status: 409,
+      code: 'state_conflict',
+      extensions: { state: 'Cancelled', allowed: [] },
+    })
+  })
+
+  it('a credential, is not answered for before every thread knows; the other one goes on', async () => {
+    const house = openHouse()
+    const { subscription, credentials } = await subscribe(house)
+    const [client, key] = credentials.map(({ id }) => id)
+    const acknowledged = Promise.withResolvers<void>()
+    const told = Promise.withResolvers<void>()
+    house.gateway.onGrant = async () => {
+      told.resolve()
+      await acknowledged.promise
+    }
+    let isAnswered = false
+    const revoked = house.subscriptions
+      .revokeCredential(ACME, subscription.id, client ?? '')
+      .then(() => void (isAnswered = true))
+    await told.promise
+    expect(isAnswered).toBe(false)
+    acknowledged.resolve()
+    await revoked
+
+    const now = new Map(house.gateway.grants.map(({ credential, valid }) => [credential, valid]))
+    expect(now.get(client ?? '')).toBe(false)
+    expect(now.get(key ?? '')).toBe(true)
+    const { items } = await house.subscriptions.credentials(ACME, subscription.id)
+    expect(items.map(({ state }) => state)).toEqual(['Revoked', 'Active'])
+  })
+
+  it('a credential, stays revoked where a thread did not acknowledge, and can be revoked again', async () => {
+    const house = openHouse()
+    const { subscription, credentials } = await subscribe(house)
+    const id = credentials[0]?.id ?? ''
+    house.gateway.onGrant = async () => {
+      throw new Error('no acknowledgement')
+    }
+    await expect(house.subscriptions.revokeCredential(ACME, subscription.id, id)).rejects.toThrow('no acknowledgement')
+    house.gateway.onGrant = async () => {}
+    await house.subscriptions.revokeCredential(ACME, subscription.id, id)
+
+    expect(house.gateway.grants.find(({ credential }) => credential === id)?.valid).toBe(false)
+  })
+
+  it('is nobody’s to end but its tenant’s, by 404, and a credential only by its own subscription', async () => {
+    const house = openHouse()
+    const { subscription, credentials, consumer } = await subscribe(house)
+    const other = await house.subscriptions.create(ACME, { consumer, api: API })
+    const { subscriptions } = house
+    const credential = credentials[0]?.id ?? ''
+    house.gateway.grants.length = 0
+
+    const missing = { status: 404, code: 'not_found' }
+    await expect(subscriptions.cancel(RIVAL, subscription.id)).rejects.toMatchObject(missing)
+    await expect(subscriptions.credentials(RIVAL, subscription.id)).rejects.toMatchObject(missing)
+    await expect(subscriptions.operations('rival', subscription.id)).rejects.toMatchObject(missing)
+    await expect(subscriptions.revokeCredential(RIVAL, subscription.id, credential)).rejects.toMatchObject(missing)
+    await expect(subscriptions.revokeCredential(ACME, other.id, credential)).rejects.toMatchObject(missing)
+    expect(house.gateway.grants).toEqual([])
+  })
+})
+
+describe('the operations of a subscription', () => {
+  const operationsOf = async (house: House, scopes: readonly string[], operations: Record<string, unknown>) => {
+    const stage = {
+      api: API,
+      specification: base64(orders({ operations })),
+      allowedScopes: ['orders:read', 'orders:write'],
+    }
+    const { id } = await house.proxies.stage(ACME, stage)
+    await house.proxies.activate(ACME, id)
+    const { id: consumer } = await house.consumers.create(ACME, { name: 'Shop', kind: 'application' })
+    const subscription = await house.subscriptions.create(ACME, { consumer, api: API, scopes })
+    return (await house.subscriptions.operations('acme', subscription.id)).items
+  }
+
+  it('are those that any alternative of their security opens, as at the gateway', async () => {
+    const items = await operationsOf(openHouse(), ['orders:read', 'orders:audit'], {
+      open: [],
+      read: [{ oauth: ['orders:read'] }, { key: [] }],
+      write: [{ oauth: ['orders:write'] }],
+      either: [{ oauth: ['orders:write'] }, { oauth: ['orders:read'] }],
+      both: [{ oauth: ['orders:read', 'orders:write'] }],
+      notAllowed: [{ oauth: ['orders:audit'] }],
+    })
+
+    expect(items.map(({ operationId, scopes, security }) => [operationId, scopes, security])).toEqual([
+      ['open', [], []],
+      ['read', ['orders:read'], ['OAuth2', 'ApiKey']],
+      ['either', ['orders:read'], ['OAuth2']],
+    ])
+  })
+
+  it('carry the limits of the variant that is subscribed', async () => {
+    const house = openHouse()
+    const { consumer } = await furnish(house)
+    for (const [variant, perMinute] of [['gold', 100] as const, ['plain', 5] as const]) {
+      const specification = base64(declaration({ variant, perMinute }))
+      await house.specifications.createOpenSla(ACME, { api: API, specification })
+    }
+    const { id } = await house.subscriptions.create(ACME, { consumer, api: API, slaVariant: 'gold' })
+    const { items } = await house.subscriptions.operations('acme', id)
+
+    expect(items[0]).toMatchObject({ method: 'GET', path: '/listOrders', resourceUnits: '1' })
+    expect(items[0]?.limits).toEqual([{ name: 'all', kind: 'total', value: 100, per: 'minute' }])
+  })
+})
