@@ -14,7 +14,7 @@ const project = (name: string, timeoutMs: number) => ({
 
 export default defineConfig({
   test: {
-    projects: [project('unit', 20_000), project('contract', 60_000), project('journey', 300_000)],
+    projects: [project('unit', 60_000), project('contract', 60_000), project('journey', 300_000)],
     maxWorkers: 2,
   },
 })
