@@ -5,6 +5,7 @@
 
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { Grant } from './grant.ts'
+import type { ProviderPlan } from './provider-plan.ts'
 import type { RoutePlan } from './route-plan.ts'
 
 export interface PreparedRevision {
@@ -21,4 +22,16 @@ export interface GatewayPort {
   applySla(sla: SlaPlan): Promise<void>
   /** Corrects what threads have cached of a credential; a grant that is not valid leaves a tombstone. */
   applyGrant(grant: Grant): Promise<void>
+  /** The products that an API is a member of from now on; tokens of others open nothing. */
+  applyMembership(api: string, productIds: readonly string[]): Promise<void>
+  /** A token of ours opens nothing from now on, though its signature still verifies. */
+  revokeToken(token: RevokedToken): Promise<void>
+  /** Replaces all federated providers at once. */
+  applyProviders(providers: readonly ProviderPlan[]): Promise<void>
+}
+
+export interface RevokedToken {
+  readonly jti: string
+  /** When the token has expired by itself and need not be remembered. */
+  readonly untilMs: number
 }

@@ -32,3 +32,11 @@ export type CredentialName =
   | { readonly kind: 'client'; readonly clientId: string }
   /** Keyed hash of an API key, see `catalogue/secret.ts`. */
   | { readonly kind: 'key'; readonly hash: string }
+  /** A client of a federated issuer, at one API: it holds a subscription for each API that it calls. */
+  | {
+      readonly kind: 'federated'
+      readonly tenant: string
+      readonly issuer: string
+      readonly clientId: string
+      readonly api: string
+    }

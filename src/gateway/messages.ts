@@ -5,6 +5,8 @@
  */
 
 import type { CredentialName, Grant } from '../catalogue/grant.ts'
+import type { RevokedToken } from '../catalogue/gateway-port.ts'
+import type { ProviderPlan } from '../catalogue/provider-plan.ts'
 import type { RoutePlan } from '../catalogue/route-plan.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { SpoolSync } from '../record/spool-writer.ts'
@@ -22,6 +24,10 @@ export type Command =
   | { readonly type: 'sla'; readonly sla: SlaPlan }
   | { readonly type: 'grant'; readonly grant: Grant }
   | { readonly type: 'keys'; readonly jwks: JsonWebKeySet }
+  | { readonly type: 'membership'; readonly api: string; readonly productIds: readonly string[] }
+  /** Several at once where a thread is brought up. */
+  | { readonly type: 'revoked'; readonly tokens: readonly RevokedToken[] }
+  | { readonly type: 'providers'; readonly providers: readonly ProviderPlan[] }
   /** Lets go of the limit blocks of one API: their places are about to change. */
   | { readonly type: 'blocks'; readonly api: string }
   | { readonly type: 'listen'; readonly port: number }
@@ -37,25 +43,38 @@ export interface Requests {
   resolve: { ask: CredentialName; answer: Grant | null }
   /** Where the counters of a subscription lie. */
   block: { ask: { subscription: string; api: string; variant: string }; answer: BlockRef | null }
-  /** A form for the token endpoint. */
-  issue: { ask: TokenForm; answer: TokenAnswer }
+  /** A request to one of the OAuth endpoints. */
+  oauth: { ask: OauthCall; answer: OauthAnswer }
+  /** A federated token named a key that is not known: the provider is asked again, if it may be. True: its keys have changed. */
+  refetch: { ask: { readonly provider: string }; answer: boolean }
 }
 
-export interface TokenForm {
+export interface OauthCall {
+  readonly endpoint: 'token' | 'introspect' | 'revoke' | 'userinfo' | 'authorize'
+  /** `''` for the authorize endpoint, which serves all APIs. */
   readonly api: string
+  readonly method: 'GET' | 'POST'
+  /** The form of a POST, the query of a GET; in order, as often as they came. */
   readonly form: readonly (readonly [string, string])[]
   readonly authorization: string | undefined
+  readonly cookie: string | undefined
 }
 
-export interface TokenAnswer {
+export interface OauthAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
+  /** A text is sent as it is, anything else as JSON, null as an empty body. */
   readonly body: unknown
-  /** How the attempt is recorded; null: not at all. */
-  readonly signal: {
-    readonly outcome: 'credential_invalid' | 'subscription_required'
-    readonly grant: Grant | null
-  } | null
+  /** How a failed attempt is recorded; null: not at all. */
+  readonly signal: OauthSignal | null
+}
+
+export interface OauthSignal {
+  /** The API it is recorded at. */
+  readonly api: string
+  readonly outcome: 'credential_missing' | 'credential_invalid' | 'subscription_required'
+  /** The known party; null: nobody is known. */
+  readonly grant: Grant | null
 }
 
 export type ToHost =
