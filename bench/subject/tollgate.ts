@@ -51,7 +51,8 @@ export async function startTollgate(backendPort: number): Promise<Contestant> {
   }
 }
 
-function gatewayCpuMs(pid: number): number {
+/** CPU of the one gateway thread so far. */
+export function gatewayCpuMs(pid: number): number {
   const threads = threadsCpu(pid).filter(({ name }) => name.startsWith('gateway-'))
   if (threads.length !== 1) throw new Error(`expected one gateway thread, found ${threads.length}`)
   return threads.reduce((sum, { cpuMs }) => sum + cpuMs, 0)
