@@ -18,6 +18,8 @@ export interface Credential {
 export interface PlatformClient {
   get<T>(path: string): Promise<T>
   post<T>(path: string, body?: unknown): Promise<T>
+  put<T>(path: string, body: unknown): Promise<T>
+  delete(path: string): Promise<void>
   /** A valid access token of the platform API. */
   token(): Promise<string>
 }
@@ -43,7 +45,7 @@ export function createPlatformClient({ gatewayUrl, baseUrl, clientId, clientSecr
     return held.text
   }
 
-  async function send<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T> {
+  async function send<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<T> {
     const response = await request(baseUrl + path, {
       method,
       headers: {
@@ -61,6 +63,8 @@ export function createPlatformClient({ gatewayUrl, baseUrl, clientId, clientSecr
     token,
     get: (path) => send('GET', path),
     post: (path, body) => send('POST', path, body),
+    put: (path, body) => send('PUT', path, body),
+    delete: (path) => send('DELETE', path),
   }
 }
 

@@ -1,19 +1,23 @@
 /** A backend that answers at once with a body of a known length, and remembers which calls it saw. */
 
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface LedgerBackend {
   readonly url: string
   /** Every value of the query parameter `n` that arrived, and how often. */
   readonly seen: Map<string, number>
+  /** Headers of the call that came last. */
+  readonly last: () => IncomingHttpHeaders
   close(): Promise<void>
 }
 
 export async function startLedgerBackend(answer = 'ok'): Promise<LedgerBackend> {
   const seen = new Map<string, number>()
+  let last: IncomingHttpHeaders = {}
   const server: Server = createServer((request, response) => {
     const n = new URL(request.url ?? '/', 'http://backend').searchParams.get('n') ?? ''
+    last = request.headers
     seen.set(n, (seen.get(n) ?? 0) + 1)
     request.resume()
     const body = JSON.stringify({ answer, n })
@@ -24,6 +28,7 @@ export async function startLedgerBackend(answer = 'ok'): Promise<LedgerBackend> 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen,
+    last: () => last,
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections()

@@ -1,0 +1,195 @@
+/**
+ * What is taken away is gone from the answer on: clients hammer all threads with a credential while it
+ * is taken from them, and no call that is sent after the answer is served.
+ */
+
+import { Pool } from 'undici'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fetchToken } from '../../src/cli/platform-client.ts'
+import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+import { createService, enrol, publish, type Service } from './service.ts'
+
+const THREADS = 3
+/** More than enough that every thread holds some of them. */
+const CONNECTIONS = 24
+
+let service: Service
+let backend: LedgerBackend
+let proxy: string
+
+beforeAll(async () => {
+  backend = await startLedgerBackend()
+  service = await createService({ args: ['--empty'], env: { GATEWAY_THREADS: String(THREADS) } })
+  await service.start()
+  proxy = await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
+})
+
+afterAll(async () => {
+  await service.remove()
+  await backend.close()
+})
+
+interface Hammering {
+  /** Resolves when so many calls were served since it was asked. */
+  served(count: number): Promise<void>
+  /** What was taken is gone: statuses of the calls sent from now on, until `count` of them were answered. */
+  after(count: number): Promise<ReadonlyMap<number, number>>
+  stop(): Promise<void>
+}
+
+function hammer(headers: Readonly<Record<string, string>>): Hammering {
+  const pool = new Pool(service.gatewayUrl, { connections: CONNECTIONS })
+  let isOver = false
+  let phase = 0
+  let statuses = new Map<number, number>()
+  let wanted = Infinity
+  let reached = (): void => {}
+
+  async function lane(): Promise<void> {
+    while (!isOver) {
+      const sentIn = phase
+      const { statusCode, body } = await pool.request({ method: 'GET', path: '/ledger-v1/entries?n=1', headers })
+      await body.dump()
+      if (sentIn !== phase) continue
+      statuses.set(statusCode, (statuses.get(statusCode) ?? 0) + 1)
+      if (--wanted === 0) reached()
+    }
+  }
+  const lanes = Array.from({ length: CONNECTIONS }, lane)
+
+  function count(of: number): Promise<void> {
+    phase++
+    statuses = new Map()
+    wanted = of
+    return new Promise((resolve) => (reached = resolve))
+  }
+
+  return {
+    async served(of) {
+      await count(of)
+      expect([...statuses.keys()]).toEqual([200])
+    },
+    async after(of) {
+      await count(of)
+      return statuses
+    },
+    async stop() {
+      isOver = true
+      await Promise.all(lanes)
+      await pool.close()
+    },
+  }
+}
+
+/** Takes something away under load; what calls sent after the answer got. */
+async function takeAway(headers: Readonly<Record<string, string>>, take: () => Promise<unknown>): Promise<number[]> {
+  const hammering = hammer(headers)
+  try {
+    await hammering.served(2_000)
+    await take()
+    return [...(await hammering.after(2_000)).keys()]
+  } finally {
+    await hammering.stop()
+  }
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+describe('no call is served after the answer', () => {
+  it('to the revocation of a token', async () => {
+    const { token, clientId, clientSecret } = await enrol(service, 'ledger-v1')
+    const text = await token()
+    const revoke = async (): Promise<void> => {
+      const form = new URLSearchParams({ token: text, client_id: clientId, client_secret: clientSecret })
+      const answer = await fetch(`${service.gatewayUrl}/ledger-v1/oauth2/v2/revoke`, { method: 'POST', body: form })
+      expect(answer.status).toBe(200)
+    }
+    expect(await takeAway(bearer(text), revoke)).toEqual([401])
+    const other = await token()
+    const { statusCode } = await new Pool(service.gatewayUrl).request({
+      method: 'GET',
+      path: '/ledger-v1/entries?n=1',
+      headers: bearer(other),
+    })
+    expect(statusCode).toBe(200)
+  })
+
+  it.each(['OAuth2', 'ApiKey'])('to the revocation of a credential of type %s', async (type) => {
+    const { token, apiKey, subscription } = await enrol(service, 'ledger-v1')
+    const { items } = await service.platform.get<{ items: readonly { id: string; type: string }[] }>(
+      `/v1/subscriptions/${subscription}/credentials`,
+    )
+    const { id } = items.find((item) => item.type === type) ?? { id: '' }
+    const headers = type === 'OAuth2' ? bearer(await token()) : { 'x-api-key': apiKey }
+    const revoke = () => service.platform.delete(`/v1/subscriptions/${subscription}/credentials/${id}`)
+    expect(await takeAway(headers, revoke)).toEqual([401])
+  })
+
+  it('to the cancellation of a subscription', async () => {
+    const { token, subscription } = await enrol(service, 'ledger-v1')
+    const cancel = () => service.platform.post(`/v1/subscriptions/${subscription}/cancel`)
+    expect(await takeAway(bearer(await token()), cancel)).toEqual([401])
+  })
+
+  it('to the removal of an API from a product', async () => {
+    const { id: product } = await service.platform.post<{ id: string }>('/v1/products', {
+      name: 'Books',
+      apis: ['ledger-v1'],
+    })
+    const { id: consumer } = await service.platform.post<{ id: string }>('/v1/consumers', {
+      name: 'Reader',
+      kind: 'application',
+    })
+    const { id } = await service.platform.post<{ id: string }>('/v1/subscriptions', { consumer, product })
+    const { items } = await service.platform.get<{
+      items: readonly { type: string; clientId: string; clientSecret: string; ApiProductId: string }[]
+    }>(`/v1/subscriptions/${id}/credentials`)
+    const client = items.find(({ type }) => type === 'OAuth2')
+    expect(client?.ApiProductId).toBe(product)
+    const { clientId = '', clientSecret = '' } = client ?? {}
+    const { accessToken } = await fetchToken({
+      gatewayUrl: service.gatewayUrl,
+      api: 'ledger-v1',
+      clientId,
+      clientSecret,
+    })
+    const remove = () => service.platform.put(`/v1/products/${product}`, { name: 'Books', apis: [] })
+    expect(await takeAway(bearer(accessToken), remove)).toEqual([403])
+  })
+
+  it('to the retirement of a scope', async () => {
+    const { token, subscription } = await enrol(service, 'ledger-v1')
+    const retire = () => service.platform.put(`/v1/subscriptions/${subscription}/scopes`, { scopes: [] })
+    expect(await takeAway(bearer(await token()), retire)).toEqual([403])
+  })
+
+  it('to the activation of a revision that no longer allows a scope', async () => {
+    const { token } = await enrol(service, 'ledger-v1')
+    const stage = (allowedScopes: readonly string[]) =>
+      service.platform.post('/v1/proxies', { api: 'ledger-v1', fromRevision: 1, allowedScopes })
+    const activate = () => service.platform.post(`/v1/proxies/${proxy}/activate`)
+    await stage([])
+    expect(await takeAway(bearer(await token()), activate)).toEqual([403])
+    await stage(['entries:read'])
+    await activate()
+  })
+})
+
+it('rotates the signing keys under load without a failed call, and old tokens stay good', async () => {
+  const { token } = await enrol(service, 'ledger-v1')
+  const before = await token()
+  const kidOf = (text: string) =>
+    (JSON.parse(Buffer.from(text.split('.')[0] ?? '', 'base64url').toString()) as { kid: string }).kid
+  const hammering = hammer(bearer(before))
+  try {
+    await hammering.served(1_000)
+    await service.platform.post('/v1/signingkeys/rotate')
+    const after = await token()
+    expect(kidOf(after)).not.toBe(kidOf(before))
+    const fresh = hammer(bearer(after))
+    await Promise.all([hammering.served(1_000), fresh.served(1_000)])
+    await fresh.stop()
+  } finally {
+    await hammering.stop()
+  }
+})
