@@ -4,8 +4,8 @@
  *
  * First use: every token of a set is called once, then once more, in turn; the difference in CPU of the
  * gateway thread is what verifying it cost (signature, claims, seat). Flood: known callers at a steady
- * rate, rounds with and without 2,000 tokens a second that look right in all but the signature; ratios
- * are made within a round.
+ * pace, alone, beside 2,000 more calls of known callers a second, and beside 2,000 tokens a second that
+ * look right in all but the signature; ratios are made within a round.
  *
  *   BENCH_ROUNDS=5 BENCH_SECONDS=8 node bench/identity.ts
  */
@@ -15,17 +15,17 @@ import { Pool } from 'undici'
 import { fetchToken } from '../src/cli/platform-client.ts'
 import { BENCH_PATH } from './contestant.ts'
 import { describeMachine } from './machine.ts'
-import { runPaced } from './paced-load.ts'
+import { runPaced, type PacedLoadOptions } from './paced-load.ts'
 import { gatewayCpuMs, startSubject, type Subject } from './subject/tollgate.ts'
 import { BENCH_API } from './subject/bench-api.ts'
-import { percentile, spreadOf, toText } from './spread.ts'
+import { spreadOf, toText } from './spread.ts'
 import { openWorkbench } from './workbench.ts'
 
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5)
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 8)
 const TOKENS = 4_000
 const KNOWN_PER_SECOND = 1_000
-const FORGED_PER_SECOND = 2_000
+const FLOOD_PER_SECOND = 2_000
 const FIRST_USE_US_MAX = 200
 const LANES = 16
 
@@ -59,33 +59,34 @@ async function firstUse({ service, platform, enrolment }: Subject): Promise<void
 }
 
 async function flood({ service, enrolment }: Subject): Promise<void> {
-  const { gatewayUrl: origin, pid } = service
-  const known = { origin, path: BENCH_PATH, callsPerSecond: KNOWN_PER_SECOND, seconds: SECONDS, statusExpected: 200 }
-  const forged = { ...known, callsPerSecond: FORGED_PER_SECOND, statusExpected: 401, token: forge(enrolment.token) }
-  await runPaced({ ...known, token: enrolment.token })
-  const quiet: number[] = []
-  const flooded: number[] = []
+  const url = service.gatewayUrl + BENCH_PATH
+  const known = { url, token: enrolment.token, callsPerSecond: KNOWN_PER_SECOND, seconds: SECONDS }
+  const more = { ...known, callsPerSecond: FLOOD_PER_SECOND }
+  const samples = { quiet: [] as number[], honest: [] as number[], forged: [] as number[] }
   const memory: number[] = []
+  await beside(known, more)
   for (let round = 0; round < ROUNDS; round++) {
-    quiet.push(p99Of(await runPaced({ ...known, token: enrolment.token })))
-    const [one, other] = await Promise.all([runPaced({ ...known, token: enrolment.token }), runPaced(forged)])
-    flooded.push(p99Of(one))
-    if (other.unexpected > 0) throw new Error(`${other.unexpected} forged tokens were not answered 401`)
-    memory.push(residentMiB(pid))
-    console.log(`  round ${round + 1}: ${other.latenciesMs.length} forged, ${other.leftOut} not sent`)
+    samples.quiet.push((await runPaced(known)).p99Ms)
+    samples.honest.push((await beside(known, more)).known.p99Ms)
+    const { known: one, other } = await beside(known, { ...more, token: forge(enrolment.token) })
+    if (one.failed > 0 || other.failed !== other.calls)
+      throw new Error('a good token was refused, or a forged one served')
+    samples.forged.push(one.p99Ms)
+    memory.push(residentMiB(service.pid))
+    console.log(`  round ${round + 1}: ${other.callsPerSecond.toFixed(0)} forged tokens a second`)
   }
-  console.log(`known callers, p99, quiet: ${toText(spreadOf(quiet), 2)} ms`)
-  console.log(`known callers, p99, flood: ${toText(spreadOf(flooded), 2)} ms`)
-  console.log(`flood ÷ quiet: ${toText(spreadOf(flooded.map((ms, at) => ms / quiet[at]!)), 2)}, target ≤ 2`)
+  const { quiet, honest, forged } = samples
+  console.log(`known callers, p99, alone:                 ${toText(spreadOf(quiet), 2)} ms`)
+  console.log(`known callers, p99, beside as many known:  ${toText(spreadOf(honest), 2)} ms`)
+  console.log(`known callers, p99, beside forged tokens:  ${toText(spreadOf(forged), 2)} ms`)
+  console.log(`forged ÷ alone: ${toText(spreadOf(forged.map((ms, at) => ms / quiet[at]!)), 2)}, target ≤ 2`)
+  console.log(`forged ÷ known: ${toText(spreadOf(forged.map((ms, at) => ms / honest[at]!)), 2)}`)
   console.log(`resident after each flood: ${memory.map((mib) => mib.toFixed(0)).join(', ')} MiB`)
 }
 
-function p99Of({ latenciesMs, unexpected }: Awaited<ReturnType<typeof runPaced>>): number {
-  if (unexpected > 0) throw new Error(`${unexpected} calls of a known caller failed`)
-  return percentile(
-    latenciesMs.toSorted((a, b) => a - b),
-    99,
-  )
+async function beside(known: PacedLoadOptions, more: PacedLoadOptions) {
+  const [one, other] = await Promise.all([runPaced(known), runPaced(more)])
+  return { known: one, other }
 }
 
 /** The token with another signature at each call: everything about it is right but that. */

@@ -1,84 +1,52 @@
 /**
- * Calls at a fixed rate from a thread of its own, and how long each took: an open loop, so a slow
- * gateway gets no relief. What cannot be sent because too many calls are without an answer is counted.
- *
- * A token in which `{n}` stands is another token at each call.
+ * Calls at a steady pace from wrk, which costs next to nothing itself: connections that rest between
+ * their calls. A slow gateway gets a little relief from it, since a connection waits for its answer
+ * first; the pace that was reached is part of the result.
  */
 
-import { parentPort, Worker, workerData } from 'node:worker_threads'
-import { Pool } from 'undici'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 
 export interface PacedLoadOptions {
-  readonly origin: string
-  readonly path: string
+  readonly url: string
+  /** In it `{n}` is another number at each call. */
   readonly token: string
   readonly callsPerSecond: number
   readonly seconds: number
-  readonly statusExpected: number
 }
 
 export interface PacedResult {
-  readonly latenciesMs: readonly number[]
-  /** Answers of another status, and calls without an answer. */
-  readonly unexpected: number
-  readonly leftOut: number
+  readonly calls: number
+  readonly callsPerSecond: number
+  readonly failed: number
+  readonly p99Ms: number
 }
 
-const CONNECTIONS = 32
-const IN_FLIGHT_MAX = 512
-const TICK_MS = 2
+const PAUSE_MS = 20
+const run = promisify(execFile)
 
-/** Starts at once; resolves when all calls are answered. */
-export function runPaced(options: PacedLoadOptions): Promise<PacedResult> {
-  const { promise, resolve, reject } = Promise.withResolvers<PacedResult>()
-  const worker = new Worker(new URL(import.meta.url), { workerData: options })
-  worker.once('message', resolve)
-  worker.once('error', reject)
-  return promise
-}
-
-if (parentPort !== null) parentPort.postMessage(await pace(workerData as PacedLoadOptions))
-
-async function pace(options: PacedLoadOptions): Promise<PacedResult> {
-  const { origin, path, token, callsPerSecond, seconds, statusExpected } = options
-  const pool = new Pool(origin, { connections: CONNECTIONS })
-  const latenciesMs: number[] = []
-  let unexpected = 0
-  let leftOut = 0
-  let inFlight = 0
-  let sequence = 0
-
-  async function call(): Promise<void> {
-    inFlight++
-    const startMs = performance.now()
-    const text = token.replace('{n}', () => String(sequence++).padStart(12, '0'))
-    try {
-      const headers = { authorization: `Bearer ${text}` }
-      const { statusCode, body } = await pool.request({ path, method: 'GET', headers })
-      await body.dump()
-      if (statusCode === statusExpected) latenciesMs.push(performance.now() - startMs)
-      else unexpected++
-    } catch {
-      unexpected++
-    } finally {
-      inFlight--
-    }
+export async function runPaced({ url, token, callsPerSecond, seconds }: PacedLoadOptions): Promise<PacedResult> {
+  const connections = Math.round((callsPerSecond * PAUSE_MS) / 1000)
+  const { stdout } = await run(
+    'wrk',
+    [
+      '--threads=1',
+      `--connections=${connections}`,
+      `--duration=${seconds}s`,
+      '--latency',
+      '--script',
+      join(import.meta.dirname, 'paced.lua'),
+      url,
+    ],
+    { env: { ...process.env, TOKEN: token, PAUSE_MS: String(PAUSE_MS) } },
+  )
+  const read = (pattern: RegExp): number => Number(pattern.exec(stdout)?.[1] ?? 0)
+  const [, p99 = 'NaN', unit = 'ms'] = /99%\s+([\d.]+)(us|ms|s)/.exec(stdout) ?? []
+  return {
+    calls: read(/(\d+) requests in/),
+    callsPerSecond: read(/Requests\/sec:\s+([\d.]+)/),
+    failed: read(/Non-2xx or 3xx responses: (\d+)/),
+    p99Ms: Number(p99) * (unit === 'us' ? 0.001 : unit === 's' ? 1000 : 1),
   }
-
-  const startMs = performance.now()
-  const { promise: over, resolve: end } = Promise.withResolvers<void>()
-  let sent = 0
-  const timer = setInterval(() => {
-    const passedSeconds = (performance.now() - startMs) / 1000
-    for (const due = Math.min(passedSeconds, seconds) * callsPerSecond; sent < due; sent++) {
-      if (inFlight < IN_FLIGHT_MAX) void call()
-      else leftOut++
-    }
-    if (passedSeconds < seconds) return
-    clearInterval(timer)
-    end()
-  }, TICK_MS)
-  await over
-  await pool.close()
-  return { latenciesMs, unexpected, leftOut }
 }
