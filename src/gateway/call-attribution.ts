@@ -22,7 +22,8 @@ export function toAttribution(
     subscription: grant.subscription,
     agent,
     person,
-    variant: grant.variant,
+    // A variant that is not declared here is served by the default one, and billed by it.
+    variant: sla?.plan.variant ?? grant.variant,
     currency: sla?.plan.currency ?? '',
     priceMicro: sla?.plan.priceMicro ?? 0,
   }

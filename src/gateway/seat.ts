@@ -24,12 +24,20 @@ export interface Seat {
   readonly attributions: (Attribution | undefined)[]
 }
 
+/**
+ * The declaration that a grant is served by: that of its variant, else the API's default one. A product's
+ * subscription has one variant for all members, and not every member declares it.
+ */
+export function variantFor({ variant }: Grant, { slas }: CompiledRevision): string {
+  return slas.has(variant) ? variant : ''
+}
+
 export function createSeat(caller: Caller, revision: CompiledRevision, block: Block | null): Seat {
   return {
     caller,
     grant: caller.grant,
     revision,
-    sla: revision.slas.get(caller.grant.variant) ?? null,
+    sla: revision.slas.get(variantFor(caller.grant, revision)) ?? null,
     block,
     identityHeaders: toIdentityHeaders(caller),
     attributions: new Array<Attribution | undefined>(revision.operations.length),

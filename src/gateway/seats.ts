@@ -9,7 +9,7 @@ import type { Caller } from '../catalogue/caller.ts'
 import type { HostLink } from './host-link.ts'
 import type { Limiter } from './limiter.ts'
 import type { CompiledRevision } from './revision.ts'
-import { createSeat, type Seat } from './seat.ts'
+import { createSeat, variantFor, type Seat } from './seat.ts'
 
 export interface SeatsOptions {
   readonly host: Pick<HostLink, 'ask'>
@@ -31,7 +31,8 @@ export function createSeats({ host, limiter }: SeatsOptions): Seats {
   async function take(caller: Caller, revision: CompiledRevision): Promise<Seat> {
     const { api } = revision.plan
     const generation = generations.get(api) ?? 0
-    const { subscription, variant } = caller.grant
+    const { subscription } = caller.grant
+    const variant = variantFor(caller.grant, revision)
     const block = await host.ask('block', { subscription, api, variant })
     if ((generations.get(api) ?? 0) !== generation) return take(caller, revision)
     // Without counters there are no limits, and a caller without limits is not what was declared.
@@ -51,14 +52,21 @@ export function createSeats({ host, limiter }: SeatsOptions): Seats {
       const generation = generations.get(revision.plan.api) ?? 0
       if (seat !== undefined && seat.grant === caller.grant && seatGenerations.get(seat) === generation) {
         if (seat.revision === revision) return seat
-        if (seat.revision.plan.api === revision.plan.api)
-          return keep(createSeat(caller, revision, seat.block), generation)
+        if (isCountedAlike(seat, revision)) return keep(createSeat(caller, revision, seat.block), generation)
       }
-      if (!revision.slas.has(caller.grant.variant)) return keep(createSeat(caller, revision, null), generation)
+      if (!revision.slas.has(variantFor(caller.grant, revision)))
+        return keep(createSeat(caller, revision, null), generation)
       return take(caller, revision)
     },
     release(api) {
       generations.set(api, (generations.get(api) ?? 0) + 1)
     },
   }
+}
+
+/** Whether the counters of a seat are those of its caller at `revision` as well. */
+function isCountedAlike({ caller, revision: before }: Seat, revision: CompiledRevision): boolean {
+  if (before.plan.api !== revision.plan.api) return false
+  const variant = variantFor(caller.grant, revision)
+  return variantFor(caller.grant, before) === variant && before.slas.has(variant) === revision.slas.has(variant)
 }
