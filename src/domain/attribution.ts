@@ -16,7 +16,7 @@ export interface Attribution {
   readonly subscription: string
   /** The id of the agent that called: itself the consumer, or the one in `act.sub`. */
   readonly agent: string
-  /** The person an agent acted for (`sub` of a token that carries `act`). */
+  /** The person in whose name the call was made, as the token names them; `''` where a consumer called for itself. */
   readonly person: string
   /** The OpenSLA variant whose units and price applied. */
   readonly variant: string

@@ -5,41 +5,60 @@
  * what verified is remembered, and never more than a bound. Whether the credential is still good is
  * read from its grant at every call, and grants are corrected by the main thread: a revoked credential
  * is refused from then on, also with tokens that have not expired, and no late answer brings it back
- * (`grant-cache.ts`).
+ * (`grant-cache.ts`). What changed while a credential was looked up is looked at again: its keys, its
+ * providers, and whether the token itself was revoked.
  *
  * A refusal names a party only from a verified signature or a known key or client. Signatures are
  * checked on the thread itself (measured: 45 µs, once for each token). The thread pool would hold the
  * loop for 11 µs, for a tenth more CPU in all and a queue that forged tokens could fill; the gateway's
  * threads take the machine's cores already.
+ *
+ * Who issued a token is told by `iss`: what lies under our own address is ours alone to sign, whatever a
+ * provider is registered as.
  */
 
 import type { Caller } from '../catalogue/caller.ts'
+import type { RevokedToken } from '../catalogue/gateway-port.ts'
 import type { CredentialName, Grant } from '../catalogue/grant.ts'
+import type { ProviderPlan } from '../catalogue/provider-plan.ts'
 import { isApiKeyShaped } from '../catalogue/secret.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createCallerCache, type CallerCache } from './caller-cache.ts'
+import { verifyFederatedToken } from './federated-token.ts'
 import { createGrantCache, GrantsBusy } from './grant-cache.ts'
-import { invalid, judge, toKeyCaller, toTokenCaller, withGrant, type KnownCaller } from './known-caller.ts'
-import type { Refusal } from './refusal.ts'
-import { createTokenKeys, TOKEN_LENGTH_MAX, verifyToken } from './token.ts'
+import { readJwt, TOKEN_LENGTH_MAX, type Jwt } from './jwt.ts'
+import { createKeyRefetch } from './key-refetch.ts'
+import { judge, refuse, toKeyCaller, toTokenCaller, withGrant, type KnownCaller } from './known-caller.ts'
+import { createProviders, type Provider } from './providers.ts'
+import { invalid, refusal, type Refusal } from './refusal.ts'
+import { createRevokedTokens } from './revoked-tokens.ts'
+import { createTokenKeys, toVerifiedToken, verifyOwnToken } from './token.ts'
+import type { VerifiedToken } from './verified-token.ts'
 
 export type { Refusal } from './refusal.ts'
 
+type Result = Caller | Refusal | Promise<Caller | Refusal>
+
 export interface Authenticator {
   /** At once for a caller that is known here, else a promise. */
-  authenticate(
-    authorization: string | undefined,
-    apiKey: string | undefined,
-    api: string,
-  ): Caller | Refusal | Promise<Caller | Refusal>
+  authenticate(authorization: string | undefined, apiKey: string | undefined, api: string): Result
   applyGrant(grant: Grant): void
+  /** The token opens nothing from now on. */
+  revokeToken(token: RevokedToken): void
   setKeys(jwks: { readonly keys: readonly Readonly<Record<string, unknown>>[] }): void
+  setProviders(providers: readonly ProviderPlan[]): void
+  /** An API of the tenant has joined or left a product: federated clients may stand behind other subscriptions. */
+  membershipChanged(tenant: string): void
 }
 
 export interface AuthenticatorOptions {
   readonly gatewayUrl: string
   readonly keyedHash: (text: string) => string
   readonly resolve: (name: CredentialName) => Promise<Grant | null>
+  /** Null where no such API is known. */
+  readonly tenantOf: (api: string) => string | null
+  /** Looks for new keys of a provider; true where they have changed, and are set here already. */
+  readonly refetch: (provider: string) => Promise<boolean>
   readonly clock: Pick<Clock, 'nowMs'>
   readonly count: (reason: string) => void
   /** How many verified credentials of one kind are remembered. */
@@ -52,28 +71,30 @@ const CALLERS_MAX = 50_000
 /** Text of all remembered tokens together. */
 const CHARACTERS_MAX = 64 * 1024 * 1024
 const BEARER = /^bearer +(\S+)$/i
-const MISSING: Refusal = {
-  code: 'credential_missing',
-  grant: null,
-  detail: 'Send a bearer token in Authorization, or a key in x-api-key.',
-}
+const MISSING = refusal('credential_missing', 'Send a bearer token in Authorization, or a key in x-api-key.')
+const UNKNOWN = invalid('The credential is not known.')
+const OTHER_ISSUER = invalid('The token is of another issuer.')
+const UNKNOWN_KEY = invalid('The token is signed by a key that is not known.')
+const NO_SUBSCRIPTION = refusal('subscription_required', 'The client holds no subscription to this API.')
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { gatewayUrl, keyedHash, resolve, clock, count, callersMax = CALLERS_MAX, pendingMax } = options
+  const { gatewayUrl, keyedHash, resolve, tenantOf, clock, count, callersMax = CALLERS_MAX, pendingMax } = options
   const tokenKeys = createTokenKeys()
+  const providers = createProviders()
+  const revoked = createRevokedTokens(clock.nowMs)
+  const refetch = createKeyRefetch(options)
   const grants = createGrantCache({ resolve, ...(pendingMax !== undefined && { pendingMax }) })
   const cache = { callersMax, charactersMax: CHARACTERS_MAX, onForgotten: () => count('callers_forgotten') }
   // Apart, so that the text of one kind never passes for the other.
   const tokens = createCallerCache<KnownCaller>(cache)
+  const federated = createCallerCache<KnownCaller>(cache)
   const keys = createCallerCache<KnownCaller>(cache)
   /** By the token's caller: it together with the key that last came with it. */
   const pairs = new WeakMap<Caller, Caller>()
+  /** Rises when what verified before must be verified again. */
+  let epoch = 0
 
-  function authenticate(
-    authorization: string | undefined,
-    apiKey: string | undefined,
-    api: string,
-  ): Caller | Refusal | Promise<Caller | Refusal> {
+  function authenticate(authorization: string | undefined, apiKey: string | undefined, api: string): Result {
     if (authorization === undefined) return apiKey === undefined ? MISSING : byKey(apiKey, api)
     if (apiKey === undefined) return byToken(authorization, api)
     const key = byKey(apiKey, api)
@@ -81,11 +102,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return byBoth(authorization, key, api)
   }
 
-  function byBoth(
-    authorization: string,
-    key: Caller | Refusal,
-    api: string,
-  ): Caller | Refusal | Promise<Caller | Refusal> {
+  function byBoth(authorization: string, key: Caller | Refusal, api: string): Result {
     if ('code' in key) return key
     const token = byToken(authorization, api)
     return token instanceof Promise ? token.then((late) => withKey(late, key)) : withKey(token, key)
@@ -101,44 +118,113 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return both
   }
 
-  function byToken(authorization: string, api: string): Caller | Refusal | Promise<Caller | Refusal> {
+  function byToken(authorization: string, api: string): Result {
     const known = remembered(tokens, authorization)
-    if (known !== undefined) return judge(known, api, clock.nowMs())
+    if (known !== undefined) return judgeToken(known, api)
+    if (!providers.isEmpty) {
+      const foreign = remembered(federated, textAt(authorization, api))
+      // Another subscription may have taken the place of one that ended.
+      if (foreign !== undefined && foreign.grant.valid && foreign.grant.active) return judgeToken(foreign, api)
+    }
     if (authorization.length > TOKEN_LENGTH_MAX + 16) return invalid('The token is too long.')
     const token = BEARER.exec(authorization)?.[1]
     if (token === undefined) return invalid('Authorization takes a bearer token.')
-    const result = verifyToken(token, gatewayUrl, tokenKeys)
+    const jwt = readJwt(token)
+    if ('fault' in jwt) return invalid(jwt.fault)
+    return byJwt(jwt, authorization, api)
+  }
+
+  function byJwt(jwt: Jwt, authorization: string, api: string): Result {
+    const { iss } = jwt.claims
+    const tenant = providers.isEmpty || isOurs(iss) ? null : tenantOf(api)
+    if (tenant === null || typeof iss !== 'string') return byOwnToken(jwt, authorization, api)
+    const provider = providers.find(tenant, iss, api)
+    return provider === undefined ? OTHER_ISSUER : byFederatedToken(jwt, provider, authorization, api)
+  }
+
+  function byOwnToken(jwt: Jwt, authorization: string, api: string): Result {
+    const result = verifyOwnToken(jwt, gatewayUrl, tokenKeys)
     if ('fault' in result) return invalid(result.fault)
-    const { claims } = result
-    return find({ kind: 'client', clientId: claims.client_id }, (grant) => {
-      const caller = toTokenCaller(grant, claims)
-      tokens.set(authorization, caller)
-      return judge(caller, api, clock.nowMs())
+    const token = toVerifiedToken(result.claims)
+    const since = epoch
+    return find({ kind: 'client', clientId: result.claims.client_id }, UNKNOWN, (grant) => {
+      if (since !== epoch) return byToken(authorization, api)
+      if (token.actor !== '' && token.actor !== grant.consumer) {
+        return refusal('credential_invalid', 'The token names another agent than its client.', grant)
+      }
+      return admit(tokens, authorization, grant, token, api)
     })
   }
 
-  function byKey(apiKey: string, api: string): Caller | Refusal | Promise<Caller | Refusal> {
-    const known = remembered(keys, apiKey) ?? remembered(keys, productText(apiKey, api))
+  function byFederatedToken(jwt: Jwt, provider: Provider, authorization: string, api: string): Result {
+    const result = verifyFederatedToken(jwt, provider, api)
+    if (result === 'unknown_key') return bySoughtKey(jwt, provider, authorization, api)
+    if ('fault' in result) return invalid(result.fault)
+    const { tenant, issuer } = provider.plan
+    const since = epoch
+    return find({ kind: 'federated', tenant, issuer, clientId: result.clientId, api }, NO_SUBSCRIPTION, (grant) => {
+      if (since !== epoch) return byToken(authorization, api)
+      if (grant.type !== 'Federated' || grant.tenant !== tenant) return NO_SUBSCRIPTION
+      if (grant.apiProductId === '' && grant.api !== api) {
+        return refusal('subscription_required', NO_SUBSCRIPTION.detail, grant, result.token.subject)
+      }
+      return admit(federated, textAt(authorization, api), grant, result.token, api)
+    })
+  }
+
+  /** Once for each verification: what the provider does not publish then, nobody signed with. */
+  function bySoughtKey(jwt: Jwt, { plan }: Provider, authorization: string, api: string): Result {
+    return refetch(plan.id).then(
+      (isChanged) => {
+        const provider = isChanged ? providers.find(plan.tenant, plan.issuer, api) : undefined
+        if (provider === undefined || verifyFederatedToken(jwt, provider, api) === 'unknown_key') return UNKNOWN_KEY
+        return byFederatedToken(jwt, provider, authorization, api)
+      },
+      (): Refusal => {
+        count('refetch_failed')
+        return refusal('unavailable', 'The keys of the issuer cannot be looked up at the moment.')
+      },
+    )
+  }
+
+  function admit(
+    cached: CallerCache<KnownCaller>,
+    text: string,
+    grant: Grant,
+    token: VerifiedToken,
+    api: string,
+  ): Caller | Refusal {
+    const caller = toTokenCaller(grant, token)
+    cached.set(text, caller)
+    return judgeToken(caller, api)
+  }
+
+  /** Of a revoked token nothing else is looked at. */
+  function judgeToken(caller: KnownCaller, api: string): Caller | Refusal {
+    const nowMs = clock.nowMs()
+    if (caller.token !== null && revoked.has(caller.token.jti, nowMs)) return refuse(caller, 'The token was revoked.')
+    return judge(caller, api, nowMs)
+  }
+
+  function byKey(apiKey: string, api: string): Result {
+    const known = remembered(keys, apiKey) ?? remembered(keys, textAt(apiKey, api))
     if (known !== undefined) return judge(known, api, clock.nowMs())
     if (!isApiKeyShaped(apiKey)) return invalid('The key has not the form of an API key.')
-    return find({ kind: 'key', hash: keyedHash(apiKey) }, (grant) => {
+    return find({ kind: 'key', hash: keyedHash(apiKey) }, UNKNOWN, (grant) => {
       const caller = toKeyCaller(grant, api)
-      keys.set(grant.apiProductId === '' ? apiKey : productText(apiKey, api), caller)
+      keys.set(grant.apiProductId === '' ? apiKey : textAt(apiKey, api), caller)
       return judge(caller, api, clock.nowMs())
     })
   }
 
-  function find(
-    name: CredentialName,
-    use: (grant: Grant) => Caller | Refusal,
-  ): Caller | Refusal | Promise<Caller | Refusal> {
+  function find(name: CredentialName, unknown: Refusal, use: (grant: Grant) => Result): Result {
     const known = grants.known(name)
-    if (known !== undefined) return known === null ? UNKNOWN : use(known)
+    if (known !== undefined) return known === null ? unknown : use(known)
     return grants.ask(name).then(
-      (grant) => (grant === null ? UNKNOWN : use(grants.latest(grant.credential) ?? grant)),
+      (grant) => (grant === null ? unknown : use(grants.latest(grant.credential) ?? grant)),
       (cause: unknown): Refusal => {
         count(cause instanceof GrantsBusy ? 'lookups_busy' : 'lookup_failed')
-        return { code: 'unavailable', grant: null, detail: 'The credential cannot be looked up at the moment.' }
+        return refusal('unavailable', 'The credential cannot be looked up at the moment.')
       },
     )
   }
@@ -155,19 +241,37 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return renewed
   }
 
+  function isOurs(issuer: unknown): boolean {
+    return typeof issuer === 'string' && (issuer === gatewayUrl || issuer.startsWith(`${gatewayUrl}/`))
+  }
+
+  function verifyAgain(cached: CallerCache<KnownCaller>): void {
+    cached.clear()
+    epoch++
+  }
+
   return {
     authenticate,
     applyGrant: grants.apply,
+    revokeToken: (token) => void (revoked.add(token) || count('revoked_tokens_full')),
     setKeys({ keys: jwks }) {
       // What was verified by a key that is no longer published must be verified again.
-      if (tokenKeys.set(jwks)) tokens.clear()
+      if (tokenKeys.set(jwks)) verifyAgain(tokens)
+    },
+    setProviders(plans) {
+      const before = providers.tenants()
+      providers.set(plans)
+      for (const tenant of new Set([...before, ...providers.tenants()])) grants.forgetNames(tenant)
+      verifyAgain(federated)
+    },
+    membershipChanged(tenant) {
+      grants.forgetNames(tenant)
+      verifyAgain(federated)
     },
   }
 }
 
-const UNKNOWN = invalid('The credential is not known.')
-
-/** A product's key is another caller at each of its members. */
-function productText(apiKey: string, api: string): string {
-  return `${api} ${apiKey}`
+/** One key of a product, or one federated token, is another caller at each API. */
+function textAt(credential: string, api: string): string {
+  return `${api} ${credential}`
 }

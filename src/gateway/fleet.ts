@@ -3,8 +3,8 @@
  *
  * A command goes to every thread and is done when every thread has acknowledged it; commands are sent
  * one after the other, so that all threads go through the same states in the same order. What is in
- * force is kept (plans, declarations, keys), and a thread that had to be started again is brought to
- * it before it takes its first call. A thread that dies takes down only its own calls.
+ * force is kept (`in-force.ts`), and a thread that had to be started again is brought to it before it
+ * takes its first call. A thread that dies takes down only its own calls.
  */
 
 import { Worker } from 'node:worker_threads'
@@ -14,6 +14,7 @@ import { Problem } from '../domain/problem.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
+import { createInForce } from './in-force.ts'
 import type { Command, CommandError, JsonWebKeySet, Requests, ThreadSettings, ToHost, ToThread } from './messages.ts'
 
 export type Answers = { [Name in keyof Requests]: (ask: Requests[Name]['ask']) => Promise<Requests[Name]['answer']> }
@@ -57,8 +58,7 @@ const YOUNG_GENERATION_MB = 64
 export function createFleet(options: FleetOptions): Fleet {
   const { threads: size, settings, answers, clock, log } = options
   const threads: (Thread | null)[] = Array.from({ length: size }, () => null)
-  const plans = new Map<string, { plan: RoutePlan; slas: Map<string, SlaPlan> }>()
-  let keys: JsonWebKeySet = { keys: [] }
+  const inForce = createInForce(clock.nowMs)
   let port = options.port
   let nextId = 1
   let isStopping = false
@@ -93,9 +93,9 @@ export function createFleet(options: FleetOptions): Fleet {
 
   /** Brings a fresh thread to what is in force, and only then lets it listen. */
   async function bringUp(thread: Thread): Promise<void> {
-    await send(thread, { type: 'keys', jwks: keys })
-    for (const { plan, slas } of plans.values()) {
-      const id = await prepareOn(thread, plan, [...slas.values()])
+    for (const word of inForce.words()) await send(thread, word)
+    for (const { plan, slas } of inForce.plans()) {
+      const id = await prepareOn(thread, plan, slas)
       await send(thread, { type: 'swap', prepared: id })
     }
     await send(thread, { type: 'listen', port })
@@ -105,7 +105,7 @@ export function createFleet(options: FleetOptions): Fleet {
   async function prepareOn(thread: Thread, plan: RoutePlan, slas: readonly SlaPlan[]): Promise<number> {
     const id = nextId++
     const error = await post(thread, id, { type: 'prepare', plan, slas })
-    if (error !== null) throw toProblem(error)
+    if (error !== null) throw notCompiled(error)
     return id
   }
 
@@ -189,7 +189,7 @@ export function createFleet(options: FleetOptions): Fleet {
 
   async function send(thread: Thread, command: Command): Promise<void> {
     const error = await post(thread, nextId++, command)
-    if (error !== null) throw toProblem(error)
+    if (error !== null) throw notDone(error)
   }
 
   /** Runs `work` when all commands before it are done. */
@@ -207,20 +207,24 @@ export function createFleet(options: FleetOptions): Fleet {
 
   async function acknowledged(command: Command): Promise<void> {
     const error = await toAll(command)
-    if (error !== null) throw toProblem(error)
+    if (error !== null) throw notDone(error)
   }
 
   async function prepare(plan: RoutePlan, slas: readonly SlaPlan[]): Promise<PreparedRevision> {
     const id = nextId++
-    const error = await inOrder(() => toAll({ type: 'prepare', plan, slas }, id))
+    let since = 0
+    const error = await inOrder(() => {
+      since = inForce.now()
+      return toAll({ type: 'prepare', plan, slas }, id)
+    })
     if (error !== null) {
       void inOrder(() => toAll({ type: 'abort', prepared: id }))
-      throw toProblem(error)
+      throw notCompiled(error)
     }
     return {
       swap: () =>
         inOrder(async () => {
-          plans.set(plan.api, { plan, slas: new Map(slas.map((sla) => [sla.variant, sla])) })
+          inForce.swap(plan, slas, since)
           await acknowledged({ type: 'swap', prepared: id })
         }),
       abort: () => void inOrder(() => toAll({ type: 'abort', prepared: id })),
@@ -232,14 +236,30 @@ export function createFleet(options: FleetOptions): Fleet {
     prepare,
     applySla: (sla) =>
       inOrder(async () => {
-        plans.get(sla.api)?.slas.set(sla.variant, sla)
+        inForce.sla(sla)
         await acknowledged({ type: 'sla', sla })
       }),
     applyGrant: (grant) => inOrder(() => acknowledged({ type: 'grant', grant })),
-    setKeys(jwks) {
-      keys = jwks
-      return inOrder(() => acknowledged({ type: 'keys', jwks }))
-    },
+    applyMembership: (api, productIds) =>
+      inOrder(async () => {
+        inForce.membership(api, productIds)
+        await acknowledged({ type: 'membership', api, productIds })
+      }),
+    revokeToken: (token) =>
+      inOrder(async () => {
+        if (!inForce.revoked(token)) throw new Problem('unavailable', 'Too many tokens are revoked at the moment.')
+        await acknowledged({ type: 'revoked', tokens: [token] })
+      }),
+    applyProviders: (providers) =>
+      inOrder(async () => {
+        inForce.providers(providers)
+        await acknowledged({ type: 'providers', providers })
+      }),
+    setKeys: (jwks) =>
+      inOrder(async () => {
+        inForce.keys(jwks)
+        await acknowledged({ type: 'keys', jwks })
+      }),
     releaseBlocks: (api) => inOrder(() => acknowledged({ type: 'blocks', api })),
     async stop() {
       isStopping = true
@@ -254,6 +274,10 @@ export function createFleet(options: FleetOptions): Fleet {
   }
 }
 
-function toProblem({ detail, errors }: CommandError): Problem {
+function notCompiled({ detail, errors }: CommandError): Problem {
   return new Problem('specification_invalid', detail, { errors })
+}
+
+function notDone({ detail }: CommandError): Problem {
+  return new Problem('unavailable', 'The gateway could not be changed at the moment.', { cause: new Error(detail) })
 }

@@ -7,7 +7,9 @@
  * the oldest are forgotten and asked for again; who relies on a grant asks for the latest word each time.
  *
  * A key that is not known stays unknown: keys are random and exist before they are handed out. So a
- * client that goes on with a wrong key costs the main thread one question and not one a call.
+ * client that goes on with a wrong key costs the main thread one question and not one a call. A federated
+ * client may be subscribed at any time: what is known of its name, also that it is none, holds until a
+ * grant, a membership or a provider of its tenant changes.
  */
 
 import type { CredentialName, Grant } from '../catalogue/grant.ts'
@@ -18,6 +20,8 @@ export interface GrantCache {
   ask(name: CredentialName): Promise<Grant | null>
   /** The newest word on a credential; older ones are passed over. */
   apply(grant: Grant): void
+  /** Federated names of the tenant are asked for again, also those that are being asked for now. */
+  forgetNames(tenant: string): void
   /** The newest word on a credential, `undefined` where nothing is remembered of it. */
   latest(credential: string): Grant | undefined
 }
@@ -42,6 +46,9 @@ export function createGrantCache(options: GrantCacheOptions): GrantCache {
   const byCredential = new Map<string, Grant>()
   const credentials = new Map<string, string>()
   const unknownKeys = new Set<string>()
+  const unknownClients = new Set<string>()
+  /** By tenant: part of each federated name, so that a new number forgets them all. */
+  const generations = new Map<string, number>()
   const pending = new Map<string, Promise<Grant | null>>()
 
   function apply(grant: Grant): Grant {
@@ -57,8 +64,10 @@ export function createGrantCache(options: GrantCacheOptions): GrantCache {
     try {
       const grant = await resolve(name)
       if (grant === null) {
-        if (name.kind === 'key') unknownKeys.add(key)
-        dropOldest(unknownKeys, UNKNOWN_MAX)
+        if (name.kind === 'client') return null
+        const unknown = name.kind === 'key' ? unknownKeys : unknownClients
+        unknown.add(key)
+        dropOldest(unknown, UNKNOWN_MAX)
         return null
       }
       credentials.set(key, grant.credential)
@@ -69,12 +78,25 @@ export function createGrantCache(options: GrantCacheOptions): GrantCache {
     }
   }
 
+  function forgetNames(tenant: string): void {
+    generations.set(tenant, (generations.get(tenant) ?? 0) + 1)
+  }
+
+  /** No two names make one text. */
+  function keyOf(name: CredentialName): string {
+    if (name.kind === 'client') return `c ${name.clientId}`
+    if (name.kind === 'key') return `k ${name.hash}`
+    const { tenant, issuer, clientId, api } = name
+    return `f ${JSON.stringify([generations.get(tenant) ?? 0, tenant, issuer, clientId, api])}`
+  }
+
   return {
+    forgetNames,
     known(name) {
       const key = keyOf(name)
       const credential = credentials.get(key)
       if (credential !== undefined) return byCredential.get(credential)
-      return unknownKeys.has(key) ? null : undefined
+      return unknownKeys.has(key) || unknownClients.has(key) ? null : undefined
     },
     ask(name) {
       const key = keyOf(name)
@@ -85,7 +107,12 @@ export function createGrantCache(options: GrantCacheOptions): GrantCache {
       pending.set(key, asked)
       return asked
     },
-    apply: (grant) => void apply(grant),
+    apply(grant) {
+      const before = byCredential.get(grant.credential)
+      apply(grant)
+      // It may stand behind a name that was unknown, or free one for another.
+      if (grant.type === 'Federated' && before?.valid !== grant.valid) forgetNames(grant.tenant)
+    },
     latest: (credential) => byCredential.get(credential),
   }
 }
@@ -102,8 +129,4 @@ function dropOldest(collection: Map<string, unknown> | Set<string>, sizeMax: num
     if (collection.size <= sizeMax) return
     collection.delete(key)
   }
-}
-
-function keyOf(name: CredentialName): string {
-  return name.kind === 'client' ? `c ${name.clientId}` : `k ${name.hash}`
 }

@@ -89,6 +89,7 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
       return refuseCredential(passage, {
         code: 'credential_missing',
         grant: null,
+        person: '',
         detail: 'Send a bearer token in Authorization, or a key in x-api-key.',
       })
     }
@@ -201,12 +202,12 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
   }
 
   function refuseCredential({ call, revision, operation }: Passage, refusal: Refusal): void {
-    const { grant } = refusal
+    const { grant, person } = refusal
     if (grant !== null && grant.tenant === revision.plan.tenant) {
       call.attribution = toAttribution(
         revision.plan,
         operation.plan.operationId,
-        { grant, agent: grant.consumerKind === 'agent' ? grant.consumer : '', person: '' },
+        { grant, agent: grant.consumerKind === 'agent' ? grant.consumer : '', person },
         null,
       )
     }

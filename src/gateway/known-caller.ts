@@ -8,25 +8,24 @@
 
 import type { Caller } from '../catalogue/caller.ts'
 import type { Grant } from '../catalogue/grant.ts'
-import type { Refusal } from './refusal.ts'
-import type { TokenClaims } from './token.ts'
+import { refusal, type Refusal } from './refusal.ts'
+import type { VerifiedToken } from './verified-token.ts'
 
 export interface KnownCaller extends Caller {
   /** What the token says; null for a key. */
-  readonly claims: TokenClaims | null
+  readonly token: VerifiedToken | null
 }
 
-export function toTokenCaller(grant: Grant, claims: TokenClaims): KnownCaller {
-  const asked = claims.scope.split(' ')
+export function toTokenCaller(grant: Grant, token: VerifiedToken): KnownCaller {
   return {
     grant,
     method: 'token',
-    api: claims.aud,
-    scopes: new Set(grant.scopes.filter((scope) => asked.includes(scope))),
-    agent: claims.act?.sub ?? agentOf(grant),
-    person: claims.act === undefined ? '' : claims.sub,
-    expiresAtMs: Math.min(claims.exp * 1_000, endOf(grant)),
-    claims,
+    api: token.api,
+    scopes: new Set(grant.scopes.filter((scope) => token.scopes.includes(scope))),
+    agent: agentOf(grant),
+    person: token.subject === grant.consumer ? '' : token.subject,
+    expiresAtMs: Math.min(token.endsMs, endOf(grant)),
+    token,
   }
 }
 
@@ -40,30 +39,33 @@ export function toKeyCaller(grant: Grant, api: string): KnownCaller {
     agent: agentOf(grant),
     person: '',
     expiresAtMs: endOf(grant),
-    claims: null,
+    token: null,
   }
 }
 
 export function withGrant(caller: KnownCaller, grant: Grant): KnownCaller {
-  return caller.claims === null ? toKeyCaller(grant, caller.api) : toTokenCaller(grant, caller.claims)
+  return caller.token === null ? toKeyCaller(grant, caller.api) : toTokenCaller(grant, caller.token)
 }
 
 /** The caller itself, or why it may not call `api` now. */
 export function judge(caller: KnownCaller, api: string, nowMs: number): Caller | Refusal {
-  const { grant, claims } = caller
-  if (claims !== null && caller.api !== api) return invalid('The token is for another API.', grant)
-  if (claims !== null && claims.nbf * 1_000 > nowMs) return invalid('The token is not valid yet.', grant)
-  if (caller.expiresAtMs <= nowMs) return invalid('The credential has expired.', grant)
-  if (!grant.valid) return invalid('The credential was revoked.', grant)
-  if (!grant.active) return { code: 'subscription_required', grant, detail: 'The subscription is not active.' }
+  const { grant, token } = caller
+  if (token !== null && caller.api !== api) return refuse(caller, 'The token is for another API.')
+  if (token !== null && token.startsMs > nowMs) return refuse(caller, 'The token is not valid yet.')
+  if (caller.expiresAtMs <= nowMs) return refuse(caller, 'The credential has expired.')
+  if (!grant.valid) return refuse(caller, 'The credential was revoked.')
+  if (!grant.active) {
+    return refusal('subscription_required', 'The subscription is not active.', grant, caller.person)
+  }
   if (caller.api !== api) {
-    return { code: 'subscription_required', grant, detail: 'The key belongs to a subscription of another API.' }
+    return refusal('subscription_required', 'The key belongs to a subscription of another API.', grant)
   }
   return caller
 }
 
-export function invalid(detail: string, grant: Grant | null = null): Refusal {
-  return { code: 'credential_invalid', grant, detail }
+/** A credential that verified and is good no more: its party is known. */
+export function refuse({ grant, person }: KnownCaller, detail: string): Refusal {
+  return refusal('credential_invalid', detail, grant, person)
 }
 
 function agentOf(grant: Grant): string {

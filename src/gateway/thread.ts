@@ -20,13 +20,14 @@ import { createHandleCall } from './handle-call.ts'
 import { createRequestRules, createResponseRules } from './header-rules.ts'
 import { createHostLink } from './host-link.ts'
 import { createLimiter } from './limiter.ts'
+import { createMemberships } from './membership.ts'
 import type {
   Command,
   CommandError,
   JsonWebKeySet,
+  OauthAnswer,
+  OauthCall,
   ThreadSettings,
-  TokenAnswer,
-  TokenForm,
   ToThread,
 } from './messages.ts'
 import type { GatewayResponse } from './response.ts'
@@ -45,9 +46,11 @@ export interface OauthServer {
 
 export interface OauthPort {
   readonly gatewayUrl: string
-  readonly issue: (form: TokenForm) => Promise<TokenAnswer>
+  /** Has the main thread answer a request to one of the OAuth endpoints. */
+  readonly ask: (call: OauthCall) => Promise<OauthAnswer>
   readonly jwks: () => JsonWebKeySet
   readonly scopesOf: (api: string) => readonly string[] | null
+  readonly onFailure: (cause: unknown) => void
 }
 
 export interface ThreadOptions {
@@ -61,7 +64,8 @@ export interface ThreadOptions {
 export async function startThread({ settings, port, clock, createOauth, keyedHash }: ThreadOptions): Promise<void> {
   const host = createHostLink({ port, clock, grownFlag: new Int32Array(settings.grown) })
   const revisions = new Map<string, CompiledRevision>()
-  const prepared = new Map<number, CompiledRevision>()
+  const prepared = new Map<number, { readonly revision: CompiledRevision; readonly since: number }>()
+  const memberships = createMemberships()
   let jwks: JsonWebKeySet = { keys: [] }
 
   const spool = createSpoolWriter({
@@ -84,13 +88,19 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
     keyedHash,
     clock,
     resolve: (name) => host.ask('resolve', name),
+    tenantOf: (api) => revisions.get(api)?.plan.tenant ?? null,
+    refetch: (provider) => host.ask('refetch', { provider }),
     count: host.count,
   })
   const oauth = await createOauth({
     gatewayUrl: settings.gatewayUrl,
-    issue: (form) => host.ask('issue', form),
+    ask: (call) => host.ask('oauth', call),
     jwks: () => jwks,
     scopesOf: (api) => revisions.get(api)?.plan.allowedScopes ?? null,
+    onFailure(cause) {
+      host.count('oauth_failed')
+      host.tell({ type: 'log', level: 'error', message: 'an OAuth request has failed', detail: String(cause) })
+    },
   })
   const handleCall = createHandleCall({
     authenticator,
@@ -112,13 +122,15 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
 
   async function run(id: number, command: Command): Promise<void> {
     switch (command.type) {
-      case 'prepare':
-        prepared.set(id, await compileRevision(command.plan, command.slas, limiter))
-        return
+      case 'prepare': {
+        const since = memberships.now()
+        const revision = await compileRevision(command.plan, command.slas, limiter)
+        return void prepared.set(id, { revision, since })
+      }
       case 'swap':
         return swap(command.prepared)
       case 'abort':
-        prepared.get(command.prepared)?.backend?.close()
+        prepared.get(command.prepared)?.revision.backend?.close()
         prepared.delete(command.prepared)
         return
       case 'sla': {
@@ -131,6 +143,12 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
       case 'keys':
         jwks = command.jwks
         return authenticator.setKeys(command.jwks)
+      case 'membership':
+        return changeMembership(command.api, command.productIds)
+      case 'revoked':
+        return command.tokens.forEach(authenticator.revokeToken)
+      case 'providers':
+        return authenticator.setProviders(command.providers)
       case 'blocks':
         return seats.release(command.api)
       case 'listen':
@@ -141,12 +159,23 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
   }
 
   function swap(id: number): void {
-    const next = prepared.get(id)
-    if (next === undefined) throw new Error(`nothing was prepared under ${id}`)
+    const found = prepared.get(id)
+    if (found === undefined) throw new Error(`nothing was prepared under ${id}`)
     prepared.delete(id)
+    const { revision, since } = found
+    const next = { ...revision, plan: memberships.correct(revision.plan, since) }
     const before = revisions.get(next.plan.api)
     revisions.set(next.plan.api, next)
     before?.backend?.close()
+  }
+
+  /** Calls in flight keep the revision they began with, which goes on to be served but for this. */
+  function changeMembership(api: string, productIds: readonly string[]): void {
+    memberships.say(api, productIds)
+    const revision = revisions.get(api)
+    if (revision === undefined) return
+    revisions.set(api, { ...revision, plan: { ...revision.plan, memberOfProductIds: productIds } })
+    authenticator.membershipChanged(revision.plan.tenant)
   }
 
   function listen(number: number): Promise<void> {

@@ -26,6 +26,8 @@ function start(
       return find(name)
     },
     clock: { nowMs: () => nowMs },
+    tenantOf: () => 'acme',
+    refetch: async () => false,
     count: (reason) => counted.push(reason),
     ...options,
   })
@@ -109,10 +111,10 @@ describe('a token', () => {
   })
 
   it('names the agent in act and the person it acts for', async () => {
-    const { authenticate } = start()
-    const token = bearer({ sub: 'usr_1', act: { sub: 'agt_1' } })
+    const { authenticate } = start(async () => ({ ...GRANT, consumerKind: 'agent' }))
+    const token = bearer({ sub: 'usr_1', act: { sub: 'con_1' } })
 
-    expect(await authenticate(token, undefined, API)).toMatchObject({ agent: 'agt_1', person: 'usr_1' })
+    expect(await authenticate(token, undefined, API)).toMatchObject({ agent: 'con_1', person: 'usr_1' })
   })
 
   it('is verified again once its key is no longer published, and not before', async () => {
