@@ -8,7 +8,7 @@
 
 import { enrol, type Enrolment } from '../../src/cli/enrol.ts'
 import { createPlatformClient, type PlatformClient } from '../../src/cli/platform-client.ts'
-import { startService, type ServiceProcess } from '../../src/cli/service-process.ts'
+import { startService, type ServiceOptions, type ServiceProcess } from '../../src/cli/service-process.ts'
 import { BENCH_PATH, type Contestant } from '../contestant.ts'
 import { processCpuMs, threadsCpu } from '../process-cpu.ts'
 import { BENCH_API, BENCH_OPENAPI, BENCH_OPENSLA } from './bench-api.ts'
@@ -19,8 +19,8 @@ export interface Subject {
   readonly enrolment: Enrolment
 }
 
-export async function startSubject(backendPort: number): Promise<Subject> {
-  const service = await startService({ args: ['--empty'], env: { GATEWAY_THREADS: '1' } })
+export async function startSubject(backendPort: number, options: ServiceOptions = {}): Promise<Subject> {
+  const service = await startService({ args: ['--empty'], env: { GATEWAY_THREADS: '1' }, ...options })
   try {
     const platform = createPlatformClient(service)
     await deploy(platform, `http://127.0.0.1:${backendPort}`)

@@ -1,6 +1,6 @@
 /**
  * A tollgate of one's own: the service as a child process on free ports, with a data folder that is
- * thrown away behind it and an admin credential that nobody else knows.
+ * thrown away behind it (unless one is given) and an admin credential that nobody else knows.
  *
  * What it logs is kept to its last lines and shown only when the start fails.
  */
@@ -30,6 +30,9 @@ export interface ServiceOptions {
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   readonly startMsMax?: number
+  /** A data folder that outlives the process; else one of its own, removed behind it. */
+  readonly dataDir?: string
+  readonly clientSecret?: string
 }
 
 const MAIN = join(import.meta.dirname, '../main.ts')
@@ -51,9 +54,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     gatewayUrl: `http://127.0.0.1:${gatewayPort}`,
     baseUrl: `http://127.0.0.1:${platformPort}`,
     clientId: 'own-admin',
-    clientSecret: randomBytes(24).toString('base64url'),
+    clientSecret: options.clientSecret ?? randomBytes(24).toString('base64url'),
   }
-  const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-'))
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'tollgate-')))
   const child = spawn(process.execPath, [MAIN, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
@@ -71,7 +74,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const log = keepTail(child)
   const stop = async (): Promise<void> => {
     await terminate(child)
-    await rm(dataDir, { recursive: true, force: true })
+    if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true })
   }
 
   try {
