@@ -40,11 +40,13 @@ const TABLE: Readonly<Record<string, Room>> = {
   },
   // re2js: a pattern is tried on the gateway's engine before its document is staged.
   catalogue: { rooms: [...WORDS, 'actors', 'governance'], packages: ['re2js', 'node:'] },
+  // Calls to addresses that customers name.
+  outbound: { rooms: GROUND, packages: ['undici', 'node:'] },
   gateway: { rooms: RULES, packages: ['undici', ...AJV, 'jose', 're2js', 'node:'] },
-  identity: { rooms: RULES, packages: [...FASTIFY, 'jose', 'node:'] },
+  identity: { rooms: [...RULES, 'outbound'], packages: [...FASTIFY, 'jose', 'node:'] },
   platform: { rooms: RULES, packages: [...FASTIFY, ...AJV, 'node:'] },
   pipeline: { rooms: RULES, packages: ['rxjs', 'node:'] },
-  webhooks: { rooms: RULES, packages: ['undici', 'node:'] },
+  webhooks: { rooms: [...RULES, 'outbound'], packages: ['undici', 'node:'] },
   // Clients of the public API and what stands behind the gateway: no door into the house.
   sample: { rooms: [], packages: ['node:'] },
   cli: { rooms: [], packages: ['undici', 'node:'] },
