@@ -1,0 +1,74 @@
+/**
+ * Fetches what a provider publishes: its discovery document (OpenID Connect Discovery, 4) and its keys.
+ *
+ * The document must name the issuer exactly as it is registered (4.3), else one provider could speak for
+ * another. Answers are bounded, and of the keys only those that verify signatures are kept.
+ */
+
+import { toVerificationKey } from '../../catalogue/verification-key.ts'
+import type { GuardedFetch } from '../../outbound/guarded-fetch.ts'
+
+export type PublicKey = Readonly<Record<string, string>>
+
+export interface Published {
+  readonly jwksUri: string
+  readonly keys: readonly PublicKey[]
+}
+
+export interface DiscoveryFault {
+  /** For whoever registers the provider. */
+  readonly fault: string
+}
+
+const ANSWER_BYTES_MAX = 65_536
+const KEYS_MAX = 100
+const URL_LENGTH_MAX = 2_048
+const TIMEOUT_MS = 4_000
+
+export async function discover(issuer: string, fetch: GuardedFetch['fetch']): Promise<Published | DiscoveryFault> {
+  if (/[?#]/.test(issuer)) return { fault: 'An issuer has neither a query nor a fragment.' }
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+  const document = await fetchObject(url, fetch)
+  if ('fault' in document) return document
+  const { issuer: named, jwks_uri: jwksUri } = document.value
+  if (named !== issuer) return { fault: `The document at ${url} is of another issuer.` }
+  if (typeof jwksUri !== 'string' || jwksUri.length > URL_LENGTH_MAX)
+    return { fault: `The document at ${url} names no jwks_uri.` }
+  const keys = await fetchKeys(jwksUri, fetch)
+  return 'fault' in keys ? keys : { jwksUri, keys: keys.keys }
+}
+
+export async function fetchKeys(
+  jwksUri: string,
+  fetch: GuardedFetch['fetch'],
+): Promise<Pick<Published, 'keys'> | DiscoveryFault> {
+  const document = await fetchObject(jwksUri, fetch)
+  if ('fault' in document) return document
+  const { keys } = document.value
+  if (!Array.isArray(keys)) return { fault: `There is no key set at ${jwksUri}.` }
+  if (keys.length > KEYS_MAX) return { fault: `There are more than ${KEYS_MAX} keys at ${jwksUri}.` }
+  return { keys: toUsable(keys) }
+}
+
+/** In one order, so that what is published can be compared with what was. */
+function toUsable(keys: readonly unknown[]): readonly PublicKey[] {
+  const usable = keys.map((key) => toVerificationKey(key)?.jwk).filter((jwk) => jwk !== undefined)
+  return usable.sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1))
+}
+
+async function fetchObject(
+  url: string,
+  fetch: GuardedFetch['fetch'],
+): Promise<{ readonly value: Readonly<Record<string, unknown>> } | DiscoveryFault> {
+  const headers = { accept: 'application/json' }
+  const result = await fetch({ url, headers, timeoutMs: TIMEOUT_MS, bytesMax: ANSWER_BYTES_MAX })
+  if (result.kind === 'failed') return { fault: `${url}: ${result.detail}` }
+  if (result.status !== 200) return { fault: `${url} answers ${result.status}.` }
+  try {
+    const value: unknown = JSON.parse(result.body.toString('utf8'))
+    if (typeof value === 'object' && value !== null) return { value: value as Record<string, unknown> }
+  } catch {
+    // Said below.
+  }
+  return { fault: `The answer of ${url} is not a JSON object.` }
+}
