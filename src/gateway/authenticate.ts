@@ -175,8 +175,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   /** Once for each verification: what the provider does not publish then, nobody signed with. */
   function bySoughtKey(jwt: Jwt, { plan }: Provider, authorization: string, api: string): Result {
     return refetch(plan.id).then(
-      (isChanged) => {
-        const provider = isChanged ? providers.find(plan.tenant, plan.issuer, api) : undefined
+      () => {
+        // Whatever brought new keys: another call may have asked before.
+        const provider = providers.find(plan.tenant, plan.issuer, api)
         if (provider === undefined || verifyFederatedToken(jwt, provider, api) === 'unknown_key') return UNKNOWN_KEY
         return byFederatedToken(jwt, provider, authorization, api)
       },
