@@ -1,16 +1,23 @@
-/** Reads a request to the token endpoint: its form, and who the client says it is (RFC 6749, 2.3.1 and 3.2). */
+/** Reads a request to an OAuth endpoint: its form, and who the client says it is (RFC 6749, 2.3.1 and 3.2). */
 
 export type FormResult = { readonly values: ReadonlyMap<string, string> } | { readonly fault: string }
 
-export interface ClientCredentials {
+export interface NamedClient {
   readonly clientId: string
-  readonly clientSecret: string
+  /** Null: it came with its name alone. */
+  readonly clientSecret: string | null
   /** By HTTP Basic: a refusal then carries a challenge. */
   readonly isBasic: boolean
 }
 
 export type ClientResult =
-  ClientCredentials | { readonly error: 'invalid_request' | 'invalid_client'; readonly fault: string }
+  | NamedClient
+  | {
+      readonly error: 'invalid_request' | 'invalid_client'
+      readonly fault: string
+      /** Nothing was sent that could name a client. */
+      readonly isMissing: boolean
+    }
 
 const VALUE_LENGTH_MAX = 4_096
 
@@ -29,31 +36,36 @@ export function readForm(form: readonly (readonly [string, string])[]): FormResu
 
 export function readClient(values: ReadonlyMap<string, string>, authorization: string | undefined): ClientResult {
   const clientId = values.get('client_id')
-  const clientSecret = values.get('client_secret')
+  const clientSecret = values.get('client_secret') ?? null
   if (authorization === undefined) {
-    if (clientId === undefined || clientSecret === undefined) {
-      return { error: 'invalid_client', fault: 'Send client_id and client_secret, in the form or by HTTP Basic.' }
-    }
-    return { clientId, clientSecret, isBasic: false }
+    if (clientId !== undefined) return { clientId, clientSecret, isBasic: false }
+    const fault = 'Send client_id and client_secret, in the form or by HTTP Basic.'
+    return { error: 'invalid_client', fault, isMissing: clientSecret === null }
   }
-  if (clientSecret !== undefined) return { error: 'invalid_request', fault: 'Send the secret in one place.' }
+  if (clientSecret !== null) return invalid('Send the secret in one place.')
   const basic = readBasic(authorization)
-  if (basic === null) return { error: 'invalid_client', fault: 'Authorization takes HTTP Basic here.' }
+  if (basic === null) {
+    return { error: 'invalid_client', fault: 'Authorization takes HTTP Basic here.', isMissing: false }
+  }
   if (clientId !== undefined && clientId !== basic.clientId) {
-    return { error: 'invalid_request', fault: 'client_id and Authorization name two clients.' }
+    return invalid('client_id and Authorization name two clients.')
   }
   return basic
 }
 
+function invalid(fault: string): ClientResult {
+  return { error: 'invalid_request', fault, isMissing: false }
+}
+
 /** Both parts are form-encoded before they are joined (RFC 6749, 2.3.1). */
-function readBasic(authorization: string): ClientCredentials | null {
+function readBasic(authorization: string): NamedClient | null {
   const encoded = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization)?.[1]
   if (encoded === undefined) return null
   const text = Buffer.from(encoded, 'base64').toString('utf8')
   const at = text.indexOf(':')
   if (at < 0) return null
   try {
-    return { clientId: decode(text.slice(0, at)), clientSecret: decode(text.slice(at + 1)), isBasic: true }
+    return { clientId: decode(text.slice(0, at)), clientSecret: decode(text.slice(at + 1)) || null, isBasic: true }
   } catch {
     return null
   }
