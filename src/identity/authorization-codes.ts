@@ -94,7 +94,8 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
         ...{ kind: KIND, id, tenant, expected: revision },
         body: null,
       }))
-      if (removed.length > 0) await registry.commit(author(consent), 'authorization_code.forget', removed).catch(ignoreRace)
+      if (removed.length > 0)
+        await registry.commit(author(consent), 'authorization_code.forget', removed).catch(ignoreRace)
       return `${id}.${secret}`
     },
     async find(text) {

@@ -1,0 +1,101 @@
+/**
+ * Mints access tokens (RFC 9068): for exactly one API, carrying what of the requested scopes the
+ * credential was granted, the API declares and its proxy allows (RFC 6749, 3.3). What is not is dropped.
+ *
+ * `sub` is whose access it is: the consumer's own, or a person's in whose name a client calls; where
+ * that client is an agent, `act` names it (RFC 8693, 4.1).
+ */
+
+import type { Grant } from '../catalogue/grant.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { CreateId } from '../runtime/ids.ts'
+import type { KeyRing, TokenAlgorithm } from './key-ring.ts'
+
+/** What tokens of an API may carry, and who may have them. */
+export interface ApiScopes {
+  readonly tenant: string
+  readonly declared: readonly string[]
+  readonly allowed: readonly string[]
+  readonly productIds: readonly string[]
+  /** ES256 where the API does not ask for another. */
+  readonly tokenAlgorithm?: TokenAlgorithm
+}
+
+export interface AccessTokenRequest {
+  readonly api: string
+  readonly target: ApiScopes
+  readonly grant: Grant
+  readonly clientId: string
+  /** The `scope` of the request; null: none was sent. */
+  readonly scope: string | null
+  /** In whose name; null: the consumer's own. */
+  readonly person: { readonly id: string } | null
+  /** The token opens userinfo. */
+  readonly opensUserinfo: boolean
+}
+
+export interface AccessToken {
+  readonly text: string
+  readonly scope: string
+  readonly jti: string
+  readonly expiresAtMs: number
+}
+
+/** Null where its header line would be too long for servers on the way. */
+export type MintAccessToken = (request: AccessTokenRequest) => AccessToken | null
+
+export interface AccessTokenOptions {
+  readonly keyRing: Pick<KeyRing, 'sign'>
+  readonly clock: Pick<Clock, 'nowMs'>
+  readonly createId: CreateId
+  readonly gatewayUrl: string
+}
+
+export const LIFETIME_SECONDS = 3_600
+const HEADER_BYTES_MAX = 8_000
+
+export function createAccessTokens({ keyRing, clock, createId, gatewayUrl }: AccessTokenOptions): MintAccessToken {
+  return ({ api, target, grant, clientId, scope: requested, person, opensUserinfo }) => {
+    const scope = scopesFor(grant, target, requested).join(' ')
+    const iat = Math.floor(clock.nowMs() / 1_000)
+    const exp = iat + LIFETIME_SECONDS
+    const jti = createId('tok')
+    const claims = {
+      iss: `${gatewayUrl}/${api}`,
+      sub: person?.id ?? grant.consumer,
+      client_id: clientId,
+      aud: api,
+      scope,
+      tenant: grant.tenant,
+      subscription: grant.subscription,
+      ...(grant.apiProductId !== '' && { ApiProductId: grant.apiProductId }),
+      ...(person !== null && grant.consumerKind === 'agent' && { act: { sub: grant.consumer } }),
+      ...(opensUserinfo && { openid: true }),
+      iat,
+      nbf: iat,
+      exp,
+      jti,
+    }
+    const text = keyRing.sign(claims, target.tokenAlgorithm ?? 'ES256', 'at+jwt')
+    if (`Authorization: Bearer ${text}\r\n`.length > HEADER_BYTES_MAX) return null
+    return { text, scope, jti, expiresAtMs: exp * 1_000 }
+  }
+}
+
+/** In the order in which they were granted, each once. */
+export function scopesFor(
+  grant: Pick<Grant, 'scopes'>,
+  { declared, allowed }: Pick<ApiScopes, 'declared' | 'allowed'>,
+  requested: string | null,
+): string[] {
+  const asked = requested === null ? null : new Set(requested.split(' '))
+  return [...new Set(grant.scopes)].filter(
+    (scope) => declared.includes(scope) && allowed.includes(scope) && (asked === null || asked.has(scope)),
+  )
+}
+
+/** Whether the grant's subscription is to this API, or to a product that it is a member of. */
+export function isSubscribed(grant: Grant, api: string, { tenant, productIds }: ApiScopes): boolean {
+  if (!grant.active || grant.tenant !== tenant) return false
+  return grant.apiProductId === '' ? grant.api === api : productIds.includes(grant.apiProductId)
+}

@@ -1,0 +1,88 @@
+/**
+ * Reads access tokens that were issued here, for the endpoints that are asked about them, and tells
+ * whether one still opens anything: signature, issuer, times, its credential and subscription, and
+ * whether it was revoked.
+ */
+
+import { createLocalJWKSet, jwtVerify } from 'jose'
+import type { Grant } from '../catalogue/grant.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { isSubscribed, scopesFor, type ApiScopes } from './access-token.ts'
+import type { RegisteredClient } from './client-authentication.ts'
+import type { KeyRing } from './key-ring.ts'
+
+export interface IssuedToken {
+  readonly iss: string
+  readonly sub: string
+  readonly aud: string
+  readonly client_id: string
+  readonly scope: string
+  readonly jti: string
+  readonly iat: number
+  readonly nbf: number
+  readonly exp: number
+  readonly act?: { readonly sub: string }
+  readonly openid?: boolean
+}
+
+export interface LiveToken {
+  readonly token: IssuedToken
+  readonly grant: Grant
+  /** Those of the token that its credential still holds and its API still allows. */
+  readonly scope: string
+}
+
+export interface IssuedTokens {
+  /** A token of this API with a right signature that has not expired; null for anything else. */
+  read(text: string, api: string): Promise<IssuedToken | null>
+  /** Null where it no longer opens anything. */
+  live(token: IssuedToken): Promise<LiveToken | null>
+}
+
+export interface IssuedTokensOptions {
+  readonly keyRing: Pick<KeyRing, 'publicKeys'>
+  readonly clientFor: (clientId: string) => Promise<RegisteredClient | null>
+  readonly scopesOf: (api: string) => Promise<ApiScopes | null>
+  readonly isRevoked: (jti: string) => boolean
+  readonly clock: Pick<Clock, 'nowMs'>
+  readonly gatewayUrl: string
+}
+
+const TOKEN_LENGTH_MAX = 12_288
+
+export function createIssuedTokens(options: IssuedTokensOptions): IssuedTokens {
+  const { keyRing, clientFor, scopesOf, isRevoked, clock, gatewayUrl } = options
+
+  return {
+    async read(text, api) {
+      if (text.length > TOKEN_LENGTH_MAX) return null
+      try {
+        const { payload } = await jwtVerify<IssuedToken>(
+          text,
+          createLocalJWKSet({ keys: [...keyRing.publicKeys().keys] }),
+          {
+            algorithms: ['ES256', 'RS256'],
+            typ: 'at+jwt',
+            issuer: `${gatewayUrl}/${api}`,
+            audience: api,
+            currentDate: new Date(clock.nowMs()),
+            requiredClaims: ['sub', 'client_id', 'jti', 'exp', 'scope'],
+          },
+        )
+        return payload
+      } catch {
+        // Whatever is wrong with it: to whoever asks it is no token.
+        return null
+      }
+    },
+    async live(token) {
+      const client = await clientFor(token.client_id)
+      const target = await scopesOf(token.aud)
+      if (client === null || target === null || isRevoked(token.jti)) return null
+      const { grant } = client
+      const isPast = grant.expiresAtMs !== 0 && grant.expiresAtMs <= clock.nowMs()
+      if (!grant.valid || isPast || !isSubscribed(grant, token.aud, target)) return null
+      return { token, grant, scope: scopesFor(grant, target, token.scope).join(' ') }
+    },
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * The OAuth endpoints of every API, behind one door. What cannot be done at the moment is said so, and
+ * why only to the operator.
+ */
+
+import { Problem } from '../domain/problem.ts'
+import { refuse, type OauthAnswer, type OauthCall, type OauthEndpoint } from './oauth-call.ts'
+
+export type OauthEndpoints = Readonly<Record<OauthCall['endpoint'], OauthEndpoint>>
+
+export interface OauthDeskOptions {
+  readonly endpoints: OauthEndpoints
+  /** Hears what could not be done. */
+  readonly onFailure: (cause: unknown) => void
+}
+
+export function createOauthDesk({ endpoints, onFailure }: OauthDeskOptions): OauthEndpoint {
+  return async (call) => {
+    try {
+      return await endpoints[call.endpoint](call)
+    } catch (cause) {
+      onFailure(cause)
+      return unavailable(cause instanceof Problem ? cause.message : 'This cannot be done at the moment.')
+    }
+  }
+}
+
+function unavailable(description: string): OauthAnswer {
+  const refused = refuse('temporarily_unavailable', description, 503)
+  return { ...refused, headers: { ...refused.headers, 'Retry-After': '1' } }
+}

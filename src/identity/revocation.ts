@@ -1,0 +1,39 @@
+/**
+ * Token revocation (RFC 7009): a client gives back a token that it was given. From the answer on the
+ * token opens nothing on any thread.
+ */
+
+import type { AuthenticateClient } from './client-authentication.ts'
+import type { IssuedTokens } from './issued-token.ts'
+import { answer, refuse, type OauthEndpoint } from './oauth-call.ts'
+import { readForm } from './token-request.ts'
+
+export interface RevocationOptions {
+  readonly authenticateClient: AuthenticateClient
+  readonly tokens: Pick<IssuedTokens, 'read'>
+  /** Resolves when every thread knows. */
+  readonly revoke: (token: {
+    readonly tenant: string
+    readonly credential: string
+    readonly jti: string
+    readonly expiresAtMs: number
+  }) => Promise<void>
+}
+
+export function createRevocation({ authenticateClient, tokens, revoke }: RevocationOptions): OauthEndpoint {
+  return async ({ api, form, authorization }) => {
+    const fields = readForm(form)
+    if ('fault' in fields) return refuse('invalid_request', fields.fault)
+    const client = await authenticateClient(api, fields.values, authorization)
+    if ('refused' in client) return client.refused
+    const text = fields.values.get('token')
+    if (text === undefined) return refuse('invalid_request', 'token is missing.')
+    const token = await tokens.read(text, api)
+    // 2.2: what is no token, or none any more, is as good as revoked.
+    if (token === null) return answer(200, null)
+    if (token.client_id !== client.clientId) return refuse('invalid_grant', 'The token was given to another client.')
+    const { tenant, credential } = client.grant
+    await revoke({ tenant, credential, jti: token.jti, expiresAtMs: token.exp * 1_000 })
+    return answer(200, null)
+  }
+}

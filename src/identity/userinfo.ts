@@ -1,0 +1,39 @@
+/**
+ * Who the person is in whose name a token was given (OpenID Connect Core 1.0, 5.3): for tokens whose
+ * request asked for `openid`, at the API they are for.
+ */
+
+import type { IssuedTokens } from './issued-token.ts'
+import { answer, type OauthAnswer, type OauthEndpoint } from './oauth-call.ts'
+
+export interface Person {
+  readonly id: string
+  readonly username: string
+  readonly name: string
+}
+
+export interface UserinfoOptions {
+  readonly tokens: IssuedTokens
+  readonly personOf: (tenant: string, id: string) => Promise<Person | null>
+}
+
+const BEARER = /^bearer +(\S+)$/i
+
+export function createUserinfo({ tokens, personOf }: UserinfoOptions): OauthEndpoint {
+  return async ({ api, authorization }) => {
+    if (authorization === undefined) return challenged(401, 'Bearer')
+    const text = BEARER.exec(authorization)?.[1]
+    const token = text === undefined ? null : await tokens.read(text, api)
+    const live = token === null ? null : await tokens.live(token)
+    if (live === null) return challenged(401, 'Bearer error="invalid_token"')
+    if (live.token.openid !== true) return challenged(403, 'Bearer error="insufficient_scope", scope="openid"')
+    const person = await personOf(live.grant.tenant, live.token.sub)
+    if (person === null) return challenged(401, 'Bearer error="invalid_token"')
+    return answer(200, { sub: person.id, name: person.name, preferred_username: person.username })
+  }
+}
+
+/** RFC 6750, 3: what is wrong stands in the challenge. */
+function challenged(status: number, challenge: string): OauthAnswer {
+  return answer(status, null, { 'WWW-Authenticate': challenge })
+}
