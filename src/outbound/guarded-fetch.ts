@@ -87,11 +87,15 @@ export function createGuardedFetch({
       const refused = refuseUrl(request.url, { allowPrivate })
       if (refused !== null) return failed('url_refused', refused)
       const limit = new AbortController()
-      const cancel = clock.after(request.timeoutMs, () => limit.abort())
+      const { promise: late, resolve: giveUp } = Promise.withResolvers<OutboundFailure>()
+      const cancel = clock.after(request.timeoutMs, () => {
+        giveUp(failed('timed_out', `There was no whole answer in ${request.timeoutMs} ms.`))
+        limit.abort()
+      })
       try {
-        return await exchange(request, limit.signal)
+        // undici hears of the end only once it is connected; nobody waits for that.
+        return await Promise.race([late, exchange(request, limit.signal)])
       } catch (cause) {
-        if (limit.signal.aborted) return failed('timed_out', `There was no whole answer in ${request.timeoutMs} ms.`)
         if (cause instanceof AddressRefused) return failed('address_refused', 'The host is not at a public address.')
         return failed('unreachable', `The host could not be reached${codeOf(cause)}.`)
       } finally {
