@@ -21,8 +21,31 @@ export interface KeyRing {
   publicKeys(): { readonly keys: readonly JWK[] }
   /** A signed JWT with `kid` and `typ` in its header. */
   sign(claims: object, algorithm: TokenAlgorithm, typ: string): string
-  /** Makes the next keys sign, and others the next; publish `publicKeys` before tokens leave. */
+  /** Makes the next keys sign, and others the next; these must be published before they sign in their turn. */
   rotate(): Promise<void>
+  /** Removes keys whose last token has expired. */
+  forget(): Promise<void>
+  times(): KeyTimes
+  list(): readonly ListedKey[]
+}
+
+export interface KeyTimes {
+  /** Since when the keys have signed that sign now. */
+  readonly signingSinceMs: number
+  /** Since when the next keys have been published. */
+  readonly nextSinceMs: number
+  /** When the first of those that no longer sign need not be published any more; null: there are none. */
+  readonly unpublishAtMs: number | null
+}
+
+/** A key as an operator sees it. */
+export interface ListedKey {
+  readonly id: string
+  readonly algorithm: TokenAlgorithm
+  readonly role: KeyBody['role']
+  readonly createdAtMs: number
+  /** Null: it has not begun to retire. */
+  readonly publishedUntilMs: number | null
 }
 
 interface KeyBody {
@@ -33,10 +56,14 @@ interface KeyBody {
   readonly privateKey: string
   /** When the last token it signed has expired; 0 while it signs. */
   readonly publishedUntilMs: number
+  /** When it was given its role; of keys that an earlier version has made, unknown. */
+  readonly sinceMs?: number
 }
 
 interface Held extends KeyBody {
   readonly id: string
+  readonly createdAtMs: number
+  readonly sinceMs: number
   readonly revision: number
   readonly key: KeyObject
 }
@@ -64,17 +91,20 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
       .map((role) => ({ algorithm, role })),
   )
   if (missing.length > 0) {
-    const made = await Promise.all(missing.map(({ algorithm, role }) => makeKey(algorithm, role)))
+    const sinceMs = clock.nowMs()
+    const made = await Promise.all(missing.map(({ algorithm, role }) => makeKey(algorithm, role, sinceMs)))
     await registry.commit(author, 'signing_key.create', made)
     held = await load()
   }
 
   async function load(): Promise<readonly Held[]> {
     const documents = await registry.list<KeyBody>('signing_key', { limit: KEYS_MAX })
-    return documents.map(({ id, revision, body }) => ({
+    return documents.map(({ id, revision, body, createdAtMs }) => ({
       ...body,
       id,
       revision,
+      createdAtMs,
+      sinceMs: body.sinceMs ?? createdAtMs,
       key: createPrivateKey(open(body.privateKey, id)),
     }))
   }
@@ -89,7 +119,7 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
     }
   }
 
-  async function makeKey(algorithm: TokenAlgorithm, role: KeyBody['role']): Promise<Write> {
+  async function makeKey(algorithm: TokenAlgorithm, role: KeyBody['role'], sinceMs: number): Promise<Write> {
     const { publicKey, privateKey } =
       algorithm === 'ES256'
         ? await generate('ec', { namedCurve: 'P-256' })
@@ -103,6 +133,7 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
       publicKey: { ...jwk, kid, alg: algorithm, use: 'sig' },
       privateKey: vault.encrypt(pem, kid),
       publishedUntilMs: 0,
+      sinceMs,
     }
     return { kind: 'signing_key', id: kid, tenant: author.tenant, expected: 0, body }
   }
@@ -123,17 +154,57 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
       return `${text}.${signBytes('sha256', Buffer.from(text), key).toString('base64url')}`
     },
     async rotate() {
-      const publishedUntilMs = clock.nowMs() + TOKEN_LIFETIME_MS + LEEWAY_MS
-      const made = await Promise.all(ALGORITHMS.map((algorithm) => makeKey(algorithm, 'next')))
-      const moved = held.flatMap(({ id, revision, key: _, ...body }): Write[] => {
-        const at = { kind: 'signing_key', id, tenant: author.tenant, expected: revision }
-        if (body.role === 'next') return [{ ...at, body: { ...body, role: 'signing' } }]
-        if (body.role === 'signing') return [{ ...at, body: { ...body, role: 'retired', publishedUntilMs } }]
-        return body.publishedUntilMs <= clock.nowMs() ? [{ ...at, body: null }] : []
+      const sinceMs = clock.nowMs()
+      const publishedUntilMs = sinceMs + TOKEN_LIFETIME_MS + LEEWAY_MS
+      const made = await Promise.all(ALGORITHMS.map((algorithm) => makeKey(algorithm, 'next', sinceMs)))
+      const moved = held.flatMap((key): Write[] => {
+        const { role } = key
+        if (role === 'next') return [change(key, { role: 'signing', sinceMs })]
+        if (role === 'signing') return [change(key, { role: 'retired', sinceMs, publishedUntilMs })]
+        return isOutlived(key) ? [change(key, null)] : []
       })
       await registry.commit(author, 'signing_key.rotate', [...moved, ...made])
       held = await load()
     },
+    async forget() {
+      const outlived = held.filter(isOutlived).map((key) => change(key, null))
+      if (outlived.length === 0) return
+      await registry.commit(author, 'signing_key.forget', outlived)
+      held = await load()
+    },
+    times() {
+      const since = (role: KeyBody['role']): number =>
+        Math.min(...held.filter((key) => key.role === role).map((key) => key.sinceMs))
+      const ends = held.filter(({ role }) => role === 'retired').map(({ publishedUntilMs }) => publishedUntilMs)
+      return {
+        signingSinceMs: since('signing'),
+        nextSinceMs: since('next'),
+        unpublishAtMs: ends.length === 0 ? null : Math.min(...ends),
+      }
+    },
+    list: () =>
+      held.map(({ id, algorithm, role, createdAtMs, publishedUntilMs }) => ({
+        id,
+        algorithm,
+        role,
+        createdAtMs,
+        publishedUntilMs: role === 'retired' ? publishedUntilMs : null,
+      })),
+  }
+
+  function isOutlived({ role, publishedUntilMs }: Held): boolean {
+    return role === 'retired' && publishedUntilMs <= clock.nowMs()
+  }
+
+  function change(held: Held, to: Partial<KeyBody> | null): Write {
+    const { id, revision, key: _key, createdAtMs: _createdAtMs, ...body } = held
+    return {
+      kind: 'signing_key',
+      id,
+      tenant: author.tenant,
+      expected: revision,
+      body: to === null ? null : { ...body, ...to },
+    }
   }
 }
 

@@ -1,0 +1,52 @@
+/**
+ * What an API publishes of itself as an issuer (RFC 8414; OpenID Connect Discovery 1.0, 3): what is
+ * listed works.
+ */
+
+export interface Discovered {
+  readonly gatewayUrl: string
+  readonly api: string
+  readonly scopes: readonly string[]
+}
+
+export function toDiscovery({ gatewayUrl, api, scopes }: Discovered): object {
+  const issuer = `${gatewayUrl}/${api}`
+  const oauth = `${issuer}/oauth2/v2`
+  const byConfidential = ['client_secret_basic', 'client_secret_post']
+  return {
+    issuer,
+    // One for all APIs: which one is meant is the subscription's, or `resource` says it (RFC 8707).
+    authorization_endpoint: `${gatewayUrl}/oauth2/v2/authorize`,
+    token_endpoint: `${oauth}/token`,
+    introspection_endpoint: `${oauth}/introspect`,
+    revocation_endpoint: `${oauth}/revoke`,
+    userinfo_endpoint: `${oauth}/userinfo`,
+    jwks_uri: `${gatewayUrl}/.well-known/jwks`,
+    scopes_supported: [...new Set([...scopes, 'openid', 'profile'])],
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['client_credentials', 'authorization_code'],
+    token_endpoint_auth_methods_supported: [...byConfidential, 'none'],
+    introspection_endpoint_auth_methods_supported: byConfidential,
+    revocation_endpoint_auth_methods_supported: [...byConfidential, 'none'],
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['ES256', 'RS256'],
+    claims_supported: [
+      'iss',
+      'sub',
+      'aud',
+      'exp',
+      'iat',
+      'auth_time',
+      'nonce',
+      'at_hash',
+      'name',
+      'preferred_username',
+    ],
+    claims_parameter_supported: false,
+    request_parameter_supported: false,
+    request_uri_parameter_supported: false,
+  }
+}
