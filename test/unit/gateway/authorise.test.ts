@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Caller } from '../../../src/catalogue/caller.ts'
 import type { SecurityAlternative } from '../../../src/catalogue/route-plan.ts'
 import { authorise } from '../../../src/gateway/authorise.ts'
+import { createRandom } from '../../random.ts'
 
 function caller(method: Caller['method'], scopes: readonly string[], more: Partial<Caller> = {}, product = ''): Caller {
   const grant = {
@@ -34,7 +35,7 @@ function caller(method: Caller['method'], scopes: readonly string[], more: Parti
 }
 
 const token = (...tokenScopes: string[]): SecurityAlternative => ({ tokenScopes, apiKey: false, keyScopes: [] })
-const key = (...keyScopes: string[]): SecurityAlternative => ({ tokenScopes: null, apiKey: true, keyScopes })
+const keyed = (...keyScopes: string[]): SecurityAlternative => ({ tokenScopes: null, apiKey: true, keyScopes })
 const both = (...scopes: string[]): SecurityAlternative => ({ tokenScopes: scopes, apiKey: true, keyScopes: scopes })
 const proxy = (allowed: readonly string[], memberOfProductIds: readonly string[] = [], tenant = 'acme') => ({
   allowedScopes: new Set(allowed),
@@ -53,9 +54,9 @@ describe('authorisation', () => {
   })
 
   it('takes only the credential that an alternative names', () => {
-    expect(authorise([key()], caller('token', ['read']), proxy(['read']))).toBe('operation_forbidden')
+    expect(authorise([keyed()], caller('token', ['read']), proxy(['read']))).toBe('operation_forbidden')
     expect(authorise([token()], caller('key', ['read']), proxy(['read']))).toBe('operation_forbidden')
-    expect(authorise([token('read'), key()], caller('key', []), proxy(['read']))).toBeNull()
+    expect(authorise([token('read'), keyed()], caller('key', []), proxy(['read']))).toBeNull()
   })
 
   it('takes both credentials where both are asked for', () => {
@@ -64,7 +65,7 @@ describe('authorisation', () => {
     expect(authorise([both('read')], caller('token', ['read']), allowed)).toBe('operation_forbidden')
     expect(authorise([both('read')], caller('key', ['read']), allowed)).toBe('operation_forbidden')
     expect(authorise([both('read')], caller('token', ['read'], { key: beside }), allowed)).toBeNull()
-    expect(authorise([key('read')], caller('token', [], { key: beside }), allowed)).toBeNull()
+    expect(authorise([keyed('read')], caller('token', [], { key: beside }), allowed)).toBeNull()
     const foreign = caller('key', ['read'], {}, 'product_2')
     expect(authorise([both('read')], caller('token', ['read'], { key: foreign }), allowed)).toBe('operation_forbidden')
   })
@@ -74,8 +75,8 @@ describe('authorisation', () => {
   })
 
   it('opens nothing to a key for which the proxy does not allow the scope', () => {
-    expect(authorise([key('write')], caller('key', ['read', 'write']), proxy(['read']))).toBe('operation_forbidden')
-    expect(authorise([key('read')], caller('key', ['read', 'write']), proxy(['read']))).toBeNull()
+    expect(authorise([keyed('write')], caller('key', ['read', 'write']), proxy(['read']))).toBe('operation_forbidden')
+    expect(authorise([keyed('read')], caller('key', ['read', 'write']), proxy(['read']))).toBeNull()
   })
 
   it('asks a product for its membership now', () => {
@@ -105,7 +106,7 @@ describe('authorisation', () => {
       const kept = next() % 3 === 0 ? caller('key', some()) : undefined
       const method = next() % 2 === 0 ? 'token' : 'key'
       const who = caller(method, held, method === 'token' && kept !== undefined ? { key: kept } : {})
-      const security = Array.from({ length: 1 + (next() % 3) }, () => [token, key, both][next() % 3]!(...some()))
+      const security = Array.from({ length: 1 + (next() % 3) }, () => [token, keyed, both][next() % 3]!(...some()))
 
       const keys = method === 'key' ? new Set(held) : who.key?.scopes
       const isWithin = method === 'key' || held.every((scope) => allowed.includes(scope))
@@ -116,6 +117,40 @@ describe('authorisation', () => {
       )
       const expected = isWithin && isOpen ? null : 'operation_forbidden'
       expect(authorise(security, who, proxy(allowed)), `seed ${start}`).toBe(expected)
+    }
+  })
+
+  it('admits exactly what sets, products and tenants allow, against an obvious reading', () => {
+    const names = ['a', 'b', 'c']
+    const products = ['', 'prd_1', 'prd_2']
+    for (let seed = 1; seed <= 20_000; seed++) {
+      const random = createRandom(seed)
+      const some = (of: readonly string[]): string[] => of.filter(() => random.below(2) === 0)
+      const one = <T>(of: readonly T[]): T => of[random.below(of.length)]!
+      const [held, keyHeld, allowed] = [some(names), some(names), some(names)]
+      const members = some(products.slice(1))
+      const tenant = random.below(8) === 0 ? 'other' : 'acme'
+      const product = one(products)
+      const key = random.below(2) === 0 ? undefined : caller('key', keyHeld, {}, one(products))
+      const method = one(['token', 'key'] as const)
+      const who = caller(method, held, method === 'token' && key !== undefined ? { key } : {}, product)
+      const security = Array.from({ length: random.below(4) }, () => one([token, keyed, both])(...some(names)))
+
+      const isMember = (id: string): boolean => tenant === 'acme' && (id === '' || members.includes(id))
+      const within = (needed: readonly string[], has: readonly string[]): boolean =>
+        new Set(needed).isSubsetOf(new Set(has))
+      const byKey = method === 'key' ? who : who.key
+      const opens = ({ tokenScopes, apiKey, keyScopes }: SecurityAlternative): boolean =>
+        (tokenScopes === null || (method === 'token' && within(tokenScopes, held))) &&
+        (!apiKey ||
+          (byKey !== undefined &&
+            isMember(byKey.grant.apiProductId) &&
+            within(keyScopes, [...byKey.scopes]) &&
+            within(keyScopes, allowed)))
+      const isOpen =
+        security.length === 0 || ((method === 'key' || within(held, allowed)) && security.some((each) => opens(each)))
+      const expected = !isMember(product) ? 'subscription_required' : isOpen ? null : 'operation_forbidden'
+      expect(authorise(security, who, proxy(allowed, members, tenant)), `seed ${seed}`).toBe(expected)
     }
   })
 })
