@@ -58,6 +58,8 @@ interface Known {
 const REFRESH_MS = 600_000
 const REST_MS = 30_000
 const RETRY_FIRST_MS = 5_000
+/** At once, at the start. */
+const FETCHES_MAX = 16
 
 export function createFederation(options: FederationOptions): Federation {
   const { providers, fetch, clock, log, count, random, publish } = options
@@ -156,6 +158,14 @@ export function createFederation(options: FederationOptions): Federation {
     one.cancel = clock.after(delayMs, () => void unharmed('provider_keys_not_published', () => renew(one)))
   }
 
+  async function renewAll(all: readonly Known[]): Promise<void> {
+    const waiting = all.values()
+    const work = async (): Promise<void> => {
+      for (const one of waiting) await unharmed('provider_keys_not_published', () => renew(one))
+    }
+    await Promise.all(Array.from({ length: FETCHES_MAX }, work))
+  }
+
   /** Nothing of this may end the process: what failed is tried again when its time comes. */
   async function unharmed(reason: string, work: () => Promise<unknown>): Promise<void> {
     try {
@@ -171,7 +181,7 @@ export function createFederation(options: FederationOptions): Federation {
       inTurn(async () => {
         const fresh = await reload()
         await publishAll()
-        for (const one of fresh) void unharmed('provider_keys_not_published', () => renew(one))
+        void renewAll(fresh)
       }),
     async changed() {
       const fresh = await inTurn(async () => {

@@ -1,0 +1,158 @@
+/**
+ * The pages of a login: plain HTML that works without scripts, for keyboards, screen readers, phones
+ * and the dark.
+ *
+ * Nothing but the page's own style may load, nobody may frame it, and its form goes nowhere but here
+ * and, by the redirect that follows, to where the client is registered (browsers hold `form-action`
+ * against that redirect too). All that others have named is escaped.
+ */
+
+import { createHash } from 'node:crypto'
+import { answer, type OauthAnswer } from './oauth-call.ts'
+
+export interface LoginPage {
+  readonly app: string
+  readonly api: string
+  readonly transaction: string
+  readonly redirectUri: string
+  readonly username: string
+  /** Why the attempt before failed; null at first. */
+  readonly fault: string | null
+}
+
+export interface ConsentPage {
+  readonly app: string
+  readonly api: string
+  readonly person: string
+  readonly scopes: readonly string[]
+  /** The client learns who the person is. */
+  readonly tellsPerson: boolean
+  readonly transaction: string
+  readonly redirectUri: string
+}
+
+const STYLE = `
+:root{color-scheme:light dark;--ink:#1c2024;--quiet:#5b6470;--paper:#fff;--ground:#f3f4f6;--line:#878f9b;--act:#1f4fd8;--on-act:#fff;--bad:#b42318}
+@media (prefers-color-scheme:dark){:root{--ink:#eceef1;--quiet:#a9b1bd;--paper:#1b1e23;--ground:#111317;--line:#737c89;--act:#8fb0ff;--on-act:#10131a;--bad:#ff9a8f}}
+*{box-sizing:border-box}
+body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1rem;background:var(--ground);color:var(--ink);font:1rem/1.5 system-ui,sans-serif}
+main{width:100%;max-width:25rem;background:var(--paper);border-radius:.75rem;padding:2rem;box-shadow:0 1px 3px rgb(0 0 0/.2)}
+h1{font-size:1.35rem;line-height:1.3;margin:0 0 .5rem;overflow-wrap:anywhere}
+p{margin:0 0 1rem;color:var(--quiet);overflow-wrap:anywhere}
+strong{color:var(--ink)}
+label{display:block;font-weight:600;margin-top:1rem}
+input{width:100%;font:inherit;color:inherit;background:transparent;border:1px solid var(--line);border-radius:.4rem;padding:.6rem .7rem;margin-top:.25rem}
+ul{margin:0 0 1rem;padding-left:1.2rem}
+li{overflow-wrap:anywhere}
+button{font:inherit;font-weight:600;width:100%;border-radius:.4rem;padding:.7rem;margin-top:1rem;border:1px solid var(--act);background:var(--act);color:var(--on-act);cursor:pointer}
+button.quiet{background:transparent;color:var(--act)}
+:focus-visible{outline:3px solid var(--act);outline-offset:2px}
+.fault{color:var(--bad);font-weight:600}
+`
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
+
+export function loginPage(page: LoginPage, status = 200, headers: Readonly<Record<string, string>> = {}): OauthAnswer {
+  const { app, api, transaction, redirectUri, username, fault } = page
+  const described = fault === null ? '' : ' aria-describedby="fault" aria-invalid="true"'
+  const focus = (isFirst: boolean): string => (isFirst ? ' autofocus' : '')
+  const body = `<h1>Log in</h1>
+<p><strong>${escape(app)}</strong> asks to use ${api === '' ? 'APIs' : `<strong>${escape(api)}</strong>`} in your name.</p>
+${fault === null ? '' : `<p class="fault" id="fault" role="alert">${escape(fault)}</p>`}
+<form method="post" action="/oauth2/v2/authorize">
+<input type="hidden" name="transaction" value="${escape(transaction)}">
+<label for="username">User name</label>
+<input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="128" required value="${escape(username)}"${described}${focus(username === '')}>
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required${described}${focus(username !== '')}>
+<button type="submit">Log in</button>
+</form>`
+  return html(status, 'Log in', body, headers, formTargets(redirectUri))
+}
+
+export function consentPage(page: ConsentPage, headers: Readonly<Record<string, string>>): OauthAnswer {
+  const { app, api, person, scopes, tellsPerson, transaction, redirectUri } = page
+  const items = [...(tellsPerson ? ['know who you are'] : []), ...scopes]
+  const list = items.map((item) => `<li>${escape(item)}</li>`).join('\n')
+  const may =
+    items.length === 0
+      ? '<p>It gets nothing but what is open to everyone.</p>'
+      : `<p>${api === '' ? 'It' : `At <strong>${escape(api)}</strong> it`} may:</p>\n<ul>\n${list}\n</ul>`
+  const body = `<h1>Allow ${escape(app)} to act in your name?</h1>
+<p>You are logged in as <strong>${escape(person)}</strong>.</p>
+${may}
+<p>You will be sent to <strong>${escape(placeOf(redirectUri))}</strong>.</p>
+<form method="post" action="/oauth2/v2/authorize">
+<input type="hidden" name="transaction" value="${escape(transaction)}">
+<button type="submit" name="decision" value="allow">Allow</button>
+<button type="submit" name="decision" value="deny" class="quiet">Deny</button>
+</form>`
+  return html(200, 'Allow access', body, headers, formTargets(redirectUri))
+}
+
+/** For what the client must not be told, or cannot be. */
+export function faultPage(fault: string, status = 400, headers: Readonly<Record<string, string>> = {}): OauthAnswer {
+  const body = `<h1>This login cannot go on</h1>
+<p role="alert">${escape(fault)}</p>
+<p>Go back to the app and begin again.</p>`
+  return html(status, 'Login', body, headers, "'none'")
+}
+
+function html(
+  status: number,
+  title: string,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+  formAction: string,
+): OauthAnswer {
+  const text = `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<title>${title}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+${body}
+</main>
+</body>
+</html>
+`
+  const policy = [
+    "default-src 'none'",
+    `style-src 'sha256-${STYLE_HASH}'`,
+    `form-action ${formAction}`,
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+  return answer(status, text, {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': policy,
+    'X-Frame-Options': 'DENY',
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    ...headers,
+  })
+}
+
+/** Origin of a web address, scheme of any other: nothing in either can end a source of the policy. */
+function formTargets(redirectUri: string): string {
+  const { origin, protocol } = new URL(redirectUri)
+  return `'self' ${origin === 'null' ? protocol : origin}`
+}
+
+function placeOf(redirectUri: string): string {
+  const { host, protocol } = new URL(redirectUri)
+  return host === '' ? protocol.slice(0, -1) : host
+}
+
+function escape(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;')
+}
