@@ -98,18 +98,24 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     if (authorization === undefined) return apiKey === undefined ? MISSING : byKey(apiKey, api)
     if (apiKey === undefined) return byToken(authorization, api)
     const key = byKey(apiKey, api)
-    if (key instanceof Promise) return key.then((late) => byBoth(authorization, late, api))
-    return byBoth(authorization, key, api)
+    if (key instanceof Promise) return key.then((late) => byBoth(authorization, apiKey, late, api))
+    return byBoth(authorization, apiKey, key, api)
   }
 
-  function byBoth(authorization: string, key: Caller | Refusal, api: string): Result {
+  function byBoth(authorization: string, apiKey: string, key: Caller | Refusal, api: string): Result {
     if ('code' in key) return key
     const token = byToken(authorization, api)
-    return token instanceof Promise ? token.then((late) => withKey(late, key)) : withKey(token, key)
+    if (!(token instanceof Promise)) return withKey(token, key)
+    return token.then((late) => {
+      // The key may have been revoked while the token was looked up.
+      const again = byKey(apiKey, api)
+      return again instanceof Promise ? again.then((found) => withKey(late, found)) : withKey(late, again)
+    })
   }
 
   /** The same object as long as both are the same: what hangs on a caller is found by it. */
-  function withKey(token: Caller | Refusal, key: Caller): Caller | Refusal {
+  function withKey(token: Caller | Refusal, key: Caller | Refusal): Caller | Refusal {
+    if ('code' in key) return key
     if ('code' in token) return token
     const known = pairs.get(token)
     if (known?.key === key) return known
@@ -123,8 +129,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     if (known !== undefined) return judgeToken(known, api)
     if (!providers.isEmpty) {
       const foreign = remembered(federated, textAt(authorization, api))
-      // Another subscription may have taken the place of one that ended.
-      if (foreign !== undefined && foreign.grant.valid && foreign.grant.active) return judgeToken(foreign, api)
+      if (foreign !== undefined && isStanding(foreign)) return judgeToken(foreign, api)
     }
     if (authorization.length > TOKEN_LENGTH_MAX + 16) return invalid('The token is too long.')
     const token = BEARER.exec(authorization)?.[1]
@@ -163,7 +168,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     const { tenant, issuer } = provider.plan
     const since = epoch
     return find({ kind: 'federated', tenant, issuer, clientId: result.clientId, api }, NO_SUBSCRIPTION, (grant) => {
-      if (since !== epoch) return byToken(authorization, api)
+      if (since !== epoch || !provider.isCurrent) return byToken(authorization, api)
       if (grant.type !== 'Federated' || grant.tenant !== tenant) return NO_SUBSCRIPTION
       if (grant.apiProductId === '' && grant.api !== api) {
         return refusal('subscription_required', NO_SUBSCRIPTION.detail, grant, result.token.subject)
@@ -260,16 +265,21 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       if (tokenKeys.set(jwks)) verifyAgain(tokens)
     },
     setProviders(plans) {
-      const before = providers.tenants()
-      providers.set(plans)
-      for (const tenant of new Set([...before, ...providers.tenants()])) grants.forgetNames(tenant)
-      verifyAgain(federated)
+      for (const tenant of providers.set(plans)) grants.forgetNames(tenant)
     },
     membershipChanged(tenant) {
       grants.forgetNames(tenant)
       verifyAgain(federated)
     },
   }
+}
+
+/**
+ * Whether what is remembered of a federated caller can be gone by. Its provider may have changed its keys,
+ * and another subscription may have taken the place of one that ended.
+ */
+function isStanding({ token, grant }: KnownCaller): boolean {
+  return token?.provider?.isCurrent === true && grant.valid && grant.active
 }
 
 /** One key of a product, or one federated token, is another caller at each API. */

@@ -25,9 +25,10 @@ export interface FederatedToken {
 const SKEW_MS = 60_000
 const TYPES: readonly unknown[] = [undefined, 'at+jwt', 'application/at+jwt', 'jwt', 'application/jwt']
 /** OpenID Connect Core, 2 and 3.3.2.11; Back-Channel Logout, 2.4. */
-const OF_OTHER_TOKENS = ['nonce', 'at_hash', 'c_hash', 's_hash', 'events', 'sub_jwk']
+const OF_OTHER_TOKENS = ['at_hash', 'c_hash', 's_hash', 'events', 'sub_jwk']
 /** How Keycloak (`typ`) and Cognito (`token_use`) tell their tokens apart. */
 const OTHER_KINDS: readonly unknown[] = ['id', 'refresh', 'offline', 'logout']
+const ACCESS_KINDS: readonly unknown[] = ['bearer', 'access']
 
 const HASHES: Readonly<Record<VerificationAlgorithm, string | null>> = {
   RS256: 'sha256',
@@ -45,13 +46,15 @@ const HASHES: Readonly<Record<VerificationAlgorithm, string | null>> = {
 /** Of a signature that is two numbers beside each other (RFC 7518, 3.4); never DER. */
 const ECDSA_BYTES: Readonly<Record<string, number>> = { ES256: 64, ES384: 96, ES512: 132 }
 
+const PSS = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
+
 /** `unknown_key`: all else is as it should be, and the provider may have published the key since. */
 export function verifyFederatedToken(
   { header, claims, signed, signature }: Jwt,
   provider: Provider,
   api: string,
 ): FederatedToken | Fault | 'unknown_key' {
-  if (!TYPES.includes(lower(header['typ'])) || isOtherToken(claims))
+  if (!TYPES.includes(lower(header['typ'])) || isOtherToken(header, claims))
     return { fault: 'The token is not an access token.' }
   const { plan } = provider
   if (!isFor(claims['aud'], plan.audience === '' ? api : plan.audience)) {
@@ -70,12 +73,16 @@ export function verifyFederatedToken(
   if (!isSigned(signed, signature, key, header['alg'] as VerificationAlgorithm)) {
     return { fault: 'The signature of the token is wrong.' }
   }
-  return { clientId, token: { api, scopes, subject, actor: '', ...times, jti: '' } }
+  return { clientId, token: { api, scopes, subject, actor: '', ...times, jti: '', provider } }
 }
 
-function isOtherToken(claims: Jwt['claims']): boolean {
+function isOtherToken(header: Jwt['header'], claims: Jwt['claims']): boolean {
   if (OF_OTHER_TOKENS.some((name) => Object.hasOwn(claims, name))) return true
-  return OTHER_KINDS.includes(lower(claims['typ'])) || OTHER_KINDS.includes(lower(claims['token_use']))
+  const kinds = [lower(claims['typ']), lower(claims['token_use'])]
+  if (kinds.some((kind) => OTHER_KINDS.includes(kind))) return true
+  // Keycloak repeats the nonce of a login in access tokens, and says there that they are.
+  const isTold = String(lower(header['typ'])).endsWith('at+jwt') || kinds.some((kind) => ACCESS_KINDS.includes(kind))
+  return !isTold && Object.hasOwn(claims, 'nonce')
 }
 
 function isFor(aud: unknown, audience: string): boolean {
@@ -89,16 +96,16 @@ function readTimes({ exp, nbf = 0, iat = 0 }: Jwt['claims']): Pick<VerifiedToken
   return Number.isFinite(startsMs) && Number.isFinite(endsMs) ? { startsMs, endsMs } : null
 }
 
+/** A key is the provider's choice: one that the library stumbles over verifies nothing, and must not end the thread. */
 function isSigned(signed: string, signature: Buffer, { key }: VerificationKey, alg: VerificationAlgorithm): boolean {
-  const data = Buffer.from(signed)
-  const hash = HASHES[alg]
   const bytes = ECDSA_BYTES[alg]
-  if (bytes !== undefined) {
-    return signature.length === bytes && verify(hash, data, { key, dsaEncoding: 'ieee-p1363' }, signature)
+  if (bytes !== undefined && signature.length !== bytes) return false
+  const padded = alg.startsWith('PS') ? PSS : {}
+  try {
+    return verify(HASHES[alg], Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363', ...padded }, signature)
+  } catch {
+    return false
   }
-  if (!alg.startsWith('PS')) return verify(hash, data, key, signature)
-  const saltLength = constants.RSA_PSS_SALTLEN_DIGEST
-  return verify(hash, data, { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength }, signature)
 }
 
 function lower(value: unknown): unknown {

@@ -107,13 +107,21 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
     if (seat instanceof Promise) {
       void seat.then(
         (late) => {
-          if (!passage.call.isOver) authoriseSeat(passage, late)
+          if (!passage.call.isOver) sitLate(passage, late)
         },
         () => {
           if (!passage.call.isOver) unavailable(passage.call, 'The limits of this subscription cannot be read now.')
         },
       )
     } else authoriseSeat(passage, seat)
+  }
+
+  /** The credential may have been revoked while its counters were looked for. */
+  function sitLate(passage: Passage, seat: Seat): void {
+    const { headers, revision } = passage
+    const again = authenticator.authenticate(headers.authorization, headers.apiKey, revision.plan.api)
+    if (!(again instanceof Promise) && 'code' in again) return refuseCredential(passage, again)
+    authoriseSeat(passage, seat)
   }
 
   function authoriseSeat(passage: Passage, seat: Seat): void {

@@ -82,7 +82,7 @@ export function verifyOwnToken(
 
 export function toVerifiedToken({ aud, scope, sub, act, nbf, exp, jti }: TokenClaims): VerifiedToken {
   const times = { startsMs: nbf * 1_000, endsMs: exp * 1_000 }
-  return { api: aud, scopes: scope.split(' '), subject: sub, actor: act?.sub ?? '', ...times, jti }
+  return { api: aud, scopes: scope.split(' '), subject: sub, actor: act?.sub ?? '', ...times, jti, provider: null }
 }
 
 function isSigned(signed: string, signature: Buffer, { alg, key }: TokenKey): boolean {

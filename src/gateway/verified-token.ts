@@ -12,4 +12,6 @@ export interface VerifiedToken {
   readonly endsMs: number
   /** `''` for a token that is not ours to revoke. */
   readonly jti: string
+  /** The federated provider whose key verified it; null for a token of ours. */
+  readonly provider: { readonly isCurrent: boolean } | null
 }

@@ -214,6 +214,17 @@ describe('both credentials', () => {
     expect(await authenticate(token, undefined, API)).not.toHaveProperty('key')
   })
 
+  it('are refused where the key is revoked while the token is looked up', async () => {
+    const late = Promise.withResolvers<Grant>()
+    const { authenticate, applyGrant } = start(async ({ kind }) => (kind === 'key' ? KEY_GRANT : late.promise))
+    await authenticate(undefined, KEY, API)
+    const answer = authenticate(bearer(), KEY, API)
+    applyGrant({ ...KEY_GRANT, valid: false, version: 4 })
+    late.resolve(GRANT)
+
+    expect(await answer).toMatchObject({ code: 'credential_invalid', grant: { credential: 'crd_2' } })
+  })
+
   it('are missed where neither is sent', () => {
     expect(start().authenticate(undefined, undefined, API)).toMatchObject({ code: 'credential_missing', grant: null })
   })

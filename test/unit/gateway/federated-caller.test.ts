@@ -196,6 +196,17 @@ describe('the keys of a provider', () => {
     expect(await call(token)).toMatchObject({ code: 'credential_invalid', grant: null })
   })
 
+  it('of one provider change without a word to the callers of another', async () => {
+    const { call, setProviders, asked } = start()
+    const token = issue(key)
+    const caller = await call(token)
+    setProviders([toPlan([key]), toPlan([next], { id: 'idp_2', tenant: 'other' })])
+    expect(call(token)).toBe(caller)
+    setProviders([toPlan([key]), toPlan([], { id: 'idp_2', tenant: 'other' })])
+    expect(call(token)).toBe(caller)
+    expect(asked).toHaveLength(1)
+  })
+
   it('that go while the caller is looked up open nothing', async () => {
     const late = Promise.withResolvers<Grant>()
     const { call, setProviders } = start(() => late.promise)

@@ -29,7 +29,7 @@ function verify(token: string, plan: Partial<ProviderPlan> = {}, published = key
 
 describe('a federated token', () => {
   it('verifies, and its times have a minute for clocks that differ', () => {
-    expect(verify(issue(key))).toEqual({
+    expect(verify(issue(key))).toMatchObject({
       clientId: 'robot',
       token: {
         api: API,
@@ -39,6 +39,7 @@ describe('a federated token', () => {
         startsMs: NOW_MS - 60_000,
         endsMs: NOW_MS + 660_000,
         jti: '',
+        provider: { isCurrent: true },
       },
     })
   })
@@ -182,8 +183,12 @@ describe('a federated token', () => {
       expect(verify(issue(key, {}, { typ })), String(typ)).toMatchObject({ clientId: 'robot' })
     for (const typ of ['id+jwt', 'logout+jwt', 'secevent+jwt', 'dpop+jwt', '', null, 1])
       expect(verify(issue(key, {}, { typ })), String(typ)).toEqual(NO_ACCESS_TOKEN)
+    const bare = { typ: 'JWT' }
+    expect(verify(issue(key, { nonce: 'n' }, bare))).toEqual(NO_ACCESS_TOKEN)
+    expect(verify(issue(key, { nonce: 'n' }, { typ: undefined }))).toEqual(NO_ACCESS_TOKEN)
+    expect(verify(issue(key, { nonce: 'n', typ: 'Bearer' }, bare))).toMatchObject({ clientId: 'robot' })
+    expect(verify(issue(key, { nonce: 'n' }))).toMatchObject({ clientId: 'robot' })
     for (const claims of [
-      { nonce: 'n' },
       { at_hash: 'h' },
       { c_hash: 'h' },
       { events: {} },
