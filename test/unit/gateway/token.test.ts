@@ -140,12 +140,40 @@ describe('a token', () => {
       { act: 'agt_1' },
       { act: {} },
       { aud: undefined },
+      { jti: undefined },
+      { jti: 1 },
     ]
     for (const claims of odd) expect(verify(authority.token(claims)), JSON.stringify(claims)).toEqual(UNUSABLE_CLAIMS)
   })
 
   it('of more than 12 KB is refused before anything of it is read', () => {
     expect(verify(authority.token({ filler: 'x'.repeat(12_288) }))).toEqual({ fault: 'The token is too long.' })
+  })
+
+  it('that says something twice is refused, though it is signed by us', () => {
+    const encode = (text: string) => Buffer.from(text).toString('base64url')
+    const head = JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid: 'ec-1' })
+    const claims = JSON.stringify(CLAIMS)
+    const signed = (one: string, other: string) => {
+      const text = `${encode(one)}.${encode(other)}`
+      return `${text}.${byUs(text).toString('base64url')}`
+    }
+    expect(verify(signed(head, claims))).toEqual({ claims: CLAIMS })
+    expect(verify(signed(head, claims.replace('{', '{"scope":"admin",')))).toEqual(UNUSABLE_CLAIMS)
+    expect(verify(signed(head, claims.replace('{', '{"\\u0073cope":"admin",')))).toEqual(UNUSABLE_CLAIMS)
+    expect(verify(signed(head.replace('{', '{"kid":"ec-2",'), claims))).toHaveProperty('fault')
+    expect(verify(signed(head, `\ufeff${claims}`))).toEqual(UNUSABLE_CLAIMS)
+  })
+
+  it('that is not UTF-8 or is nested without end is refused, though it is signed by us', () => {
+    for (const bytes of [
+      Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
+      Buffer.from('{"a":'.repeat(100) + '1'),
+    ]) {
+      const [head = ''] = authority.token().split('.')
+      const text = `${head}.${bytes.toString('base64url')}`
+      expect(verify(`${text}.${byUs(text).toString('base64url')}`)).toEqual(UNUSABLE_CLAIMS)
+    }
   })
 
   it('that is no JWT is refused', () => {
