@@ -2,7 +2,8 @@
  * The keys of all registered providers, kept fresh and given to the gateway's threads.
  *
  * Keys are fetched again every ten minutes, and at once where a token names one that is not known: by one
- * shared fetch, and not again before a rest is over, so that forged names cost a provider nothing. While
+ * shared fetch, and after one that brought nothing not before a rest is over, so that forged names cost a
+ * provider nothing. While
  * a provider is away its last keys go on to be served, also after a restart; it is tried again with
  * growing pauses. What it publishes when it answers is its word, also that a key is gone.
  *
@@ -201,7 +202,10 @@ export function createFederation(options: FederationOptions): Federation {
         return false
       }
       one.restsUntilMs = clock.nowMs() + REST_MS
-      return renew(one, askKeys)
+      const isChanged = await renew(one, askKeys)
+      // Only a fetch that brings nothing is one that a forged name can cause.
+      if (isChanged) one.restsUntilMs = 0
+      return isChanged
     },
     stop() {
       isStopped = true

@@ -242,6 +242,19 @@ describe('an unknown key', () => {
     expect(await refetch('idp_2')).toBe(true)
   })
 
+  it('is sought again at once after a fetch that brought another, for keys may change twice', async () => {
+    const provider = await openProvider()
+    const { changed, records, refetch } = open()
+    records.push(record(provider.issuer))
+    await changed()
+    for (const kid of ['k2', 'k3']) {
+      provider.keys = [makeKey(kid)]
+      expect(await refetch('idp_1')).toBe(true)
+    }
+    expect([await refetch('idp_1'), await refetch('idp_1')]).toEqual([false, false])
+    expect(provider.reads).toBe(4)
+  })
+
   it('of a provider that nobody registered asks nobody', async () => {
     expect(await open().refetch('idp_9')).toBe(false)
   })
