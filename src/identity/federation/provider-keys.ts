@@ -3,9 +3,8 @@
  *
  * Keys are fetched again every ten minutes, and at once where a token names one that is not known: by one
  * shared fetch, and after one that brought nothing not before a rest is over, so that forged names cost a
- * provider nothing. While
- * a provider is away its last keys go on to be served, also after a restart; it is tried again with
- * growing pauses. What it publishes when it answers is its word, also that a key is gone.
+ * provider nothing. While a provider is away its last keys go on to be served, also after a restart; it is
+ * tried again with growing pauses. What it publishes when it answers is its word, also that a key is gone.
  *
  * Every change is published as the whole, from what is known at that moment: a later one is never
  * overtaken by an earlier.
@@ -27,8 +26,8 @@ export interface Federation {
   start(): Promise<void>
   /** Providers were registered or removed; resolves when every thread knows, new ones with their keys if they answer. */
   changed(): Promise<void>
-  /** Whether a provider could be registered: what it publishes now. */
-  probe(issuer: string): Promise<Published | DiscoveryFault>
+  /** Why a provider cannot be used now; null where it can. */
+  probe(issuer: string): Promise<string | null>
   /** True where the provider was asked and its keys have changed; published before the answer. */
   refetch(provider: string): Promise<boolean>
   stop(): void
@@ -192,7 +191,11 @@ export function createFederation(options: FederationOptions): Federation {
       })
       await Promise.all(fresh.map((one) => renew(one)))
     },
-    probe: (issuer) => discover(issuer, fetch),
+    async probe(issuer) {
+      const found = await discover(issuer, fetch)
+      if ('fault' in found) return found.fault
+      return found.keys.length === 0 ? `${found.jwksUri} has no key that verifies signatures.` : null
+    },
     async refetch(provider) {
       const one = known.get(provider)
       if (one === undefined || isStopped) return false

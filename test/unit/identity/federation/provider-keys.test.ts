@@ -266,46 +266,49 @@ describe('what a provider publishes', () => {
     change(provider)
     return open({ allowPrivate }).probe(provider.issuer)
   }
+  const aFault = expect.any(String)
 
   it('can be seen before it is registered', async () => {
-    expect(await faults(() => {})).toMatchObject({ jwksUri: expect.stringContaining('/jwks'), keys: [{ kid: 'k1' }] })
+    expect(await faults(() => {})).toBeNull()
   })
 
   it('must name the issuer exactly', async () => {
     for (const more of ['/', '/other', 'x'])
-      expect(await faults((one) => (one.discovery = { issuer: `${one.issuer}${more}` })), more).toHaveProperty('fault')
+      expect(await faults((one) => (one.discovery = { issuer: `${one.issuer}${more}` })), more).toEqual(aFault)
     for (const issuer of [undefined, null, 1, ['a']])
-      expect(await faults((one) => (one.discovery = { issuer }))).toHaveProperty('fault')
+      expect(await faults((one) => (one.discovery = { issuer }))).toEqual(aFault)
   })
 
   it('must name an address for its keys that may be called', async () => {
     for (const uri of [undefined, 1, '', 'file:///etc/passwd', 'ftp://a.example/', 'x'.repeat(9_999)])
-      expect(await faults((one) => (one.discovery = { jwks_uri: uri })), String(uri)).toHaveProperty('fault')
+      expect(await faults((one) => (one.discovery = { jwks_uri: uri })), String(uri)).toEqual(aFault)
   })
 
   it('is not asked for at a private address, unless that is allowed', async () => {
-    expect(await faults(() => {}, false)).toHaveProperty('fault')
+    expect(await faults(() => {}, false)).toEqual(aFault)
   })
 
   it('is bounded, in bytes and in keys', async () => {
-    expect(await faults((one) => (one.keys = [{ filler: 'x'.repeat(70_000) }]))).toHaveProperty('fault')
-    expect(await faults((one) => (one.keys = Array.from({ length: 101 }, () => ({}))))).toHaveProperty('fault')
+    expect(await faults((one) => (one.keys = [{ filler: 'x'.repeat(70_000) }]))).toEqual(aFault)
+    expect(await faults((one) => (one.keys = Array.from({ length: 101 }, () => ({}))))).toEqual(aFault)
   })
 
   it('must be a key set', async () => {
-    for (const keys of ['none', null, { a: 1 }, 7])
-      expect(await faults((one) => (one.keys = keys))).toHaveProperty('fault')
-    expect(await faults((one) => (one.status = 301))).toHaveProperty('fault')
+    for (const keys of ['none', null, { a: 1 }, 7]) expect(await faults((one) => (one.keys = keys))).toEqual(aFault)
+    expect(await faults((one) => (one.status = 301))).toEqual(aFault)
   })
 
   it('is kept only where signatures are verified by it, without anything that is private', async () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const leaked = { ...privateKey.export({ format: 'jwk' }), kid: 'k9', extra: 'x' }
-    const found = await faults(
-      (one) => (one.keys = [leaked, { kty: 'oct', k: 'AA' }, { ...makeKey('e'), use: 'enc' }, null, 'key', 7]),
-    )
-    expect(found).toMatchObject({ keys: [{ kid: 'k9' }] })
-    expect(Object.keys('keys' in found ? (found.keys[0] ?? {}) : {}).sort()).toEqual(['crv', 'kid', 'kty', 'x', 'y'])
+    const provider = await openProvider()
+    provider.keys = [leaked, { kty: 'oct', k: 'AA' }, { ...makeKey('e'), use: 'enc' }, null, 'key', 7]
+    const { changed, records, published } = open()
+    records.push(record(provider.issuer))
+    await changed()
+
+    expect(published.at(-1)?.[0]?.keys.map((key) => Object.keys(key).sort())).toEqual([['crv', 'kid', 'kty', 'x', 'y']])
+    expect(await faults((one) => (one.keys = [{ kty: 'oct', k: 'AA' }]))).toEqual(aFault)
   })
 })
 
