@@ -111,7 +111,8 @@ export function createGrantCache(options: GrantCacheOptions): GrantCache {
       const before = byCredential.get(grant.credential)
       apply(grant)
       // It may stand behind a name that was unknown, or free one for another.
-      if (grant.type === 'Federated' && before?.valid !== grant.valid) forgetNames(grant.tenant)
+      const isSame = before?.valid === grant.valid && before.active === grant.active
+      if (grant.type === 'Federated' && !isSame) forgetNames(grant.tenant)
     },
     latest: (credential) => byCredential.get(credential),
   }

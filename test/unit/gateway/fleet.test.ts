@@ -9,11 +9,14 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Grant } from '../../../src/catalogue/grant.ts'
 import type { RoutePlan } from '../../../src/catalogue/route-plan.ts'
 import { createFleet } from '../../../src/gateway/fleet.ts'
+import { createLimitDesk } from '../../../src/gateway/limit-desk.ts'
+import { createLimitMemory } from '../../../src/gateway/limit-memory.ts'
 import { createSpoolGaugeMemory } from '../../../src/record/spool-gauge.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { createLog } from '../../../src/runtime/log.ts'
 import { API, createAuthority, GATEWAY_URL, GRANT } from './authority.ts'
 import { createIssuerKey, FEDERATED_GRANT, issue, toPlan } from './federated-issuer.ts'
+import { planOf } from './limit-fixture.ts'
 
 const THREADS = 2
 const authority = createAuthority()
@@ -35,7 +38,16 @@ async function listen(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-async function open({ grant = GRANT as Grant, refetch = async () => false } = {}) {
+async function open({
+  grant = GRANT as Grant,
+  refetch = async () => false,
+  limited = false,
+  counters = async () => {},
+} = {}) {
+  const desk = createLimitDesk(createLimitMemory({ threads: THREADS }))
+  const sla = { ...planOf({ limits: [{ name: 'a', totals: { minute: 1_000 } }] }), api: API }
+  const slas = limited ? [sla] : []
+  for (const each of slas) desk.setPlan(each)
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-fleet-'))
   const origin = await listen()
   const restarts = Promise.withResolvers<void>()
@@ -56,7 +68,10 @@ async function open({ grant = GRANT as Grant, refetch = async () => false } = {}
     },
     answers: {
       resolve: async ({ kind }) => (kind === 'federated' ? FEDERATED_GRANT : grant),
-      block: async () => null,
+      async block(ask) {
+        await counters()
+        return desk.block(ask)
+      },
       oauth: async ({ endpoint }) => ({ status: 200, headers: {}, body: `asked for ${endpoint}`, signal: null }),
       refetch: () => refetch(),
     },
@@ -95,7 +110,7 @@ async function open({ grant = GRANT as Grant, refetch = async () => false } = {}
     components: {},
     operations: [
       {
-        operationId: 'list',
+        operationId: 'read',
         method: 'GET',
         path: '/payments',
         security: [{ tokenScopes: ['payments:read'], apiKey: false, keyScopes: [] }],
@@ -105,7 +120,7 @@ async function open({ grant = GRANT as Grant, refetch = async () => false } = {}
     ],
   }
   await fleet.setKeys(authority.jwks)
-  await (await fleet.prepare(plan, [])).swap()
+  await (await fleet.prepare(plan, slas)).swap()
   const port = await fleet.start()
   const request = (path: string, token: string) => fetchStatus(port, path, token)
   /** On connections of their own, so that every thread takes some. */
@@ -151,6 +166,23 @@ describe('a command on all threads', () => {
     expect(late.length).toBeGreaterThan(0)
     expect(new Set(late)).toEqual(new Set([401]))
     expect(await callAll(other)).toEqual(new Set([200]))
+  })
+
+  it('revokes a token also for a call that waits for its counters', async () => {
+    const asked = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    const counters = (): Promise<void> => {
+      asked.resolve()
+      return gate.promise
+    }
+    const { request, revokeToken } = await open({ limited: true, counters })
+    const status = request(`/${API}/payments`, token())
+    await asked.promise
+    await revokeToken({ jti: 'tok_1', untilMs: UNTIL_MS })
+    gate.resolve()
+
+    expect(await status).toBe(401)
+    expect(await request(`/${API}/payments`, token({ jti: 'tok_2' }))).toBe(200)
   })
 
   it('takes an API out of a product and brings it back, with the same tokens', async () => {
