@@ -12,9 +12,6 @@
  * checked on the thread itself (measured: 45 µs, once for each token). The thread pool would hold the
  * loop for 11 µs, for a tenth more CPU in all and a queue that forged tokens could fill; the gateway's
  * threads take the machine's cores already.
- *
- * Who issued a token is told by `iss`: what lies under our own address is ours alone to sign, whatever a
- * provider is registered as.
  */
 
 import type { Caller } from '../catalogue/caller.ts'
@@ -24,16 +21,15 @@ import type { ProviderPlan } from '../catalogue/provider-plan.ts'
 import { isApiKeyShaped } from '../catalogue/secret.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createCallerCache, type CallerCache } from './caller-cache.ts'
-import { verifyFederatedToken } from './federated-token.ts'
 import { createGrantCache, GrantsBusy } from './grant-cache.ts'
-import { readJwt, TOKEN_LENGTH_MAX, type Jwt } from './jwt.ts'
+import { TOKEN_LENGTH_MAX } from './jwt.ts'
 import { createKeyRefetch } from './key-refetch.ts'
 import { judge, refuse, toKeyCaller, toTokenCaller, withGrant, type KnownCaller } from './known-caller.ts'
-import { createProviders, type Provider } from './providers.ts'
+import { createProviders } from './providers.ts'
 import { invalid, refusal, type Refusal } from './refusal.ts'
 import { createRevokedTokens } from './revoked-tokens.ts'
-import { createTokenKeys, toVerifiedToken, verifyOwnToken } from './token.ts'
-import type { VerifiedToken } from './verified-token.ts'
+import { createTokenKeys } from './token.ts'
+import { createTokenVerifier, type Verified } from './token-verifier.ts'
 
 export type { Refusal } from './refusal.ts'
 
@@ -73,16 +69,14 @@ const CHARACTERS_MAX = 64 * 1024 * 1024
 const BEARER = /^bearer +(\S+)$/i
 const MISSING = refusal('credential_missing', 'Send a bearer token in Authorization, or a key in x-api-key.')
 const UNKNOWN = invalid('The credential is not known.')
-const OTHER_ISSUER = invalid('The token is of another issuer.')
-const UNKNOWN_KEY = invalid('The token is signed by a key that is not known.')
 const NO_SUBSCRIPTION = refusal('subscription_required', 'The client holds no subscription to this API.')
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { gatewayUrl, keyedHash, resolve, tenantOf, clock, count, callersMax = CALLERS_MAX, pendingMax } = options
+  const { keyedHash, resolve, clock, count, callersMax = CALLERS_MAX, pendingMax } = options
   const tokenKeys = createTokenKeys()
   const providers = createProviders()
   const revoked = createRevokedTokens(clock.nowMs)
-  const refetch = createKeyRefetch(options)
+  const verify = createTokenVerifier({ ...options, tokenKeys, providers, refetch: createKeyRefetch(options) })
   const grants = createGrantCache({ resolve, ...(pendingMax !== undefined && { pendingMax }) })
   const cache = { callersMax, charactersMax: CHARACTERS_MAX, onForgotten: () => count('callers_forgotten') }
   // Apart, so that the text of one kind never passes for the other.
@@ -134,75 +128,24 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     if (authorization.length > TOKEN_LENGTH_MAX + 16) return invalid('The token is too long.')
     const token = BEARER.exec(authorization)?.[1]
     if (token === undefined) return invalid('Authorization takes a bearer token.')
-    const jwt = readJwt(token)
-    if ('fault' in jwt) return invalid(jwt.fault)
-    return byJwt(jwt, authorization, api)
+    const result = verify(token, api)
+    if (result instanceof Promise) return result.then((late) => byVerified(late, authorization, api))
+    return byVerified(result, authorization, api)
   }
 
-  function byJwt(jwt: Jwt, authorization: string, api: string): Result {
-    const { iss } = jwt.claims
-    const tenant = providers.isEmpty || isOurs(iss) ? null : tenantOf(api)
-    if (tenant === null || typeof iss !== 'string') return byOwnToken(jwt, authorization, api)
-    const provider = providers.find(tenant, iss, api)
-    return provider === undefined ? OTHER_ISSUER : byFederatedToken(jwt, provider, authorization, api)
-  }
-
-  function byOwnToken(jwt: Jwt, authorization: string, api: string): Result {
-    const result = verifyOwnToken(jwt, gatewayUrl, tokenKeys)
-    if ('fault' in result) return invalid(result.fault)
-    const token = toVerifiedToken(result.claims)
+  function byVerified(result: Verified | Refusal, authorization: string, api: string): Result {
+    if ('code' in result) return result
+    const { token, name } = result
     const since = epoch
-    return find({ kind: 'client', clientId: result.claims.client_id }, UNKNOWN, (grant) => {
-      if (since !== epoch) return byToken(authorization, api)
-      if (token.actor !== '' && token.actor !== grant.consumer) {
-        return refusal('credential_invalid', 'The token names another agent than its client.', grant)
-      }
-      return admit(tokens, authorization, grant, token, api)
+    return find(name, name.kind === 'federated' ? NO_SUBSCRIPTION : UNKNOWN, (grant) => {
+      if (since !== epoch || token.provider?.isCurrent === false) return byToken(authorization, api)
+      const refused = mismatch(result, grant)
+      if (refused !== null) return refused
+      const caller = toTokenCaller(grant, token)
+      if (name.kind === 'federated') federated.set(textAt(authorization, api), caller)
+      else tokens.set(authorization, caller)
+      return judgeToken(caller, api)
     })
-  }
-
-  function byFederatedToken(jwt: Jwt, provider: Provider, authorization: string, api: string): Result {
-    const result = verifyFederatedToken(jwt, provider, api)
-    if (result === 'unknown_key') return bySoughtKey(jwt, provider, authorization, api)
-    if ('fault' in result) return invalid(result.fault)
-    const { tenant, issuer } = provider.plan
-    const since = epoch
-    return find({ kind: 'federated', tenant, issuer, clientId: result.clientId, api }, NO_SUBSCRIPTION, (grant) => {
-      if (since !== epoch || !provider.isCurrent) return byToken(authorization, api)
-      if (grant.type !== 'Federated' || grant.tenant !== tenant) return NO_SUBSCRIPTION
-      if (grant.apiProductId === '' && grant.api !== api) {
-        return refusal('subscription_required', NO_SUBSCRIPTION.detail, grant, result.token.subject)
-      }
-      return admit(federated, textAt(authorization, api), grant, result.token, api)
-    })
-  }
-
-  /** Once for each verification: what the provider does not publish then, nobody signed with. */
-  function bySoughtKey(jwt: Jwt, { plan }: Provider, authorization: string, api: string): Result {
-    return refetch(plan.id).then(
-      () => {
-        // Whatever brought new keys: another call may have asked before.
-        const provider = providers.find(plan.tenant, plan.issuer, api)
-        if (provider === undefined || verifyFederatedToken(jwt, provider, api) === 'unknown_key') return UNKNOWN_KEY
-        return byFederatedToken(jwt, provider, authorization, api)
-      },
-      (): Refusal => {
-        count('refetch_failed')
-        return refusal('unavailable', 'The keys of the issuer cannot be looked up at the moment.')
-      },
-    )
-  }
-
-  function admit(
-    cached: CallerCache<KnownCaller>,
-    text: string,
-    grant: Grant,
-    token: VerifiedToken,
-    api: string,
-  ): Caller | Refusal {
-    const caller = toTokenCaller(grant, token)
-    cached.set(text, caller)
-    return judgeToken(caller, api)
   }
 
   /** Of a revoked token nothing else is looked at. */
@@ -247,10 +190,6 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return renewed
   }
 
-  function isOurs(issuer: unknown): boolean {
-    return typeof issuer === 'string' && (issuer === gatewayUrl || issuer.startsWith(`${gatewayUrl}/`))
-  }
-
   function verifyAgain(cached: CallerCache<KnownCaller>): void {
     cached.clear()
     epoch++
@@ -272,6 +211,17 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       verifyAgain(federated)
     },
   }
+}
+
+/** Why a credential is not the one that a token can have been given to. */
+function mismatch({ token, name }: Verified, grant: Grant): Refusal | null {
+  if (name.kind === 'federated') {
+    if (grant.type !== 'Federated' || grant.tenant !== name.tenant) return NO_SUBSCRIPTION
+    if (grant.apiProductId !== '' || grant.api === name.api) return null
+    return refusal('subscription_required', NO_SUBSCRIPTION.detail, grant, token.subject)
+  }
+  if (token.actor === '' || token.actor === grant.consumer) return null
+  return refusal('credential_invalid', 'The token names another agent than its client.', grant)
 }
 
 /**

@@ -174,6 +174,15 @@ describe('a federated caller', () => {
     expect(await call(issue(key))).toMatchObject({ grant: FEDERATED_GRANT })
   })
 
+  it('that was unknown is asked for again when a provider of its tenant changes', async () => {
+    const { call, asked, setProviders } = start(async () => null)
+    await call(issue(key))
+    setProviders([toPlan([key, next])])
+    await call(issue(key))
+    await call(issue(key))
+    expect(asked).toHaveLength(2)
+  })
+
   it('is asked for again when an API of its tenant joins or leaves a product, and not for others', async () => {
     const { call, asked, membershipChanged } = start()
     const token = issue(key)
