@@ -6,10 +6,21 @@ import type { Document, Write } from '../store/registry.ts'
 import { toTime } from './commands.ts'
 import { createApiKey, createClientSecret, type RandomBytes } from './secret.ts'
 
+export type CredentialType = 'OAuth2' | 'ApiKey' | 'PKCE' | 'Federated'
+
+/** A client as a federated issuer names it. */
+export interface FederatedClient {
+  readonly issuer: string
+  readonly clientId: string
+}
+
 export interface CredentialBody {
   readonly subscription: string
-  readonly type: 'OAuth2' | 'ApiKey'
+  readonly type: CredentialType
+  /** Of a federated client, as its issuer names it. */
   readonly clientId: string
+  /** `''` where we are the issuer; of credentials that an earlier version has made, missing. */
+  readonly issuer?: string
   /** Encrypted; `''` where there is none. */
   readonly clientSecret: string
   readonly secretHash: string
@@ -19,6 +30,8 @@ export interface CredentialBody {
   readonly apiProductId: string
   readonly state: 'Active' | 'Revoked'
   readonly expiresAtMs: number
+  /** A newer one was made in its place. */
+  readonly isReplaced?: boolean
 }
 
 export interface Credential {
@@ -45,7 +58,9 @@ export interface NewCredential {
   readonly subscription: string
   readonly type: CredentialBody['type']
   readonly scopes: readonly string[]
+  readonly apiProductId?: string
   readonly expiresAtMs: number
+  readonly federated?: FederatedClient | null
   /** A client that its owner has chosen; else one is made. */
   readonly chosen?: { readonly clientId: string; readonly clientSecret: string }
 }
@@ -54,41 +69,43 @@ export interface NewCredential {
 const EXPIRING_MS = 30 * 86_400_000
 
 export function newCredentialWrite(secrets: Secrets, credential: NewCredential): Write {
-  const { vault, createId, randomBytes } = secrets
-  const { tenant, subscription, type, scopes, expiresAtMs, chosen } = credential
-  const id = createId('crd')
-  const shared = { subscription, type, scopes, apiProductId: '', state: 'Active', expiresAtMs } as const
+  const { tenant, subscription, type, scopes, apiProductId = '', expiresAtMs } = credential
+  const id = secrets.createId('crd')
+  const shared = { subscription, type, scopes, apiProductId, state: 'Active', expiresAtMs } as const
+  return credentialWrite(id, tenant, 0, { ...shared, ...NOTHING, ...secretsOf(secrets, id, credential) })
+}
+
+const NOTHING = { clientId: '', issuer: '', clientSecret: '', secretHash: '', apiKey: '', keyHash: '' }
+
+function secretsOf(
+  { vault, createId, randomBytes }: Secrets,
+  id: string,
+  { type, federated, chosen }: NewCredential,
+): Partial<CredentialBody> {
+  if (type === 'Federated') return { ...federated }
+  if (type === 'PKCE') return { clientId: createId('cli') }
   if (type === 'ApiKey') {
     const apiKey = createApiKey(randomBytes)
-    const body = {
-      ...shared,
-      clientId: '',
-      clientSecret: '',
-      secretHash: '',
-      apiKey: vault.encrypt(apiKey, id),
-      keyHash: vault.keyedHash(apiKey),
-    }
-    return credentialWrite(id, tenant, 0, body)
+    return { apiKey: vault.encrypt(apiKey, id), keyHash: vault.keyedHash(apiKey) }
   }
   const { clientId, clientSecret } = chosen ?? {
     clientId: createId('cli'),
     clientSecret: createClientSecret(randomBytes),
   }
-  const body = {
-    ...shared,
-    clientId,
-    clientSecret: vault.encrypt(clientSecret, id),
-    secretHash: vault.keyedHash(clientSecret),
-    apiKey: '',
-    keyHash: '',
-  }
-  return credentialWrite(id, tenant, 0, body)
+  return { clientId, clientSecret: vault.encrypt(clientSecret, id), secretHash: vault.keyedHash(clientSecret) }
 }
 
 export function credentialWrite(id: string, tenant: string, expected: number, body: CredentialBody): Write {
-  const name: Record<string, string> = body.type === 'ApiKey' ? { keyHash: body.keyHash } : { clientId: body.clientId }
-  const keys = { subscription: body.subscription, ...name }
-  return { kind: 'credential', id, tenant, expected, body, keys, unique: Object.keys(name) }
+  const { subscription, type, clientId, issuer = '' } = body
+  const at = { kind: 'credential', id, tenant, expected, body }
+  // Its name is the issuer's to give, and it holds a subscription for each API: not unique.
+  if (type === 'Federated') return { ...at, keys: { subscription, federated: federatedKey(tenant, issuer, clientId) } }
+  const name: Record<string, string> = type === 'ApiKey' ? { keyHash: body.keyHash } : { clientId }
+  return { ...at, keys: { subscription, ...name }, unique: Object.keys(name) }
+}
+
+export function federatedKey(tenant: string, issuer: string, clientId: string): string {
+  return JSON.stringify([tenant, issuer, clientId])
 }
 
 export function showCredential(

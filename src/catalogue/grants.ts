@@ -8,19 +8,48 @@
 import type { SubscriptionState } from '../actors/subscription.ts'
 import type { Document, Registry } from '../store/registry.ts'
 import type { ConsumerBody } from './consumers.ts'
-import type { CredentialBody } from './credential-document.ts'
+import { federatedKey, type CredentialBody } from './credential-document.ts'
 import type { CredentialName, Grant } from './grant.ts'
+import type { ProxyBody } from './proxy-document.ts'
 import type { SubscriptionBody } from './subscription-document.ts'
 
 export interface Grants {
   resolve(name: CredentialName): Promise<Grant | null>
-  /** For the token endpoint: the grant and the hash its secret must have. */
-  clientFor(clientId: string): Promise<{ readonly grant: Grant; readonly secretHash: string } | null>
+  /** For the OAuth endpoints: what a client opens, and how it proves who it is. */
+  clientFor(clientId: string): Promise<Client | null>
 }
 
+export interface Client {
+  readonly grant: Grant
+  /** The hash its secret must have; `''`: a public client, which has none. */
+  readonly secretHash: string
+  readonly redirectUris: readonly string[]
+}
+
+/** Subscriptions that one federated client may hold. */
+const OF_FEDERATED_MAX = 500
+
 export function createGrants({ registry }: { registry: Registry }): Grants {
+  async function byFederated(name: CredentialName & { kind: 'federated' }): Promise<Grant | null> {
+    const { tenant, issuer, clientId, api } = name
+    const where = { federated: federatedKey(tenant, issuer, clientId) }
+    const credentials = await registry.list<CredentialBody>('credential', { tenant, where, limit: OF_FEDERATED_MAX })
+    if (credentials.length === 0) return null
+    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+    const products = proxy?.body.memberOfProductIds ?? []
+    let best: Grant | null = null
+    for (const credential of credentials) {
+      const grant = await toGrant(registry, credential)
+      if (grant === null) continue
+      const isHere = grant.apiProductId === '' ? grant.api === api : products.includes(grant.apiProductId)
+      if (isHere && (best === null || rank(grant) > rank(best))) best = grant
+    }
+    return best
+  }
+
   return {
     async resolve(name) {
+      if (name.kind === 'federated') return byFederated(name)
       const credential =
         name.kind === 'client'
           ? await registry.find<CredentialBody>('credential', 'clientId', name.clientId)
@@ -30,10 +59,18 @@ export function createGrants({ registry }: { registry: Registry }): Grants {
     async clientFor(clientId) {
       const credential = await registry.find<CredentialBody>('credential', 'clientId', clientId)
       if (credential === null) return null
+      const { subscription, secretHash } = credential.body
       const grant = await toGrant(registry, credential)
-      return grant === null ? null : { grant, secretHash: credential.body.secretHash }
+      const subscribed = await registry.get<SubscriptionBody>('subscription', subscription)
+      if (grant === null || subscribed === null) return null
+      return { grant, secretHash, redirectUris: subscribed.body.redirectUris ?? [] }
     },
   }
+}
+
+/** What opens more comes before what opens less. */
+function rank({ valid, active }: Grant): number {
+  return valid ? (active ? 2 : 1) : 0
 }
 
 export async function toGrant(

@@ -19,11 +19,12 @@ import { readCompiled } from './compiled-document.ts'
 import { toDeployment, type StageInput } from './deployment.ts'
 import type { GatewayPort } from './gateway-port.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
-import { activeDeployment, servingOrStaged, type Deployment, type ProxyBody } from './proxy-document.ts'
+import { activeDeployment, proxyWrite, servingOrStaged, type Deployment, type ProxyBody } from './proxy-document.ts'
 import type { RoutePlan } from './route-plan.ts'
 import type { Specifications } from './specifications.ts'
 import type { BackendInput } from './backend-address.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
+import type { Turns } from './turns.ts'
 
 export interface Proxy {
   readonly id: string
@@ -68,11 +69,14 @@ export interface ProxiesOptions {
   readonly specifications: Pick<Specifications, 'plansInForce'>
   readonly createId: CreateId
   readonly clock: Clock
+  readonly turns: Turns
 }
 
 const PAGE = 100
 
-export function createProxies({ registry, gateway, specifications, createId, clock }: ProxiesOptions): Proxies {
+export function createProxies(options: ProxiesOptions): Proxies {
+  const { registry, gateway, specifications, createId, clock, turns } = options
+
   async function stage(author: Author, input: StageInput): Promise<Proxy> {
     const current = await registry.find<ProxyBody>('proxy', 'api', input.api)
     const entry = await registry.get<ApiBody>('api', input.api)
@@ -168,10 +172,20 @@ export function createProxies({ registry, gateway, specifications, createId, clo
     return show(await find<ProxyBody>(registry, tenant, 'proxy', id))
   }
 
+  /** In turn with whatever else changes what this API serves. */
+  async function inTurn(
+    author: Author,
+    id: string,
+    command: (author: Author, id: string) => Promise<Proxy>,
+  ): Promise<Proxy> {
+    const { api } = await get(author.tenant, id)
+    return turns.take([api], () => command(author, id))
+  }
+
   return {
-    stage,
-    activate,
-    discard,
+    stage: (author, input) => turns.take([input.api], () => stage(author, input)),
+    activate: (author, id) => inTurn(author, id, activate),
+    discard: (author, id) => inTurn(author, id, discard),
     get,
     list: (tenant, query) =>
       listPage<ProxyBody, Proxy>({ registry, kind: 'proxy', tenant, query, where: { api: query.api }, show }),
@@ -227,10 +241,6 @@ function newEntry(author: Author, api: string, { title, major, version }: Deploy
 function kept({ revisions }: ProxyContext, deployments: ProxyBody['deployments']): ProxyBody['deployments'] {
   const numbers = new Set(revisions.map(({ revision }) => String(revision)))
   return Object.fromEntries(Object.entries(deployments).filter(([revision]) => numbers.has(revision)))
-}
-
-function proxyWrite(id: string, tenant: string, expected: number, body: ProxyBody): Write {
-  return { kind: 'proxy', id, tenant, expected, body, keys: { api: body.api }, unique: ['api'] }
 }
 
 function show({ id, body }: Document<ProxyBody>): Proxy {

@@ -2,6 +2,7 @@
 
 import type { PersistedActor } from '../actors/step.ts'
 import type { ProxyContext } from '../actors/proxy.ts'
+import type { Write } from '../store/registry.ts'
 import type { BackendPlan } from './route-plan.ts'
 
 export interface ProxyBody {
@@ -37,4 +38,8 @@ export function stagedDeployment({ actor, deployments }: ProxyBody): Deployment 
 /** What callers meet, else what they are about to; null where the only revision was discarded. */
 export function servingOrStaged(body: ProxyBody): Deployment | null {
   return activeDeployment(body) ?? stagedDeployment(body)
+}
+
+export function proxyWrite(id: string, tenant: string, expected: number, body: ProxyBody): Write {
+  return { kind: 'proxy', id, tenant, expected, body, keys: { api: body.api }, unique: ['api'] }
 }

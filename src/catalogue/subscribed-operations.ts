@@ -43,7 +43,9 @@ export function createSubscribedOperations(options: SubscribedOperationsOptions)
     if (deployment === null) return []
     const { operations } = await readCompiled(registry, tenant, deployment.specification)
     const plans = await specifications.plansInForce(api, deployment.operationIds)
-    const plan = plans.find(({ variant }) => variant === slaVariant) ?? null
+    // An API of a product that does not declare the variant is used under its default one.
+    const plan =
+      plans.find(({ variant }) => variant === slaVariant) ?? plans.find(({ variant }) => variant === '') ?? null
     const held = new Set(scopes.filter((scope) => deployment.allowedScopes.includes(scope)))
     return operations.flatMap(({ operationId, method, path, security }) => {
       const opening = security.filter((alternative) => opens(alternative, held))

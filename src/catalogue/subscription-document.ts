@@ -10,9 +10,12 @@ export interface SubscriptionBody {
   readonly actor: PersistedActor
   readonly slaVariant: string
   readonly scopes: readonly string[]
+  /** Where people may be sent back to; of subscriptions that an earlier version has made, missing. */
+  readonly redirectUris?: readonly string[]
 }
 
 export function subscriptionWrite(id: string, tenant: string, expected: number, body: SubscriptionBody): Write {
-  const keys = { consumer: body.consumer, api: body.api, state: String(body.actor.value) }
+  const { consumer, api, apiProductId, actor } = body
+  const keys = { consumer, api, state: String(actor.value), ...(apiProductId !== '' && { product: apiProductId }) }
   return { kind: 'subscription', id, tenant, expected, body, keys }
 }

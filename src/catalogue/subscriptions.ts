@@ -1,42 +1,32 @@
 /**
- * Subscriptions: who may use which API, by which credentials.
+ * Subscriptions: who may use which API or product, by which credentials.
  *
- * Credentials are made with the subscription, in the same commit. Cancelling it, or revoking one of
- * them, has reached every gateway thread before the command answers.
+ * Credentials are made with the subscription, in the same commit, and open something once it is Active.
+ * What takes something away (cancelling, suspending, fewer scopes) has reached every gateway thread
+ * before the command answers.
  */
 
 import { begin, step, type PersistedActor } from '../actors/step.ts'
 import { subscription as machine, type SubscriptionEvent, type SubscriptionState } from '../actors/subscription.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Author, Document, Registry } from '../store/registry.ts'
-import type { ApiBody } from './apis.ts'
+import type { Author, Document, Registry, Write } from '../store/registry.ts'
+import { federatedTaken, toClientTerms, type ClientInput, type ClientTerms } from './client-terms.ts'
 import { commit, find, invalidAt, stateConflict, toTime } from './commands.ts'
 import type { ConsumerBody } from './consumers.ts'
-import {
-  credentialWrite,
-  newCredentialWrite,
-  showCredential,
-  type Credential,
-  type CredentialBody,
-  type Secrets,
-} from './credential-document.ts'
-import type { GatewayPort } from './gateway-port.ts'
-import { toGrant } from './grants.ts'
-import { subscriptionWrite, type SubscriptionBody } from './subscription-document.ts'
+import { credentialWrite, newCredentialWrite, type Secrets } from './credential-document.ts'
+import { DAY_MS, type Credentials } from './credentials.ts'
+import { createGrants } from './grants.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
 import { PLATFORM_API, type PlatformOperation } from './platform-api.ts'
-import { servingOrStaged, type ProxyBody } from './proxy-document.ts'
+import type { ProductBody } from './products.ts'
 import type { Specifications } from './specifications.ts'
 import { createSubscribedOperations, ofPlatform, type SubscribedOperation } from './subscribed-operations.ts'
-import { Problem } from '../domain/problem.ts'
+import { subscriptionWrite, type SubscriptionBody } from './subscription-document.ts'
+import { createSubscriptionTerms, type Held, type Terms, type TermsInput } from './subscription-terms.ts'
+import type { Turns } from './turns.ts'
 
-export interface SubscriptionInput {
+export interface SubscriptionInput extends TermsInput, ClientInput {
   readonly consumer: string
-  readonly api?: string
-  readonly product?: string
-  readonly slaVariant?: string
-  readonly scopes?: readonly string[]
-  readonly securityTypes?: readonly string[]
 }
 
 export interface Subscription {
@@ -47,133 +37,127 @@ export interface Subscription {
   readonly state: SubscriptionState
   readonly slaVariant: string | null
   readonly scopes: readonly string[]
+  readonly redirectUris: readonly string[]
   readonly approvalFlow: string | null
   readonly createdAt: string
 }
 
 export interface Subscriptions {
-  create(author: Author, input: SubscriptionInput): Promise<Subscription>
+  create(author: Author, input: SubscriptionInput, held?: Held): Promise<Subscription>
   get(tenant: string, id: string): Promise<Subscription>
   list(
     tenant: string,
-    query: PageQuery & { consumer?: string; api?: string; state?: string },
+    query: PageQuery & { consumer?: string; api?: string; product?: string; state?: string },
   ): Promise<Page<Subscription>>
   cancel(author: Author, id: string): Promise<Subscription>
-  /** Secrets in clear; the reading itself is audited. */
-  credentials(author: Author, id: string): Promise<Page<Credential>>
-  revokeCredential(author: Author, id: string, credential: string): Promise<void>
+  suspend(author: Author, id: string): Promise<Subscription>
+  resume(author: Author, id: string): Promise<Subscription>
+  setScopes(author: Author, id: string, scopes: readonly string[], held?: Held): Promise<Subscription>
   operations(tenant: string, id: string): Promise<Page<SubscribedOperation>>
 }
 
 export interface SubscriptionsOptions extends Secrets {
   readonly registry: Registry
-  readonly gateway: Pick<GatewayPort, 'applyGrant'>
+  readonly credentials: Pick<Credentials, 'of' | 'announce'>
   readonly specifications: Pick<Specifications, 'plansInForce'>
   readonly clock: Clock
+  readonly turns: Turns
   /** What a subscription to the platform's own API may call; it has no proxy that would tell. */
   readonly platformOperations?: readonly PlatformOperation[]
 }
 
-const TYPES = ['OAuth2', 'ApiKey'] as const
-const CREDENTIAL_DAYS = 365
-const DAY_MS = 86_400_000
-const CREDENTIALS_MAX = 100
-
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
-  const { registry, gateway, specifications, vault, createId, clock, platformOperations = [] } = options
+  const { registry, credentials, specifications, createId, clock, turns, platformOperations = [] } = options
   const operationsOf = createSubscribedOperations({ registry, specifications })
+  const subscriptionTerms = createSubscriptionTerms({ registry })
+  const grants = createGrants({ registry })
 
-  async function create(author: Author, input: SubscriptionInput): Promise<Subscription> {
+  async function create(author: Author, input: SubscriptionInput, held: Held = null): Promise<Subscription> {
     const { tenant } = author
-    if (input.product !== undefined) throw invalidAt('/product', 'There is no such product.')
-    if (input.api === undefined) throw invalidAt('/api', 'Say which API.')
     const consumer = await registry.get<ConsumerBody>('consumer', input.consumer)
     if (consumer?.tenant !== tenant) throw invalidAt('/consumer', 'There is no such consumer.')
-    const declared = await declaredScopes(tenant, input.api)
-    const foreign = (input.scopes ?? []).findIndex((scope) => !declared.includes(scope))
-    if (foreign >= 0) throw invalidAt(`/scopes/${foreign}`, 'The API does not declare this scope.')
-    const slaVariant = input.slaVariant ?? ''
-    await checkVariant(input.api, tenant, slaVariant)
-
+    const terms = await subscriptionTerms.of(tenant, input, held)
+    const client = await toClientTerms(registry, tenant, input)
+    await checkFederated(tenant, terms, client)
     const id = createId('sub')
-    const scopes = [...new Set(input.scopes ?? declared)]
-    const actor = tell(begin(machine, undefined), { type: 'approved' })
-    const body: SubscriptionBody = {
-      consumer: input.consumer,
-      api: input.api,
-      apiProductId: '',
-      actor,
-      slaVariant,
-      scopes,
-    }
-    const expiresAtMs = clock.nowMs() + CREDENTIAL_DAYS * DAY_MS
-    const credentials = typesOf(input).map((type) =>
-      newCredentialWrite(options, { tenant, subscription: id, type, scopes, expiresAtMs }),
-    )
-    await commit(registry, author, 'subscription.create', [subscriptionWrite(id, tenant, 0, body), ...credentials])
+    const { policy, ...what } = terms
+    const pending = begin(machine, undefined)
+    const actor = policy.subscriptionApproval === 'Auto' ? tell(pending, { type: 'approved' }) : pending
+    const body: SubscriptionBody = { consumer: input.consumer, ...what, actor, redirectUris: client.redirectUris }
+    await commit(registry, author, 'subscription.create', [
+      subscriptionWrite(id, tenant, 0, body),
+      ...credentialsOf(tenant, id, terms, client),
+    ])
+    // A thread may have noted that this client holds nothing.
+    if (client.federated !== null) await credentials.announce(tenant, id)
     return get(tenant, id)
   }
 
-  async function declaredScopes(tenant: string, api: string): Promise<readonly string[]> {
-    const entry = await registry.get<ApiBody>('api', api)
-    if (entry === null || entry.tenant !== tenant) throw invalidAt('/api', 'There is no such API.')
-    if (entry.body.state === 'Retired')
-      throw new Problem('state_conflict', 'The API is retired.', { extensions: { state: 'Retired', allowed: [] } })
-    if (entry.body.ownScopes !== undefined) return entry.body.ownScopes
-    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
-    const deployment = proxy === null ? null : servingOrStaged(proxy.body)
-    if (deployment === null) throw invalidAt('/api', 'The API has no revision yet.')
-    return deployment.declaredScopes
-  }
-
-  async function checkVariant(api: string, tenant: string, variant: string): Promise<void> {
-    if (variant === '') return
-    const declared = await registry.list<{ variant: string }>('openslaspec', {
-      tenant,
-      where: { api, inForce: 'true' },
-      limit: 500,
-    })
-    if (!declared.some(({ body }) => body.variant === variant))
-      throw invalidAt('/slaVariant', 'No declaration in force has this variant.')
-  }
-
-  async function cancel(author: Author, id: string): Promise<Subscription> {
-    const current = await find<SubscriptionBody>(registry, author.tenant, 'subscription', id)
-    const body = { ...current.body, actor: tell(current.body.actor, { type: 'cancelled' }) }
-    await commit(registry, author, 'subscription.cancel', [
-      subscriptionWrite(id, author.tenant, current.revision, body),
-    ])
-    await announce(author.tenant, id)
-    return get(author.tenant, id)
-  }
-
-  async function revokeCredential(author: Author, id: string, credential: string): Promise<void> {
-    await find<SubscriptionBody>(registry, author.tenant, 'subscription', id)
-    const current = await find<CredentialBody>(registry, author.tenant, 'credential', credential)
-    if (current.body.subscription !== id) throw new Problem('not_found', 'The subscription has no such credential.')
-    const body = { ...current.body, state: 'Revoked' } as const
-    await commit(registry, author, 'credential.revoke', [
-      credentialWrite(credential, author.tenant, current.revision, body),
-    ])
-    await announce(author.tenant, id)
-  }
-
-  /** Tells every thread what the credentials of a subscription open now; done when all know. */
-  async function announce(tenant: string, id: string): Promise<void> {
-    for (const credential of await credentialsOf(tenant, id)) {
-      const grant = await toGrant(registry, credential)
-      if (grant !== null) await gateway.applyGrant(grant)
+  /** A federated client is known at an API by one subscription. */
+  async function checkFederated(
+    tenant: string,
+    { api, apiProductId }: Terms,
+    { federated }: ClientTerms,
+  ): Promise<void> {
+    if (federated === null) return
+    const product = api === '' ? await registry.get<ProductBody>('product', apiProductId) : null
+    for (const each of product?.body.apis ?? [api]) {
+      const grant = await grants.resolve({ kind: 'federated', tenant, api: each, ...federated })
+      if (grant?.valid === true) throw federatedTaken()
     }
   }
 
-  function credentialsOf(tenant: string, subscription: string): Promise<readonly Document<CredentialBody>[]> {
-    return registry.list<CredentialBody>('credential', { tenant, where: { subscription }, limit: CREDENTIALS_MAX })
+  function credentialsOf(
+    tenant: string,
+    subscription: string,
+    terms: Terms,
+    { types, federated }: ClientTerms,
+  ): Write[] {
+    const { scopes, apiProductId, policy } = terms
+    const expiresAtMs = clock.nowMs() + policy.credentialLifetimeDays * DAY_MS
+    const shared = { tenant, subscription, scopes, apiProductId, expiresAtMs, federated }
+    return types.map((type) => newCredentialWrite(options, { ...shared, type }))
+  }
+
+  /** Commits a change of one subscription, and has every thread know what its credentials open now. */
+  async function change(
+    author: Author,
+    id: string,
+    action: string,
+    to: (body: SubscriptionBody) => SubscriptionBody,
+    more: readonly Write[] = [],
+  ): Promise<Subscription> {
+    const { tenant } = author
+    const current = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
+    const write = subscriptionWrite(id, tenant, current.revision, to(current.body))
+    await commit(registry, author, action, [write, ...more])
+    await credentials.announce(tenant, id)
+    return get(tenant, id)
+  }
+
+  function send(author: Author, id: string, type: SubscriptionEvent['type']): Promise<Subscription> {
+    return change(author, id, `subscription.${type}`, (body) => ({ ...body, actor: tell(body.actor, { type }) }))
+  }
+
+  async function setScopes(author: Author, id: string, asked: readonly string[], held: Held): Promise<Subscription> {
+    const { tenant } = author
+    const { body } = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
+    // Told so before anything else: of what has ended nothing is changed.
+    if (body.actor.status === 'done') throw stateConflict({ state: String(body.actor.value), allowed: [] })
+    const scopes = [...new Set(asked)]
+    await subscriptionTerms.checkScopes(tenant, body, scopes, held)
+    const following = (await credentials.of(tenant, id)).map((credential) =>
+      credentialWrite(credential.id, tenant, credential.revision, { ...credential.body, scopes }),
+    )
+    return change(author, id, 'subscription.scopes', (current) => ({ ...current, scopes }), following)
   }
 
   async function operations(tenant: string, id: string): Promise<Page<SubscribedOperation>> {
     const { body } = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
-    const items =
-      body.api === PLATFORM_API ? ofPlatform(platformOperations, body.scopes) : await operationsOf(tenant, body)
+    if (body.api === PLATFORM_API) return { items: ofPlatform(platformOperations, body.scopes), next: null }
+    const product = body.api === '' ? await registry.get<ProductBody>('product', body.apiProductId) : null
+    const items: SubscribedOperation[] = []
+    for (const api of product?.body.apis ?? [body.api]) items.push(...(await operationsOf(tenant, { ...body, api })))
     return { items, next: null }
   }
 
@@ -182,27 +166,22 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   }
 
   return {
-    create,
+    create(author, input, held) {
+      const { federated } = input
+      if (federated === undefined) return create(author, input, held)
+      const turn = JSON.stringify([author.tenant, federated.issuer, federated.clientId])
+      return turns.take([turn], () => create(author, input, held))
+    },
     get,
-    cancel,
-    revokeCredential,
+    cancel: (author, id) => send(author, id, 'cancelled'),
+    suspend: (author, id) => send(author, id, 'suspended'),
+    resume: (author, id) => send(author, id, 'resumed'),
+    setScopes: (author, id, scopes, held = null) => setScopes(author, id, scopes, held),
     operations,
     list: (tenant, query) => {
-      const { consumer, api, state } = query
-      return listPage<SubscriptionBody, Subscription>({
-        registry,
-        kind: 'subscription',
-        tenant,
-        query,
-        where: { consumer, api, state },
-        show,
-      })
-    },
-    async credentials(author, id) {
-      const current = await find<SubscriptionBody>(registry, author.tenant, 'subscription', id)
-      const credentials = await credentialsOf(current.tenant, id)
-      await registry.audit(author, 'credentials.read', { kind: 'subscription', id, tenant: current.tenant })
-      return { items: credentials.map((credential) => showCredential(credential, vault, clock.nowMs())), next: null }
+      const { consumer, api, product, state } = query
+      const where = { consumer, api, product, state }
+      return listPage<SubscriptionBody, Subscription>({ registry, kind: 'subscription', tenant, query, where, show })
     },
   }
 }
@@ -211,14 +190,6 @@ function tell(actor: PersistedActor, event: SubscriptionEvent): PersistedActor {
   const result = step(machine, actor, event)
   if ('refused' in result) throw stateConflict(result.refused)
   return result.next
-}
-
-function typesOf({ securityTypes = TYPES }: SubscriptionInput): readonly (typeof TYPES)[number][] {
-  return [...new Set(securityTypes)].map((type, index) => {
-    const known = TYPES.find((each) => each === type)
-    if (known === undefined) throw invalidAt(`/securityTypes/${index}`, `Known are ${TYPES.join(', ')}.`)
-    return known
-  })
 }
 
 function show({ id, body, createdAtMs }: Document<SubscriptionBody>): Subscription {
@@ -230,6 +201,7 @@ function show({ id, body, createdAtMs }: Document<SubscriptionBody>): Subscripti
     state: body.actor.value as SubscriptionState,
     slaVariant: body.slaVariant === '' ? null : body.slaVariant,
     scopes: body.scopes,
+    redirectUris: body.redirectUris ?? [],
     approvalFlow: null,
     createdAt: toTime(createdAtMs),
   }

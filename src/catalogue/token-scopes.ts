@@ -2,6 +2,7 @@
 
 import type { Registry } from '../store/registry.ts'
 import type { ApiBody } from './apis.ts'
+import { policyOf, type ApiPolicy } from './api-policy.ts'
 import { activeDeployment, type ProxyBody } from './proxy-document.ts'
 
 export interface TokenScopes {
@@ -9,6 +10,7 @@ export interface TokenScopes {
   readonly declared: readonly string[]
   readonly allowed: readonly string[]
   readonly productIds: readonly string[]
+  readonly tokenAlgorithm: ApiPolicy['tokenAlgorithm']
 }
 
 /** Null where there is no such API, or nothing of it serves. */
@@ -17,12 +19,13 @@ export function createTokenScopes({ registry }: { registry: Registry }): (api: s
     const entry = await registry.get<ApiBody>('api', api)
     if (entry === null) return null
     const { tenant, body } = entry
+    const { tokenAlgorithm } = await policyOf(registry, api)
     if (body.ownScopes !== undefined)
-      return { tenant, declared: body.ownScopes, allowed: body.ownScopes, productIds: [] }
+      return { tenant, declared: body.ownScopes, allowed: body.ownScopes, productIds: [], tokenAlgorithm }
     const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
     const deployment = proxy === null ? null : activeDeployment(proxy.body)
     if (proxy === null || deployment === null) return null
     const { declaredScopes: declared, allowedScopes: allowed } = deployment
-    return { tenant, declared, allowed, productIds: proxy.body.memberOfProductIds }
+    return { tenant, declared, allowed, productIds: proxy.body.memberOfProductIds, tokenAlgorithm }
   }
 }

@@ -1,5 +1,6 @@
 /** `/v1/apis`: the catalogue. */
 
+import type { ApiPolicies, ApiPolicy } from '../catalogue/api-policy.ts'
 import type { Apis } from '../catalogue/apis.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
@@ -19,6 +20,15 @@ const api = named(
     programme: nullable(id),
     retirementDate: nullable(time),
     successor: nullable(id),
+  }),
+)
+const policy = named(
+  'ApiPolicy',
+  object({
+    subscriptionApproval: { type: 'string', enum: ['Auto', 'Manual'] },
+    exposure: { type: 'string', enum: ['Internal', 'Partner', 'Public'] },
+    tokenAlgorithm: { type: 'string', enum: ['ES256', 'RS256'] },
+    credentialLifetimeDays: { type: 'integer', minimum: 1, maximum: 3_650 },
   }),
 )
 const tag = 'Catalogue'
@@ -43,12 +53,36 @@ export const API_OPERATIONS = {
     status: 200,
     answer: api,
   },
+  getApiPolicy: {
+    method: 'GET',
+    path: '/v1/apis/:name/policy',
+    summary: 'What an API asks of those who want to use it',
+    tag,
+    scope: 'apis:read',
+    status: 200,
+    answer: policy,
+  },
+  putApiPolicy: {
+    method: 'PUT',
+    path: '/v1/apis/:name/policy',
+    summary: 'Changes what holds for new subscriptions, credentials and tokens of an API',
+    tag,
+    scope: 'apis:write',
+    body: { ...policy, title: 'ApiPolicyInput', required: [] },
+    status: 200,
+    answer: policy,
+    problems: ['state_conflict'],
+    changes: 'getApiPolicy',
+  },
 } as const satisfies Operations
 
-export function apiHandlers(apis: Apis): Handlers<typeof API_OPERATIONS> {
+export function apiHandlers(apis: Apis, policies: ApiPolicies): Handlers<typeof API_OPERATIONS> {
   return {
     listApis: async ({ author, query: given }) =>
       apis.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'state') }),
     getApi: async ({ author, params }) => apis.get(author.tenant, params['name'] ?? ''),
+    getApiPolicy: async ({ author, params }) => policies.get(author.tenant, params['name'] ?? ''),
+    putApiPolicy: async ({ author, params, body }) =>
+      policies.put(author, params['name'] ?? '', body as Partial<ApiPolicy>),
   }
 }

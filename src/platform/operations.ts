@@ -3,14 +3,18 @@
 import type { PlatformOperation } from '../catalogue/platform-api.ts'
 import { API_OPERATIONS } from './apis.ts'
 import { CONSUMER_OPERATIONS } from './consumers.ts'
+import { IDENTITY_PROVIDER_OPERATIONS } from './identity-providers.ts'
 import type { Operation, Operations } from './operation.ts'
+import { PRODUCT_OPERATIONS } from './products.ts'
 import { PROXY_OPERATIONS } from './proxies.ts'
 import { RISK_STREAM_OPERATIONS } from './risk-stream.ts'
 import { RISK_OPERATIONS } from './risks.ts'
 import { SERVICE_OPERATIONS } from './service-routes.ts'
+import { SIGNING_KEY_OPERATIONS } from './signing-keys.ts'
 import { SPECIFICATION_OPERATIONS } from './specifications.ts'
 import { SUBSCRIPTION_OPERATIONS } from './subscriptions.ts'
 import { USAGE_OPERATIONS } from './usage-operations.ts'
+import { USER_OPERATIONS } from './users.ts'
 
 /** What a port of their own serves as well. */
 export const RISK_PATHS = { ...RISK_OPERATIONS, ...RISK_STREAM_OPERATIONS } as const satisfies Operations
@@ -20,7 +24,11 @@ export const ALL_OPERATIONS: Operations = {
   ...API_OPERATIONS,
   ...PROXY_OPERATIONS,
   ...SPECIFICATION_OPERATIONS,
+  ...PRODUCT_OPERATIONS,
   ...SUBSCRIPTION_OPERATIONS,
+  ...USER_OPERATIONS,
+  ...IDENTITY_PROVIDER_OPERATIONS,
+  ...SIGNING_KEY_OPERATIONS,
   ...USAGE_OPERATIONS,
   ...RISK_PATHS,
   ...SERVICE_OPERATIONS,

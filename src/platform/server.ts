@@ -7,11 +7,16 @@
  */
 
 import fastify, { type FastifyInstance } from 'fastify'
+import type { ApiPolicies } from '../catalogue/api-policy.ts'
 import type { Apis } from '../catalogue/apis.ts'
 import type { Consumers } from '../catalogue/consumers.ts'
+import type { Credentials } from '../catalogue/credentials.ts'
+import type { IdentityProviders } from '../catalogue/identity-providers.ts'
+import type { Products } from '../catalogue/products.ts'
 import type { Proxies } from '../catalogue/proxies.ts'
 import type { Specifications } from '../catalogue/specifications.ts'
 import type { Subscriptions } from '../catalogue/subscriptions.ts'
+import type { Users } from '../catalogue/users.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
@@ -23,28 +28,38 @@ import { installEtags } from './conditional.ts'
 import { consumerHandlers, CONSUMER_OPERATIONS } from './consumers.ts'
 import { installGuard, type GuardOptions } from './guard.ts'
 import { HTTP_BOUNDS, refuseMalformed } from './http-bounds.ts'
+import { identityProviderHandlers, IDENTITY_PROVIDER_OPERATIONS } from './identity-providers.ts'
 import { installJsonBody } from './json-body.ts'
 import { buildOpenApi } from './openapi.ts'
 import type { Operations } from './operation.ts'
 import { ALL_OPERATIONS, RISK_PATHS } from './operations.ts'
 import { installProblems, sendProblem, toProblem } from './problems.ts'
+import { productHandlers, PRODUCT_OPERATIONS } from './products.ts'
 import { proxyHandlers, PROXY_OPERATIONS } from './proxies.ts'
 import { createRiskStream } from './risk-stream.ts'
 import { riskHandlers } from './risks.ts'
 import { createServe, type Serve } from './serve.ts'
 import { serviceRoutes } from './service-routes.ts'
+import { signingKeyHandlers, SIGNING_KEY_OPERATIONS, type SigningKeys } from './signing-keys.ts'
 import { specificationHandlers, SPECIFICATION_OPERATIONS } from './specifications.ts'
 import { subscriptionHandlers, SUBSCRIPTION_OPERATIONS } from './subscriptions.ts'
 import { USAGE_OPERATIONS } from './usage-operations.ts'
 import { usageHandlers } from './usage.ts'
+import { userHandlers, USER_OPERATIONS } from './users.ts'
 import { createValidatorCompiler } from './validator.ts'
 
 export interface PlatformOptions extends GuardOptions {
   readonly consumers: Consumers
   readonly apis: Apis
+  readonly apiPolicies: ApiPolicies
+  readonly products: Products
+  readonly users: Users
+  readonly identityProviders: IdentityProviders
+  readonly signingKeys: SigningKeys
   readonly proxies: Proxies
   readonly specifications: Specifications
   readonly subscriptions: Subscriptions
+  readonly credentials: Credentials
   readonly usage: UsageStore
   readonly risks: RiskFeed
   readonly clock: Clock
@@ -128,10 +143,14 @@ function createApp(options: PlatformOptions, operations: Operations): FastifyIns
 
 function serveResources(serve: Serve, options: PlatformOptions): void {
   serve(CONSUMER_OPERATIONS, consumerHandlers(options.consumers))
-  serve(API_OPERATIONS, apiHandlers(options.apis))
+  serve(API_OPERATIONS, apiHandlers(options.apis, options.apiPolicies))
   serve(PROXY_OPERATIONS, proxyHandlers(options.proxies))
   serve(SPECIFICATION_OPERATIONS, specificationHandlers(options.specifications))
-  serve(SUBSCRIPTION_OPERATIONS, subscriptionHandlers(options.subscriptions))
+  serve(PRODUCT_OPERATIONS, productHandlers(options.products))
+  serve(SUBSCRIPTION_OPERATIONS, subscriptionHandlers(options.subscriptions, options.credentials))
+  serve(USER_OPERATIONS, userHandlers(options.users))
+  serve(IDENTITY_PROVIDER_OPERATIONS, identityProviderHandlers(options.identityProviders))
+  serve(SIGNING_KEY_OPERATIONS, signingKeyHandlers(options.signingKeys))
   serve(USAGE_OPERATIONS, usageHandlers(options))
 }
 

@@ -1,9 +1,10 @@
 /** `/v1/subscriptions`: who may use which API, and by which credentials. */
 
+import type { Credentials } from '../catalogue/credentials.ts'
 import type { SubscriptionInput, Subscriptions } from '../catalogue/subscriptions.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
-import { id, list, named, nullable, object, query, reference, scopeNames, scopes, text, time } from './schemas.ts'
+import { id, line, list, named, nullable, object, query, reference, scopeNames, scopes, text, time } from './schemas.ts'
 
 const state = {
   type: 'string',
@@ -19,24 +20,27 @@ const subscription = named(
     state,
     slaVariant: nullable(text),
     scopes: scopeNames,
+    redirectUris: { type: 'array', items: text },
     approvalFlow: nullable(id),
     createdAt: time,
   }),
 )
-const credential = named(
-  'Credential',
-  object({
-    id,
-    type: { type: 'string', enum: ['OAuth2', 'ApiKey', 'PKCE', 'Federated'] },
-    clientId: nullable(text),
-    clientSecret: nullable(text),
-    apiKey: nullable(text),
-    ApiProductId: nullable(id),
-    scopes: scopeNames,
-    state: { type: 'string', enum: ['Active', 'Expiring', 'Expired', 'Revoked'] },
-    createdAt: time,
-    expiresAt: time,
-  }),
+const credentialFields = {
+  id,
+  type: { type: 'string', enum: ['OAuth2', 'ApiKey', 'PKCE', 'Federated'] },
+  clientId: nullable(text),
+  clientSecret: nullable(text),
+  apiKey: nullable(text),
+  ApiProductId: nullable(id),
+  scopes: scopeNames,
+  state: { type: 'string', enum: ['Active', 'Expiring', 'Expired', 'Revoked'] },
+  createdAt: time,
+  expiresAt: time,
+}
+const credential = named('Credential', object(credentialFields))
+const rotated = named(
+  'RotatedCredentials',
+  object({ ...credentialFields, items: { type: 'array', items: credential } }),
 )
 const limit = object({ name: text, kind: text, value: { type: 'number' }, per: nullable(text) })
 const operation = named(
@@ -66,6 +70,8 @@ const input = named(
         maxItems: 4,
         items: { type: 'string', enum: ['OAuth2', 'ApiKey', 'PKCE', 'Federated'] },
       },
+      redirectUris: { type: 'array', maxItems: 20, items: { type: 'string', minLength: 1, maxLength: 2_048 } },
+      federated: object({ issuer: line, clientId: line }),
     },
     ['consumer'],
   ),
@@ -92,7 +98,7 @@ export const SUBSCRIPTION_OPERATIONS = {
     ...reading,
     path: '/v1/subscriptions',
     summary: 'Subscriptions of the tenant',
-    query: query({ consumer: reference, api: reference, state }),
+    query: query({ consumer: reference, api: reference, product: reference, state }),
     answer: list(subscription),
   },
   getSubscription: {
@@ -110,6 +116,35 @@ export const SUBSCRIPTION_OPERATIONS = {
     problems: ['state_conflict'],
     changes: 'getSubscription',
   },
+  suspendSubscription: {
+    ...writing,
+    path: '/v1/subscriptions/:id/suspend',
+    summary: 'Has a subscription rest; its credentials open nothing until it is resumed',
+    status: 200,
+    answer: subscription,
+    problems: ['state_conflict'],
+    changes: 'getSubscription',
+  },
+  resumeSubscription: {
+    ...writing,
+    path: '/v1/subscriptions/:id/resume',
+    summary: 'Has a suspended subscription go on',
+    status: 200,
+    answer: subscription,
+    problems: ['state_conflict'],
+    changes: 'getSubscription',
+  },
+  setScopes: {
+    ...writing,
+    method: 'PUT',
+    path: '/v1/subscriptions/:id/scopes',
+    summary: 'Changes what a subscription may do; what is taken away is closed before the answer',
+    body: named('SubscriptionScopes', object({ scopes })),
+    status: 200,
+    answer: subscription,
+    problems: ['state_conflict', 'operation_forbidden'],
+    changes: 'getSubscription',
+  },
   listOperations: {
     ...reading,
     path: '/v1/subscriptions/:id/operations',
@@ -123,6 +158,22 @@ export const SUBSCRIPTION_OPERATIONS = {
     scope: 'credentials:read',
     answer: list(credential),
   },
+  rotateCredentials: {
+    ...writing,
+    path: '/v1/subscriptions/:id/credentials/rotate',
+    summary: 'Makes new credentials; the old ones stay good for the overlap',
+    scope: 'credentials:write',
+    body: {
+      ...named(
+        'CredentialRotation',
+        object({ overlapSeconds: { type: 'integer', minimum: 0, maximum: 31_536_000, default: 86_400 } }, []),
+      ),
+      type: ['object', 'null'],
+    },
+    status: 200,
+    answer: rotated,
+    problems: ['state_conflict', 'operation_forbidden'],
+  },
   revokeCredential: {
     ...writing,
     method: 'DELETE',
@@ -134,19 +185,35 @@ export const SUBSCRIPTION_OPERATIONS = {
   },
 } as const satisfies Operations
 
-export function subscriptionHandlers(subscriptions: Subscriptions): Handlers<typeof SUBSCRIPTION_OPERATIONS> {
+export function subscriptionHandlers(
+  subscriptions: Subscriptions,
+  credentials: Credentials,
+): Handlers<typeof SUBSCRIPTION_OPERATIONS> {
   return {
-    createSubscription: async ({ author, body }) => subscriptions.create(author, body as SubscriptionInput),
+    createSubscription: async ({ author, body, caller }) =>
+      subscriptions.create(author, body as SubscriptionInput, caller.scopes),
     listSubscriptions: async ({ author, query: given }) =>
-      subscriptions.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'consumer', 'api', 'state') }),
+      subscriptions.list(author.tenant, {
+        ...toPageQuery(given),
+        ...texts(given, 'consumer', 'api', 'product', 'state'),
+      }),
     getSubscription: async ({ author, params }) => subscriptions.get(author.tenant, params['id'] ?? ''),
     cancelSubscription: async ({ author, params }) => subscriptions.cancel(author, params['id'] ?? ''),
+    suspendSubscription: async ({ author, params }) => subscriptions.suspend(author, params['id'] ?? ''),
+    resumeSubscription: async ({ author, params }) => subscriptions.resume(author, params['id'] ?? ''),
+    setScopes: async ({ author, params, body, caller }) =>
+      subscriptions.setScopes(author, params['id'] ?? '', (body as { scopes: string[] }).scopes, caller.scopes),
     listOperations: async ({ author, params }) => subscriptions.operations(author.tenant, params['id'] ?? ''),
-    async listCredentials({ author, params }, reply) {
+    async listCredentials({ author, params, caller }, reply) {
       void reply.header('Cache-Control', 'no-store')
-      return subscriptions.credentials(author, params['id'] ?? '')
+      return credentials.read(author, params['id'] ?? '', caller.scopes)
+    },
+    async rotateCredentials({ author, params, body, caller }, reply) {
+      void reply.header('Cache-Control', 'no-store')
+      const { overlapSeconds } = (body ?? {}) as { overlapSeconds?: number }
+      return credentials.rotate(author, params['id'] ?? '', overlapSeconds, caller.scopes)
     },
     revokeCredential: async ({ author, params }) =>
-      subscriptions.revokeCredential(author, params['id'] ?? '', params['credentialId'] ?? ''),
+      credentials.revoke(author, params['id'] ?? '', params['credentialId'] ?? ''),
   }
 }

@@ -1,0 +1,52 @@
+/** What an API asks of those who want to use it, and how its tokens are made. */
+
+import type { Author, Document, Registry } from '../store/registry.ts'
+import type { ApiBody } from './apis.ts'
+import { commit, find } from './commands.ts'
+import type { Turns } from './turns.ts'
+
+export interface ApiPolicy {
+  /** `Manual` leaves a new subscription Pending. */
+  readonly subscriptionApproval: 'Auto' | 'Manual'
+  readonly exposure: 'Internal' | 'Partner' | 'Public'
+  readonly tokenAlgorithm: 'ES256' | 'RS256'
+  /** Of credentials made from now on. */
+  readonly credentialLifetimeDays: number
+}
+
+export interface ApiPolicies {
+  get(tenant: string, api: string): Promise<ApiPolicy>
+  /** What is left out becomes the default again. */
+  put(author: Author, api: string, policy: Partial<ApiPolicy>): Promise<ApiPolicy>
+}
+
+const KIND = 'api_policy'
+
+export const DEFAULT_POLICY: ApiPolicy = {
+  subscriptionApproval: 'Auto',
+  exposure: 'Internal',
+  tokenAlgorithm: 'ES256',
+  credentialLifetimeDays: 365,
+}
+
+export function createApiPolicies({ registry, turns }: { registry: Registry; turns: Turns }): ApiPolicies {
+  return {
+    async get(tenant, api) {
+      await find<ApiBody>(registry, tenant, 'api', api)
+      return policyOf(registry, api)
+    },
+    put: (author, api, given) =>
+      turns.take([api], async () => {
+        const { tenant } = await find<ApiBody>(registry, author.tenant, 'api', api)
+        const policy: ApiPolicy = { ...DEFAULT_POLICY, ...given }
+        const current: Document<ApiPolicy> | null = await registry.get<ApiPolicy>(KIND, api)
+        const write = { kind: KIND, id: api, tenant, expected: current?.revision ?? 0, body: policy }
+        await commit(registry, author, 'api.policy', [write])
+        return policy
+      }),
+  }
+}
+
+export async function policyOf(registry: Pick<Registry, 'get'>, api: string): Promise<ApiPolicy> {
+  return { ...DEFAULT_POLICY, ...(await registry.get<ApiPolicy>(KIND, api))?.body }
+}

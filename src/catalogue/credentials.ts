@@ -1,0 +1,143 @@
+/**
+ * The credentials of a subscription: read with their secrets, revoked, rotated.
+ *
+ * What is taken away has reached every gateway thread before the command answers. With a credential of
+ * the platform nobody comes by one that opens more than his own.
+ */
+
+import { Problem } from '../domain/problem.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Author, Document, Registry } from '../store/registry.ts'
+import { policyOf } from './api-policy.ts'
+import { commit, find } from './commands.ts'
+import {
+  credentialWrite,
+  newCredentialWrite,
+  showCredential,
+  type Credential,
+  type CredentialBody,
+  type Secrets,
+} from './credential-document.ts'
+import type { GatewayPort } from './gateway-port.ts'
+import { toGrant } from './grants.ts'
+import type { Page } from './page.ts'
+import { PLATFORM_API } from './platform-api.ts'
+import type { SubscriptionBody } from './subscription-document.ts'
+import type { Held } from './subscription-terms.ts'
+
+/** The new credential of a client, and with it all that were made. */
+export interface RotatedCredentials extends Credential {
+  readonly items: readonly Credential[]
+}
+
+export interface Credentials {
+  /** Secrets in clear; the reading itself is audited. */
+  read(author: Author, subscription: string, held?: Held): Promise<Page<Credential>>
+  revoke(author: Author, subscription: string, credential: string): Promise<void>
+  /** New ones for all that are active; the old ones end when the overlap does. */
+  rotate(author: Author, subscription: string, overlapSeconds?: number, held?: Held): Promise<RotatedCredentials>
+  of(tenant: string, subscription: string): Promise<readonly Document<CredentialBody>[]>
+  /** Tells every thread what the credentials of a subscription open now; done when all know. */
+  announce(tenant: string, subscription: string): Promise<void>
+}
+
+export interface CredentialsOptions extends Secrets {
+  readonly registry: Registry
+  readonly gateway: Pick<GatewayPort, 'applyGrant'>
+  readonly clock: Pick<Clock, 'nowMs'>
+}
+
+export const DAY_MS = 86_400_000
+const OVERLAP_SECONDS = 86_400
+const CREDENTIALS_MAX = 500
+
+export function createCredentials(options: CredentialsOptions): Credentials {
+  const { registry, gateway, vault, clock } = options
+
+  function of(tenant: string, subscription: string): Promise<readonly Document<CredentialBody>[]> {
+    return registry.list<CredentialBody>('credential', { tenant, where: { subscription }, limit: CREDENTIALS_MAX })
+  }
+
+  async function announce(tenant: string, subscription: string): Promise<void> {
+    for (const credential of await of(tenant, subscription)) {
+      const grant = await toGrant(registry, credential)
+      if (grant !== null) await gateway.applyGrant(grant)
+    }
+  }
+
+  function toCredential(document: Document<CredentialBody>): Credential {
+    return showCredential(document, vault, clock.nowMs())
+  }
+
+  async function rotate(
+    author: Author,
+    id: string,
+    overlapSeconds = OVERLAP_SECONDS,
+    held: Held = null,
+  ): Promise<RotatedCredentials> {
+    const { tenant } = author
+    const subscription = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
+    checkHeld(subscription.body, held)
+    const nowMs = clock.nowMs()
+    const all = await of(tenant, id)
+    const old = all.filter(
+      ({ body }) =>
+        body.type !== 'Federated' && body.state === 'Active' && body.expiresAtMs > nowMs && !isReplaced(body),
+    )
+    if (old.length === 0 || subscription.body.actor.value === 'Cancelled') {
+      const extensions = { state: String(subscription.body.actor.value), allowed: [] }
+      throw new Problem('state_conflict', 'The subscription has no credential that could be rotated.', { extensions })
+    }
+    if (all.length + old.length > CREDENTIALS_MAX) {
+      throw new Problem('state_conflict', 'The subscription has had too many credentials; make another subscription.')
+    }
+    const { credentialLifetimeDays } = await policyOf(registry, subscription.body.api)
+    const expiresAtMs = nowMs + credentialLifetimeDays * DAY_MS
+    const made = old.map(({ body: { type, scopes, apiProductId } }) =>
+      newCredentialWrite(options, { tenant, subscription: id, type, scopes, apiProductId, expiresAtMs }),
+    )
+    const ending = old.map(({ id: credential, revision, body }) => {
+      const endsMs = Math.min(body.expiresAtMs, nowMs + overlapSeconds * 1_000)
+      return credentialWrite(credential, tenant, revision, { ...body, expiresAtMs: endsMs, isReplaced: true })
+    })
+    await commit(registry, author, 'credential.rotate', [...ending, ...made])
+    await announce(tenant, id)
+    const ids = new Set(made.map((write) => write.id))
+    const items = (await of(tenant, id)).filter((each) => ids.has(each.id)).map(toCredential)
+    const client = items.find(({ clientId }) => clientId !== null) ?? items[0]
+    if (client === undefined) throw new Error(`the new credentials of ${id} are gone`)
+    return { ...client, items }
+  }
+
+  return {
+    of,
+    announce,
+    rotate,
+    async read(author, id, held = null) {
+      const current = await find<SubscriptionBody>(registry, author.tenant, 'subscription', id)
+      checkHeld(current.body, held)
+      const credentials = await of(current.tenant, id)
+      await registry.audit(author, 'credentials.read', { kind: 'subscription', id, tenant: current.tenant })
+      return { items: credentials.map(toCredential), next: null }
+    },
+    async revoke(author, id, credential) {
+      await find<SubscriptionBody>(registry, author.tenant, 'subscription', id)
+      const current = await find<CredentialBody>(registry, author.tenant, 'credential', credential)
+      if (current.body.subscription !== id) throw new Problem('not_found', 'The subscription has no such credential.')
+      const body = { ...current.body, state: 'Revoked' } as const
+      await commit(registry, author, 'credential.revoke', [
+        credentialWrite(credential, author.tenant, current.revision, body),
+      ])
+      await announce(author.tenant, id)
+    },
+  }
+}
+
+function checkHeld({ api, scopes }: SubscriptionBody, held: Held): void {
+  if (held === null || api !== PLATFORM_API || scopes.every((scope) => held.has(scope))) return
+  throw new Problem('operation_forbidden', 'These credentials open more of the platform than your own.')
+}
+
+function isReplaced(body: CredentialBody): boolean {
+  return body.isReplaced === true
+}

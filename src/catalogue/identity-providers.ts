@@ -1,0 +1,120 @@
+/**
+ * Federated identity providers: whose tokens open the tenant's APIs beside our own.
+ *
+ * A provider is asked for its keys before it is registered, and every gateway thread knows of it, or no
+ * longer knows of it, before the command answers.
+ */
+
+import type { CreateId } from '../runtime/ids.ts'
+import type { Author, Document, Registry } from '../store/registry.ts'
+import type { ApiBody } from './apis.ts'
+import { commit, find, invalidAt } from './commands.ts'
+import { listPage, type Page, type PageQuery } from './page.ts'
+import type { ProviderClaims, ProviderPlan } from './provider-plan.ts'
+
+export interface IdentityProviderInput {
+  readonly issuer: string
+  readonly audience?: string
+  readonly claims?: Partial<ProviderClaims>
+  readonly apis?: readonly string[]
+}
+
+export interface IdentityProvider {
+  readonly id: string
+  readonly issuer: string
+  readonly audience: string | null
+  readonly claims: Partial<ProviderClaims>
+  readonly apis: readonly string[]
+}
+
+export interface IdentityProviders {
+  create(author: Author, input: IdentityProviderInput): Promise<IdentityProvider>
+  get(tenant: string, id: string): Promise<IdentityProvider>
+  list(tenant: string, query: PageQuery): Promise<Page<IdentityProvider>>
+  remove(author: Author, id: string): Promise<void>
+}
+
+/** What the federation is told and asked. */
+export interface FederationPort {
+  /** Why the provider cannot be used now; null where it can. */
+  probe(issuer: string): Promise<string | null>
+  /** Resolves when every thread knows what is registered now. */
+  changed(): Promise<void>
+}
+
+export interface IdentityProvidersOptions {
+  readonly registry: Registry
+  readonly createId: CreateId
+  readonly federation: FederationPort
+}
+
+const KIND = 'identity_provider'
+const PAGE = 100
+
+export function createIdentityProviders(options: IdentityProvidersOptions): IdentityProviders {
+  const { registry, createId, federation } = options
+
+  return {
+    async create(author, input) {
+      const { tenant } = author
+      const apis = [...new Set(input.apis ?? [])]
+      for (const [position, api] of apis.entries()) {
+        const entry = await registry.get<ApiBody>('api', api)
+        if (entry?.tenant !== tenant) throw invalidAt(`/apis/${position}`, 'There is no such API.')
+      }
+      const fault = await federation.probe(input.issuer)
+      if (fault !== null) throw invalidAt('/issuer', fault)
+      const id = createId('idp')
+      const body: IdentityProviderInput = { ...input, apis }
+      const keys = { issuer: keyOf(tenant, input.issuer) }
+      await commit(
+        registry,
+        author,
+        'identity_provider.create',
+        [{ kind: KIND, id, tenant, expected: 0, body, keys, unique: ['issuer'] }],
+        'The issuer is registered already.',
+      )
+      await federation.changed()
+      return show(await find<IdentityProviderInput>(registry, tenant, KIND, id))
+    },
+    get: async (tenant, id) => show(await find<IdentityProviderInput>(registry, tenant, KIND, id)),
+    list: (tenant, query) =>
+      listPage<IdentityProviderInput, IdentityProvider>({ registry, kind: KIND, tenant, query, where: {}, show }),
+    async remove(author, id) {
+      const { tenant, revision } = await find<IdentityProviderInput>(registry, author.tenant, KIND, id)
+      await commit(registry, author, 'identity_provider.remove', [
+        { kind: KIND, id, tenant, expected: revision, body: null },
+      ])
+      await federation.changed()
+    },
+  }
+}
+
+export async function isRegistered(registry: Pick<Registry, 'find'>, tenant: string, issuer: string): Promise<boolean> {
+  return (await registry.find(KIND, 'issuer', keyOf(tenant, issuer))) !== null
+}
+
+/** Every provider of every tenant, as the threads need it but for its keys. */
+export async function registeredProviders(registry: Pick<Registry, 'list'>): Promise<Omit<ProviderPlan, 'keys'>[]> {
+  const all: Omit<ProviderPlan, 'keys'>[] = []
+  for (let after = ''; ;) {
+    const page = await registry.list<IdentityProviderInput>(KIND, { after, limit: PAGE })
+    all.push(...page.map(toPlan))
+    if (page.length < PAGE) return all
+    after = page.at(-1)?.id ?? ''
+  }
+}
+
+function toPlan({ id, tenant, body }: Document<IdentityProviderInput>): Omit<ProviderPlan, 'keys'> {
+  const { issuer, audience = '', claims = {}, apis = [] } = body
+  return { id, tenant, issuer, audience, apis, claims: { clientId: '', scope: '', person: '', ...claims } }
+}
+
+function keyOf(tenant: string, issuer: string): string {
+  return JSON.stringify([tenant, issuer])
+}
+
+function show({ id, body }: Document<IdentityProviderInput>): IdentityProvider {
+  const { issuer, audience, claims, apis } = body
+  return { id, issuer, audience: audience ?? null, claims: claims ?? {}, apis: apis ?? [] }
+}

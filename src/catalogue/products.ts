@@ -1,0 +1,98 @@
+/**
+ * Products: bundles of APIs that are subscribed to as one.
+ *
+ * Which products a proxy is a member of is kept with the proxy and changes in the same commit; every
+ * gateway thread knows before the command answers, so that an API that leaves a product is closed to
+ * the product's credentials at once, also to tokens that have not expired.
+ */
+
+import type { CreateId } from '../runtime/ids.ts'
+import type { Author, Document, Registry, Write } from '../store/registry.ts'
+import { commit, find, invalidAt } from './commands.ts'
+import type { GatewayPort } from './gateway-port.ts'
+import { listPage, type Page, type PageQuery } from './page.ts'
+import { proxyWrite, type ProxyBody } from './proxy-document.ts'
+import type { Turns } from './turns.ts'
+
+export interface ProductInput {
+  readonly name: string
+  readonly apis: readonly string[]
+}
+
+export interface Product extends ProductInput {
+  readonly id: string
+}
+
+export type ProductBody = ProductInput
+
+export interface Products {
+  create(author: Author, input: ProductInput): Promise<Product>
+  replace(author: Author, id: string, input: ProductInput): Promise<Product>
+  get(tenant: string, id: string): Promise<Product>
+  list(tenant: string, query: PageQuery): Promise<Page<Product>>
+}
+
+export interface ProductsOptions {
+  readonly registry: Registry
+  readonly gateway: Pick<GatewayPort, 'applyMembership'>
+  readonly createId: CreateId
+  readonly turns: Turns
+}
+
+const KIND = 'product'
+
+export function createProducts({ registry, gateway, createId, turns }: ProductsOptions): Products {
+  async function get(tenant: string, id: string): Promise<Product> {
+    return show(await find<ProductBody>(registry, tenant, KIND, id))
+  }
+
+  /** Commits the product and the proxies that join or leave it, then tells the threads. */
+  async function save(author: Author, product: Write, apis: readonly string[], before: readonly string[]) {
+    const changed = [...apis, ...before].filter((api) => apis.includes(api) !== before.includes(api))
+    const proxies = await Promise.all(changed.map((api) => proxyOf(author.tenant, api, apis.indexOf(api))))
+    const moved = proxies.map(({ id, tenant, revision, body }) => {
+      const others = body.memberOfProductIds.filter((each) => each !== product.id)
+      const memberOfProductIds = apis.includes(body.api) ? [...others, product.id] : others
+      return proxyWrite(id, tenant, revision, { ...body, memberOfProductIds })
+    })
+    await commit(registry, author, 'product.save', [product, ...moved])
+    await Promise.all(
+      moved.map(({ body }) => {
+        const { api, memberOfProductIds } = body as ProxyBody
+        return gateway.applyMembership(api, memberOfProductIds)
+      }),
+    )
+  }
+
+  async function proxyOf(tenant: string, api: string, position: number): Promise<Document<ProxyBody>> {
+    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+    if (proxy?.tenant !== tenant) throw invalidAt(`/apis/${position}`, 'There is no such API, or nothing serves it.')
+    return proxy
+  }
+
+  return {
+    get,
+    create: (author, input) =>
+      turns.take(input.apis, async () => {
+        const id = createId('prd')
+        const write = { kind: KIND, id, tenant: author.tenant, expected: 0, body: input }
+        await save(author, write, input.apis, [])
+        return get(author.tenant, id)
+      }),
+    // In turn with all products, since which APIs it touches is read first.
+    replace: (author, id, input) =>
+      turns.take([KIND], async () => {
+        const { apis: before } = await get(author.tenant, id)
+        return turns.take([...new Set([...before, ...input.apis])], async () => {
+          const { tenant, revision } = await find<ProductBody>(registry, author.tenant, KIND, id)
+          await save(author, { kind: KIND, id, tenant, expected: revision, body: input }, input.apis, before)
+          return get(tenant, id)
+        })
+      }),
+    list: (tenant, query) => listPage<ProductBody, Product>({ registry, kind: KIND, tenant, query, where: {}, show }),
+  }
+}
+
+function show({ id, body }: Document<ProductBody>): Product {
+  return { id, ...body }
+}

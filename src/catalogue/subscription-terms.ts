@@ -1,0 +1,127 @@
+/**
+ * What a subscription would be to: an API or a product, with which scopes and variant, approved by
+ * itself or not. Refuses what is not there, and what the caller may not give away.
+ */
+
+import { Problem } from '../domain/problem.ts'
+import type { Document, Registry } from '../store/registry.ts'
+import { DEFAULT_POLICY, policyOf, type ApiPolicy } from './api-policy.ts'
+import type { ApiBody } from './apis.ts'
+import { invalidAt } from './commands.ts'
+import { PLATFORM_API } from './platform-api.ts'
+import type { ProductBody } from './products.ts'
+import { servingOrStaged, type ProxyBody } from './proxy-document.ts'
+
+/** Scopes of the platform that the caller holds itself; null: the service acts on its own. */
+export type Held = ReadonlySet<string> | null
+
+export interface TermsInput {
+  readonly api?: string
+  readonly product?: string
+  readonly slaVariant?: string
+  readonly scopes?: readonly string[]
+}
+
+export interface Terms {
+  /** `''` for a product. */
+  readonly api: string
+  readonly apiProductId: string
+  readonly scopes: readonly string[]
+  readonly slaVariant: string
+  readonly policy: ApiPolicy
+}
+
+export interface SubscriptionTerms {
+  of(tenant: string, input: TermsInput, held: Held): Promise<Terms>
+  /** Throws where `scopes` are not all declared by what is subscribed to, or not the caller's to give. */
+  checkScopes(
+    tenant: string,
+    to: Pick<Terms, 'api' | 'apiProductId'>,
+    scopes: readonly string[],
+    held: Held,
+  ): Promise<void>
+}
+
+export function createSubscriptionTerms({ registry }: { registry: Registry }): SubscriptionTerms {
+  async function membersOf(tenant: string, { api, product }: TermsInput): Promise<readonly string[]> {
+    if ((api === undefined) === (product === undefined)) throw invalidAt('/api', 'Say which API, or which product.')
+    if (api !== undefined) return [api]
+    const found = await registry.get<ProductBody>('product', product ?? '')
+    if (found?.tenant !== tenant) throw invalidAt('/product', 'There is no such product.')
+    return found.body.apis
+  }
+
+  async function entryOf(tenant: string, api: string): Promise<Document<ApiBody>> {
+    const entry = await registry.get<ApiBody>('api', api)
+    if (entry === null || entry.tenant !== tenant) throw invalidAt('/api', 'There is no such API.')
+    if (entry.body.state === 'Retired') {
+      throw new Problem('state_conflict', 'The API is retired.', { extensions: { state: 'Retired', allowed: [] } })
+    }
+    return entry
+  }
+
+  async function declaredBy(tenant: string, api: string): Promise<readonly string[]> {
+    const { body } = await entryOf(tenant, api)
+    if (body.ownScopes !== undefined) return body.ownScopes
+    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+    const deployment = proxy === null ? null : servingOrStaged(proxy.body)
+    if (deployment === null) throw invalidAt('/api', 'The API has no revision yet.')
+    return deployment.declaredScopes
+  }
+
+  async function declaredByAll(tenant: string, apis: readonly string[]): Promise<readonly string[]> {
+    const declared: string[] = []
+    for (const api of apis) declared.push(...(await declaredBy(tenant, api)))
+    return [...new Set(declared)]
+  }
+
+  async function checkVariant(tenant: string, apis: readonly string[], variant: string): Promise<void> {
+    if (variant === '') return
+    for (const api of apis) {
+      const where = { api, inForce: 'true' }
+      const inForce = await registry.list<{ variant: string }>('openslaspec', { tenant, where, limit: 500 })
+      if (inForce.some(({ body }) => body.variant === variant)) return
+    }
+    throw invalidAt('/slaVariant', 'No declaration in force has this variant.')
+  }
+
+  /** With a credential of the platform nobody makes one that opens more than his own. */
+  function checkHeld(apis: readonly string[], scopes: readonly string[], held: Held): void {
+    const beyond = held === null || !apis.includes(PLATFORM_API) ? [] : scopes.filter((scope) => !held.has(scope))
+    if (beyond.length === 0) return
+    throw new Problem('operation_forbidden', `You cannot give what you do not hold: ${beyond.slice(0, 10).join(', ')}.`)
+  }
+
+  function checkDeclared(declared: readonly string[], scopes: readonly string[]): void {
+    const foreign = scopes.findIndex((scope) => !declared.includes(scope))
+    if (foreign >= 0) throw invalidAt(`/scopes/${foreign}`, 'The API does not declare this scope.')
+  }
+
+  return {
+    async of(tenant, input, held) {
+      const apis = await membersOf(tenant, input)
+      const declared = await declaredByAll(tenant, apis)
+      checkDeclared(declared, input.scopes ?? [])
+      const isPlatform = apis.includes(PLATFORM_API)
+      const own = isPlatform && held !== null ? declared.filter((scope) => held.has(scope)) : declared
+      const scopes = [...new Set(input.scopes ?? own)]
+      checkHeld(apis, scopes, held)
+      const slaVariant = input.slaVariant ?? ''
+      await checkVariant(tenant, apis, slaVariant)
+      const policies = await Promise.all(apis.map((api) => policyOf(registry, api)))
+      const policy = policies.find(({ subscriptionApproval }) => subscriptionApproval === 'Manual') ?? policies[0]
+      return {
+        api: input.api ?? '',
+        apiProductId: input.product ?? '',
+        scopes,
+        slaVariant,
+        policy: policy ?? DEFAULT_POLICY,
+      }
+    },
+    async checkScopes(tenant, { api, apiProductId }, scopes, held) {
+      const apis = await membersOf(tenant, api === '' ? { product: apiProductId } : { api })
+      checkDeclared(await declaredByAll(tenant, apis), scopes)
+      checkHeld(apis, scopes, held)
+    },
+  }
+}

@@ -1,0 +1,85 @@
+/** Users: people who may log in at the authorize endpoint, and in whose name clients then call. */
+
+import type { CreateId } from '../runtime/ids.ts'
+import type { PasswordHasher } from '../runtime/password-hash.ts'
+import type { Author, Document, Registry } from '../store/registry.ts'
+import { commit, find, toTime } from './commands.ts'
+import { listPage, type Page, type PageQuery } from './page.ts'
+
+export interface UserInput {
+  readonly username: string
+  readonly password: string
+  readonly name: string
+}
+
+export interface User {
+  readonly id: string
+  readonly username: string
+  readonly name: string
+  readonly createdAt: string
+}
+
+interface UserBody {
+  readonly username: string
+  readonly name: string
+  /** As `runtime/password-hash.ts` encodes it. */
+  readonly passwordHash: string
+}
+
+export interface Users {
+  create(author: Author, input: UserInput): Promise<User>
+  get(tenant: string, id: string): Promise<User>
+  list(tenant: string, query: PageQuery): Promise<Page<User>>
+  /** Null where name or password is wrong, after the same time. */
+  verify(tenant: string, username: string, password: string): Promise<Omit<User, 'createdAt'> | null>
+  /** Null where there is none of this id. */
+  known(tenant: string, id: string): Promise<Omit<User, 'createdAt'> | null>
+}
+
+export interface UsersOptions {
+  readonly registry: Registry
+  readonly createId: CreateId
+  readonly passwords: PasswordHasher
+}
+
+const KIND = 'user'
+
+export function createUsers({ registry, createId, passwords }: UsersOptions): Users {
+  return {
+    async create(author, { username, password, name }) {
+      const { tenant } = author
+      const id = createId('usr')
+      const body: UserBody = { username, name, passwordHash: await passwords.hash(password) }
+      const keys = { username: keyOf(tenant, username) }
+      await commit(
+        registry,
+        author,
+        'user.create',
+        [{ kind: KIND, id, tenant, expected: 0, body, keys, unique: ['username'] }],
+        'The user name is taken.',
+      )
+      return show(await find<UserBody>(registry, tenant, KIND, id))
+    },
+    get: async (tenant, id) => show(await find<UserBody>(registry, tenant, KIND, id)),
+    list: (tenant, query) => listPage<UserBody, User>({ registry, kind: KIND, tenant, query, where: {}, show }),
+    async verify(tenant, username, password) {
+      const found = await registry.find<UserBody>(KIND, 'username', keyOf(tenant, username))
+      const isRight = await passwords.verify(password, found?.body.passwordHash ?? null)
+      return found === null || !isRight ? null : { id: found.id, username: found.body.username, name: found.body.name }
+    },
+    async known(tenant, id) {
+      const found = await registry.get<UserBody>(KIND, id)
+      if (found === null || found.tenant !== tenant) return null
+      return { id, username: found.body.username, name: found.body.name }
+    },
+  }
+}
+
+/** The name as it would be typed: letters composed in two ways are one name. */
+function keyOf(tenant: string, username: string): string {
+  return JSON.stringify([tenant, username.normalize('NFC')])
+}
+
+function show({ id, body, createdAtMs }: Document<UserBody>): User {
+  return { id, username: body.username, name: body.name, createdAt: toTime(createdAtMs) }
+}

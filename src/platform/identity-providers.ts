@@ -1,0 +1,68 @@
+/** `/v1/identityproviders`: whose tokens open the tenant's APIs beside our own. */
+
+import type { IdentityProviderInput, IdentityProviders } from '../catalogue/identity-providers.ts'
+import type { Handlers, Operations } from './operation.ts'
+import { toPageQuery } from './page-query.ts'
+import { id, line, list, named, nullable, object, query, reference, text } from './schemas.ts'
+
+const issuer = { type: 'string', minLength: 8, maxLength: 512, pattern: '^https?://[^\\s?#@\\\\]+$' }
+const claim = { type: 'string', minLength: 1, maxLength: 256, pattern: '^[^\\p{Cc}\\p{Cs}]+$' }
+const claims = (value: typeof claim | typeof text) => object({ clientId: value, scope: value, person: value }, [])
+const apis = { type: 'array', maxItems: 100, uniqueItems: true, items: reference }
+const provider = named(
+  'IdentityProvider',
+  object({ id, issuer: text, audience: nullable(text), claims: claims(text), apis: { type: 'array', items: text } }),
+)
+const tag = 'Identity'
+
+export const IDENTITY_PROVIDER_OPERATIONS = {
+  createIdentityProvider: {
+    method: 'POST',
+    path: '/v1/identityproviders',
+    summary: 'Registers an OpenID Connect provider, which must answer now',
+    tag,
+    scope: 'identityproviders:write',
+    body: named('IdentityProviderInput', object({ issuer, audience: line, claims: claims(claim), apis }, ['issuer'])),
+    status: 201,
+    answer: provider,
+    problems: ['name_taken'],
+  },
+  listIdentityProviders: {
+    method: 'GET',
+    path: '/v1/identityproviders',
+    summary: 'Providers of the tenant',
+    tag,
+    scope: 'identityproviders:read',
+    query: query(),
+    status: 200,
+    answer: list(provider),
+  },
+  getIdentityProvider: {
+    method: 'GET',
+    path: '/v1/identityproviders/:id',
+    summary: 'One provider',
+    tag,
+    scope: 'identityproviders:read',
+    status: 200,
+    answer: provider,
+  },
+  removeIdentityProvider: {
+    method: 'DELETE',
+    path: '/v1/identityproviders/:id',
+    summary: 'Takes a provider away; its tokens open nothing from the answer on',
+    tag,
+    scope: 'identityproviders:write',
+    status: 204,
+    problems: ['state_conflict'],
+    changes: 'getIdentityProvider',
+  },
+} as const satisfies Operations
+
+export function identityProviderHandlers(providers: IdentityProviders): Handlers<typeof IDENTITY_PROVIDER_OPERATIONS> {
+  return {
+    createIdentityProvider: async ({ author, body }) => providers.create(author, body as IdentityProviderInput),
+    listIdentityProviders: async ({ author, query: given }) => providers.list(author.tenant, toPageQuery(given)),
+    getIdentityProvider: async ({ author, params }) => providers.get(author.tenant, params['id'] ?? ''),
+    removeIdentityProvider: async ({ author, params }) => providers.remove(author, params['id'] ?? ''),
+  }
+}

@@ -1,0 +1,66 @@
+/** `/v1/products`: bundles of APIs that are subscribed to as one. */
+
+import type { ProductInput, Products } from '../catalogue/products.ts'
+import type { Handlers, Operations } from './operation.ts'
+import { toPageQuery } from './page-query.ts'
+import { id, list, name, named, object, query, reference, text } from './schemas.ts'
+
+const apis = { type: 'array', maxItems: 100, uniqueItems: true, items: reference }
+const product = named('Product', object({ id, name: text, apis: { type: 'array', items: text } }))
+const input = named('ProductInput', object({ name, apis }))
+const tag = 'Products'
+
+export const PRODUCT_OPERATIONS = {
+  createProduct: {
+    method: 'POST',
+    path: '/v1/products',
+    summary: 'Bundles APIs into a product',
+    tag,
+    scope: 'products:write',
+    body: input,
+    status: 201,
+    answer: product,
+    problems: ['state_conflict'],
+  },
+  listProducts: {
+    method: 'GET',
+    path: '/v1/products',
+    summary: 'Products of the tenant',
+    tag,
+    scope: 'products:read',
+    query: query(),
+    status: 200,
+    answer: list(product),
+  },
+  getProduct: {
+    method: 'GET',
+    path: '/v1/products/:id',
+    summary: 'One product',
+    tag,
+    scope: 'products:read',
+    status: 200,
+    answer: product,
+  },
+  replaceProduct: {
+    method: 'PUT',
+    path: '/v1/products/:id',
+    summary: 'Adds and removes members; one that leaves is closed to the product before the answer',
+    tag,
+    scope: 'products:write',
+    body: input,
+    status: 200,
+    answer: product,
+    problems: ['state_conflict'],
+    changes: 'getProduct',
+  },
+} as const satisfies Operations
+
+export function productHandlers(products: Products): Handlers<typeof PRODUCT_OPERATIONS> {
+  return {
+    createProduct: async ({ author, body }) => products.create(author, body as ProductInput),
+    listProducts: async ({ author, query: given }) => products.list(author.tenant, toPageQuery(given)),
+    getProduct: async ({ author, params }) => products.get(author.tenant, params['id'] ?? ''),
+    replaceProduct: async ({ author, params, body }) =>
+      products.replace(author, params['id'] ?? '', body as ProductInput),
+  }
+}

@@ -1,0 +1,72 @@
+/** `/v1/signingkeys`: the keys that sign the tokens of all APIs of this gateway. */
+
+import type { Handlers, Operations } from './operation.ts'
+import { id, list, named, nullable, object, time } from './schemas.ts'
+
+/** What this resource asks of the keys. */
+export interface SigningKeys {
+  list(): readonly {
+    readonly id: string
+    readonly algorithm: string
+    readonly role: string
+    readonly createdAtMs: number
+    readonly publishedUntilMs: number | null
+  }[]
+  rotateNow(): Promise<void>
+}
+
+const key = named(
+  'SigningKey',
+  object({
+    id,
+    algorithm: { type: 'string', enum: ['ES256', 'RS256'] },
+    role: { type: 'string', enum: ['next', 'signing', 'retired'] },
+    createdAt: time,
+    publishedUntil: nullable(time),
+  }),
+)
+const tag = 'Identity'
+
+export const SIGNING_KEY_OPERATIONS = {
+  listSigningKeys: {
+    method: 'GET',
+    path: '/v1/signingkeys',
+    summary: 'Keys that sign, those that will, and those whose tokens have not all expired',
+    tag,
+    scope: 'platform:admin',
+    status: 200,
+    answer: list(key),
+  },
+  rotateSigningKeys: {
+    method: 'POST',
+    path: '/v1/signingkeys/rotate',
+    summary: 'Has the next keys sign, and publishes others as the next',
+    tag,
+    scope: 'platform:admin',
+    status: 200,
+    answer: list(key),
+    problems: ['state_conflict'],
+  },
+} as const satisfies Operations
+
+export function signingKeyHandlers(keys: SigningKeys): Handlers<typeof SIGNING_KEY_OPERATIONS> {
+  const show = () => ({
+    items: keys.list().map(({ createdAtMs, publishedUntilMs, ...shown }) => ({
+      ...shown,
+      createdAt: toTime(createdAtMs),
+      publishedUntil: publishedUntilMs === null ? null : toTime(publishedUntilMs),
+    })),
+    next: null,
+  })
+  return {
+    listSigningKeys: async () => show(),
+    async rotateSigningKeys() {
+      await keys.rotateNow()
+      return show()
+    },
+  }
+}
+
+function toTime(timeMs: number): string {
+  return new Date(timeMs).toISOString()
+}

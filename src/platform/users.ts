@@ -1,0 +1,58 @@
+/** `/v1/users`: people who may log in at the authorize endpoint. */
+
+import type { UserInput, Users } from '../catalogue/users.ts'
+import type { Handlers, Operations } from './operation.ts'
+import { toPageQuery } from './page-query.ts'
+import { id, list, name, named, object, query, text, time } from './schemas.ts'
+
+const user = named('User', object({ id, username: text, name: text, createdAt: time }))
+const password = {
+  type: 'string',
+  minLength: 12,
+  maxLength: 256,
+  pattern: '^[^\\p{Cc}\\p{Cs}]+$',
+  writeOnly: true,
+  description: 'Kept as a hash alone, and never shown.',
+}
+const tag = 'Users'
+
+export const USER_OPERATIONS = {
+  createUser: {
+    method: 'POST',
+    path: '/v1/users',
+    summary: 'Makes a person who may log in',
+    tag,
+    scope: 'users:write',
+    body: named('UserInput', object({ username: name, password, name })),
+    status: 201,
+    answer: user,
+    problems: ['name_taken', 'unavailable'],
+  },
+  listUsers: {
+    method: 'GET',
+    path: '/v1/users',
+    summary: 'People of the tenant',
+    tag,
+    scope: 'users:read',
+    query: query(),
+    status: 200,
+    answer: list(user),
+  },
+  getUser: {
+    method: 'GET',
+    path: '/v1/users/:id',
+    summary: 'One person',
+    tag,
+    scope: 'users:read',
+    status: 200,
+    answer: user,
+  },
+} as const satisfies Operations
+
+export function userHandlers(users: Users): Handlers<typeof USER_OPERATIONS> {
+  return {
+    createUser: async ({ author, body }) => users.create(author, body as UserInput),
+    listUsers: async ({ author, query: given }) => users.list(author.tenant, toPageQuery(given)),
+    getUser: async ({ author, params }) => users.get(author.tenant, params['id'] ?? ''),
+  }
+}
