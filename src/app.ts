@@ -4,52 +4,44 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Facts } from './banner.ts'
+import { createApiPolicies } from './catalogue/api-policy.ts'
 import { createApis } from './catalogue/apis.ts'
 import { createConsumers } from './catalogue/consumers.ts'
+import { createCredentials } from './catalogue/credentials.ts'
 import { createFirstAdmin } from './catalogue/first-admin.ts'
 import { createGrants } from './catalogue/grants.ts'
 import { PLATFORM_API } from './catalogue/platform-api.ts'
+import { createProducts } from './catalogue/products.ts'
 import { createProxies } from './catalogue/proxies.ts'
 import { createSpecifications } from './catalogue/specifications.ts'
 import { createSubscriptions } from './catalogue/subscriptions.ts'
 import { createTokenScopes } from './catalogue/token-scopes.ts'
+import { createTurns } from './catalogue/turns.ts'
 import type { Config } from './config.ts'
-import { DEFAULT_RISK_RULES } from './domain/risk-rules.ts'
-import { createAuthenticator, type Authenticator } from './gateway/authenticate.ts'
-import { createFleet, type Fleet } from './gateway/fleet.ts'
+import { createAuthenticator } from './gateway/authenticate.ts'
+import { createFleet } from './gateway/fleet.ts'
 import { createLimitDesk } from './gateway/limit-desk.ts'
 import { createLimitMemory } from './gateway/limit-memory.ts'
 import { createGatewayPort, platformPlan } from './gateway-port.ts'
+import { openIdentity } from './identity.ts'
 import { openKeyRing } from './identity/key-ring.ts'
-import { createSecretBrake } from './identity/secret-brake.ts'
-import { createTokenIssuer } from './identity/token-issuer.ts'
-import { startPipeline } from './pipeline/topology.ts'
-import { createPlatformRecorder } from './platform-recorder.ts'
 import { platformOperations, platformScopes } from './platform/operations.ts'
 import { createPlatform } from './platform/server.ts'
 import { claimPort } from './ports.ts'
-import { createSpoolGaugeMemory, openSpoolGauge } from './record/spool-gauge.ts'
-import { openSpoolReader } from './record/spool-reader.ts'
-import { createSpoolWriter } from './record/spool-writer.ts'
 import { systemClock as clock } from './runtime/clock.ts'
 import { createIdFactory } from './runtime/ids.ts'
-import { createLifecycle } from './runtime/lifecycle.ts'
+import { createLifecycle, type Opened } from './runtime/lifecycle.ts'
 import type { Log } from './runtime/log.ts'
 import { createMetrics } from './runtime/metrics.ts'
+import { openLedger } from './ledger.ts'
+import { toParty } from './oauth-attempts.ts'
 import { createVault, loadMasterKey } from './runtime/vault.ts'
 import { bringSample, openSampleBackend, readSample } from './sample.ts'
-import { openClickHouse } from './store/clickhouse/client.ts'
-import { migrate } from './store/clickhouse/migrations.ts'
-import { createClickHouseRiskStore } from './store/clickhouse/risk-store.ts'
-import { createClickHouseUsageStore } from './store/clickhouse/usage-store.ts'
 import type { Author } from './store/registry.ts'
-import { matches, openSqliteCheckpoint } from './store/sqlite/checkpoint.ts'
 import { lockDataFolder } from './store/sqlite/data-folder.ts'
 import { openSqliteRegistry } from './store/sqlite/registry.ts'
-import { createTokenDesk, toParty } from './token-desk.ts'
 
 export interface App {
   readonly facts: Facts
@@ -67,8 +59,6 @@ export async function startApp({ config, log }: { config: Config; log: Log }): P
     throw cause
   }
 }
-
-type Opened = (name: string, close: () => Promise<void> | void) => void
 
 async function build(config: Config, log: Log, opened: Opened, startedAt: number): Promise<Facts> {
   const { host, dataDir } = config
@@ -89,12 +79,6 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   ])
   const count = (reason: string, by = 1): void => counted.inc({ reason }, by)
 
-  const calls = metrics.counter('calls_total', 'Calls that were recorded, by API, outcome and class of status', [
-    'api',
-    'outcome',
-    'status',
-  ])
-
   const registry = openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
   opened('registry', () => registry.close())
   const author: Author = { tenant: config.adminTenant, consumer: 'system' }
@@ -108,80 +92,21 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const keyRing = await openKeyRing({ registry, vault, clock, author })
   const grants = createGrants({ registry })
 
-  const clickHouse = openClickHouse({ url: config.clickhouseUrl, folder: join(dataDir, 'clickhouse') })
-  opened('ClickHouse', () => clickHouse.close())
-  await migrate(clickHouse)
-  const usage = createClickHouseUsageStore(clickHouse)
-  const checkpoint = openSqliteCheckpoint({
-    path: join(dataDir, 'checkpoint.db'),
-    newInstance: () => randomBytes(8).toString('hex'),
-  })
-  opened('checkpoint', () => checkpoint.close())
-
-  const spoolFolder = join(dataDir, 'spool')
-  mkdirSync(spoolFolder, { recursive: true, mode: 0o700 })
-  const gaugeMemory = createSpoolGaugeMemory()
-  const gauge = openSpoolGauge(gaugeMemory, config.spoolMaxBytes)
-  metrics.measured('spool_used_ratio', 'Share of the spool limit that is used', () => gauge.share)
-  const reader = openSpoolReader({
-    folder: spoolFolder,
-    gauge,
-    onTornTail(path, bytes) {
-      count('spool_torn_tail')
-      log.warn({ path, bytes }, 'the end of a spool segment was torn and is passed over')
-    },
-  })
-  opened('spool reader', () => reader.close())
-  const pipeline = await startPipeline({
-    reader,
-    checkpoint,
-    usage,
-    riskStore: createClickHouseRiskStore(clickHouse),
-    rules: DEFAULT_RISK_RULES,
-    matches,
-    clock,
-    createId,
-    log,
-    count,
-    onCalls: (counted) => counted.forEach(({ calls: by, ...labels }) => calls.inc(labels, by)),
-  })
-  opened('pipeline', () => pipeline.stop())
-  const spool = createSpoolWriter({
-    folder: join(spoolFolder, 'platform'),
-    requestPrefix: randomBytes(8).toString('hex'),
-    sync: config.spoolSync,
-    gauge,
-    clock,
-    onGrowth: () => reader.notify(),
-    onFailure(cause) {
-      count('spool_write_failed')
-      log.error({ err: cause }, 'the spool cannot be written')
-    },
-  })
-  opened('platform spool', () => spool.close())
-  const recorder = createPlatformRecorder({ spool, clock })
+  const ledger = await openLedger({ config, metrics, createId, clock, log, count, opened })
+  const { pipeline, spool, recorder, reader, usage, spoolFolder, gaugeMemory } = ledger
 
   const authenticator = createAuthenticator({
     gatewayUrl,
     keyedHash: vault.keyedHash,
     resolve: grants.resolve,
+    tenantOf: (api) => (api === PLATFORM_API ? config.adminTenant : null),
+    refetch: (provider) => federation.refetch(provider),
     clock,
     count,
   })
-  authenticator.setKeys(keyRing.publicKeys() as Parameters<Authenticator['setKeys']>[0])
   const limitMemory = createLimitMemory({ threads: config.gatewayThreads })
   const limitDesk = createLimitDesk(limitMemory)
   const scopesOf = createTokenScopes({ registry })
-  const issueToken = createTokenIssuer({
-    keyRing,
-    clientFor: grants.clientFor,
-    scopesOf,
-    keyedHash: vault.keyedHash,
-    brake: createSecretBrake(clock),
-    clock,
-    createId,
-    gatewayUrl,
-  })
   const fleet = createFleet({
     entry: new URL('./thread.ts', import.meta.url),
     threads: config.gatewayThreads,
@@ -199,7 +124,8 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     answers: {
       resolve: grants.resolve,
       block: (ask) => limitDesk.block(ask),
-      issue: createTokenDesk({ issue: issueToken, scopesOf, recorder, clock }),
+      oauth: (call) => oauth(call),
+      refetch: ({ provider }) => federation.refetch(provider),
     },
     clock,
     log,
@@ -211,28 +137,56 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     },
   })
   const gateway = createGatewayPort(fleet, limitDesk, authenticator)
-  const specifications = createSpecifications({ registry, createId, gateway })
-  const proxies = createProxies({ registry, gateway, specifications, createId, clock })
-  const consumers = createConsumers({ registry, createId })
-  const subscriptions = createSubscriptions({
+  const identity = await openIdentity({
     ...secrets,
     registry,
     gateway,
+    grants,
+    keyRing,
+    scopesOf,
+    recorder,
+    clock,
+    gatewayUrl,
+    log,
+    count,
+    allowPrivate: config.allowPrivateAddresses.includes('federation'),
+    async publishKeys(jwks) {
+      authenticator.setKeys(jwks)
+      await fleet.setKeys(jwks)
+    },
+  })
+  const { federation, oauth, rotation } = identity
+  opened('identity', identity.close)
+  const turns = createTurns()
+  const specifications = createSpecifications({ registry, createId, gateway })
+  const proxies = createProxies({ registry, gateway, specifications, createId, clock, turns })
+  const consumers = createConsumers({ registry, createId })
+  const credentials = createCredentials({ ...secrets, registry, gateway, clock })
+  const subscriptions = createSubscriptions({
+    ...secrets,
+    registry,
+    credentials,
     specifications,
     clock,
+    turns,
     platformOperations: platformOperations(),
   })
 
-  await fleet.setKeys(keyRing.publicKeys() as Parameters<Fleet['setKeys']>[0])
   await (await gateway.prepare(platformPlan(config.adminTenant, scopes), [])).swap()
   for await (const { plan, slas } of proxies.activePlans()) await (await gateway.prepare(plan, slas)).swap()
   let notReady: string | null = 'The gateway threads are starting.'
   const platform = createPlatform({
     consumers,
     apis: createApis({ registry }),
+    apiPolicies: createApiPolicies({ registry, turns }),
+    products: createProducts({ registry, gateway, createId, turns }),
+    users: identity.users,
+    identityProviders: identity.providers,
+    signingKeys: rotation,
     proxies,
     specifications,
     subscriptions,
+    credentials,
     usage,
     risks: pipeline.risks,
     clock,
@@ -271,6 +225,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
           specifications,
           consumers,
           subscriptions,
+          credentials,
           author,
         })
   notReady = null

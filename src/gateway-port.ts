@@ -24,6 +24,15 @@ export function createGatewayPort(fleet: Fleet, limitDesk: LimitDesk, authentica
       authenticator.applyGrant(grant)
       await fleet.applyGrant(grant)
     },
+    applyMembership: (api, productIds) => fleet.applyMembership(api, productIds),
+    async revokeToken(token) {
+      authenticator.revokeToken(token)
+      await fleet.revokeToken(token)
+    },
+    async applyProviders(providers) {
+      authenticator.setProviders(providers)
+      await fleet.applyProviders(providers)
+    },
   }
 }
 

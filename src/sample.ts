@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import type { Consumers } from './catalogue/consumers.ts'
 import type { Proxies } from './catalogue/proxies.ts'
 import type { Specifications } from './catalogue/specifications.ts'
+import type { Credentials } from './catalogue/credentials.ts'
 import type { Subscriptions } from './catalogue/subscriptions.ts'
 import { Problem } from './domain/problem.ts'
 import { readSpecification } from './governance/specification.ts'
@@ -40,6 +41,7 @@ export interface SampleOptions {
   readonly specifications: Specifications
   readonly consumers: Consumers
   readonly subscriptions: Subscriptions
+  readonly credentials: Credentials
   readonly author: Author
 }
 
@@ -83,7 +85,8 @@ export async function openSampleBackend(options: SampleBackendOptions): Promise<
 
 /** What a person is told of the sample that this start brought. */
 export async function bringSample(options: SampleOptions): Promise<SampleFacts> {
-  const { files, backendUrl, registry, proxies, specifications, consumers, subscriptions, author } = options
+  const { files, backendUrl, registry, proxies, specifications, consumers, subscriptions, credentials, author } =
+    options
   const { api } = files
   const proxy = await proxies.stage(author, {
     api,
@@ -100,7 +103,7 @@ export async function bringSample(options: SampleOptions): Promise<SampleFacts> 
   await registry.commit(author, 'sample.bring', [
     { kind: 'sample', id: 'sample', tenant: author.tenant, expected: 0, body },
   ])
-  const { items } = await subscriptions.credentials(author, id)
+  const { items } = await credentials.read(author, id)
   const client = items.find(({ type }) => type === 'OAuth2')
   return { api, clientId: client?.clientId ?? '', clientSecret: client?.clientSecret ?? '', path: SAMPLE_CALL }
 }

@@ -8,9 +8,11 @@
 import type { Clock } from './clock.ts'
 import type { Log } from './log.ts'
 
+/** Registers how to close what was just opened. */
+export type Opened = (name: string, close: () => Promise<void> | void) => void
+
 export interface Lifecycle {
-  /** Registers how to close what was just opened. */
-  opened(name: string, close: () => Promise<void> | void): void
+  readonly opened: Opened
   /** Closes everything, last opened first; a second call waits for the first. Failures are logged, not thrown. */
   close(): Promise<void>
 }

@@ -1,0 +1,111 @@
+/**
+ * What happened: the way of a record from the spool through the pipeline into the store, and the spool
+ * of the main thread's own calls.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from './config.ts'
+import { DEFAULT_RISK_RULES } from './domain/risk-rules.ts'
+import { startPipeline } from './pipeline/topology.ts'
+import { createPlatformRecorder, type PlatformRecorder } from './platform-recorder.ts'
+import { createSpoolGaugeMemory, openSpoolGauge } from './record/spool-gauge.ts'
+import { openSpoolReader } from './record/spool-reader.ts'
+import { createSpoolWriter, type SpoolWriter } from './record/spool-writer.ts'
+import type { Clock } from './runtime/clock.ts'
+import type { CreateId } from './runtime/ids.ts'
+import type { Opened } from './runtime/lifecycle.ts'
+import type { Log } from './runtime/log.ts'
+import type { Metrics } from './runtime/metrics.ts'
+import { openClickHouse } from './store/clickhouse/client.ts'
+import { migrate } from './store/clickhouse/migrations.ts'
+import { createClickHouseRiskStore } from './store/clickhouse/risk-store.ts'
+import { createClickHouseUsageStore } from './store/clickhouse/usage-store.ts'
+import { matches, openSqliteCheckpoint } from './store/sqlite/checkpoint.ts'
+import type { UsageStore } from './store/usage-store.ts'
+
+export interface LedgerOptions {
+  readonly config: Config
+  readonly metrics: Metrics
+  readonly createId: CreateId
+  readonly clock: Clock
+  readonly log: Log
+  readonly count: (reason: string, by?: number) => void
+  readonly opened: Opened
+}
+
+export interface Ledger {
+  readonly usage: UsageStore
+  readonly pipeline: Awaited<ReturnType<typeof startPipeline>>
+  readonly reader: { notify(): void }
+  readonly spool: SpoolWriter
+  readonly recorder: PlatformRecorder
+  readonly spoolFolder: string
+  readonly gaugeMemory: SharedArrayBuffer
+}
+
+export async function openLedger(options: LedgerOptions): Promise<Ledger> {
+  const { config, metrics, createId, clock, log, count, opened } = options
+  const { dataDir } = config
+  const calls = metrics.counter('calls_total', 'Calls that were recorded, by API, outcome and class of status', [
+    'api',
+    'outcome',
+    'status',
+  ])
+
+  const clickHouse = openClickHouse({ url: config.clickhouseUrl, folder: join(dataDir, 'clickhouse') })
+  opened('ClickHouse', () => clickHouse.close())
+  await migrate(clickHouse)
+  const usage = createClickHouseUsageStore(clickHouse)
+  const checkpoint = openSqliteCheckpoint({
+    path: join(dataDir, 'checkpoint.db'),
+    newInstance: () => randomBytes(8).toString('hex'),
+  })
+  opened('checkpoint', () => checkpoint.close())
+
+  const spoolFolder = join(dataDir, 'spool')
+  mkdirSync(spoolFolder, { recursive: true, mode: 0o700 })
+  const gaugeMemory = createSpoolGaugeMemory()
+  const gauge = openSpoolGauge(gaugeMemory, config.spoolMaxBytes)
+  metrics.measured('spool_used_ratio', 'Share of the spool limit that is used', () => gauge.share)
+  const reader = openSpoolReader({
+    folder: spoolFolder,
+    gauge,
+    onTornTail(path, bytes) {
+      count('spool_torn_tail')
+      log.warn({ path, bytes }, 'the end of a spool segment was torn and is passed over')
+    },
+  })
+  opened('spool reader', () => reader.close())
+  const pipeline = await startPipeline({
+    reader,
+    checkpoint,
+    usage,
+    riskStore: createClickHouseRiskStore(clickHouse),
+    rules: DEFAULT_RISK_RULES,
+    matches,
+    clock,
+    createId,
+    log,
+    count,
+    onCalls: (counted) => counted.forEach(({ calls: by, ...labels }) => calls.inc(labels, by)),
+  })
+  opened('pipeline', () => pipeline.stop())
+  const spool = createSpoolWriter({
+    folder: join(spoolFolder, 'platform'),
+    requestPrefix: randomBytes(8).toString('hex'),
+    sync: config.spoolSync,
+    gauge,
+    clock,
+    onGrowth: () => reader.notify(),
+    onFailure(cause) {
+      count('spool_write_failed')
+      log.error({ err: cause }, 'the spool cannot be written')
+    },
+  })
+  opened('platform spool', () => spool.close())
+  const recorder = createPlatformRecorder({ spool, clock })
+
+  return { usage, pipeline, reader, spool, recorder, spoolFolder, gaugeMemory }
+}
