@@ -12,6 +12,8 @@ import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
 
 const REDIRECT = 'https://app.example/back?from=login'
+/** openid-client takes the address it was called at for the redirect URI, without its query. */
+const PLAIN_REDIRECT = 'https://app.example/back'
 const PERSON = { username: 'grace', password: 'nanoseconds are eleven inches', name: 'Grace Hopper' }
 const insecure = { [oauth.allowInsecureRequests]: true }
 
@@ -45,7 +47,7 @@ async function enrolPublic(name: string, kind: string): Promise<{ clientId: stri
     consumer,
     api: 'ledger-v1',
     securityTypes: ['PKCE'],
-    redirectUris: [REDIRECT],
+    redirectUris: [REDIRECT, PLAIN_REDIRECT],
   })
   const { items } = await service.platform.get<{ items: readonly { clientId: string; clientSecret: string | null }[] }>(
     `/v1/subscriptions/${id}/credentials`,
@@ -177,7 +179,7 @@ describe('openid-client', () => {
     const verifier = openid.randomPKCECodeVerifier()
     const state = openid.randomState()
     const url = openid.buildAuthorizationUrl(config, {
-      redirect_uri: REDIRECT,
+      redirect_uri: PLAIN_REDIRECT,
       scope: 'openid entries:read',
       code_challenge: await openid.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',

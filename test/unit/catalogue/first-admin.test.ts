@@ -99,7 +99,7 @@ describe('the first admin', () => {
     await start(house, { chosen: CHOSEN })
     const client = await clientOf(house, 'operator')
     const { credential = '', subscription = '' } = client?.grant ?? {}
-    await house.subscriptions.revokeCredential(ACME, subscription, credential)
+    await house.credentials.revoke(ACME, subscription, credential)
     await start(house, { chosen: { ...CHOSEN, clientSecret: 'another' } })
     expect((await clientOf(house, 'operator'))?.grant.valid).toBe(false)
 
@@ -133,7 +133,7 @@ describe('the first admin', () => {
     await start(house)
     const { consumer } = await furnish(house)
     const { id } = await house.subscriptions.create(ACME, { consumer, api: 'orders-v1' })
-    const [client] = (await house.subscriptions.credentials(ACME, id)).items
+    const [client] = (await house.credentials.read(ACME, id)).items
 
     const chosen = { clientId: client?.clientId ?? '', clientSecret: 'x' }
     await expect(start(house, { chosen })).rejects.toThrow(/client of another subscription/)

@@ -6,7 +6,7 @@ async function subscribe(house: House, kind: 'application' | 'agent' = 'applicat
   await furnish(house)
   const consumer = await house.consumers.create(ACME, { name: 'Shop', kind })
   const { id: subscription } = await house.subscriptions.create(ACME, { consumer: consumer.id, api: 'orders-v1' })
-  const [client, key] = (await house.subscriptions.credentials(ACME, subscription)).items
+  const [client, key] = (await house.credentials.read(ACME, subscription)).items
   if (client === undefined || key === undefined) throw new Error('credentials are missing')
   return { consumer, subscription, client, key }
 }
@@ -72,7 +72,7 @@ describe('a grant', () => {
       return grant
     }
     const first = await read()
-    await house.subscriptions.revokeCredential(ACME, subscription, client.id)
+    await house.credentials.revoke(ACME, subscription, client.id)
     const revoked = await read()
     await house.subscriptions.cancel(ACME, subscription)
     const cancelled = await read()
@@ -90,9 +90,9 @@ describe('a grant', () => {
     const house = openHouse()
     const { subscription, client, key } = await subscribe(house)
     await Promise.allSettled([
-      house.subscriptions.revokeCredential(ACME, subscription, client.id),
+      house.credentials.revoke(ACME, subscription, client.id),
       house.subscriptions.cancel(ACME, subscription),
-      house.subscriptions.revokeCredential(ACME, subscription, key.id),
+      house.credentials.revoke(ACME, subscription, key.id),
     ])
 
     for (const { id, clientId } of [client, key]) {

@@ -11,14 +11,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { createApis, type Apis } from '../../../src/catalogue/apis.ts'
+import { createApiPolicies, type ApiPolicies } from '../../../src/catalogue/api-policy.ts'
 import { createConsumers, type Consumers } from '../../../src/catalogue/consumers.ts'
-import type { GatewayPort } from '../../../src/catalogue/gateway-port.ts'
+import { createCredentials, type Credentials } from '../../../src/catalogue/credentials.ts'
+import type { GatewayPort, RevokedToken } from '../../../src/catalogue/gateway-port.ts'
 import type { Grant } from '../../../src/catalogue/grant.ts'
 import { createGrants, type Grants } from '../../../src/catalogue/grants.ts'
+import { createProducts, type Products } from '../../../src/catalogue/products.ts'
 import { createProxies, type Proxies } from '../../../src/catalogue/proxies.ts'
 import type { RoutePlan } from '../../../src/catalogue/route-plan.ts'
 import { createSpecifications, type Specifications } from '../../../src/catalogue/specifications.ts'
 import { createSubscriptions, type Subscriptions } from '../../../src/catalogue/subscriptions.ts'
+import { createTurns } from '../../../src/catalogue/turns.ts'
 import type { SlaPlan } from '../../../src/opensla/sla-plan.ts'
 import type { Clock } from '../../../src/runtime/clock.ts'
 import { createIdFactory, type CreateId } from '../../../src/runtime/ids.ts'
@@ -31,11 +35,12 @@ export const ACME: Author = { tenant: 'acme', consumer: 'con_acme' }
 export const RIVAL: Author = { tenant: 'rival', consumer: 'con_rival' }
 
 export interface RecordingGateway extends GatewayPort {
-  /** `prepare orders-v1 2`, `swap orders-v1 2`, `abort orders-v1 2`, `sla orders-v1 gold`, `grant crd_…`. */
+  /** `prepare orders-v1 2`, `swap orders-v1 2`, `abort orders-v1 2`, `sla orders-v1 gold`, `grant crd_…`, `members orders-v1 prd_…`. */
   readonly heard: string[]
   readonly prepared: { readonly plan: RoutePlan; readonly slas: readonly SlaPlan[] }[]
   readonly grants: Grant[]
   readonly slas: SlaPlan[]
+  readonly revoked: RevokedToken[]
   onPrepare: () => Promise<void>
   onSwap: () => Promise<void>
   onGrant: (grant: Grant) => Promise<void>
@@ -52,6 +57,9 @@ export interface House {
   readonly specifications: Specifications
   readonly proxies: Proxies
   readonly subscriptions: Subscriptions
+  readonly credentials: Credentials
+  readonly products: Products
+  readonly apiPolicies: ApiPolicies
   readonly grants: Grants
   /** The same data folder after the death of the process, with threads that know nothing. */
   restart(): House
@@ -72,6 +80,8 @@ function open(path: string, vault: Vault, time: { nowMs: number }): House {
   const gateway = recording()
   const specifications = createSpecifications({ registry, createId, gateway })
   const secrets = { vault, createId, randomBytes }
+  const turns = createTurns()
+  const credentials = createCredentials({ ...secrets, registry, gateway, clock })
   return {
     registry,
     gateway,
@@ -81,8 +91,11 @@ function open(path: string, vault: Vault, time: { nowMs: number }): House {
     apis: createApis({ registry }),
     consumers: createConsumers({ registry, createId }),
     specifications,
-    proxies: createProxies({ registry, gateway, specifications, createId, clock }),
-    subscriptions: createSubscriptions({ ...secrets, registry, gateway, specifications, clock }),
+    proxies: createProxies({ registry, gateway, specifications, createId, clock, turns }),
+    subscriptions: createSubscriptions({ ...secrets, registry, credentials, specifications, clock, turns }),
+    credentials,
+    products: createProducts({ registry, gateway, createId, turns }),
+    apiPolicies: createApiPolicies({ registry, turns }),
     grants: createGrants({ registry }),
     restart: () => open(path, vault, time),
   }
@@ -95,6 +108,7 @@ function recording(): RecordingGateway {
     prepared: [],
     grants: [],
     slas: [],
+    revoked: [],
     onPrepare: quiet,
     onSwap: quiet,
     onGrant: quiet,
@@ -122,6 +136,13 @@ function recording(): RecordingGateway {
       gateway.heard.push(`grant ${grant.credential}`)
       gateway.grants.push(grant)
     },
+    async applyMembership(api, productIds) {
+      gateway.heard.push(`members ${api} ${productIds.join(' ')}`)
+    },
+    async revokeToken(token) {
+      gateway.revoked.push(token)
+    },
+    async applyProviders() {},
   }
   return gateway
 }

@@ -126,6 +126,15 @@ describe('a revision that is staged', () => {
   })
 })
 
+/** Another process that writes the same document: it moves on by a revision. */
+async function touch({ registry }: House, id: string): Promise<void> {
+  const document = await registry.get<{ readonly api: string }>('proxy', id)
+  if (document === null) throw new Error('the proxy is gone')
+  const { kind, tenant, revision, body } = document
+  const keys = { api: body.api }
+  await registry.commit(ACME, 'test.touch', [{ kind, id, tenant, expected: revision, body, keys, unique: ['api'] }])
+}
+
 describe('an activation', () => {
   it('prepares every thread, then commits, then swaps, then answers', async () => {
     const house = openHouse()
@@ -147,12 +156,27 @@ describe('an activation', () => {
     const { proxies, gateway } = house
     const { proxy } = await furnish(house)
     await proxies.stage(ACME, stageInput())
-    gateway.onPrepare = async () => void (await proxies.discard(ACME, proxy))
+    gateway.onPrepare = () => touch(house, proxy)
 
     await expect(proxies.activate(ACME, proxy)).rejects.toMatchObject({ status: 409, code: 'state_conflict' })
     expect(gateway.heard).toEqual(['prepare orders-v1 2', 'abort orders-v1 2'])
-    expect(await proxies.get('acme', proxy)).toMatchObject({ activeRevision: 1, stagingRevision: null })
+    expect(await proxies.get('acme', proxy)).toMatchObject({ activeRevision: 1, stagingRevision: 2 })
     expect((await plansOf(house.restart().proxies)).map(({ plan }) => plan.revision)).toEqual([1])
+  })
+
+  it('is not overtaken: what comes meanwhile waits until every thread serves the revision', async () => {
+    const house = openHouse()
+    const { proxies, gateway } = house
+    const { proxy } = await furnish(house)
+    await proxies.stage(ACME, stageInput())
+    let late: Promise<unknown> = Promise.resolve()
+    gateway.onPrepare = async () => {
+      late = proxies.discard(ACME, proxy).catch((problem: unknown) => problem)
+    }
+
+    expect(await proxies.activate(ACME, proxy)).toMatchObject({ activeRevision: 2 })
+    expect(gateway.heard).toEqual(['prepare orders-v1 2', 'swap orders-v1 2'])
+    expect(await late).toMatchObject({ code: 'no_staging_revision' })
   })
 
   it('swaps nothing where the disk refuses the commit, and says so', async () => {

@@ -10,7 +10,7 @@ const API = 'orders-v1'
 async function subscribe(house: House, more: Partial<SubscriptionInput> = {}) {
   const { consumer, proxy } = await furnish(house)
   const subscription = await house.subscriptions.create(ACME, { consumer, api: API, ...more })
-  const { items } = await house.subscriptions.credentials(ACME, subscription.id)
+  const { items } = await house.credentials.read(ACME, subscription.id)
   return { consumer, proxy, subscription, credentials: items }
 }
 
@@ -19,6 +19,8 @@ async function notesOf(house: House): Promise<string[]> {
   house.registry.watch(0, ({ document }) => changes.push(`${document.kind} ${JSON.stringify(document.body)}`))()
   return changes
 }
+
+const HOME = 'https://app.example/back'
 
 describe('a subscription', () => {
   it('is active at once, with a client and a key made with it', async () => {
@@ -32,6 +34,7 @@ describe('a subscription', () => {
       state: 'Active',
       slaVariant: null,
       scopes: ['orders:audit', 'orders:read', 'orders:write'],
+      redirectUris: [],
       approvalFlow: null,
       createdAt: '2027-01-15T12:00:00.000Z',
     })
@@ -65,13 +68,28 @@ describe('a subscription', () => {
   })
 
   it.each<[string, Partial<SubscriptionInput>, string]>([
-    ['a product', { product: 'prd_1' }, '/product'],
+    ['an API and a product', { product: 'prd_1' }, '/api'],
+    ['a product that is not there', { api: undefined as never, product: 'prd_1' }, '/product'],
     ['no API', { api: undefined as never }, '/api'],
     ['an API that is not there', { api: 'none-v1' }, '/api'],
     ['a consumer that is not there', { consumer: 'con_none' }, '/consumer'],
     ['a scope that the API does not declare', { scopes: ['orders:read', 'other'] }, '/scopes/1'],
     ['a variant that is not declared', { slaVariant: 'gold' }, '/slaVariant'],
-    ['a kind of credential that is not known', { securityTypes: ['OAuth2', 'PKCE'] }, '/securityTypes/1'],
+    ['a public client without an address', { securityTypes: ['PKCE'] as const }, '/redirectUris'],
+    ['addresses that nobody is sent to', { securityTypes: ['ApiKey'] as const, redirectUris: [HOME] }, '/redirectUris'],
+    ['a relative address', { redirectUris: [HOME, '/back'] }, '/redirectUris/1'],
+    ['an address with a fragment', { redirectUris: [`${HOME}#top`] }, '/redirectUris/0'],
+    ['an address with a password', { redirectUris: ['https://a:b@app.example/'] }, '/redirectUris/0'],
+    ['http to another machine', { redirectUris: ['http://app.example/back'] }, '/redirectUris/0'],
+    ['a scheme that is anybody’s', { redirectUris: ['myapp:/back'] }, '/redirectUris/0'],
+    ['a script', { redirectUris: ['javascript:alert(1)'] }, '/redirectUris/0'],
+    ['a federated client without its name', { securityTypes: ['Federated'] as const }, '/federated'],
+    ['a name without the kind', { federated: { issuer: 'https://idp.example', clientId: 'a' } }, '/federated'],
+    [
+      'an issuer that is not registered',
+      { securityTypes: ['Federated'] as const, federated: { issuer: 'https://idp.example', clientId: 'a' } },
+      '/federated/issuer',
+    ],
   ])('is refused for %s, with its place, and nothing is made', async (_, more, pointer) => {
     const house = openHouse()
     const { consumer } = await furnish(house)
@@ -146,7 +164,7 @@ describe('the credentials of a subscription', () => {
     const { subscription } = await subscribe(house)
     const stateAfter = async (days: number): Promise<unknown> => {
       house.clock.nowMs = NOW_MS + days * DAY_MS
-      const { items } = await house.subscriptions.credentials(ACME, subscription.id)
+      const { items } = await house.credentials.read(ACME, subscription.id)
       return [...new Set(items.map(({ state }) => state))]
     }
 
@@ -164,7 +182,7 @@ describe('the credentials of a subscription', () => {
       notes.push([author, action, of.id])
       await audit(author, action, of)
     }
-    await house.subscriptions.credentials(ACME, subscription.id)
+    await house.credentials.read(ACME, subscription.id)
 
     expect(notes).toEqual([[ACME, 'credentials.read', subscription.id]])
   })
@@ -176,7 +194,7 @@ describe('the credentials of a subscription', () => {
       throw new Error('disk full')
     }
 
-    await expect(house.subscriptions.credentials(ACME, subscription.id)).rejects.toThrow('disk full')
+    await expect(house.credentials.read(ACME, subscription.id)).rejects.toThrow('disk full')
   })
 })
 
@@ -220,9 +238,7 @@ describe('what ends', () => {
       await acknowledged.promise
     }
     let isAnswered = false
-    const revoked = house.subscriptions
-      .revokeCredential(ACME, subscription.id, client ?? '')
-      .then(() => void (isAnswered = true))
+    const revoked = house.credentials.revoke(ACME, subscription.id, client ?? '').then(() => void (isAnswered = true))
     await told.promise
     expect(isAnswered).toBe(false)
     acknowledged.resolve()
@@ -231,7 +247,7 @@ describe('what ends', () => {
     const now = new Map(house.gateway.grants.map(({ credential, valid }) => [credential, valid]))
     expect(now.get(client ?? '')).toBe(false)
     expect(now.get(key ?? '')).toBe(true)
-    const { items } = await house.subscriptions.credentials(ACME, subscription.id)
+    const { items } = await house.credentials.read(ACME, subscription.id)
     expect(items.map(({ state }) => state)).toEqual(['Revoked', 'Active'])
   })
 
@@ -242,9 +258,9 @@ describe('what ends', () => {
     house.gateway.onGrant = async () => {
       throw new Error('no acknowledgement')
     }
-    await expect(house.subscriptions.revokeCredential(ACME, subscription.id, id)).rejects.toThrow('no acknowledgement')
+    await expect(house.credentials.revoke(ACME, subscription.id, id)).rejects.toThrow('no acknowledgement')
     house.gateway.onGrant = async () => {}
-    await house.subscriptions.revokeCredential(ACME, subscription.id, id)
+    await house.credentials.revoke(ACME, subscription.id, id)
 
     expect(house.gateway.grants.find(({ credential }) => credential === id)?.valid).toBe(false)
   })
@@ -259,10 +275,10 @@ describe('what ends', () => {
 
     const missing = { status: 404, code: 'not_found' }
     await expect(subscriptions.cancel(RIVAL, subscription.id)).rejects.toMatchObject(missing)
-    await expect(subscriptions.credentials(RIVAL, subscription.id)).rejects.toMatchObject(missing)
+    await expect(house.credentials.read(RIVAL, subscription.id)).rejects.toMatchObject(missing)
     await expect(subscriptions.operations('rival', subscription.id)).rejects.toMatchObject(missing)
-    await expect(subscriptions.revokeCredential(RIVAL, subscription.id, credential)).rejects.toMatchObject(missing)
-    await expect(subscriptions.revokeCredential(ACME, other.id, credential)).rejects.toMatchObject(missing)
+    await expect(house.credentials.revoke(RIVAL, subscription.id, credential)).rejects.toMatchObject(missing)
+    await expect(house.credentials.revoke(ACME, other.id, credential)).rejects.toMatchObject(missing)
     expect(house.gateway.grants).toEqual([])
   })
 })

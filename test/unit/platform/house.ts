@@ -10,20 +10,28 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
+import { createApiPolicies } from '../../../src/catalogue/api-policy.ts'
 import { createApis } from '../../../src/catalogue/apis.ts'
 import type { Caller } from '../../../src/catalogue/caller.ts'
 import { createConsumers } from '../../../src/catalogue/consumers.ts'
+import { createCredentials } from '../../../src/catalogue/credentials.ts'
 import type { GatewayPort } from '../../../src/catalogue/gateway-port.ts'
 import type { Grant } from '../../../src/catalogue/grant.ts'
+import { createIdentityProviders } from '../../../src/catalogue/identity-providers.ts'
+import { createProducts } from '../../../src/catalogue/products.ts'
 import { createProxies } from '../../../src/catalogue/proxies.ts'
 import { createSpecifications } from '../../../src/catalogue/specifications.ts'
 import { createSubscriptions } from '../../../src/catalogue/subscriptions.ts'
+import { createTurns } from '../../../src/catalogue/turns.ts'
+import { createUsers } from '../../../src/catalogue/users.ts'
 import type { PlatformCall, PlatformRefusal } from '../../../src/platform/guard.ts'
 import { platformOperations, platformScopes } from '../../../src/platform/operations.ts'
+import type { SigningKeys } from '../../../src/platform/signing-keys.ts'
 import { createPlatform, type Platform } from '../../../src/platform/server.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
 import { createLog } from '../../../src/runtime/log.ts'
 import { createMetrics, type Metrics } from '../../../src/runtime/metrics.ts'
+import { createPasswordHasher } from '../../../src/runtime/password-hash.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import type { Author, Registry } from '../../../src/store/registry.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
@@ -80,6 +88,8 @@ export interface House {
   /** What a record waits for. */
   beforeRecord: () => Promise<void>
   notReady: string | null
+  /** What a provider that is about to be registered answers: why it cannot be used, or null. */
+  probe: (issuer: string) => string | null
   /** A token of the tenant with these scopes; all where none are given. */
   token(tenant: string, scopes?: readonly string[], expiresAtMs?: number): string
   send(method: string, path: string, sending?: Sending): Promise<Answer>
@@ -100,6 +110,9 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   const secrets = { vault: createVault(randomBytes(32)), createId, randomBytes }
   const gateway = acknowledging()
   const specifications = createSpecifications({ registry, createId, gateway })
+  const turns = createTurns()
+  const credentials = createCredentials({ ...secrets, registry, gateway, clock })
+  const passwords = createPasswordHasher({ randomBytes })
   const metrics = createMetrics()
   const risks = createMemoryRiskFeed()
   const lineItems: House['lineItems'] = []
@@ -112,14 +125,25 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     ...options,
     consumers: createConsumers({ registry, createId }),
     apis: createApis({ registry }),
-    proxies: createProxies({ registry, gateway, specifications, createId, clock }),
+    proxies: createProxies({ registry, gateway, specifications, createId, clock, turns }),
+    apiPolicies: createApiPolicies({ registry, turns }),
+    products: createProducts({ registry, gateway, createId, turns }),
+    users: createUsers({ registry, createId, passwords }),
+    identityProviders: createIdentityProviders({
+      registry,
+      createId,
+      federation: { probe: async (issuer) => house.probe(issuer), changed: async () => {} },
+    }),
+    signingKeys: steadyKeys(),
+    credentials,
     specifications,
     subscriptions: createSubscriptions({
       ...secrets,
       registry,
-      gateway,
+      credentials,
       specifications,
       clock,
+      turns,
       platformOperations: platformOperations(),
     }),
     usage: options.usage ?? createMemoryUsage(lineItems, usageQueries),
@@ -158,6 +182,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     beforeRecord: async () => {},
     recordings: 0,
     notReady: null,
+    probe: () => null,
     token(tenant, scopes = platformScopes(), expiresAtMs = NOW_MS + 3_600_000) {
       const token = `${tenant}-${callers.size}`
       callers.set(token, toCaller(tenant, scopes, expiresAtMs))
@@ -194,12 +219,21 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   return house
 }
 
+/** One key that signs, however often it is rotated. */
+function steadyKeys(): SigningKeys {
+  const key = { id: 'kid_1', algorithm: 'ES256', role: 'signing', createdAtMs: NOW_MS, publishedUntilMs: null }
+  return { list: () => [key], rotateNow: async () => {} }
+}
+
 /** Gateway threads that acknowledge whatever they are told. */
 function acknowledging(): GatewayPort {
   return {
     prepare: async () => ({ swap: async () => {}, abort() {} }),
     applySla: async () => {},
     applyGrant: async () => {},
+    applyMembership: async () => {},
+    revokeToken: async () => {},
+    applyProviders: async () => {},
   }
 }
 
@@ -259,6 +293,9 @@ export async function furnish(
   openApi: string
   openSla: string
   credential: string
+  product: string
+  user: string
+  provider: string
 }> {
   const idOf = async (path: string, body: unknown): Promise<string> => {
     const { status, body: made, text } = await house.send('POST', path, { token, body })
@@ -278,10 +315,16 @@ export async function furnish(
   })
   const consumer = await idOf('/v1/consumers', { name: 'Shop', kind: 'application' })
   const subscription = await idOf('/v1/subscriptions', { consumer, api: 'payments-v1' })
+  const product = await idOf('/v1/products', { name: 'Bundle', apis: ['payments-v1'] })
+  const user = await idOf('/v1/users', { username: 'grace', password: 'a long password', name: 'Grace Hopper' })
+  const provider = await idOf('/v1/identityproviders', { issuer: 'https://idp.example' })
   return {
     consumer,
     proxy,
     subscription,
+    product,
+    user,
+    provider,
     openSla,
     openApi: await first('/v1/openapispecs'),
     credential: await first(`/v1/subscriptions/${subscription}/credentials`),

@@ -15,6 +15,9 @@ function pathsOf(path: string, rooms: Rooms): string {
     '/v1/openapispecs': rooms.openApi,
     '/v1/openslaspecs': rooms.openSla,
     '/v1/subscriptions': rooms.subscription,
+    '/v1/products': rooms.product,
+    '/v1/users': rooms.user,
+    '/v1/identityproviders': rooms.provider,
   }
   const collection = Object.keys(own).find((start) => path.startsWith(`${start}/`)) ?? ''
   return path.replace(':credentialId', rooms.credential).replace(/:(id|name)/, own[collection] ?? 'missing')
@@ -27,24 +30,37 @@ async function snapshot(house: House, token: string, rooms: Rooms): Promise<unkn
   return Promise.all(reads.map(async ({ path }) => (await house.send('GET', pathsOf(path, rooms), { token })).text))
 }
 
+/** What is sent where a body is needed. */
+const BODIES: Readonly<Record<string, unknown>> = {
+  putApiPolicy: {},
+  replaceProduct: { name: 'Mine', apis: [] },
+  setScopes: { scopes: [] },
+}
+
 const SINGLE = Object.entries(ALL_OPERATIONS).filter(([, { path }]) => path.includes(':'))
 const LISTS = Object.entries(ALL_OPERATIONS).filter(
-  ([, { method, path, scope, endless }]) => method === 'GET' && scope !== null && !path.includes(':') && !endless,
+  ([, { method, path, scope, endless }]) =>
+    // What is `platform:admin`'s to see is the gateway's and no tenant's.
+    method === 'GET' && scope !== null && scope !== 'platform:admin' && !path.includes(':') && !endless,
 )
 
 describe('a tenant', () => {
   it.each(SINGLE)(
     'gets 404, never 403, for another tenant’s resource at %s, and changes nothing',
-    async (_, operation) => {
+    async (id, operation) => {
       const house = await openHouse()
       const owner = house.token('acme')
       const rooms = await furnish(house, owner)
       const before = await snapshot(house, owner, rooms)
       const path = pathsOf(operation.path, rooms)
 
-      const answer = await house.send(operation.method, path, { token: house.token('rival') })
+      const answer = await house.send(operation.method, path, { token: house.token('rival'), body: BODIES[id] })
       expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } })
-      const conditional = { token: house.token('rival'), headers: { 'if-match': '*', 'if-none-match': '*' } }
+      const conditional = {
+        token: house.token('rival'),
+        body: BODIES[id],
+        headers: { 'if-match': '*', 'if-none-match': '*' },
+      }
       expect((await house.send(operation.method, path, conditional)).status).toBe(404)
       expect(await snapshot(house, owner, rooms)).toEqual(before)
     },
