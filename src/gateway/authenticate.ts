@@ -8,6 +8,8 @@
  * (`grant-cache.ts`). What changed while a credential was looked up is looked at again: its keys, its
  * providers, and whether the token itself was revoked.
  *
+ * Tokens that are new here wait behind callers that are known (`newcomers.ts`).
+ *
  * A refusal names a party only from a verified signature or a known key or client. Signatures are
  * checked on the thread itself (measured: 45 µs, once for each token). The thread pool would hold the
  * loop for 11 µs, for a tenth more CPU in all and a queue that forged tokens could fill; the gateway's
@@ -25,6 +27,7 @@ import { createGrantCache, GrantsBusy } from './grant-cache.ts'
 import { TOKEN_LENGTH_MAX } from './jwt.ts'
 import { createKeyRefetch } from './key-refetch.ts'
 import { judge, refuse, toKeyCaller, toTokenCaller, withGrant, type KnownCaller } from './known-caller.ts'
+import { createNewcomers } from './newcomers.ts'
 import { createProviders } from './providers.ts'
 import { invalid, refusal, type Refusal } from './refusal.ts'
 import { createRevokedTokens } from './revoked-tokens.ts'
@@ -61,6 +64,8 @@ export interface AuthenticatorOptions {
   readonly callersMax?: number
   /** How many look-ups may wait at once. */
   readonly pendingMax?: number
+  /** Runs a task behind what the loop has at hand. */
+  readonly defer?: (task: () => void) => void
 }
 
 const CALLERS_MAX = 50_000
@@ -77,6 +82,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const providers = createProviders()
   const revoked = createRevokedTokens(clock.nowMs)
   const verify = createTokenVerifier({ ...options, tokenKeys, providers, refetch: createKeyRefetch(options) })
+  const newcomers = createNewcomers(options)
   const grants = createGrantCache({ resolve, ...(pendingMax !== undefined && { pendingMax }) })
   const cache = { callersMax, charactersMax: CHARACTERS_MAX, onForgotten: () => count('callers_forgotten') }
   // Apart, so that the text of one kind never passes for the other.
@@ -119,15 +125,28 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 
   function byToken(authorization: string, api: string): Result {
-    const known = remembered(tokens, authorization)
-    if (known !== undefined) return judgeToken(known, api)
-    if (!providers.isEmpty) {
-      const foreign = remembered(federated, textAt(authorization, api))
-      if (foreign !== undefined && isStanding(foreign)) return judgeToken(foreign, api)
-    }
+    const known = byKnownToken(authorization, api)
+    if (known !== null) return known
     if (authorization.length > TOKEN_LENGTH_MAX + 16) return invalid('The token is too long.')
     const token = BEARER.exec(authorization)?.[1]
     if (token === undefined) return invalid('Authorization takes a bearer token.')
+    // Another call may have brought the same token meanwhile.
+    const turn = newcomers.take(() => byKnownToken(authorization, api) ?? byNewToken(token, authorization, api))
+    if (turn !== null) return turn.then((result) => result)
+    count('newcomers_refused')
+    return refusal('unavailable', 'Too many new tokens are being verified at the moment.')
+  }
+
+  /** Null where the token is not remembered. */
+  function byKnownToken(authorization: string, api: string): Caller | Refusal | null {
+    const known = remembered(tokens, authorization)
+    if (known !== undefined) return judgeToken(known, api)
+    if (providers.isEmpty) return null
+    const foreign = remembered(federated, textAt(authorization, api))
+    return foreign !== undefined && isStanding(foreign) ? judgeToken(foreign, api) : null
+  }
+
+  function byNewToken(token: string, authorization: string, api: string): Result {
     const result = verify(token, api)
     if (result instanceof Promise) return result.then((late) => byVerified(late, authorization, api))
     return byVerified(result, authorization, api)

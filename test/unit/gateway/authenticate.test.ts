@@ -21,6 +21,7 @@ function start(
   const authenticator = createAuthenticator({
     gatewayUrl: GATEWAY_URL,
     keyedHash: (text) => `hash of ${text}`,
+    defer: (task) => task(),
     resolve(name) {
       asked.push(name)
       return find(name)
@@ -125,7 +126,7 @@ describe('a token', () => {
     expect(authenticate(token, undefined, API)).toBe(caller)
 
     setKeys({ keys: authority.jwks.keys.slice(1) })
-    expect(authenticate(token, undefined, API)).toMatchObject({ code: 'credential_invalid', grant: null })
+    expect(await authenticate(token, undefined, API)).toMatchObject({ code: 'credential_invalid', grant: null })
   })
 })
 
@@ -260,8 +261,8 @@ describe('revocation', () => {
     late.resolve(GRANT)
 
     expect(await answer).toMatchObject({ code: 'credential_invalid', grant: revoked })
-    expect(authenticate(token, undefined, API)).toMatchObject({ code: 'credential_invalid' })
-    expect(authenticate(bearer({ jti: 'tok_2' }), undefined, API)).toMatchObject({ code: 'credential_invalid' })
+    expect(await authenticate(token, undefined, API)).toMatchObject({ code: 'credential_invalid' })
+    expect(await authenticate(bearer({ jti: 'tok_2' }), undefined, API)).toMatchObject({ code: 'credential_invalid' })
   })
 
   it('holds against a correction that comes late', async () => {
@@ -356,11 +357,11 @@ describe('memory', () => {
     expect(new Set(counted)).toEqual(new Set(['callers_forgotten']))
   })
 
-  it('takes in nothing that did not verify', () => {
+  it('takes in nothing that did not verify', async () => {
     const { authenticate, asked, counted } = start(byKind, { callersMax: 2 })
     for (let index = 0; index < 100; index++) {
       const forged = authority.forge({}, { jti: `tok_${index}` }, () => Buffer.alloc(64))
-      expect(authenticate(`Bearer ${forged}`, undefined, API)).toMatchObject({ code: 'credential_invalid' })
+      expect(await authenticate(`Bearer ${forged}`, undefined, API)).toMatchObject({ code: 'credential_invalid' })
     }
 
     expect([asked, counted]).toEqual([[], []])

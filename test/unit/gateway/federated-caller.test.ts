@@ -24,6 +24,7 @@ function start(
   const authenticator = createAuthenticator({
     gatewayUrl: GATEWAY_URL,
     keyedHash: (text) => `hash of ${text}`,
+    defer: (task) => task(),
     resolve(name) {
       asked.push(name)
       return find(name)

@@ -16,6 +16,7 @@ function start(resolve: () => Promise<Grant | null> = async () => GRANT) {
   const authenticator = createAuthenticator({
     gatewayUrl: GATEWAY_URL,
     keyedHash: (text) => text,
+    defer: (task) => task(),
     resolve,
     tenantOf: () => 'acme',
     refetch: async () => false,
