@@ -18,6 +18,8 @@ export interface KeyRotation {
   /** Throws `Problem('state_conflict')` where the next key was published too shortly ago. */
   rotateNow(): Promise<void>
   list(): readonly ListedKey[]
+  /** Resolves when what was begun is through. */
+  settled(): Promise<void>
   stop(): void
 }
 
@@ -42,6 +44,7 @@ export function createKeyRotation(options: KeyRotationOptions): KeyRotation {
   const { keyRing, publish, clock, onFailure, everyDays = EVERY_DAYS } = options
   let cancel = (): void => {}
   let isStopped = false
+  let isPublished = false
   let turn: Promise<unknown> = Promise.resolve()
 
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -51,10 +54,10 @@ export function createKeyRotation(options: KeyRotationOptions): KeyRotation {
   }
 
   async function rotate(): Promise<void> {
-    const { nextSinceMs, signingSinceMs } = keyRing.times()
+    const { nextSinceMs, unpublishAtMs } = keyRing.times()
     const publishedMs = clock.nowMs() - nextSinceMs
-    // Keys of a first start were published together, before anyone could have kept the set without one.
-    if (nextSinceMs > signingSinceMs && publishedMs < KEY_SET_SECONDS * 1_000) {
+    // The keys of a first start were published together: nobody can have kept the set without one.
+    if (unpublishAtMs !== null && publishedMs < KEY_SET_SECONDS * 1_000) {
       const waitSeconds = Math.ceil(KEY_SET_SECONDS - publishedMs / 1_000)
       throw new Problem('state_conflict', `Verifiers may not know the next key yet; try again in ${waitSeconds} s.`)
     }
@@ -64,7 +67,14 @@ export function createKeyRotation(options: KeyRotationOptions): KeyRotation {
       if (!(cause instanceof RevisionConflict)) throw cause
       throw new Problem('state_conflict', 'The keys are being rotated already.', { cause })
     }
+    await publishAll()
+  }
+
+  /** What could not be published is published by the next attempt, whatever else that does. */
+  async function publishAll(): Promise<void> {
+    isPublished = false
     await publish(keyRing.publicKeys())
+    isPublished = true
   }
 
   /** What is due now, and then a sleep until something is due next. */
@@ -74,8 +84,8 @@ export function createKeyRotation(options: KeyRotationOptions): KeyRotation {
     if (signingSinceMs + everyDays * DAY_MS <= nowMs) await rotate()
     else if (unpublishAtMs !== null && unpublishAtMs <= nowMs) {
       await keyRing.forget()
-      await publish(keyRing.publicKeys())
-    }
+      await publishAll()
+    } else if (!isPublished) await publishAll()
     sleep()
   }
 
@@ -98,15 +108,20 @@ export function createKeyRotation(options: KeyRotationOptions): KeyRotation {
 
   return {
     async start() {
-      await publish(keyRing.publicKeys())
+      await publishAll()
       await inTurn(keepUp)
     },
     rotateNow: () =>
       inTurn(async () => {
-        await rotate()
-        sleep()
+        try {
+          await rotate()
+        } finally {
+          if (isPublished) sleep()
+          else if (!isStopped) wake(RETRY_MS)
+        }
       }),
     list: keyRing.list,
+    settled: async () => void (await turn),
     stop() {
       isStopped = true
       cancel()

@@ -4,9 +4,8 @@ import { createLocalJWKSet, jwtVerify } from 'jose'
 import * as oauth from 'oauth4webapi'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createOauthServer, type OauthServer } from '../../../src/identity/oauth-server.ts'
-import { createSecretBrake } from '../../../src/identity/secret-brake.ts'
-import { createTokenIssuer, type IssueToken } from '../../../src/identity/token-issuer.ts'
-import { API, GRANT, openDesk, SCOPES, SECRET } from './token-desk.ts'
+import type { OauthEndpoint } from '../../../src/identity/oauth-call.ts'
+import { API, openDesk, SCOPES, SECRET } from './token-desk.ts'
 
 const open: { close(): unknown }[] = []
 afterEach(async () => {
@@ -14,7 +13,7 @@ afterEach(async () => {
 })
 
 /** The OAuth paths on a real socket; other paths answer 418. */
-async function start(issueInstead?: IssueToken) {
+async function start(askInstead?: OauthEndpoint) {
   const failures: unknown[] = []
   let paths: OauthServer | null = null
   const server: Server = createServer((request, response) => {
@@ -23,21 +22,10 @@ async function start(issueInstead?: IssueToken) {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const gatewayUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const { keyRing, vault, clock } = await openDesk()
-  const secretHash = vault.keyedHash(SECRET)
-  const issue = createTokenIssuer({
-    keyRing,
-    clientFor: async (clientId) => (clientId === 'cli_1' ? { grant: GRANT, secretHash } : null),
-    scopesOf: async (api) => (api === API ? SCOPES : null),
-    keyedHash: vault.keyedHash,
-    brake: createSecretBrake(clock),
-    clock: { ...clock, nowMs: Date.now },
-    createId: (prefix) => `${prefix}_1`,
-    gatewayUrl,
-  })
+  const { keyRing, answer } = await openDesk({ gatewayUrl, nowMs: Date.now })
   paths = await createOauthServer({
     gatewayUrl,
-    issue: issueInstead ?? issue,
+    ask: askInstead ?? answer,
     jwks: () => keyRing.publicKeys(),
     scopesOf: (api) => (api === API ? SCOPES.allowed : null),
     onFailure: (cause) => failures.push(cause),

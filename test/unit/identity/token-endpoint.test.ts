@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createRandom } from '../../random.ts'
 import { API, GATEWAY_URL, GRANT, NOW_MS, openDesk, SECRET, tokenOf } from './token-desk.ts'
 
 const basic = (id: string, secret: string) => `Basic ${Buffer.from(`${form(id)}:${form(secret)}`).toString('base64')}`
@@ -84,13 +85,20 @@ describe('400: a request', () => {
   it.each(['grant_type', 'client_id', 'client_secret', 'scope', 'unheard_of'])(
     'with two %s is refused',
     async (name) => {
-      const { issue } = await openDesk()
+      const { answer: ask } = await openDesk()
       const once = [
         ['grant_type', 'client_credentials'],
         ['client_id', 'cli_1'],
         ['client_secret', SECRET],
       ] as const
-      const answer = await issue({ api: API, form: [...once, [name, ''], [name, 'read']], authorization: undefined })
+      const answer = await ask({
+        endpoint: 'token',
+        api: API,
+        method: 'POST',
+        form: [...once, [name, ''], [name, 'read']],
+        authorization: undefined,
+        cookie: undefined,
+      })
 
       expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
     },
@@ -140,8 +148,8 @@ describe('401: a client', () => {
 
     expect(unknown).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
     expect({ ...wrong, signal: null }).toEqual({ ...unknown, signal: null })
-    expect(unknown.signal).toEqual({ outcome: 'credential_invalid', grant: null })
-    expect(wrong.signal).toEqual({ outcome: 'credential_invalid', grant: GRANT })
+    expect(unknown.signal).toEqual({ api: API, outcome: 'credential_invalid', grant: null })
+    expect(wrong.signal).toEqual({ api: API, outcome: 'credential_invalid', grant: GRANT })
   })
 
   it.each([
@@ -200,10 +208,71 @@ describe('429: wrong secrets', () => {
 })
 
 it('404: an API that is not there has no tokens', async () => {
-  const { issue } = await openDesk()
+  const { call } = await openDesk()
   const credentials = { client_id: 'cli_1', client_secret: SECRET, grant_type: 'client_credentials' }
 
-  expect(await issue({ api: 'orders-v1', form: Object.entries(credentials), authorization: undefined })).toMatchObject({
-    status: 404,
+  expect(await call('token', credentials, { api: 'none-v1' })).toMatchObject({ status: 404 })
+})
+
+describe('a client', () => {
+  it.each([
+    ['that names nobody', { client_id: undefined, client_secret: undefined }, 'credential_missing'],
+    ['that sends its name alone', { client_secret: undefined }, 'credential_missing'],
+    ['that sends a secret alone', { client_id: undefined }, 'credential_invalid'],
+  ])('%s is recorded as %s, to nobody’s account', async (_, fields, outcome) => {
+    const { post } = await openDesk()
+    expect(await post(fields)).toMatchObject({
+      status: 401,
+      body: { error: 'invalid_client' },
+      signal: { api: API, outcome, grant: null },
+    })
+  })
+
+  it('that is public has no secret to be right, and cannot act in its own name', async () => {
+    const { post } = await openDesk()
+    const own = { client_id: 'cli_public' }
+    for (const client_secret of [SECRET, 'x']) {
+      expect(await post({ ...own, client_secret })).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
+    }
+    const nameless = await post({ ...own, client_secret: undefined })
+    expect(nameless).toMatchObject({ status: 400, body: { error: 'unauthorized_client' } })
+  })
+
+  it('gets tokens for the API of the endpoint alone, also where it names a resource', async () => {
+    const { post } = await openDesk()
+    expect(await post({ resource: `${GATEWAY_URL}/${API}` })).toMatchObject({ status: 200 })
+    for (const resource of [`${GATEWAY_URL}/orders-v1`, `${GATEWAY_URL}/${API}/`, API]) {
+      expect(await post({ resource })).toMatchObject({ status: 400, body: { error: 'invalid_target' } })
+    }
+  })
+})
+
+describe('scope', () => {
+  it('is exactly what is requested, granted, declared and allowed, for random sets', async () => {
+    const names = ['a', 'b', 'c', 'ab', 'a:b', 'A', 'openid', 'profile']
+    for (let seed = 1; seed <= 300; seed++) {
+      const random = createRandom(seed)
+      const some = (): string[] => names.filter(() => random.next() < 0.5)
+      const [requested, granted, declared, allowed] = [some(), some(), some(), some()]
+      const isAsked = random.next() < 0.8
+      const scopes = { declared, allowed }
+      const { post, redeem, code } = await openDesk({
+        scopes,
+        grant: { scopes: granted },
+        publicGrant: { scopes: granted },
+      })
+      const text = requested.join(' ')
+      const left = granted.filter((each) => declared.includes(each) && allowed.includes(each))
+      const expected = left.filter((each) => !isAsked || text === '' || requested.includes(each)).sort()
+
+      const own = await post({ scope: isAsked ? text : undefined })
+      const consent = { scope: isAsked && text !== '' ? text : null }
+      const personal = await redeem({ code: await code(consent) })
+      for (const answer of [own, personal]) {
+        const { scope } = answer.body as { scope: string }
+        expect(scope.split(' ').filter(Boolean).sort(), `seed ${seed}`).toEqual(expected)
+        expect(tokenOf(answer).claims['scope'], `seed ${seed}`).toBe(scope)
+      }
+    }
   })
 })

@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest'
+import { API, GATEWAY_URL, REDIRECT } from './token-desk.ts'
+import { backOf, openLoginDesk } from './login-desk.ts'
+
+const parametersOf = (url: URL) => Object.fromEntries(url.searchParams)
+
+describe('a request that must not be sent back', () => {
+  it.each([
+    ['an unknown client', { client_id: 'cli_none' }],
+    ['no client', { client_id: undefined }],
+    ['a redirect URI with a suffix', { redirect_uri: `${REDIRECT}/more` }],
+    ['with a trailing slash', { redirect_uri: `${REDIRECT}/` }],
+    ['with a query', { redirect_uri: `${REDIRECT}?x` }],
+    ['with a fragment', { redirect_uri: `${REDIRECT}#x` }],
+    ['as a prefix', { redirect_uri: REDIRECT.slice(0, -1) }],
+    ['in another case', { redirect_uri: REDIRECT.toUpperCase() }],
+    ['of another host', { redirect_uri: 'https://app.example.evil.example/back' }],
+    ['with a user in front', { redirect_uri: 'https://app.example@evil.example/back' }],
+    ['encoded otherwise', { redirect_uri: REDIRECT.replace('b', '%62') }],
+    ['with a path that leads back', { redirect_uri: 'https://app.example/x/../back' }],
+    ['that is empty', { redirect_uri: '' }],
+  ])('is told to the person: %s', async (_, parameters) => {
+    const answer = await openLoginDesk().browser().open(parameters)
+    expect(answer.status).toBe(400)
+    expect(answer.headers).not.toHaveProperty('Location')
+    expect(answer.headers['Content-Security-Policy']).toContain("form-action 'none'")
+    expect(answer.body).toContain('cannot go on')
+  })
+
+  it.each(['client_id', 'redirect_uri'])('is told to the person where %s comes twice', async (name) => {
+    const again = [[name, name === 'client_id' ? 'cli_public' : REDIRECT]] as const
+    const answer = await openLoginDesk().browser().open({ redirect_uri: REDIRECT }, again)
+    expect(answer).toMatchObject({ status: 400 })
+  })
+
+  it.each([
+    ['is revoked', { valid: false }],
+    ['has expired', { expiresAtMs: 1 }],
+    ['has no login', { type: 'ApiKey' as const }],
+  ])('is that of a client that %s', async (_, grant) => {
+    const desk = openLoginDesk()
+    desk.grant = { ...desk.grant, ...grant }
+    expect(await desk.browser().open()).toMatchObject({ status: 400 })
+  })
+
+  it('names one of several addresses, or is told to the person', async () => {
+    const desk = openLoginDesk()
+    desk.redirectUris = [REDIRECT, 'com.example.app:/back']
+    expect((await desk.browser().open()).status).toBe(400)
+    expect((await desk.browser().open({ redirect_uri: 'com.example.app:/back' })).status).toBe(200)
+  })
+})
+
+describe('a request that is sent back with an error', () => {
+  it.each([
+    ['no response_type', { response_type: undefined }, 'invalid_request'],
+    ['the implicit flow', { response_type: 'token' }, 'unsupported_response_type'],
+    ['a hybrid flow', { response_type: 'code id_token' }, 'unsupported_response_type'],
+    ['another response_mode', { response_mode: 'fragment' }, 'invalid_request'],
+    ['no challenge', { code_challenge: undefined }, 'invalid_request'],
+    ['no method', { code_challenge_method: undefined }, 'invalid_request'],
+    ['the method plain', { code_challenge_method: 'plain' }, 'invalid_request'],
+    ['a method in another case', { code_challenge_method: 's256' }, 'invalid_request'],
+    ['a short challenge', { code_challenge: 'x'.repeat(42) }, 'invalid_request'],
+    ['a challenge of other characters', { code_challenge: `${'x'.repeat(42)}=` }, 'invalid_request'],
+    ['a request object', { request: 'x' }, 'request_not_supported'],
+    ['a request object elsewhere', { request_uri: 'https://evil.example' }, 'request_uri_not_supported'],
+    ['nobody to be asked', { prompt: 'none' }, 'login_required'],
+    ['an API that is not there', { resource: `${GATEWAY_URL}/none-v1` }, 'invalid_target'],
+    ['an API of others', { resource: `${GATEWAY_URL}/orders-v1` }, 'invalid_target'],
+    ['a resource elsewhere', { resource: `https://evil.example/${API}` }, 'invalid_target'],
+    ['the gateway as a resource', { resource: GATEWAY_URL }, 'invalid_target'],
+  ])('%s', async (_, parameters, error) => {
+    const back = backOf(await openLoginDesk().browser().open(parameters))
+    expect(`${back.origin}${back.pathname}`).toBe(REDIRECT)
+    expect(parametersOf(back)).toMatchObject({ error, state: 'xyz', iss: `${GATEWAY_URL}/${API}` })
+  })
+
+  it.each(['scope', 'nonce', 'code_challenge', 'response_type', 'prompt', 'resource', 'unheard_of'])(
+    'a second %s',
+    async (name) => {
+      const again = [
+        [name, 'a'],
+        [name, 'a'],
+      ] as const
+      const back = backOf(
+        await openLoginDesk()
+          .browser()
+          .open({ [name]: undefined }, again),
+      )
+      expect(parametersOf(back)).toMatchObject({ error: 'invalid_request', state: 'xyz' })
+    },
+  )
+
+  it('a second state, which is then not believed', async () => {
+    const back = backOf(
+      await openLoginDesk()
+        .browser()
+        .open({}, [['state', 'abc']]),
+    )
+    expect(back.searchParams.get('error')).toBe('invalid_request')
+    expect(back.searchParams.has('state')).toBe(false)
+  })
+
+  it('a subscription that is not active', async () => {
+    const desk = openLoginDesk()
+    desk.grant = { ...desk.grant, active: false }
+    expect(backOf(await desk.browser().open()).searchParams.get('error')).toBe('unauthorized_client')
+  })
+
+  it('to an address with a query, which is kept', async () => {
+    const desk = openLoginDesk()
+    desk.redirectUris = [`${REDIRECT}?from=login&from=again`]
+    const back = backOf(await desk.browser().open({ prompt: 'none' }))
+    expect(back.search).toMatch(/^\?from=login&from=again&error=login_required&/)
+  })
+
+  it.each(['a b&c=d#e', '"><script>', 'x\r\nSet-Cookie: a=b', '\u0000\u2028é😀', '%41'])(
+    'with the state %j unchanged, and nothing else with it',
+    async (state) => {
+      const answer = await openLoginDesk().browser().open({ prompt: 'none', state })
+      const back = backOf(answer)
+      expect(back.searchParams.get('state')).toBe(state)
+      expect(Object.keys(parametersOf(back)).sort()).toEqual(['error', 'error_description', 'iss', 'state'])
+      expect(answer.headers['Location']).toMatch(/^[\x21-\x7e]+$/)
+    },
+  )
+})

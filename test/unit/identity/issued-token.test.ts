@@ -1,0 +1,174 @@
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import {
+  API,
+  GATEWAY_URL,
+  NOW_MS,
+  openDesk,
+  PERSON,
+  SECRET,
+  tokenOf,
+  type Desk,
+  type DeskOptions,
+} from './token-desk.ts'
+
+const client = { client_id: 'cli_1', client_secret: SECRET }
+const other = { client_id: 'cli_other', client_secret: SECRET }
+
+async function withToken(options?: DeskOptions): Promise<Desk & { token: string }> {
+  const desk = await openDesk(options)
+  return { ...desk, token: tokenOf(await desk.post()).text }
+}
+
+async function personal(desk: Desk): Promise<string> {
+  return tokenOf(await desk.redeem({ code: await desk.code({ wantsIdToken: true }) })).text
+}
+
+const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+/** The claims of a good token under a header and a signature of the forger's own. */
+function forge(token: string, header: object, signed: (text: string) => Buffer): string {
+  const text = `${encode(header)}.${token.split('.')[1]}`
+  return `${text}.${signed(text).toString('base64url')}`
+}
+
+function forgeries({ token, keyRing }: { token: string; keyRing: Desk['keyRing'] }): Readonly<Record<string, string>> {
+  const own = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const key = keyRing.publicKeys().keys.find(({ alg }) => alg === 'ES256')
+  const { kid } = key ?? {}
+  const head = { alg: 'ES256', typ: 'at+jwt', kid }
+  const bySelf = (text: string) => sign('sha256', Buffer.from(text), { key: own.privateKey, dsaEncoding: 'ieee-p1363' })
+  const der = (text: string) => sign('sha256', Buffer.from(text), own.privateKey)
+  const hmac = (text: string) => createHmac('sha256', JSON.stringify(key)).update(text).digest()
+  const jwk = own.publicKey.export({ format: 'jwk' })
+  return {
+    none: `${encode({ alg: 'none', typ: 'at+jwt' })}.${token.split('.')[1]}.`,
+    'HS256 with the public key': forge(token, { ...head, alg: 'HS256' }, hmac),
+    'an embedded key': forge(token, { ...head, kid: undefined, jwk }, bySelf),
+    'a key at an address': forge(token, { ...head, jku: 'https://evil.example/keys' }, bySelf),
+    'another key': forge(token, head, bySelf),
+    DER: forge(token, head, der),
+    zeros: forge(token, head, () => Buffer.alloc(64)),
+    'another type': forge(token, { ...head, typ: 'JWT' }, bySelf),
+    'a critical extension': forge(token, { ...head, crit: ['exp'] }, bySelf),
+    truncated: token.slice(0, -10),
+    nothing: 'x',
+  }
+}
+
+describe('introspection', () => {
+  it('tells a client of its own token', async () => {
+    const { call, token } = await withToken()
+    const answer = await call('introspect', { ...client, token })
+    expect(answer).toMatchObject({ status: 200, headers: { 'Cache-Control': 'no-store' } })
+    expect(answer.body).toMatchObject({
+      active: true,
+      scope: 'read write',
+      client_id: 'cli_1',
+      token_type: 'Bearer',
+      exp: NOW_MS / 1_000 + 3_600,
+      sub: 'con_1',
+      aud: API,
+      iss: `${GATEWAY_URL}/${API}`,
+    })
+  })
+
+  it('tells nobody of another’s token, at no other API, and of no forged one', async () => {
+    const desk = await withToken()
+    const { call, token } = desk
+    const inactive = { status: 200, body: { active: false } }
+    expect(await call('introspect', { ...other, token })).toMatchObject(inactive)
+    expect(await call('introspect', { ...client, token }, { api: 'orders-v1' })).toMatchObject(inactive)
+    for (const [name, forged] of Object.entries(forgeries(desk))) {
+      expect((await call('introspect', { ...client, token: forged })).body, name).toEqual({ active: false })
+    }
+  })
+
+  it('tells that a token has ended: expired, revoked', async () => {
+    const { call, token, forward, revoked } = await withToken()
+    const ask = async () => (await call('introspect', { ...client, token })).body
+    revoked.add('tok_1')
+    expect(await ask()).toEqual({ active: false })
+    revoked.clear()
+    expect(await ask()).toMatchObject({ active: true })
+    forward(3_600_000)
+    expect(await ask()).toEqual({ active: false })
+  })
+
+  it.each([
+    ['a public client', { client_id: 'cli_public' }, 400, 'unauthorized_client'],
+    ['a wrong secret', { ...client, client_secret: 'wrong' }, 401, 'invalid_client'],
+    ['nobody', {}, 401, 'invalid_client'],
+  ])('is refused to %s', async (_, who, status, error) => {
+    const { call, token } = await withToken()
+    expect(await call('introspect', { ...who, token })).toMatchObject({ status, body: { error } })
+  })
+
+  it.each(['introspect', 'revoke'] as const)('%s needs a token', async (endpoint) => {
+    const { call } = await openDesk()
+    expect(await call(endpoint, client)).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
+  })
+})
+
+describe('revocation', () => {
+  it('takes a client’s own token back', async () => {
+    const { call, token, revoked } = await withToken()
+    expect(await call('revoke', { ...client, token })).toMatchObject({ status: 200, body: null })
+    expect(revoked).toEqual(new Set(['tok_1']))
+  })
+
+  it('takes a public client’s token back by its name', async () => {
+    const desk = await openDesk()
+    const token = await personal(desk)
+    expect(await desk.call('revoke', { client_id: 'cli_public', token })).toMatchObject({ status: 200 })
+    expect(desk.revoked.size).toBe(1)
+  })
+
+  it('leaves another’s token alone, and takes what is no token for revoked (RFC 7009, 2.2)', async () => {
+    const desk = await withToken()
+    const { call, token, revoked } = desk
+    expect(await call('revoke', { ...other, token })).toMatchObject({ status: 400, body: { error: 'invalid_grant' } })
+    for (const forged of Object.values(forgeries(desk))) {
+      expect(await call('revoke', { ...client, token: forged })).toMatchObject({ status: 200 })
+    }
+    expect(revoked).toEqual(new Set())
+  })
+})
+
+describe('userinfo', () => {
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+  it('tells who the person is, to a token whose request asked for it', async () => {
+    const desk = await openDesk()
+    const answer = await desk.call('userinfo', {}, bearer(await personal(desk)))
+    const { id: sub, name, username } = PERSON
+    expect(answer).toMatchObject({ status: 200, body: { sub, name, preferred_username: username } })
+  })
+
+  it.each([
+    ['no token', {}, 401, 'Bearer'],
+    ['what is no token', bearer('x'), 401, 'Bearer error="invalid_token"'],
+    ['a key', { authorization: 'Basic eDp5' }, 401, 'Bearer error="invalid_token"'],
+  ])('is refused to %s', async (_, more, status, challenge) => {
+    const { call } = await openDesk()
+    expect(await call('userinfo', {}, more)).toMatchObject({ status, headers: { 'WWW-Authenticate': challenge } })
+  })
+
+  it('is refused to a client’s own token, a revoked one, and at another API', async () => {
+    const desk = await openDesk()
+    const own = tokenOf(await desk.post()).text
+    expect(await desk.call('userinfo', {}, bearer(own))).toMatchObject({ status: 403 })
+    const token = await personal(desk)
+    expect(await desk.call('userinfo', {}, { ...bearer(token), api: 'orders-v1' })).toMatchObject({ status: 401 })
+    desk.revoked.add(String(JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).jti))
+    expect(await desk.call('userinfo', {}, bearer(token))).toMatchObject({ status: 401 })
+  })
+})
+
+it('tells clients nothing of what failed inside, and the operator all of it', async () => {
+  const { call, failures } = await openDesk()
+  const answer = await call('authorize', {})
+  expect(answer).toMatchObject({ status: 503, headers: { 'Retry-After': '1' } })
+  expect(JSON.stringify(answer.body)).not.toContain('nobody logs in here')
+  expect(failures).toMatchObject([{ message: 'nobody logs in here' }])
+})

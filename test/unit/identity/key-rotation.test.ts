@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest'
+import { createKeyRotation } from '../../../src/identity/key-rotation.ts'
+import { openKeyRing } from '../../../src/identity/key-ring.ts'
+import type { Clock } from '../../../src/runtime/clock.ts'
+import { createVault } from '../../../src/runtime/vault.ts'
+import type { Registry } from '../../../src/store/registry.ts'
+import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
+import { AUTHOR, NOW_MS } from './token-desk.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+
+interface Sleeper {
+  readonly atMs: number
+  readonly task: () => void
+}
+
+/** Time that goes on by hand, and wakes whoever sleeps on its way. */
+function createTime() {
+  let nowMs = NOW_MS
+  const sleepers = new Set<Sleeper>()
+  const clock: Clock = {
+    nowMs: () => nowMs,
+    after(delayMs, task) {
+      const sleeper = { atMs: nowMs + delayMs, task }
+      sleepers.add(sleeper)
+      return () => void sleepers.delete(sleeper)
+    },
+    every: () => () => {},
+  }
+  return {
+    clock,
+    sleeping: () => sleepers.size,
+    async forward(ms: number, settle: () => Promise<unknown>) {
+      const untilMs = nowMs + ms
+      for (;;) {
+        const next = [...sleepers].toSorted((a, b) => a.atMs - b.atMs)[0]
+        if (next === undefined || next.atMs > untilMs) break
+        sleepers.delete(next)
+        nowMs = Math.max(nowMs, next.atMs)
+        next.task()
+        await settle()
+      }
+      nowMs = untilMs
+    },
+  }
+}
+
+async function open(registry?: Registry, time = createTime()) {
+  const { clock } = time
+  const store = registry ?? openSqliteRegistry({ path: ':memory:', clock })
+  const keyRing = await openKeyRing({ registry: store, vault: createVault(Buffer.alloc(32, 1)), clock, author: AUTHOR })
+  const published: string[][] = []
+  const failures: unknown[] = []
+  const threads = { failing: 0 }
+  const rotation = createKeyRotation({
+    keyRing,
+    clock,
+    async publish({ keys }) {
+      if (threads.failing-- > 0) throw new Error('a thread does not answer')
+      published.push(keys.map(({ kid }) => String(kid)).sort())
+    },
+    onFailure: (cause) => failures.push(cause),
+  })
+  const signing = () =>
+    JSON.parse(Buffer.from(keyRing.sign({}, 'ES256', 'x').split('.')[0] ?? '', 'base64url').toString())
+  /** Until what was begun is through: a rotation makes keys, which takes turns of the loop. */
+  const settle = () => rotation.settled()
+  const forward = (ms: number) => time.forward(ms, settle)
+  return { registry: store, rotation, published, failures, threads, forward, time, kid: () => String(signing().kid) }
+}
+
+describe('a rotation on demand', () => {
+  it('signs with a key that was published before, and publishes the one after it', async () => {
+    const { rotation, published, kid } = await open()
+    await rotation.start()
+    const before = kid()
+    await rotation.rotateNow()
+
+    expect(kid()).not.toBe(before)
+    expect(published[0]).toContain(kid())
+    expect(published[1]).toEqual(expect.arrayContaining([before, kid()]))
+    expect(published.map((keys) => keys.length)).toEqual([4, 6])
+  })
+
+  it('is refused until verifiers can know the next key', async () => {
+    const { rotation, forward, kid } = await open()
+    await rotation.start()
+    await rotation.rotateNow()
+    const now = kid()
+    await forward(5 * MINUTE_MS - 1)
+    await expect(rotation.rotateNow()).rejects.toMatchObject({ code: 'state_conflict' })
+    expect(kid()).toBe(now)
+    await forward(1)
+    await rotation.rotateNow()
+    expect(kid()).not.toBe(now)
+  })
+
+  it('of two at once is done once', async () => {
+    const { rotation, published } = await open()
+    await rotation.start()
+    const results = await Promise.allSettled([rotation.rotateNow(), rotation.rotateNow()])
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+    expect(published).toHaveLength(2)
+  })
+
+  it('lists what signs, what will and what has signed', async () => {
+    const { rotation } = await open()
+    await rotation.start()
+    await rotation.rotateNow()
+    const roles = rotation.list().map(({ algorithm, role }) => `${algorithm} ${role}`)
+    expect(roles.sort()).toEqual(
+      ['ES256', 'RS256'].flatMap((of) => ['next', 'retired', 'signing'].map((role) => `${of} ${role}`)),
+    )
+    const retired = rotation.list().filter(({ publishedUntilMs }) => publishedUntilMs !== null)
+    expect(retired.map(({ publishedUntilMs }) => publishedUntilMs)).toEqual([NOW_MS + 3_660_000, NOW_MS + 3_660_000])
+  })
+})
+
+describe('the schedule', () => {
+  it('rotates after 30 days, and takes a key back when its last token has expired', async () => {
+    const { rotation, published, forward, kid } = await open()
+    await rotation.start()
+    const first = kid()
+    await forward(30 * DAY_MS - 1)
+    expect([kid(), published.length]).toEqual([first, 1])
+    await forward(1)
+    expect(kid()).not.toBe(first)
+    await forward(61 * MINUTE_MS - 1)
+    expect(published.at(-1)).toContain(first)
+    await forward(1)
+    expect(published.at(-1)).not.toContain(first)
+    expect(published.at(-1)).toHaveLength(4)
+  })
+
+  it('does once at the start what fell due while the process was down', async () => {
+    const before = await open()
+    await before.rotation.start()
+    const first = before.kid()
+    before.rotation.stop()
+    await before.forward(100 * DAY_MS)
+    expect(before.kid()).toBe(first)
+
+    const after = await open(before.registry, before.time)
+    await after.rotation.start()
+    expect(after.kid()).not.toBe(first)
+    const now = after.kid()
+    await after.forward(MINUTE_MS)
+    expect(after.kid()).toBe(now)
+  })
+
+  it('tries again in a minute where the threads do not answer, and says so', async () => {
+    const { rotation, failures, threads, published, forward } = await open()
+    await rotation.start()
+    threads.failing = 1
+    await forward(30 * DAY_MS)
+    expect(failures).toMatchObject([{ message: 'a thread does not answer' }])
+    await forward(MINUTE_MS)
+    expect(published.at(-1)).toHaveLength(6)
+  })
+
+  it('sleeps no more when it is stopped', async () => {
+    const { rotation, time } = await open()
+    await rotation.start()
+    expect(time.sleeping()).toBe(1)
+    rotation.stop()
+    expect(time.sleeping()).toBe(0)
+  })
+})
