@@ -7,6 +7,7 @@ import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readEventStream } from '../../src/cli/event-stream.ts'
 import { buttonOf, createBrowser } from './browser.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
@@ -197,5 +198,40 @@ describe('openid-client', () => {
     expect(await callLedger(tokens.access_token)).toBe(200)
     expect(backend.last()).toMatchObject({ 'x-agent-id': agent.consumer, 'x-on-behalf-of': person })
     expect(backend.last()).not.toHaveProperty('authorization')
+  })
+
+  it('names the agent and the person in the risk of what it may not do', async () => {
+    const config = await openid.discovery(issuer(), agent.clientId, undefined, openid.None(), options)
+    const verifier = openid.randomPKCECodeVerifier()
+    const url = openid.buildAuthorizationUrl(config, {
+      redirect_uri: PLAIN_REDIRECT,
+      scope: 'openid',
+      code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    })
+    const tokens = await openid.authorizationCodeGrant(config, await logIn(url), {
+      pkceCodeVerifier: verifier,
+      idTokenExpected: true,
+    })
+    expect(tokens.scope ?? '').toBe('')
+    const named = Promise.withResolvers<object>()
+    const opened = Promise.withResolvers<void>()
+    const end = new AbortController()
+    const reading = readEventStream({
+      url: `${service.baseUrl}/v1/events/subscribe`,
+      token: await service.platform.token(),
+      signal: end.signal,
+      onOpen: opened.resolve,
+      onEvent({ data }) {
+        const { type, attributedTo } = JSON.parse(data) as { type: string; attributedTo: object }
+        if (type === 'AuthFailure403') named.resolve(attributedTo)
+      },
+    }).catch(() => {})
+    await opened.promise
+    expect(await callLedger(tokens.access_token)).toBe(403)
+    const by = { kind: 'agent', id: agent.consumer, name: 'Bookkeeper', onBehalfOf: person }
+    expect(await named.promise).toEqual(by)
+    end.abort()
+    await reading
   })
 })
