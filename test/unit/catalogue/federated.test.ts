@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest'
+import { createIdentityProviders, registeredProviders } from '../../../src/catalogue/identity-providers.ts'
+import { ACME, furnish, openHouse, RIVAL, type House } from './house.ts'
+
+const API = 'orders-v1'
+const ISSUER = 'https://idp.example'
+const federated = { issuer: ISSUER, clientId: 'partner' }
+
+function providersOf({ registry, createId }: House, heard: string[] = []) {
+  const federation = { probe: async () => null, changed: async () => void heard.push('changed') }
+  return createIdentityProviders({ registry, createId, federation })
+}
+
+/** An API that serves, a consumer, and a provider. */
+async function prepare(house: House): Promise<string> {
+  const { consumer } = await furnish(house)
+  await providersOf(house).create(ACME, { issuer: ISSUER })
+  return consumer
+}
+
+function resolve(house: House, more: Partial<{ tenant: string; issuer: string; clientId: string; api: string }> = {}) {
+  return house.grants.resolve({ kind: 'federated', tenant: 'acme', api: API, ...federated, ...more })
+}
+
+describe('a federated client', () => {
+  it('is found by tenant, issuer, name and API alone, and told to the threads when it is made', async () => {
+    const house = openHouse()
+    const consumer = await prepare(house)
+    expect(await resolve(house)).toBeNull()
+    const { id } = await house.subscriptions.create(ACME, {
+      consumer,
+      api: API,
+      securityTypes: ['Federated'],
+      federated,
+    })
+
+    const grant = await resolve(house)
+    expect(grant).toMatchObject({ type: 'Federated', subscription: id, consumer, valid: true, active: true, api: API })
+    expect(house.gateway.grants).toEqual([grant])
+    for (const other of [
+      { tenant: 'rival' },
+      { issuer: `${ISSUER}/` },
+      { clientId: 'Partner' },
+      { api: 'parcels-v1' },
+    ]) {
+      expect(await resolve(house, other)).toBeNull()
+    }
+    const { items } = await house.credentials.read(ACME, id)
+    expect(items).toMatchObject([{ type: 'Federated', clientId: 'partner', clientSecret: null, apiKey: null }])
+    expect(await house.grants.clientFor('partner')).toBeNull()
+  })
+
+  it('holds one subscription to an API at a time, also where two are asked for at once', async () => {
+    const house = openHouse()
+    const consumer = await prepare(house)
+    const input = { consumer, api: API, securityTypes: ['Federated'], federated } as const
+    const results = await Promise.allSettled([1, 2, 3].map(() => house.subscriptions.create(ACME, input)))
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const result of results) {
+      if (result.status === 'rejected') expect(result.reason).toMatchObject({ status: 409, code: 'name_taken' })
+    }
+    const id = (await resolve(house))?.subscription ?? ''
+    await house.subscriptions.cancel(ACME, id)
+    expect(await resolve(house)).toMatchObject({ valid: false })
+    const next = await house.subscriptions.create(ACME, input)
+    expect(await resolve(house)).toMatchObject({ valid: true, subscription: next.id })
+  })
+
+  it('of a product is found at its members, as long as they are members', async () => {
+    const house = openHouse()
+    const consumer = await prepare(house)
+    const { id: product } = await house.products.create(ACME, { name: 'Trade', apis: [API] })
+    await house.subscriptions.create(ACME, { consumer, product, securityTypes: ['Federated'], federated })
+    expect(await resolve(house)).toMatchObject({ apiProductId: product })
+    await house.products.replace(ACME, product, { name: 'Trade', apis: [] })
+    expect(await resolve(house)).toBeNull()
+  })
+})
+
+describe('a provider', () => {
+  it('is registered for a tenant, and known to the threads before it is answered', async () => {
+    const house = openHouse()
+    const heard: string[] = []
+    const providers = providersOf(house, heard)
+    const { id } = await providers.create(ACME, { issuer: ISSUER, claims: { person: 'email' }, audience: 'apis' })
+    await providers.create(RIVAL, { issuer: ISSUER })
+    expect(heard).toHaveLength(2)
+    await expect(providers.create(ACME, { issuer: ISSUER })).rejects.toMatchObject({ code: 'name_taken' })
+
+    const all = await registeredProviders(house.registry)
+    expect(all).toMatchObject([
+      { id, tenant: 'acme', issuer: ISSUER, audience: 'apis', claims: { clientId: '', scope: '', person: 'email' } },
+      { tenant: 'rival', issuer: ISSUER, audience: '', apis: [] },
+    ])
+    await expect(providers.remove(RIVAL, id)).rejects.toMatchObject({ status: 404 })
+    await providers.remove(ACME, id)
+    expect((await registeredProviders(house.registry)).map(({ tenant }) => tenant)).toEqual(['rival'])
+    expect(heard).toHaveLength(3)
+  })
+})
