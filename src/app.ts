@@ -6,13 +6,16 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Facts } from './banner.ts'
+import { createAdrs } from './catalogue/adrs.ts'
 import { createApiPolicies } from './catalogue/api-policy.ts'
 import { createApis } from './catalogue/apis.ts'
+import { createAudit } from './catalogue/audit.ts'
 import { createConsumers } from './catalogue/consumers.ts'
 import { createCredentials } from './catalogue/credentials.ts'
 import { createFirstAdmin } from './catalogue/first-admin.ts'
 import { createGrants } from './catalogue/grants.ts'
 import { PLATFORM_API } from './catalogue/platform-api.ts'
+import { createPrinciples } from './catalogue/principles.ts'
 import { createProducts } from './catalogue/products.ts'
 import { createProxies } from './catalogue/proxies.ts'
 import { createSpecifications } from './catalogue/specifications.ts'
@@ -183,6 +186,9 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     users: identity.users,
     identityProviders: identity.providers,
     signingKeys: rotation,
+    adrs: createAdrs({ registry, createId }),
+    principles: createPrinciples({ registry, createId }),
+    audit: createAudit({ registry }),
     proxies,
     specifications,
     subscriptions,

@@ -1,10 +1,13 @@
 /** Everything the platform offers, known before any of it is built. */
 
 import type { PlatformOperation } from '../catalogue/platform-api.ts'
+import { ADR_OPERATIONS } from './adrs.ts'
 import { API_OPERATIONS } from './apis.ts'
+import { AUDIT_OPERATIONS } from './audit.ts'
 import { CONSUMER_OPERATIONS } from './consumers.ts'
 import { IDENTITY_PROVIDER_OPERATIONS } from './identity-providers.ts'
 import type { Operation, Operations } from './operation.ts'
+import { PRINCIPLE_OPERATIONS } from './principles.ts'
 import { PRODUCT_OPERATIONS } from './products.ts'
 import { PROXY_OPERATIONS } from './proxies.ts'
 import { RISK_STREAM_OPERATIONS } from './risk-stream.ts'
@@ -29,6 +32,9 @@ export const ALL_OPERATIONS: Operations = {
   ...USER_OPERATIONS,
   ...IDENTITY_PROVIDER_OPERATIONS,
   ...SIGNING_KEY_OPERATIONS,
+  ...ADR_OPERATIONS,
+  ...PRINCIPLE_OPERATIONS,
+  ...AUDIT_OPERATIONS,
   ...USAGE_OPERATIONS,
   ...RISK_PATHS,
   ...SERVICE_OPERATIONS,

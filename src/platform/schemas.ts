@@ -12,6 +12,13 @@ export const name: Schema = {
   maxLength: 128,
   pattern: '^(?=[^]*\\S)[^\\p{Cc}\\p{Cs}]+$',
 }
+/** Text of several lines. */
+export const prose: Schema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 20_000,
+  pattern: '^(?:[\\n\\r\\t]|[^\\p{Cc}\\p{Cs}])*$',
+}
 /** What a caller may send of free text. */
 export const line: Schema = { type: 'string', minLength: 1, maxLength: 256, pattern: PLAIN }
 /** An id or name that a caller refers to. */

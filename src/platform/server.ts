@@ -7,11 +7,14 @@
  */
 
 import fastify, { type FastifyInstance } from 'fastify'
+import type { Adrs } from '../catalogue/adrs.ts'
 import type { ApiPolicies } from '../catalogue/api-policy.ts'
 import type { Apis } from '../catalogue/apis.ts'
+import type { Audit } from '../catalogue/audit.ts'
 import type { Consumers } from '../catalogue/consumers.ts'
 import type { Credentials } from '../catalogue/credentials.ts'
 import type { IdentityProviders } from '../catalogue/identity-providers.ts'
+import type { Principles } from '../catalogue/principles.ts'
 import type { Products } from '../catalogue/products.ts'
 import type { Proxies } from '../catalogue/proxies.ts'
 import type { Specifications } from '../catalogue/specifications.ts'
@@ -22,8 +25,10 @@ import type { Log } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { RiskFeed } from '../store/risk-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
+import { adrHandlers, ADR_OPERATIONS } from './adrs.ts'
 import { createAllowedMethods } from './allowed-methods.ts'
 import { apiHandlers, API_OPERATIONS } from './apis.ts'
+import { auditHandlers, AUDIT_OPERATIONS } from './audit.ts'
 import { installEtags } from './conditional.ts'
 import { consumerHandlers, CONSUMER_OPERATIONS } from './consumers.ts'
 import { installGuard, type GuardOptions } from './guard.ts'
@@ -34,6 +39,7 @@ import { buildOpenApi } from './openapi.ts'
 import type { Operations } from './operation.ts'
 import { ALL_OPERATIONS, RISK_PATHS } from './operations.ts'
 import { installProblems, sendProblem, toProblem } from './problems.ts'
+import { principleHandlers, PRINCIPLE_OPERATIONS } from './principles.ts'
 import { productHandlers, PRODUCT_OPERATIONS } from './products.ts'
 import { proxyHandlers, PROXY_OPERATIONS } from './proxies.ts'
 import { createRiskStream } from './risk-stream.ts'
@@ -56,6 +62,9 @@ export interface PlatformOptions extends GuardOptions {
   readonly users: Users
   readonly identityProviders: IdentityProviders
   readonly signingKeys: SigningKeys
+  readonly adrs: Adrs
+  readonly principles: Principles
+  readonly audit: Audit
   readonly proxies: Proxies
   readonly specifications: Specifications
   readonly subscriptions: Subscriptions
@@ -151,6 +160,9 @@ function serveResources(serve: Serve, options: PlatformOptions): void {
   serve(USER_OPERATIONS, userHandlers(options.users))
   serve(IDENTITY_PROVIDER_OPERATIONS, identityProviderHandlers(options.identityProviders))
   serve(SIGNING_KEY_OPERATIONS, signingKeyHandlers(options.signingKeys))
+  serve(ADR_OPERATIONS, adrHandlers(options.adrs))
+  serve(PRINCIPLE_OPERATIONS, principleHandlers(options.principles))
+  serve(AUDIT_OPERATIONS, auditHandlers(options.audit))
   serve(USAGE_OPERATIONS, usageHandlers(options))
 }
 

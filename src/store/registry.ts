@@ -49,6 +49,43 @@ export interface Change {
   readonly removed: boolean
 }
 
+/** Something that was done: a document that changed, or one that was read where reading is noted. */
+export interface AuditEntry {
+  /** Orders entries; the later ones of a kind of entry carry the higher numbers. */
+  readonly position: AuditPosition
+  readonly atMs: number
+  readonly author: Author
+  readonly action: string
+  readonly kind: string
+  readonly id: string
+  /** Revision before and after; null: it was not there, or it is not any more. Both null: it was only read. */
+  readonly fromRevision: number | null
+  readonly toRevision: number | null
+  /** Bodies; null where there is none, or where its kind is not in `bodiesOf`. */
+  readonly before: unknown
+  readonly after: unknown
+}
+
+/** How far a reader has come: each of the two records of the audit is numbered by itself. */
+export interface AuditPosition {
+  readonly change: number
+  readonly note: number
+}
+
+export interface AuditQuery {
+  readonly tenant: string
+  readonly kind?: string
+  readonly id?: string
+  readonly action?: string
+  /** Id of the consumer that did it. */
+  readonly consumer?: string
+  /** Entries older than this position. */
+  readonly before?: AuditPosition
+  /** Kinds of which bodies are read; those of others stay where they are. */
+  readonly bodiesOf: readonly string[]
+  readonly limit: number
+}
+
 export interface ListQuery {
   readonly tenant?: string
   /** Only documents that carry these values as `keys`. */
@@ -83,6 +120,8 @@ export interface Registry {
   commit(author: Author, action: string, writes: readonly Write[]): Promise<void>
   /** Notes something that was read and not changed. */
   audit(author: Author, action: string, of: Pick<Document, 'kind' | 'id' | 'tenant'>): Promise<void>
+  /** What was done, newest first. */
+  history(query: AuditQuery): Promise<readonly AuditEntry[]>
   /**
    * Hears of every change after `position`, first the stored ones, then the live ones, in order, none
    * twice. The listener runs after the commit is on disk, and cannot make it fail. Returns how to stop.

@@ -45,6 +45,9 @@ const STEPS = [
    CREATE TRIGGER change_remains BEFORE DELETE ON change BEGIN SELECT RAISE(ABORT, 'the audit is only added to'); END;
    CREATE TRIGGER note_stays BEFORE UPDATE ON note BEGIN SELECT RAISE(ABORT, 'the audit is only added to'); END;
    CREATE TRIGGER note_remains BEFORE DELETE ON note BEGIN SELECT RAISE(ABORT, 'the audit is only added to'); END;`,
+  `CREATE INDEX change_of_tenant ON change (tenant, position);
+   CREATE INDEX change_of_document ON change (tenant, kind, id, position);
+   CREATE INDEX note_of_tenant ON note (tenant, position);`,
 ]
 
 /** Throws `StartRefused` where a later version has written the file. */

@@ -9,6 +9,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../../runtime/clock.ts'
 import { KeyTaken, RevisionConflict, type Author, type ListQuery, type Registry, type Write } from '../registry.ts'
+import { createAuditReader } from './audit-reader.ts'
 import { createChangeFeed } from './change-feed.ts'
 import { createDocumentList } from './document-list.ts'
 import { toDocument, type DocumentRow } from './document-row.ts'
@@ -26,6 +27,7 @@ export function openSqliteRegistry({ path, clock }: SqliteRegistryOptions): Regi
   const statements = prepare(database)
   const list = createDocumentList(database)
   const feed = createChangeFeed(database)
+  const history = createAuditReader(database)
 
   function write(author: string, action: string, { kind, id, tenant, expected, body }: Write): void {
     const before = statements.get.get(kind, id) as DocumentRow | undefined
@@ -89,6 +91,7 @@ export function openSqliteRegistry({ path, clock }: SqliteRegistryOptions): Regi
     audit: async (author, action, { kind, id, tenant }) => {
       statements.note.run(kind, id, tenant, clock.nowMs(), JSON.stringify(author), action)
     },
+    history: async (query) => history(query),
     watch: feed.watch,
     close: () => database.close(),
   }

@@ -10,14 +10,17 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
+import { createAdrs } from '../../../src/catalogue/adrs.ts'
 import { createApiPolicies } from '../../../src/catalogue/api-policy.ts'
 import { createApis } from '../../../src/catalogue/apis.ts'
+import { createAudit } from '../../../src/catalogue/audit.ts'
 import type { Caller } from '../../../src/catalogue/caller.ts'
 import { createConsumers } from '../../../src/catalogue/consumers.ts'
 import { createCredentials } from '../../../src/catalogue/credentials.ts'
 import type { GatewayPort } from '../../../src/catalogue/gateway-port.ts'
 import type { Grant } from '../../../src/catalogue/grant.ts'
 import { createIdentityProviders } from '../../../src/catalogue/identity-providers.ts'
+import { createPrinciples } from '../../../src/catalogue/principles.ts'
 import { createProducts } from '../../../src/catalogue/products.ts'
 import { createProxies } from '../../../src/catalogue/proxies.ts'
 import { createSpecifications } from '../../../src/catalogue/specifications.ts'
@@ -135,6 +138,9 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       federation: { probe: async (issuer) => house.probe(issuer), changed: async () => {} },
     }),
     signingKeys: steadyKeys(),
+    adrs: createAdrs({ registry, createId }),
+    principles: createPrinciples({ registry, createId }),
+    audit: createAudit({ registry }),
     credentials,
     specifications,
     subscriptions: createSubscriptions({
@@ -296,6 +302,8 @@ export async function furnish(
   product: string
   user: string
   provider: string
+  adr: string
+  principle: string
 }> {
   const idOf = async (path: string, body: unknown): Promise<string> => {
     const { status, body: made, text } = await house.send('POST', path, { token, body })
@@ -318,10 +326,15 @@ export async function furnish(
   const product = await idOf('/v1/products', { name: 'Bundle', apis: ['payments-v1'] })
   const user = await idOf('/v1/users', { username: 'grace', password: 'a long password', name: 'Grace Hopper' })
   const provider = await idOf('/v1/identityproviders', { issuer: 'https://idp.example' })
+  const words = { context: 'Because.', decision: 'So.', consequences: 'Thus.' }
+  const adr = await idOf('/v1/adrs', { title: 'Why', status: 'Accepted', ...words })
+  const principle = await idOf('/v1/principles', { name: 'Plain', statement: 'Be plain.', rationale: 'It helps.' })
   return {
     consumer,
     proxy,
     subscription,
+    adr,
+    principle,
     product,
     user,
     provider,

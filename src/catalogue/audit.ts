@@ -1,0 +1,102 @@
+/**
+ * Who changed what, when, from which revision to which.
+ *
+ * Bodies are shown by a list of fields for each kind, never all but some: whatever a later version keeps
+ * with a resource stays unseen until it is named here. Secrets are not.
+ */
+
+import type { AuditEntry, AuditPosition, Registry } from '../store/registry.ts'
+import { toTime } from './commands.ts'
+import { fromCursor, toCursor, type Page, type PageQuery } from './page.ts'
+import { Problem } from '../domain/problem.ts'
+
+export interface AuditRecord {
+  readonly time: string
+  readonly actor: { readonly consumer: string; readonly agent?: string; readonly person?: string }
+  readonly action: string
+  readonly kind: string
+  readonly id: string
+  readonly fromRevision: number | null
+  readonly toRevision: number | null
+  readonly before: unknown
+  readonly after: unknown
+}
+
+export interface AuditFilter extends PageQuery {
+  readonly kind?: string
+  readonly id?: string
+  readonly action?: string
+  readonly consumer?: string
+}
+
+export interface Audit {
+  list(tenant: string, filter: AuditFilter): Promise<Page<AuditRecord>>
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** What is shown of each kind; `state` is what an actor stands at. */
+const SHOWN: Readonly<Record<string, readonly string[]>> = {
+  adr: ['title', 'status', 'context', 'decision', 'consequences', 'api'],
+  api: ['title', 'major', 'version', 'state', 'owner', 'complianceScore', 'programme', 'retirementDate', 'successor'],
+  api_policy: ['subscriptionApproval', 'exposure', 'tokenAlgorithm', 'credentialLifetimeDays'],
+  approval_flow: ['subject', 'subscription', 'requester', 'state', 'approvals'],
+  consumer: ['name', 'kind', 'contact'],
+  credential: ['subscription', 'type', 'clientId', 'issuer', 'scopes', 'apiProductId', 'state', 'expiresAtMs'],
+  identity_provider: ['issuer', 'audience', 'claims', 'apis'],
+  openapispec: ['api', 'version', 'mediaType'],
+  openslaspec: ['api', 'variant', 'version', 'inForce'],
+  principle: ['name', 'statement', 'rationale', 'rules'],
+  product: ['name', 'apis'],
+  proxy: ['api', 'memberOfProductIds', 'state'],
+  subscription: ['consumer', 'api', 'apiProductId', 'state', 'slaVariant', 'scopes', 'redirectUris'],
+  tenant: ['name'],
+  user: ['username', 'name'],
+}
+
+export function createAudit({ registry }: { registry: Pick<Registry, 'history'> }): Audit {
+  const bodiesOf = Object.keys(SHOWN)
+
+  return {
+    async list(tenant, { limit, cursor, ...filter }) {
+      const entries = await registry.history({
+        tenant,
+        ...filter,
+        ...(cursor !== undefined && { before: toPosition(cursor) }),
+        bodiesOf,
+        limit: limit + 1,
+      })
+      const items = entries.slice(0, limit)
+      const last = items.at(-1)
+      const isMore = entries.length > limit && last !== undefined
+      return { items: items.map(show), next: isMore ? toCursor(`${last.position.change} ${last.position.note}`) : null }
+    },
+  }
+}
+
+function show({ position: _, atMs, author, kind, before, after, ...entry }: AuditEntry): AuditRecord {
+  const { tenant: __, ...actor } = author
+  return { time: toTime(atMs), actor, kind, ...entry, before: shown(kind, before), after: shown(kind, after) }
+}
+
+function shown(kind: string, body: unknown): unknown {
+  const fields = SHOWN[kind]
+  if (fields === undefined || typeof body !== 'object' || body === null) return null
+  const all = body as Fields
+  const { actor } = all as { readonly actor?: { readonly value: unknown } }
+  const own = actor === undefined ? all : { ...all, state: stateOf(actor.value, all) }
+  return Object.fromEntries(fields.filter((field) => own[field] !== undefined).map((field) => [field, own[field]]))
+}
+
+/** Of a proxy its revisions say more than the names of its states. */
+function stateOf(value: unknown, { actor }: Fields): unknown {
+  const { context } = actor as { readonly context?: { readonly activeRevision?: unknown; stagingRevision?: unknown } }
+  if (typeof value === 'string') return value
+  return { activeRevision: context?.activeRevision ?? null, stagingRevision: context?.stagingRevision ?? null }
+}
+
+function toPosition(cursor: string): AuditPosition {
+  const [, change, note] = /^(\d{1,16}) (\d{1,16})$/.exec(fromCursor(cursor)) ?? []
+  if (change === undefined) throw new Problem('cursor_invalid', 'Give the `next` of the page before, unchanged.')
+  return { change: Number(change), note: Number(note) }
+}

@@ -1,0 +1,51 @@
+/** `/v1/adrs`: architecture decision records. */
+
+import type { AdrInput, Adrs } from '../catalogue/adrs.ts'
+import type { Handlers, Operations } from './operation.ts'
+import { texts, toPageQuery } from './page-query.ts'
+import { id, list, name, named, nullable, object, prose, query, reference, text, time } from './schemas.ts'
+
+const fields = { title: text, status: text, context: text, decision: text, consequences: text }
+const adr = named('Adr', object({ id, ...fields, api: nullable(id), createdAt: time }))
+const status = { type: 'string', enum: ['Proposed', 'Accepted', 'Deprecated', 'Superseded'] }
+const input = named(
+  'AdrInput',
+  object({ title: name, status, context: prose, decision: prose, consequences: prose, api: reference }, [
+    'title',
+    'status',
+    'context',
+    'decision',
+    'consequences',
+  ]),
+)
+const reading = { method: 'GET', tag: 'Governance', scope: 'adrs:read', status: 200 } as const
+
+export const ADR_OPERATIONS = {
+  createAdr: {
+    method: 'POST',
+    path: '/v1/adrs',
+    summary: 'Records a decision',
+    tag: 'Governance',
+    scope: 'adrs:write',
+    body: input,
+    status: 201,
+    answer: adr,
+  },
+  listAdrs: {
+    ...reading,
+    path: '/v1/adrs',
+    summary: 'Decisions of the tenant',
+    query: query({ api: reference }),
+    answer: list(adr),
+  },
+  getAdr: { ...reading, path: '/v1/adrs/:id', summary: 'One decision', answer: adr },
+} as const satisfies Operations
+
+export function adrHandlers(adrs: Adrs): Handlers<typeof ADR_OPERATIONS> {
+  return {
+    createAdr: async ({ author, body }) => adrs.create(author, body as AdrInput),
+    listAdrs: async ({ author, query: given }) =>
+      adrs.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'api') }),
+    getAdr: async ({ author, params }) => adrs.get(author.tenant, params['id'] ?? ''),
+  }
+}

@@ -1,0 +1,44 @@
+/** `/v1/audit`: who changed what, when, from which revision to which. */
+
+import type { Audit } from '../catalogue/audit.ts'
+import type { Handlers, Operations } from './operation.ts'
+import { texts, toPageQuery } from './page-query.ts'
+import { list, named, object, query, reference, text, time } from './schemas.ts'
+
+const revision = { type: ['integer', 'null'] }
+const body = { type: ['object', 'null'], description: 'What of it may be shown; secrets never are.' }
+const actor = object({ consumer: text, agent: text, person: text }, ['consumer'])
+const record = named(
+  'AuditRecord',
+  object({
+    time,
+    actor,
+    action: text,
+    kind: text,
+    id: text,
+    fromRevision: revision,
+    toRevision: revision,
+    before: body,
+    after: body,
+  }),
+)
+
+export const AUDIT_OPERATIONS = {
+  listAudit: {
+    method: 'GET',
+    path: '/v1/audit',
+    summary: 'What was done, newest first; nothing changes or removes an entry',
+    tag: 'Audit',
+    scope: 'audit:read',
+    query: query({ kind: reference, id: reference, action: reference, consumer: reference }),
+    status: 200,
+    answer: list(record),
+  },
+} as const satisfies Operations
+
+export function auditHandlers(audit: Audit): Handlers<typeof AUDIT_OPERATIONS> {
+  return {
+    listAudit: async ({ author, query: given }) =>
+      audit.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'kind', 'id', 'action', 'consumer') }),
+  }
+}

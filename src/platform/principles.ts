@@ -1,0 +1,46 @@
+/** `/v1/principles`: principles of design. */
+
+import type { PrincipleInput, Principles } from '../catalogue/principles.ts'
+import type { Handlers, Operations } from './operation.ts'
+import { toPageQuery } from './page-query.ts'
+import { id, line, list, name, named, object, prose, query, text, time } from './schemas.ts'
+
+const rules = { type: 'array', maxItems: 100, uniqueItems: true, items: line }
+const principle = named(
+  'Principle',
+  object({ id, name: text, statement: text, rationale: text, rules: { type: 'array', items: text }, createdAt: time }),
+)
+const input = named(
+  'PrincipleInput',
+  object({ name, statement: prose, rationale: prose, rules }, ['name', 'statement', 'rationale']),
+)
+const reading = { method: 'GET', tag: 'Governance', scope: 'principles:read', status: 200 } as const
+
+export const PRINCIPLE_OPERATIONS = {
+  createPrinciple: {
+    method: 'POST',
+    path: '/v1/principles',
+    summary: 'States a principle',
+    tag: 'Governance',
+    scope: 'principles:write',
+    body: input,
+    status: 201,
+    answer: principle,
+  },
+  listPrinciples: {
+    ...reading,
+    path: '/v1/principles',
+    summary: 'Principles of the tenant',
+    query: query(),
+    answer: list(principle),
+  },
+  getPrinciple: { ...reading, path: '/v1/principles/:id', summary: 'One principle', answer: principle },
+} as const satisfies Operations
+
+export function principleHandlers(principles: Principles): Handlers<typeof PRINCIPLE_OPERATIONS> {
+  return {
+    createPrinciple: async ({ author, body }) => principles.create(author, body as PrincipleInput),
+    listPrinciples: async ({ author, query: given }) => principles.list(author.tenant, toPageQuery(given)),
+    getPrinciple: async ({ author, params }) => principles.get(author.tenant, params['id'] ?? ''),
+  }
+}
