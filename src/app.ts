@@ -16,8 +16,10 @@ import { createFirstAdmin } from './catalogue/first-admin.ts'
 import { createGrants } from './catalogue/grants.ts'
 import { PLATFORM_API } from './catalogue/platform-api.ts'
 import { createPrinciples } from './catalogue/principles.ts'
+import { createRetirement, RETIREMENT_DUE } from './catalogue/retirement.ts'
 import { createProducts } from './catalogue/products.ts'
 import { createProxies } from './catalogue/proxies.ts'
+import { createScheduler } from './catalogue/scheduler.ts'
 import { createSpecifications } from './catalogue/specifications.ts'
 import { createSubscriptions } from './catalogue/subscriptions.ts'
 import { createTokenScopes } from './catalogue/token-scopes.ts'
@@ -163,6 +165,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const turns = createTurns()
   const specifications = createSpecifications({ registry, createId, gateway })
   const proxies = createProxies({ registry, gateway, specifications, createId, clock, turns })
+  const retirement = createRetirement({ registry, proxies, clock, createId, turns })
   const consumers = createConsumers({ registry, createId })
   const credentials = createCredentials({ ...secrets, registry, gateway, clock })
   const subscriptions = createSubscriptions({
@@ -182,6 +185,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     consumers,
     apis: createApis({ registry }),
     apiPolicies: createApiPolicies({ registry, turns }),
+    retirement,
     products: createProducts({ registry, gateway, createId, turns }),
     users: identity.users,
     identityProviders: identity.providers,
@@ -234,6 +238,21 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
           credentials,
           author,
         })
+  const scheduler = createScheduler({
+    registry,
+    clock,
+    log,
+    count,
+    handlers: {
+      async [RETIREMENT_DUE]({ tenant, subject: api }) {
+        if (await retirement.retirementDue(tenant, api)) return
+        count('retirement_blocked')
+        log.warn({ tenant, api }, 'the retirement date of an API has come while subscriptions are active; it serves on')
+      },
+    },
+  })
+  opened('scheduler', scheduler.stop)
+  await scheduler.start()
   notReady = null
   log.info({ gatewayUrl, baseUrl, riskUrl, threads: config.gatewayThreads }, 'tollgate is up')
   return {

@@ -1,26 +1,32 @@
 /** The catalogue's entries: one API a major version, made by its first deployment. */
 
+import { apiLifecycle, type ApiState } from '../actors/api-lifecycle.ts'
+import { begin, step, type PersistedActor } from '../actors/step.ts'
 import type { Document, Registry, Write } from '../store/registry.ts'
 import { find } from './commands.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
 
-export type ApiState = 'Prospect' | 'Active' | 'Deprecated' | 'Retired'
+export type { ApiState } from '../actors/api-lifecycle.ts'
 
 export interface ApiBody {
   readonly title: string
   readonly major: number
   readonly version: string
   readonly state: ApiState
+  /** Of entries that an earlier version has made, missing: their state says it all. */
+  readonly actor?: PersistedActor
   readonly owner: string
   readonly complianceScore: number | null
   readonly programme: string | null
+  /** Missing while it is not deprecated. */
+  readonly deprecatedAt?: string
   readonly retirementDate: string | null
   readonly successor: string | null
   /** Scopes of an API that no proxy serves: the platform's own. */
   readonly ownScopes?: readonly string[]
 }
 
-export interface Api extends Omit<ApiBody, 'ownScopes'> {
+export interface Api extends Omit<ApiBody, 'ownScopes' | 'actor' | 'deprecatedAt'> {
   readonly id: string
 }
 
@@ -31,9 +37,9 @@ export interface Apis {
 
 export function createApis({ registry }: { registry: Registry }): Apis {
   return {
-    get: async (tenant, name) => show(await find<ApiBody>(registry, tenant, 'api', name)),
+    get: async (tenant, name) => showApi(await find<ApiBody>(registry, tenant, 'api', name)),
     list: (tenant, query) =>
-      listPage<ApiBody, Api>({ registry, kind: 'api', tenant, query, where: { state: query.state }, show }),
+      listPage<ApiBody, Api>({ registry, kind: 'api', tenant, query, where: { state: query.state }, show: showApi }),
   }
 }
 
@@ -42,7 +48,17 @@ export function apiWrite(name: string, tenant: string, expected: number, body: A
   return { kind: 'api', id: name, tenant, expected, body, keys: { state: body.state } }
 }
 
-function show({ id, body }: Document<ApiBody>): Api {
-  const { ownScopes: _, ...shown } = body
+/** The actor of an entry. */
+export function apiActor({ actor, state }: ApiBody): PersistedActor {
+  if (actor !== undefined) return actor
+  const fresh = begin(apiLifecycle, undefined)
+  if (state === 'Prospect') return fresh
+  const activated = step(apiLifecycle, fresh, { type: 'activated' })
+  if (state !== 'Active' || 'refused' in activated) throw new Error(`an entry that is ${state} has lost its actor`)
+  return activated.next
+}
+
+export function showApi({ id, body }: Document<ApiBody>): Api {
+  const { ownScopes: _, actor: __, deprecatedAt: ___, ...shown } = body
   return { id, ...shown }
 }

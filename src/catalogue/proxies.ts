@@ -8,22 +8,21 @@
  */
 
 import { begin, step, type PersistedActor } from '../actors/step.ts'
+import { apiLifecycle } from '../actors/api-lifecycle.ts'
 import { proxy as machine, type ProxyContext, type ProxyEvent } from '../actors/proxy.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
-import { apiWrite, type ApiBody } from './apis.ts'
+import { apiActor, apiWrite, type ApiBody } from './apis.ts'
 import { commit, find, stateConflict, toTime } from './commands.ts'
-import { readCompiled } from './compiled-document.ts'
 import { toDeployment, type StageInput } from './deployment.ts'
 import type { GatewayPort } from './gateway-port.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
 import { activeDeployment, proxyWrite, servingOrStaged, type Deployment, type ProxyBody } from './proxy-document.ts'
-import type { RoutePlan } from './route-plan.ts'
+import { createServingPlans, type ActivePlan } from './serving-plan.ts'
 import type { Specifications } from './specifications.ts'
 import type { BackendInput } from './backend-address.ts'
-import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { Turns } from './turns.ts'
 
 export interface Proxy {
@@ -47,11 +46,6 @@ export interface Revision {
   readonly specification: string
 }
 
-export interface ActivePlan {
-  readonly plan: RoutePlan
-  readonly slas: readonly SlaPlan[]
-}
-
 export interface Proxies {
   stage(author: Author, input: StageInput): Promise<Proxy>
   activate(author: Author, id: string): Promise<Proxy>
@@ -59,6 +53,11 @@ export interface Proxies {
   get(tenant: string, id: string): Promise<Proxy>
   list(tenant: string, query: PageQuery & { api?: string }): Promise<Page<Proxy>>
   revisions(tenant: string, id: string): Promise<Page<Revision>>
+  /**
+   * Commits a change of the catalogue entry and serves by it: compiled aside first, swapped on every thread
+   * before it resolves. For those who have taken the API's turn.
+   */
+  change(api: string, entry: ApiBody, save: (writes: readonly Write[]) => Promise<void>): Promise<void>
   /** What serves, for the start of the process. */
   activePlans(): AsyncIterable<ActivePlan>
 }
@@ -75,7 +74,8 @@ export interface ProxiesOptions {
 const PAGE = 100
 
 export function createProxies(options: ProxiesOptions): Proxies {
-  const { registry, gateway, specifications, createId, clock, turns } = options
+  const { registry, gateway, createId, clock, turns } = options
+  const planOf = createServingPlans(options)
 
   async function stage(author: Author, input: StageInput): Promise<Proxy> {
     const current = await registry.find<ProxyBody>('proxy', 'api', input.api)
@@ -83,6 +83,7 @@ export function createProxies(options: ProxiesOptions): Proxies {
     if (isTaken(current, author) || isTaken(entry, author) || entry?.body.ownScopes !== undefined) {
       throw new Problem('name_taken', taken(input.api))
     }
+    if (entry !== null) refuseRetired(entry.body)
     const { deployment, writes } = await toDeployment({ author, input, current: current?.body ?? null, createId })
     const actor = tell(current?.body.actor ?? fresh(), 'revision.staged')
     const body: ProxyBody = {
@@ -117,14 +118,14 @@ export function createProxies(options: ProxiesOptions): Proxies {
     const entry = await find<ApiBody>(registry, author.tenant, 'api', body.api)
     const deployment = activeDeployment(body)
     if (deployment === null) throw new Error(`proxy ${id} has lost its deployment`)
-    const { plan, slas } = await planOf(current, body, deployment)
+    const { version, title } = deployment
+    const next: ApiBody = { ...activated(entry.body), version, title }
+    const { plan, slas } = await planOf(current, body, deployment, next)
     const prepared = await gateway.prepare(plan, slas)
     try {
-      const { version, title } = deployment
-      const state = entry.body.state === 'Prospect' ? ('Active' as const) : entry.body.state
       await commit(registry, author, 'proxy.activate', [
         proxyWrite(id, author.tenant, current.revision, body),
-        apiWrite(body.api, author.tenant, entry.revision, { ...entry.body, version, title, state }),
+        apiWrite(body.api, author.tenant, entry.revision, next),
       ])
     } catch (cause) {
       prepared.abort()
@@ -142,19 +143,20 @@ export function createProxies(options: ProxiesOptions): Proxies {
     return get(author.tenant, id)
   }
 
-  async function planOf(proxy: Document<ProxyBody>, body: ProxyBody, deployment: Deployment): Promise<ActivePlan> {
-    const { tenant } = proxy
-    const { backend, allowedScopes, operationIds, specification } = deployment
-    const plan: RoutePlan = {
-      ...(await readCompiled(registry, tenant, specification)),
-      tenant,
-      revision: body.actor.context.activeRevision ?? 0,
-      state: 'Active',
-      backend,
-      allowedScopes,
-      memberOfProductIds: body.memberOfProductIds,
+  async function change(api: string, entry: ApiBody, save: (writes: readonly Write[]) => Promise<void>): Promise<void> {
+    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+    const deployment = proxy === null ? null : activeDeployment(proxy.body)
+    if (proxy === null || deployment === null) return save([])
+    const { plan, slas } = await planOf(proxy, proxy.body, deployment, entry)
+    const prepared = await gateway.prepare(plan, slas)
+    try {
+      // The proxy moves on with it: a revision that is activated from an older reading is refused.
+      await save([proxyWrite(proxy.id, proxy.tenant, proxy.revision, proxy.body)])
+    } catch (cause) {
+      prepared.abort()
+      throw cause
     }
-    return { plan, slas: await specifications.plansInForce(body.api, operationIds) }
+    await prepared.swap()
   }
 
   function fresh(): ProxyBody['actor'] {
@@ -186,6 +188,7 @@ export function createProxies(options: ProxiesOptions): Proxies {
     stage: (author, input) => turns.take([input.api], () => stage(author, input)),
     activate: (author, id) => inTurn(author, id, activate),
     discard: (author, id) => inTurn(author, id, discard),
+    change,
     get,
     list: (tenant, query) =>
       listPage<ProxyBody, Proxy>({ registry, kind: 'proxy', tenant, query, where: { api: query.api }, show }),
@@ -205,13 +208,28 @@ export function createProxies(options: ProxiesOptions): Proxies {
         const page = await registry.list<ProxyBody>('proxy', { after, limit: PAGE })
         for (const proxy of page) {
           const deployment = activeDeployment(proxy.body)
-          if (deployment !== null) yield await planOf(proxy, proxy.body, deployment)
+          if (deployment === null) continue
+          const { body } = await find<ApiBody>(registry, proxy.tenant, 'api', proxy.body.api)
+          yield await planOf(proxy, proxy.body, deployment, body)
         }
         if (page.length < PAGE) return
         after = page.at(-1)!.id
       }
     },
   }
+}
+
+/** The entry as it is when a revision serves. Throws where nothing may serve any more. */
+function activated(body: ApiBody): ApiBody {
+  refuseRetired(body)
+  if (body.state !== 'Prospect') return body
+  const result = step(apiLifecycle, apiActor(body), { type: 'activated' })
+  if ('refused' in result) throw stateConflict(result.refused)
+  return { ...body, actor: result.next, state: 'Active' }
+}
+
+function refuseRetired({ state }: ApiBody): void {
+  if (state === 'Retired') throw stateConflict({ state, allowed: [] })
 }
 
 function isTaken(document: Document | null, { tenant }: Author): boolean {

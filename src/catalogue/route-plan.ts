@@ -10,6 +10,8 @@ export interface RoutePlan {
   readonly tenant: string
   readonly revision: number
   readonly state: 'Active' | 'Deprecated' | 'Retired'
+  /** Told to every caller; missing while the API is not deprecated. */
+  readonly deprecation?: DeprecationPlan
   /** `null`: the API is served elsewhere (the platform's own); the gateway only mints its tokens. */
   readonly backend: BackendPlan | null
   readonly allowedScopes: readonly string[]
@@ -18,6 +20,13 @@ export interface RoutePlan {
   /** The target of every `$ref` in the schemas below: `#/components/...` of the document. */
   readonly components: Readonly<Record<string, unknown>>
   readonly operations: readonly OperationPlan[]
+}
+
+export interface DeprecationPlan {
+  readonly sinceMs: number
+  readonly retirementMs: number
+  /** Technical name of what comes after; null: nothing is said. */
+  readonly successor: string | null
 }
 
 export interface BackendPlan {

@@ -59,6 +59,8 @@ export class Call implements RecordedCall {
   head: string[] = []
   /** Headers that the limits add to every answer of this call. */
   limitHeaders: string[] | null = null
+  /** Headers that the API adds to every answer. */
+  apiHeaders: readonly string[] | null = null
   /** Concurrency and units that were taken, for whoever gives them back; see `admission.ts`. */
   admission: { release(call: Call): void } | null = null
   /** True from the moment its record is made; nothing may be answered after that. */
@@ -88,6 +90,7 @@ export class Call implements RecordedCall {
   sendHead(): void {
     this.head.push('X-Request-Id', this.requestId)
     if (this.limitHeaders !== null) for (const part of this.limitHeaders) this.head.push(part)
+    if (this.apiHeaders !== null) for (const part of this.apiHeaders) this.head.push(part)
     this.response.writeHead(this.status, this.head)
   }
 

@@ -62,6 +62,7 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
 
   function route(call: Call, revision: CompiledRevision, pathFrom: number, queryAt: number): void {
     call.attribution = revision.unrouted
+    call.apiHeaders = revision.apiHeaders
     const { plan, routes, operations } = revision
     if (plan.state === 'Retired') return call.refuse('api_retired', `${plan.api} is retired.`)
     const url = call.request.url ?? ''

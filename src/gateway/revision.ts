@@ -13,6 +13,7 @@ import { Backend } from './backend.ts'
 import type { CompiledSla, Limiter } from './limiter.ts'
 import { createRouteTable, type RouteTable } from './route-table.ts'
 import { toAttribution } from './call-attribution.ts'
+import { toDeprecationHeaders } from './deprecation-headers.ts'
 import { compileValidators, type OperationValidators } from './validate.ts'
 
 export interface CompiledOperation {
@@ -31,6 +32,8 @@ export interface CompiledRevision {
   readonly backend: Backend | null
   /** By variant. */
   readonly slas: Map<string, CompiledSla>
+  /** Name, value, … of what every answer of the API says; null: nothing. */
+  readonly apiHeaders: readonly string[] | null
   /** Of calls that were refused before they were routed. */
   readonly unrouted: Attribution
 }
@@ -55,6 +58,7 @@ export async function compileRevision(
     allowedScopes: new Set(plan.allowedScopes),
     backend: plan.backend === null ? null : new Backend(plan.backend),
     slas: new Map(slas.map((sla) => [sla.variant, limiter.compile(sla, operationIdsOf(plan))])),
+    apiHeaders: plan.deprecation === undefined ? null : toDeprecationHeaders(plan.deprecation),
     unrouted: toAttribution(plan, '', null, null),
   }
 }

@@ -2,9 +2,10 @@
 
 import type { ApiPolicies, ApiPolicy } from '../catalogue/api-policy.ts'
 import type { Apis } from '../catalogue/apis.ts'
+import type { DeprecationInput, Retirement } from '../catalogue/retirement.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
-import { id, list, named, nullable, object, query, text, time } from './schemas.ts'
+import { id, list, named, nullable, object, prose, query, reference, text, time } from './schemas.ts'
 
 const state = { type: 'string', enum: ['Prospect', 'Active', 'Deprecated', 'Retired'] }
 const api = named(
@@ -74,9 +75,43 @@ export const API_OPERATIONS = {
     problems: ['state_conflict'],
     changes: 'getApiPolicy',
   },
+  deprecateApi: {
+    method: 'POST',
+    path: '/v1/apis/:name/deprecate',
+    summary: 'Announces the end of an API; it goes on to serve, and every answer says so',
+    tag,
+    scope: 'apis:write',
+    body: named('Deprecation', object({ retirementDate: time, successor: reference, note: prose }, ['retirementDate'])),
+    status: 200,
+    answer: api,
+    problems: ['state_conflict'],
+    changes: 'getApi',
+  },
+  retireApi: {
+    method: 'POST',
+    path: '/v1/apis/:name/retire',
+    summary: 'Ends an API; every thread answers 410 before this answers',
+    tag,
+    scope: 'apis:write',
+    body: {
+      ...named('Retirement', object({ force: { type: 'boolean', default: false } }, [])),
+      type: ['object', 'null'],
+    },
+    status: 200,
+    answer: api,
+    problems: ['state_conflict', 'subscriptions_active'],
+    changes: 'getApi',
+  },
 } as const satisfies Operations
 
-export function apiHandlers(apis: Apis, policies: ApiPolicies): Handlers<typeof API_OPERATIONS> {
+export interface ApiHandlersOptions {
+  readonly apis: Apis
+  readonly apiPolicies: ApiPolicies
+  readonly retirement: Retirement
+}
+
+export function apiHandlers(options: ApiHandlersOptions): Handlers<typeof API_OPERATIONS> {
+  const { apis, apiPolicies: policies, retirement } = options
   return {
     listApis: async ({ author, query: given }) =>
       apis.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'state') }),
@@ -84,5 +119,11 @@ export function apiHandlers(apis: Apis, policies: ApiPolicies): Handlers<typeof 
     getApiPolicy: async ({ author, params }) => policies.get(author.tenant, params['name'] ?? ''),
     putApiPolicy: async ({ author, params, body }) =>
       policies.put(author, params['name'] ?? '', body as Partial<ApiPolicy>),
+    deprecateApi: async ({ author, params, body }) =>
+      retirement.deprecate(author, params['name'] ?? '', body as DeprecationInput),
+    retireApi: async ({ author, params, body }) => {
+      const { force = false } = (body ?? {}) as { force?: boolean }
+      return retirement.retire(author, params['name'] ?? '', force)
+    },
   }
 }

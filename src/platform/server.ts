@@ -15,6 +15,7 @@ import type { Consumers } from '../catalogue/consumers.ts'
 import type { Credentials } from '../catalogue/credentials.ts'
 import type { IdentityProviders } from '../catalogue/identity-providers.ts'
 import type { Principles } from '../catalogue/principles.ts'
+import type { Retirement } from '../catalogue/retirement.ts'
 import type { Products } from '../catalogue/products.ts'
 import type { Proxies } from '../catalogue/proxies.ts'
 import type { Specifications } from '../catalogue/specifications.ts'
@@ -58,6 +59,7 @@ export interface PlatformOptions extends GuardOptions {
   readonly consumers: Consumers
   readonly apis: Apis
   readonly apiPolicies: ApiPolicies
+  readonly retirement: Retirement
   readonly products: Products
   readonly users: Users
   readonly identityProviders: IdentityProviders
@@ -152,7 +154,7 @@ function createApp(options: PlatformOptions, operations: Operations): FastifyIns
 
 function serveResources(serve: Serve, options: PlatformOptions): void {
   serve(CONSUMER_OPERATIONS, consumerHandlers(options.consumers))
-  serve(API_OPERATIONS, apiHandlers(options.apis, options.apiPolicies))
+  serve(API_OPERATIONS, apiHandlers(options))
   serve(PROXY_OPERATIONS, proxyHandlers(options.proxies))
   serve(SPECIFICATION_OPERATIONS, specificationHandlers(options.specifications))
   serve(PRODUCT_OPERATIONS, productHandlers(options.products))

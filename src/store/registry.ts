@@ -122,6 +122,8 @@ export interface Registry {
   audit(author: Author, action: string, of: Pick<Document, 'kind' | 'id' | 'tenant'>): Promise<void>
   /** What was done, newest first. */
   history(query: AuditQuery): Promise<readonly AuditEntry[]>
+  /** The position of the last change: who watches from there hears of what is yet to come. */
+  end(): Promise<number>
   /**
    * Hears of every change after `position`, first the stored ones, then the live ones, in order, none
    * twice. The listener runs after the commit is on disk, and cannot make it fail. Returns how to stop.

@@ -92,6 +92,7 @@ export function openSqliteRegistry({ path, clock }: SqliteRegistryOptions): Regi
       statements.note.run(kind, id, tenant, clock.nowMs(), JSON.stringify(author), action)
     },
     history: async (query) => history(query),
+    end: async () => Number(statements.end.get()?.['position'] ?? 0),
     watch: feed.watch,
     close: () => database.close(),
   }
@@ -122,6 +123,7 @@ function prepare(database: DatabaseSync) {
       `INSERT INTO change (kind, id, tenant, revision, body, created_at_ms, updated_at_ms, removed, before, author, action)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
+    end: database.prepare('SELECT max(position) AS position FROM change'),
     note: database.prepare('INSERT INTO note (kind, id, tenant, at_ms, author, action) VALUES (?, ?, ?, ?, ?, ?)'),
   }
 }

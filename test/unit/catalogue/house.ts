@@ -17,6 +17,7 @@ import { createCredentials, type Credentials } from '../../../src/catalogue/cred
 import type { GatewayPort, RevokedToken } from '../../../src/catalogue/gateway-port.ts'
 import type { Grant } from '../../../src/catalogue/grant.ts'
 import { createGrants, type Grants } from '../../../src/catalogue/grants.ts'
+import { createRetirement, type Retirement } from '../../../src/catalogue/retirement.ts'
 import { createProducts, type Products } from '../../../src/catalogue/products.ts'
 import { createProxies, type Proxies } from '../../../src/catalogue/proxies.ts'
 import type { RoutePlan } from '../../../src/catalogue/route-plan.ts'
@@ -56,6 +57,7 @@ export interface House {
   readonly consumers: Consumers
   readonly specifications: Specifications
   readonly proxies: Proxies
+  readonly retirement: Retirement
   readonly subscriptions: Subscriptions
   readonly credentials: Credentials
   readonly products: Products
@@ -81,6 +83,7 @@ function open(path: string, vault: Vault, time: { nowMs: number }): House {
   const specifications = createSpecifications({ registry, createId, gateway })
   const secrets = { vault, createId, randomBytes }
   const turns = createTurns()
+  const proxies = createProxies({ registry, gateway, specifications, createId, clock, turns })
   const credentials = createCredentials({ ...secrets, registry, gateway, clock })
   return {
     registry,
@@ -91,7 +94,8 @@ function open(path: string, vault: Vault, time: { nowMs: number }): House {
     apis: createApis({ registry }),
     consumers: createConsumers({ registry, createId }),
     specifications,
-    proxies: createProxies({ registry, gateway, specifications, createId, clock, turns }),
+    proxies,
+    retirement: createRetirement({ registry, proxies, clock, createId, turns }),
     subscriptions: createSubscriptions({ ...secrets, registry, credentials, specifications, clock, turns }),
     credentials,
     products: createProducts({ registry, gateway, createId, turns }),

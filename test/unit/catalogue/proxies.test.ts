@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { StageInput } from '../../../src/catalogue/deployment.ts'
-import type { ActivePlan, Proxies } from '../../../src/catalogue/proxies.ts'
+import type { Proxies } from '../../../src/catalogue/proxies.ts'
+import type { ActivePlan } from '../../../src/catalogue/serving-plan.ts'
 import { Problem } from '../../../src/domain/problem.ts'
 import { ACME, base64, declaration, furnish, openHouse, orders, RIVAL, type House } from './house.ts'
 

@@ -21,6 +21,7 @@ import type { GatewayPort } from '../../../src/catalogue/gateway-port.ts'
 import type { Grant } from '../../../src/catalogue/grant.ts'
 import { createIdentityProviders } from '../../../src/catalogue/identity-providers.ts'
 import { createPrinciples } from '../../../src/catalogue/principles.ts'
+import { createRetirement } from '../../../src/catalogue/retirement.ts'
 import { createProducts } from '../../../src/catalogue/products.ts'
 import { createProxies } from '../../../src/catalogue/proxies.ts'
 import { createSpecifications } from '../../../src/catalogue/specifications.ts'
@@ -115,6 +116,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   const specifications = createSpecifications({ registry, createId, gateway })
   const turns = createTurns()
   const credentials = createCredentials({ ...secrets, registry, gateway, clock })
+  const proxies = createProxies({ registry, gateway, specifications, createId, clock, turns })
   const passwords = createPasswordHasher({ randomBytes })
   const metrics = createMetrics()
   const risks = createMemoryRiskFeed()
@@ -128,7 +130,8 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     ...options,
     consumers: createConsumers({ registry, createId }),
     apis: createApis({ registry }),
-    proxies: createProxies({ registry, gateway, specifications, createId, clock, turns }),
+    proxies,
+    retirement: createRetirement({ registry, proxies, clock, createId, turns }),
     apiPolicies: createApiPolicies({ registry, turns }),
     products: createProducts({ registry, gateway, createId, turns }),
     users: createUsers({ registry, createId, passwords }),

@@ -37,6 +37,7 @@ async function snapshot(house: House, token: string, rooms: Rooms): Promise<unkn
 /** What is sent where a body is needed. */
 const BODIES: Readonly<Record<string, unknown>> = {
   putApiPolicy: {},
+  deprecateApi: { retirementDate: '2030-01-01T00:00:00Z' },
   replaceProduct: { name: 'Mine', apis: [] },
   setScopes: { scopes: [] },
 }

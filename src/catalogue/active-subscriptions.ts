@@ -1,0 +1,24 @@
+/** Who would lose an API: active subscriptions to it, and to products that it is a member of. */
+
+import type { Registry } from '../store/registry.ts'
+import type { ProxyBody } from './proxy-document.ts'
+
+/** How many are named; that there are any is what matters. */
+const NAMED_MAX = 500
+
+export async function activeSubscriptionsOf(
+  registry: Pick<Registry, 'find' | 'list'>,
+  tenant: string,
+  api: string,
+): Promise<readonly string[]> {
+  const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+  const products = proxy?.body.memberOfProductIds ?? []
+  const found: string[] = []
+  for (const where of [{ api }, ...products.map((product) => ({ product }))]) {
+    const limit = NAMED_MAX - found.length
+    if (limit === 0) break
+    const documents = await registry.list('subscription', { tenant, where: { ...where, state: 'Active' }, limit })
+    found.push(...documents.map(({ id }) => id))
+  }
+  return found
+}

@@ -1,0 +1,28 @@
+/**
+ * What happens to resources that others want to hear of: written in the same commit as the change that
+ * caused it, so that there is no change without its event and no event without its change.
+ */
+
+import type { CreateId } from '../runtime/ids.ts'
+import type { Write } from '../store/registry.ts'
+
+export type EventKind =
+  | 'DesignDrift'
+  | 'UpstreamHealthIssue'
+  | 'CredentialExpiringSoon'
+  | 'CredentialRevoked'
+  | 'VersionDeprecated'
+  | 'VersionSunset'
+  | 'SubscriptionWaitlistedForCapacity'
+  | 'TierChangeRequested'
+  | 'SlaChanged'
+
+export interface EventBody {
+  readonly type: EventKind
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+export function eventWrite(createId: CreateId, tenant: string, type: EventKind, data: EventBody['data']): Write {
+  const body: EventBody = { type, data }
+  return { kind: 'event', id: createId('evt'), tenant, expected: 0, body, keys: { type } }
+}

@@ -1,0 +1,121 @@
+/**
+ * Deprecating and retiring an API.
+ *
+ * Every answer of a deprecated API says so; a retired one is answered 410 on every gateway thread before
+ * the command is. Nobody's access ends by accident: while subscriptions are active an API is retired only
+ * by force, and a retirement date that comes then retires nothing.
+ */
+
+import { apiLifecycle, type ApiEvent } from '../actors/api-lifecycle.ts'
+import { step } from '../actors/step.ts'
+import { Problem } from '../domain/problem.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { CreateId } from '../runtime/ids.ts'
+import type { Author, Document, Registry } from '../store/registry.ts'
+import { activeSubscriptionsOf } from './active-subscriptions.ts'
+import { apiActor, apiWrite, showApi, type Api, type ApiBody, type ApiState } from './apis.ts'
+import { commit, find, invalidAt, stateConflict, toTime } from './commands.ts'
+import { dropDueWrite, dueWrite } from './due-times.ts'
+import { eventWrite } from './events.ts'
+import type { Proxies } from './proxies.ts'
+import type { Turns } from './turns.ts'
+
+export interface DeprecationInput {
+  readonly retirementDate: string
+  readonly successor?: string
+  readonly note?: string
+}
+
+export interface Retirement {
+  deprecate(author: Author, api: string, input: DeprecationInput): Promise<Api>
+  /** Throws `Problem('subscriptions_active')` with who is still there, unless forced. */
+  retire(author: Author, api: string, isForced: boolean): Promise<Api>
+  /** The retirement date has come; false where subscriptions are still active. */
+  retirementDue(tenant: string, api: string): Promise<boolean>
+}
+
+export interface RetirementOptions {
+  readonly registry: Registry
+  readonly proxies: Pick<Proxies, 'change'>
+  readonly clock: Pick<Clock, 'nowMs'>
+  readonly createId: CreateId
+  readonly turns: Turns
+}
+
+export const RETIREMENT_DUE = 'retirement'
+
+export function createRetirement({ registry, proxies, clock, createId, turns }: RetirementOptions): Retirement {
+  function tell({ body }: Document<ApiBody>, event: ApiEvent): ApiBody {
+    const result = step(apiLifecycle, apiActor(body), event)
+    if ('refused' in result) throw stateConflict(result.refused)
+    return { ...body, actor: result.next, state: result.next.value as ApiState }
+  }
+
+  async function deprecate(author: Author, api: string, input: DeprecationInput): Promise<Api> {
+    const { tenant } = author
+    const entry = await find<ApiBody>(registry, tenant, 'api', api)
+    const retirementMs = Date.parse(input.retirementDate)
+    if (!(retirementMs > clock.nowMs())) throw invalidAt('/retirementDate', 'Give a date that is still to come.')
+    const successor = input.successor ?? null
+    if (successor !== null && (successor === api || (await registry.get('api', successor))?.tenant !== tenant)) {
+      throw invalidAt('/successor', 'There is no such other API.')
+    }
+    const retirementDate = toTime(retirementMs)
+    const body: ApiBody = {
+      ...tell(entry, { type: 'deprecated' }),
+      deprecatedAt: toTime(clock.nowMs()),
+      retirementDate,
+      successor,
+    }
+    const data = { api, retirementDate, successor, note: input.note ?? null }
+    await proxies.change(api, body, (writes) =>
+      commit(registry, author, 'api.deprecate', [
+        apiWrite(api, tenant, entry.revision, body),
+        dueWrite({ tenant, kind: RETIREMENT_DUE, subject: api, atMs: retirementMs }),
+        eventWrite(createId, tenant, 'VersionDeprecated', data),
+        ...writes,
+      ]),
+    )
+    return showApi(await find<ApiBody>(registry, tenant, 'api', api))
+  }
+
+  async function retire(author: Author, api: string, isForced: boolean): Promise<Api> {
+    const { tenant } = author
+    const entry = await find<ApiBody>(registry, tenant, 'api', api)
+    const active = await activeSubscriptionsOf(registry, tenant, api)
+    if (entry.body.state === 'Deprecated' && active.length > 0 && !isForced) {
+      throw new Problem('subscriptions_active', 'Active subscriptions remain; retire by force, or wait for them.', {
+        extensions: { subscriptions: active },
+      })
+    }
+    const body = tell(entry, { type: 'retired', activeSubscriptions: active.length, isForced })
+    const { retirementDate, successor } = body
+    const due =
+      retirementDate === null ? [] : await dropDueWrite(registry, RETIREMENT_DUE, api, Date.parse(retirementDate))
+    await proxies.change(api, body, (writes) =>
+      commit(registry, author, 'api.retire', [
+        apiWrite(api, tenant, entry.revision, body),
+        eventWrite(createId, tenant, 'VersionSunset', { api, successor, subscriptions: active }),
+        ...due,
+        ...writes,
+      ]),
+    )
+    return showApi(await find<ApiBody>(registry, tenant, 'api', api))
+  }
+
+  return {
+    deprecate: (author, api, input) => turns.take([api], () => deprecate(author, api, input)),
+    retire: (author, api, isForced) => turns.take([api], () => retire(author, api, isForced)),
+    async retirementDue(tenant, api) {
+      const entry = await registry.get<ApiBody>('api', api)
+      if (entry === null || entry.tenant !== tenant || entry.body.state !== 'Deprecated') return true
+      try {
+        await turns.take([api], () => retire({ tenant, consumer: 'system' }, api, false))
+        return true
+      } catch (cause) {
+        if (cause instanceof Problem && cause.code === 'subscriptions_active') return false
+        throw cause
+      }
+    },
+  }
+}

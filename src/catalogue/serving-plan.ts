@@ -1,0 +1,50 @@
+/** What a gateway thread needs to serve an API: the compiled document, its declarations, and what its entry says of it. */
+
+import type { SlaPlan } from '../opensla/sla-plan.ts'
+import type { Document, Registry } from '../store/registry.ts'
+import type { ApiBody } from './apis.ts'
+import { readCompiled } from './compiled-document.ts'
+import type { Deployment, ProxyBody } from './proxy-document.ts'
+import type { RoutePlan } from './route-plan.ts'
+import type { Specifications } from './specifications.ts'
+
+export interface ActivePlan {
+  readonly plan: RoutePlan
+  readonly slas: readonly SlaPlan[]
+}
+
+export interface ServingPlansOptions {
+  readonly registry: Registry
+  readonly specifications: Pick<Specifications, 'plansInForce'>
+}
+
+/** Of the revision that `body` has active, under `entry`. */
+export type ServingPlans = (
+  proxy: Document<ProxyBody>,
+  body: ProxyBody,
+  deployment: Deployment,
+  entry: ApiBody,
+) => Promise<ActivePlan>
+
+export function createServingPlans({ registry, specifications }: ServingPlansOptions): ServingPlans {
+  return async (proxy, body, deployment, entry) => {
+    const { tenant } = proxy
+    const { backend, allowedScopes, operationIds, specification } = deployment
+    const plan: RoutePlan = {
+      ...(await readCompiled(registry, tenant, specification)),
+      tenant,
+      revision: body.actor.context.activeRevision ?? 0,
+      state: entry.state === 'Prospect' ? 'Active' : entry.state,
+      ...deprecationOf(entry),
+      backend,
+      allowedScopes,
+      memberOfProductIds: body.memberOfProductIds,
+    }
+    return { plan, slas: await specifications.plansInForce(body.api, operationIds) }
+  }
+}
+
+function deprecationOf({ deprecatedAt, retirementDate, successor }: ApiBody): Pick<RoutePlan, 'deprecation'> {
+  if (deprecatedAt === undefined || retirementDate === null) return {}
+  return { deprecation: { sinceMs: Date.parse(deprecatedAt), retirementMs: Date.parse(retirementDate), successor } }
+}

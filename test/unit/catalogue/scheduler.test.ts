@@ -1,0 +1,122 @@
+import { onTestFinished, describe, expect, it } from 'vitest'
+import { dropDueWrite, dueWrite } from '../../../src/catalogue/due-times.ts'
+import { createScheduler, type DueHandlers } from '../../../src/catalogue/scheduler.ts'
+import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
+import type { Registry } from '../../../src/store/registry.ts'
+import { createHandClock, type HandClock } from '../pipeline/hand-clock.ts'
+
+const START_MS = Date.UTC(2027, 0, 15)
+const DAY_MS = 86_400_000
+const AUTHOR = { tenant: 'acme', consumer: 'con_1' }
+
+function open(clock: HandClock = createHandClock(START_MS), registry?: Registry) {
+  const store = registry ?? openSqliteRegistry({ path: ':memory:', clock })
+  const done: string[] = []
+  const counted: string[] = []
+  const failing = new Set<string>()
+  const handlers: DueHandlers = {
+    async thing({ subject }) {
+      if (failing.has(subject)) throw new Error(`${subject} fails`)
+      done.push(`${subject} ${clock.nowMs() - START_MS}`)
+    },
+  }
+  const scheduler = createScheduler({
+    registry: store,
+    handlers,
+    clock,
+    log: { error: () => {} },
+    count: (reason) => counted.push(reason),
+  })
+  onTestFinished(() => scheduler.stop())
+  const add = (subject: string, inMs: number) =>
+    store.commit(AUTHOR, 'test', [dueWrite({ tenant: 'acme', kind: 'thing', subject, atMs: START_MS + inMs })])
+  const left = async () =>
+    (await store.list<{ subject: string }>('due', { limit: 999 })).map(({ body }) => body.subject)
+  return { scheduler, clock, registry: store, done, counted, failing, add, left }
+}
+
+describe('the scheduler', () => {
+  it('does each thing at its time, in the order of their times, whenever they were written', async () => {
+    const { scheduler, clock, add, done, left } = open()
+    await add('b', 2_000)
+    await scheduler.start()
+    await add('c', 3_000)
+    await add('a', 1_000)
+    await clock.advance(10_000)
+    expect(done).toEqual(['a 1000', 'b 2000', 'c 3000'])
+    expect(await left()).toEqual([])
+  })
+
+  it('waits for what is far away, farther than a timer reaches', async () => {
+    const { scheduler, clock, add, done } = open()
+    await scheduler.start()
+    await add('a', 400 * DAY_MS)
+    await clock.advance(400 * DAY_MS - 1)
+    expect(done).toEqual([])
+    await clock.advance(1)
+    expect(done).toEqual([`a ${400 * DAY_MS}`])
+  })
+
+  it('does once at the start what fell due while the process was down', async () => {
+    const first = open()
+    for (let number = 0; number < 250; number++) await first.add(`s${number}`, number)
+    await first.clock.advance(DAY_MS)
+    const second = open(first.clock, first.registry)
+    await second.scheduler.start()
+    expect(second.done).toHaveLength(250)
+    expect(new Set(second.done).size).toBe(250)
+    expect(await second.left()).toEqual([])
+  })
+
+  it('asks again after a crash between the work and its note', async () => {
+    const first = open()
+    await first.add('a', 0)
+    const { commit } = first.registry
+    first.registry.commit = () => Promise.reject(new Error('the process died'))
+    await first.scheduler.start()
+    first.scheduler.stop()
+    first.registry.commit = commit
+    const second = open(first.clock, first.registry)
+    await second.scheduler.start()
+    expect([first.done, second.done]).toEqual([['a 0'], ['a 0']])
+    expect(await second.left()).toEqual([])
+  })
+
+  it('tries what fails again with growing pauses, and does the rest meanwhile', async () => {
+    const { scheduler, clock, add, done, counted, failing, left } = open()
+    failing.add('a')
+    await add('a', 0)
+    await add('b', 0)
+    await scheduler.start()
+    expect([done, counted]).toEqual([['b 0'], ['due_failed']])
+    await clock.advance(4_999)
+    expect(counted).toHaveLength(1)
+    await clock.advance(1)
+    expect(counted).toHaveLength(2)
+    await clock.advance(9_999)
+    expect(counted).toHaveLength(2)
+    failing.clear()
+    await clock.advance(1)
+    expect(done).toEqual(['b 0', 'a 15000'])
+    expect(await left()).toEqual([])
+  })
+
+  it('does nothing of what was taken back', async () => {
+    const { scheduler, clock, add, done, registry } = open()
+    await scheduler.start()
+    await add('a', 1_000)
+    await registry.commit(AUTHOR, 'test', await dropDueWrite(registry, 'thing', 'a', START_MS + 1_000))
+    await clock.advance(2_000)
+    expect(done).toEqual([])
+  })
+
+  it('does no more when it is stopped', async () => {
+    const { scheduler, clock, add, done } = open()
+    await scheduler.start()
+    await add('a', 1_000)
+    scheduler.stop()
+    await add('b', 1_000)
+    await clock.advance(2_000)
+    expect(done).toEqual([])
+  })
+})
