@@ -37,7 +37,7 @@ interface Hammering {
   stop(): Promise<void>
 }
 
-function hammer(headers: Readonly<Record<string, string>>): Hammering {
+function hammer(headers: Readonly<Record<string, string>>, path = '/ledger-v1/entries?n=1'): Hammering {
   const pool = new Pool(service.gatewayUrl, { connections: CONNECTIONS })
   let isOver = false
   let phase = 0
@@ -48,7 +48,7 @@ function hammer(headers: Readonly<Record<string, string>>): Hammering {
   async function lane(): Promise<void> {
     while (!isOver) {
       const sentIn = phase
-      const { statusCode, body } = await pool.request({ method: 'GET', path: '/ledger-v1/entries?n=1', headers })
+      const { statusCode, body } = await pool.request({ method: 'GET', path, headers })
       await body.dump()
       if (sentIn !== phase) continue
       statuses.set(statusCode, (statuses.get(statusCode) ?? 0) + 1)
@@ -82,8 +82,12 @@ function hammer(headers: Readonly<Record<string, string>>): Hammering {
 }
 
 /** Takes something away under load; what calls sent after the answer got. */
-async function takeAway(headers: Readonly<Record<string, string>>, take: () => Promise<unknown>): Promise<number[]> {
-  const hammering = hammer(headers)
+async function takeAway(
+  headers: Readonly<Record<string, string>>,
+  take: () => Promise<unknown>,
+  path?: string,
+): Promise<number[]> {
+  const hammering = hammer(headers, path)
   try {
     await hammering.served(2_000)
     await take()
@@ -179,6 +183,36 @@ describe('no call is served after the answer', () => {
     await stage(['entries:read'])
     await activate()
   })
+})
+
+it('deprecates an API without a failed call, and answers 410 on every thread once it is retired', async () => {
+  const document = { ...ledgerDocument(), info: { title: 'Archive', version: '1.0.0' } }
+  await publish(service, 'archive-v1', document, backend.url)
+  const { token, subscription } = await enrol(service, 'archive-v1')
+  const headers = bearer(await token())
+  const path = '/archive-v1/entries?n=1'
+  const retirementDate = '2099-01-01T00:00:00.000Z'
+  const hammering = hammer(headers, path)
+  await hammering.served(500)
+  await service.platform.post('/v1/apis/archive-v1/deprecate', { retirementDate, successor: 'ledger-v1' })
+  await hammering.served(500)
+  await hammering.stop()
+  const answer = await request(service.gatewayUrl + path, { headers })
+  await answer.body.dump()
+  expect(answer.headers).toMatchObject({
+    deprecation: expect.stringMatching(/^@\d{10}$/),
+    sunset: 'Thu, 01 Jan 2099 00:00:00 GMT',
+    link: '</ledger-v1>; rel="successor-version"',
+  })
+
+  const retire = (force: boolean) => service.platform.post('/v1/apis/archive-v1/retire', { force })
+  await expect(retire(false)).rejects.toThrow(subscription)
+  expect(await takeAway(headers, () => retire(true), path)).toEqual([410])
+  await service.stop()
+  await service.start()
+  const late = await request(service.gatewayUrl + path, { headers })
+  expect(late.statusCode).toBe(410)
+  expect(await late.body.json()).toMatchObject({ code: 'api_retired' })
 })
 
 it('rotates the signing keys under load without a failed call, and old tokens stay good', async () => {
