@@ -9,6 +9,8 @@ import type { Facts } from './banner.ts'
 import { createAdrs } from './catalogue/adrs.ts'
 import { createApiPolicies } from './catalogue/api-policy.ts'
 import { createApis } from './catalogue/apis.ts'
+import { APPROVAL_DUE } from './catalogue/approval-document.ts'
+import { createApprovals } from './catalogue/approvals.ts'
 import { createAudit } from './catalogue/audit.ts'
 import { createConsumers } from './catalogue/consumers.ts'
 import { createCredentials } from './catalogue/credentials.ts'
@@ -197,6 +199,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     specifications,
     subscriptions,
     credentials,
+    approvals: createApprovals({ registry, credentials, createId, clock, turns }),
     usage,
     risks: pipeline.risks,
     clock,
@@ -244,6 +247,10 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     log,
     count,
     handlers: {
+      async [APPROVAL_DUE]({ tenant, subject: approvalFlow }) {
+        count('approval_silent')
+        log.warn({ tenant, approvalFlow }, 'a request has waited three days for a decision; see /v1/approvals')
+      },
       async [RETIREMENT_DUE]({ tenant, subject: api }) {
         if (await retirement.retirementDue(tenant, api)) return
         count('retirement_blocked')

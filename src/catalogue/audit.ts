@@ -40,7 +40,7 @@ const SHOWN: Readonly<Record<string, readonly string[]>> = {
   adr: ['title', 'status', 'context', 'decision', 'consequences', 'api'],
   api: ['title', 'major', 'version', 'state', 'owner', 'complianceScore', 'programme', 'retirementDate', 'successor'],
   api_policy: ['subscriptionApproval', 'exposure', 'tokenAlgorithm', 'credentialLifetimeDays'],
-  approval_flow: ['subject', 'subscription', 'requester', 'state', 'approvals'],
+  approval_flow: ['kind', 'subscription', 'requester', 'slaVariant', 'reason', 'state', 'approvals'],
   consumer: ['name', 'kind', 'contact'],
   credential: ['subscription', 'type', 'clientId', 'issuer', 'scopes', 'apiProductId', 'state', 'expiresAtMs'],
   identity_provider: ['issuer', 'audience', 'claims', 'apis'],

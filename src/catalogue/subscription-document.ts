@@ -10,6 +10,8 @@ export interface SubscriptionBody {
   readonly actor: PersistedActor
   readonly slaVariant: string
   readonly scopes: readonly string[]
+  /** The flow that decides on it; missing where none was needed. */
+  readonly approvalFlow?: string
   /** Where people may be sent back to; of subscriptions that an earlier version has made, missing. */
   readonly redirectUris?: readonly string[]
 }

@@ -34,6 +34,8 @@ export interface Terms {
 export interface SubscriptionTerms {
   of(tenant: string, input: TermsInput, held: Held): Promise<Terms>
   /** Throws where `scopes` are not all declared by what is subscribed to, or not the caller's to give. */
+  /** Throws where no declaration in force has the variant. */
+  checkVariant(tenant: string, to: Pick<Terms, 'api' | 'apiProductId'>, variant: string): Promise<void>
   checkScopes(
     tenant: string,
     to: Pick<Terms, 'api' | 'apiProductId'>,
@@ -117,6 +119,9 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
         slaVariant,
         policy: policy ?? DEFAULT_POLICY,
       }
+    },
+    async checkVariant(tenant, { api, apiProductId }, variant) {
+      await checkVariant(tenant, await membersOf(tenant, api === '' ? { product: apiProductId } : { api }), variant)
     },
     async checkScopes(tenant, { api, apiProductId }, scopes, held) {
       const apis = await membersOf(tenant, api === '' ? { product: apiProductId } : { api })

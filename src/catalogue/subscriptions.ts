@@ -10,6 +10,16 @@ import { begin, step, type PersistedActor } from '../actors/step.ts'
 import { subscription as machine, type SubscriptionEvent, type SubscriptionState } from '../actors/subscription.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
+import {
+  APPROVAL_KIND,
+  deciderOf,
+  movedFlow,
+  openFlow,
+  stateOfFlow,
+  tellFlow,
+  withdrawnFlows,
+  type ApprovalFlowBody,
+} from './approval-document.ts'
 import { federatedTaken, toClientTerms, type ClientInput, type ClientTerms } from './client-terms.ts'
 import { commit, find, invalidAt, stateConflict, toTime } from './commands.ts'
 import type { ConsumerBody } from './consumers.ts'
@@ -82,15 +92,30 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     const id = createId('sub')
     const { policy, ...what } = terms
     const pending = begin(machine, undefined)
-    const actor = policy.subscriptionApproval === 'Auto' ? tell(pending, { type: 'approved' }) : pending
-    const body: SubscriptionBody = { consumer: input.consumer, ...what, actor, redirectUris: client.redirectUris }
+    const isAuto = policy.subscriptionApproval === 'Auto'
+    const body: SubscriptionBody = {
+      consumer: input.consumer,
+      ...what,
+      actor: isAuto ? tell(pending, { type: 'approved' }) : pending,
+      redirectUris: client.redirectUris,
+      ...(!isAuto && { approvalFlow: createId('apf') }),
+    }
     await commit(registry, author, 'subscription.create', [
       subscriptionWrite(id, tenant, 0, body),
+      ...flowOf(author, id, body),
       ...credentialsOf(tenant, id, terms, client),
     ])
     // A thread may have noted that this client holds nothing.
     if (client.federated !== null) await credentials.announce(tenant, id)
     return get(tenant, id)
+  }
+
+  /** Where the API's policy wants somebody to decide. */
+  function flowOf(author: Author, subscription: string, { approvalFlow }: SubscriptionBody): Write[] {
+    if (approvalFlow === undefined) return []
+    const requester = deciderOf(author)
+    const flow = { kind: 'subscription', subscription, requester, slaVariant: null, reason: null } as const
+    return openFlow(approvalFlow, author.tenant, flow, clock.nowMs())
   }
 
   /** A federated client is known at an API by one subscription. */
@@ -135,8 +160,14 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     return get(tenant, id)
   }
 
-  function send(author: Author, id: string, type: SubscriptionEvent['type']): Promise<Subscription> {
-    return change(author, id, `subscription.${type}`, (body) => ({ ...body, actor: tell(body.actor, { type }) }))
+  function send(
+    author: Author,
+    id: string,
+    type: SubscriptionEvent['type'],
+    more: readonly Write[] = [],
+  ): Promise<Subscription> {
+    const told = (body: SubscriptionBody): SubscriptionBody => ({ ...body, actor: tell(body.actor, { type }) })
+    return change(author, id, `subscription.${type}`, told, more)
   }
 
   async function setScopes(author: Author, id: string, asked: readonly string[], held: Held): Promise<Subscription> {
@@ -149,7 +180,17 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     const following = (await credentials.of(tenant, id)).map((credential) =>
       credentialWrite(credential.id, tenant, credential.revision, { ...credential.body, scopes }),
     )
-    return change(author, id, 'subscription.scopes', (current) => ({ ...current, scopes }), following)
+    const amended = await resubmittedFlow(tenant, body)
+    return change(author, id, 'subscription.scopes', (current) => ({ ...current, scopes }), [...following, ...amended])
+  }
+
+  /** What was asked to be amended is put before the approvers again. */
+  async function resubmittedFlow(tenant: string, { approvalFlow }: SubscriptionBody): Promise<Write[]> {
+    if (approvalFlow === undefined) return []
+    const flow = await find<ApprovalFlowBody>(registry, tenant, APPROVAL_KIND, approvalFlow)
+    if (stateOfFlow(flow.body) !== 'AmendmentRequired') return []
+    const body = { ...flow.body, actor: tellFlow(flow.body, { type: 'resubmitted' }) }
+    return movedFlow(registry, flow, body, clock.nowMs())
   }
 
   async function operations(tenant: string, id: string): Promise<Page<SubscribedOperation>> {
@@ -173,7 +214,8 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       return turns.take([turn], () => create(author, input, held))
     },
     get,
-    cancel: (author, id) => send(author, id, 'cancelled'),
+    cancel: async (author, id) =>
+      send(author, id, 'cancelled', await withdrawnFlows(registry, author.tenant, id, clock.nowMs())),
     suspend: (author, id) => send(author, id, 'suspended'),
     resume: (author, id) => send(author, id, 'resumed'),
     setScopes: (author, id, scopes, held = null) => setScopes(author, id, scopes, held),
@@ -202,7 +244,7 @@ function show({ id, body, createdAtMs }: Document<SubscriptionBody>): Subscripti
     slaVariant: body.slaVariant === '' ? null : body.slaVariant,
     scopes: body.scopes,
     redirectUris: body.redirectUris ?? [],
-    approvalFlow: null,
+    approvalFlow: body.approvalFlow ?? null,
     createdAt: toTime(createdAtMs),
   }
 }

@@ -3,6 +3,7 @@
 import type { PlatformOperation } from '../catalogue/platform-api.ts'
 import { ADR_OPERATIONS } from './adrs.ts'
 import { API_OPERATIONS } from './apis.ts'
+import { APPROVAL_OPERATIONS } from './approvals.ts'
 import { AUDIT_OPERATIONS } from './audit.ts'
 import { CONSUMER_OPERATIONS } from './consumers.ts'
 import { IDENTITY_PROVIDER_OPERATIONS } from './identity-providers.ts'
@@ -29,6 +30,7 @@ export const ALL_OPERATIONS: Operations = {
   ...SPECIFICATION_OPERATIONS,
   ...PRODUCT_OPERATIONS,
   ...SUBSCRIPTION_OPERATIONS,
+  ...APPROVAL_OPERATIONS,
   ...USER_OPERATIONS,
   ...IDENTITY_PROVIDER_OPERATIONS,
   ...SIGNING_KEY_OPERATIONS,

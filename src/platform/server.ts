@@ -10,6 +10,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import type { Adrs } from '../catalogue/adrs.ts'
 import type { ApiPolicies } from '../catalogue/api-policy.ts'
 import type { Apis } from '../catalogue/apis.ts'
+import type { Approvals } from '../catalogue/approvals.ts'
 import type { Audit } from '../catalogue/audit.ts'
 import type { Consumers } from '../catalogue/consumers.ts'
 import type { Credentials } from '../catalogue/credentials.ts'
@@ -29,6 +30,7 @@ import type { UsageStore } from '../store/usage-store.ts'
 import { adrHandlers, ADR_OPERATIONS } from './adrs.ts'
 import { createAllowedMethods } from './allowed-methods.ts'
 import { apiHandlers, API_OPERATIONS } from './apis.ts'
+import { approvalHandlers, APPROVAL_OPERATIONS } from './approvals.ts'
 import { auditHandlers, AUDIT_OPERATIONS } from './audit.ts'
 import { installEtags } from './conditional.ts'
 import { consumerHandlers, CONSUMER_OPERATIONS } from './consumers.ts'
@@ -71,6 +73,7 @@ export interface PlatformOptions extends GuardOptions {
   readonly specifications: Specifications
   readonly subscriptions: Subscriptions
   readonly credentials: Credentials
+  readonly approvals: Approvals
   readonly usage: UsageStore
   readonly risks: RiskFeed
   readonly clock: Clock
@@ -159,6 +162,7 @@ function serveResources(serve: Serve, options: PlatformOptions): void {
   serve(SPECIFICATION_OPERATIONS, specificationHandlers(options.specifications))
   serve(PRODUCT_OPERATIONS, productHandlers(options.products))
   serve(SUBSCRIPTION_OPERATIONS, subscriptionHandlers(options.subscriptions, options.credentials))
+  serve(APPROVAL_OPERATIONS, approvalHandlers(options.approvals))
   serve(USER_OPERATIONS, userHandlers(options.users))
   serve(IDENTITY_PROVIDER_OPERATIONS, identityProviderHandlers(options.identityProviders))
   serve(SIGNING_KEY_OPERATIONS, signingKeyHandlers(options.signingKeys))

@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { createApis, type Apis } from '../../../src/catalogue/apis.ts'
 import { createApiPolicies, type ApiPolicies } from '../../../src/catalogue/api-policy.ts'
+import { createApprovals, type Approvals } from '../../../src/catalogue/approvals.ts'
 import { createConsumers, type Consumers } from '../../../src/catalogue/consumers.ts'
 import { createCredentials, type Credentials } from '../../../src/catalogue/credentials.ts'
 import type { GatewayPort, RevokedToken } from '../../../src/catalogue/gateway-port.ts'
@@ -60,6 +61,7 @@ export interface House {
   readonly retirement: Retirement
   readonly subscriptions: Subscriptions
   readonly credentials: Credentials
+  readonly approvals: Approvals
   readonly products: Products
   readonly apiPolicies: ApiPolicies
   readonly grants: Grants
@@ -98,6 +100,7 @@ function open(path: string, vault: Vault, time: { nowMs: number }): House {
     retirement: createRetirement({ registry, proxies, clock, createId, turns }),
     subscriptions: createSubscriptions({ ...secrets, registry, credentials, specifications, clock, turns }),
     credentials,
+    approvals: createApprovals({ registry, credentials, createId, clock, turns }),
     products: createProducts({ registry, gateway, createId, turns }),
     apiPolicies: createApiPolicies({ registry, turns }),
     grants: createGrants({ registry }),

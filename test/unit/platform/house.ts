@@ -13,6 +13,7 @@ import { expect, onTestFinished } from 'vitest'
 import { createAdrs } from '../../../src/catalogue/adrs.ts'
 import { createApiPolicies } from '../../../src/catalogue/api-policy.ts'
 import { createApis } from '../../../src/catalogue/apis.ts'
+import { createApprovals } from '../../../src/catalogue/approvals.ts'
 import { createAudit } from '../../../src/catalogue/audit.ts'
 import type { Caller } from '../../../src/catalogue/caller.ts'
 import { createConsumers } from '../../../src/catalogue/consumers.ts'
@@ -141,6 +142,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       federation: { probe: async (issuer) => house.probe(issuer), changed: async () => {} },
     }),
     signingKeys: steadyKeys(),
+    approvals: createApprovals({ registry, credentials, createId, clock, turns }),
     adrs: createAdrs({ registry, createId }),
     principles: createPrinciples({ registry, createId }),
     audit: createAudit({ registry }),
@@ -307,6 +309,9 @@ export async function furnish(
   provider: string
   adr: string
   principle: string
+  /** Of a subscription of its own, which waits for a decision. */
+  flow: string
+  waiting: string
 }> {
   const idOf = async (path: string, body: unknown): Promise<string> => {
     const { status, body: made, text } = await house.send('POST', path, { token, body })
@@ -329,6 +334,10 @@ export async function furnish(
   const product = await idOf('/v1/products', { name: 'Bundle', apis: ['payments-v1'] })
   const user = await idOf('/v1/users', { username: 'grace', password: 'a long password', name: 'Grace Hopper' })
   const provider = await idOf('/v1/identityproviders', { issuer: 'https://idp.example' })
+  const policy = '/v1/apis/payments-v1/policy'
+  await house.send('PUT', policy, { token, body: { subscriptionApproval: 'Manual' } })
+  const asked = await house.send('POST', '/v1/subscriptions', { token, body: { consumer, api: 'payments-v1' } })
+  await house.send('PUT', policy, { token, body: {} })
   const words = { context: 'Because.', decision: 'So.', consequences: 'Thus.' }
   const adr = await idOf('/v1/adrs', { title: 'Why', status: 'Accepted', ...words })
   const principle = await idOf('/v1/principles', { name: 'Plain', statement: 'Be plain.', rationale: 'It helps.' })
@@ -338,6 +347,8 @@ export async function furnish(
     subscription,
     adr,
     principle,
+    waiting: String(asked.body['id']),
+    flow: String(asked.body['approvalFlow']),
     product,
     user,
     provider,

@@ -22,6 +22,7 @@ function pathsOf(path: string, rooms: Rooms): string {
     '/v1/identityproviders': rooms.provider,
   }
   const collection = Object.keys(own).find((start) => path.startsWith(`${start}/`)) ?? ''
+  if (path.includes(':flowId')) return path.replace(':id', rooms.waiting).replace(':flowId', rooms.flow)
   return path.replace(':credentialId', rooms.credential).replace(/:(id|name)/, own[collection] ?? 'missing')
 }
 
@@ -37,6 +38,8 @@ async function snapshot(house: House, token: string, rooms: Rooms): Promise<unkn
 /** What is sent where a body is needed. */
 const BODIES: Readonly<Record<string, unknown>> = {
   putApiPolicy: {},
+  decide: { outcome: 'Approved' },
+  requestTierChange: { slaVariant: 'gold' },
   deprecateApi: { retirementDate: '2030-01-01T00:00:00Z' },
   replaceProduct: { name: 'Mine', apis: [] },
   setScopes: { scopes: [] },

@@ -1,0 +1,48 @@
+/**
+ * A request that somebody else has to approve.
+ *
+ *   Submitted ──opened──▶ InProgress ──approved──▶ Approved ──completed──▶ Complete
+ *                          ▲   │ │ └──rejected──▶ Rejected ──completed──▶ Complete
+ *                          │   │ └────withdrawn─────────────────────────▶ Complete
+ *             resubmitted──┘   └──amendment.required──▶ AmendmentRequired ──withdrawn──▶ Complete
+ *
+ * Nobody decides on a request of his own. Complete: what was decided has taken effect.
+ */
+
+import { setup } from 'xstate'
+
+export type ApprovalState = 'Submitted' | 'InProgress' | 'Approved' | 'Rejected' | 'AmendmentRequired' | 'Complete'
+
+export type ApprovalEvent =
+  | { readonly type: 'opened' | 'resubmitted' | 'withdrawn' | 'completed' }
+  | { readonly type: 'approved' | 'rejected' | 'amendment.required'; readonly approver: string }
+
+export const approvalFlow = setup({
+  types: {} as {
+    context: { readonly requester: string }
+    events: ApprovalEvent
+    input: { readonly requester: string }
+  },
+  guards: {
+    isAnother: ({ context, event }) => 'approver' in event && event.approver !== context.requester,
+  },
+}).createMachine({
+  id: 'approvalFlow',
+  context: ({ input }) => ({ requester: input.requester }),
+  initial: 'Submitted',
+  states: {
+    Submitted: { on: { opened: 'InProgress' } },
+    InProgress: {
+      on: {
+        approved: { target: 'Approved', guard: 'isAnother' },
+        rejected: { target: 'Rejected', guard: 'isAnother' },
+        'amendment.required': { target: 'AmendmentRequired', guard: 'isAnother' },
+        withdrawn: 'Complete',
+      },
+    },
+    AmendmentRequired: { on: { resubmitted: 'InProgress', withdrawn: 'Complete' } },
+    Approved: { on: { completed: 'Complete' } },
+    Rejected: { on: { completed: 'Complete' } },
+    Complete: { type: 'final' },
+  },
+})

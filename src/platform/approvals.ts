@@ -1,0 +1,98 @@
+/** Approval flows: who decided on an access, and when; and changes of tier, which are decided alike. */
+
+import type { Approvals, Decision } from '../catalogue/approvals.ts'
+import type { Handlers, Operations } from './operation.ts'
+import { texts, toPageQuery } from './page-query.ts'
+import { id, list, named, nullable, object, prose, query, reference, text, time } from './schemas.ts'
+
+const outcome = { type: 'string', enum: ['Approved', 'Rejected', 'AmendmentRequired'] }
+const state = {
+  type: 'string',
+  enum: ['Submitted', 'InProgress', 'Approved', 'Rejected', 'AmendmentRequired', 'Complete'],
+}
+const approval = named('Approval', object({ approver: id, outcome, comments: nullable(text), time }))
+const flow = named(
+  'ApprovalFlow',
+  object({
+    id,
+    kind: { type: 'string', enum: ['subscription', 'tierChange'] },
+    subscription: id,
+    requester: id,
+    state,
+    slaVariant: nullable(text),
+    reason: nullable(text),
+    approvals: { type: 'array', items: approval },
+    createdAt: time,
+  }),
+)
+const tag = 'Approvals'
+const FLOWS = '/v1/subscriptions/:id/approvalFlows'
+const reading = { method: 'GET', tag, scope: 'subscriptions:read', status: 200 } as const
+
+export const APPROVAL_OPERATIONS = {
+  listApprovalFlows: {
+    ...reading,
+    path: FLOWS,
+    summary: 'What was decided on a subscription, and what waits for a decision',
+    query: query(),
+    answer: list(flow),
+  },
+  getApprovalFlow: { ...reading, path: `${FLOWS}/:flowId`, summary: 'One approval flow', answer: flow },
+  listApprovals: {
+    ...reading,
+    path: `${FLOWS}/:flowId/approvals`,
+    summary: 'Who decided, when, and why',
+    answer: list(approval),
+  },
+  decide: {
+    method: 'POST',
+    path: `${FLOWS}/:flowId/approvals`,
+    summary: 'Decides on a request of somebody else; it takes effect before the answer',
+    tag,
+    scope: 'approvals:write',
+    body: named('Decision', object({ outcome, comments: prose }, ['outcome'])),
+    status: 200,
+    answer: approval,
+    problems: ['state_conflict', 'operation_forbidden'],
+  },
+  listWaitingFlows: {
+    method: 'GET',
+    path: '/v1/approvals',
+    summary: 'Every flow that waits for a decision, or is in the state that is asked for',
+    tag,
+    scope: 'approvals:read',
+    query: query({ state }),
+    status: 200,
+    answer: list(flow),
+  },
+  requestTierChange: {
+    method: 'POST',
+    path: '/v1/subscriptions/:id/tierChanges',
+    summary: 'Asks for another variant of the service level',
+    tag: 'Subscriptions',
+    scope: 'subscriptions:write',
+    body: named('TierChange', object({ slaVariant: reference, reason: prose }, ['slaVariant'])),
+    status: 202,
+    answer: flow,
+    problems: ['state_conflict'],
+  },
+} as const satisfies Operations
+
+export function approvalHandlers(approvals: Approvals): Handlers<typeof APPROVAL_OPERATIONS> {
+  return {
+    listApprovalFlows: async ({ author, params, query: given }) =>
+      approvals.flowsOf(author.tenant, params['id'] ?? '', toPageQuery(given)),
+    getApprovalFlow: async ({ author, params }) =>
+      approvals.flow(author.tenant, params['id'] ?? '', params['flowId'] ?? ''),
+    async listApprovals({ author, params }) {
+      const { approvals: items } = await approvals.flow(author.tenant, params['id'] ?? '', params['flowId'] ?? '')
+      return { items, next: null }
+    },
+    decide: async ({ author, params, body }) =>
+      approvals.decide(author, params['id'] ?? '', params['flowId'] ?? '', body as Decision),
+    listWaitingFlows: async ({ author, query: given }) =>
+      approvals.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'state') }),
+    requestTierChange: async ({ author, params, body }) =>
+      approvals.requestTier(author, params['id'] ?? '', body as { slaVariant: string; reason?: string }),
+  }
+}

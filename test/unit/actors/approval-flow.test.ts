@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest'
+import { approvalFlow, type ApprovalEvent, type ApprovalState } from '../../../src/actors/approval-flow.ts'
+import { begin, step, type PersistedActor } from '../../../src/actors/step.ts'
+
+type Verb = ApprovalEvent['type']
+const approver = 'usr_approver'
+const EVENTS: Readonly<Record<Verb, ApprovalEvent>> = {
+  opened: { type: 'opened' },
+  approved: { type: 'approved', approver },
+  rejected: { type: 'rejected', approver },
+  'amendment.required': { type: 'amendment.required', approver },
+  resubmitted: { type: 'resubmitted' },
+  withdrawn: { type: 'withdrawn' },
+  completed: { type: 'completed' },
+}
+
+/** How each state is reached, and what it takes to where; all else it refuses. */
+const STATES: Readonly<
+  Record<ApprovalState, { by: readonly Verb[]; to: Readonly<Partial<Record<Verb, ApprovalState>>> }>
+> = {
+  Submitted: { by: [], to: { opened: 'InProgress' } },
+  InProgress: {
+    by: ['opened'],
+    to: {
+      approved: 'Approved',
+      rejected: 'Rejected',
+      'amendment.required': 'AmendmentRequired',
+      withdrawn: 'Complete',
+    },
+  },
+  AmendmentRequired: {
+    by: ['opened', 'amendment.required'],
+    to: { resubmitted: 'InProgress', withdrawn: 'Complete' },
+  },
+  Approved: { by: ['opened', 'approved'], to: { completed: 'Complete' } },
+  Rejected: { by: ['opened', 'rejected'], to: { completed: 'Complete' } },
+  Complete: { by: ['opened', 'withdrawn'], to: {} },
+}
+
+function reach(verbs: readonly Verb[]): PersistedActor {
+  return verbs.reduce<PersistedActor>(
+    (from, verb) => {
+      const result = step(approvalFlow, JSON.parse(JSON.stringify(from)), EVENTS[verb])
+      if ('refused' in result) throw new Error(`${verb} was refused in ${result.refused.state}`)
+      return result.next
+    },
+    begin(approvalFlow, { requester: 'usr_requester' }),
+  )
+}
+
+describe.each(Object.entries(STATES))('a flow that is %s', (state, { by, to }) => {
+  it('is reached, also over JSON', () => expect(reach(by).value).toBe(state))
+
+  it.each(Object.keys(EVENTS) as Verb[])('answers %s as its drawing says', (verb) => {
+    const result = step(approvalFlow, reach(by), EVENTS[verb])
+    const next = to[verb]
+    if (next !== undefined) return expect(result).toMatchObject({ next: { value: next } })
+    expect(result).toMatchObject({ refused: { state, allowed: Object.keys(to).sort() } })
+  })
+})
+
+it.each(['approved', 'rejected', 'amendment.required'] as const)('is not %s by who asks', (type) => {
+  expect(step(approvalFlow, reach(['opened']), { type, approver: 'usr_requester' })).toHaveProperty('refused')
+})
