@@ -24,6 +24,7 @@ import { createProxies } from './catalogue/proxies.ts'
 import { createScheduler } from './catalogue/scheduler.ts'
 import { createSpecifications } from './catalogue/specifications.ts'
 import { createSubscriptions } from './catalogue/subscriptions.ts'
+import { createTenants } from './catalogue/tenants.ts'
 import { createTokenScopes } from './catalogue/token-scopes.ts'
 import { createTurns } from './catalogue/turns.ts'
 import type { Config } from './config.ts'
@@ -190,6 +191,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     retirement,
     products: createProducts({ registry, gateway, createId, turns }),
     users: identity.users,
+    tenants: createTenants({ ...secrets, registry, clock, scopes }),
     identityProviders: identity.providers,
     signingKeys: rotation,
     adrs: createAdrs({ registry, createId }),

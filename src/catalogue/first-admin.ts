@@ -9,16 +9,9 @@
 import type { Clock } from '../runtime/clock.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
-import { begin, step } from '../actors/step.ts'
-import { subscription as machine } from '../actors/subscription.ts'
 import { apiWrite, type ApiBody } from './apis.ts'
-import {
-  credentialWrite,
-  newCredentialWrite,
-  type CredentialBody,
-  type NewCredential,
-  type Secrets,
-} from './credential-document.ts'
+import { credentialWrite, newCredentialWrite, type CredentialBody, type Secrets } from './credential-document.ts'
+import { newPlatformSubscription, newTenantWrites, toPlatformCredential } from './platform-access.ts'
 import { PLATFORM_API } from './platform-api.ts'
 import { subscriptionWrite, type SubscriptionBody } from './subscription-document.ts'
 
@@ -37,7 +30,6 @@ export interface FirstAdmin {
   readonly consumer: string
 }
 
-const LIFETIME_MS = 10 * 365 * 86_400_000
 /** Subscriptions that one after the other were the admin's. */
 const SUBSCRIPTIONS_MAX = 100
 
@@ -57,8 +49,8 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
   const before = held[0]?.body.consumer
   if (before === undefined) {
     const consumer = createId('con')
-    const { subscription, credential } = newSubscription(options, consumer)
-    await save([...entryWrites(options, entry), ...newTenant(tenant, consumer), subscription, credential])
+    const { subscription, credential } = newPlatformSubscription(options, consumer)
+    await save([...entryWrites(options, entry), ...newTenantWrites(tenant, tenant, consumer), subscription, credential])
     const { clientId, clientSecret } = credential.body as CredentialBody
     return { made: { clientId, clientSecret: vault.decrypt(clientSecret, credential.id) }, consumer }
   }
@@ -66,7 +58,7 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
   await save([...entryWrites(options, entry), ...(current === undefined ? [] : await widened(options, current))])
   if (current !== undefined) await save(await chosenWrites(options, current.id))
   else if (chosen !== null && (await known(options)) === null) {
-    const { subscription, credential } = newSubscription(options, before)
+    const { subscription, credential } = newPlatformSubscription(options, before)
     await save([subscription, credential])
   }
   return { made: null, consumer: before }
@@ -76,8 +68,10 @@ async function subscriptionsOfAdmin(
   registry: Registry,
   tenant: string,
 ): Promise<readonly Document<SubscriptionBody>[]> {
-  const first = await registry.find<SubscriptionBody>('subscription', 'api', PLATFORM_API)
-  if (first === null) return []
+  // The oldest is the admin's; other tenants have theirs.
+  const platform = { tenant, where: { api: PLATFORM_API }, limit: 1 }
+  const [first] = await registry.list<SubscriptionBody>('subscription', platform)
+  if (first === undefined) return []
   const where = { api: PLATFORM_API, consumer: first.body.consumer }
   return registry.list<SubscriptionBody>('subscription', { tenant, where, limit: SUBSCRIPTIONS_MAX })
 }
@@ -119,7 +113,8 @@ async function chosenWrites(options: FirstAdminOptions, subscription: string): P
   const { vault, chosen } = options
   if (chosen === null) return []
   const credential = await known(options)
-  if (credential === null) return [newCredentialWrite(options, { ...toCredential(options), subscription, chosen })]
+  if (credential === null)
+    return [newCredentialWrite(options, { ...toPlatformCredential(options), subscription, chosen })]
   const { id, tenant, revision, body } = credential
   if (body.subscription !== subscription || body.state !== 'Active') return []
   const secretHash = vault.keyedHash(chosen.clientSecret)
@@ -138,29 +133,6 @@ async function known({ registry, chosen, tenant }: FirstAdminOptions): Promise<D
     throw new StartRefused('ADMIN_CLIENT_ID names a client of another subscription; choose a name of its own')
   }
   return credential
-}
-
-function newTenant(tenant: string, consumer: string): Write[] {
-  const body = { name: 'admin', kind: 'application' }
-  return [
-    { kind: 'tenant', id: tenant, tenant, expected: 0, body: { name: tenant } },
-    { kind: 'consumer', id: consumer, tenant, expected: 0, body, keys: { kind: 'application' } },
-  ]
-}
-
-function newSubscription(options: FirstAdminOptions, consumer: string): { subscription: Write; credential: Write } {
-  const { createId, tenant, scopes, chosen } = options
-  const id = createId('sub')
-  const approved = step(machine, begin(machine, undefined), { type: 'approved' })
-  if ('refused' in approved) throw new Error('a new subscription cannot be approved')
-  const actor = approved.next
-  const body = { consumer, api: PLATFORM_API, apiProductId: '', actor, slaVariant: '', scopes }
-  const credential = { ...toCredential(options), subscription: id, ...(chosen && { chosen }) }
-  return { subscription: subscriptionWrite(id, tenant, 0, body), credential: newCredentialWrite(options, credential) }
-}
-
-function toCredential({ clock, tenant, scopes }: FirstAdminOptions): Omit<NewCredential, 'subscription'> {
-  return { tenant, type: 'OAuth2', scopes, expiresAtMs: clock.nowMs() + LIFETIME_MS }
 }
 
 function isSame(a: readonly string[], b: readonly string[]): boolean {

@@ -55,7 +55,9 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
 
   async function entryOf(tenant: string, api: string): Promise<Document<ApiBody>> {
     const entry = await registry.get<ApiBody>('api', api)
-    if (entry === null || entry.tenant !== tenant) throw invalidAt('/api', 'There is no such API.')
+    // The platform's own is every tenant's to subscribe to.
+    const isOpen = entry?.tenant === tenant || entry?.body.ownScopes !== undefined
+    if (entry === null || !isOpen) throw invalidAt('/api', 'There is no such API.')
     if (entry.body.state === 'Retired') {
       throw new Problem('state_conflict', 'The API is retired.', { extensions: { state: 'Retired', allowed: [] } })
     }

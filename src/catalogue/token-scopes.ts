@@ -7,6 +7,8 @@ import { activeDeployment, type ProxyBody } from './proxy-document.ts'
 
 export interface TokenScopes {
   readonly tenant: string
+  /** Clients of every tenant may subscribe to it. */
+  readonly isShared: boolean
   readonly declared: readonly string[]
   readonly allowed: readonly string[]
   readonly productIds: readonly string[]
@@ -21,11 +23,18 @@ export function createTokenScopes({ registry }: { registry: Registry }): (api: s
     const { tenant, body } = entry
     const { tokenAlgorithm } = await policyOf(registry, api)
     if (body.ownScopes !== undefined)
-      return { tenant, declared: body.ownScopes, allowed: body.ownScopes, productIds: [], tokenAlgorithm }
+      return {
+        tenant,
+        declared: body.ownScopes,
+        allowed: body.ownScopes,
+        productIds: [],
+        tokenAlgorithm,
+        isShared: true,
+      }
     const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
     const deployment = proxy === null ? null : activeDeployment(proxy.body)
     if (proxy === null || deployment === null) return null
     const { declaredScopes: declared, allowedScopes: allowed } = deployment
-    return { tenant, declared, allowed, productIds: proxy.body.memberOfProductIds, tokenAlgorithm }
+    return { tenant, declared, allowed, productIds: proxy.body.memberOfProductIds, tokenAlgorithm, isShared: false }
   }
 }

@@ -14,6 +14,8 @@ import type { KeyRing, TokenAlgorithm } from './key-ring.ts'
 /** What tokens of an API may carry, and who may have them. */
 export interface ApiScopes {
   readonly tenant: string
+  /** Clients of every tenant may subscribe to it: the platform's own. */
+  readonly isShared?: boolean
   readonly declared: readonly string[]
   readonly allowed: readonly string[]
   readonly productIds: readonly string[]
@@ -95,7 +97,7 @@ export function scopesFor(
 }
 
 /** Whether the grant's subscription is to this API, or to a product that it is a member of. */
-export function isSubscribed(grant: Grant, api: string, { tenant, productIds }: ApiScopes): boolean {
-  if (!grant.active || grant.tenant !== tenant) return false
+export function isSubscribed(grant: Grant, api: string, { tenant, isShared, productIds }: ApiScopes): boolean {
+  if (!grant.active || (grant.tenant !== tenant && isShared !== true)) return false
   return grant.apiProductId === '' ? grant.api === api : productIds.includes(grant.apiProductId)
 }

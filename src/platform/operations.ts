@@ -17,6 +17,7 @@ import { SERVICE_OPERATIONS } from './service-routes.ts'
 import { SIGNING_KEY_OPERATIONS } from './signing-keys.ts'
 import { SPECIFICATION_OPERATIONS } from './specifications.ts'
 import { SUBSCRIPTION_OPERATIONS } from './subscriptions.ts'
+import { TENANT_OPERATIONS } from './tenants.ts'
 import { USAGE_OPERATIONS } from './usage-operations.ts'
 import { USER_OPERATIONS } from './users.ts'
 
@@ -34,6 +35,7 @@ export const ALL_OPERATIONS: Operations = {
   ...USER_OPERATIONS,
   ...IDENTITY_PROVIDER_OPERATIONS,
   ...SIGNING_KEY_OPERATIONS,
+  ...TENANT_OPERATIONS,
   ...ADR_OPERATIONS,
   ...PRINCIPLE_OPERATIONS,
   ...AUDIT_OPERATIONS,

@@ -21,6 +21,7 @@ import type { Products } from '../catalogue/products.ts'
 import type { Proxies } from '../catalogue/proxies.ts'
 import type { Specifications } from '../catalogue/specifications.ts'
 import type { Subscriptions } from '../catalogue/subscriptions.ts'
+import type { Tenants } from '../catalogue/tenants.ts'
 import type { Users } from '../catalogue/users.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
@@ -52,6 +53,7 @@ import { serviceRoutes } from './service-routes.ts'
 import { signingKeyHandlers, SIGNING_KEY_OPERATIONS, type SigningKeys } from './signing-keys.ts'
 import { specificationHandlers, SPECIFICATION_OPERATIONS } from './specifications.ts'
 import { subscriptionHandlers, SUBSCRIPTION_OPERATIONS } from './subscriptions.ts'
+import { tenantHandlers, TENANT_OPERATIONS } from './tenants.ts'
 import { USAGE_OPERATIONS } from './usage-operations.ts'
 import { usageHandlers } from './usage.ts'
 import { userHandlers, USER_OPERATIONS } from './users.ts'
@@ -64,6 +66,7 @@ export interface PlatformOptions extends GuardOptions {
   readonly retirement: Retirement
   readonly products: Products
   readonly users: Users
+  readonly tenants: Tenants
   readonly identityProviders: IdentityProviders
   readonly signingKeys: SigningKeys
   readonly adrs: Adrs
@@ -166,6 +169,7 @@ function serveResources(serve: Serve, options: PlatformOptions): void {
   serve(USER_OPERATIONS, userHandlers(options.users))
   serve(IDENTITY_PROVIDER_OPERATIONS, identityProviderHandlers(options.identityProviders))
   serve(SIGNING_KEY_OPERATIONS, signingKeyHandlers(options.signingKeys))
+  serve(TENANT_OPERATIONS, tenantHandlers(options.tenants))
   serve(ADR_OPERATIONS, adrHandlers(options.adrs))
   serve(PRINCIPLE_OPERATIONS, principleHandlers(options.principles))
   serve(AUDIT_OPERATIONS, auditHandlers(options.audit))

@@ -27,6 +27,7 @@ import { createProducts } from '../../../src/catalogue/products.ts'
 import { createProxies } from '../../../src/catalogue/proxies.ts'
 import { createSpecifications } from '../../../src/catalogue/specifications.ts'
 import { createSubscriptions } from '../../../src/catalogue/subscriptions.ts'
+import { createTenants } from '../../../src/catalogue/tenants.ts'
 import { createTurns } from '../../../src/catalogue/turns.ts'
 import { createUsers } from '../../../src/catalogue/users.ts'
 import type { PlatformCall, PlatformRefusal } from '../../../src/platform/guard.ts'
@@ -142,6 +143,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       federation: { probe: async (issuer) => house.probe(issuer), changed: async () => {} },
     }),
     signingKeys: steadyKeys(),
+    tenants: createTenants({ ...secrets, registry, clock, scopes: platformScopes() }),
     approvals: createApprovals({ registry, credentials, createId, clock, turns }),
     adrs: createAdrs({ registry, createId }),
     principles: createPrinciples({ registry, createId }),

@@ -1,0 +1,48 @@
+/**
+ * Access of a tenant to the platform: its consumer called admin, with a subscription to the platform's own
+ * API and the client that goes with it.
+ */
+
+import { begin, step } from '../actors/step.ts'
+import { subscription as machine } from '../actors/subscription.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Write } from '../store/registry.ts'
+import { newCredentialWrite, type NewCredential, type Secrets } from './credential-document.ts'
+import { PLATFORM_API } from './platform-api.ts'
+import { subscriptionWrite } from './subscription-document.ts'
+
+export interface PlatformAccessOptions extends Secrets {
+  readonly clock: Pick<Clock, 'nowMs'>
+  readonly tenant: string
+  readonly scopes: readonly string[]
+  /** A client that its owner has chosen; else one is made. */
+  readonly chosen: { readonly clientId: string; readonly clientSecret: string } | null
+}
+
+const LIFETIME_MS = 10 * 365 * 86_400_000
+
+export function newTenantWrites(tenant: string, name: string, consumer: string): Write[] {
+  const body = { name: 'admin', kind: 'application' }
+  return [
+    { kind: 'tenant', id: tenant, tenant, expected: 0, body: { name }, keys: { name }, unique: ['name'] },
+    { kind: 'consumer', id: consumer, tenant, expected: 0, body, keys: { kind: 'application' } },
+  ]
+}
+
+export function newPlatformSubscription(
+  options: PlatformAccessOptions,
+  consumer: string,
+): { readonly subscription: Write; readonly credential: Write } {
+  const { createId, tenant, scopes, chosen } = options
+  const id = createId('sub')
+  const approved = step(machine, begin(machine, undefined), { type: 'approved' })
+  if ('refused' in approved) throw new Error('a new subscription cannot be approved')
+  const body = { consumer, api: PLATFORM_API, apiProductId: '', actor: approved.next, slaVariant: '', scopes }
+  const credential = { ...toPlatformCredential(options), subscription: id, ...(chosen && { chosen }) }
+  return { subscription: subscriptionWrite(id, tenant, 0, body), credential: newCredentialWrite(options, credential) }
+}
+
+export function toPlatformCredential(options: PlatformAccessOptions): Omit<NewCredential, 'subscription'> {
+  const { clock, tenant, scopes } = options
+  return { tenant, type: 'OAuth2', scopes, expiresAtMs: clock.nowMs() + LIFETIME_MS }
+}

@@ -1,0 +1,68 @@
+/**
+ * Tenants: who shares this gateway without seeing anything of each other.
+ *
+ * A tenant is made with its first admin, who holds every scope of the platform but `platform:admin`, which
+ * is the operator's. Its secret is shown once.
+ */
+
+import type { Clock } from '../runtime/clock.ts'
+import type { Author, Registry } from '../store/registry.ts'
+import { commit, toTime } from './commands.ts'
+import type { CredentialBody, Secrets } from './credential-document.ts'
+import { fromCursor, toCursor, type Page, type PageQuery } from './page.ts'
+import { newPlatformSubscription, newTenantWrites } from './platform-access.ts'
+
+export interface Tenant {
+  readonly id: string
+  readonly name: string
+  readonly createdAt: string
+}
+
+export interface NewTenant extends Tenant {
+  readonly credential: { readonly clientId: string; readonly clientSecret: string }
+}
+
+export interface Tenants {
+  create(author: Author, name: string): Promise<NewTenant>
+  /** Every tenant of the gateway. */
+  list(query: PageQuery): Promise<Page<Tenant>>
+}
+
+export interface TenantsOptions extends Secrets {
+  readonly registry: Registry
+  readonly clock: Pick<Clock, 'nowMs'>
+  readonly scopes: readonly string[]
+}
+
+export const OPERATORS_SCOPE = 'platform:admin'
+
+export function createTenants(options: TenantsOptions): Tenants {
+  const { registry, createId, vault, clock } = options
+
+  return {
+    async create(author, name) {
+      const id = createId('ten')
+      const scopes = options.scopes.filter((scope) => scope !== OPERATORS_SCOPE)
+      const consumer = createId('con')
+      const made = newPlatformSubscription({ ...options, tenant: id, scopes, chosen: null }, consumer)
+      const { subscription, credential } = made
+      const writes = [...newTenantWrites(id, name, consumer), subscription, credential]
+      await commit(registry, author, 'tenant.create', writes)
+      const { clientId, clientSecret } = credential.body as CredentialBody
+      return {
+        id,
+        name,
+        createdAt: toTime(clock.nowMs()),
+        credential: { clientId, clientSecret: vault.decrypt(clientSecret, credential.id) },
+      }
+    },
+    async list({ limit, cursor }) {
+      const after = cursor === undefined ? {} : { after: fromCursor(cursor) }
+      const documents = await registry.list<{ name: string }>('tenant', { limit: limit + 1, ...after })
+      const items = documents.slice(0, limit).map(({ id, body, createdAtMs }) => {
+        return { id, name: body.name, createdAt: toTime(createdAtMs) }
+      })
+      return { items, next: documents.length > limit ? toCursor(items.at(-1)?.id ?? '') : null }
+    },
+  }
+}

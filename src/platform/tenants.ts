@@ -1,0 +1,45 @@
+/** `/v1/tenants`: who shares this gateway. The operator's alone. */
+
+import { OPERATORS_SCOPE, type Tenants } from '../catalogue/tenants.ts'
+import type { Handlers, Operations } from './operation.ts'
+import { toPageQuery } from './page-query.ts'
+import { id, list, name, named, object, query, text, time } from './schemas.ts'
+
+const fields = { id, name: text, createdAt: time }
+const tenant = named('Tenant', object(fields))
+const made = named('NewTenant', object({ ...fields, credential: object({ clientId: text, clientSecret: text }) }))
+const tag = 'Tenants'
+
+export const TENANT_OPERATIONS = {
+  createTenant: {
+    method: 'POST',
+    path: '/v1/tenants',
+    summary: 'Makes a tenant with its first admin, whose secret is shown this once',
+    tag,
+    scope: OPERATORS_SCOPE,
+    body: named('TenantInput', object({ name })),
+    status: 201,
+    answer: made,
+    problems: ['name_taken', 'state_conflict'],
+  },
+  listTenants: {
+    method: 'GET',
+    path: '/v1/tenants',
+    summary: 'Tenants of this gateway',
+    tag,
+    scope: OPERATORS_SCOPE,
+    query: query(),
+    status: 200,
+    answer: list(tenant),
+  },
+} as const satisfies Operations
+
+export function tenantHandlers(tenants: Tenants): Handlers<typeof TENANT_OPERATIONS> {
+  return {
+    async createTenant({ author, body }, reply) {
+      void reply.header('Cache-Control', 'no-store')
+      return tenants.create(author, (body as { name: string }).name)
+    },
+    listTenants: async ({ query: given }) => tenants.list(toPageQuery(given)),
+  }
+}
