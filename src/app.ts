@@ -49,6 +49,7 @@ import { createVault, loadMasterKey } from './runtime/vault.ts'
 import { bringSample, openSampleBackend, readSample } from './sample.ts'
 import type { Author } from './store/registry.ts'
 import { lockDataFolder } from './store/sqlite/data-folder.ts'
+import { openSqliteIdempotencyStore } from './store/sqlite/idempotency-store.ts'
 import { openSqliteRegistry } from './store/sqlite/registry.ts'
 
 export interface App {
@@ -89,6 +90,8 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
 
   const registry = openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
   opened('registry', () => registry.close())
+  const kept = openSqliteIdempotencyStore({ path: join(dataDir, 'idempotency.db'), clock })
+  opened('idempotency keys', () => kept.close())
   const author: Author = { tenant: config.adminTenant, consumer: 'system' }
   const secrets = { vault, createId, randomBytes }
   const scopes = platformScopes()
@@ -203,6 +206,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     credentials,
     approvals: createApprovals({ registry, credentials, createId, clock, turns }),
     usage,
+    idempotency: { store: kept, vault },
     risks: pipeline.risks,
     clock,
     newRequestId: () => recorder.newRequestId(),

@@ -34,6 +34,7 @@ export const PROBLEMS = {
   breaking_change: { status: 409, title: 'The revision breaks the published contract' },
   subscriptions_active: { status: 409, title: 'Active subscriptions remain' },
   name_taken: { status: 409, title: 'The name is taken' },
+  idempotency_mismatch: { status: 422, title: 'The idempotency key was used for another request' },
   version_conflict: { status: 412, title: 'The resource has changed meanwhile' },
   specification_invalid: { status: 400, title: 'The specification cannot be used' },
   cursor_invalid: { status: 400, title: 'The cursor is not one that was handed out' },

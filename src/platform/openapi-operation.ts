@@ -2,6 +2,7 @@
 
 import { PROBLEMS, type ProblemCode } from '../domain/problem.ts'
 import type { Operation } from './operation.ts'
+import { headersOf } from './serve.ts'
 import type { Schema } from './schemas.ts'
 
 type Fragment = Record<string, unknown>
@@ -30,7 +31,8 @@ export function toOpenApiOperation(operationId: string, operation: Operation): F
   }
 }
 
-function toParameters({ path, query, headers, method, scope, endless, changes }: Operation): Fragment {
+function toParameters(operation: Operation): Fragment {
+  const { path, query, method, scope, endless, changes } = operation
   const conditional = method === 'GET' && scope !== null && endless !== true
   const given: readonly Fragment[] = [
     ...[...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
@@ -39,7 +41,7 @@ function toParameters({ path, query, headers, method, scope, endless, changes }:
     ...Object.entries((query?.['properties'] ?? {}) as Readonly<Record<string, Schema>>).map(([name, schema]) =>
       toParameter('query', name, schema),
     ),
-    ...Object.entries(headers ?? {}).map(([name, schema]) => toParameter('header', name, schema)),
+    ...Object.entries(headersOf(operation) ?? {}).map(([name, schema]) => toParameter('header', name, schema)),
     ...(conditional ? [toParameter('header', 'If-None-Match', { type: 'string' })] : []),
     ...(changes === undefined ? [] : [toParameter('header', 'If-Match', { type: 'string' })]),
   ]
@@ -91,6 +93,7 @@ function codesOf({ scope, method, path, query, problems = [], changes }: Operati
     ...(method === 'GET' ? [] : WITH_BODY),
     ...(isPaged ? (['cursor_invalid'] as const) : []),
     ...(changes === undefined ? [] : (['version_conflict'] as const)),
+    ...(method === 'POST' ? (['idempotency_mismatch', 'state_conflict'] as const) : []),
     ...problems,
   ]
 }

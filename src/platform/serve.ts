@@ -7,6 +7,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import { Problem } from '../domain/problem.ts'
+import { IDEMPOTENCY_HEADER, idempotencyKey, type Once } from './idempotency.ts'
 import { etagOf, matchesEtag } from './conditional.ts'
 import type { Call, Handler, Handlers, Operation, Operations } from './operation.ts'
 import { NO_BODY, type Schema } from './schemas.ts'
@@ -23,12 +24,13 @@ declare module 'fastify' {
 
 export interface ServeOptions {
   readonly app: FastifyInstance
+  readonly once: Once
   readonly baseUrl: () => string
 }
 
 export type Serve = <Table extends Operations>(operations: Table, handlers: Handlers<Table>) => void
 
-export function createServe({ app, baseUrl }: ServeOptions): Serve {
+export function createServe({ app, baseUrl, once }: ServeOptions): Serve {
   return (operations, handlers) => {
     const table: Readonly<Record<string, Handler>> = handlers
     for (const [operationId, operation] of Object.entries<Operation>(operations)) {
@@ -42,9 +44,12 @@ export function createServe({ app, baseUrl }: ServeOptions): Serve {
         ...toRouteOptions({ operationId, ...operation }),
         handler: async (request, reply) => {
           const call = toCall(request)
-          if (current !== undefined) await checkMatch(request, await ifAsked(request, current, call, reply))
+          const work = async (): Promise<unknown> => {
+            if (current !== undefined) await checkMatch(request, await ifAsked(request, current, call, reply))
+            return handler(call, reply)
+          }
           reply.code(status)
-          const answer = await handler(call, reply)
+          const answer = await (method === 'POST' ? once(call, reply, work) : work())
           if (status === 201) void reply.header('Location', locationOf(baseUrl() + path, answer))
           return status === 204 ? reply.send() : answer
         },
@@ -55,7 +60,8 @@ export function createServe({ app, baseUrl }: ServeOptions): Serve {
 
 /** What fastify must know of an operation, public or not. */
 export function toRouteOptions(operation: OperationConfig): RouteShorthandOptions {
-  const { method, query, headers, body, bodyBytesMax, endless } = operation
+  const { method, query, body, bodyBytesMax, endless } = operation
+  const headers = headersOf(operation)
   return {
     exposeHeadRoute: method === 'GET' && endless !== true,
     ...(bodyBytesMax !== undefined && { bodyLimit: bodyBytesMax }),
@@ -66,6 +72,11 @@ export function toRouteOptions(operation: OperationConfig): RouteShorthandOption
     },
     config: { operation },
   }
+}
+
+/** Every header that an operation reads, by name. */
+export function headersOf({ method, headers }: Pick<Operation, 'method' | 'headers'>): Operation['headers'] {
+  return method === 'POST' ? { ...headers, [IDEMPOTENCY_HEADER]: idempotencyKey } : headers
 }
 
 /** Node gives the names of headers in lower case. */

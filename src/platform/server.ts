@@ -37,6 +37,7 @@ import { installEtags } from './conditional.ts'
 import { consumerHandlers, CONSUMER_OPERATIONS } from './consumers.ts'
 import { installGuard, type GuardOptions } from './guard.ts'
 import { HTTP_BOUNDS, refuseMalformed } from './http-bounds.ts'
+import { createOnce, type IdempotencyOptions } from './idempotency.ts'
 import { identityProviderHandlers, IDENTITY_PROVIDER_OPERATIONS } from './identity-providers.ts'
 import { installJsonBody } from './json-body.ts'
 import { buildOpenApi } from './openapi.ts'
@@ -78,6 +79,7 @@ export interface PlatformOptions extends GuardOptions {
   readonly credentials: Credentials
   readonly approvals: Approvals
   readonly usage: UsageStore
+  readonly idempotency: IdempotencyOptions
   readonly risks: RiskFeed
   readonly clock: Clock
   readonly newRequestId: () => string
@@ -108,7 +110,8 @@ export function createPlatform(options: PlatformOptions): Platform {
   let openApi: string | null = null
 
   const app = createApp(options, ALL_OPERATIONS)
-  const serve = createServe({ app, baseUrl })
+  const once = createOnce(options.idempotency)
+  const serve = createServe({ app, baseUrl, once })
   const apps = [app]
   serviceRoutes(app, {
     metrics,
@@ -122,7 +125,7 @@ export function createPlatform(options: PlatformOptions): Platform {
     app,
     createRiskApp() {
       const riskApp = createApp(options, RISK_PATHS)
-      createServe({ app: riskApp, baseUrl })(RISK_PATHS, riskPaths)
+      createServe({ app: riskApp, baseUrl, once })(RISK_PATHS, riskPaths)
       apps.push(riskApp)
       return riskApp
     },

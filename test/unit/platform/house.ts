@@ -40,6 +40,7 @@ import { createMetrics, type Metrics } from '../../../src/runtime/metrics.ts'
 import { createPasswordHasher } from '../../../src/runtime/password-hash.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import type { Author, Registry } from '../../../src/store/registry.ts'
+import { openSqliteIdempotencyStore } from '../../../src/store/sqlite/idempotency-store.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import type {
   LineItemQuery,
@@ -113,6 +114,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   const clock = createManualClock(NOW_MS)
   const registry = openSqliteRegistry({ path: join(folder, 'registry.db'), clock })
   const createId = createIdFactory(clock.nowMs)
+  const kept = openSqliteIdempotencyStore({ path: join(folder, 'idempotency.db'), clock })
   const secrets = { vault: createVault(randomBytes(32)), createId, randomBytes }
   const gateway = acknowledging()
   const specifications = createSpecifications({ registry, createId, gateway })
@@ -160,6 +162,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       platformOperations: platformOperations(),
     }),
     usage: options.usage ?? createMemoryUsage(lineItems, usageQueries),
+    idempotency: { store: kept, vault: secrets.vault },
     risks,
     clock,
     newRequestId: () => (++requests).toString(16).padStart(24, '0'),
@@ -227,6 +230,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   onTestFinished(async () => {
     await platform.close()
     registry.close()
+    kept.close()
     rmSync(folder, { recursive: true })
   })
   return house

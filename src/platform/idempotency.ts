@@ -1,0 +1,93 @@
+/**
+ * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header) on every POST: a request that is sent again
+ * within 24 hours gets the answer it got, and nothing is done twice.
+ *
+ * A key belongs to who sends it, to the path and to the body: another body under the same key is refused.
+ * Answers may hold secrets, so they are kept encrypted. What failed on our side is not kept. Where the
+ * process died in the middle nobody can tell whether the work was done: the caller is told that, and looks.
+ */
+
+import { createHash } from 'node:crypto'
+import type { FastifyReply } from 'fastify'
+import { Problem, type ProblemCode, type ProblemPointer } from '../domain/problem.ts'
+import type { Vault } from '../runtime/vault.ts'
+import type { IdempotencyStore } from '../store/idempotency-store.ts'
+import type { Call } from './operation.ts'
+
+export const IDEMPOTENCY_HEADER = 'Idempotency-Key'
+export const idempotencyKey = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 255,
+  pattern: '^[\\x21-\\x7e]+$',
+  description: 'Names the request: sent again within 24 hours it gets the same answer, and is not done twice.',
+} as const
+
+/** Runs `work`, or gives what it gave before. */
+export type Once = (call: Call, reply: FastifyReply, work: () => Promise<unknown>) => Promise<unknown>
+
+export interface IdempotencyOptions {
+  readonly store: IdempotencyStore
+  readonly vault: Pick<Vault, 'encrypt' | 'decrypt' | 'keyedHash'>
+}
+
+interface Kept {
+  readonly value?: unknown
+  readonly problem?: {
+    readonly code: ProblemCode
+    readonly detail: string
+    readonly errors: readonly ProblemPointer[]
+    readonly extensions: Readonly<Record<string, unknown>>
+  }
+}
+
+export function createOnce({ store, vault }: IdempotencyOptions): Once {
+  async function run(key: string, work: () => Promise<unknown>): Promise<unknown> {
+    const keep = (kept: Kept): Promise<void> => store.finish(key, vault.encrypt(JSON.stringify(kept), key))
+    try {
+      const value = await work()
+      await keep({ value })
+      return value
+    } catch (cause) {
+      if (!(cause instanceof Problem) || cause.status >= 500) {
+        await store.release(key)
+        throw cause
+      }
+      const { code, message: detail, errors, extensions } = cause
+      await keep({ problem: { code, detail, errors, extensions } })
+      throw cause
+    }
+  }
+
+  return async (call, reply, work) => {
+    const given = call.request.headers['idempotency-key']
+    if (given === undefined) return work()
+    const { url, body } = call.request
+    const { tenant, credential } = call.caller.grant
+    const key = vault.keyedHash(JSON.stringify([tenant, credential, url, given]))
+    const requestHash = createHash('sha256')
+      .update(JSON.stringify(body ?? null))
+      .digest('base64url')
+    const before = await store.claim(key, requestHash)
+    if (before === null) return run(key, work)
+    if (before.requestHash !== requestHash) {
+      throw new Problem('idempotency_mismatch', 'This key was sent with another body. Use a key of its own.')
+    }
+    if (before.answer === null) throw stillRunning(reply, before.state)
+    const { value, problem } = JSON.parse(vault.decrypt(before.answer, key)) as Kept
+    void reply.header('Idempotency-Replayed', 'true')
+    if (problem === undefined) return value
+    const { code, detail, errors, extensions } = problem
+    throw new Problem(code, detail, { errors, extensions })
+  }
+}
+
+function stillRunning(reply: FastifyReply, state: string): Problem {
+  if (state === 'cut_off') {
+    const detail = 'The request with this key was cut off, and may have been done. Read the resource to see.'
+    return new Problem('state_conflict', detail, { extensions: { state: 'unknown', allowed: [] } })
+  }
+  void reply.header('Retry-After', '1')
+  const detail = 'The request with this key is still running.'
+  return new Problem('state_conflict', detail, { extensions: { state: 'running', allowed: [] } })
+}

@@ -1,0 +1,23 @@
+/**
+ * Answers that are kept so that a request which is sent again gets them again, instead of being done twice.
+ *
+ * A key is claimed before the work and finished with the answer after it; both are on disk when they
+ * resolve. A claim that a crash has cut off stays as such: whether the work was done cannot be told here.
+ */
+
+export interface KeptRequest {
+  /** Of what was asked; another one under the same key is another request. */
+  readonly requestHash: string
+  readonly state: 'running' | 'cut_off' | 'done'
+  /** As it was given to `finish`; null before that. */
+  readonly answer: string | null
+}
+
+export interface IdempotencyStore {
+  /** Null: the key is the caller's now. Else what is kept under it. */
+  claim(key: string, requestHash: string): Promise<KeptRequest | null>
+  finish(key: string, answer: string): Promise<void>
+  /** Nothing was done: the key is free again. */
+  release(key: string): Promise<void>
+  close(): void
+}
