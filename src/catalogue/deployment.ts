@@ -25,6 +25,8 @@ export interface DeploymentOptions {
   readonly input: StageInput
   readonly current: ProxyBody | null
   readonly createId: CreateId
+  /** Throws where a new document cannot follow what serves. */
+  readonly check: (next: Specification) => Promise<void>
 }
 
 export interface NewDeployment {
@@ -34,7 +36,13 @@ export interface NewDeployment {
 }
 
 /** Either a new document, or what a kept revision deployed. */
-export async function toDeployment({ author, input, current, createId }: DeploymentOptions): Promise<NewDeployment> {
+export async function toDeployment({
+  author,
+  input,
+  current,
+  createId,
+  check,
+}: DeploymentOptions): Promise<NewDeployment> {
   if ((input.specification === undefined) === (input.fromRevision === undefined)) {
     throw invalidAt('/specification', 'Give either a specification or fromRevision.')
   }
@@ -52,6 +60,7 @@ export async function toDeployment({ author, input, current, createId }: Deploym
   if (specification.technicalName !== input.api) {
     throw invalidAt('/api', `The document is that of ${specification.technicalName}.`)
   }
+  await check(specification)
   const declaredScopes = declaredBy(specification)
   const id = createId('oas')
   const deployment: Deployment = {

@@ -13,6 +13,7 @@ import { proxy as machine, type ProxyContext, type ProxyEvent } from '../actors/
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
+import type { Specification } from '../governance/specification.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import { apiActor, apiWrite, type ApiBody } from './apis.ts'
 import { commit, find, stateConflict, toTime } from './commands.ts'
@@ -20,6 +21,7 @@ import { toDeployment, type StageInput } from './deployment.ts'
 import type { GatewayPort } from './gateway-port.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
 import { activeDeployment, proxyWrite, servingOrStaged, type Deployment, type ProxyBody } from './proxy-document.ts'
+import { keepContract } from './published-contract.ts'
 import { createServingPlans, type ActivePlan } from './serving-plan.ts'
 import type { Specifications } from './specifications.ts'
 import type { BackendInput } from './backend-address.ts'
@@ -84,7 +86,9 @@ export function createProxies(options: ProxiesOptions): Proxies {
       throw new Problem('name_taken', taken(input.api))
     }
     if (entry !== null) refuseRetired(entry.body)
-    const { deployment, writes } = await toDeployment({ author, input, current: current?.body ?? null, createId })
+    const before = current?.body ?? null
+    const check = (next: Specification): Promise<void> => keepContract(registry, author.tenant, before, next)
+    const { deployment, writes } = await toDeployment({ author, input, current: before, createId, check })
     const actor = tell(current?.body.actor ?? fresh(), 'revision.staged')
     const body: ProxyBody = {
       api: input.api,

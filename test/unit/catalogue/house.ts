@@ -165,13 +165,15 @@ export interface DocumentOptions {
 const SCOPES = { 'orders:read': 'reads', 'orders:write': 'writes', 'orders:audit': 'audits' }
 const READING = [{ oauth: ['orders:read'] }, { key: [] }]
 const WRITING = [{ oauth: ['orders:write'] }]
+/** What every revision of the orders must go on to offer. */
+export const OFFERED = { listOrders: READING, createOrder: WRITING }
 
 /** An OpenAPI document, as bytes. */
 export function orders(options: DocumentOptions = {}): Buffer {
   const {
     title = 'Orders',
     version = '1.2.3',
-    operations = { listOrders: READING, createOrder: WRITING },
+    operations = OFFERED,
     servers = [{ url: 'https://orders.example/base' }],
   } = options
   const responses = { 200: { description: 'done' } }

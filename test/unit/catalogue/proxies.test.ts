@@ -3,7 +3,7 @@ import type { StageInput } from '../../../src/catalogue/deployment.ts'
 import type { Proxies } from '../../../src/catalogue/proxies.ts'
 import type { ActivePlan } from '../../../src/catalogue/serving-plan.ts'
 import { Problem } from '../../../src/domain/problem.ts'
-import { ACME, base64, declaration, furnish, openHouse, orders, RIVAL, type House } from './house.ts'
+import { ACME, base64, declaration, furnish, OFFERED, openHouse, orders, RIVAL, type House } from './house.ts'
 
 const API = 'orders-v1'
 const stageInput = (more: Partial<StageInput> = {}): StageInput => ({
@@ -67,7 +67,10 @@ describe('a revision that is staged', () => {
     const house = openHouse()
     const { proxies, gateway } = house
     const { proxy } = await furnish(house)
-    await proxies.stage(ACME, stageInput({ specification: base64(orders({ operations: { onlyOne: [] } })) }))
+    await proxies.stage(
+      ACME,
+      stageInput({ specification: base64(orders({ operations: { ...OFFERED, another: [] } })) }),
+    )
     await proxies.activate(ACME, proxy)
     await proxies.stage(ACME, { api: API, fromRevision: 1 })
     await proxies.activate(ACME, proxy)
@@ -77,6 +80,35 @@ describe('a revision that is staged', () => {
       'createOrder',
     ])
     expect(await fatesOf(house, proxy)).toEqual(['1 superseded', '2 superseded', '3 active'])
+  })
+
+  it('is refused where it breaks what serves, with what it breaks, and nothing is made', async () => {
+    const house = openHouse()
+    const { proxies } = house
+    const { proxy } = await furnish(house)
+    const narrower = { listOrders: OFFERED.listOrders }
+    const staged = proxies.stage(ACME, stageInput({ specification: base64(orders({ operations: narrower })) }))
+    await expect(staged).rejects.toMatchObject({
+      status: 409,
+      code: 'breaking_change',
+      extensions: {
+        changes: [{ id: 'operation.removed', level: 'breaking', pointer: '/paths/~1createOrder/get' }],
+      },
+    })
+    expect(await proxies.get('acme', proxy)).toMatchObject({ stagingRevision: null, activeRevision: 1 })
+    expect(await house.registry.list('openapispec', { limit: 9 })).toHaveLength(1)
+  })
+
+  it('may be another major version beside the one that it breaks, or break what never served', async () => {
+    const house = openHouse()
+    const { proxies } = house
+    await furnish(house)
+    const narrower = { operations: { listOrders: OFFERED.listOrders } }
+    const next = base64(orders({ ...narrower, version: '2.0.0' }))
+    expect(await proxies.stage(ACME, { api: 'orders-v2', specification: next })).toMatchObject({ api: 'orders-v2' })
+    const wider = base64(orders({ operations: { ...OFFERED, another: [] } }))
+    await proxies.stage(ACME, stageInput({ specification: wider }))
+    expect(await proxies.stage(ACME, stageInput())).toMatchObject({ stagingRevision: 3 })
   })
 
   it.each<[string, Partial<StageInput>, string]>([
@@ -316,17 +348,18 @@ describe('what serves', () => {
     const house = openHouse()
     const { proxies, specifications } = house
     const { proxy } = await furnish(house)
-    const wider = orders({ operations: { listOrders: [], staged: [] } })
+    const wider = orders({ operations: { ...OFFERED, staged: [] } })
     await proxies.stage(ACME, stageInput({ specification: base64(wider) }))
     const specification = base64(declaration({ operationIds: ['staged', 'createOrder'] }))
     await specifications.createOpenSla(ACME, { api: API, specification })
     await proxies.discard(ACME, proxy)
     expect(await plansOf(house.restart().proxies)).toHaveLength(1)
 
-    const narrower = orders({ operations: { listOrders: [] } })
-    await proxies.stage(ACME, stageInput({ specification: base64(narrower) }))
+    await proxies.stage(ACME, stageInput({ specification: base64(wider) }))
+    await proxies.activate(ACME, proxy)
+    await proxies.stage(ACME, { api: API, fromRevision: 1 })
     await proxies.activate(ACME, proxy)
     const [active] = await plansOf(house.restart().proxies)
-    expect(active).toMatchObject({ plan: { revision: 3 }, slas: [{ api: API }] })
+    expect(active).toMatchObject({ plan: { revision: 4 }, slas: [{ api: API }] })
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { SubscriptionInput } from '../../../src/catalogue/subscriptions.ts'
 import { isApiKeyShaped } from '../../../src/catalogue/secret.ts'
 import type { Problem } from '../../../src/domain/problem.ts'
-import { ACME, base64, declaration, furnish, NOW_MS, openHouse, orders, RIVAL, type House } from './house.ts'
+import { ACME, base64, declaration, furnish, NOW_MS, openHouse, orders, RIVAL, type House, OFFERED } from './house.ts'
 
 const DAY_MS = 86_400_000
 const API = 'orders-v1'
@@ -129,9 +129,7 @@ describe('a subscription', () => {
   it('is given what serves, not what is only staged', async () => {
     const house = openHouse()
     const { consumer } = await furnish(house)
-    const staged = JSON.parse(orders({ operations: { other: undefined } }).toString()) as { components?: object }
-    delete staged.components
-    const specification = base64(Buffer.from(JSON.stringify(staged)))
+    const specification = base64(orders({ operations: { ...OFFERED, other: [] } }))
     const { stagingRevision } = await house.proxies.stage(ACME, { api: API, specification })
     expect(stagingRevision).toBe(2)
 

@@ -1,0 +1,30 @@
+/**
+ * What is published is promised: within a major version a new revision must not break those who call the
+ * one that serves. Where it would, the answer names what, and another major version is the way.
+ */
+
+import { Problem } from '../domain/problem.ts'
+import { compareDocuments } from '../governance/compare/compare-documents.ts'
+import { readSpecification, type Specification } from '../governance/specification.ts'
+import type { Registry } from '../store/registry.ts'
+import { activeDeployment, type ProxyBody } from './proxy-document.ts'
+import { readContent } from './published-content.ts'
+
+/** Named in the answer; there may be more. */
+const CHANGES_MAX = 100
+
+/** Throws `Problem('breaking_change')` with the changes. */
+export async function keepContract(
+  registry: Registry,
+  tenant: string,
+  current: ProxyBody | null,
+  next: Specification,
+): Promise<void> {
+  const serving = current === null ? null : activeDeployment(current)
+  if (serving === null) return
+  const { bytes } = await readContent(registry, tenant, serving.specification)
+  const breaking = compareDocuments(await readSpecification(bytes), next).filter(({ level }) => level === 'breaking')
+  if (breaking.length === 0) return
+  const detail = `The document breaks what ${serving.version} promises in ${breaking.length} places. Publish it as another major version.`
+  throw new Problem('breaking_change', detail, { extensions: { changes: breaking.slice(0, CHANGES_MAX) } })
+}
