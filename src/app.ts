@@ -12,6 +12,7 @@ import { createApis } from './catalogue/apis.ts'
 import { APPROVAL_DUE } from './catalogue/approval-document.ts'
 import { createApprovals } from './catalogue/approvals.ts'
 import { createAudit } from './catalogue/audit.ts'
+import { createCapacity } from './catalogue/capacity.ts'
 import { createConsumers } from './catalogue/consumers.ts'
 import { createCredentials } from './catalogue/credentials.ts'
 import { createFirstAdmin } from './catalogue/first-admin.ts'
@@ -21,12 +22,14 @@ import { createPrinciples } from './catalogue/principles.ts'
 import { createRetirement, RETIREMENT_DUE } from './catalogue/retirement.ts'
 import { createProducts } from './catalogue/products.ts'
 import { createProxies } from './catalogue/proxies.ts'
+import { bringUpOldProxies } from './catalogue/revision-zero.ts'
 import { createScheduler } from './catalogue/scheduler.ts'
 import { createSpecifications } from './catalogue/specifications.ts'
 import { createSubscriptions } from './catalogue/subscriptions.ts'
 import { createTenants } from './catalogue/tenants.ts'
 import { createTokenScopes } from './catalogue/token-scopes.ts'
 import { createTurns } from './catalogue/turns.ts'
+import { createWaitingList } from './catalogue/waiting-list.ts'
 import type { Config } from './config.ts'
 import { createAuthenticator } from './gateway/authenticate.ts'
 import { createFleet } from './gateway/fleet.ts'
@@ -174,6 +177,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const retirement = createRetirement({ registry, proxies, clock, createId, turns })
   const consumers = createConsumers({ registry, createId })
   const credentials = createCredentials({ ...secrets, registry, gateway, clock })
+  const capacity = createCapacity({ registry, specifications, turns })
   const subscriptions = createSubscriptions({
     ...secrets,
     registry,
@@ -181,10 +185,12 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     specifications,
     clock,
     turns,
+    capacity,
     platformOperations: platformOperations(),
   })
 
   await (await gateway.prepare(platformPlan(config.adminTenant, scopes), [])).swap()
+  await bringUpOldProxies(registry)
   for await (const { plan, slas } of proxies.activePlans()) await (await gateway.prepare(plan, slas)).swap()
   let notReady: string | null = 'The gateway threads are starting.'
   const platform = createPlatform({
@@ -204,7 +210,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     specifications,
     subscriptions,
     credentials,
-    approvals: createApprovals({ registry, credentials, createId, clock, turns }),
+    approvals: createApprovals({ registry, credentials, createId, clock, turns, capacity }),
     usage,
     idempotency: { store: kept, vault },
     risks: pipeline.risks,
@@ -265,6 +271,9 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     },
   })
   opened('scheduler', scheduler.stop)
+  const waitingList = createWaitingList({ registry, capacity, credentials, log, count })
+  opened('waiting list', waitingList.stop)
+  await waitingList.start()
   await scheduler.start()
   notReady = null
   log.info({ gatewayUrl, baseUrl, riskUrl, threads: config.gatewayThreads }, 'tollgate is up')

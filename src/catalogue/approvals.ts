@@ -23,9 +23,10 @@ import {
   type ApprovalFlowBody,
   type Outcome,
 } from './approval-document.ts'
+import type { Capacity } from './capacity.ts'
 import { commit, find, invalidAt, stateConflict, toTime } from './commands.ts'
 import type { Credentials } from './credentials.ts'
-import { eventWrite } from './events.ts'
+import { eventWrite, waitlisted } from './events.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
 import { subscriptionWrite, type SubscriptionBody } from './subscription-document.ts'
 import { createSubscriptionTerms } from './subscription-terms.ts'
@@ -64,11 +65,13 @@ export interface ApprovalsOptions {
   readonly createId: CreateId
   readonly clock: Pick<Clock, 'nowMs'>
   readonly turns: Turns
+  readonly capacity: Capacity
 }
 
 const EVENTS = { Approved: 'approved', Rejected: 'rejected', AmendmentRequired: 'amendment.required' } as const
 
-export function createApprovals({ registry, credentials, createId, clock, turns }: ApprovalsOptions): Approvals {
+export function createApprovals(options: ApprovalsOptions): Approvals {
+  const { registry, credentials, createId, clock, turns, capacity } = options
   const terms = createSubscriptionTerms({ registry })
 
   async function flowOf(tenant: string, subscription: string, id: string): Promise<Document<ApprovalFlowBody>> {
@@ -105,8 +108,11 @@ export function createApprovals({ registry, credentials, createId, clock, turns 
   async function effectsOf(tenant: string, flow: ApprovalFlowBody, outcome: Outcome): Promise<Write[]> {
     const { id, revision, body } = await find<SubscriptionBody>(registry, tenant, 'subscription', flow.subscription)
     if (flow.kind === 'subscription') {
-      const actor = tell(body, outcome === 'Approved' ? 'approved' : 'rejected')
-      return [subscriptionWrite(id, tenant, revision, { ...body, actor })]
+      const { api, slaVariant } = body
+      const isShort = outcome === 'Approved' && api !== '' && !(await capacity.hasRoom(api, slaVariant))
+      const actor = tell(body, outcome === 'Rejected' ? 'rejected' : isShort ? 'capacity.short' : 'approved')
+      const write = subscriptionWrite(id, tenant, revision, { ...body, actor })
+      return isShort ? [write, waitlisted(createId, tenant, id, body)] : [write]
     }
     if (outcome !== 'Approved' || flow.slaVariant === null) return []
     const next = { ...body, slaVariant: flow.slaVariant }
@@ -152,7 +158,10 @@ export function createApprovals({ registry, credentials, createId, clock, turns 
     list: (tenant, { state = 'InProgress', ...query }) =>
       listPage({ registry, kind: APPROVAL_KIND, tenant, query, where: { state }, show }),
     decide: (author, subscription, id, decision) =>
-      turns.take([subscription], () => decide(author, subscription, id, decision)),
+      turns.take([subscription], async () => {
+        const { body } = await find<SubscriptionBody>(registry, author.tenant, 'subscription', subscription)
+        return capacity.inTurn(body.api, () => decide(author, subscription, id, decision))
+      }),
     requestTier: (author, subscription, to) => turns.take([subscription], () => requestTier(author, subscription, to)),
   }
 }

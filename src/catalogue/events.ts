@@ -26,3 +26,13 @@ export function eventWrite(createId: CreateId, tenant: string, type: EventKind, 
   const body: EventBody = { type, data }
   return { kind: 'event', id: createId('evt'), tenant, expected: 0, body, keys: { type } }
 }
+
+/** A subscription that has to wait until capacity frees. */
+export function waitlisted(
+  createId: CreateId,
+  tenant: string,
+  subscription: string,
+  { api, consumer, slaVariant }: { readonly api: string; readonly consumer: string; readonly slaVariant: string },
+): Write {
+  return eventWrite(createId, tenant, 'SubscriptionWaitlistedForCapacity', { subscription, api, consumer, slaVariant })
+}

@@ -8,6 +8,7 @@
 
 import { begin, step, type PersistedActor } from '../actors/step.ts'
 import { subscription as machine, type SubscriptionEvent, type SubscriptionState } from '../actors/subscription.ts'
+import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import {
@@ -20,11 +21,13 @@ import {
   withdrawnFlows,
   type ApprovalFlowBody,
 } from './approval-document.ts'
+import type { Capacity } from './capacity.ts'
 import { federatedTaken, toClientTerms, type ClientInput, type ClientTerms } from './client-terms.ts'
 import { commit, find, invalidAt, stateConflict, toTime } from './commands.ts'
 import type { ConsumerBody } from './consumers.ts'
 import { credentialWrite, newCredentialWrite, type Secrets } from './credential-document.ts'
 import { DAY_MS, type Credentials } from './credentials.ts'
+import { waitlisted } from './events.ts'
 import { createGrants } from './grants.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
 import { PLATFORM_API, type PlatformOperation } from './platform-api.ts'
@@ -72,12 +75,13 @@ export interface SubscriptionsOptions extends Secrets {
   readonly specifications: Pick<Specifications, 'plansInForce'>
   readonly clock: Clock
   readonly turns: Turns
+  readonly capacity: Capacity
   /** What a subscription to the platform's own API may call; it has no proxy that would tell. */
   readonly platformOperations?: readonly PlatformOperation[]
 }
 
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
-  const { registry, credentials, specifications, createId, clock, turns, platformOperations = [] } = options
+  const { registry, credentials, specifications, createId, clock, turns, capacity, platformOperations = [] } = options
   const operationsOf = createSubscribedOperations({ registry, specifications })
   const subscriptionTerms = createSubscriptionTerms({ registry })
   const grants = createGrants({ registry })
@@ -93,16 +97,18 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     const { policy, ...what } = terms
     const pending = begin(machine, undefined)
     const isAuto = policy.subscriptionApproval === 'Auto'
+    const hasRoom = !isAuto || what.api === '' || (await capacity.hasRoom(what.api, what.slaVariant))
     const body: SubscriptionBody = {
       consumer: input.consumer,
       ...what,
-      actor: isAuto ? tell(pending, { type: 'approved' }) : pending,
+      actor: isAuto ? tell(pending, { type: hasRoom ? 'approved' : 'capacity.short' }) : pending,
       redirectUris: client.redirectUris,
       ...(!isAuto && { approvalFlow: createId('apf') }),
     }
     await commit(registry, author, 'subscription.create', [
       subscriptionWrite(id, tenant, 0, body),
       ...flowOf(author, id, body),
+      ...(hasRoom ? [] : [waitlisted(createId, tenant, id, body)]),
       ...credentialsOf(tenant, id, terms, client),
     ])
     // A thread may have noted that this client holds nothing.
@@ -170,6 +176,18 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     return change(author, id, `subscription.${type}`, told, more)
   }
 
+  /** What it gave back when it was suspended may be somebody else's by now. */
+  async function resume(author: Author, id: string): Promise<Subscription> {
+    const { body } = await find<SubscriptionBody>(registry, author.tenant, 'subscription', id)
+    const { api, slaVariant, actor } = body
+    if (api === '' || actor.value !== 'Suspended') return send(author, id, 'resumed')
+    return capacity.inTurn(api, async () => {
+      if (await capacity.hasRoom(api, slaVariant)) return send(author, id, 'resumed')
+      const extensions = { state: 'Suspended', allowed: ['cancelled'] }
+      throw new Problem('state_conflict', 'The capacity of the API is given away at the moment.', { extensions })
+    })
+  }
+
   async function setScopes(author: Author, id: string, asked: readonly string[], held: Held): Promise<Subscription> {
     const { tenant } = author
     const { body } = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
@@ -208,16 +226,18 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
 
   return {
     create(author, input, held) {
-      const { federated } = input
-      if (federated === undefined) return create(author, input, held)
+      const { federated, api } = input
+      const inRoom = () => (api === undefined ? make() : capacity.inTurn(api, make))
+      const make = () => create(author, input, held)
+      if (federated === undefined) return inRoom()
       const turn = JSON.stringify([author.tenant, federated.issuer, federated.clientId])
-      return turns.take([turn], () => create(author, input, held))
+      return turns.take([turn], inRoom)
     },
     get,
     cancel: async (author, id) =>
       send(author, id, 'cancelled', await withdrawnFlows(registry, author.tenant, id, clock.nowMs())),
     suspend: (author, id) => send(author, id, 'suspended'),
-    resume: (author, id) => send(author, id, 'resumed'),
+    resume: (author, id) => resume(author, id),
     setScopes: (author, id, scopes, held = null) => setScopes(author, id, scopes, held),
     operations,
     list: (tenant, query) => {

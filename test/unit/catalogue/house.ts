@@ -13,6 +13,7 @@ import { onTestFinished } from 'vitest'
 import { createApis, type Apis } from '../../../src/catalogue/apis.ts'
 import { createApiPolicies, type ApiPolicies } from '../../../src/catalogue/api-policy.ts'
 import { createApprovals, type Approvals } from '../../../src/catalogue/approvals.ts'
+import { createCapacity } from '../../../src/catalogue/capacity.ts'
 import { createConsumers, type Consumers } from '../../../src/catalogue/consumers.ts'
 import { createCredentials, type Credentials } from '../../../src/catalogue/credentials.ts'
 import type { GatewayPort, RevokedToken } from '../../../src/catalogue/gateway-port.ts'
@@ -25,6 +26,7 @@ import type { RoutePlan } from '../../../src/catalogue/route-plan.ts'
 import { createSpecifications, type Specifications } from '../../../src/catalogue/specifications.ts'
 import { createSubscriptions, type Subscriptions } from '../../../src/catalogue/subscriptions.ts'
 import { createTurns } from '../../../src/catalogue/turns.ts'
+import { createWaitingList, type WaitingList } from '../../../src/catalogue/waiting-list.ts'
 import type { SlaPlan } from '../../../src/opensla/sla-plan.ts'
 import type { Clock } from '../../../src/runtime/clock.ts'
 import { createIdFactory, type CreateId } from '../../../src/runtime/ids.ts'
@@ -62,6 +64,7 @@ export interface House {
   readonly subscriptions: Subscriptions
   readonly credentials: Credentials
   readonly approvals: Approvals
+  readonly waitingList: WaitingList
   readonly products: Products
   readonly apiPolicies: ApiPolicies
   readonly grants: Grants
@@ -85,6 +88,7 @@ function open(path: string, vault: Vault, time: { nowMs: number }): House {
   const specifications = createSpecifications({ registry, createId, gateway })
   const secrets = { vault, createId, randomBytes }
   const turns = createTurns()
+  const capacity = createCapacity({ registry, specifications, turns })
   const proxies = createProxies({ registry, gateway, specifications, createId, clock, turns })
   const credentials = createCredentials({ ...secrets, registry, gateway, clock })
   return {
@@ -98,9 +102,10 @@ function open(path: string, vault: Vault, time: { nowMs: number }): House {
     specifications,
     proxies,
     retirement: createRetirement({ registry, proxies, clock, createId, turns }),
-    subscriptions: createSubscriptions({ ...secrets, registry, credentials, specifications, clock, turns }),
+    subscriptions: createSubscriptions({ ...secrets, registry, credentials, specifications, clock, turns, capacity }),
     credentials,
-    approvals: createApprovals({ registry, credentials, createId, clock, turns }),
+    waitingList: createWaitingList({ registry, capacity, credentials, log: { error: () => {} }, count: () => {} }),
+    approvals: createApprovals({ registry, credentials, createId, clock, turns, capacity }),
     products: createProducts({ registry, gateway, createId, turns }),
     apiPolicies: createApiPolicies({ registry, turns }),
     grants: createGrants({ registry }),

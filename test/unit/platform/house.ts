@@ -16,6 +16,7 @@ import { createApis } from '../../../src/catalogue/apis.ts'
 import { createApprovals } from '../../../src/catalogue/approvals.ts'
 import { createAudit } from '../../../src/catalogue/audit.ts'
 import type { Caller } from '../../../src/catalogue/caller.ts'
+import { createCapacity } from '../../../src/catalogue/capacity.ts'
 import { createConsumers } from '../../../src/catalogue/consumers.ts'
 import { createCredentials } from '../../../src/catalogue/credentials.ts'
 import type { GatewayPort } from '../../../src/catalogue/gateway-port.ts'
@@ -119,6 +120,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   const gateway = acknowledging()
   const specifications = createSpecifications({ registry, createId, gateway })
   const turns = createTurns()
+  const capacity = createCapacity({ registry, specifications, turns })
   const credentials = createCredentials({ ...secrets, registry, gateway, clock })
   const proxies = createProxies({ registry, gateway, specifications, createId, clock, turns })
   const passwords = createPasswordHasher({ randomBytes })
@@ -146,7 +148,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     }),
     signingKeys: steadyKeys(),
     tenants: createTenants({ ...secrets, registry, clock, scopes: platformScopes() }),
-    approvals: createApprovals({ registry, credentials, createId, clock, turns }),
+    approvals: createApprovals({ registry, credentials, createId, clock, turns, capacity }),
     adrs: createAdrs({ registry, createId }),
     principles: createPrinciples({ registry, createId }),
     audit: createAudit({ registry }),
@@ -159,6 +161,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       specifications,
       clock,
       turns,
+      capacity,
       platformOperations: platformOperations(),
     }),
     usage: options.usage ?? createMemoryUsage(lineItems, usageQueries),

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import type { ProxyBody } from '../../../src/catalogue/proxy-document.ts'
+import { bringUpOldProxies } from '../../../src/catalogue/revision-zero.ts'
+import { ACME, base64, furnish, openHouse, orders, type House } from './house.ts'
+
+const API = 'orders-v1'
+
+/** The registry as a version without revisions has left it. */
+async function withOldProxy(house: House): Promise<string> {
+  const { proxy } = await furnish(house)
+  const document = await house.registry.get<ProxyBody>('proxy', proxy)
+  if (document === null) throw new Error('the proxy is gone')
+  const { tenant, revision, body } = document
+  const old = { api: API, deployment: body.deployments['1'] }
+  await house.registry.commit(ACME, 'test.old', [
+    { kind: 'proxy', id: proxy, tenant, expected: revision, body: old, keys: { api: API }, unique: ['api'] },
+  ])
+  return proxy
+}
+
+describe('a deployment older than revisions', () => {
+  it('serves as revision 0, unchanged', async () => {
+    const house = openHouse()
+    const id = await withOldProxy(house)
+    const after = house.restart()
+    expect(await bringUpOldProxies(after.registry)).toBe(1)
+
+    const [active] = await Array.fromAsync(after.proxies.activePlans())
+    expect(active?.plan).toMatchObject({ api: API, revision: 0, allowedScopes: expect.any(Array) })
+    expect(active?.plan.operations.map(({ operationId }) => operationId)).toEqual(['listOrders', 'createOrder'])
+    expect(await after.proxies.get('acme', id)).toMatchObject({
+      state: 'active',
+      revision: 0,
+      activeRevision: 0,
+      stagingRevision: null,
+      MemberOfProductIds: [],
+    })
+    expect(await bringUpOldProxies(after.registry)).toBe(0)
+  })
+
+  it('is followed by revision 1, and can be staged again', async () => {
+    const house = openHouse()
+    const id = await withOldProxy(house)
+    await bringUpOldProxies(house.registry)
+    await house.proxies.stage(ACME, { api: API, specification: base64(orders()) })
+    expect(await house.proxies.activate(ACME, id)).toMatchObject({ activeRevision: 1 })
+    const { items } = await house.proxies.revisions('acme', id)
+    expect(items.map(({ revision, fate }) => `${revision} ${fate}`)).toEqual(['0 superseded', '1 active'])
+    expect(await house.proxies.stage(ACME, { api: API, fromRevision: 0 })).toMatchObject({ stagingRevision: 2 })
+  })
+})
