@@ -14,6 +14,7 @@ import { createApprovals } from './catalogue/approvals.ts'
 import { createAudit } from './catalogue/audit.ts'
 import { createCapacity } from './catalogue/capacity.ts'
 import { createConsumers } from './catalogue/consumers.ts'
+import { createCredentialExpiry, CREDENTIAL_DUE } from './catalogue/credential-expiry.ts'
 import { createCredentials } from './catalogue/credentials.ts'
 import { createFirstAdmin } from './catalogue/first-admin.ts'
 import { createGrants } from './catalogue/grants.ts'
@@ -172,7 +173,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const { federation, oauth, rotation } = identity
   opened('identity', identity.close)
   const turns = createTurns()
-  const specifications = createSpecifications({ registry, createId, gateway })
+  const specifications = createSpecifications({ registry, createId, gateway, turns })
   const proxies = createProxies({ registry, gateway, specifications, createId, clock, turns })
   const retirement = createRetirement({ registry, proxies, clock, createId, turns })
   const consumers = createConsumers({ registry, createId })
@@ -263,6 +264,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
         count('approval_silent')
         log.warn({ tenant, approvalFlow }, 'a request has waited three days for a decision; see /v1/approvals')
       },
+      [CREDENTIAL_DUE]: createCredentialExpiry({ registry, clock, createId }),
       async [RETIREMENT_DUE]({ tenant, subject: api }) {
         if (await retirement.retirementDue(tenant, api)) return
         count('retirement_blocked')

@@ -1,5 +1,7 @@
 /** What the registry keeps of a credential: secrets encrypted, and hashed for looking up. */
 
+import { credential as machine, type CredentialEvent, type CredentialState } from '../actors/credential.ts'
+import { begin, step, type PersistedActor } from '../actors/step.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Vault } from '../runtime/vault.ts'
 import type { Document, Write } from '../store/registry.ts'
@@ -42,7 +44,7 @@ export interface Credential {
   readonly apiKey: string | null
   readonly ApiProductId: string | null
   readonly scopes: readonly string[]
-  readonly state: 'Active' | 'Expiring' | 'Expired' | 'Revoked'
+  readonly state: CredentialState
   readonly createdAt: string
   readonly expiresAt: string
 }
@@ -128,8 +130,16 @@ export function showCredential(
   }
 }
 
-function stateOf({ state, expiresAtMs }: CredentialBody, nowMs: number): Credential['state'] {
-  if (state === 'Revoked') return state
-  if (expiresAtMs <= nowMs) return 'Expired'
-  return expiresAtMs - nowMs <= EXPIRING_MS ? 'Expiring' : 'Active'
+function stateOf({ state, expiresAtMs }: CredentialBody, nowMs: number): CredentialState {
+  const leftMs = expiresAtMs - nowMs
+  const events: CredentialEvent['type'][] =
+    state === 'Revoked' ? ['revoked'] : leftMs <= 0 ? ['expired'] : leftMs <= EXPIRING_MS ? ['expiring'] : []
+  const actor = events.reduce<PersistedActor>(told, begin(machine, undefined))
+  return actor.value as CredentialState
+}
+
+function told(actor: PersistedActor, type: CredentialEvent['type']): PersistedActor {
+  const result = step(machine, actor, { type })
+  if ('refused' in result) throw new Error(`a credential that is ${result.refused.state} cannot be ${type}`)
+  return result.next
 }

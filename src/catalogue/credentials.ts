@@ -18,6 +18,8 @@ import {
   type CredentialBody,
   type Secrets,
 } from './credential-document.ts'
+import { warningWrites } from './credential-expiry.ts'
+import { eventWrite } from './events.ts'
 import type { GatewayPort } from './gateway-port.ts'
 import { toGrant } from './grants.ts'
 import type { Page } from './page.ts'
@@ -52,7 +54,7 @@ const OVERLAP_SECONDS = 86_400
 const CREDENTIALS_MAX = 500
 
 export function createCredentials(options: CredentialsOptions): Credentials {
-  const { registry, gateway, vault, clock } = options
+  const { registry, gateway, vault, clock, createId } = options
 
   function of(tenant: string, subscription: string): Promise<readonly Document<CredentialBody>[]> {
     return registry.list<CredentialBody>('credential', { tenant, where: { subscription }, limit: CREDENTIALS_MAX })
@@ -100,7 +102,8 @@ export function createCredentials(options: CredentialsOptions): Credentials {
       const endsMs = Math.min(body.expiresAtMs, nowMs + overlapSeconds * 1_000)
       return credentialWrite(credential, tenant, revision, { ...body, expiresAtMs: endsMs, isReplaced: true })
     })
-    await commit(registry, author, 'credential.rotate', [...ending, ...made])
+    const warnings = made.flatMap((write) => warningWrites(write.id, tenant, expiresAtMs, nowMs))
+    await commit(registry, author, 'credential.rotate', [...ending, ...made, ...warnings])
     await announce(tenant, id)
     const ids = new Set(made.map((write) => write.id))
     const items = (await of(tenant, id)).filter((each) => ids.has(each.id)).map(toCredential)
@@ -124,9 +127,14 @@ export function createCredentials(options: CredentialsOptions): Credentials {
       await find<SubscriptionBody>(registry, author.tenant, 'subscription', id)
       const current = await find<CredentialBody>(registry, author.tenant, 'credential', credential)
       if (current.body.subscription !== id) throw new Problem('not_found', 'The subscription has no such credential.')
+      const { tenant } = author
+      const { type, clientId, state } = current.body
       const body = { ...current.body, state: 'Revoked' } as const
+      const data = { credential, subscription: id, type, clientId: clientId || null }
       await commit(registry, author, 'credential.revoke', [
-        credentialWrite(credential, author.tenant, current.revision, body),
+        credentialWrite(credential, tenant, current.revision, body),
+        // Revoking again makes sure that every thread knows; it is told once.
+        ...(state === 'Revoked' ? [] : [eventWrite(createId, tenant, 'CredentialRevoked', data)]),
       ])
       await announce(author.tenant, id)
     },

@@ -4,13 +4,15 @@ import { Problem } from '../domain/problem.ts'
 import { parseDeclaration } from '../opensla/declaration.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import type { Author, Document, Registry } from '../store/registry.ts'
+import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import { apiWrite, type ApiBody } from './apis.ts'
 import { commit, find, fromBase64, invalidAt, toTime } from './commands.ts'
+import { eventWrite } from './events.ts'
 import type { GatewayPort } from './gateway-port.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
 import { activeDeployment, stagedDeployment, type ProxyBody } from './proxy-document.ts'
 import { contentWrite, readContent, type Content } from './published-content.ts'
+import type { Turns } from './turns.ts'
 
 export interface OpenApiSpec {
   readonly id: string
@@ -61,12 +63,13 @@ export interface SpecificationsOptions {
   readonly registry: Registry
   readonly createId: CreateId
   readonly gateway: Pick<GatewayPort, 'applySla'>
+  readonly turns: Turns
 }
 
 /** More variants of one API are refused. */
 const VARIANTS_MAX = 100
 
-export function createSpecifications({ registry, createId, gateway }: SpecificationsOptions): Specifications {
+export function createSpecifications({ registry, createId, gateway, turns }: SpecificationsOptions): Specifications {
   async function inForce(api: string): Promise<readonly Document<OpenSlaSpecBody>[]> {
     return registry.list<OpenSlaSpecBody>('openslaspec', { where: { api, inForce: 'true' }, limit: VARIANTS_MAX + 1 })
   }
@@ -101,7 +104,7 @@ export function createSpecifications({ registry, createId, gateway }: Specificat
       contentWrite(id, author.tenant, { bytes, mediaType }),
       // Moves the entry on, so that of two declarations, or of one and an activation, one is refused.
       apiWrite(api, author.tenant, entry.revision, entry.body),
-      ...(before === undefined ? [] : [retire(before)]),
+      ...(before === undefined ? [] : [retire(before), slaChanged(createId, author.tenant, before.body, body)]),
     ])
     await gateway.applySla(plan)
     return showSla(await find<OpenSlaSpecBody>(registry, author.tenant, 'openslaspec', id))
@@ -124,7 +127,8 @@ export function createSpecifications({ registry, createId, gateway }: Specificat
         show: showOpenApi,
       }),
     openApiContent: (tenant, id) => contentOf('openapispec', tenant, id),
-    createOpenSla,
+    // In turn with activations: what one of them swaps cannot bring back what this one has replaced.
+    createOpenSla: (author, input) => turns.take([input.api], () => createOpenSla(author, input)),
     openSla: async (tenant, id) => showSla(await find<OpenSlaSpecBody>(registry, tenant, 'openslaspec', id)),
     openSlas: (tenant, query) =>
       listPage<OpenSlaSpecBody, OpenSlaSpec>({
@@ -146,6 +150,11 @@ export function createSpecifications({ registry, createId, gateway }: Specificat
       return plans
     },
   }
+}
+
+function slaChanged(createId: CreateId, tenant: string, before: OpenSlaSpecBody, after: OpenSlaSpecBody): Write {
+  const { api, variant, version: to } = after
+  return eventWrite(createId, tenant, 'SlaChanged', { api, variant: variant || null, from: before.version, to })
 }
 
 function keysOf({ api, inForce }: OpenSlaSpecBody): Record<string, string> {

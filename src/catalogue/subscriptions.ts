@@ -26,6 +26,7 @@ import { federatedTaken, toClientTerms, type ClientInput, type ClientTerms } fro
 import { commit, find, invalidAt, stateConflict, toTime } from './commands.ts'
 import type { ConsumerBody } from './consumers.ts'
 import { credentialWrite, newCredentialWrite, type Secrets } from './credential-document.ts'
+import { warningWrites } from './credential-expiry.ts'
 import { DAY_MS, type Credentials } from './credentials.ts'
 import { waitlisted } from './events.ts'
 import { createGrants } from './grants.ts'
@@ -147,7 +148,10 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     const { scopes, apiProductId, policy } = terms
     const expiresAtMs = clock.nowMs() + policy.credentialLifetimeDays * DAY_MS
     const shared = { tenant, subscription, scopes, apiProductId, expiresAtMs, federated }
-    return types.map((type) => newCredentialWrite(options, { ...shared, type }))
+    return types.flatMap((type) => {
+      const write = newCredentialWrite(options, { ...shared, type })
+      return [write, ...warningWrites(write.id, tenant, expiresAtMs, clock.nowMs())]
+    })
   }
 
   /** Commits a change of one subscription, and has every thread know what its credentials open now. */

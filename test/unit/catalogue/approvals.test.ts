@@ -18,7 +18,10 @@ const grantOf = async (house: House, id: string) => {
   return (await house.grants.clientFor(items[0]?.clientId ?? ''))?.grant
 }
 const dueOf = async ({ registry }: House) =>
-  (await registry.list<{ kind: string; subject: string }>('due', { limit: 9 })).map(({ body }) => body.subject)
+  (await registry.list<{ kind: string; subject: string }>('due', { limit: 99 }))
+    .map(({ body }) => body)
+    .filter(({ kind }) => kind === 'approval_silent')
+    .map(({ subject }) => subject)
 const stateOf = async (house: House, id: string) => (await house.subscriptions.get('acme', id)).state
 
 describe('a request', () => {

@@ -85,9 +85,9 @@ function open(path: string, vault: Vault, time: { nowMs: number }): House {
   onTestFinished(() => registry.close())
   const createId = createIdFactory(clock.nowMs)
   const gateway = recording()
-  const specifications = createSpecifications({ registry, createId, gateway })
-  const secrets = { vault, createId, randomBytes }
   const turns = createTurns()
+  const specifications = createSpecifications({ registry, createId, gateway, turns })
+  const secrets = { vault, createId, randomBytes }
   const capacity = createCapacity({ registry, specifications, turns })
   const proxies = createProxies({ registry, gateway, specifications, createId, clock, turns })
   const credentials = createCredentials({ ...secrets, registry, gateway, clock })

@@ -91,10 +91,12 @@ describe('a declaration', () => {
       specifications.createOpenSla(ACME, input),
     ])
 
-    expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
-    expect(ends.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'state_conflict' } })
+    // One after the other: the later replaces the earlier.
+    expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
     expect(await specifications.plansInForce(API, [])).toHaveLength(1)
-    expect(house.gateway.slas).toHaveLength(1)
+    expect(house.gateway.slas).toHaveLength(2)
+    const changes = await house.registry.list<{ type: string }>('event', { limit: 9 })
+    expect(changes.map(({ body }) => body.type)).toEqual(['SlaChanged'])
   })
 
   it('is refused with its place where it names what the API has not, and nothing comes into force', async () => {

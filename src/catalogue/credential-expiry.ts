@@ -1,0 +1,49 @@
+/**
+ * Tells that a credential is near its end: 30, 7 and 1 days before it.
+ *
+ * One due time a credential: each warning brings the next, in one commit. What was revoked or replaced
+ * meanwhile is not warned of.
+ */
+
+import type { Clock } from '../runtime/clock.ts'
+import type { CreateId } from '../runtime/ids.ts'
+import type { Registry, Write } from '../store/registry.ts'
+import { toTime } from './commands.ts'
+import type { CredentialBody } from './credential-document.ts'
+import { dropDueWrite, dueWrite, type DueTime } from './due-times.ts'
+import { eventWrite } from './events.ts'
+
+export const CREDENTIAL_DUE = 'credential_expiring'
+const DAY_MS = 86_400_000
+const WARN_DAYS = [30, 7, 1]
+
+export interface CredentialExpiryOptions {
+  readonly registry: Registry
+  readonly clock: Pick<Clock, 'nowMs'>
+  readonly createId: CreateId
+}
+
+/** The next warning of a credential that was just made or warned of; nothing where none is to come. */
+export function warningWrites(id: string, tenant: string, expiresAtMs: number, nowMs: number): Write[] {
+  const times = WARN_DAYS.map((days) => expiresAtMs - days * DAY_MS)
+  const atMs = times.find((timeMs) => timeMs > nowMs)
+  return atMs === undefined ? [] : [dueWrite({ tenant, kind: CREDENTIAL_DUE, subject: id, atMs })]
+}
+
+export function createCredentialExpiry(options: CredentialExpiryOptions): (due: DueTime) => Promise<void> {
+  const { registry, clock, createId } = options
+
+  return async ({ tenant, subject: id, atMs }) => {
+    const credential = await registry.get<CredentialBody>('credential', id)
+    if (credential === null) return
+    const { state, isReplaced, expiresAtMs, subscription, type, clientId } = credential.body
+    const nowMs = clock.nowMs()
+    if (state === 'Revoked' || isReplaced === true || expiresAtMs <= nowMs) return
+    const data = { credential: id, subscription, type, clientId: clientId || null, expiresAt: toTime(expiresAtMs) }
+    await registry.commit({ tenant, consumer: 'system' }, 'credential.expiring', [
+      eventWrite(createId, tenant, 'CredentialExpiringSoon', data),
+      ...(await dropDueWrite(registry, CREDENTIAL_DUE, id, atMs)),
+      ...warningWrites(id, tenant, expiresAtMs, nowMs),
+    ])
+  }
+}

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { credential, type CredentialEvent, type CredentialState } from '../../../src/actors/credential.ts'
+import { begin, step, type PersistedActor } from '../../../src/actors/step.ts'
+
+type Verb = CredentialEvent['type']
+const VERBS: readonly Verb[] = ['expiring', 'expired', 'revoked']
+
+/** How each state is reached, and what it takes to where; all else it refuses. */
+const STATES: Readonly<
+  Record<CredentialState, { by: readonly Verb[]; to: Readonly<Partial<Record<Verb, CredentialState>>> }>
+> = {
+  Active: { by: [], to: { expired: 'Expired', expiring: 'Expiring', revoked: 'Revoked' } },
+  Expiring: { by: ['expiring'], to: { expired: 'Expired', expiring: 'Expiring', revoked: 'Revoked' } },
+  Expired: { by: ['expired'], to: {} },
+  Revoked: { by: ['expiring', 'revoked'], to: {} },
+}
+
+function reach(verbs: readonly Verb[]): PersistedActor {
+  return verbs.reduce<PersistedActor>(
+    (from, type) => {
+      const result = step(credential, JSON.parse(JSON.stringify(from)), { type })
+      if ('refused' in result) throw new Error(`${type} was refused in ${result.refused.state}`)
+      return result.next
+    },
+    begin(credential, undefined),
+  )
+}
+
+describe.each(Object.entries(STATES))('a credential that is %s', (state, { by, to }) => {
+  it('is reached, also over JSON', () => expect(reach(by).value).toBe(state))
+
+  it.each(VERBS)('answers %s as its drawing says', (type) => {
+    const result = step(credential, reach(by), { type })
+    const next = to[type]
+    if (next !== undefined) return expect(result).toMatchObject({ next: { value: next } })
+    expect(result).toEqual({ refused: { state, allowed: Object.keys(to) } })
+  })
+})
