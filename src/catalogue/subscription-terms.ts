@@ -33,12 +33,15 @@ export interface Terms {
 
 export interface SubscriptionTerms {
   of(tenant: string, input: TermsInput, held: Held): Promise<Terms>
-  /** Throws where `scopes` are not all declared by what is subscribed to, or not the caller's to give. */
   /** Throws where no declaration in force has the variant. */
   checkVariant(tenant: string, to: Pick<Terms, 'api' | 'apiProductId'>, variant: string): Promise<void>
+  /**
+   * Throws where what `scopes` adds to those of `to` is not declared by what is subscribed to, or not the
+   * caller's to give. Less can always be held, also of what is retired.
+   */
   checkScopes(
     tenant: string,
-    to: Pick<Terms, 'api' | 'apiProductId'>,
+    to: Pick<Terms, 'api' | 'apiProductId' | 'scopes'>,
     scopes: readonly string[],
     held: Held,
   ): Promise<void>
@@ -125,10 +128,12 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
     async checkVariant(tenant, { api, apiProductId }, variant) {
       await checkVariant(tenant, await membersOf(tenant, api === '' ? { product: apiProductId } : { api }), variant)
     },
-    async checkScopes(tenant, { api, apiProductId }, scopes, held) {
+    async checkScopes(tenant, { api, apiProductId, scopes: has }, scopes, held) {
+      const added = scopes.filter((scope) => !has.includes(scope))
+      if (added.length === 0) return
       const apis = await membersOf(tenant, api === '' ? { product: apiProductId } : { api })
-      checkDeclared(await declaredByAll(tenant, apis), scopes)
-      checkHeld(apis, scopes, held)
+      checkDeclared([...has, ...(await declaredByAll(tenant, apis))], scopes)
+      checkHeld(apis, added, held)
     },
   }
 }

@@ -178,9 +178,17 @@ async function rescope(house: House, model: Model, author: Author, random: Rando
   const subscription = pick(random, [...model.subscriptions.values()])
   if (subscription === undefined || subscription.api === '') return
   const scopes = SCOPES.filter(() => random.next() < 0.6)
-  const isRetired = model.apis.get(subscription.api)?.state === 'Retired'
-  const isOver = subscription.state === 'Cancelled'
-  const expected = author.tenant === 'rival' ? 'not_found' : isOver || isRetired ? 'state_conflict' : 'done'
+  const api = model.apis.get(subscription.api)
+  const isLess = scopes.every((scope) => subscription.scopes.includes(scope))
+  const isBare = (api?.active ?? api?.staging ?? null) === null
+  const expected =
+    author.tenant === 'rival'
+      ? 'not_found'
+      : subscription.state === 'Cancelled' || (!isLess && api?.state === 'Retired')
+        ? 'state_conflict'
+        : !isLess && isBare
+          ? 'payload_invalid'
+          : 'done'
   expect(await outcomeOf(house.subscriptions.setScopes(author, subscription.id, scopes))).toBe(expected)
   if (expected === 'done') subscription.scopes = scopes
 }
