@@ -6,6 +6,7 @@
 
 import type { CredentialName, Grant } from '../catalogue/grant.ts'
 import type { RevokedToken } from '../catalogue/gateway-port.ts'
+import type { OauthAnswer, OauthCall } from '../catalogue/oauth-call.ts'
 import type { ProviderPlan } from '../catalogue/provider-plan.ts'
 import type { RoutePlan } from '../catalogue/route-plan.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
@@ -47,34 +48,6 @@ export interface Requests {
   oauth: { ask: OauthCall; answer: OauthAnswer }
   /** A federated token named a key that is not known: the provider is asked again, if it may be. True: its keys have changed. */
   refetch: { ask: { readonly provider: string }; answer: boolean }
-}
-
-export interface OauthCall {
-  readonly endpoint: 'token' | 'introspect' | 'revoke' | 'userinfo' | 'authorize'
-  /** `''` for the authorize endpoint, which serves all APIs. */
-  readonly api: string
-  readonly method: 'GET' | 'POST'
-  /** The form of a POST, the query of a GET; in order, as often as they came. */
-  readonly form: readonly (readonly [string, string])[]
-  readonly authorization: string | undefined
-  readonly cookie: string | undefined
-}
-
-export interface OauthAnswer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  /** A text is sent as it is, anything else as JSON, null as an empty body. */
-  readonly body: unknown
-  /** How a failed attempt is recorded; null: not at all. */
-  readonly signal: OauthSignal | null
-}
-
-export interface OauthSignal {
-  /** The API it is recorded at. */
-  readonly api: string
-  readonly outcome: 'credential_missing' | 'credential_invalid' | 'subscription_required'
-  /** The known party; null: nobody is known. */
-  readonly grant: Grant | null
 }
 
 export type ToHost =

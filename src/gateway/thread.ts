@@ -10,6 +10,7 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
+import type { OauthAnswer, OauthCall } from '../catalogue/oauth-call.ts'
 import { Problem } from '../domain/problem.ts'
 import { openSpoolGauge } from '../record/spool-gauge.ts'
 import { createSpoolWriter } from '../record/spool-writer.ts'
@@ -21,15 +22,7 @@ import { createRequestRules, createResponseRules } from './header-rules.ts'
 import { createHostLink } from './host-link.ts'
 import { createLimiter } from './limiter.ts'
 import { createMemberships } from './membership.ts'
-import type {
-  Command,
-  CommandError,
-  JsonWebKeySet,
-  OauthAnswer,
-  OauthCall,
-  ThreadSettings,
-  ToThread,
-} from './messages.ts'
+import type { Command, CommandError, JsonWebKeySet, ThreadSettings, ToThread } from './messages.ts'
 import type { GatewayResponse } from './response.ts'
 import { compileRevision, operationIdsOf, type CompiledRevision } from './revision.ts'
 import { createSeats } from './seats.ts'

@@ -1,0 +1,34 @@
+/**
+ * What an OAuth endpoint is asked and what it answers, apart from HTTP: a gateway thread reads the request,
+ * the main thread, which holds the keys, answers it.
+ */
+
+import type { Grant } from './grant.ts'
+
+export interface OauthCall {
+  readonly endpoint: 'token' | 'introspect' | 'revoke' | 'userinfo' | 'authorize'
+  /** `''` for the authorize endpoint, which serves all APIs. */
+  readonly api: string
+  readonly method: 'GET' | 'POST'
+  /** The form of a POST, the query of a GET; in order, as often as they came. */
+  readonly form: readonly (readonly [string, string])[]
+  readonly authorization: string | undefined
+  readonly cookie: string | undefined
+}
+
+export interface OauthAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** A text is sent as it is, anything else as JSON, null as an empty body. */
+  readonly body: unknown
+  /** How a failed attempt is recorded; null: not at all. */
+  readonly signal: OauthSignal | null
+}
+
+export interface OauthSignal {
+  /** The API it is recorded at. */
+  readonly api: string
+  readonly outcome: 'credential_missing' | 'credential_invalid' | 'subscription_required'
+  /** The known party; null: nobody is known. */
+  readonly grant: Grant | null
+}
