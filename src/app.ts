@@ -212,6 +212,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     subscriptions,
     credentials,
     approvals: createApprovals({ registry, credentials, createId, clock, turns, capacity }),
+    onSelfApproval: (caller) => recorder.note('self_approval', caller.grant.tenant, PLATFORM_API, caller),
     usage,
     idempotency: { store: kept, vault },
     risks: pipeline.risks,
@@ -268,6 +269,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
       async [RETIREMENT_DUE]({ tenant, subject: api }) {
         if (await retirement.retirementDue(tenant, api)) return
         count('retirement_blocked')
+        await recorder.note('retirement_blocked', tenant, api, null)
         log.warn({ tenant, api }, 'the retirement date of an API has come while subscriptions are active; it serves on')
       },
     },

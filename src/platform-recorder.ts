@@ -28,6 +28,8 @@ export interface PlatformRecorder {
   newRequestId(): string
   /** Resolves when the record is safe; throws `Problem('unavailable')` where it cannot be written. */
   record(call: RecorderCall): Promise<void>
+  /** Records what is no call and still a risk. */
+  note(code: Outcome, tenant: string, api: string, party: RecorderCall['party']): Promise<void>
 }
 
 /** Attributions are remembered up to here, then afresh. */
@@ -62,31 +64,35 @@ export function createPlatformRecorder({ spool, clock }: { spool: SpoolWriter; c
     return attribution
   }
 
+  function record(call: RecorderCall): Promise<void> {
+    const { status, code, startedMs, requestId } = call
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const outcome = isOutcome(code) ? code : 'served'
+    const timeMs = clock.nowMs()
+    const made: RecordedCall = {
+      attribution: attributionOf(call),
+      timeMs,
+      durationUs: Math.max(0, timeMs - startedMs) * 1_000,
+      upstreamUs: 0,
+      status,
+      outcome: outcomeIndex[outcome],
+      flags: outcome === 'served' ? FLAG_FORWARDED : 0,
+      unitsMicro: 0,
+      requestBytes: 0,
+      responseBytes: 0,
+      sequence: requestId === null ? next() : Number.parseInt(requestId.slice(REQUEST_PREFIX_LENGTH), 16),
+      onSafe: resolve,
+      onRefused: (cause) => reject(new Problem('unavailable', 'The call could not be recorded.', { cause })),
+    }
+    spool.append(made)
+    return promise
+  }
+
   return {
     newRequestId: () => toRequestId(spool.requestPrefix, next()),
-    record(call) {
-      const { status, code, startedMs, requestId } = call
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
-      const outcome = isOutcome(code) ? code : 'served'
-      const timeMs = clock.nowMs()
-      const record: RecordedCall = {
-        attribution: attributionOf(call),
-        timeMs,
-        durationUs: Math.max(0, timeMs - startedMs) * 1_000,
-        upstreamUs: 0,
-        status,
-        outcome: outcomeIndex[outcome],
-        flags: outcome === 'served' ? FLAG_FORWARDED : 0,
-        unitsMicro: 0,
-        requestBytes: 0,
-        responseBytes: 0,
-        sequence: requestId === null ? next() : Number.parseInt(requestId.slice(REQUEST_PREFIX_LENGTH), 16),
-        onSafe: resolve,
-        onRefused: (cause) => reject(new Problem('unavailable', 'The call could not be recorded.', { cause })),
-      }
-      spool.append(record)
-      return promise
-    },
+    record,
+    note: (code, tenant, api, party) =>
+      record({ tenant, api, operation: '', party, status: 0, code, startedMs: clock.nowMs(), requestId: null }),
   }
 }
 

@@ -68,6 +68,13 @@ export interface ApprovalsOptions {
   readonly capacity: Capacity
 }
 
+/** Refused, and a risk of its own. */
+export class SelfApproval extends Problem {
+  constructor() {
+    super('operation_forbidden', 'Nobody decides on a request of his own.')
+  }
+}
+
 const EVENTS = { Approved: 'approved', Rejected: 'rejected', AmendmentRequired: 'amendment.required' } as const
 
 export function createApprovals(options: ApprovalsOptions): Approvals {
@@ -85,7 +92,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     const flow = await flowOf(tenant, subscription, id)
     const approver = deciderOf(author)
     if (approver === flow.body.requester) {
-      throw new Problem('operation_forbidden', 'Nobody decides on a request of his own.')
+      throw new SelfApproval()
     }
     const { outcome, comments = null } = decision
     const decided = tellFlow(flow.body, { type: EVENTS[outcome], approver })

@@ -13,4 +13,6 @@ export const OUTCOME_RISKS: Readonly<Record<string, RiskType>> = {
   path_not_canonical: 'ProtectionViolation',
   rate_limited: 'RateLimitBreach',
   quota_exhausted: 'RateLimitBreach',
+  retirement_blocked: 'RetirementBlocked',
+  self_approval: 'SelfApprovalAttempt',
 }

@@ -36,6 +36,18 @@ export const DEFAULT_RISK_RULES: RiskRules = {
   AuthFailure403: { category: 'Security', ...ESCALATES_FAST, phrase: 'called what it may not call' },
   ApproachingLimit: { category: 'Performance', base: 'Warning', ...ONE, phrase: 'is near a limit' },
   RateLimitBreach: { category: 'Performance', ...ESCALATES_SLOWLY, phrase: 'is over a limit' },
+  RetirementBlocked: {
+    category: 'Governance',
+    base: 'Warning',
+    ...ONE,
+    phrase: 'serves on after the retirement date, since subscriptions are active',
+  },
+  SelfApprovalAttempt: {
+    category: 'Governance',
+    base: 'Critical',
+    ...ONE,
+    phrase: 'tried to decide on a request of its own',
+  },
 }
 
 /** The severity that `count` events in the window call for. */

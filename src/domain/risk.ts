@@ -12,6 +12,8 @@ export const RISK_TYPES = [
   'AuthFailure403',
   'ApproachingLimit',
   'RateLimitBreach',
+  'RetirementBlocked',
+  'SelfApprovalAttempt',
 ] as const
 export type RiskType = (typeof RISK_TYPES)[number]
 

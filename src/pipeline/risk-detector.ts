@@ -96,7 +96,7 @@ export function createRiskDetector(options: RiskDetectorOptions): RiskDetector {
   function freshFor(batch: RecordBatch, id: number, type: RiskType, timeMs: number): Episode {
     const attribution = batch.attributions[id]!
     const { tenant, api } = attribution
-    const key = { tenant, type, api, attributedTo: partyOf(attribution) }
+    const key = { tenant, type, api, attributedTo: partyOf(attribution, type) }
     const episode = board.for(key)
     if (episode.lastSeenMs === 0 || timeMs - episode.lastSeenMs < QUIET_MS) return episode
     look(episode, timeMs)

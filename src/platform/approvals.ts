@@ -1,6 +1,7 @@
 /** Approval flows: who decided on an access, and when; and changes of tier, which are decided alike. */
 
-import type { Approvals, Decision } from '../catalogue/approvals.ts'
+import { SelfApproval, type Approvals, type Decision } from '../catalogue/approvals.ts'
+import type { Caller } from '../catalogue/caller.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import { id, list, named, nullable, object, prose, query, reference, text, time } from './schemas.ts'
@@ -78,7 +79,14 @@ export const APPROVAL_OPERATIONS = {
   },
 } as const satisfies Operations
 
-export function approvalHandlers(approvals: Approvals): Handlers<typeof APPROVAL_OPERATIONS> {
+export interface ApprovalHandlersOptions {
+  readonly approvals: Approvals
+  /** Resolves when it is recorded. */
+  readonly onSelfApproval: (caller: Caller) => Promise<void>
+}
+
+export function approvalHandlers(options: ApprovalHandlersOptions): Handlers<typeof APPROVAL_OPERATIONS> {
+  const { approvals, onSelfApproval } = options
   return {
     listApprovalFlows: async ({ author, params, query: given }) =>
       approvals.flowsOf(author.tenant, params['id'] ?? '', toPageQuery(given)),
@@ -88,8 +96,14 @@ export function approvalHandlers(approvals: Approvals): Handlers<typeof APPROVAL
       const { approvals: items } = await approvals.flow(author.tenant, params['id'] ?? '', params['flowId'] ?? '')
       return { items, next: null }
     },
-    decide: async ({ author, params, body }) =>
-      approvals.decide(author, params['id'] ?? '', params['flowId'] ?? '', body as Decision),
+    async decide({ author, params, body, caller }) {
+      try {
+        return await approvals.decide(author, params['id'] ?? '', params['flowId'] ?? '', body as Decision)
+      } catch (cause) {
+        if (cause instanceof SelfApproval) await onSelfApproval(caller)
+        throw cause
+      }
+    },
     listWaitingFlows: async ({ author, query: given }) =>
       approvals.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'state') }),
     requestTierChange: async ({ author, params, body }) =>

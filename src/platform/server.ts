@@ -31,7 +31,7 @@ import type { UsageStore } from '../store/usage-store.ts'
 import { adrHandlers, ADR_OPERATIONS } from './adrs.ts'
 import { createAllowedMethods } from './allowed-methods.ts'
 import { apiHandlers, API_OPERATIONS } from './apis.ts'
-import { approvalHandlers, APPROVAL_OPERATIONS } from './approvals.ts'
+import { approvalHandlers, APPROVAL_OPERATIONS, type ApprovalHandlersOptions } from './approvals.ts'
 import { auditHandlers, AUDIT_OPERATIONS } from './audit.ts'
 import { installEtags } from './conditional.ts'
 import { consumerHandlers, CONSUMER_OPERATIONS } from './consumers.ts'
@@ -78,6 +78,7 @@ export interface PlatformOptions extends GuardOptions {
   readonly subscriptions: Subscriptions
   readonly credentials: Credentials
   readonly approvals: Approvals
+  readonly onSelfApproval: ApprovalHandlersOptions['onSelfApproval']
   readonly usage: UsageStore
   readonly idempotency: IdempotencyOptions
   readonly risks: RiskFeed
@@ -168,7 +169,7 @@ function serveResources(serve: Serve, options: PlatformOptions): void {
   serve(SPECIFICATION_OPERATIONS, specificationHandlers(options.specifications))
   serve(PRODUCT_OPERATIONS, productHandlers(options.products))
   serve(SUBSCRIPTION_OPERATIONS, subscriptionHandlers(options.subscriptions, options.credentials))
-  serve(APPROVAL_OPERATIONS, approvalHandlers(options.approvals))
+  serve(APPROVAL_OPERATIONS, approvalHandlers(options))
   serve(USER_OPERATIONS, userHandlers(options.users))
   serve(IDENTITY_PROVIDER_OPERATIONS, identityProviderHandlers(options.identityProviders))
   serve(SIGNING_KEY_OPERATIONS, signingKeyHandlers(options.signingKeys))

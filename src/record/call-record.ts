@@ -35,7 +35,11 @@ export const OUTCOMES = [
   'unavailable',
   /** The client went away before its answer was whole. */
   'client_aborted',
-] as const satisfies readonly (ProblemCode | 'served' | 'client_aborted')[]
+  /** No calls, but what the governance of an API has to be told: a retirement date came while it is in use. */
+  'retirement_blocked',
+  /** Somebody tried to decide on a request of his own. */
+  'self_approval',
+] as const satisfies readonly (ProblemCode | 'served' | 'client_aborted' | 'retirement_blocked' | 'self_approval')[]
 
 export type Outcome = (typeof OUTCOMES)[number]
 

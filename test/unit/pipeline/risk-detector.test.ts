@@ -55,6 +55,8 @@ const phases = (events: readonly RiskEvent[]) =>
 
 describe('risk detector', () => {
   it.each([
+    ['retirement_blocked', 'RetirementBlocked', 'Governance', 'Warning'],
+    ['self_approval', 'SelfApprovalAttempt', 'Governance', 'Critical'],
     ['credential_missing', 'AuthFailure401', 'Security', 'Info'],
     ['credential_invalid', 'AuthFailure401', 'Security', 'Info'],
     ['operation_forbidden', 'AuthFailure403', 'Security', 'Info'],
@@ -282,5 +284,17 @@ describe('risk detector', () => {
 
       expect(phases(told), `cut after ${cut}`).toEqual(expected)
     }
+  })
+})
+
+it('lays a retirement that is blocked to the provider, whoever may be near', () => {
+  const { see } = watch()
+  const [event] = see([call(attribution({ consumer: '', consumerName: '' }), START_MS, 'retirement_blocked')])
+  const { tenant, api } = attribution()
+  expect(event).toMatchObject({
+    type: 'RetirementBlocked',
+    tenant,
+    api,
+    attributedTo: { kind: 'provider', id: tenant, name: 'The provider' },
   })
 })

@@ -87,6 +87,8 @@ export interface House {
   readonly lineItems: (LineItemRow & { readonly tenant: string })[]
   readonly usageQueries: (LineItemQuery | SummaryQuery)[]
   readonly calls: PlatformCall[]
+  /** Who tried to decide on a request of its own. */
+  readonly selfApprovals: string[]
   /** What stands behind a token that a test sends. */
   readonly callers: Map<string, Caller | PlatformRefusal>
   /** Rejects instead of recording while it is set. */
@@ -129,6 +131,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   const lineItems: House['lineItems'] = []
   const usageQueries: House['usageQueries'] = []
   const calls: PlatformCall[] = []
+  const selfApprovals: string[] = []
   const callers: House['callers'] = new Map()
   let requests = 0
 
@@ -164,6 +167,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       capacity,
       platformOperations: platformOperations(),
     }),
+    onSelfApproval: async (caller) => void selfApprovals.push(caller.grant.consumer),
     usage: options.usage ?? createMemoryUsage(lineItems, usageQueries),
     idempotency: { store: kept, vault: secrets.vault },
     risks,
@@ -196,6 +200,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     lineItems,
     usageQueries,
     calls,
+    selfApprovals,
     callers,
     refuseRecords: null,
     beforeRecord: async () => {},
