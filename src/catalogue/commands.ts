@@ -2,7 +2,15 @@
 
 import type { StepRefused } from '../actors/step.ts'
 import { Problem } from '../domain/problem.ts'
-import { KeyTaken, RevisionConflict, type Author, type Document, type Registry, type Write } from '../store/registry.ts'
+import {
+  KeyTaken,
+  RegistryFull,
+  RevisionConflict,
+  type Author,
+  type Document,
+  type Registry,
+  type Write,
+} from '../store/registry.ts'
 
 /** The document, or `Problem('not_found')`: another tenant's is not there either. */
 export async function find<Body>(
@@ -32,6 +40,9 @@ export async function commit(
     if (cause instanceof KeyTaken) throw new Problem('name_taken', taken, { cause })
     if (cause instanceof RevisionConflict) {
       throw new Problem('state_conflict', 'Another change came first. Read the resource again.', { cause })
+    }
+    if (cause instanceof RegistryFull) {
+      throw new Problem('unavailable', 'Nothing can be written at the moment; the disk is full.', { cause })
     }
     throw cause
   }

@@ -110,13 +110,18 @@ export class KeyTaken extends Error {
   }
 }
 
+/** There is no room to write; nothing of the commit was done, and what is there is whole. */
+export class RegistryFull extends Error {
+  override readonly name = 'RegistryFull'
+}
+
 export interface Registry {
   get<Body>(kind: string, id: string): Promise<Document<Body> | null>
   /** The document that carries `value` as its key `name`; the first where several do. */
   find<Body>(kind: string, name: string, value: string): Promise<Document<Body> | null>
   /** Documents of one kind, in id order. */
   list<Body>(kind: string, query: ListQuery): Promise<readonly Document<Body>[]>
-  /** Throws `RevisionConflict` or `KeyTaken`; resolves when the change is on disk. */
+  /** Throws `RevisionConflict`, `KeyTaken` or `RegistryFull`; resolves when the change is on disk. */
   commit(author: Author, action: string, writes: readonly Write[]): Promise<void>
   /** Notes something that was read and not changed. */
   audit(author: Author, action: string, of: Pick<Document, 'kind' | 'id' | 'tenant'>): Promise<void>

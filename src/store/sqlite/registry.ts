@@ -8,7 +8,15 @@
 
 import { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../../runtime/clock.ts'
-import { KeyTaken, RevisionConflict, type Author, type ListQuery, type Registry, type Write } from '../registry.ts'
+import {
+  KeyTaken,
+  RegistryFull,
+  RevisionConflict,
+  type Author,
+  type ListQuery,
+  type Registry,
+  type Write,
+} from '../registry.ts'
 import { createAuditReader } from './audit-reader.ts'
 import { createChangeFeed } from './change-feed.ts'
 import { createDocumentList } from './document-list.ts'
@@ -18,12 +26,18 @@ import { bringUpSchema } from './registry-schema.ts'
 export interface SqliteRegistryOptions {
   readonly path: string
   readonly clock: Clock
+  /** How large the file may become; missing: as the disk has room. */
+  readonly bytesMax?: number
 }
 
-export function openSqliteRegistry({ path, clock }: SqliteRegistryOptions): Registry {
+/** https://sqlite.org/rescode.html */
+const SQLITE_FULL = 13
+
+export function openSqliteRegistry({ path, clock, bytesMax }: SqliteRegistryOptions): Registry {
   const database = new DatabaseSync(path)
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000')
   bringUpSchema(database, path)
+  if (bytesMax !== undefined) limitSize(database, bytesMax)
   const statements = prepare(database)
   const list = createDocumentList(database)
   const feed = createChangeFeed(database)
@@ -70,6 +84,7 @@ export function openSqliteRegistry({ path, clock }: SqliteRegistryOptions): Regi
     } catch (cause) {
       // A full disk has rolled back already.
       if (database.isTransaction) database.exec('ROLLBACK')
+      if (isFull(cause)) throw new RegistryFull('there is no room for the registry to grow', { cause })
       throw cause
     }
   }
@@ -96,6 +111,15 @@ export function openSqliteRegistry({ path, clock }: SqliteRegistryOptions): Regi
     watch: feed.watch,
     close: () => database.close(),
   }
+}
+
+function limitSize(database: DatabaseSync, bytesMax: number): void {
+  const pageBytes = Number(database.prepare('PRAGMA page_size').get()?.['page_size'])
+  database.exec(`PRAGMA max_page_count = ${Math.floor(bytesMax / pageBytes)}`)
+}
+
+function isFull(cause: unknown): boolean {
+  return cause instanceof Error && (cause as { errcode?: unknown }).errcode === SQLITE_FULL
 }
 
 function prepare(database: DatabaseSync) {

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest'
+import { createIdentityProviders } from '../../../src/catalogue/identity-providers.ts'
+import { ACME, base64, furnish, openHouse, orders, type House } from './house.ts'
+const API='orders-v1', ISSUER='https://idp.example', federated={issuer:ISSUER,clientId:'partner'}
+const DAY=86_400_000
+const PAT={tenant:'acme',consumer:'con_pat'}
+async function two(house:House){ const {consumer}=await furnish(house)
+ const specification=base64(orders({title:'Parcels',operations:{listParcels:[{oauth:['orders:audit']}]}}))
+ const {id}=await house.proxies.stage(ACME,{api:'parcels-v1',specification}); await house.proxies.activate(ACME,id); 
+ await createIdentityProviders({registry:house.registry,createId:house.createId,federation:{probe:async()=>null,changed:async()=>{}}}).create(ACME,{issuer:ISSUER})
+ return consumer}
+it('rejected federated can be subscribed again', async()=>{ const h=openHouse(); const consumer=await two(h)
+ await h.apiPolicies.put(ACME,API,{subscriptionApproval:'Manual'})
+ const s=await h.subscriptions.create(ACME,{consumer,api:API,securityTypes:['Federated'],federated})
+ await h.approvals.decide(PAT,s.id,s.approvalFlow??'',{outcome:'Rejected'})
+ await h.subscriptions.create(ACME,{consumer,api:API,securityTypes:['Federated'],federated}) })
+it('expired federated can be subscribed again, and the new one is found', async()=>{ const h=openHouse(); const consumer=await two(h)
+ const s=await h.subscriptions.create(ACME,{consumer,api:API,securityTypes:['Federated'],federated})
+ h.clock.nowMs+=366*DAY
+ const n=await h.subscriptions.create(ACME,{consumer,api:API,securityTypes:['Federated'],federated})
+ expect((await h.grants.resolve({kind:'federated',tenant:'acme',api:API,...federated}))?.subscription).toBe(n.id) })
+it('product: strictest policy at creation', async()=>{ const h=openHouse(); const consumer=await two(h)
+ await h.apiPolicies.put(ACME,API,{subscriptionApproval:'Manual'}); await h.apiPolicies.put(ACME,'parcels-v1',{credentialLifetimeDays:7})
+ const {id:product}=await h.products.create(ACME,{name:'T',apis:[API,'parcels-v1']})
+ const s=await h.subscriptions.create(ACME,{consumer,product}); expect(s.state).toBe('Pending')
+ expect((await h.credentials.read(ACME,s.id)).items[0]?.expiresAt).toBe(new Date(h.clock.nowMs+7*DAY).toISOString()) })
+it('product: policy at rotation', async()=>{ const h=openHouse(); const consumer=await two(h)
+ await h.apiPolicies.put(ACME,'parcels-v1',{credentialLifetimeDays:7})
+ const {id:product}=await h.products.create(ACME,{name:'T',apis:['parcels-v1']})
+ const s=await h.subscriptions.create(ACME,{consumer,product})
+ const r=await h.credentials.rotate(ACME,s.id,0); expect(r.expiresAt).toBe(new Date(h.clock.nowMs+7*DAY).toISOString()) })
+it('product with a retired member can be subscribed', async()=>{ const h=openHouse(); const consumer=await two(h)
+ const {id:product}=await h.products.create(ACME,{name:'T',apis:[API,'parcels-v1']})
+ await h.retirement.deprecate(ACME,'parcels-v1',{retirementDate:new Date(h.clock.nowMs+DAY).toISOString()}); await h.retirement.retire(ACME,'parcels-v1',true)
+ const s=await h.subscriptions.create(ACME,{consumer,product}); console.log(s.scopes) })
+it('product with a bare member', async()=>{ const h=openHouse(); const consumer=await two(h)
+ const {id}=await h.proxies.stage(ACME,{api:'bare-v1',specification:base64(orders({title:'Bare'}))}); await h.proxies.discard(ACME,id)
+ const {id:product}=await h.products.create(ACME,{name:'T',apis:[API,'bare-v1']})
+ await h.subscriptions.create(ACME,{consumer,product}) })
+it('product: a tier change is approved by a person where a member says Manual', async()=>{ const h=openHouse(); const consumer=await two(h)
+ const d=(v?:string)=>base64(Buffer.from(`opensla: 1.0.0\ninfo:\n  version: 1.0.0\n${v?`  variant: ${v}\n`:''}limits:\n  - name: all\n    totals:\n      minute: 9\n`))
+ await h.specifications.createOpenSla(ACME,{api:API,specification:d('gold')})
+ const {id:product}=await h.products.create(ACME,{name:'T',apis:[API]})
+ const s=await h.subscriptions.create(ACME,{consumer,product})
+ await h.apiPolicies.put(ACME,API,{subscriptionApproval:'Manual'})
+ const f=await h.approvals.requestTier(ACME,s.id,{slaVariant:'gold'}); expect(f.state).toBe('InProgress') })
+it('rejected cannot rotate', async()=>{ const h=openHouse(); const consumer=await two(h)
+ await h.apiPolicies.put(ACME,API,{subscriptionApproval:'Manual'})
+ const s=await h.subscriptions.create(ACME,{consumer,api:API})
+ await h.approvals.decide(PAT,s.id,s.approvalFlow??'',{outcome:'Rejected'})
+ await expect(h.credentials.rotate(ACME,s.id)).rejects.toMatchObject({code:'state_conflict'}) })
