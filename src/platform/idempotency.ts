@@ -3,11 +3,11 @@
  * within 24 hours gets the answer it got, and nothing is done twice.
  *
  * A key belongs to who sends it, to the path and to the body: another body under the same key is refused.
- * Answers may hold secrets, so they are kept encrypted. What failed on our side is not kept. Where the
- * process died in the middle nobody can tell whether the work was done: the caller is told that, and looks.
+ * Bodies and answers may hold secrets: a body is kept as a keyed hash, by which nobody who takes the file can
+ * guess at a password, and an answer encrypted. What failed on our side is not kept. Where the process died in
+ * the middle nobody can tell whether the work was done: the caller is told that, and looks.
  */
 
-import { createHash } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
 import { Problem, type ProblemCode, type ProblemPointer } from '../domain/problem.ts'
 import type { Vault } from '../runtime/vault.ts'
@@ -65,9 +65,7 @@ export function createOnce({ store, vault }: IdempotencyOptions): Once {
     const { url, body } = call.request
     const { tenant, credential } = call.caller.grant
     const key = vault.keyedHash(JSON.stringify([tenant, credential, url, given]))
-    const requestHash = createHash('sha256')
-      .update(JSON.stringify(body ?? null))
-      .digest('base64url')
+    const requestHash = vault.keyedHash(JSON.stringify(body ?? null))
     const before = await store.claim(key, requestHash)
     if (before === null) return run(key, work)
     if (before.requestHash !== requestHash) {
@@ -75,7 +73,8 @@ export function createOnce({ store, vault }: IdempotencyOptions): Once {
     }
     if (before.answer === null) throw stillRunning(reply, before.state)
     const { value, problem } = JSON.parse(vault.decrypt(before.answer, key)) as Kept
-    void reply.header('Idempotency-Replayed', 'true')
+    // The work would have said so itself where it shows a secret.
+    void reply.header('Idempotency-Replayed', 'true').header('Cache-Control', 'no-store')
     if (problem === undefined) return value
     const { code, detail, errors, extensions } = problem
     throw new Problem(code, detail, { errors, extensions })

@@ -76,6 +76,17 @@ describe('a request that is sent again', () => {
     expect(await countOf(house)).toBe(1)
   })
 
+  it('is not to be kept by anybody on the way, since it may hold a secret', async () => {
+    const house = await open()
+    const token = TOKENS.get(house) ?? ''
+    const { subscription } = await furnish(house, token)
+    const path = `/v1/subscriptions/${subscription}/credentials/rotate`
+    const rotate = () => house.send('POST', path, { token, headers: { 'idempotency-key': 'key-1' } })
+    const [first, again] = [await rotate(), await rotate()]
+    expect(again).toMatchObject({ status: 200, body: first.body, headers: { 'idempotency-replayed': 'true' } })
+    for (const { headers } of [first, again]) expect(headers['cache-control']).toBe('no-store')
+  })
+
   it('is a new request after 24 hours', async () => {
     const house = await open()
     const first = await post(house, 'key-1')
