@@ -2,13 +2,14 @@
  * What a provider has promised to carry, and what of it is given away already.
  *
  * Capacity is `concurrency` and the highest `rps` of the default variant's `runtime` (OpenSLA 1.0.0); each
- * active subscription to the API takes the sums of `concurrent` and of `rate` per second of its variant. What
+ * active subscription to the API, or to a product that holds it, takes the sums of `concurrent` and of `rate` per second of its variant. What
  * is not declared counts nothing, and an API that declares no capacity takes everybody. Room is looked for
  * and taken in turn, so that two who come at once do not both get the last of it.
  */
 
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { Registry } from '../store/registry.ts'
+import type { ProxyBody } from './proxy-document.ts'
 import type { Specifications } from './specifications.ts'
 import type { SubscriptionBody } from './subscription-document.ts'
 import type { Turns } from './turns.ts'
@@ -21,7 +22,7 @@ export interface Capacity {
 }
 
 export interface CapacityOptions {
-  readonly registry: Pick<Registry, 'list'>
+  readonly registry: Pick<Registry, 'list' | 'find'>
   readonly specifications: Pick<Specifications, 'plansInForce'>
   readonly turns: Turns
 }
@@ -35,13 +36,21 @@ interface Load {
 const PAGE = 500
 
 export function createCapacity({ registry, specifications, turns }: CapacityOptions): Capacity {
+  /** Subscriptions to the API and to the products that it is a member of. */
   async function activeByVariant(api: string): Promise<ReadonlyMap<string, number>> {
     const counts = new Map<string, number>()
+    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+    const products = proxy?.body.memberOfProductIds ?? []
+    for (const of of [{ api }, ...products.map((product) => ({ product }))])
+      await count({ ...of, state: 'Active' }, counts)
+    return counts
+  }
+
+  async function count(where: Readonly<Record<string, string>>, counts: Map<string, number>): Promise<void> {
     for (let after = ''; ;) {
-      const where = { api, state: 'Active' }
       const page = await registry.list<SubscriptionBody>('subscription', { where, after, limit: PAGE })
       for (const { body } of page) counts.set(body.slaVariant, (counts.get(body.slaVariant) ?? 0) + 1)
-      if (page.length < PAGE) return counts
+      if (page.length < PAGE) return
       after = page.at(-1)?.id ?? ''
     }
   }
@@ -56,7 +65,9 @@ export function createCapacity({ registry, specifications, turns }: CapacityOpti
       const counts = new Map(await activeByVariant(api))
       counts.set(variant, (counts.get(variant) ?? 0) + 1)
       for (const [name, count] of counts) {
-        const demand = demandOf(plans.find((plan) => plan.variant === name))
+        const demand = demandOf(
+          plans.find((plan) => plan.variant === name) ?? plans.find((plan) => plan.variant === ''),
+        )
         concurrency += count * demand.concurrency
         callsPerSecond += count * demand.callsPerSecond
       }

@@ -6,6 +6,7 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { Turns } from '../catalogue/turns.ts'
 import { Problem } from '../domain/problem.ts'
 import { IDEMPOTENCY_HEADER, idempotencyKey, type Once } from './idempotency.ts'
 import { etagOf, matchesEtag } from './conditional.ts'
@@ -25,12 +26,13 @@ declare module 'fastify' {
 export interface ServeOptions {
   readonly app: FastifyInstance
   readonly once: Once
+  readonly turns: Turns
   readonly baseUrl: () => string
 }
 
 export type Serve = <Table extends Operations>(operations: Table, handlers: Handlers<Table>) => void
 
-export function createServe({ app, baseUrl, once }: ServeOptions): Serve {
+export function createServe({ app, baseUrl, once, turns }: ServeOptions): Serve {
   return (operations, handlers) => {
     const table: Readonly<Record<string, Handler>> = handlers
     for (const [operationId, operation] of Object.entries<Operation>(operations)) {
@@ -44,10 +46,13 @@ export function createServe({ app, baseUrl, once }: ServeOptions): Serve {
         ...toRouteOptions({ operationId, ...operation }),
         handler: async (request, reply) => {
           const call = toCall(request)
-          const work = async (): Promise<unknown> => {
+          const change = async (): Promise<unknown> => {
             if (current !== undefined) await checkMatch(request, await ifAsked(request, current, call, reply))
             return handler(call, reply)
           }
+          // Nothing changes a resource between its condition and the change that it is a condition of.
+          const resource = `${changes} ${JSON.stringify([call.author.tenant, call.params])}`
+          const work = (): Promise<unknown> => (current === undefined ? change() : turns.take([resource], change))
           reply.code(status)
           const answer = await (method === 'POST' ? once(call, reply, work) : work())
           if (status === 201) void reply.header('Location', locationOf(baseUrl() + path, answer))

@@ -22,6 +22,7 @@ import type { Proxies } from '../catalogue/proxies.ts'
 import type { Specifications } from '../catalogue/specifications.ts'
 import type { Subscriptions } from '../catalogue/subscriptions.ts'
 import type { Tenants } from '../catalogue/tenants.ts'
+import { createTurns } from '../catalogue/turns.ts'
 import type { Users } from '../catalogue/users.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
@@ -111,8 +112,8 @@ export function createPlatform(options: PlatformOptions): Platform {
   let openApi: string | null = null
 
   const app = createApp(options, ALL_OPERATIONS)
-  const once = createOnce(options.idempotency)
-  const serve = createServe({ app, baseUrl, once })
+  const shared = { baseUrl, once: createOnce(options.idempotency), turns: createTurns() }
+  const serve = createServe({ app, ...shared })
   const apps = [app]
   serviceRoutes(app, {
     metrics,
@@ -126,7 +127,7 @@ export function createPlatform(options: PlatformOptions): Platform {
     app,
     createRiskApp() {
       const riskApp = createApp(options, RISK_PATHS)
-      createServe({ app: riskApp, baseUrl, once })(RISK_PATHS, riskPaths)
+      createServe({ app: riskApp, ...shared })(RISK_PATHS, riskPaths)
       apps.push(riskApp)
       return riskApp
     },

@@ -78,6 +78,14 @@ describe('capacity', () => {
     expect(await statesOf(...ids)).toEqual(['Active', waits, 'Active'])
   })
 
+  it('is taken by who came by a product too', async () => {
+    const { house, consumer, subscribe, stateOf } = await open({ concurrency: 6, concurrent: 3 })
+    const { id: product } = await house.products.create(ACME, { name: 'Trade', apis: [API] })
+    await house.subscriptions.create(ACME, { consumer, product })
+    expect(await stateOf(await subscribe())).toBe('Active')
+    expect(await stateOf(await subscribe())).toBe(waits)
+  })
+
   it('is given once to two who come at once', async () => {
     const { subscribe, statesOf } = await open({ concurrency: 3, concurrent: 3 })
     const ids = await Promise.all([subscribe(), subscribe(), subscribe()])

@@ -252,3 +252,17 @@ describe('service paths', () => {
     expect(answer.text).toMatch('tollgate_risk_stream_readers 0')
   })
 })
+
+it('makes a change under one condition once, however many come at once', async () => {
+  const house = await openHouse()
+  const token = house.token('acme')
+  const { product } = await furnish(house, token)
+  const path = `/v1/products/${product}`
+  const tag = (await house.send('GET', path, { token })).headers['etag'] ?? ''
+  const headers = { 'if-match': tag }
+  const answers = await Promise.all(
+    ['One', 'Two', 'Three'].map((name) => house.send('PUT', path, { token, headers, body: { name, apis: [] } })),
+  )
+  expect(answers.map(({ status }) => status)).toEqual([200, 412, 412])
+  expect((await house.send('GET', path, { token })).body['name']).toBe('One')
+})
