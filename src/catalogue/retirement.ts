@@ -46,6 +46,8 @@ export const RETIREMENT_DUE = 'retirement'
 
 export function createRetirement({ registry, proxies, clock, createId, turns }: RetirementOptions): Retirement {
   function tell({ body }: Document<ApiBody>, event: ApiEvent): ApiBody {
+    // The platform's own ends with the gateway, and by nothing else.
+    if (body.ownScopes !== undefined) throw stateConflict({ state: body.state, allowed: [] })
     const result = step(apiLifecycle, apiActor(body), event)
     if ('refused' in result) throw stateConflict(result.refused)
     return { ...body, actor: result.next, state: result.next.value as ApiState }

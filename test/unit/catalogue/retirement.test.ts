@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { apiWrite } from '../../../src/catalogue/apis.ts'
 import { ACME, base64, furnish, openHouse, orders, RIVAL, type House } from './house.ts'
 
 const API = 'orders-v1'
@@ -66,6 +67,15 @@ describe('a deprecated API', () => {
     const again = { retirementDate: dateIn(house, 60) }
     await expect(house.retirement.deprecate(ACME, API, again)).rejects.toMatchObject({ code: 'state_conflict' })
     await expect(house.retirement.deprecate(RIVAL, API, again)).rejects.toMatchObject({ status: 404 })
+  })
+
+  it('is never the platform itself', async () => {
+    const house = openHouse()
+    const entry = { title: 'Platform', major: 1, version: '1.0.0', state: 'Active', owner: 'system' } as const
+    const rest = { complianceScore: null, programme: null, retirementDate: null, successor: null, ownScopes: [] }
+    await house.registry.commit(ACME, 'test', [apiWrite('platform-v1', 'acme', 0, { ...entry, ...rest })])
+    const refused = house.retirement.deprecate(ACME, 'platform-v1', { retirementDate: dateIn(house, 30) })
+    await expect(refused).rejects.toMatchObject({ code: 'state_conflict' })
   })
 
   it('is told in full or not at all: where the disk refuses, nothing is swapped', async () => {
