@@ -170,14 +170,20 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     return get(tenant, id)
   }
 
-  function send(
+  async function send(
     author: Author,
     id: string,
     type: SubscriptionEvent['type'],
     more: readonly Write[] = [],
   ): Promise<Subscription> {
     const told = (body: SubscriptionBody): SubscriptionBody => ({ ...body, actor: tell(body.actor, { type }) })
-    return change(author, id, `subscription.${type}`, told, more)
+    try {
+      return await change(author, id, `subscription.${type}`, told, more)
+    } catch (cause) {
+      // It may have been done before, and a thread did not hear of it: whoever asks again makes sure.
+      if (cause instanceof Problem && cause.code === 'state_conflict') await credentials.announce(author.tenant, id)
+      throw cause
+    }
   }
 
   /** What it gave back when it was suspended may be somebody else's by now. */

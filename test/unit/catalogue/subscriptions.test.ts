@@ -281,6 +281,16 @@ describe('what ends', () => {
   })
 })
 
+it('is ended by asking again where a thread did not hear of it', async () => {
+  const house = openHouse()
+  const { subscription } = await subscribe(house)
+  house.gateway.onGrant = () => Promise.reject(new Error('a thread does not answer'))
+  await expect(house.subscriptions.cancel(ACME, subscription.id)).rejects.toThrow('a thread does not answer')
+  house.gateway.onGrant = async () => {}
+  await expect(house.subscriptions.cancel(ACME, subscription.id)).rejects.toMatchObject({ code: 'state_conflict' })
+  expect(house.gateway.grants.map(({ valid }) => valid)).toEqual([false, false])
+})
+
 describe('the operations of a subscription', () => {
   const operationsOf = async (house: House, scopes: readonly string[], operations: Record<string, unknown>) => {
     const stage = {
