@@ -3,6 +3,8 @@
 import type { Author, Document, Registry } from '../store/registry.ts'
 import type { ApiBody } from './apis.ts'
 import { commit, find } from './commands.ts'
+import type { ProductBody } from './products.ts'
+import type { SubscriptionBody } from './subscription-document.ts'
 import type { Turns } from './turns.ts'
 
 export interface ApiPolicy {
@@ -14,6 +16,9 @@ export interface ApiPolicy {
   readonly credentialLifetimeDays: number
 }
 
+/** What a subscription must keep to. */
+export type SubscriptionPolicy = Pick<ApiPolicy, 'subscriptionApproval' | 'credentialLifetimeDays'>
+
 export interface ApiPolicies {
   get(tenant: string, api: string): Promise<ApiPolicy>
   /** What is left out becomes the default again. */
@@ -22,7 +27,7 @@ export interface ApiPolicies {
 
 const KIND = 'api_policy'
 
-export const DEFAULT_POLICY: ApiPolicy = {
+const DEFAULT_POLICY: ApiPolicy = {
   subscriptionApproval: 'Auto',
   exposure: 'Internal',
   tokenAlgorithm: 'ES256',
@@ -49,4 +54,27 @@ export function createApiPolicies({ registry, turns }: { registry: Registry; tur
 
 export async function policyOf(registry: Pick<Registry, 'get'>, api: string): Promise<ApiPolicy> {
   return { ...DEFAULT_POLICY, ...(await registry.get<ApiPolicy>(KIND, api))?.body }
+}
+
+/** The strictest of each: bundled with others, no API is easier to come by than by itself. */
+export async function policyOfAll(
+  registry: Pick<Registry, 'get'>,
+  apis: readonly string[],
+): Promise<SubscriptionPolicy> {
+  const policies = await Promise.all(apis.map((api) => policyOf(registry, api)))
+  if (policies.length === 0) return DEFAULT_POLICY
+  return {
+    subscriptionApproval: policies.some((each) => each.subscriptionApproval === 'Manual') ? 'Manual' : 'Auto',
+    credentialLifetimeDays: Math.min(...policies.map((each) => each.credentialLifetimeDays)),
+  }
+}
+
+/** Of what is subscribed to, as it is now. */
+export async function policyOfSubscribed(
+  registry: Pick<Registry, 'get'>,
+  { api, apiProductId }: Pick<SubscriptionBody, 'api' | 'apiProductId'>,
+): Promise<SubscriptionPolicy> {
+  if (api !== '') return policyOf(registry, api)
+  const product = await registry.get<ProductBody>('product', apiProductId)
+  return policyOfAll(registry, product?.body.apis ?? [])
 }

@@ -11,7 +11,7 @@ import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
-import { policyOf } from './api-policy.ts'
+import { policyOfSubscribed } from './api-policy.ts'
 import {
   APPROVAL_KIND,
   deciderOf,
@@ -143,7 +143,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     const flowId = createId('apf')
     const flow = { kind: 'tierChange', subscription: id, requester: deciderOf(author), slaVariant, reason } as const
     const data = { subscription: id, api: body.api || null, from: body.slaVariant, to: slaVariant, reason }
-    const { subscriptionApproval } = await policyOf(registry, body.api)
+    const { subscriptionApproval } = await policyOfSubscribed(registry, body)
     const asked = [
       ...openFlow(flowId, tenant, flow, clock.nowMs()),
       eventWrite(createId, tenant, 'TierChangeRequested', data),

@@ -8,7 +8,7 @@
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
-import { policyOf } from './api-policy.ts'
+import { policyOfSubscribed } from './api-policy.ts'
 import { commit, find } from './commands.ts'
 import {
   credentialWrite,
@@ -86,14 +86,14 @@ export function createCredentials(options: CredentialsOptions): Credentials {
       ({ body }) =>
         body.type !== 'Federated' && body.state === 'Active' && body.expiresAtMs > nowMs && !isReplaced(body),
     )
-    if (old.length === 0 || subscription.body.actor.value === 'Cancelled') {
+    if (old.length === 0 || subscription.body.actor.status === 'done') {
       const extensions = { state: String(subscription.body.actor.value), allowed: [] }
       throw new Problem('state_conflict', 'The subscription has no credential that could be rotated.', { extensions })
     }
     if (all.length + old.length > CREDENTIALS_MAX) {
       throw new Problem('state_conflict', 'The subscription has had too many credentials; make another subscription.')
     }
-    const { credentialLifetimeDays } = await policyOf(registry, subscription.body.api)
+    const { credentialLifetimeDays } = await policyOfSubscribed(registry, subscription.body)
     const expiresAtMs = nowMs + credentialLifetimeDays * DAY_MS
     const made = old.map(({ body: { type, scopes, apiProductId } }) =>
       newCredentialWrite(options, { tenant, subscription: id, type, scopes, apiProductId, expiresAtMs }),

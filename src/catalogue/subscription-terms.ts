@@ -5,7 +5,7 @@
 
 import { Problem } from '../domain/problem.ts'
 import type { Document, Registry } from '../store/registry.ts'
-import { DEFAULT_POLICY, policyOf, type ApiPolicy } from './api-policy.ts'
+import { policyOfAll, type SubscriptionPolicy } from './api-policy.ts'
 import type { ApiBody } from './apis.ts'
 import { invalidAt } from './commands.ts'
 import { PLATFORM_API } from './platform-api.ts'
@@ -28,7 +28,7 @@ export interface Terms {
   readonly apiProductId: string
   readonly scopes: readonly string[]
   readonly slaVariant: string
-  readonly policy: ApiPolicy
+  readonly policy: SubscriptionPolicy
 }
 
 export interface SubscriptionTerms {
@@ -115,14 +115,12 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
       checkHeld(apis, scopes, held)
       const slaVariant = input.slaVariant ?? ''
       await checkVariant(tenant, apis, slaVariant)
-      const policies = await Promise.all(apis.map((api) => policyOf(registry, api)))
-      const policy = policies.find(({ subscriptionApproval }) => subscriptionApproval === 'Manual') ?? policies[0]
       return {
         api: input.api ?? '',
         apiProductId: input.product ?? '',
         scopes,
         slaVariant,
-        policy: policy ?? DEFAULT_POLICY,
+        policy: await policyOfAll(registry, apis),
       }
     },
     async checkVariant(tenant, { api, apiProductId }, variant) {

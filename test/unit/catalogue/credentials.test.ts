@@ -56,6 +56,18 @@ describe('a rotation', () => {
     await expect(house.credentials.rotate(ACME, id)).rejects.toMatchObject({ status: 409, code: 'state_conflict' })
   })
 
+  it('is refused for a subscription that was rejected', async () => {
+    const house = openHouse()
+    const { consumer } = await furnish(house)
+    await house.apiPolicies.put(ACME, API, { subscriptionApproval: 'Manual' })
+    const { id, approvalFlow } = await house.subscriptions.create(ACME, { consumer, api: API })
+    const other = { tenant: 'acme', consumer: 'con_other' }
+    await house.approvals.decide(other, id, approvalFlow ?? '', { outcome: 'Rejected' })
+
+    const refused = { status: 409, code: 'state_conflict', extensions: { state: 'Rejected', allowed: [] } }
+    await expect(house.credentials.rotate(ACME, id)).rejects.toMatchObject(refused)
+  })
+
   it('is another tenant’s by 404', async () => {
     const house = openHouse()
     const { id } = await subscribe(house)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ACME, base64, furnish, openHouse, orders, RIVAL, type House } from './house.ts'
+import { ACME, base64, declaration, furnish, openHouse, orders, RIVAL, type House } from './house.ts'
 
 const API = 'orders-v1'
 
@@ -92,6 +92,36 @@ describe('a product', () => {
 })
 
 describe('a subscription to a product', () => {
+  it('keeps to the strictest policy of its members, when it is made and when it is rotated', async () => {
+    const house = openHouse()
+    const consumer = await twoApis(house)
+    const { id: product } = await house.products.create(ACME, { name: 'Trade', apis: [API, 'parcels-v1'] })
+    await house.apiPolicies.put(ACME, API, { subscriptionApproval: 'Manual', credentialLifetimeDays: 30 })
+    await house.apiPolicies.put(ACME, 'parcels-v1', { credentialLifetimeDays: 7 })
+    const { id, state } = await house.subscriptions.create(ACME, { consumer, product })
+
+    expect(state).toBe('Pending')
+    const week = new Date(house.clock.nowMs + 7 * 86_400_000).toISOString()
+    const { items } = await house.credentials.read(ACME, id)
+    expect(items.map(({ expiresAt }) => expiresAt)).toEqual([week, week])
+    const rotated = await house.credentials.rotate(ACME, id, 0)
+    expect(rotated.items.map(({ expiresAt }) => expiresAt)).toEqual([week, week])
+  })
+
+  it('has its tier changed by somebody who decides, where one member says Manual', async () => {
+    const house = openHouse()
+    const consumer = await twoApis(house)
+    const specification = base64(declaration({ variant: 'gold' }))
+    await house.specifications.createOpenSla(ACME, { api: API, specification })
+    const { id: product } = await house.products.create(ACME, { name: 'Trade', apis: ['parcels-v1', API] })
+    const { id } = await house.subscriptions.create(ACME, { consumer, product })
+    await house.apiPolicies.put(ACME, API, { subscriptionApproval: 'Manual' })
+
+    const flow = await house.approvals.requestTier(ACME, id, { slaVariant: 'gold' })
+    expect(flow.state).toBe('InProgress')
+    expect((await house.subscriptions.get('acme', id)).slaVariant).toBeNull()
+  })
+
   it('has one row and one shared credential of each kind, which carries the product', async () => {
     const house = openHouse()
     const consumer = await twoApis(house)
