@@ -8,9 +8,9 @@
 import type { SubscriptionState } from '../actors/subscription.ts'
 import type { Document, Registry } from '../store/registry.ts'
 import type { ConsumerBody } from './consumers.ts'
-import { federatedKey, type CredentialBody } from './credential-document.ts'
+import type { CredentialBody } from './credential-document.ts'
+import { federatedHoldings, type FederatedName } from './federated-clients.ts'
 import type { CredentialName, Grant } from './grant.ts'
-import type { ProxyBody } from './proxy-document.ts'
 import type { SubscriptionBody } from './subscription-document.ts'
 
 export interface Grants {
@@ -26,23 +26,12 @@ export interface Client {
   readonly redirectUris: readonly string[]
 }
 
-/** Subscriptions that one federated client may hold. */
-const OF_FEDERATED_MAX = 500
-
 export function createGrants({ registry }: { registry: Registry }): Grants {
-  async function byFederated(name: CredentialName & { kind: 'federated' }): Promise<Grant | null> {
-    const { tenant, issuer, clientId, api } = name
-    const where = { federated: federatedKey(tenant, issuer, clientId) }
-    const credentials = await registry.list<CredentialBody>('credential', { tenant, where, limit: OF_FEDERATED_MAX })
-    if (credentials.length === 0) return null
-    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
-    const products = proxy?.body.memberOfProductIds ?? []
+  async function byFederated(name: FederatedName): Promise<Grant | null> {
     let best: Grant | null = null
-    for (const credential of credentials) {
+    for (const { credential } of await federatedHoldings(registry, name)) {
       const grant = await toGrant(registry, credential)
-      if (grant === null) continue
-      const isHere = grant.apiProductId === '' ? grant.api === api : products.includes(grant.apiProductId)
-      if (isHere && (best === null || rank(grant) > rank(best))) best = grant
+      if (grant !== null && (best === null || isBetter(grant, best))) best = grant
     }
     return best
   }
@@ -66,6 +55,12 @@ export function createGrants({ registry }: { registry: Registry }): Grants {
       return { grant, secretHash, redirectUris: subscribed.body.redirectUris ?? [] }
     },
   }
+}
+
+/** Of two that open as much, the one that opens it longer: the other may have ended already. */
+function isBetter(one: Grant, other: Grant): boolean {
+  const [more, less] = [rank(one), rank(other)]
+  return more === less ? one.expiresAtMs > other.expiresAtMs : more > less
 }
 
 /** What opens more comes before what opens less. */

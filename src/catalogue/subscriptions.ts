@@ -29,7 +29,7 @@ import { credentialWrite, newCredentialWrite, type Secrets } from './credential-
 import { warningWrites } from './credential-expiry.ts'
 import { DAY_MS, type Credentials } from './credentials.ts'
 import { waitlisted } from './events.ts'
-import { createGrants } from './grants.ts'
+import { federatedHoldings, isHeld } from './federated-clients.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
 import { PLATFORM_API, type PlatformOperation } from './platform-api.ts'
 import type { ProductBody } from './products.ts'
@@ -85,7 +85,6 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   const { registry, credentials, specifications, createId, clock, turns, capacity, platformOperations = [] } = options
   const operationsOf = createSubscribedOperations({ registry, specifications })
   const subscriptionTerms = createSubscriptionTerms({ registry })
-  const grants = createGrants({ registry })
 
   async function create(author: Author, input: SubscriptionInput, held: Held = null): Promise<Subscription> {
     const { tenant } = author
@@ -134,8 +133,8 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     if (federated === null) return
     const product = api === '' ? await registry.get<ProductBody>('product', apiProductId) : null
     for (const each of product?.body.apis ?? [api]) {
-      const grant = await grants.resolve({ kind: 'federated', tenant, api: each, ...federated })
-      if (grant?.valid === true) throw federatedTaken()
+      const holdings = await federatedHoldings(registry, { tenant, api: each, ...federated })
+      if (holdings.some((holding) => isHeld(holding, clock.nowMs()))) throw federatedTaken()
     }
   }
 

@@ -66,6 +66,46 @@ describe('a federated client', () => {
     expect(await resolve(house)).toMatchObject({ valid: true, subscription: next.id })
   })
 
+  it('may subscribe again after it was rejected, and not while that is decided', async () => {
+    const house = openHouse()
+    const consumer = await prepare(house)
+    await house.apiPolicies.put(ACME, API, { subscriptionApproval: 'Manual' })
+    const input = { consumer, api: API, securityTypes: ['Federated'], federated } as const
+    const { id, approvalFlow } = await house.subscriptions.create(ACME, input)
+    await expect(house.subscriptions.create(ACME, input)).rejects.toMatchObject({ code: 'name_taken' })
+
+    const other = { tenant: 'acme', consumer: 'con_other' }
+    await house.approvals.decide(other, id, approvalFlow ?? '', { outcome: 'Rejected' })
+    const again = await house.subscriptions.create(ACME, input)
+    await house.approvals.decide(other, again.id, again.approvalFlow ?? '', { outcome: 'Approved' })
+    expect(await resolve(house)).toMatchObject({ subscription: again.id, active: true })
+  })
+
+  it('may subscribe again when its credential has expired, and is found by what is still good', async () => {
+    const house = openHouse()
+    const consumer = await prepare(house)
+    const input = { consumer, api: API, securityTypes: ['Federated'], federated } as const
+    const { id } = await house.subscriptions.create(ACME, input)
+    house.clock.nowMs = Date.parse((await house.credentials.read(ACME, id)).items[0]?.expiresAt ?? '') - 1
+    await expect(house.subscriptions.create(ACME, input)).rejects.toMatchObject({ code: 'name_taken' })
+
+    house.clock.nowMs += 1
+    const again = await house.subscriptions.create(ACME, input)
+    expect(await resolve(house)).toMatchObject({ subscription: again.id })
+  })
+
+  it('may subscribe again when its credential was revoked', async () => {
+    const house = openHouse()
+    const consumer = await prepare(house)
+    const input = { consumer, api: API, securityTypes: ['Federated'], federated } as const
+    const { id } = await house.subscriptions.create(ACME, input)
+    const [credential] = (await house.credentials.read(ACME, id)).items
+    await house.credentials.revoke(ACME, id, credential?.id ?? '')
+
+    const again = await house.subscriptions.create(ACME, input)
+    expect(await resolve(house)).toMatchObject({ subscription: again.id, valid: true })
+  })
+
   it('of a product is found at its members, as long as they are members', async () => {
     const house = openHouse()
     const consumer = await prepare(house)

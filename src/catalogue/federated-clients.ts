@@ -1,0 +1,46 @@
+/**
+ * Clients of federated issuers: found by issuer and name, at one API, by way of each subscription that
+ * they hold to it or to a product that its proxy is a member of.
+ */
+
+import type { Document, Registry } from '../store/registry.ts'
+import { federatedKey, type CredentialBody } from './credential-document.ts'
+import type { CredentialName } from './grant.ts'
+import type { ProxyBody } from './proxy-document.ts'
+import type { SubscriptionBody } from './subscription-document.ts'
+
+export type FederatedName = Omit<CredentialName & { kind: 'federated' }, 'kind'>
+
+export interface FederatedHolding {
+  readonly credential: Document<CredentialBody>
+  readonly subscription: Document<SubscriptionBody>
+}
+
+/** Subscriptions that one federated client may hold. */
+const OF_FEDERATED_MAX = 500
+
+export async function federatedHoldings(
+  registry: Pick<Registry, 'find' | 'get' | 'list'>,
+  { tenant, issuer, clientId, api }: FederatedName,
+): Promise<readonly FederatedHolding[]> {
+  const where = { federated: federatedKey(tenant, issuer, clientId) }
+  const credentials = await registry.list<CredentialBody>('credential', { tenant, where, limit: OF_FEDERATED_MAX })
+  if (credentials.length === 0) return []
+  const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+  const products = proxy?.body.memberOfProductIds ?? []
+  const holdings: FederatedHolding[] = []
+  for (const credential of credentials) {
+    const subscription = await registry.get<SubscriptionBody>('subscription', credential.body.subscription)
+    if (subscription === null) continue
+    const { apiProductId } = subscription.body
+    const isHere = apiProductId === '' ? subscription.body.api === api : products.includes(apiProductId)
+    if (isHere) holdings.push({ credential, subscription })
+  }
+  return holdings
+}
+
+/** Whether it opens something, or may yet: what was revoked, rejected, cancelled or has expired never will. */
+export function isHeld({ credential, subscription }: FederatedHolding, nowMs: number): boolean {
+  const { state, expiresAtMs } = credential.body
+  return state === 'Active' && expiresAtMs > nowMs && subscription.body.actor.status !== 'done'
+}
