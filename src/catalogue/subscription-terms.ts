@@ -67,18 +67,23 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
     return entry
   }
 
-  async function declaredBy(tenant: string, api: string): Promise<readonly string[]> {
+  async function declaredBy(tenant: string, api: string, pointer: string): Promise<readonly string[]> {
     const { body } = await entryOf(tenant, api)
     if (body.ownScopes !== undefined) return body.ownScopes
     const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
     const deployment = proxy === null ? null : servingOrStaged(proxy.body)
-    if (deployment === null) throw invalidAt('/api', 'The API has no revision yet.')
+    if (deployment === null) throw invalidAt(pointer, `The API ${api} has no revision yet.`)
     return deployment.declaredScopes
   }
 
-  async function declaredByAll(tenant: string, apis: readonly string[]): Promise<readonly string[]> {
+  async function declaredByAll(
+    tenant: string,
+    { product }: TermsInput,
+    apis: readonly string[],
+  ): Promise<readonly string[]> {
+    const pointer = product === undefined ? '/api' : '/product'
     const declared: string[] = []
-    for (const api of apis) declared.push(...(await declaredBy(tenant, api)))
+    for (const api of apis) declared.push(...(await declaredBy(tenant, api, pointer)))
     return [...new Set(declared)]
   }
 
@@ -107,7 +112,7 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
   return {
     async of(tenant, input, held) {
       const apis = await membersOf(tenant, input)
-      const declared = await declaredByAll(tenant, apis)
+      const declared = await declaredByAll(tenant, input, apis)
       checkDeclared(declared, input.scopes ?? [])
       const isPlatform = apis.includes(PLATFORM_API)
       const own = isPlatform && held !== null ? declared.filter((scope) => held.has(scope)) : declared
@@ -129,8 +134,9 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
     async checkScopes(tenant, { api, apiProductId, scopes: has }, scopes, held) {
       const added = scopes.filter((scope) => !has.includes(scope))
       if (added.length === 0) return
-      const apis = await membersOf(tenant, api === '' ? { product: apiProductId } : { api })
-      checkDeclared([...has, ...(await declaredByAll(tenant, apis))], scopes)
+      const to = api === '' ? { product: apiProductId } : { api }
+      const apis = await membersOf(tenant, to)
+      checkDeclared([...has, ...(await declaredByAll(tenant, to, apis))], scopes)
       checkHeld(apis, added, held)
     },
   }

@@ -92,7 +92,7 @@ export const SUBSCRIPTION_OPERATIONS = {
     body: input,
     status: 201,
     answer: subscription,
-    problems: ['state_conflict'],
+    problems: ['state_conflict', 'name_taken'],
   },
   listSubscriptions: {
     ...reading,

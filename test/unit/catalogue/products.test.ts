@@ -153,6 +153,17 @@ describe('a subscription to a product', () => {
     expect(await names()).toEqual(['listOrders', 'createOrder'])
   })
 
+  it('is refused at its place while a member has no revision', async () => {
+    const house = openHouse()
+    const consumer = await twoApis(house)
+    const bare = await house.proxies.stage(ACME, { api: 'bare-v1', specification: base64(orders({ title: 'Bare' })) })
+    await house.proxies.discard(ACME, bare.id)
+    const { id: product } = await house.products.create(ACME, { name: 'Trade', apis: [API, 'bare-v1'] })
+
+    const refused = house.subscriptions.create(ACME, { consumer, product })
+    await expect(refused).rejects.toMatchObject({ status: 400, errors: [{ pointer: '/product' }] })
+  })
+
   it('takes no scope that no member declares', async () => {
     const house = openHouse()
     const consumer = await twoApis(house)
