@@ -5,6 +5,7 @@
  * longer knows of it, before the command answers.
  */
 
+import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import type { ApiBody } from './apis.ts'
@@ -50,9 +51,20 @@ export interface IdentityProvidersOptions {
 
 const KIND = 'identity_provider'
 const PAGE = 100
+/** Their keys are held by every thread, and all are told at each change. */
+const OF_TENANT_MAX = 100
 
 export function createIdentityProviders(options: IdentityProvidersOptions): IdentityProviders {
   const { registry, createId, federation } = options
+
+  async function refuseTooMany(tenant: string): Promise<void> {
+    const registered = await registry.list(KIND, { tenant, limit: OF_TENANT_MAX })
+    if (registered.length < OF_TENANT_MAX) return
+    throw new Problem(
+      'state_conflict',
+      `A tenant may register ${OF_TENANT_MAX} providers; remove one that is not used.`,
+    )
+  }
 
   return {
     async create(author, input) {
@@ -64,6 +76,7 @@ export function createIdentityProviders(options: IdentityProvidersOptions): Iden
       }
       const fault = await federation.probe(input.issuer)
       if (fault !== null) throw invalidAt('/issuer', fault)
+      await refuseTooMany(tenant)
       const id = createId('idp')
       const body: IdentityProviderInput = { ...input, apis }
       const keys = { issuer: keyOf(tenant, input.issuer) }

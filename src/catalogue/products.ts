@@ -6,6 +6,7 @@
  * the product's credentials at once, also to tokens that have not expired.
  */
 
+import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import { commit, find, invalidAt } from './commands.ts'
@@ -40,6 +41,8 @@ export interface ProductsOptions {
 }
 
 const KIND = 'product'
+/** Of one API: every thread holds them with what it serves. */
+const OF_API_MAX = 500
 
 export function createProducts({ registry, gateway, createId, turns }: ProductsOptions): Products {
   async function get(tenant: string, id: string): Promise<Product> {
@@ -53,6 +56,7 @@ export function createProducts({ registry, gateway, createId, turns }: ProductsO
     const moved = proxies.map(({ id, tenant, revision, body }) => {
       const others = body.memberOfProductIds.filter((each) => each !== product.id)
       const memberOfProductIds = apis.includes(body.api) ? [...others, product.id] : others
+      if (memberOfProductIds.length > OF_API_MAX) throw tooMany(body.api)
       return proxyWrite(id, tenant, revision, { ...body, memberOfProductIds })
     })
     await commit(registry, author, 'product.save', [product, ...moved])
@@ -91,6 +95,10 @@ export function createProducts({ registry, gateway, createId, turns }: ProductsO
       }),
     list: (tenant, query) => listPage<ProductBody, Product>({ registry, kind: KIND, tenant, query, where: {}, show }),
   }
+}
+
+function tooMany(api: string): Problem {
+  return new Problem('state_conflict', `The API ${api} is a member of ${OF_API_MAX} products already.`)
 }
 
 function show({ id, body }: Document<ProductBody>): Product {

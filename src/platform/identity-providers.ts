@@ -25,7 +25,7 @@ export const IDENTITY_PROVIDER_OPERATIONS = {
     body: named('IdentityProviderInput', object({ issuer, audience: line, claims: claims(claim), apis }, ['issuer'])),
     status: 201,
     answer: provider,
-    problems: ['name_taken'],
+    problems: ['name_taken', 'state_conflict'],
   },
   listIdentityProviders: {
     method: 'GET',

@@ -118,6 +118,24 @@ describe('a federated client', () => {
 })
 
 describe('a provider', () => {
+  it('is refused beyond what the threads hold of one tenant; another tenant is not in the way', async () => {
+    const house = openHouse()
+    const heard: string[] = []
+    const providers = providersOf(house, heard)
+    const writes = Array.from({ length: 100 }, (_, at) => {
+      const issuer = `https://idp-${at}.example`
+      return { kind: 'identity_provider', id: `idp_${at}`, tenant: 'acme', expected: 0, body: { issuer, apis: [] } }
+    })
+    await house.registry.commit(ACME, 'test', writes)
+
+    const refused = { status: 409, code: 'state_conflict' }
+    await expect(providers.create(ACME, { issuer: ISSUER })).rejects.toMatchObject(refused)
+    expect(heard).toEqual([])
+    await providers.create(RIVAL, { issuer: ISSUER })
+    await providers.remove(ACME, 'idp_0')
+    expect(await providers.create(ACME, { issuer: ISSUER })).toMatchObject({ issuer: ISSUER })
+  })
+
   it('is registered for a tenant, and known to the threads before it is answered', async () => {
     const house = openHouse()
     const heard: string[] = []

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { proxyWrite, type ProxyBody } from '../../../src/catalogue/proxy-document.ts'
 import { ACME, base64, declaration, furnish, openHouse, orders, RIVAL, type House } from './house.ts'
 
 const API = 'orders-v1'
@@ -64,6 +65,24 @@ describe('a product', () => {
     await left
 
     expect(house.gateway.heard).toEqual([`prepare ${API} 2`, `swap ${API} 2`, `members ${API} `])
+  })
+
+  it('is refused where a member has as many as the threads hold, and can still be left', async () => {
+    const house = openHouse()
+    await twoApis(house)
+    const { id: own } = await house.products.create(ACME, { name: 'Own', apis: [API] })
+    const proxy = await house.registry.find<ProxyBody>('proxy', 'api', API)
+    if (proxy === null) throw new Error('the proxy is gone')
+    const memberOfProductIds = [own, ...Array.from({ length: 499 }, (_, at) => `prd_${at}`)]
+    const full = proxyWrite(proxy.id, 'acme', proxy.revision, { ...proxy.body, memberOfProductIds })
+    await house.registry.commit(ACME, 'test', [full])
+    house.gateway.heard.length = 0
+
+    const refused = house.products.create(ACME, { name: 'Trade', apis: ['parcels-v1', API] })
+    await expect(refused).rejects.toMatchObject({ status: 409, code: 'state_conflict' })
+    expect(house.gateway.heard).toEqual([])
+    await house.products.replace(ACME, own, { name: 'Own', apis: [] })
+    expect(await house.products.create(ACME, { name: 'Trade', apis: [API] })).toMatchObject({ apis: [API] })
   })
 
   it.each([
