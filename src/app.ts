@@ -9,29 +9,27 @@ import type { Facts } from './banner.ts'
 import { createAdrs } from './catalogue/adrs.ts'
 import { createApiPolicies } from './catalogue/api-policy.ts'
 import { createApis } from './catalogue/apis.ts'
-import { APPROVAL_DUE } from './catalogue/approval-document.ts'
 import { createApprovals } from './catalogue/approvals.ts'
 import { createAudit } from './catalogue/audit.ts'
 import { createCapacity } from './catalogue/capacity.ts'
 import { createConsumers } from './catalogue/consumers.ts'
-import { createCredentialExpiry, CREDENTIAL_DUE } from './catalogue/credential-expiry.ts'
 import { createCredentials } from './catalogue/credentials.ts'
 import { createFirstAdmin } from './catalogue/first-admin.ts'
 import { createGrants } from './catalogue/grants.ts'
 import { PLATFORM_API } from './catalogue/platform-api.ts'
+import { createLatestPlans } from './catalogue/latest-plans.ts'
 import { createPrinciples } from './catalogue/principles.ts'
-import { createRetirement, RETIREMENT_DUE } from './catalogue/retirement.ts'
+import { createRetirement } from './catalogue/retirement.ts'
 import { createProducts } from './catalogue/products.ts'
 import { createProxies } from './catalogue/proxies.ts'
 import { bringUpOldProxies } from './catalogue/revision-zero.ts'
-import { createScheduler } from './catalogue/scheduler.ts'
 import { createSpecifications } from './catalogue/specifications.ts'
 import { createSubscriptions } from './catalogue/subscriptions.ts'
 import { createTenants } from './catalogue/tenants.ts'
 import { createTokenScopes } from './catalogue/token-scopes.ts'
 import { createTurns } from './catalogue/turns.ts'
-import { createWaitingList } from './catalogue/waiting-list.ts'
 import type { Config } from './config.ts'
+import { openDuties } from './duties.ts'
 import { createAuthenticator } from './gateway/authenticate.ts'
 import { createFleet } from './gateway/fleet.ts'
 import { createLimitDesk } from './gateway/limit-desk.ts'
@@ -178,7 +176,8 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const retirement = createRetirement({ registry, proxies, clock, createId, turns })
   const consumers = createConsumers({ registry, createId })
   const credentials = createCredentials({ ...secrets, registry, gateway, clock })
-  const capacity = createCapacity({ registry, specifications, turns })
+  const plans = createLatestPlans({ registry, specifications })
+  const capacity = createCapacity({ registry, plans, turns })
   const subscriptions = createSubscriptions({
     ...secrets,
     registry,
@@ -255,30 +254,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
           credentials,
           author,
         })
-  const scheduler = createScheduler({
-    registry,
-    clock,
-    log,
-    count,
-    handlers: {
-      async [APPROVAL_DUE]({ tenant, subject: approvalFlow }) {
-        count('approval_silent')
-        log.warn({ tenant, approvalFlow }, 'a request has waited three days for a decision; see /v1/approvals')
-      },
-      [CREDENTIAL_DUE]: createCredentialExpiry({ registry, clock, createId }),
-      async [RETIREMENT_DUE]({ tenant, subject: api }) {
-        if (await retirement.retirementDue(tenant, api)) return
-        count('retirement_blocked')
-        await recorder.note('retirement_blocked', tenant, api, null)
-        log.warn({ tenant, api }, 'the retirement date of an API has come while subscriptions are active; it serves on')
-      },
-    },
-  })
-  opened('scheduler', scheduler.stop)
-  const waitingList = createWaitingList({ registry, capacity, credentials, log, count })
-  opened('waiting list', waitingList.stop)
-  await waitingList.start()
-  await scheduler.start()
+  await openDuties({ registry, capacity, credentials, retirement, recorder, createId, clock, log, count, opened })
   notReady = null
   log.info({ gatewayUrl, baseUrl, riskUrl, threads: config.gatewayThreads }, 'tollgate is up')
   return {

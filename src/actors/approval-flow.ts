@@ -1,12 +1,13 @@
 /**
  * A request that somebody else has to approve.
  *
- *   Submitted ──opened──▶ InProgress ──approved──▶ Approved ──completed──▶ Complete
+ *   Submitted ──opened──▶ InProgress ──approved──▶ Approved ──completed, withdrawn──▶ Complete
  *                          ▲   │ │ └──rejected──▶ Rejected ──completed──▶ Complete
  *                          │   │ └────withdrawn─────────────────────────▶ Complete
  *             resubmitted──┘   └──amendment.required──▶ AmendmentRequired ──withdrawn──▶ Complete
  *
- * Nobody decides on a request of his own. Complete: what was decided has taken effect.
+ * Nobody decides on a request of his own. Complete: what was decided has taken effect; a change of tier is
+ * Approved until there is capacity for it.
  */
 
 import { setup } from 'xstate'
@@ -41,7 +42,7 @@ export const approvalFlow = setup({
       },
     },
     AmendmentRequired: { on: { resubmitted: 'InProgress', withdrawn: 'Complete' } },
-    Approved: { on: { completed: 'Complete' } },
+    Approved: { on: { completed: 'Complete', withdrawn: 'Complete' } },
     Rejected: { on: { completed: 'Complete' } },
     Complete: { type: 'final' },
   },

@@ -27,7 +27,12 @@ export interface ApprovalFlowBody {
   readonly actor: PersistedActor
   /** When a decision that nobody has taken is pointed at; 0: nobody waits. */
   readonly remindAtMs: number
+  /** Since when its silence is known to those who watch the service; missing: it is not. */
+  readonly escalatedAt?: string
 }
+
+/** What is asked for, and by whom. */
+export type FlowRequest = Pick<ApprovalFlowBody, 'kind' | 'subscription' | 'requester' | 'slaVariant' | 'reason'>
 
 export const APPROVAL_KIND = 'approval_flow'
 export const APPROVAL_DUE = 'approval_silent'
@@ -43,16 +48,25 @@ export function stateOfFlow({ actor }: Pick<ApprovalFlowBody, 'actor'>): Approva
 }
 
 /** A flow that waits for a decision, and the time at which its silence is noticed. */
-export function openFlow(
-  id: string,
-  tenant: string,
-  flow: Pick<ApprovalFlowBody, 'kind' | 'subscription' | 'requester' | 'slaVariant' | 'reason'>,
-  nowMs: number,
-): Write[] {
+export function openFlow(id: string, tenant: string, flow: FlowRequest, nowMs: number): Write[] {
   const fresh = begin(approvalFlow, { requester: flow.requester })
   const actor = tellFlow({ actor: fresh }, { type: 'opened' })
   const body: ApprovalFlowBody = { ...flow, approvals: [], actor, remindAtMs: nowMs + SILENT_MS }
   return [flowWrite(id, tenant, 0, body), reminder(id, tenant, body)]
+}
+
+/** A flow that the policy of the API has decided on. */
+export function approvedFlow(
+  id: string,
+  tenant: string,
+  flow: FlowRequest,
+  approval: Approval,
+  isComplete: boolean,
+): Write[] {
+  const opened = tellFlow({ actor: begin(approvalFlow, { requester: flow.requester }) }, { type: 'opened' })
+  const approved = tellFlow({ actor: opened }, { type: 'approved', approver: approval.approver })
+  const actor = isComplete ? tellFlow({ actor: approved }, { type: 'completed' }) : approved
+  return [flowWrite(id, tenant, 0, { ...flow, approvals: [approval], actor, remindAtMs: 0 })]
 }
 
 export function reminder(id: string, tenant: string, { remindAtMs }: ApprovalFlowBody): Write {
@@ -75,7 +89,8 @@ export async function movedFlow(
 ): Promise<Write[]> {
   const waits = stateOfFlow(body) === 'InProgress'
   const dropped = before.remindAtMs === 0 ? [] : await dropDueWrite(registry, APPROVAL_DUE, id, before.remindAtMs)
-  const next: ApprovalFlowBody = { ...body, remindAtMs: waits ? nowMs + SILENT_MS : 0 }
+  const { escalatedAt: _, ...rest } = body
+  const next: ApprovalFlowBody = { ...rest, remindAtMs: waits ? nowMs + SILENT_MS : 0 }
   return [flowWrite(id, tenant, revision, next), ...dropped, ...(waits ? [reminder(id, tenant, next)] : [])]
 }
 
@@ -87,7 +102,7 @@ export async function withdrawnFlows(
   nowMs: number,
 ): Promise<Write[]> {
   const writes: Write[] = []
-  for (const state of ['InProgress', 'AmendmentRequired']) {
+  for (const state of ['InProgress', 'AmendmentRequired', 'Approved']) {
     const where = { subscription, state }
     for (const flow of await registry.list<ApprovalFlowBody>(APPROVAL_KIND, { tenant, where, limit: 100 })) {
       const body = { ...flow.body, actor: tellFlow(flow.body, { type: 'withdrawn' }) }
@@ -97,7 +112,7 @@ export async function withdrawnFlows(
   return writes
 }
 
-function flowWrite(id: string, tenant: string, expected: number, body: ApprovalFlowBody): Write {
+export function flowWrite(id: string, tenant: string, expected: number, body: ApprovalFlowBody): Write {
   const keys = { subscription: body.subscription, state: stateOfFlow(body) }
   return { kind: APPROVAL_KIND, id, tenant, expected, body, keys }
 }

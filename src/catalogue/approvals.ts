@@ -10,13 +10,11 @@ import { subscription as machine, type SubscriptionEvent } from '../actors/subsc
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import type { Author, Document, Registry, Write } from '../store/registry.ts'
-import { policyOfSubscribed } from './api-policy.ts'
+import type { Author, Document, Registry } from '../store/registry.ts'
 import {
   APPROVAL_KIND,
   deciderOf,
   movedFlow,
-  openFlow,
   stateOfFlow,
   tellFlow,
   type Approval,
@@ -24,12 +22,12 @@ import {
   type Outcome,
 } from './approval-document.ts'
 import type { Capacity } from './capacity.ts'
-import { commit, find, invalidAt, stateConflict, toTime } from './commands.ts'
+import { commit, find, stateConflict, toTime } from './commands.ts'
 import type { Credentials } from './credentials.ts'
-import { eventWrite, waitlisted } from './events.ts'
+import { waitlisted } from './events.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
 import { subscriptionWrite, type SubscriptionBody } from './subscription-document.ts'
-import { createSubscriptionTerms } from './subscription-terms.ts'
+import { createTierRequest, grantTier, type GrantedTier, type TierInput } from './tier-changes.ts'
 import type { Turns } from './turns.ts'
 
 export interface ApprovalFlow {
@@ -41,6 +39,8 @@ export interface ApprovalFlow {
   readonly slaVariant: string | null
   readonly reason: string | null
   readonly approvals: readonly Approval[]
+  /** Since when it is known that nobody decides; null: it is not late, or decided. */
+  readonly escalatedAt: string | null
   readonly createdAt: string
 }
 
@@ -56,7 +56,7 @@ export interface Approvals {
   /** Every flow of the tenant; those that wait for a decision unless asked otherwise. */
   list(tenant: string, query: PageQuery & { state?: string }): Promise<Page<ApprovalFlow>>
   decide(author: Author, subscription: string, id: string, decision: Decision): Promise<Approval>
-  requestTier(author: Author, subscription: string, to: { slaVariant: string; reason?: string }): Promise<ApprovalFlow>
+  requestTier(author: Author, subscription: string, to: TierInput): Promise<ApprovalFlow>
 }
 
 export interface ApprovalsOptions {
@@ -79,7 +79,7 @@ const EVENTS = { Approved: 'approved', Rejected: 'rejected', AmendmentRequired: 
 
 export function createApprovals(options: ApprovalsOptions): Approvals {
   const { registry, credentials, createId, clock, turns, capacity } = options
-  const terms = createSubscriptionTerms({ registry })
+  const requestTier = createTierRequest(options)
 
   async function flowOf(tenant: string, subscription: string, id: string): Promise<Document<ApprovalFlowBody>> {
     const flow = await find<ApprovalFlowBody>(registry, tenant, APPROVAL_KIND, id)
@@ -98,62 +98,38 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     const decided = tellFlow(flow.body, { type: EVENTS[outcome], approver })
     const isOver = outcome !== 'AmendmentRequired'
     const approval: Approval = { approver, outcome, comments, time: toTime(clock.nowMs()) }
+    const { isInForce, writes } = isOver
+      ? await effectsOf(tenant, flow.body, outcome)
+      : { isInForce: false, writes: [] }
     const body: ApprovalFlowBody = {
       ...flow.body,
-      actor: isOver ? tellFlow({ actor: decided }, { type: 'completed' }) : decided,
+      actor: isInForce ? tellFlow({ actor: decided }, { type: 'completed' }) : decided,
       approvals: [...flow.body.approvals, approval],
     }
-    const effects = isOver ? await effectsOf(tenant, flow.body, outcome) : []
     await commit(registry, author, `approval.${EVENTS[outcome]}`, [
       ...(await movedFlow(registry, flow, body, clock.nowMs())),
-      ...effects,
+      ...writes,
     ])
-    if (effects.length > 0) await credentials.announce(tenant, subscription)
+    if (writes.length > 0) await credentials.announce(tenant, subscription)
     return approval
   }
 
-  async function effectsOf(tenant: string, flow: ApprovalFlowBody, outcome: Outcome): Promise<Write[]> {
-    const { id, revision, body } = await find<SubscriptionBody>(registry, tenant, 'subscription', flow.subscription)
-    if (flow.kind === 'subscription') {
-      const { api, slaVariant } = body
-      const isShort = outcome === 'Approved' && api !== '' && !(await capacity.hasRoom(api, slaVariant))
-      const actor = tell(body, outcome === 'Rejected' ? 'rejected' : isShort ? 'capacity.short' : 'approved')
-      const write = subscriptionWrite(id, tenant, revision, { ...body, actor })
-      return isShort ? [write, waitlisted(createId, tenant, id, body)] : [write]
+  /** What a decision leads to, and whether that is all of it. */
+  async function effectsOf(tenant: string, flow: ApprovalFlowBody, outcome: Outcome): Promise<GrantedTier> {
+    const subscription = await find<SubscriptionBody>(registry, tenant, 'subscription', flow.subscription)
+    const { id, revision, body } = subscription
+    if (flow.kind === 'tierChange') {
+      const isGranted = outcome === 'Approved' && flow.slaVariant !== null
+      return isGranted ? grantTier(options, subscription, flow.slaVariant) : { isInForce: true, writes: [] }
     }
-    if (outcome !== 'Approved' || flow.slaVariant === null) return []
-    const next = { ...body, slaVariant: flow.slaVariant }
-    return [subscriptionWrite(id, tenant, revision, next), changed(tenant, id, body, flow.slaVariant)]
+    const isShort = outcome === 'Approved' && !(await capacity.isOpenTo(tenant, body))
+    const actor = tell(body, outcome === 'Rejected' ? 'rejected' : isShort ? 'capacity.short' : 'approved')
+    const write = subscriptionWrite(id, tenant, revision, { ...body, actor })
+    return { isInForce: true, writes: isShort ? [write, waitlisted(createId, tenant, id, body)] : [write] }
   }
 
-  function changed(tenant: string, id: string, { slaVariant: from, api }: SubscriptionBody, to: string): Write {
-    return eventWrite(createId, tenant, 'SlaChanged', { subscription: id, api: api || null, from, to })
-  }
-
-  async function requestTier(
-    author: Author,
-    id: string,
-    { slaVariant, reason = null }: { slaVariant: string; reason?: string | null },
-  ): Promise<ApprovalFlow> {
-    const { tenant } = author
-    const { body } = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
-    if (body.actor.value !== 'Active') throw stateConflict({ state: String(body.actor.value), allowed: [] })
-    if (slaVariant === body.slaVariant) throw invalidAt('/slaVariant', 'The subscription has this variant already.')
-    await terms.checkVariant(tenant, body, slaVariant)
-    const flowId = createId('apf')
-    const flow = { kind: 'tierChange', subscription: id, requester: deciderOf(author), slaVariant, reason } as const
-    const data = { subscription: id, api: body.api || null, from: body.slaVariant, to: slaVariant, reason }
-    const { subscriptionApproval } = await policyOfSubscribed(registry, body)
-    const asked = [
-      ...openFlow(flowId, tenant, flow, clock.nowMs()),
-      eventWrite(createId, tenant, 'TierChangeRequested', data),
-    ]
-    await commit(registry, author, 'tierChange.request', asked)
-    if (subscriptionApproval === 'Auto') {
-      const system: Author = { tenant, consumer: 'system' }
-      await decide(system, id, flowId, { outcome: 'Approved', comments: 'The policy of the API approves.' })
-    }
-    return show(await flowOf(tenant, id, flowId))
+  function inTurn<T>({ tenant }: Author, subscription: string, work: () => Promise<T>): Promise<T> {
+    return turns.take([subscription], () => capacity.inTurn(tenant, work))
   }
 
   return {
@@ -165,11 +141,12 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     list: (tenant, { state = 'InProgress', ...query }) =>
       listPage({ registry, kind: APPROVAL_KIND, tenant, query, where: { state }, show }),
     decide: (author, subscription, id, decision) =>
-      turns.take([subscription], async () => {
-        const { body } = await find<SubscriptionBody>(registry, author.tenant, 'subscription', subscription)
-        return capacity.inTurn(body.api, () => decide(author, subscription, id, decision))
+      inTurn(author, subscription, () => decide(author, subscription, id, decision)),
+    requestTier: (author, subscription, to) =>
+      inTurn(author, subscription, async () => {
+        const flow = await requestTier(author, subscription, to)
+        return show(await flowOf(author.tenant, subscription, flow))
       }),
-    requestTier: (author, subscription, to) => turns.take([subscription], () => requestTier(author, subscription, to)),
   }
 }
 
@@ -180,7 +157,7 @@ function tell({ actor }: SubscriptionBody, type: SubscriptionEvent['type']): Sub
 }
 
 function show({ id, body, createdAtMs }: Document<ApprovalFlowBody>): ApprovalFlow {
-  const { kind, subscription, requester, slaVariant, reason, approvals } = body
-  const shown = { id, kind, subscription, requester, slaVariant, reason, approvals }
+  const { kind, subscription, requester, slaVariant, reason, approvals, escalatedAt = null } = body
+  const shown = { id, kind, subscription, requester, slaVariant, reason, approvals, escalatedAt }
   return { ...shown, state: stateOfFlow(body), createdAt: toTime(createdAtMs) }
 }

@@ -97,7 +97,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     const { policy, ...what } = terms
     const pending = begin(machine, undefined)
     const isAuto = policy.subscriptionApproval === 'Auto'
-    const hasRoom = !isAuto || what.api === '' || (await capacity.hasRoom(what.api, what.slaVariant))
+    const hasRoom = !isAuto || (await capacity.isOpenTo(tenant, what))
     const body: SubscriptionBody = {
       consumer: input.consumer,
       ...what,
@@ -188,12 +188,11 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   /** What it gave back when it was suspended may be somebody else's by now. */
   async function resume(author: Author, id: string): Promise<Subscription> {
     const { body } = await find<SubscriptionBody>(registry, author.tenant, 'subscription', id)
-    const { api, slaVariant, actor } = body
-    if (api === '' || actor.value !== 'Suspended') return send(author, id, 'resumed')
-    return capacity.inTurn(api, async () => {
-      if (await capacity.hasRoom(api, slaVariant)) return send(author, id, 'resumed')
+    if (body.actor.value !== 'Suspended') return send(author, id, 'resumed')
+    return capacity.inTurn(author.tenant, async () => {
+      if (await capacity.isOpenTo(author.tenant, body)) return send(author, id, 'resumed')
       const extensions = { state: 'Suspended', allowed: ['cancelled'] }
-      throw new Problem('state_conflict', 'The capacity of the API is given away at the moment.', { extensions })
+      throw new Problem('state_conflict', 'The capacity is given away at the moment.', { extensions })
     })
   }
 
@@ -235,9 +234,8 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
 
   return {
     create(author, input, held) {
-      const { federated, api } = input
-      const inRoom = () => (api === undefined ? make() : capacity.inTurn(api, make))
-      const make = () => create(author, input, held)
+      const { federated } = input
+      const inRoom = () => capacity.inTurn(author.tenant, () => create(author, input, held))
       if (federated === undefined) return inRoom()
       const turn = JSON.stringify([author.tenant, federated.issuer, federated.clientId])
       return turns.take([turn], inRoom)

@@ -1,18 +1,22 @@
 /**
- * Subscriptions that wait for capacity, first come first served.
+ * Who waits for capacity, first come first served: subscriptions, and changes of tier that were approved.
  *
- * It hears of every change that may free some (subscriptions that end, rest or change, declarations), and lets
- * in whoever waits longest for as long as there is room. Whoever does not fit holds up those behind: a large
- * one would otherwise wait for ever.
+ * It hears of every change that may free some (subscriptions that end, rest or change, declarations,
+ * products), and lets in whoever waits longest for as long as there is room. Whoever does not fit at an API
+ * holds up those behind him there: a large one would otherwise wait for ever.
  */
 
 import { step } from '../actors/step.ts'
 import { subscription as machine } from '../actors/subscription.ts'
 import type { Log } from '../runtime/log.ts'
-import { RevisionConflict, type Change, type Registry } from '../store/registry.ts'
-import type { Capacity } from './capacity.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { CreateId } from '../runtime/ids.ts'
+import { RevisionConflict, type Change, type Document, type Registry, type Write } from '../store/registry.ts'
+import { APPROVAL_KIND, movedFlow, tellFlow, type ApprovalFlowBody } from './approval-document.ts'
+import { apisOf, WAITING, type Capacity, type Claim } from './capacity.ts'
 import type { Credentials } from './credentials.ts'
 import { subscriptionWrite, type SubscriptionBody } from './subscription-document.ts'
+import { tierClaim, tierWrites } from './tier-changes.ts'
 
 export interface WaitingList {
   /** Lets in who fits now, and goes on by itself. */
@@ -26,69 +30,141 @@ export interface WaitingListOptions {
   readonly registry: Registry
   readonly capacity: Capacity
   readonly credentials: Pick<Credentials, 'announce'>
+  readonly createId: CreateId
+  readonly clock: Pick<Clock, 'nowMs'>
   readonly log: Pick<Log, 'error'>
   readonly count: (reason: string) => void
 }
 
-const STATE = 'WaitlistedForCapacity'
-const PAGE = 500
+interface Waiter {
+  readonly tenant: string
+  readonly subscription: string
+  readonly claim: Claim
+  readonly action: string
+  readonly admit: () => Promise<readonly Write[]>
+}
 
-export function createWaitingList({ registry, capacity, credentials, log, count }: WaitingListOptions): WaitingList {
-  /** APIs that are to be looked at; each once, however much is heard of it. */
+const PAGE = 500
+/** States of a subscription that take capacity from nobody, and leave none behind. */
+const IDLE = ['Pending', 'Rejected', WAITING]
+
+export function createWaitingList(options: WaitingListOptions): WaitingList {
+  const { registry, capacity, credentials, createId, clock, log, count } = options
+  /** Tenants that are to be looked at; each once, however much is heard of it. */
   const asked = new Set<string>()
   let working: Promise<void> = Promise.resolve()
   let unwatch = (): void => {}
   let isStopped = false
 
-  function ask(api: string): void {
-    if (api === '' || isStopped || asked.has(api)) return
-    asked.add(api)
+  function ask(tenant: string): void {
+    if (isStopped || asked.has(tenant)) return
+    asked.add(tenant)
     working = working.then(async () => {
-      asked.delete(api)
+      asked.delete(tenant)
       if (isStopped) return
       try {
-        await capacity.inTurn(api, () => admit(api))
+        await capacity.inTurn(tenant, () => admitAll(tenant))
       } catch (cause) {
         count('waiting_list_failed')
-        log.error({ err: cause, api }, 'the waiting list of an API could not be looked at; the next change does')
+        log.error({ err: cause, tenant }, 'the waiting list of a tenant could not be looked at; the next change does')
       }
     })
   }
 
-  async function admit(api: string): Promise<void> {
-    while (!isStopped) {
-      const [first] = await registry.list<SubscriptionBody>('subscription', { where: { api, state: STATE }, limit: 1 })
-      if (first === undefined || !(await capacity.hasRoom(api, first.body.slaVariant))) return
-      const { id, tenant, revision, body } = first
-      const result = step(machine, body.actor, { type: 'capacity.freed' })
-      if ('refused' in result) throw new Error(`${id} waits and takes no capacity`)
-      const write = subscriptionWrite(id, tenant, revision, { ...body, actor: result.next })
-      try {
-        await registry.commit({ tenant, consumer: 'system' }, 'subscription.capacity.freed', [write])
-      } catch (cause) {
-        // It was cancelled at this moment: the next is asked.
-        if (cause instanceof RevisionConflict) continue
-        throw cause
-      }
-      await credentials.announce(tenant, id)
+  async function admitAll(tenant: string): Promise<void> {
+    const heldUp = new Set<string>()
+    for await (const waiter of waitersOf(tenant)) {
+      if (isStopped) return
+      const apis = await apisOf(registry, waiter.claim)
+      if (apis.length > 0 && apis.every((api) => heldUp.has(api))) continue
+      const places = await capacity.places(waiter.claim)
+      if (places.every(({ api, fits }) => fits && !heldUp.has(api))) await admit(waiter)
+      else for (const { api } of places) heldUp.add(api)
     }
   }
 
-  function hear({ document: { kind, body } }: Change): void {
-    if (kind === 'subscription') ask((body as SubscriptionBody).api)
-    if (kind === 'openslaspec') ask((body as { readonly api: string }).api)
+  async function admit({ tenant, subscription, action, admit: writesOf }: Waiter): Promise<void> {
+    try {
+      await registry.commit({ tenant, consumer: 'system' }, action, await writesOf())
+    } catch (cause) {
+      // It was cancelled at this moment.
+      if (cause instanceof RevisionConflict) return
+      throw cause
+    }
+    await credentials.announce(tenant, subscription)
+  }
+
+  /** Of both kinds, in the order in which they came: what follows the prefix of an id is its time. */
+  async function* waitersOf(tenant: string): AsyncGenerator<Waiter> {
+    const subscriptions = pagesOf<SubscriptionBody>(tenant, 'subscription', WAITING)
+    const flows = pagesOf<ApprovalFlowBody>(tenant, APPROVAL_KIND, 'Approved')
+    let [subscription, flow] = [await first(subscriptions), await first(flows)]
+    while (subscription !== null || flow !== null) {
+      if (flow !== null && (subscription === null || timeOf(flow.id) < timeOf(subscription.id))) {
+        const waiter = await tierChange(flow)
+        if (waiter !== null) yield waiter
+        flow = await first(flows)
+      } else if (subscription !== null) {
+        yield subscriber(subscription)
+        subscription = await first(subscriptions)
+      }
+    }
+  }
+
+  /** Of all tenants where none is given. */
+  async function* pagesOf<Body>(tenant: string | null, kind: string, state: string): AsyncGenerator<Document<Body>> {
+    for (let after = ''; ;) {
+      const of = { where: { state }, after, limit: PAGE, ...(tenant !== null && { tenant }) }
+      const page = await registry.list<Body>(kind, of)
+      yield* page
+      if (page.length < PAGE) return
+      after = page.at(-1)?.id ?? ''
+    }
+  }
+
+  function subscriber({ id, tenant, revision, body }: Document<SubscriptionBody>): Waiter {
+    return {
+      tenant,
+      subscription: id,
+      claim: body,
+      action: 'subscription.capacity.freed',
+      async admit() {
+        const result = step(machine, body.actor, { type: 'capacity.freed' })
+        if ('refused' in result) throw new Error(`${id} waits and takes no capacity`)
+        return [subscriptionWrite(id, tenant, revision, { ...body, actor: result.next })]
+      },
+    }
+  }
+
+  async function tierChange(flow: Document<ApprovalFlowBody>): Promise<Waiter | null> {
+    const { tenant } = flow
+    const { slaVariant } = flow.body
+    const subscription = await registry.get<SubscriptionBody>('subscription', flow.body.subscription)
+    if (subscription === null || slaVariant === null) return null
+    return {
+      tenant,
+      subscription: subscription.id,
+      claim: tierClaim(subscription.body, slaVariant),
+      action: 'tierChange.capacity.freed',
+      async admit() {
+        const body = { ...flow.body, actor: tellFlow(flow.body, { type: 'completed' }) }
+        return [
+          ...(await movedFlow(registry, flow, body, clock.nowMs())),
+          ...tierWrites(createId, subscription, slaVariant),
+        ]
+      },
+    }
+  }
+
+  function hear({ document }: Change): void {
+    if (mayFree(document)) ask(document.tenant)
   }
 
   return {
     async start() {
       unwatch = registry.watch(await registry.end(), hear)
-      for (let after = ''; ;) {
-        const where = { state: STATE }
-        const page = await registry.list<SubscriptionBody>('subscription', { where, after, limit: PAGE })
-        for (const { body } of page) ask(body.api)
-        if (page.length < PAGE) break
-        after = page.at(-1)?.id ?? ''
-      }
+      const waiting = [pagesOf(null, 'subscription', WAITING), pagesOf(null, APPROVAL_KIND, 'Approved')]
+      for (const documents of waiting) for await (const { tenant } of documents) ask(tenant)
       await working
     },
     async settled() {
@@ -102,4 +178,18 @@ export function createWaitingList({ registry, capacity, credentials, log, count 
       unwatch()
     },
   }
+}
+
+async function first<T>(from: AsyncGenerator<T>): Promise<T | null> {
+  const { done, value } = await from.next()
+  return done === true ? null : value
+}
+
+function mayFree({ kind, revision, body }: Document): boolean {
+  if (kind !== 'subscription') return kind === 'openslaspec' || kind === 'product' || kind === APPROVAL_KIND
+  return revision > 1 && !IDLE.includes(String((body as SubscriptionBody).actor.value))
+}
+
+function timeOf(id: string): string {
+  return id.slice(id.indexOf('_') + 1)
 }

@@ -23,6 +23,7 @@ const flow = named(
     slaVariant: nullable(text),
     reason: nullable(text),
     approvals: { type: 'array', items: approval },
+    escalatedAt: { ...nullable(time), description: 'Since when nobody has decided for three days.' },
     createdAt: time,
   }),
 )

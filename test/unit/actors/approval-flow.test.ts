@@ -32,7 +32,7 @@ const STATES: Readonly<
     by: ['opened', 'amendment.required'],
     to: { resubmitted: 'InProgress', withdrawn: 'Complete' },
   },
-  Approved: { by: ['opened', 'approved'], to: { completed: 'Complete' } },
+  Approved: { by: ['opened', 'approved'], to: { completed: 'Complete', withdrawn: 'Complete' } },
   Rejected: { by: ['opened', 'rejected'], to: { completed: 'Complete' } },
   Complete: { by: ['opened', 'withdrawn'], to: {} },
 }

@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { APPROVAL_DUE } from '../../../src/catalogue/approval-document.ts'
+import { createApprovalSilence } from '../../../src/catalogue/approval-silence.ts'
+import type { DueTime } from '../../../src/catalogue/due-times.ts'
 import type { Author } from '../../../src/store/registry.ts'
 import { ACME, base64, declaration, furnish, openHouse, RIVAL, type House } from './house.ts'
 
@@ -39,6 +42,7 @@ describe('a request', () => {
       slaVariant: null,
       reason: null,
       approvals: [],
+      escalatedAt: null,
       createdAt: '2027-01-15T12:00:00.000Z',
     }
     expect(await house.approvals.list('acme', { limit: 9 })).toEqual({ items: [shown], next: null })
@@ -196,5 +200,53 @@ describe('a change of tier', () => {
     await house.subscriptions.cancel(ACME, id)
     const refused = house.approvals.requestTier(ACME, id, { slaVariant: 'gold' })
     await expect(refused).rejects.toMatchObject({ code: 'state_conflict' })
+  })
+})
+
+describe('a request that nobody decides on', () => {
+  /** Does what is due, as the scheduler would. */
+  async function silence(house: House, told: string[]) {
+    const { registry } = house
+    const clock = { nowMs: () => house.clock.nowMs }
+    const escalate = createApprovalSilence({ registry, clock, onSilence: (_, flow) => void told.push(flow) })
+    for (const { body } of await registry.list<DueTime>('due', { limit: 99 })) {
+      if (body.kind === APPROVAL_DUE && body.atMs <= house.clock.nowMs) await escalate(body)
+    }
+  }
+
+  async function asked(house: House) {
+    const { consumer } = await furnish(house)
+    await house.apiPolicies.put(ACME, API, { subscriptionApproval: 'Manual' })
+    const { id, approvalFlow } = await house.subscriptions.create(ACME, { consumer, api: API })
+    return { id, flow: approvalFlow ?? '' }
+  }
+
+  it('is escalated after three days, once, and says so where it is listed', async () => {
+    const house = openHouse()
+    const { flow } = await asked(house)
+    const told: string[] = []
+    house.clock.nowMs += 3 * 86_400_000 - 1
+    await silence(house, told)
+    expect(told).toEqual([])
+    house.clock.nowMs += 1
+    await silence(house, told)
+    await silence(house, told)
+    expect(told).toEqual([flow])
+    const { items } = await house.approvals.list('acme', { limit: 9 })
+    expect(items).toMatchObject([{ id: flow, escalatedAt: new Date(house.clock.nowMs).toISOString() }])
+  })
+
+  it('is late no more when it was sent back, and anew three days after it came again', async () => {
+    const house = openHouse()
+    const { id, flow } = await asked(house)
+    const told: string[] = []
+    house.clock.nowMs += 3 * 86_400_000
+    await silence(house, told)
+    await house.approvals.decide(BOSS, id, flow, { outcome: 'AmendmentRequired' })
+    expect(await house.approvals.flow('acme', id, flow)).toMatchObject({ escalatedAt: null })
+    await house.subscriptions.setScopes(ACME, id, [])
+    house.clock.nowMs += 3 * 86_400_000
+    await silence(house, told)
+    expect(told).toEqual([flow, flow])
   })
 })

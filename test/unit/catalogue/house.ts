@@ -19,6 +19,7 @@ import { createCredentials, type Credentials } from '../../../src/catalogue/cred
 import type { GatewayPort, RevokedToken } from '../../../src/catalogue/gateway-port.ts'
 import type { Grant } from '../../../src/catalogue/grant.ts'
 import { createGrants, type Grants } from '../../../src/catalogue/grants.ts'
+import { createLatestPlans } from '../../../src/catalogue/latest-plans.ts'
 import { createRetirement, type Retirement } from '../../../src/catalogue/retirement.ts'
 import { createProducts, type Products } from '../../../src/catalogue/products.ts'
 import { createProxies, type Proxies } from '../../../src/catalogue/proxies.ts'
@@ -88,7 +89,8 @@ function open(path: string, vault: Vault, time: { nowMs: number }): House {
   const turns = createTurns()
   const specifications = createSpecifications({ registry, createId, gateway, turns })
   const secrets = { vault, createId, randomBytes }
-  const capacity = createCapacity({ registry, specifications, turns })
+  const plans = createLatestPlans({ registry, specifications })
+  const capacity = createCapacity({ registry, plans, turns })
   const proxies = createProxies({ registry, gateway, specifications, createId, clock, turns })
   const credentials = createCredentials({ ...secrets, registry, gateway, clock })
   return {
@@ -104,7 +106,15 @@ function open(path: string, vault: Vault, time: { nowMs: number }): House {
     retirement: createRetirement({ registry, proxies, clock, createId, turns }),
     subscriptions: createSubscriptions({ ...secrets, registry, credentials, specifications, clock, turns, capacity }),
     credentials,
-    waitingList: createWaitingList({ registry, capacity, credentials, log: { error: () => {} }, count: () => {} }),
+    waitingList: createWaitingList({
+      registry,
+      capacity,
+      credentials,
+      createId,
+      clock,
+      log: { error: () => {} },
+      count: () => {},
+    }),
     approvals: createApprovals({ registry, credentials, createId, clock, turns, capacity }),
     products: createProducts({ registry, gateway, createId, turns }),
     apiPolicies: createApiPolicies({ registry, turns }),

@@ -24,6 +24,7 @@ import type { Grant } from '../../../src/catalogue/grant.ts'
 import { createIdentityProviders } from '../../../src/catalogue/identity-providers.ts'
 import { createPrinciples } from '../../../src/catalogue/principles.ts'
 import { createRetirement } from '../../../src/catalogue/retirement.ts'
+import { createLatestPlans } from '../../../src/catalogue/latest-plans.ts'
 import { createProducts } from '../../../src/catalogue/products.ts'
 import { createProxies } from '../../../src/catalogue/proxies.ts'
 import { createSpecifications } from '../../../src/catalogue/specifications.ts'
@@ -122,7 +123,8 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   const gateway = acknowledging()
   const turns = createTurns()
   const specifications = createSpecifications({ registry, createId, gateway, turns })
-  const capacity = createCapacity({ registry, specifications, turns })
+  const plans = createLatestPlans({ registry, specifications })
+  const capacity = createCapacity({ registry, plans, turns })
   const credentials = createCredentials({ ...secrets, registry, gateway, clock })
   const proxies = createProxies({ registry, gateway, specifications, createId, clock, turns })
   const passwords = createPasswordHasher({ randomBytes })

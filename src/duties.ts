@@ -1,0 +1,62 @@
+/** What the service does of itself: what falls due, and letting in who waits for capacity. */
+
+import { APPROVAL_DUE } from './catalogue/approval-document.ts'
+import { createApprovalSilence } from './catalogue/approval-silence.ts'
+import type { Capacity } from './catalogue/capacity.ts'
+import { createCredentialExpiry, CREDENTIAL_DUE } from './catalogue/credential-expiry.ts'
+import type { Credentials } from './catalogue/credentials.ts'
+import { RETIREMENT_DUE, type Retirement } from './catalogue/retirement.ts'
+import { createScheduler } from './catalogue/scheduler.ts'
+import { createWaitingList } from './catalogue/waiting-list.ts'
+import type { PlatformRecorder } from './platform-recorder.ts'
+import type { Clock } from './runtime/clock.ts'
+import type { CreateId } from './runtime/ids.ts'
+import type { Opened } from './runtime/lifecycle.ts'
+import type { Log } from './runtime/log.ts'
+import type { Registry } from './store/registry.ts'
+
+export interface DutiesOptions {
+  readonly registry: Registry
+  readonly capacity: Capacity
+  readonly credentials: Pick<Credentials, 'announce'>
+  readonly retirement: Pick<Retirement, 'retirementDue'>
+  readonly recorder: Pick<PlatformRecorder, 'note'>
+  readonly createId: CreateId
+  readonly clock: Clock
+  readonly log: Log
+  readonly count: (reason: string) => void
+  readonly opened: Opened
+}
+
+/** Resolves when what was due and who could be let in is dealt with; goes on by itself. */
+export async function openDuties(options: DutiesOptions): Promise<void> {
+  const { registry, retirement, recorder, createId, clock, log, count, opened } = options
+  const scheduler = createScheduler({
+    registry,
+    clock,
+    log,
+    count,
+    handlers: {
+      [APPROVAL_DUE]: createApprovalSilence({
+        registry,
+        clock,
+        onSilence(tenant, approvalFlow) {
+          count('approval_silent')
+          log.warn({ tenant, approvalFlow }, 'a request has waited three days for a decision; see /v1/approvals')
+        },
+      }),
+      [CREDENTIAL_DUE]: createCredentialExpiry({ registry, clock, createId }),
+      async [RETIREMENT_DUE]({ tenant, subject: api }) {
+        if (await retirement.retirementDue(tenant, api)) return
+        count('retirement_blocked')
+        await recorder.note('retirement_blocked', tenant, api, null)
+        log.warn({ tenant, api }, 'the retirement date of an API has come while subscriptions are active; it serves on')
+      },
+    },
+  })
+  opened('scheduler', scheduler.stop)
+  const waitingList = createWaitingList(options)
+  opened('waiting list', waitingList.stop)
+  await waitingList.start()
+  await scheduler.start()
+}
