@@ -115,6 +115,7 @@ function toCall(record: number): RecordedCall {
     timeMs: START_MS + Math.floor((record * 1_000) / CALLS_PER_SECOND),
     durationUs: 900,
     upstreamUs: isRefused ? 0 : 700,
+    admittedAgoMs: 1,
     status: isRefused ? 403 : 200,
     outcome: isRefused ? outcomeIndex.operation_forbidden : outcomeIndex.served,
     flags: isRefused ? 0 : FLAG_FORWARDED,

@@ -32,8 +32,6 @@ import type { Config } from './config.ts'
 import { openDuties } from './duties.ts'
 import { createAuthenticator } from './gateway/authenticate.ts'
 import { createFleet } from './gateway/fleet.ts'
-import { createLimitDesk } from './gateway/limit-desk.ts'
-import { createLimitMemory } from './gateway/limit-memory.ts'
 import { createGatewayPort, platformPlan } from './gateway-port.ts'
 import { openIdentity } from './identity.ts'
 import { openKeyRing } from './identity/key-ring.ts'
@@ -106,7 +104,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const grants = createGrants({ registry })
 
   const ledger = await openLedger({ config, metrics, createId, clock, log, count, opened })
-  const { pipeline, spool, recorder, reader, usage, spoolFolder, gaugeMemory } = ledger
+  const { pipeline, limits, spool, recorder, reader, usage, spoolFolder, gaugeMemory } = ledger
 
   const authenticator = createAuthenticator({
     gatewayUrl,
@@ -117,8 +115,6 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     clock,
     count,
   })
-  const limitMemory = createLimitMemory({ threads: config.gatewayThreads })
-  const limitDesk = createLimitDesk(limitMemory)
   const scopesOf = createTokenScopes({ registry })
   const fleet = createFleet({
     entry: new URL('./thread.ts', import.meta.url),
@@ -136,7 +132,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     },
     answers: {
       resolve: grants.resolve,
-      block: (ask) => limitDesk.block(ask),
+      block: (ask) => limits.desk.block(ask),
       oauth: (call) => oauth(call),
       refetch: ({ provider }) => federation.refetch(provider),
     },
@@ -146,10 +142,10 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     onCount: count,
     onThreadGone(thread) {
       count('gateway_thread_gone')
-      limitMemory.releaseThread(thread)
+      limits.memory.releaseThread(thread)
     },
   })
-  const gateway = createGatewayPort(fleet, limitDesk, authenticator)
+  const gateway = createGatewayPort(fleet, limits.desk, authenticator)
   const identity = await openIdentity({
     ...secrets,
     registry,
@@ -234,6 +230,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const isWanted = sampleFiles !== null && admin.made !== null
   const sampleBackend = await openSampleBackend({ isWanted, host, registry, log })
   if (sampleBackend !== null) opened('sample backend', () => sampleBackend.close())
+  await pipeline.start()
   opened('gateway threads', () => fleet.stop())
   await fleet.start()
   opened('platform API', () => platform.close())

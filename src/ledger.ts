@@ -8,7 +8,8 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from './config.ts'
 import { DEFAULT_RISK_RULES } from './domain/risk-rules.ts'
-import { startPipeline } from './pipeline/topology.ts'
+import { createLimits, type Limits } from './limits.ts'
+import { createPipeline, type Pipeline } from './pipeline/topology.ts'
 import { createPlatformRecorder, type PlatformRecorder } from './platform-recorder.ts'
 import { createSpoolGaugeMemory, openSpoolGauge } from './record/spool-gauge.ts'
 import { openSpoolReader } from './record/spool-reader.ts'
@@ -37,7 +38,9 @@ export interface LedgerOptions {
 
 export interface Ledger {
   readonly usage: UsageStore
-  readonly pipeline: Awaited<ReturnType<typeof startPipeline>>
+  /** Does not run before it is started: what limits are in force has to be known then. */
+  readonly pipeline: Pipeline
+  readonly limits: Limits
   readonly reader: { notify(): void }
   readonly spool: SpoolWriter
   readonly recorder: PlatformRecorder
@@ -64,6 +67,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   })
   opened('checkpoint', () => checkpoint.close())
 
+  const limits = createLimits(config.gatewayThreads, checkpoint)
+
   const spoolFolder = join(dataDir, 'spool')
   mkdirSync(spoolFolder, { recursive: true, mode: 0o700 })
   const gaugeMemory = createSpoolGaugeMemory()
@@ -78,12 +83,13 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     },
   })
   opened('spool reader', () => reader.close())
-  const pipeline = await startPipeline({
+  const pipeline = createPipeline({
     reader,
     checkpoint,
     usage,
     riskStore: createClickHouseRiskStore(clickHouse),
     rules: DEFAULT_RISK_RULES,
+    limits: limits.ledger,
     matches,
     clock,
     createId,
@@ -107,5 +113,5 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   opened('platform spool', () => spool.close())
   const recorder = createPlatformRecorder({ spool, clock })
 
-  return { usage, pipeline, reader, spool, recorder, spoolFolder, gaugeMemory }
+  return { usage, pipeline, limits, reader, spool, recorder, spoolFolder, gaugeMemory }
 }

@@ -74,6 +74,7 @@ export function createPlatformRecorder({ spool, clock }: { spool: SpoolWriter; c
       timeMs,
       durationUs: Math.max(0, timeMs - startedMs) * 1_000,
       upstreamUs: 0,
+      admittedAgoMs: 0,
       status,
       outcome: outcomeIndex[outcome],
       flags: outcome === 'served' ? FLAG_FORWARDED : 0,

@@ -7,7 +7,7 @@
  * gives its units back.
  */
 
-import { FLAG_FORWARDED, OUTCOMES } from '../record/call-record.ts'
+import { FLAG_COUNTED, FLAG_FORWARDED, OUTCOMES } from '../record/call-record.ts'
 import type { Call } from './call.ts'
 import { ADMITTED, QUOTA, type Block, type CompiledSla, type Limiter } from './limiter.ts'
 import { appendLimitHeaders } from './rate-limit-headers.ts'
@@ -42,6 +42,8 @@ export function createAdmissions({ limiter }: { limiter: Limiter }): Admissions 
       const cost = sla.unitsMicro[operation]!
       if (verdict.refusedBy === ADMITTED) {
         call.unitsMicro = cost
+        call.flags |= FLAG_COUNTED
+        call.admittedMs = nowMs
         call.admission = new Taken(limiter, sla, block, verdict.gauge, verdict.quotaStartMs)
         call.limitHeaders = appendLimitHeaders([], sla, operation, verdict)
         return null

@@ -50,6 +50,7 @@ export class Call implements RecordedCall {
   status = 0
   outcome = 0
   flags = 0
+  admittedAgoMs = 0
   unitsMicro = 0
   requestBytes = 0
   responseBytes = 0
@@ -63,6 +64,7 @@ export class Call implements RecordedCall {
   apiHeaders: readonly string[] | null = null
   /** Concurrency and units that were taken, for whoever gives them back; see `admission.ts`. */
   admission: { release(call: Call): void } | null = null
+  admittedMs = 0
   /** True from the moment its record is made; nothing may be answered after that. */
   isOver = false
   /** The body has been read, or there is none. */
@@ -102,7 +104,10 @@ export class Call implements RecordedCall {
     if (last !== null) this.responseBytes += last.length
     this.timeMs = this.#context.nowMs()
     this.durationUs = Math.min(0xffff_ffff, Math.round((performance.now() - this.startedAt) * 1_000))
-    if (this.admission !== null) this.admission.release(this)
+    if (this.admission !== null) {
+      this.admittedAgoMs = Math.min(0xffff_ffff, Math.max(0, this.timeMs - this.admittedMs))
+      this.admission.release(this)
+    }
     if (this.attribution === NOBODY) {
       this.#context.count(outcome)
       this.onSafe()

@@ -205,7 +205,7 @@ export function giveBackUnits(
 }
 
 /** The first definition that holds now, unless it switches the property off. */
-function applying(group: readonly CompiledLimit[], dayMs: number): CompiledLimit | null {
+export function applying(group: readonly CompiledLimit[], dayMs: number): CompiledLimit | null {
   for (let index = 0; index < group.length; index++) {
     const limit = group[index]!
     if (isValid(limit.validity, dayMs)) return limit.rule.value === 0 ? null : limit
@@ -213,7 +213,7 @@ function applying(group: readonly CompiledLimit[], dayMs: number): CompiledLimit
   return null
 }
 
-function warnedAt({ rule, offset }: CompiledLimit): number {
+export function warnedAt({ rule, offset }: CompiledLimit): number {
   if (rule.kind === 'rate') return offset + RATE_SLOTS.warned
   return rule.kind === 'total' ? offset + TOTAL_SLOTS.warned : offset + GAUGE_SLOTS.warned
 }

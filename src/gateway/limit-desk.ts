@@ -12,6 +12,10 @@ import type { BlockRef, LimitMemory } from './limit-memory.ts'
 export interface LimitDesk {
   /** Notes what is in force; a declaration that says the same keeps its counters where they are. */
   setPlan(plan: SlaPlan): void
+  /** What is in force for a variant of an API; that of its default tier is `''`. */
+  planOf(api: string, variant: string): SlaPlan | null
+  /** Rises whenever what is in force changes. */
+  readonly generation: number
   /** Runs `change` with questions about the API held back, then notes `plan`. */
   change(plan: SlaPlan, change: () => Promise<void>): Promise<void>
   block(ask: {
@@ -24,15 +28,22 @@ export interface LimitDesk {
 export function createLimitDesk(memory: LimitMemory): LimitDesk {
   const plans = new Map<string, SlaPlan>()
   const changing = new Map<string, Promise<void>>()
+  let generation = 0
 
   function setPlan(plan: SlaPlan): void {
     const key = `${plan.api} ${plan.variant}`
     const before = plans.get(key)
-    if (before === undefined || !countsAlike(before, plan)) plans.set(key, plan)
+    if (before !== undefined && countsAlike(before, plan)) return
+    plans.set(key, plan)
+    generation++
   }
 
   return {
     setPlan,
+    planOf: (api, variant) => plans.get(`${api} ${variant}`) ?? null,
+    get generation() {
+      return generation
+    },
     async change(plan, change) {
       const done = (changing.get(plan.api) ?? Promise.resolve()).then(change).then(() => setPlan(plan))
       const held = done.catch(() => {})
@@ -49,5 +60,8 @@ export function createLimitDesk(memory: LimitMemory): LimitDesk {
 }
 
 function countsAlike(a: SlaPlan, b: SlaPlan): boolean {
-  return JSON.stringify([a.limits, a.quota]) === JSON.stringify([b.limits, b.quota])
+  return (
+    JSON.stringify([a.limits, a.byOperation, a.quota, a.alertShare]) ===
+    JSON.stringify([b.limits, b.byOperation, b.quota, b.alertShare])
+  )
 }

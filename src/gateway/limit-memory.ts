@@ -3,14 +3,16 @@
  * called, handed out by the main thread.
  *
  * Blocks are cut from pages. A declaration that differs in numbers alone finds its counters where they
- * are; one with other limits gets a new block, to which counters of the same key are carried over. Calls
+ * are; one with other limits gets a new block, to which counters that mean the same are carried over. Calls
  * that still run in the block before go on counting as concurrent: the new one sums their gauges too. A
  * block that was left is not cut again, since those calls still write to it. Memory is bounded.
  */
 
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import { lanesOf, sumOf, type BlockRef, type ElderRef } from './limit-block.ts'
-import { lanesAt, layoutOf, slotsOf, type Layout } from './limit-layout.ts'
+import type { SavedCounter } from '../store/limit-checkpoint.ts'
+import { nameOf, pairs, readCounters, writeCounters } from './limit-counters.ts'
+import { lanesAt, layoutOf, type Layout } from './limit-layout.ts'
 import { freeLock } from './limit-lock.ts'
 import { usageOf, type LimitUsage } from './limit-usage.ts'
 
@@ -23,6 +25,8 @@ export interface LimitMemory {
   releaseThread(thread: number): void
   /** For display: read without the lock. Null where the subscription has not called. */
   usage(subscription: string, api: string, nowMs: number): LimitUsage | null
+  /** What is counted now; empty where the subscription has not called. */
+  counters(subscription: string, api: string): readonly SavedCounter[]
   readonly bytes: number
 }
 
@@ -35,13 +39,16 @@ export interface LimitMemoryOptions {
   readonly threads: number
   /** 2 GiB when not given. */
   readonly bytesMax?: number
+  /** What a subscription that calls for the first time has used before. */
+  readonly restore?: (subscription: string, api: string) => readonly SavedCounter[]
 }
 
 const PAGE_DOUBLES = 65_536
 const PAGE_BYTES = PAGE_DOUBLES * 8
 const BYTES_MAX = 2 ** 31
 
-export function createLimitMemory({ threads, bytesMax = BYTES_MAX }: LimitMemoryOptions): LimitMemory {
+export function createLimitMemory(options: LimitMemoryOptions): LimitMemory {
+  const { threads, bytesMax = BYTES_MAX, restore = () => [] } = options
   const entries = new Map<string, Entry>()
   /** Blocks that were left while calls ran in them; a dead thread may hold their locks. */
   const left = new Set<BlockRef>()
@@ -71,45 +78,30 @@ export function createLimitMemory({ threads, bytesMax = BYTES_MAX }: LimitMemory
     return place
   }
 
-  function createRef(plan: SlaPlan, before: Entry | undefined): BlockRef | null {
+  function createRef(subscription: string, plan: SlaPlan, before: Entry | undefined): BlockRef | null {
     const layout = layoutFor(plan)
     const place = cut(layout.size)
     if (place === null) return null
     const elders = before === undefined ? [] : eldersOf(before, plan)
     const ref: BlockRef = { ...place, size: layout.size, layout: layout.id, elders }
-    if (before !== undefined) carryOver(before, { plan, ref })
+    const counters = before === undefined ? restore(subscription, plan.api) : countersIn(before)
+    writeCounters(plan, layout, doublesOf(ref), counters)
     return ref
   }
 
-  /** Pairs of limits that are one counter in both plans. */
-  function shared(from: SlaPlan, to: SlaPlan): { kind: string; fromAt: number; toAt: number; slots: number }[] {
-    return to.limits.flatMap((limit, position) => {
-      const { kind } = limit.rule
-      const other = from.limits.findIndex(({ key, rule }) => key === limit.key && rule.kind === kind)
-      if (other < 0) return []
-      const [fromAt = 0, toAt = 0] = [layoutFor(from).offsets[other], layoutFor(to).offsets[position]]
-      return [{ kind, fromAt, toAt, slots: slotsOf(limit, threads) }]
-    })
-  }
-
-  function carryOver(from: Entry, to: Entry): void {
-    const [source, target] = [doublesOf(from.ref), doublesOf(to.ref)]
-    for (const { kind, fromAt, toAt, slots } of shared(from.plan, to.plan)) {
-      if (kind !== 'concurrent') target.set(source.subarray(fromAt, fromAt + slots), toAt)
-    }
-    if (to.plan.quota !== null && from.plan.quota?.period === to.plan.quota.period) {
-      target.set(source.subarray(layoutFor(from.plan).quota), layoutFor(to.plan).quota)
-    }
+  function countersIn({ plan, ref }: Entry): readonly SavedCounter[] {
+    return readCounters(plan, layoutFor(plan), doublesOf(ref))
   }
 
   /** Gauges that count into the limits of `plan` from blocks before it, as far as calls still run there. */
   function eldersOf({ plan: from, ref }: Entry, plan: SlaPlan): readonly ElderRef[] {
-    return shared(from, plan)
-      .filter(({ kind }) => kind === 'concurrent')
-      .flatMap(({ fromAt, toAt }) => [
-        { page: ref.page, at: ref.offset * 2 + lanesAt(fromAt), offset: toAt },
-        ...ref.elders.filter(({ offset }) => offset === fromAt).map((elder) => ({ ...elder, offset: toAt })),
-      ])
+    return pairs(from.limits.map(nameOf), plan.limits.map(nameOf))
+      .flatMap((other, position) => {
+        if (other === null || plan.limits[position]!.rule.kind !== 'concurrent') return []
+        const [fromAt, offset] = [layoutFor(from).offsets[other]!, layoutFor(plan).offsets[position]!]
+        const older = ref.elders.filter((elder) => elder.offset === fromAt).map((elder) => ({ ...elder, offset }))
+        return [{ page: ref.page, at: ref.offset * 2 + lanesAt(fromAt), offset }, ...older]
+      })
       .filter(({ page, at }) => sumOf(lanesOf(page, at, threads), 0, threads) > 0)
   }
 
@@ -127,7 +119,7 @@ export function createLimitMemory({ threads, bytesMax = BYTES_MAX }: LimitMemory
       const key = keyOf(subscription, plan.api)
       const before = entries.get(key)
       const isInPlace = before !== undefined && before.ref.layout === layoutFor(plan).id
-      const ref = isInPlace ? before.ref : createRef(plan, before)
+      const ref = isInPlace ? before.ref : createRef(subscription, plan, before)
       if (ref !== null && before?.plan !== plan) entries.set(key, { plan, ref })
       if (before !== undefined && !isInPlace && ref !== null) left.add(before.ref)
       return ref
@@ -140,6 +132,10 @@ export function createLimitMemory({ threads, bytesMax = BYTES_MAX }: LimitMemory
       const entry = entries.get(keyOf(subscription, api))
       if (entry === undefined) return null
       return usageOf(entry.plan, layoutFor(entry.plan), entry.ref, threads, nowMs)
+    },
+    counters(subscription, api) {
+      const entry = entries.get(keyOf(subscription, api))
+      return entry === undefined ? [] : countersIn(entry)
     },
     get bytes() {
       return bytes

@@ -62,15 +62,17 @@ function readDefinition(
 ): Definition {
   faults.warnOfOthers(fields, KNOWN, pointer)
   const validity = readValidity(fields['validity'], `${pointer}/validity`, faults)
+  const listed = operationsAt(fields['operationIds'], `${pointer}/operationIds`, known, faults)
+  const operationIds = listed === null ? null : [...new Set(listed)].sort()
   const properties = new Map<string, number>()
   for (const [property, rule] of readRules(fields, pointer, faults)) {
     if (property === 'totals.period' && validity.length === 0) {
       faults.add(`${pointer}/totals/period`, 'A total for the period needs a validity that says when.')
     }
     properties.set(property, limits.length)
-    limits.push({ name, key: `${name}/${property}`, rule, validity })
+    const meaning = JSON.stringify([property, operationIds, validity])
+    limits.push({ name, key: `${name}/${property}`, meaning, rule, validity })
   }
-  const operationIds = operationsAt(fields['operationIds'], `${pointer}/operationIds`, known, faults)
   return { pointer, operationIds: operationIds === null ? null : new Set(operationIds), properties }
 }
 

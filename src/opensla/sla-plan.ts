@@ -23,6 +23,8 @@ export interface LimitPlan {
   readonly name: string
   /** Stands for the counter over versions of the declaration: definition name and property. */
   readonly key: string
+  /** Equal for what counts the same calls in the same way, whatever it is called: operations, times and property. */
+  readonly meaning: string
   readonly rule: LimitRule
   /** Empty: at all times. */
   readonly validity: readonly Validity[]

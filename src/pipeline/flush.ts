@@ -8,14 +8,13 @@
  * keeps it.
  */
 
-import type { RecordBatch } from '../record/record-batch.ts'
 import type { SpoolReader } from '../record/spool-reader.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Checkpoint, PendingFlush, SpoolPosition } from '../store/checkpoint.ts'
 import type { LineItem, UsageStore } from '../store/usage-store.ts'
 import { createMeter } from './meter.ts'
-import { isSame } from './spool-position.ts'
+import { readRange } from './read-range.ts'
 
 export interface FlushOptions {
   readonly checkpoint: Checkpoint & { readonly instance: string }
@@ -90,11 +89,7 @@ export function createFlusher({ checkpoint, usage, clock, log, count }: FlushOpt
 
 function meterRange(reader: Pick<SpoolReader, 'read'>, { from, to }: PendingFlush): readonly LineItem[] {
   const meter = createMeter()
-  for (let at = from, isMore = true; isMore;) {
-    const next = reader.read(at, (batch: RecordBatch) => meter.add(batch), { until: to })
-    isMore = !isSame(at, next)
-    at = next
-  }
+  readRange(reader, from, to, meter.add)
   return meter.take()
 }
 

@@ -27,6 +27,11 @@ export interface PipelineOptions extends Omit<WorkOptions, 'publish'> {
 
 export interface Pipeline {
   readonly risks: OpenRiskFeed
+  /**
+   * Takes in what an earlier process has left in the spool, then goes on by itself. Resolves when nothing is
+   * left to read; a store that is away does not keep it from starting.
+   */
+  start(): Promise<void>
   /** Takes in all that is written now; resolves when it is stored. */
   flush(): Promise<void>
   /** Flushes once more, within what the store allows, and ends. */
@@ -39,8 +44,7 @@ const RESTART_MS = 1_000
 /** The last flush of a stop is not waited for longer than this. */
 const LAST_FLUSH_MS = 10_000
 
-/** Resolves when it runs; a store that is away does not keep it from starting. */
-export async function startPipeline(options: PipelineOptions): Promise<Pipeline> {
+export function createPipeline(options: PipelineOptions): Pipeline {
   const { reader, checkpoint, riskStore, matches, clock, log, count } = options
   const risks = createRiskFeed({
     store: riskStore,
@@ -56,6 +60,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   const work = createWork({ ...options, publish: risks.publish })
   const sendHistory = createHistory({ checkpoint, store: riskStore, log, count })
 
+  const { promise: level, resolve: onLevel } = Promise.withResolvers<void>()
   const stopped$ = new Subject<void>()
   const flushed$ = new Subject<void>()
   const growth$ = new Observable<void>((subscriber) => reader.onGrowth(() => subscriber.next()))
@@ -63,15 +68,17 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
 
   const taken$ = merge(growth$.pipe(coalesce(GAP_MS, clock)), tick$, flushed$).pipe(
     startWith(undefined),
-    readOn(work.takeIn, clock),
+    readOn(takeIn, clock),
   )
   const calmed$ = tick$.pipe(tap(work.calm))
   const stored$ = tick$.pipe(startWith(undefined), exhaustMap(store))
   const told$ = tick$.pipe(exhaustMap(sendHistory))
 
-  merge(taken$, calmed$, stored$, told$)
-    .pipe(retry({ delay: (cause) => pauseAfter(cause) }), takeUntil(stopped$))
-    .subscribe()
+  function takeIn(): boolean {
+    const isMore = work.takeIn()
+    if (!isMore) onLevel()
+    return isMore
+  }
 
   async function store(): Promise<void> {
     await work.flush()
@@ -92,11 +99,18 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
       await work.flush()
     }
     work.calm()
+    work.rest()
     await sendHistory()
   }
 
   return {
     risks,
+    start() {
+      merge(taken$, calmed$, stored$, told$)
+        .pipe(retry({ delay: (cause) => pauseAfter(cause) }), takeUntil(stopped$))
+        .subscribe()
+      return level
+    },
     flush: drain,
     async stop() {
       stopped$.next()

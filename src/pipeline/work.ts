@@ -8,11 +8,13 @@
 
 import type { RiskRules } from '../domain/risk-rules.ts'
 import type { RiskEvent } from '../domain/risk.ts'
+import type { RecordBatch } from '../record/record-batch.ts'
 import type { SpoolReader } from '../record/spool-reader.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createIdFactory, timeOfId, type CreateId } from '../runtime/ids.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Checkpoint } from '../store/checkpoint.ts'
+import type { LimitCheckpoint, SavedCounters } from '../store/limit-checkpoint.ts'
 import type { RiskCheckpoint } from '../store/risk-checkpoint.ts'
 import type { UsageStore } from '../store/usage-store.ts'
 import { createCallCounter, type CountedCalls } from './call-counter.ts'
@@ -21,13 +23,15 @@ import { createFlusher } from './flush.ts'
 import { createIntake, type Intake } from './intake.ts'
 import { createMeter, type Meter } from './meter.ts'
 import { createRiskDetector, type RiskDetector } from './risk-detector.ts'
+import { readRange } from './read-range.ts'
 import { earlierOf, isSame } from './spool-position.ts'
 
 export interface WorkOptions {
   readonly reader: SpoolReader
-  readonly checkpoint: Checkpoint & RiskCheckpoint & { readonly instance: string }
+  readonly checkpoint: Checkpoint & RiskCheckpoint & LimitCheckpoint & { readonly instance: string }
   readonly usage: Pick<UsageStore, 'insert'>
   readonly rules: RiskRules
+  readonly limits: LimitSink
   readonly clock: Clock
   readonly createId: CreateId
   readonly log: Log
@@ -38,11 +42,26 @@ export interface WorkOptions {
   readonly publish: (events: readonly RiskEvent[]) => void
 }
 
+/** Counts what calls have used of their limits. */
+export interface LimitSink {
+  add(batch: RecordBatch): void
+  /** What changed since the last take. */
+  take(): readonly SavedCounters[]
+  /** How many a take would give. */
+  readonly changed: number
+  /** What was taken is on disk. */
+  saved(): void
+  /** Forgets what was not saved; it is added again. */
+  reset(): void
+}
+
 export interface Work {
   /** Reads one stretch and tells what follows from it; true where it is worth going on at once. */
   takeIn(this: void): boolean
   /** Tells what follows from silence and what was counted, and saves where risk stands. */
   calm(this: void): void
+  /** Saves what limits have counted, however lately it was saved. */
+  rest(this: void): void
   /** Stores what was metered; one at a time. Rejects where it was stopped. */
   flush(this: void): Promise<void>
   /** Lets no flush wait for the store any longer. */
@@ -56,16 +75,21 @@ interface Held {
   readonly intake: Intake
 }
 
+/** Counters are saved once a second, and where that would take long more rarely: a start reads the rest again. */
+const SAVED_AT_ONCE = 1_000
+const SAVE_MANY_MS = 10_000
 const CLEARED_KEPT_MS = 30 * 86_400_000
 
 export function createWork(options: WorkOptions): Work {
-  const { reader, checkpoint, usage, rules, clock, createId, log, count, onCalls, publish } = options
+  const { reader, checkpoint, usage, rules, limits, clock, createId, log, count, onCalls, publish } = options
   const flusher = createFlusher({ checkpoint, usage, clock, log, count })
   const counter = createCallCounter()
   // Ids of events rise over a restart too, also where the clock was set back.
   const lastEventMs = timeOfId(checkpoint.lastEventId())
   const createEventId = createIdFactory(() => Math.max(clock.nowMs(), lastEventMs + 1))
-  let held: Held | null = takeUp()
+  let limitsSavedMs = clock.nowMs()
+  /** Taken up with the first stretch: what the limits count by is not known before. */
+  let held: Held | null = null
   let flushing = flusher.resume(reader)
 
   function takeUp(): Held {
@@ -85,10 +109,13 @@ export function createWork(options: WorkOptions): Work {
       judge(batch) {
         counter.add(batch)
         detector.add(batch)
+        limits.add(batch)
       },
       isFull: () => meter.isFull,
       count,
     })
+    limits.reset()
+    readRange(reader, checkpoint.limitPosition(), checkpoint.riskPosition(), limits.add)
     return { meter, detector, intake }
   }
 
@@ -111,10 +138,20 @@ export function createWork(options: WorkOptions): Work {
     publish(events)
   }
 
+  /** Where the counters stand is never ahead of where risk stands: both are read together. */
+  function saveLimits({ intake }: Held): void {
+    const nowMs = clock.nowMs()
+    if (isSame(intake.judged, checkpoint.limitPosition())) return
+    checkpoint.saveCounters(intake.judged, limits.take(), nowMs)
+    limits.saved()
+    limitsSavedMs = nowMs
+  }
+
   async function flushNow(): Promise<void> {
     const items = using(({ meter, intake }) => (meter.isEmpty ? null : { to: intake.metered, rows: meter.take() }))
     if (items !== null) await flusher.flush(items.to, items.rows)
-    reader.release(earlierOf(checkpoint.position(), checkpoint.riskPosition()))
+    const read = earlierOf(checkpoint.position(), checkpoint.riskPosition())
+    reader.release(earlierOf(read, checkpoint.limitPosition()))
   }
 
   return {
@@ -130,7 +167,10 @@ export function createWork(options: WorkOptions): Work {
         onCalls(counter.take())
         if (now.intake.isLevel) now.detector.calm(clock.nowMs())
         if (now.detector.hasEvents || !isSame(now.intake.judged, checkpoint.riskPosition())) settle(now)
+        const sinceMs = clock.nowMs() - limitsSavedMs
+        if (limits.changed <= SAVED_AT_ONCE || sinceMs >= SAVE_MANY_MS || sinceMs < 0) saveLimits(now)
       }),
+    rest: () => using(saveLimits),
     flush: () => (flushing = flushing.then(flushNow, flushNow)),
     stop: flusher.stop,
     openEpisodes: () => using(({ detector }) => detector.open),

@@ -51,6 +51,8 @@ export const outcomeIndex = Object.freeze(
 export const FLAG_FORWARDED = 1
 /** A limit or quota of the caller passed its alert threshold with this call. */
 export const FLAG_APPROACHING_LIMIT = 2
+/** The call was admitted by the limits of its subscription, and counts against them. */
+export const FLAG_COUNTED = 4
 
 export interface CallRecord {
   readonly attribution: Attribution
@@ -63,6 +65,8 @@ export interface CallRecord {
   /** Position in `OUTCOMES`. */
   readonly outcome: number
   readonly flags: number
+  /** How long before `timeMs` the limits admitted the call, which is when it counts; 0 where they did not. */
+  readonly admittedAgoMs: number
   /** Charged resource units in millionths; 0 for refused calls and for 5xx of the backend. */
   readonly unitsMicro: number
   readonly requestBytes: number

@@ -69,7 +69,7 @@ export class BatchBuffer {
     words[word + 10] = call.durationUs
     words[word + 11] = call.upstreamUs
     words[word + 12] = call.status | (call.outcome << 16) | (call.flags << 24)
-    words[word + 13] = 0
+    words[word + 13] = call.admittedAgoMs
     this.count++
   }
 

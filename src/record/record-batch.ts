@@ -60,6 +60,10 @@ export class RecordBatch {
   flags(index: number): number {
     return this.#words[index * RECORD_WORDS + 12]! >>> 24
   }
+  /** Milliseconds before `timeMs` at which the limits admitted the call. */
+  admittedAgoMs(index: number): number {
+    return this.#words[index * RECORD_WORDS + 13]!
+  }
   /** The `X-Request-Id` that the caller was given. */
   requestId(index: number): string {
     return toRequestId(this.#requestPrefix, this.#words[index * RECORD_WORDS + 1]!)
@@ -78,6 +82,7 @@ export class RecordBatch {
       responseBytes: this.#doubles[double + 4]!,
       durationUs: this.#words[word + 10]!,
       upstreamUs: this.#words[word + 11]!,
+      admittedAgoMs: this.#words[word + 13]!,
       status: this.status(index),
       outcome: this.outcome(index),
       flags: this.flags(index),

@@ -3,8 +3,10 @@
 import { DatabaseSync } from 'node:sqlite'
 import { SEVERITIES, type RiskEvent } from '../../domain/risk.ts'
 import type { Checkpoint, PendingFlush, SpoolPosition } from '../checkpoint.ts'
+import type { LimitCheckpoint } from '../limit-checkpoint.ts'
 import type { OutboxBatch, RiskCheckpoint, SavedEpisode } from '../risk-checkpoint.ts'
 import type { RiskPosition, RiskPositionQuery } from '../risk-store.ts'
+import { openCounterTable } from './counter-table.ts'
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -19,7 +21,7 @@ const BATCH_EVENTS_MAX = 5_000
 /** Some 200 MB, for a store that stays away for long. */
 const OUTBOX_MAX = 200_000
 
-export interface SqliteCheckpoint extends Checkpoint, RiskCheckpoint {
+export interface SqliteCheckpoint extends Checkpoint, RiskCheckpoint, LimitCheckpoint {
   /** Distinguishes the insert tokens of this data folder from those of any other. */
   readonly instance: string
   close(): void
@@ -36,6 +38,7 @@ export function openSqliteCheckpoint(options: SqliteCheckpointOptions): SqliteCh
   const database = new DatabaseSync(path)
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000')
   database.exec(SCHEMA)
+  const counterTable = openCounterTable(database)
   const readState = database.prepare('SELECT value FROM state WHERE name = ?')
   const writeState = database.prepare(
     'INSERT INTO state (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
@@ -99,6 +102,14 @@ export function openSqliteCheckpoint(options: SqliteCheckpointOptions): SqliteCh
         writeState.run('position', JSON.stringify(flush.to))
         writeState.run('flushes', JSON.stringify(flush.number))
         dropState.run('pending')
+      })
+    },
+    limitPosition: () => state<SpoolPosition>('limit_position', {}),
+    countersOf: counterTable.of,
+    saveCounters(position, counters, nowMs) {
+      once(() => {
+        writeState.run('limit_position', JSON.stringify(position))
+        counterTable.save(counters, nowMs)
       })
     },
     riskPosition: () => state<SpoolPosition>('risk_position', {}),

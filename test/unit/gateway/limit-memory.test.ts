@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createLimitMemory } from '../../../src/gateway/limit-memory.ts'
-import { openDesk, planOf } from './limit-fixture.ts'
+import { openDesk, OPERATIONS, planOf } from './limit-fixture.ts'
 
 const NOON = '2026-03-04T12:00:00'
 const NOON_MS = Date.parse(`${NOON}Z`)
@@ -68,15 +68,33 @@ describe('a new version of a declaration', () => {
     ).toBe(0)
   })
 
-  it('forgets a quota of another period, and limits of another name', () => {
+  it('forgets a quota of another period, and limits of another meaning', () => {
     const memory = createLimitMemory({ threads: 1 })
-    const limits = (name: string, period: string) =>
-      planOf({ limits: [{ name, totals: { day: 1 } }], quotas: { period, resourceUnits: 5 } })
-    expect(takes(openDesk(limits('a', 'Daily'), memory), 1)).toEqual([true])
-    const after = openDesk(limits('b', 'Monthly'), memory)
+    const limits = (definition: object, period: string) =>
+      planOf({ limits: [{ totals: { day: 1 }, ...definition }], quotas: { period, resourceUnits: 5 } })
+    expect(takes(openDesk(limits({ name: 'a' }, 'Daily'), memory), 1)).toEqual([true])
+    const after = openDesk(limits({ name: 'b', operationIds: [OPERATIONS[0]] }, 'Monthly'), memory)
 
     expect(takes(after, 1)).toEqual([true])
     expect(after.limiter.verdict.quotaUsedMicro).toBe(1_000_000)
+  })
+
+  it.each([
+    ['that is called otherwise', [{ name: 'b', totals: { day: 2 } }]],
+    ['of the same name that holds for fewer operations', [{ name: 'a', operationIds: ['read'], totals: { day: 2 } }]],
+    [
+      'of the same name, beside another that means the same',
+      [
+        { name: 'b', totals: { day: 9 } },
+        { name: 'a', operationIds: ['read'], totals: { day: 2 } },
+      ].reverse(),
+    ],
+  ])('goes on in a limit %s', (_, limits) => {
+    const memory = createLimitMemory({ threads: 1 })
+    const before = openDesk(planOf({ limits: [{ name: 'a', totals: { day: 1 } }] }), memory)
+    expect(takes(before, 1)).toEqual([true])
+    const after = openDesk(planOf({ limits }), memory)
+    expect(takes(after, 2)).toEqual([true, expect.stringContaining('day')])
   })
 })
 

@@ -65,7 +65,12 @@ export function createReferenceLimiter({ limits, quotas, resourceUnits }: Refere
     return calls.filter((call) => windowOf(definition, property, call.timeMs) === window).length < value
   }
 
-  return { take }
+  /** The call was never answered, and its process is gone. */
+  function forget(call: ReferenceCall): void {
+    admitted.splice(admitted.indexOf(call), 1)
+  }
+
+  return { take, forget }
 }
 
 /** GCRA by theoretical arrival times, in ms × value. */

@@ -96,7 +96,7 @@ describe('a declaration', () => {
       'everything/rate',
       'everything/concurrent',
     ])
-    expect(limits[1]).toEqual({
+    expect(limits[1]).toMatchObject({
       name: 'reading at peak',
       key: 'reading at peak/rate',
       rule: { kind: 'rate', value: 100, spanMs: 60_000 },
@@ -130,7 +130,7 @@ describe('a declaration', () => {
   it('reads the same from JSON, whatever its white space', () => {
     const json = JSON.stringify({ opensla: '1.0.0', limits: [{ rate: { value: 3, duration: 'hour' } }] }, null, '\t')
 
-    expect(parseDeclaration(bytesOf(json), api).limits).toEqual([
+    expect(parseDeclaration(bytesOf(json), api).limits).toMatchObject([
       { name: 'limit 1', key: 'limit 1/rate', rule: { kind: 'rate', value: 3, spanMs: HOUR_MS }, validity: [] },
     ])
   })

@@ -32,6 +32,7 @@ export function call(
     timeMs,
     durationUs: 1_000,
     upstreamUs: isServed ? 500 : 0,
+    admittedAgoMs: 0,
     status: isServed ? 200 : 401,
     outcome: outcomeIndex[outcome],
     flags: isServed ? FLAG_FORWARDED : 0,

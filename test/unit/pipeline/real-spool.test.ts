@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Attribution } from '../../../src/domain/attribution.ts'
 import { DEFAULT_RISK_RULES } from '../../../src/domain/risk-rules.ts'
 import type { RiskEvent } from '../../../src/domain/risk.ts'
-import { startPipeline } from '../../../src/pipeline/topology.ts'
+import { createPipeline } from '../../../src/pipeline/topology.ts'
 import { createSpoolGaugeMemory, openSpoolGauge } from '../../../src/record/spool-gauge.ts'
 import { openSpoolReader } from '../../../src/record/spool-reader.ts'
 import { createSpoolWriter } from '../../../src/record/spool-writer.ts'
@@ -16,6 +16,7 @@ import type { LineItem } from '../../../src/store/usage-store.ts'
 import { createRandom, type Random } from '../../random.ts'
 import { attribution, call, someCalls, START_MS } from './calls.ts'
 import { createHandClock, settled } from './hand-clock.ts'
+import { NO_LIMITS } from './world.ts'
 
 const SEED = Date.now() % 1_000_000
 const BYTES_MAX = 4 * 1024 * 1024
@@ -41,7 +42,8 @@ async function startProcess(outside: ReturnType<typeof createOutside>, nowMs: nu
   const torn: string[] = []
   const reader = openSpoolReader({ folder: join(folder, 'spool'), gauge, onTornTail: (path) => torn.push(path) })
   const checkpoint = openSqliteCheckpoint({ path: join(folder, 'checkpoint.db'), newInstance: () => `at-${nowMs}` })
-  const pipeline = await startPipeline({
+  const pipeline = createPipeline({
+    limits: NO_LIMITS,
     reader,
     checkpoint,
     usage: {
@@ -66,6 +68,7 @@ async function startProcess(outside: ReturnType<typeof createOutside>, nowMs: nu
     count: () => {},
     onCalls: () => {},
   })
+  void pipeline.start()
   await pipeline.risks.subscribe('acme', null, (event) => outside.told.push(event))
   const writers = Array.from({ length: threads }, (_, thread) =>
     createSpoolWriter({

@@ -6,7 +6,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { RiskEvent } from '../../../src/domain/risk.ts'
 import { DEFAULT_RISK_RULES } from '../../../src/domain/risk-rules.ts'
-import { startPipeline, type Pipeline } from '../../../src/pipeline/topology.ts'
+import { createPipeline, type Pipeline } from '../../../src/pipeline/topology.ts'
+import type { LimitSink } from '../../../src/pipeline/work.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
 import { createLog } from '../../../src/runtime/log.ts'
 import { matches, openSqliteCheckpoint, type SqliteCheckpoint } from '../../../src/store/sqlite/checkpoint.ts'
@@ -33,11 +34,16 @@ export interface World {
   readonly called: number
   /** How the store answers: throws where it is away. */
   away: boolean
+  /** What counts calls for their limits. */
+  limits: LimitSink
   /** Whether the next step fails, for a moment and without effect. */
   fails: () => boolean
   start(dieAt?: number): Promise<void>
   close(): void
 }
+
+/** No call has limits. */
+export const NO_LIMITS: LimitSink = { add() {}, changed: 0, take: () => [], saved() {}, reset() {} }
 
 export class Died extends Error {}
 
@@ -96,6 +102,7 @@ export async function createWorld(path: string, startMs: number): Promise<World>
     told,
     counted,
     away: false,
+    limits: NO_LIMITS,
     fails: () => false,
     get clock() {
       return clock
@@ -124,8 +131,8 @@ export async function createWorld(path: string, startMs: number): Promise<World>
       steps = 0
       isDead = false
       dieAt = at
-      const { begin, commit, commitRisk, sent, nextBatch } = checkpoint
-      pipeline = await startPipeline({
+      const { begin, commit, commitRisk, saveCounters, sent, nextBatch } = checkpoint
+      pipeline = createPipeline({
         reader: {
           ...spool,
           read: (...args) => {
@@ -140,6 +147,7 @@ export async function createWorld(path: string, startMs: number): Promise<World>
           ...checkpoint,
           begin: (to) => step(() => begin(to)),
           commit: (flush) => step(() => commit(flush)),
+          saveCounters: (...args) => step(() => saveCounters(...args)),
           commitRisk: (...args) => step(() => commitRisk(...args)),
           nextBatch: () => step(() => nextBatch()),
           sent: (batch) => step(() => sent(batch)),
@@ -159,6 +167,7 @@ export async function createWorld(path: string, startMs: number): Promise<World>
           },
         },
         rules: DEFAULT_RISK_RULES,
+        limits: world.limits,
         matches,
         clock,
         createId: createIdFactory(clock.nowMs),
@@ -166,6 +175,7 @@ export async function createWorld(path: string, startMs: number): Promise<World>
         count: (reason, by = 1) => counted.set(reason, (counted.get(reason) ?? 0) + by),
         onCalls: (calls) => (called += calls.reduce((sum, each) => sum + each.calls, 0)),
       })
+      void pipeline.start()
       await pipeline.risks.subscribe('acme', null, (event) => told.push(event))
     },
     close() {

@@ -29,6 +29,7 @@ function anyRecord(random: Random, attribution: Attribution): CallRecord {
     timeMs: random.below(2 ** 43),
     durationUs: random.below(2 ** 32),
     upstreamUs: random.below(2 ** 32),
+    admittedAgoMs: random.below(2 ** 32),
     status: random.below(2 ** 16),
     outcome: random.below(OUTCOMES.length),
     flags: random.below(2 ** 8),

@@ -30,6 +30,7 @@ function call(sequence: number, by: Attribution, outcomes?: string[]): RecordedC
     timeMs: 1_700_000_000_000 + sequence,
     durationUs: 1_500,
     upstreamUs: 1_000,
+    admittedAgoMs: 3,
     status: 201,
     outcome: 3,
     flags: 1,
