@@ -24,7 +24,9 @@ export function withShortForms({ limits, byOperation }: LimitPlans, quotas: Fiel
     const value = quotas[property]
     if (value === undefined) return []
     const rule = property === 'dailyQuota' ? readDaily(value, faults) : readRate(value, `/quotas/${property}`, faults)
-    return rule === null ? [] : [{ name: property, key: `quotas/${property}`, meaning: `quotas/${property}`, rule, validity: [] }]
+    return rule === null
+      ? []
+      : [{ name: property, key: `quotas/${property}`, meaning: `quotas/${property}`, rule, validity: [] }]
   })
   if (added.length === 0) return { limits, byOperation }
   const groups = added.map((_, index) => [limits.length + index])
