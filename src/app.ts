@@ -182,6 +182,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     clock,
     turns,
     capacity,
+    limits,
     platformOperations: platformOperations(),
   })
 

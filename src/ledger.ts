@@ -67,7 +67,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   })
   opened('checkpoint', () => checkpoint.close())
 
-  const limits = createLimits(config.gatewayThreads, checkpoint)
+  const limits = createLimits({ threads: config.gatewayThreads, checkpoint, clock })
 
   const spoolFolder = join(dataDir, 'spool')
   mkdirSync(spoolFolder, { recursive: true, mode: 0o700 })

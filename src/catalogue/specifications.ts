@@ -1,7 +1,7 @@
 /** Documents as they were published, byte for byte: OpenAPI and OpenSLA. */
 
-import { Problem } from '../domain/problem.ts'
-import { parseDeclaration } from '../opensla/declaration.ts'
+import { Problem, type ProblemPointer } from '../domain/problem.ts'
+import { checkDeclaration, parseDeclaration } from '../opensla/declaration.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
@@ -31,6 +31,11 @@ export interface OpenSlaSpec {
   readonly createdAt: string
 }
 
+/** A declaration that was just taken into force, with what it says in vain or hardly means. */
+export interface DeclaredOpenSla extends OpenSlaSpec {
+  readonly warnings: readonly ProblemPointer[]
+}
+
 export interface OpenApiSpecBody {
   readonly api: string
   readonly version: string
@@ -51,7 +56,7 @@ export interface Specifications {
   openApis(tenant: string, query: PageQuery & { api?: string }): Promise<Page<OpenApiSpec>>
   openApiContent(tenant: string, id: string): Promise<Content>
   /** Takes a declaration into force: for running subscriptions too, on every thread when it resolves. */
-  createOpenSla(author: Author, input: { api: string; specification: string }): Promise<OpenSlaSpec>
+  createOpenSla(author: Author, input: { api: string; specification: string }): Promise<DeclaredOpenSla>
   openSla(tenant: string, id: string): Promise<OpenSlaSpec>
   openSlas(tenant: string, query: PageQuery & { api?: string }): Promise<Page<OpenSlaSpec>>
   openSlaContent(tenant: string, id: string): Promise<Content>
@@ -77,14 +82,14 @@ export function createSpecifications({ registry, createId, gateway, turns }: Spe
   async function createOpenSla(
     author: Author,
     { api, specification }: { api: string; specification: string },
-  ): Promise<OpenSlaSpec> {
+  ): Promise<DeclaredOpenSla> {
     const entry = await registry.get<ApiBody>('api', api)
     const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
     const operationIds = proxy === null ? [] : operationsOf(proxy.body)
     if (entry?.tenant !== author.tenant || operationIds.length === 0)
       throw invalidAt('/api', 'There is no such API with a revision.')
     const bytes = fromBase64(specification, '/specification')
-    const plan = parseDeclaration(bytes, { technicalName: api, operationIds })
+    const { plan, warnings } = checkDeclaration(bytes, { technicalName: api, operationIds })
     const running = await inForce(api)
     const before = running.find(({ body }) => body.variant === plan.variant)
     if (before === undefined && running.length >= VARIANTS_MAX) {
@@ -107,7 +112,7 @@ export function createSpecifications({ registry, createId, gateway, turns }: Spe
       ...(before === undefined ? [] : [retire(before), slaChanged(createId, author.tenant, before.body, body)]),
     ])
     await gateway.applySla(plan)
-    return showSla(await find<OpenSlaSpecBody>(registry, author.tenant, 'openslaspec', id))
+    return { ...showSla(await find<OpenSlaSpecBody>(registry, author.tenant, 'openslaspec', id)), warnings }
   }
 
   async function contentOf(kind: 'openapispec' | 'openslaspec', tenant: string, id: string): Promise<Content> {

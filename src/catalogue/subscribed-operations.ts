@@ -5,39 +5,42 @@
  * tokens nor keys open more than the proxy allows.
  */
 
+import type { Clock } from '../runtime/clock.ts'
 import type { Registry } from '../store/registry.ts'
 import { readCompiled } from './compiled-document.ts'
+import type { LimitBook } from './limit-book.ts'
 import type { PlatformOperation } from './platform-api.ts'
 import { servingOrStaged, type ProxyBody } from './proxy-document.ts'
 import type { SecurityAlternative } from './route-plan.ts'
-import { describeLimits, type ShownLimit } from './shown-limits.ts'
+import { describeLimits, type ShownLimits } from './shown-limits.ts'
 import type { Specifications } from './specifications.ts'
 import type { SubscriptionBody } from './subscription-document.ts'
 
-export interface SubscribedOperation {
+export interface SubscribedOperation extends ShownLimits {
   readonly operationId: string
   readonly method: string
   readonly path: string
   readonly scopes: readonly string[]
   readonly security: readonly string[]
-  readonly resourceUnits: string
-  readonly limits: readonly ShownLimit[]
 }
 
 export interface SubscribedOperationsOptions {
   readonly registry: Registry
   readonly specifications: Pick<Specifications, 'plansInForce'>
+  readonly limits: Pick<LimitBook, 'usage'>
+  readonly clock: Clock
 }
 
 export type SubscribedOperations = (
   tenant: string,
+  id: string,
   subscription: Pick<SubscriptionBody, 'api' | 'scopes' | 'slaVariant'>,
 ) => Promise<readonly SubscribedOperation[]>
 
 export function createSubscribedOperations(options: SubscribedOperationsOptions): SubscribedOperations {
-  const { registry, specifications } = options
+  const { registry, specifications, limits, clock } = options
 
-  return async (tenant, { api, scopes, slaVariant }) => {
+  return async (tenant, id, { api, scopes, slaVariant }) => {
     const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
     const deployment = proxy === null ? null : servingOrStaged(proxy.body)
     if (deployment === null) return []
@@ -46,6 +49,8 @@ export function createSubscribedOperations(options: SubscribedOperationsOptions)
     // An API of a product that does not declare the variant is used under its default one.
     const plan =
       plans.find(({ variant }) => variant === slaVariant) ?? plans.find(({ variant }) => variant === '') ?? null
+    const usage = plan === null ? null : limits.usage(id, plan)
+    const nowMs = clock.nowMs()
     const held = new Set(scopes.filter((scope) => deployment.allowedScopes.includes(scope)))
     return operations.flatMap(({ operationId, method, path, security }) => {
       const opening = security.filter((alternative) => opens(alternative, held))
@@ -53,7 +58,14 @@ export function createSubscribedOperations(options: SubscribedOperationsOptions)
       const [first] = opening
       const needed = first?.tokenScopes ?? first?.keyScopes ?? []
       return [
-        { operationId, method, path, scopes: needed, security: kindsOf(opening), ...describeLimits(plan, operationId) },
+        {
+          operationId,
+          method,
+          path,
+          scopes: needed,
+          security: kindsOf(opening),
+          ...describeLimits(plan, operationId, usage, nowMs),
+        },
       ]
     })
   }
@@ -68,7 +80,7 @@ export function ofPlatform(
     .filter(({ scopes }) => scopes.every((scope) => granted.includes(scope)))
     .map((operation) => {
       const security = operation.scopes.length === 0 ? [] : ['OAuth2']
-      return { ...operation, security, ...describeLimits(null, operation.operationId) }
+      return { ...operation, security, ...describeLimits(null, operation.operationId, null, 0) }
     })
 }
 

@@ -7,10 +7,10 @@
  */
 
 import { begin, step, type PersistedActor } from '../actors/step.ts'
-import { subscription as machine, type SubscriptionEvent, type SubscriptionState } from '../actors/subscription.ts'
+import { subscription as machine, type SubscriptionEvent } from '../actors/subscription.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Author, Document, Registry, Write } from '../store/registry.ts'
+import type { Author, Registry, Write } from '../store/registry.ts'
 import {
   APPROVAL_KIND,
   deciderOf,
@@ -23,18 +23,18 @@ import {
 } from './approval-document.ts'
 import type { Capacity } from './capacity.ts'
 import { federatedTaken, toClientTerms, type ClientInput, type ClientTerms } from './client-terms.ts'
-import { commit, find, invalidAt, stateConflict, toTime } from './commands.ts'
+import { commit, find, invalidAt, stateConflict } from './commands.ts'
 import type { ConsumerBody } from './consumers.ts'
 import { credentialWrite, newCredentialWrite, type Secrets } from './credential-document.ts'
 import { warningWrites } from './credential-expiry.ts'
 import { DAY_MS, type Credentials } from './credentials.ts'
 import { waitlisted } from './events.ts'
 import { federatedHoldings, isHeld } from './federated-clients.ts'
-import { listPage, type Page, type PageQuery } from './page.ts'
-import { PLATFORM_API, type PlatformOperation } from './platform-api.ts'
+import type { LimitBook } from './limit-book.ts'
+import type { PlatformOperation } from './platform-api.ts'
 import type { ProductBody } from './products.ts'
 import type { Specifications } from './specifications.ts'
-import { createSubscribedOperations, ofPlatform, type SubscribedOperation } from './subscribed-operations.ts'
+import { createSubscriptionReader, type Subscription, type SubscriptionReader } from './subscription-reader.ts'
 import { subscriptionWrite, type SubscriptionBody } from './subscription-document.ts'
 import { createSubscriptionTerms, type Held, type Terms, type TermsInput } from './subscription-terms.ts'
 import type { Turns } from './turns.ts'
@@ -43,31 +43,12 @@ export interface SubscriptionInput extends TermsInput, ClientInput {
   readonly consumer: string
 }
 
-export interface Subscription {
-  readonly id: string
-  readonly consumer: string
-  readonly ApiId: string | null
-  readonly ApiProductId: string | null
-  readonly state: SubscriptionState
-  readonly slaVariant: string | null
-  readonly scopes: readonly string[]
-  readonly redirectUris: readonly string[]
-  readonly approvalFlow: string | null
-  readonly createdAt: string
-}
-
-export interface Subscriptions {
+export interface Subscriptions extends SubscriptionReader {
   create(author: Author, input: SubscriptionInput, held?: Held): Promise<Subscription>
-  get(tenant: string, id: string): Promise<Subscription>
-  list(
-    tenant: string,
-    query: PageQuery & { consumer?: string; api?: string; product?: string; state?: string },
-  ): Promise<Page<Subscription>>
   cancel(author: Author, id: string): Promise<Subscription>
   suspend(author: Author, id: string): Promise<Subscription>
   resume(author: Author, id: string): Promise<Subscription>
   setScopes(author: Author, id: string, scopes: readonly string[], held?: Held): Promise<Subscription>
-  operations(tenant: string, id: string): Promise<Page<SubscribedOperation>>
 }
 
 export interface SubscriptionsOptions extends Secrets {
@@ -77,13 +58,25 @@ export interface SubscriptionsOptions extends Secrets {
   readonly clock: Clock
   readonly turns: Turns
   readonly capacity: Capacity
+  readonly limits: LimitBook
   /** What a subscription to the platform's own API may call; it has no proxy that would tell. */
-  readonly platformOperations?: readonly PlatformOperation[]
+  readonly platformOperations?: readonly PlatformOperation[] | undefined
 }
 
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
-  const { registry, credentials, specifications, createId, clock, turns, capacity, platformOperations = [] } = options
-  const operationsOf = createSubscribedOperations({ registry, specifications })
+  const {
+    registry,
+    credentials,
+    specifications,
+    createId,
+    clock,
+    turns,
+    capacity,
+    limits,
+    platformOperations = [],
+  } = options
+  const reader = createSubscriptionReader({ registry, specifications, limits, clock, platformOperations })
+  const { get } = reader
   const subscriptionTerms = createSubscriptionTerms({ registry })
 
   async function create(author: Author, input: SubscriptionInput, held: Held = null): Promise<Subscription> {
@@ -219,20 +212,8 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     return movedFlow(registry, flow, body, clock.nowMs())
   }
 
-  async function operations(tenant: string, id: string): Promise<Page<SubscribedOperation>> {
-    const { body } = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
-    if (body.api === PLATFORM_API) return { items: ofPlatform(platformOperations, body.scopes), next: null }
-    const product = body.api === '' ? await registry.get<ProductBody>('product', body.apiProductId) : null
-    const items: SubscribedOperation[] = []
-    for (const api of product?.body.apis ?? [body.api]) items.push(...(await operationsOf(tenant, { ...body, api })))
-    return { items, next: null }
-  }
-
-  async function get(tenant: string, id: string): Promise<Subscription> {
-    return show(await find<SubscriptionBody>(registry, tenant, 'subscription', id))
-  }
-
   return {
+    ...reader,
     create(author, input, held) {
       const { federated } = input
       const inRoom = () => capacity.inTurn(author.tenant, () => create(author, input, held))
@@ -240,18 +221,11 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       const turn = JSON.stringify([author.tenant, federated.issuer, federated.clientId])
       return turns.take([turn], inRoom)
     },
-    get,
     cancel: async (author, id) =>
       send(author, id, 'cancelled', await withdrawnFlows(registry, author.tenant, id, clock.nowMs())),
     suspend: (author, id) => send(author, id, 'suspended'),
     resume: (author, id) => resume(author, id),
     setScopes: (author, id, scopes, held = null) => setScopes(author, id, scopes, held),
-    operations,
-    list: (tenant, query) => {
-      const { consumer, api, product, state } = query
-      const where = { consumer, api, product, state }
-      return listPage<SubscriptionBody, Subscription>({ registry, kind: 'subscription', tenant, query, where, show })
-    },
   }
 }
 
@@ -259,19 +233,4 @@ function tell(actor: PersistedActor, event: SubscriptionEvent): PersistedActor {
   const result = step(machine, actor, event)
   if ('refused' in result) throw stateConflict(result.refused)
   return result.next
-}
-
-function show({ id, body, createdAtMs }: Document<SubscriptionBody>): Subscription {
-  return {
-    id,
-    consumer: body.consumer,
-    ApiId: body.api === '' ? null : body.api,
-    ApiProductId: body.apiProductId === '' ? null : body.apiProductId,
-    state: body.actor.value as SubscriptionState,
-    slaVariant: body.slaVariant === '' ? null : body.slaVariant,
-    scopes: body.scopes,
-    redirectUris: body.redirectUris ?? [],
-    approvalFlow: body.approvalFlow ?? null,
-    createdAt: toTime(createdAtMs),
-  }
 }

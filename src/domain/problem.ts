@@ -43,8 +43,14 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS
 
-/** Where in a body something is wrong: an RFC 6901 pointer and a sentence for the reader. */
-export interface ProblemPointer {
+/** Where in a text, both from 1. */
+export interface TextPlace {
+  readonly line: number
+  readonly column: number
+}
+
+/** Where in a body something is wrong: an RFC 6901 pointer and a sentence for the reader; in a document also its place. */
+export interface ProblemPointer extends Partial<TextPlace> {
   readonly pointer: string
   readonly detail: string
 }

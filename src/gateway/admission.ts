@@ -9,7 +9,7 @@
 
 import { FLAG_COUNTED, FLAG_FORWARDED, OUTCOMES } from '../record/call-record.ts'
 import type { Call } from './call.ts'
-import { ADMITTED, QUOTA, type Block, type CompiledSla, type Limiter } from './limiter.ts'
+import { ADMITTED, QUOTA, type CompiledSla, type Limiter } from './limiter.ts'
 import { appendLimitHeaders } from './rate-limit-headers.ts'
 import type { Seat } from './seat.ts'
 
@@ -21,8 +21,9 @@ export interface Admission {
 }
 
 export interface Admissions {
-  /** Null where the call may go on; it is released by `call.admission`. */
+  /** Null where the call may go on; it notes what it holds. */
   admit(call: Call, seat: Seat, operation: number, nowMs: number): Admission | null
+  release(call: Call): void
   /** Whether the last admitted call passed an alert threshold. */
   readonly isApproaching: boolean
 }
@@ -30,7 +31,7 @@ export interface Admissions {
 export function createAdmissions({ limiter }: { limiter: Limiter }): Admissions {
   const { verdict } = limiter
 
-  return {
+  const admissions: Admissions = {
     get isApproaching() {
       return verdict.approaching
     },
@@ -44,59 +45,51 @@ export function createAdmissions({ limiter }: { limiter: Limiter }): Admissions 
         call.unitsMicro = cost
         call.flags |= FLAG_COUNTED
         call.admittedMs = nowMs
-        call.admission = new Taken(limiter, sla, block, verdict.gauge, verdict.quotaStartMs)
+        call.sla = sla
+        call.block = block
+        call.gauge = verdict.gauge
+        call.quotaStartMs = verdict.quotaStartMs
+        call.admissions = admissions
         call.limitHeaders = appendLimitHeaders([], sla, operation, verdict)
         return null
       }
       return refusal(sla, operation, nowMs)
     },
+    release: (call) => release(limiter, call),
   }
+  return admissions
 
   function refusal(sla: CompiledSla, operation: number, nowMs: number): Admission {
     const headers = appendLimitHeaders([], sla, operation, verdict)
+    headers.push('Retry-After', String(Math.max(1, Math.ceil(verdict.retryAfterMs / 1_000))))
+    const opensAt = new Date(Math.ceil(nowMs + verdict.retryAfterMs)).toISOString()
     if (verdict.refusedBy === QUOTA) {
-      const { period = 'Monthly' } = sla.plan.quota ?? {}
+      const window = sla.plan.quota?.period ?? 'Monthly'
       return {
         code: 'quota_exhausted',
-        detail: `The ${period.toLowerCase()} quota of resource units is used up.`,
+        detail: `The ${window.toLowerCase()} quota of resource units is used up until ${opensAt}.`,
         headers,
-        extensions: { limit: 'quota', period },
+        extensions: { limit: 'quota', window, opensAt },
       }
     }
-    const { retryAfterMs } = verdict
-    const { label: name } = sla.limits[verdict.refusedBy]!
-    headers.push('Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1_000))))
-    return {
-      code: 'rate_limited',
-      detail: `The limit "${name}" is reached.`,
-      headers,
-      extensions: { limit: name, opensAt: new Date(Math.ceil(nowMs + retryAfterMs)).toISOString() },
-    }
+    const { label: limit, rule } = sla.limits[verdict.refusedBy]!
+    const window = rule.kind === 'total' ? rule.window : rule.kind === 'rate' ? `${rule.spanMs / 1_000} s` : null
+    const detail =
+      rule.kind === 'concurrent'
+        ? `The limit "${limit}" of ${rule.value} is reached. It opens when a call ends.`
+        : `The limit "${limit}" of ${rule.value} is reached. It opens at ${opensAt}.`
+    return { code: 'rate_limited', detail, headers, extensions: { limit, window, opensAt } }
   }
 }
 
-/** What one call holds. */
-class Taken {
-  readonly #limiter: Limiter
-  readonly #sla: CompiledSla
-  readonly #block: Block
-  readonly #gauge: number
-  readonly #quotaStartMs: number
-
-  constructor(limiter: Limiter, sla: CompiledSla, block: Block, gauge: number, quotaStartMs: number) {
-    this.#limiter = limiter
-    this.#sla = sla
-    this.#block = block
-    this.#gauge = gauge
-    this.#quotaStartMs = quotaStartMs
-  }
-
-  release(call: Call): void {
-    this.#limiter.release(this.#block, this.#gauge)
-    if (isCharged(call)) return
-    this.#limiter.giveBack(this.#sla, this.#block, call.unitsMicro, this.#quotaStartMs)
-    call.unitsMicro = 0
-  }
+/** Ends what a call holds of limits and units. */
+function release(limiter: Limiter, call: Call): void {
+  const { sla, block } = call
+  if (sla === null || block === null) return
+  limiter.release(block, call.gauge)
+  if (isCharged(call)) return
+  limiter.giveBack(sla, block, call.unitsMicro, call.quotaStartMs)
+  call.unitsMicro = 0
 }
 
 /** A client that goes away is charged: its backend has worked, and leaving early must not make calls free. */

@@ -15,6 +15,7 @@ import { outcomeIndex, type Outcome } from '../record/call-record.ts'
 import { toRequestId } from '../record/record-batch.ts'
 import type { RecordedCall, SpoolWriter } from '../record/spool-writer.ts'
 import { discardBody } from './discard-body.ts'
+import type { Block, CompiledSla } from './limiter.ts'
 import type { GatewayResponse } from './response.ts'
 
 /** Whoever must hear that a call is over before it was answered, or that it was recorded. */
@@ -62,8 +63,12 @@ export class Call implements RecordedCall {
   limitHeaders: string[] | null = null
   /** Headers that the API adds to every answer. */
   apiHeaders: readonly string[] | null = null
-  /** Concurrency and units that were taken, for whoever gives them back; see `admission.ts`. */
-  admission: { release(call: Call): void } | null = null
+  /** What it holds of concurrency and units, and who takes it back; see `admission.ts`. */
+  admissions: { release(call: Call): void } | null = null
+  sla: CompiledSla | null = null
+  block: Block | null = null
+  gauge = 0
+  quotaStartMs = 0
   admittedMs = 0
   /** True from the moment its record is made; nothing may be answered after that. */
   isOver = false
@@ -104,9 +109,9 @@ export class Call implements RecordedCall {
     if (last !== null) this.responseBytes += last.length
     this.timeMs = this.#context.nowMs()
     this.durationUs = Math.min(0xffff_ffff, Math.round((performance.now() - this.startedAt) * 1_000))
-    if (this.admission !== null) {
+    if (this.admissions !== null) {
       this.admittedAgoMs = Math.min(0xffff_ffff, Math.max(0, this.timeMs - this.admittedMs))
-      this.admission.release(this)
+      this.admissions.release(this)
     }
     if (this.attribution === NOBODY) {
       this.#context.count(outcome)

@@ -12,11 +12,12 @@
 
 import { createCalendar, endOf } from '../domain/calendar.ts'
 import { leakTimeMs, levelAt } from '../domain/gcra.ts'
+import { isValid } from '../opensla/validity-span.ts'
 import { sumOf, type Block } from './limit-block.ts'
 import { GAUGE_SLOTS, lanesAt, RATE_SLOTS, TOTAL_SLOTS } from './limit-layout.ts'
 import type { CompiledLimit, CompiledQuota, CompiledSla } from './limit-plan.ts'
 import { ADMITTED, QUOTA, type Verdict } from './limit-verdict.ts'
-import { isAhead, isValid, laterStart, windowEnd, windowStart } from './limit-window.ts'
+import { isAhead, laterStart, windowEnd, windowStart } from './limit-window.ts'
 
 export interface DecideOptions {
   readonly verdict: Verdict

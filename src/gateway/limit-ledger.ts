@@ -176,7 +176,10 @@ export function createLimitLedger({ desk, checkpoint }: LimitLedgerOptions): Lim
     },
     reset: forget,
     counters,
-    breachesMs: (subscription, api, nowMs) =>
-      accountOf(subscription, api).breachesMs.filter((timeMs) => timeMs > nowMs - BREACH_SPAN_MS),
+    breachesMs(subscription, api, nowMs) {
+      const { breachesMs = [] } =
+        accounts.get(`${subscription} ${api}`) ?? checkpoint.countersOf(subscription, api) ?? {}
+      return breachesMs.filter((timeMs) => timeMs > nowMs - BREACH_SPAN_MS)
+    },
   }
 }

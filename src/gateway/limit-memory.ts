@@ -8,13 +8,14 @@
  * block that was left is not cut again, since those calls still write to it. Memory is bounded.
  */
 
+import type { LimitUsage } from '../catalogue/limit-book.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import { lanesOf, sumOf, type BlockRef, type ElderRef } from './limit-block.ts'
 import type { SavedCounter } from '../store/limit-checkpoint.ts'
 import { nameOf, pairs, readCounters, writeCounters } from './limit-counters.ts'
 import { lanesAt, layoutOf, type Layout } from './limit-layout.ts'
 import { freeLock } from './limit-lock.ts'
-import { usageOf, type LimitUsage } from './limit-usage.ts'
+import { usageOf } from './limit-usage.ts'
 
 export type { BlockRef } from './limit-block.ts'
 
@@ -23,8 +24,8 @@ export interface LimitMemory {
   blockFor(subscription: string, plan: SlaPlan): BlockRef | null
   /** Gives back what calls of a dead thread held, and frees its locks. */
   releaseThread(thread: number): void
-  /** For display: read without the lock. Null where the subscription has not called. */
-  usage(subscription: string, api: string, nowMs: number): LimitUsage | null
+  /** For display: read without the lock, and nothing is cut for who has not called. */
+  usage(subscription: string, plan: SlaPlan, nowMs: number): LimitUsage
   /** What is counted now; empty where the subscription has not called. */
   counters(subscription: string, api: string): readonly SavedCounter[]
   readonly bytes: number
@@ -33,6 +34,11 @@ export interface LimitMemory {
 interface Entry {
   readonly plan: SlaPlan
   readonly ref: BlockRef
+}
+
+interface Place {
+  readonly page: SharedArrayBuffer
+  readonly offset: number
 }
 
 export interface LimitMemoryOptions {
@@ -65,7 +71,7 @@ export function createLimitMemory(options: LimitMemoryOptions): LimitMemory {
     return layout
   }
 
-  function cut(size: number): { page: SharedArrayBuffer; offset: number } | null {
+  function cut(size: number): Place | null {
     if (size > PAGE_DOUBLES) return null
     if (used + size > PAGE_DOUBLES || page === null) {
       if (bytes + PAGE_BYTES > bytesMax) return null
@@ -79,9 +85,13 @@ export function createLimitMemory(options: LimitMemoryOptions): LimitMemory {
   }
 
   function createRef(subscription: string, plan: SlaPlan, before: Entry | undefined): BlockRef | null {
+    const place = cut(layoutFor(plan).size)
+    return place === null ? null : refOf(subscription, plan, place, before)
+  }
+
+  /** Counters go on where the place is now. */
+  function refOf(subscription: string, plan: SlaPlan, place: Place, before: Entry | undefined): BlockRef {
     const layout = layoutFor(plan)
-    const place = cut(layout.size)
-    if (place === null) return null
     const elders = before === undefined ? [] : eldersOf(before, plan)
     const ref: BlockRef = { ...place, size: layout.size, layout: layout.id, elders }
     const counters = before === undefined ? restore(subscription, plan.api) : countersIn(before)
@@ -128,10 +138,12 @@ export function createLimitMemory(options: LimitMemoryOptions): LimitMemory {
       for (const entry of entries.values()) releaseIn(entry, thread)
       for (const ref of left) freeLock(new Int32Array(ref.page, ref.offset * 8, 1), thread + 1)
     },
-    usage(subscription, api, nowMs) {
-      const entry = entries.get(keyOf(subscription, api))
-      if (entry === undefined) return null
-      return usageOf(entry.plan, layoutFor(entry.plan), entry.ref, threads, nowMs)
+    usage(subscription, plan, nowMs) {
+      const entry = entries.get(keyOf(subscription, plan.api))
+      const layout = layoutFor(plan)
+      const isInPlace = entry !== undefined && entry.ref.layout === layout.id
+      const ref = isInPlace ? entry.ref : refOf(subscription, plan, aside(layout.size), entry)
+      return usageOf(plan, layout, ref, threads, nowMs)
     },
     counters(subscription, api) {
       const entry = entries.get(keyOf(subscription, api))
@@ -141,6 +153,11 @@ export function createLimitMemory(options: LimitMemoryOptions): LimitMemory {
       return bytes
     },
   }
+}
+
+/** A place of its own, to look at. */
+function aside(size: number): Place {
+  return { page: new SharedArrayBuffer(size * 8), offset: 0 }
 }
 
 function keyOf(subscription: string, api: string): string {

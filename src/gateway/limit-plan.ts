@@ -11,8 +11,9 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, WEEK_MS, type CalendarUnit } from '../domai
 import { MICRO } from '../domain/decimal.ts'
 import { toBucket } from '../domain/gcra.ts'
 import type { LimitPlan, LimitRule, SlaPlan, TotalWindow, Validity } from '../opensla/sla-plan.ts'
+import { lengthOf } from '../opensla/validity-span.ts'
 import type { Layout } from './limit-layout.ts'
-import { lengthOf, QUOTA_UNITS } from './limit-window.ts'
+import { QUOTA_UNITS } from './limit-window.ts'
 
 export interface CompiledSla {
   readonly plan: SlaPlan

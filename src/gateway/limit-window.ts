@@ -1,10 +1,8 @@
-/**
- * When a definition holds, and which window a total counts in: calendar windows in UTC, or the span of
- * the validity at hand.
- */
+/** Which window a total counts in: calendar windows in UTC, or the span of the validity at hand. */
 
 import { DAY_MS, endOf, type Calendar, type CalendarUnit } from '../domain/calendar.ts'
 import type { QuotaPeriod, TotalWindow, Validity } from '../opensla/sla-plan.ts'
+import { lengthOf, spanAt } from '../opensla/validity-span.ts'
 
 export const QUOTA_UNITS: Readonly<Record<QuotaPeriod, CalendarUnit>> = {
   Daily: 'day',
@@ -15,27 +13,6 @@ export const QUOTA_UNITS: Readonly<Record<QuotaPeriod, CalendarUnit>> = {
 }
 
 const AHEAD_MAX_MS = 60_000
-
-/** Whether one of the spans holds `dayMs`, milliseconds after midnight; no spans mean always. */
-export function isValid(validity: readonly Validity[], dayMs: number): boolean {
-  return validity.length === 0 || spanAt(validity, dayMs) !== null
-}
-
-export function spanAt(validity: readonly Validity[], dayMs: number): Validity | null {
-  for (let index = 0; index < validity.length; index++) {
-    const span = validity[index]!
-    const isInside =
-      span.startMs < span.endMs
-        ? dayMs >= span.startMs && dayMs < span.endMs
-        : dayMs >= span.startMs || dayMs < span.endMs
-    if (isInside) return span
-  }
-  return null
-}
-
-export function lengthOf({ startMs, endMs }: Validity): number {
-  return endMs > startMs ? endMs - startMs : endMs - startMs + DAY_MS
-}
 
 export function windowStart(
   window: TotalWindow,

@@ -34,16 +34,20 @@ export function parseDeclaration(bytes: Uint8Array, api: DeclaredApi): SlaPlan {
   return checkDeclaration(bytes, api).plan
 }
 
-/** The same, with what is said in vain. */
+/** The same, with what is said in vain or hardly meant. */
 export function checkDeclaration(bytes: Uint8Array, api: DeclaredApi): Declaration {
-  const root = readDocument(bytes)
+  const { fields: root, placeOf } = readDocument(bytes)
   const faults = new Faults()
   faults.warnOfOthers(root, [...SECTIONS, ...EXTENSIONS], '')
   const plan = toPlan(root, api, faults)
+  const placed = (findings: readonly ProblemPointer[]): readonly ProblemPointer[] =>
+    findings.map((finding) => ({ ...finding, ...placeOf(finding.pointer) }))
   if (faults.all.length > 0) {
-    throw new Problem('specification_invalid', 'The OpenSLA declaration cannot be used.', { errors: faults.all })
+    throw new Problem('specification_invalid', 'The OpenSLA declaration cannot be used.', {
+      errors: placed(faults.all),
+    })
   }
-  return { plan, warnings: faults.warnings }
+  return { plan, warnings: placed(faults.warnings) }
 }
 
 function toPlan(root: Fields, { technicalName, operationIds }: DeclaredApi, faults: Faults): SlaPlan {

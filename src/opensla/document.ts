@@ -1,33 +1,46 @@
 /**
- * The bytes of a declaration as plain data: YAML 1.2, of which JSON is a part.
+ * The bytes of a declaration as plain data: YAML 1.2, of which JSON is a part; and where each part of it
+ * stands in the text.
  *
  * The core schema is asked for whatever the document says of itself: under YAML 1.1 `06:00` is the
  * number 360. Fractions stay the text they were written as, since a price must not pass through a
  * float. Size, depth of aliases and duplicate keys are refused before anything is read.
  */
 
-import { parseDocument, visit } from 'yaml'
-import { Problem } from '../domain/problem.ts'
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit, YAMLParseError } from 'yaml'
+import type { Document, Node } from 'yaml'
+import { Problem, type TextPlace } from '../domain/problem.ts'
 import { isFields, type Fields } from './reader.ts'
+
+export interface DeclarationDocument {
+  readonly fields: Fields
+  /** Where an RFC 6901 pointer leads; of a member that is missing, where it would have to stand. */
+  placeOf(pointer: string): TextPlace
+}
 
 const BYTES_MAX = 1024 * 1024
 const ALIASES_MAX = 100
+const START: TextPlace = { line: 1, column: 1 }
 
 /** Throws `Problem('specification_invalid')`. */
-export function readDocument(bytes: Uint8Array): Fields {
+export function readDocument(bytes: Uint8Array): DeclarationDocument {
   if (bytes.length > BYTES_MAX) throw refusal(`A declaration takes at most ${BYTES_MAX} bytes.`)
-  let value: unknown
+  const lines = new LineCounter()
+  let document: Document
+  let fields: unknown
   try {
-    value = parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    document = parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes), lines)
+    fields = document.toJS({ maxAliasCount: ALIASES_MAX })
   } catch (cause) {
     throw refusal(cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : 'It is not YAML.', cause)
   }
-  if (!isFields(value)) throw refusal('A declaration is an object.')
-  return value
+  if (!isFields(fields)) throw refusal('A declaration is an object.')
+  return { fields, placeOf: (pointer) => placeOf(document, lines, pointer) }
 }
 
-function parse(text: string): unknown {
-  const document = parseDocument(text, { version: '1.2', schema: 'core', merge: false, uniqueKeys: true })
+function parse(text: string, lineCounter: LineCounter): Document {
+  const options = { version: '1.2', schema: 'core', merge: false, uniqueKeys: true, lineCounter } as const
+  const document = parseDocument(text, options)
   const [error] = document.errors
   if (error !== undefined) throw error
   visit(document, {
@@ -37,12 +50,45 @@ function parse(text: string): unknown {
       }
     },
   })
-  return document.toJS({ maxAliasCount: ALIASES_MAX })
+  return document
+}
+
+function placeOf(document: Document, lines: LineCounter, pointer: string): TextPlace {
+  let node = document.contents
+  let offset = node?.range?.[0]
+  for (const part of pointer.split('/').slice(1)) {
+    const next = memberOf(document, node, part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    if (next === null) break
+    offset = next.offset ?? offset
+    node = next.node
+  }
+  if (offset === undefined) return START
+  const { line, col } = lines.linePos(offset)
+  return { line, column: col }
+}
+
+interface Member {
+  /** Where its key begins, or the item of a list. */
+  readonly offset: number | undefined
+  readonly node: Node | null
+}
+
+function memberOf(document: Document, parent: Node | null, key: string): Member | null {
+  const from = isAlias(parent) ? (parent.resolve(document) ?? null) : parent
+  if (isSeq<Node>(from)) {
+    const item = from.items[Number(key)]
+    return item === undefined ? null : { offset: item.range?.[0], node: item }
+  }
+  if (!isMap<Node, Node | null>(from)) return null
+  const pair = from.items.find((each) => isScalar(each.key) && String(each.key.value) === key)
+  return pair === undefined ? null : { offset: pair.key.range?.[0], node: pair.value }
 }
 
 function refusal(detail: string, cause?: unknown): Problem {
+  const at = cause instanceof YAMLParseError ? cause.linePos?.[0] : undefined
+  const place = at === undefined ? START : { line: at.line, column: at.col }
   return new Problem('specification_invalid', 'The OpenSLA declaration does not parse.', {
-    errors: [{ pointer: '', detail }],
+    errors: [{ pointer: '', detail, ...place }],
     cause,
   })
 }

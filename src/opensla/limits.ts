@@ -5,20 +5,13 @@
 
 import { isExactRate } from '../domain/gcra.ts'
 import { fieldsAt, listAt, operationsAt, pointerTo, textAt, wholeAt, type Faults, type Fields } from './reader.ts'
+import { warnOfShadowed, warnOfUnlikely, type Definition } from './limit-warnings.ts'
 import type { LimitPlan, LimitRule, TotalWindow } from './sla-plan.ts'
 import { readValidity } from './validity.ts'
 
 export interface LimitPlans {
   readonly limits: readonly LimitPlan[]
   readonly byOperation: Readonly<Record<string, readonly (readonly number[])[]>>
-}
-
-/** A definition before it is resolved per operation. */
-interface Definition {
-  readonly pointer: string
-  readonly operationIds: ReadonlySet<string> | null
-  /** Property → position in `limits`. */
-  readonly properties: ReadonlyMap<string, number>
 }
 
 export const SPANS_MS: ReadonlyMap<string, number> = new Map([
@@ -49,6 +42,7 @@ export function compileLimits(value: unknown, operationIds: ReadonlySet<string>,
   })
   const byOperation = resolve(definitions, operationIds)
   warnOfShadowed(definitions, limits, byOperation, faults)
+  warnOfUnlikely(definitions, limits, faults)
   return { limits, byOperation }
 }
 
@@ -131,27 +125,4 @@ function resolve(definitions: readonly Definition[], known: ReadonlySet<string>)
     }),
     ['*', groupsOf(forAll)] as const,
   ])
-}
-
-/** A property behind one of the same name that always holds is never reached. */
-function warnOfShadowed(
-  definitions: readonly Definition[],
-  limits: readonly LimitPlan[],
-  byOperation: LimitPlans['byOperation'],
-  faults: Faults,
-): void {
-  const reached = new Set<number>()
-  for (const group of Object.values(byOperation).flat()) {
-    for (const position of group) {
-      reached.add(position)
-      if (limits[position]?.validity.length === 0) break
-    }
-  }
-  for (const { pointer, operationIds, properties } of definitions) {
-    if (operationIds?.size === 0) continue
-    for (const [property, position] of properties) {
-      if (reached.has(position)) continue
-      faults.warn(`${pointer}/${property.replace('.', '/')}`, 'A definition further up always comes first.')
-    }
-  }
 }

@@ -8,6 +8,7 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../domain/calendar.ts'
 import { fieldsAt, listAt, type Faults } from './reader.ts'
 import type { Validity } from './sla-plan.ts'
+import { lengthOf } from './validity-span.ts'
 
 /** Spans are looked through on every call. */
 const SPANS_MAX = 48
@@ -68,10 +69,6 @@ function joined(spans: readonly Validity[]): readonly Validity[] {
 /** How long after the start of a span something is, going round the day. */
 function after(span: Validity, dayMs: number): number {
   return (dayMs - span.startMs + DAY_MS) % DAY_MS
-}
-
-function lengthOf({ startMs, endMs }: Validity): number {
-  return (endMs - startMs + DAY_MS) % DAY_MS || DAY_MS
 }
 
 /** Whether `other` begins in `span`, or at its end. */

@@ -66,6 +66,20 @@ export function list(item: Schema): Schema {
   return object({ items: { type: 'array', items: item }, next: { type: ['string', 'null'] } })
 }
 
+/** Something wrong, or suspicious, in what was sent; in a document also with its place in the text. */
+export const finding = named(
+  'Finding',
+  object(
+    {
+      pointer: { type: 'string', description: 'RFC 6901' },
+      detail: { type: 'string' },
+      line: { type: 'integer', description: 'From 1.' },
+      column: { type: 'integer', description: 'From 1.' },
+    },
+    ['pointer', 'detail'],
+  ),
+)
+
 export const problemSchema: Schema = {
   type: 'object',
   required: ['type', 'title', 'status', 'detail', 'code', 'requestId'],
@@ -76,6 +90,6 @@ export const problemSchema: Schema = {
     detail: { type: 'string' },
     code: { type: 'string' },
     requestId: { type: 'string' },
-    errors: { type: 'array', items: object({ pointer: { type: 'string' }, detail: { type: 'string' } }) },
+    errors: { type: 'array', items: finding },
   },
 }

@@ -5,13 +5,24 @@ import type { Content } from '../catalogue/published-content.ts'
 import type { Specifications } from '../catalogue/specifications.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
-import { base64, DOCUMENT_BODY_BYTES_MAX, id, list, named, object, query, reference, text, time } from './schemas.ts'
+import {
+  base64,
+  DOCUMENT_BODY_BYTES_MAX,
+  finding,
+  id,
+  list,
+  named,
+  object,
+  query,
+  reference,
+  text,
+  time,
+} from './schemas.ts'
 
 const openApi = named('OpenApiSpec', object({ id, api: id, version: text, mediaType: text, createdAt: time }))
-const openSla = named(
-  'OpenSlaSpec',
-  object({ id, api: id, variant: text, version: text, inForce: { type: 'boolean' }, createdAt: time }),
-)
+const openSlaFields = { id, api: id, variant: text, version: text, inForce: { type: 'boolean' }, createdAt: time }
+const openSla = named('OpenSlaSpec', object(openSlaFields))
+const declared = named('DeclaredOpenSla', object({ ...openSlaFields, warnings: { type: 'array', items: finding } }))
 const tag = 'Specifications'
 const openApis = { tag, method: 'GET', scope: 'openapispecs:read', status: 200 } as const satisfies Partial<Operation>
 const openSlas = { tag, method: 'GET', scope: 'openslaspecs:read', status: 200 } as const satisfies Partial<Operation>
@@ -42,12 +53,14 @@ export const SPECIFICATION_OPERATIONS = {
     method: 'POST',
     path: '/v1/openslaspecs',
     summary: 'Takes a declaration into force, for running subscriptions too',
-    description: 'The one in force before, of the same API and variant, is kept and no longer in force.',
+    description:
+      'The one in force before, of the same API and variant, is kept and no longer in force. `warnings` tell what the ' +
+      'declaration says in vain, or hardly means.',
     scope: 'openslaspecs:write',
     body: named('OpenSlaSpecInput', object({ api: reference, specification: base64 })),
     bodyBytesMax: DOCUMENT_BODY_BYTES_MAX,
     status: 201,
-    answer: openSla,
+    answer: declared,
     problems: ['specification_invalid', 'state_conflict'],
   },
   listOpenSlaSpecs: {

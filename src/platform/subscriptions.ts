@@ -10,6 +10,12 @@ const state = {
   type: 'string',
   enum: ['Pending', 'WaitlistedForCapacity', 'Active', 'Suspended', 'Rejected', 'Cancelled'],
 }
+const recommendation = object({
+  kind: { type: 'string', enum: ['TierChange'] },
+  api: id,
+  message: text,
+  breaches: { type: 'array', items: time, description: 'When each of them began; the latest ten of 30 days.' },
+})
 const subscription = named(
   'Subscription',
   object({
@@ -22,6 +28,7 @@ const subscription = named(
     scopes: scopeNames,
     redirectUris: { type: 'array', items: text },
     approvalFlow: nullable(id),
+    recommendations: { type: 'array', items: recommendation },
     createdAt: time,
   }),
 )
@@ -42,7 +49,27 @@ const rotated = named(
   'RotatedCredentials',
   object({ ...credentialFields, items: { type: 'array', items: credential } }),
 )
-const limit = object({ name: text, kind: text, value: { type: 'number' }, per: nullable(text) })
+const limit = object({
+  name: text,
+  kind: { type: 'string', enum: ['rate', 'total', 'concurrent'] },
+  value: { type: 'integer', description: '0: switched off.' },
+  per: nullable(text),
+  validity: {
+    type: 'array',
+    items: object({ start: text, end: text }),
+    description: 'Times of the day in UTC; empty: always.',
+  },
+  appliesNow: { type: 'boolean', description: 'Whether a call would be held against it now.' },
+  remaining: { type: ['integer', 'null'], description: 'Calls.' },
+  resetsAt: { ...nullable(time), description: 'When a total begins anew.' },
+})
+const quota = object({
+  period: { type: 'string', enum: ['Daily', 'Monthly', 'Quarterly', 'Annual', 'PayAsYouGo'] },
+  resourceUnits: nullable(text),
+  used: text,
+  remaining: nullable(text),
+  resetsAt: time,
+})
 const operation = named(
   'SubscribedOperation',
   object({
@@ -53,6 +80,7 @@ const operation = named(
     security: { type: 'array', items: text },
     resourceUnits: text,
     limits: { type: 'array', items: limit },
+    quota: nullable(quota),
   }),
 )
 const input = named(
@@ -148,7 +176,7 @@ export const SUBSCRIPTION_OPERATIONS = {
   listOperations: {
     ...reading,
     path: '/v1/subscriptions/:id/operations',
-    summary: 'Operations the subscription may call, with limits and cost',
+    summary: 'Operations the subscription may call, with limits, cost and what is left',
     answer: list(operation),
   },
   listCredentials: {

@@ -33,6 +33,7 @@ import type { Clock } from '../../../src/runtime/clock.ts'
 import { createIdFactory, type CreateId } from '../../../src/runtime/ids.ts'
 import { createVault, type Vault } from '../../../src/runtime/vault.ts'
 import type { Author, Registry } from '../../../src/store/registry.ts'
+import { openCounted, type Counted } from './counted.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 
 export const NOW_MS = Date.UTC(2027, 0, 15, 12)
@@ -57,6 +58,7 @@ export interface House {
   readonly clock: { nowMs: number }
   readonly vault: Vault
   readonly createId: CreateId
+  readonly limits: Counted
   readonly apis: Apis
   readonly consumers: Consumers
   readonly specifications: Specifications
@@ -93,6 +95,7 @@ function open(path: string, vault: Vault, time: { nowMs: number }): House {
   const capacity = createCapacity({ registry, plans, turns })
   const proxies = createProxies({ registry, gateway, specifications, createId, clock, turns })
   const credentials = createCredentials({ ...secrets, registry, gateway, clock })
+  const limits = openCounted(clock)
   return {
     registry,
     gateway,
@@ -104,7 +107,17 @@ function open(path: string, vault: Vault, time: { nowMs: number }): House {
     specifications,
     proxies,
     retirement: createRetirement({ registry, proxies, clock, createId, turns }),
-    subscriptions: createSubscriptions({ ...secrets, registry, credentials, specifications, clock, turns, capacity }),
+    limits,
+    subscriptions: createSubscriptions({
+      ...secrets,
+      registry,
+      credentials,
+      specifications,
+      clock,
+      turns,
+      capacity,
+      limits,
+    }),
     credentials,
     waitingList: createWaitingList({
       registry,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createLimiter } from '../../../src/gateway/limiter.ts'
 import type { SubscriptionInput } from '../../../src/catalogue/subscriptions.ts'
 import { isApiKeyShaped } from '../../../src/catalogue/secret.ts'
 import type { Problem } from '../../../src/domain/problem.ts'
@@ -20,6 +21,10 @@ async function notesOf(house: House): Promise<string[]> {
   return changes
 }
 
+function bytesIn(text: string): string {
+  return base64(Buffer.from(text))
+}
+
 const HOME = 'https://app.example/back'
 
 describe('a subscription', () => {
@@ -36,6 +41,7 @@ describe('a subscription', () => {
       scopes: ['orders:audit', 'orders:read', 'orders:write'],
       redirectUris: [],
       approvalFlow: null,
+      recommendations: [],
       createdAt: '2027-01-15T12:00:00.000Z',
     })
     expect(credentials).toMatchObject([
@@ -339,6 +345,81 @@ describe('the operations of a subscription', () => {
     const { items } = await house.subscriptions.operations('acme', id)
 
     expect(items[0]).toMatchObject({ method: 'GET', path: '/listOrders', resourceUnits: '1' })
-    expect(items[0]?.limits).toEqual([{ name: 'all', kind: 'total', value: 100, per: 'minute' }])
+    expect(items[0]?.limits).toEqual([
+      {
+        name: 'all',
+        kind: 'total',
+        value: 100,
+        per: 'minute',
+        validity: [],
+        appliesNow: true,
+        remaining: 100,
+        resetsAt: '2027-01-15T12:01:00.000Z',
+      },
+    ])
+  })
+
+  it('tell what is left, which definition holds now, and when a window begins anew', async () => {
+    const house = openHouse()
+    const { consumer } = await furnish(house)
+    const specification = bytesIn(`opensla: 1.0.0
+limits:
+  - { name: noon, totals: { period: 9 }, concurrent: 0, validity: [{ start: '11:00', end: '12:30' }] }
+  - { name: always, totals: { hour: 50 }, concurrent: 4 }
+quotas: { period: Monthly, resourceUnits: 2.5 }`)
+    await house.specifications.createOpenSla(ACME, { api: API, specification })
+    const { id } = await house.subscriptions.create(ACME, { consumer, api: API })
+    const [plan] = await house.specifications.plansInForce(API, [])
+    const limiter = createLimiter({ thread: 0, threads: 1 })
+    const block = limiter.open(house.limits.memory.blockFor(id, plan!)!)
+    for (let call = 0; call < 2; call++) limiter.take(limiter.compile(plan!, ['open']), block, 0, NOW_MS)
+    const first = async () => (await house.subscriptions.operations('acme', id)).items[0]
+
+    expect(await first()).toMatchObject({
+      limits: [
+        { name: 'noon', per: 'period', remaining: 7, appliesNow: true, resetsAt: '2027-01-15T12:30:00.000Z' },
+        { name: 'noon', kind: 'concurrent', value: 0, remaining: null, appliesNow: true },
+        { name: 'always', kind: 'concurrent', remaining: 4, appliesNow: false, resetsAt: null },
+        { name: 'always', per: 'hour', remaining: 48, appliesNow: true, resetsAt: '2027-01-15T13:00:00.000Z' },
+      ],
+      quota: {
+        period: 'Monthly',
+        resourceUnits: '2.5',
+        used: '2',
+        remaining: '0.5',
+        resetsAt: '2027-02-01T00:00:00.000Z',
+      },
+    })
+    house.clock.nowMs = NOW_MS + 1_800_000
+    const validity = [{ start: '11:00:00', end: '12:30:00' }]
+    expect((await first())?.limits.slice(1, 3)).toMatchObject([{ validity, appliesNow: false }, { appliesNow: true }])
+  })
+})
+
+describe('recommendations', () => {
+  it('begin with the third breach in 30 days, and end with the subscription', async () => {
+    const house = openHouse()
+    const { consumer } = await furnish(house)
+    const { id } = await house.subscriptions.create(ACME, { consumer, api: API })
+    const shown = async () => (await house.subscriptions.get('acme', id)).recommendations
+    const times = [1, 2, 3].map((day) => NOW_MS - day * 86_400_000)
+
+    house.limits.breaches.set(id, times.slice(0, 2))
+    expect(await shown()).toEqual([])
+    house.limits.breaches.set(id, times)
+    expect(await shown()).toMatchObject([{ kind: 'TierChange', api: API, breaches: { length: 3 } }])
+    const { items } = await house.subscriptions.list('acme', { limit: 50 })
+    expect(items.find((each) => each.id === id)?.recommendations).toEqual(await shown())
+    expect((await house.subscriptions.cancel(ACME, id)).recommendations).toEqual([])
+  })
+
+  it('of a product name the API', async () => {
+    const house = openHouse()
+    const { consumer } = await furnish(house)
+    const { id: product } = await house.products.create(ACME, { name: 'Bundle', apis: [API] })
+    const { id } = await house.subscriptions.create(ACME, { consumer, product })
+    house.limits.breaches.set(id, [1, 2, 3])
+
+    expect((await house.subscriptions.get('acme', id)).recommendations).toMatchObject([{ api: API }])
   })
 })

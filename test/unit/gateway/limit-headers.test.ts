@@ -1,3 +1,4 @@
+import { parseList, type Item } from 'structured-headers'
 import { expect, it } from 'vitest'
 import { appendLimitHeaders } from '../../../src/gateway/rate-limit-headers.ts'
 import { openLimit, type Desk } from './limit-fixture.ts'
@@ -85,4 +86,23 @@ it('cannot be broken out of by the name of a definition', () => {
   desk.take(0)
 
   expect(headersOf(desk)['RateLimit']).toBe('"a_;r=9, ___Set-Cookie: x=1 _ concurrent";r=0;t=0')
+})
+
+it.each([
+  ['a total', { totals: { minute: 7 } }],
+  ['a rate', { rate: { value: 3, duration: 'week' } }],
+  ['concurrency', { concurrent: 2 }],
+  ['a name of any text', { name: 'é "quoted" \\ back; r=0, more\t', concurrent: 2 }],
+])('is read as structured fields by a parser of others, of %s', (_, definition) => {
+  const desk = openLimit(definition)
+  desk.take('2026-03-04T12:00:20')
+  const headers = headersOf(desk)
+  const [policy, ...policies] = parseList(headers['RateLimit-Policy'] ?? '') as Item[]
+  const [state, ...states] = parseList(headers['RateLimit'] ?? '') as Item[]
+
+  expect([policies, states]).toEqual([[], []])
+  expect(policy?.[0]).toBe(state?.[0])
+  expect(policy?.[1].get('q')).toBe(desk.sla.limits[0]?.rule.value)
+  expect(state?.[1].get('r')).toBe((desk.sla.limits[0]?.rule.value ?? 0) - 1)
+  expect(state?.[1].get('t')).toEqual(expect.any(Number))
 })

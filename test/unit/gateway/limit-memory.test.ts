@@ -57,15 +57,14 @@ describe('a new version of a declaration', () => {
     first.limiter.release(first.block, gauge)
     expect(takes(second, 2)).toEqual([true, 'a day'])
 
-    const third = openDesk(planOf({ limits: [...limits, { name: 'c', totals: { week: 9 } }] }), memory, own)
+    const lastPlan = planOf({ limits: [...limits, { name: 'c', totals: { week: 9 } }] })
+    const third = openDesk(lastPlan, memory, own)
     expect(third.block.elders).toHaveLength(2)
-    expect(
-      memory.usage('sub_1', 'library-v1', NOON_MS)?.limits.find(({ limit }) => limit.key === 'a/concurrent')?.used,
-    ).toBe(3)
+    const shownOf = (key: string) =>
+      memory.usage('sub_1', lastPlan, NOON_MS).limits[lastPlan.limits.findIndex((limit) => limit.key === key)]
+    expect(shownOf('a/concurrent')).toEqual({ used: 3, endMs: null })
     memory.releaseThread(1)
-    expect(
-      memory.usage('sub_1', 'library-v1', NOON_MS)?.limits.find(({ limit }) => limit.key === 'a/concurrent')?.used,
-    ).toBe(0)
+    expect(shownOf('a/concurrent')).toEqual({ used: 0, endMs: null })
   })
 
   it('forgets a quota of another period, and limits of another meaning', () => {
@@ -142,35 +141,42 @@ describe('limit memory', () => {
       quotas: { period: 'Daily', resourceUnits: 9 },
     })
     takes(openDesk(plan, memory), 2)
-    const shown = (nowMs: number) => {
-      const usage = memory.usage('sub_1', 'library-v1', nowMs)
-      return [usage?.limits.map(({ limit, used }) => [limit.rule.kind, used]), usage?.quotaUsedMicro]
+    const shown = (nowMs: number, subscription = 'sub_1') => {
+      const { limits, quota } = memory.usage(subscription, plan, nowMs)
+      return [...limits.map(({ used }) => used), quota?.usedMicro]
     }
 
-    expect(shown(NOON_MS)).toEqual([
-      [
-        ['total', 2],
-        ['rate', 2],
-        ['concurrent', 2],
+    expect(shown(NOON_MS)).toEqual([2, 2, 2, 2_000_000])
+    expect(shown(NOON_MS + 10_000)).toEqual([2, 1, 2, 2_000_000])
+    expect(shown(NOON_MS + 86_400_000)).toEqual([0, 0, 2, 0])
+    expect(shown(NOON_MS, 'sub_2')).toEqual([0, 0, 0, 0])
+    expect(memory.usage('sub_1', plan, NOON_MS)).toMatchObject({
+      limits: [{ endMs: NOON_MS + 3_600_000 }, { endMs: null }, { endMs: null }],
+      quota: { endMs: NOON_MS + 43_200_000 },
+    })
+  })
+
+  it('shows what is used under a declaration that has not been called by, and cuts no memory for it', () => {
+    const memory = createLimitMemory({ threads: 1 })
+    takes(openDesk(planOf({ limits: [{ name: 'a', totals: { hour: 9 } }] }), memory), 3)
+    const { bytes } = memory
+    const next = planOf({
+      limits: [
+        { name: 'b', concurrent: 5 },
+        { name: 'a', totals: { hour: 20 } },
       ],
-      2_000_000,
-    ])
-    expect(shown(NOON_MS + 10_000)).toEqual([
-      [
-        ['total', 2],
-        ['rate', 1],
-        ['concurrent', 2],
-      ],
-      2_000_000,
-    ])
-    expect(shown(NOON_MS + 86_400_000)).toEqual([
-      [
-        ['total', 0],
-        ['rate', 0],
-        ['concurrent', 2],
-      ],
-      0,
-    ])
-    expect(memory.usage('sub_2', 'library-v1', NOON_MS)).toBeNull()
+    })
+
+    expect(memory.usage('sub_1', next, NOON_MS).limits.map(({ used }) => used)).toEqual([0, 3])
+    expect(memory.bytes).toBe(bytes)
+  })
+
+  it('shows what was used before the process began', () => {
+    const plan = planOf({ limits: [{ name: 'a', totals: { hour: 9 } }] })
+    const before = createLimitMemory({ threads: 1 })
+    takes(openDesk(plan, before), 4)
+    const memory = createLimitMemory({ threads: 1, restore: (subscription, api) => before.counters(subscription, api) })
+
+    expect(memory.usage('sub_1', plan, NOON_MS).limits).toMatchObject([{ used: 4 }])
   })
 })

@@ -16,6 +16,14 @@ function plan(text: string) {
   return parseDeclaration(bytesOf(`opensla: 1.0.0\n${text}`), api)
 }
 
+function caught(run: () => unknown): unknown {
+  try {
+    return run()
+  } catch (error) {
+    return error
+  }
+}
+
 /** Pointers of all faults. */
 function faultsOf(text: string, head = 'opensla: 1.0.0\n'): string[] {
   try {
@@ -409,6 +417,25 @@ describe('a declaration that is wrong', () => {
     }
   })
 
+  it.each([
+    ['opensla: 1.0.0\nlimits:\n  - name: a\n    totals:\n      period: 5\n', '/limits/0/totals/period', 5, 7],
+    ['opensla: 1.0.0\nlimits:\n  - name: a\n    rate: { value: 5 }', '/limits/0/rate/duration', 4, 5],
+    [
+      'opensla: 1.0.0\nlimits:\n  - name: a\n    operationIds:\n      - readBook\n      - burn',
+      '/limits/0/operationIds/1',
+      6,
+      9,
+    ],
+    ['x: &a\n  value: many\n  duration: day\nopensla: 1.0.0\nlimits: [{ rate: *a }]', '/limits/0/rate/value', 2, 3],
+    ['\n\nlimits: []', '/opensla', 3, 1],
+    ['{\n\t"opensla": "1.0.0",\n\t"price": {"currency": "EUR",\n\t\t"perUnit": -1}}', '/price/perUnit', 4, 3],
+    ['opensla: 1.0.0\nlimits: [\n  a: b: c', '', 3, 6],
+  ])('%j has its fault at its line', (text, pointer, line, column) => {
+    const error = caught(() => parseDeclaration(bytesOf(text), api))
+
+    expect(error).toMatchObject({ errors: [{ pointer, line, column }] })
+  })
+
   it('tells every fault at once', () => {
     expect(faultsOf('limits: [{ name: a, concurrent: -1, totals: { day: x } }]\nprice: {}')).toEqual([
       '/limits/0/totals/day',
@@ -429,13 +456,37 @@ describe('what is said in vain', () => {
     ['limits: [{ name: a, operationIds: [readBook], concurrent: 1 }, { name: b, concurrent: 2 }]', []],
     ['limits: [{ name: a, operationIds: [], concurrent: 1 }]', ['/limits/0/operationIds']],
     ['limits: [{ name: a, concurent: 1, x-note: fine }]', ['/limits/0/concurent']],
+    ['limits: [{ totals: { minute: 60, hour: 3600, day: 86400 } }]', []],
+    ['limits: [{ totals: { minute: 60, hour: 3601 } }]', ['/limits/0/totals/hour']],
+    ['limits: [{ totals: { day: 10, month: 310 } }]', []],
+    ['limits: [{ totals: { day: 10, month: 311 } }]', ['/limits/0/totals/month']],
+    ['limits: [{ totals: { minute: 6, hour: 5 } }]', ['/limits/0/totals/minute']],
+    ['limits: [{ totals: { minute: 0, hour: 5 } }]', []],
+    [
+      'limits: [{ totals: { period: 9, hour: 5, day: 9 }, validity: [{ start: 06:00, end: 10:00 }] }]',
+      ['/limits/0/totals/day'],
+    ],
+    ['limits: [{ totals: { hour: 5 }, validity: [{ start: 06:00, end: 06:30 }] }]', ['/limits/0/totals/hour']],
+    ['limits: [{ totals: { hour: 5 }, validity: [{ start: 23:30, end: 00:30 }] }]', []],
     ['quota: { period: Daily }', ['/quota']],
     ['quotas: { period: PayAsYouGo, resourceUnits: 5 }', ['/quotas/resourceUnits']],
   ])('%s', (text, pointers) => {
     expect(warningsOf(text)).toEqual(pointers)
   })
 
-  it('is nothing in a full declaration', () => {
-    expect(warningsOf(FULL)).toEqual([])
+  it('is told with its place', () => {
+    const { warnings } = checkDeclaration(
+      bytesOf(`opensla: 1.0.0\nlimits:\n  - totals: { minute: 250,\n      hour: 100000 }`),
+      api,
+    )
+
+    expect(warnings).toEqual([
+      {
+        pointer: '/limits/0/totals/hour',
+        detail: '250 per minute are at most 15000 per hour: 100000 is never reached.',
+        line: 4,
+        column: 7,
+      },
+    ])
   })
 })

@@ -5,6 +5,7 @@
  * that is not declared fails the test that met it.
  */
 
+import { openCounted } from '../catalogue/counted.ts'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -167,6 +168,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       clock,
       turns,
       capacity,
+      limits: openCounted(clock),
       platformOperations: platformOperations(),
     }),
     onSelfApproval: async (caller) => void selfApprovals.push(caller.grant.consumer),
