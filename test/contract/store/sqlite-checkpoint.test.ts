@@ -167,3 +167,44 @@ describe('checkpoint in SQLite', () => {
     expect(checkpoint.waiting('acme', 'evt_1').map(({ id }) => id)).toEqual(['evt_3'])
   })
 })
+
+describe('counters of limits', () => {
+  const counters = (subscription: string, used: number) => ({
+    subscription,
+    api: 'payments-v1',
+    counters: [{ key: 'a/totals.day', meaning: 'm', kind: 'total' as const, slots: [1_000, used, 0] }],
+    breachesMs: [5],
+    refusedMs: 7,
+  })
+
+  it('are kept with the position that they stand for, over a restart', () => {
+    expect(checkpoint.limitPosition()).toEqual({})
+    checkpoint.saveCounters(at(10), [counters('sub_1', 3), counters('sub_2', 4)], 0)
+    checkpoint.saveCounters(at(20), [counters('sub_1', 0.1 + 0.2)], 0)
+    reopen()
+
+    expect(checkpoint.limitPosition()).toEqual(at(20))
+    expect(checkpoint.countersOf('sub_1', 'payments-v1')).toEqual(counters('sub_1', 0.1 + 0.2))
+    expect(checkpoint.countersOf('sub_2', 'payments-v1')).toEqual(counters('sub_2', 4))
+    expect(checkpoint.countersOf('sub_1', 'other-v1')).toBeNull()
+  })
+
+  it('are saved all, with their position, or none', () => {
+    checkpoint.saveCounters(at(10), [counters('sub_1', 3)], 0)
+    const broken = { ...counters('sub_2', 1), api: null as unknown as string }
+
+    expect(() => checkpoint.saveCounters(at(20), [counters('sub_1', 4), broken], 0)).toThrow('NOT NULL')
+    expect(checkpoint.limitPosition()).toEqual(at(10))
+    expect(checkpoint.countersOf('sub_1', 'payments-v1')).toEqual(counters('sub_1', 3))
+  })
+
+  it('are let go of when no window can count on them any more', () => {
+    checkpoint.saveCounters(at(10), [counters('sub_1', 3)], 0)
+    const daysMs = (days: number) => days * 86_400_000
+    checkpoint.saveCounters(at(20), [counters('sub_2', 3)], daysMs(399))
+    expect(checkpoint.countersOf('sub_1', 'payments-v1')).not.toBeNull()
+    checkpoint.saveCounters(at(30), [], daysMs(401))
+    expect(checkpoint.countersOf('sub_1', 'payments-v1')).toBeNull()
+    expect(checkpoint.countersOf('sub_2', 'payments-v1')).not.toBeNull()
+  })
+})

@@ -13,17 +13,35 @@ function startHammer(data: HammerData): Worker {
 }
 
 /** How many calls were admitted over all threads, and how many ran at once at most. */
-async function hammer(threads: number, declaration: object, isReleasing: boolean) {
+async function hammer(threads: number, declaration: object, isReleasing: boolean, minutes = 1) {
   const plan = planOf(declaration)
   const ref = createLimitMemory({ threads }).blockFor('sub_1', plan)
   if (ref === null) throw new Error('there is no memory left')
   const running = new SharedArrayBuffer(12)
   const workers = Array.from({ length: threads }, (_, thread) =>
-    startHammer({ thread, threads, plan, ref, takes: TAKES, nowMs: NOW_MS, running, isReleasing, isDying: false }),
+    startHammer({
+      thread,
+      threads,
+      plan,
+      ref,
+      takes: TAKES,
+      minutes,
+      nowMs: NOW_MS,
+      running,
+      isReleasing,
+      isDying: false,
+    }),
   )
-  const admitted = await Promise.all(workers.map(async (worker) => Number((await once(worker, 'message'))[0])))
+  const admitted = await Promise.all(workers.map(admittedBy))
   await Promise.all(workers.map((worker) => worker.terminate()))
-  return { admitted: admitted.reduce((sum, each) => sum + each, 0), most: new Int32Array(running)[1] }
+  const byMinute = Array.from({ length: minutes }, (_, minute) =>
+    admitted.reduce((sum, each) => sum + (each[minute] ?? 0), 0),
+  )
+  return { byMinute, admitted: byMinute.reduce((sum, each) => sum + each, 0), most: new Int32Array(running)[1] }
+}
+
+async function admittedBy(worker: Worker): Promise<readonly number[]> {
+  return ((await once(worker, 'message')) as [readonly number[]])[0]
 }
 
 describe.each([1, 2, 3, 4])('%i threads at one subscription', (threads) => {
@@ -51,6 +69,12 @@ describe.each([1, 2, 3, 4])('%i threads at one subscription', (threads) => {
     expect((await hammer(threads, declaration, false)).admitted).toBe(limit)
   })
 
+  it('are admitted exactly 1,000 in each of five minutes', async () => {
+    const { byMinute } = await hammer(threads, { limits: [{ name: 'a', totals: { minute: 1_000 } }] }, false, 5)
+
+    expect(byMinute).toEqual([1_000, 1_000, 1_000, 1_000, 1_000])
+  })
+
   it('never run more calls at once than declared', async () => {
     const { most, admitted } = await hammer(threads, { limits: [{ name: 'a', concurrent: 2 }] }, true)
 
@@ -72,12 +96,13 @@ it('frees what a thread held that died in the middle of a decision', async () =>
     plan,
     ref,
     takes: 5,
+    minutes: 1,
     nowMs: NOW_MS,
     running,
     isReleasing: false,
     isDying: true,
   })
-  expect((await once(worker, 'message'))[0]).toBe(3)
+  expect(await admittedBy(worker)).toEqual([3])
   await worker.terminate()
 
   expect(desk.take(NOW_MS)).toBe('a concurrent')
