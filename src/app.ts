@@ -23,6 +23,7 @@ import { createRetirement } from './catalogue/retirement.ts'
 import { createProducts } from './catalogue/products.ts'
 import { createProxies } from './catalogue/proxies.ts'
 import { bringUpOldProxies } from './catalogue/revision-zero.ts'
+import { createServiceLevels } from './catalogue/service-levels.ts'
 import { createSpecifications } from './catalogue/specifications.ts'
 import { createSubscriptions } from './catalogue/subscriptions.ts'
 import { createTenants } from './catalogue/tenants.ts'
@@ -195,6 +196,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     apis: createApis({ registry }),
     apiPolicies: createApiPolicies({ registry, turns }),
     retirement,
+    serviceLevels: createServiceLevels({ registry, plans, store: ledger.levels }),
     products: createProducts({ registry, gateway, createId, turns }),
     users: identity.users,
     tenants: createTenants({ ...secrets, registry, clock, scopes }),

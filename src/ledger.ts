@@ -22,8 +22,10 @@ import type { Metrics } from './runtime/metrics.ts'
 import { openClickHouse } from './store/clickhouse/client.ts'
 import { migrate } from './store/clickhouse/migrations.ts'
 import { createClickHouseRiskStore } from './store/clickhouse/risk-store.ts'
+import { createClickHouseServiceLevelStore } from './store/clickhouse/service-level-store.ts'
 import { createClickHouseUsageStore } from './store/clickhouse/usage-store.ts'
 import { matches, openSqliteCheckpoint } from './store/sqlite/checkpoint.ts'
+import type { ServiceLevelStore } from './store/service-level-store.ts'
 import type { UsageStore } from './store/usage-store.ts'
 
 export interface LedgerOptions {
@@ -38,6 +40,7 @@ export interface LedgerOptions {
 
 export interface Ledger {
   readonly usage: UsageStore
+  readonly levels: ServiceLevelStore
   /** Does not run before it is started: what limits are in force has to be known then. */
   readonly pipeline: Pipeline
   readonly limits: Limits
@@ -61,6 +64,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   opened('ClickHouse', () => clickHouse.close())
   await migrate(clickHouse)
   const usage = createClickHouseUsageStore(clickHouse)
+  const levels = createClickHouseServiceLevelStore(clickHouse)
   const checkpoint = openSqliteCheckpoint({
     path: join(dataDir, 'checkpoint.db'),
     newInstance: () => randomBytes(8).toString('hex'),
@@ -87,6 +91,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     reader,
     checkpoint,
     usage,
+    levels,
     riskStore: createClickHouseRiskStore(clickHouse),
     rules: DEFAULT_RISK_RULES,
     limits: limits.ledger,
@@ -113,5 +118,5 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   opened('platform spool', () => spool.close())
   const recorder = createPlatformRecorder({ spool, clock })
 
-  return { usage, pipeline, limits, reader, spool, recorder, spoolFolder, gaugeMemory }
+  return { usage, levels, pipeline, limits, reader, spool, recorder, spoolFolder, gaugeMemory }
 }

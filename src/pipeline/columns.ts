@@ -1,8 +1,9 @@
 /**
- * Numbers for the keys of line items: each key one column, whatever segment it comes from.
+ * Numbers for the keys that calls are added up by: each key one column, whatever segment it comes from.
  *
  * Segments number their attributions each for itself; here that number is turned into a column once, so
- * that adding up needs no text. The person an agent acted for is no part of the bill and of no key.
+ * that adding up needs no text. Keys are those of line items unless told otherwise; the person an agent
+ * acted for is no part of the bill and of no key.
  */
 
 import type { Attribution } from '../domain/attribution.ts'
@@ -27,7 +28,10 @@ interface Segment {
 const KEYS_MAX = 250_000
 const SEGMENTS_MAX = 64
 
-export function createColumns(): Columns {
+/** What is equal for attributions of one key. */
+export type KeyText = (attribution: Attribution) => string
+
+export function createColumns(textOf: KeyText = lineItemText): Columns {
   const byText = new Map<string, number>()
   const texts: string[] = []
   const keys: Attribution[] = []
@@ -71,7 +75,7 @@ export function createColumns(): Columns {
 }
 
 /** The consumer's name is in it so that the rows of a range are the same each time they are made. */
-function textOf(attribution: Attribution): string {
+function lineItemText(attribution: Attribution): string {
   const { tenant, api, operation, consumer, consumerName, subscription, agent, variant, currency, priceMicro } =
     attribution
   return JSON.stringify([

@@ -12,13 +12,15 @@ import type { SpoolReader } from '../record/spool-reader.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Checkpoint, PendingFlush, SpoolPosition } from '../store/checkpoint.ts'
-import type { LineItem, UsageStore } from '../store/usage-store.ts'
-import { createMeter } from './meter.ts'
+import type { ServiceLevelStore } from '../store/service-level-store.ts'
+import type { UsageStore } from '../store/usage-store.ts'
+import { createMetering, type Metered } from './metering.ts'
 import { readRange } from './read-range.ts'
 
 export interface FlushOptions {
   readonly checkpoint: Checkpoint & { readonly instance: string }
   readonly usage: Pick<UsageStore, 'insert'>
+  readonly levels: Pick<ServiceLevelStore, 'insert'>
   readonly clock: Clock
   readonly log: Log
   readonly count: (reason: string) => void
@@ -29,34 +31,35 @@ export interface Flusher {
   readonly to: SpoolPosition
   /** Finishes what an earlier process began; resolves when it is stored, however long that takes. */
   resume(reader: Pick<SpoolReader, 'read'>): Promise<void>
-  /** Stores `items`, which stand for the spool up to `to`; resolves when they are stored, however long it takes. */
-  flush(to: SpoolPosition, items: readonly LineItem[]): Promise<void>
+  /** Stores what stands for the spool up to `to`; resolves when it is stored, however long it takes. */
+  flush(to: SpoolPosition, metered: Metered): Promise<void>
   /** Gives up waiting for the store; what is pending is found at the next start. */
   stop(): void
 }
 
 const RETRY_MS = [100, 300, 1_000, 3_000, 10_000]
 
-export function createFlusher({ checkpoint, usage, clock, log, count }: FlushOptions): Flusher {
+export function createFlusher({ checkpoint, usage, levels, clock, log, count }: FlushOptions): Flusher {
   const stopping = new AbortController()
   const cutOff = checkpoint.pending()
   let goOnFrom = cutOff?.to ?? checkpoint.position()
 
   /** Tries until it is done: whatever fails (reading, noting the range, the insert, the commit) leaves the rows whole. */
-  async function store(noted: PendingFlush | null, to: SpoolPosition, make: () => readonly LineItem[]): Promise<void> {
+  async function store(noted: PendingFlush | null, to: SpoolPosition, make: () => Metered): Promise<void> {
     let flush = noted
-    let items: readonly LineItem[] | null = null
+    let metered: Metered | null = null
     for (let attempt = 0; !stopping.signal.aborted; attempt++) {
       try {
-        items ??= make()
+        metered ??= make()
         flush ??= checkpoint.begin(to)
-        await usage.insert(`usage-${checkpoint.instance}-${flush.number}`, items, stopping.signal)
+        await usage.insert(`usage-${checkpoint.instance}-${flush.number}`, metered.items, stopping.signal)
+        await levels.insert(`levels-${checkpoint.instance}-${flush.number}`, metered.levels, stopping.signal)
         checkpoint.commit(flush)
         return
       } catch (cause) {
         if (stopping.signal.aborted) break
         count('flush_failed')
-        log.warn({ err: cause, attempt, items: items?.length }, 'line items cannot be stored; the spool keeps them')
+        log.warn({ err: cause, attempt, items: metered?.items.length }, 'usage cannot be stored; the spool keeps it')
         await pause(RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)]!)
       }
     }
@@ -79,18 +82,18 @@ export function createFlusher({ checkpoint, usage, clock, log, count }: FlushOpt
       log.info({ flush: cutOff.number }, 'finishing a flush that was cut off')
       await store(cutOff, cutOff.to, () => meterRange(reader, cutOff))
     },
-    flush(to, items) {
+    flush(to, metered) {
       goOnFrom = to
-      return store(null, to, () => items)
+      return store(null, to, () => metered)
     },
     stop: () => stopping.abort(),
   }
 }
 
-function meterRange(reader: Pick<SpoolReader, 'read'>, { from, to }: PendingFlush): readonly LineItem[] {
-  const meter = createMeter()
-  readRange(reader, from, to, meter.add)
-  return meter.take()
+function meterRange(reader: Pick<SpoolReader, 'read'>, { from, to }: PendingFlush): Metered {
+  const metering = createMetering()
+  readRange(reader, from, to, metering.add)
+  return metering.take()
 }
 
 /** The pipeline is stopping; the flush stays pending. */

@@ -16,12 +16,13 @@ import type { Log } from '../runtime/log.ts'
 import type { Checkpoint } from '../store/checkpoint.ts'
 import type { LimitCheckpoint, SavedCounters } from '../store/limit-checkpoint.ts'
 import type { RiskCheckpoint } from '../store/risk-checkpoint.ts'
+import type { ServiceLevelStore } from '../store/service-level-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
 import { createCallCounter, type CountedCalls } from './call-counter.ts'
 import type { Episode } from './episode.ts'
 import { createFlusher } from './flush.ts'
 import { createIntake, type Intake } from './intake.ts'
-import { createMeter, type Meter } from './meter.ts'
+import { createMetering, type Metering } from './metering.ts'
 import { createRiskDetector, type RiskDetector } from './risk-detector.ts'
 import { readRange } from './read-range.ts'
 import { earlierOf, isSame } from './spool-position.ts'
@@ -30,6 +31,7 @@ export interface WorkOptions {
   readonly reader: SpoolReader
   readonly checkpoint: Checkpoint & RiskCheckpoint & LimitCheckpoint & { readonly instance: string }
   readonly usage: Pick<UsageStore, 'insert'>
+  readonly levels: Pick<ServiceLevelStore, 'insert'>
   readonly rules: RiskRules
   readonly limits: LimitSink
   readonly clock: Clock
@@ -70,7 +72,7 @@ export interface Work {
 }
 
 interface Held {
-  readonly meter: Meter
+  readonly metering: Metering
   readonly detector: RiskDetector
   readonly intake: Intake
 }
@@ -81,8 +83,8 @@ const SAVE_MANY_MS = 10_000
 const CLEARED_KEPT_MS = 30 * 86_400_000
 
 export function createWork(options: WorkOptions): Work {
-  const { reader, checkpoint, usage, rules, limits, clock, createId, log, count, onCalls, publish } = options
-  const flusher = createFlusher({ checkpoint, usage, clock, log, count })
+  const { reader, checkpoint, usage, levels, rules, limits, clock, createId, log, count, onCalls, publish } = options
+  const flusher = createFlusher({ checkpoint, usage, levels, clock, log, count })
   const counter = createCallCounter()
   // Ids of events rise over a restart too, also where the clock was set back.
   const lastEventMs = timeOfId(checkpoint.lastEventId())
@@ -93,7 +95,7 @@ export function createWork(options: WorkOptions): Work {
   let flushing = flusher.resume(reader)
 
   function takeUp(): Held {
-    const meter = createMeter()
+    const metering = createMetering()
     const detector = createRiskDetector({
       rules,
       newRiskId: () => createId('rsk'),
@@ -105,18 +107,18 @@ export function createWork(options: WorkOptions): Work {
       reader,
       metered: flusher.to,
       judged: checkpoint.riskPosition(),
-      meter: meter.add,
+      meter: metering.add,
       judge(batch) {
         counter.add(batch)
         detector.add(batch)
         limits.add(batch)
       },
-      isFull: () => meter.isFull,
+      isFull: () => metering.isFull,
       count,
     })
     limits.reset()
     readRange(reader, checkpoint.limitPosition(), checkpoint.riskPosition(), limits.add)
-    return { meter, detector, intake }
+    return { metering, detector, intake }
   }
 
   /** Works with what is held; what breaks on the way is held no longer. */
@@ -148,8 +150,10 @@ export function createWork(options: WorkOptions): Work {
   }
 
   async function flushNow(): Promise<void> {
-    const items = using(({ meter, intake }) => (meter.isEmpty ? null : { to: intake.metered, rows: meter.take() }))
-    if (items !== null) await flusher.flush(items.to, items.rows)
+    const metered = using(({ metering, intake }) =>
+      metering.isEmpty ? null : { to: intake.metered, rows: metering.take() },
+    )
+    if (metered !== null) await flusher.flush(metered.to, metered.rows)
     const read = earlierOf(checkpoint.position(), checkpoint.riskPosition())
     reader.release(earlierOf(read, checkpoint.limitPosition()))
   }

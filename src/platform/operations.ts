@@ -15,6 +15,7 @@ import { RISK_STREAM_OPERATIONS } from './risk-stream.ts'
 import { RISK_OPERATIONS } from './risks.ts'
 import { SERVICE_OPERATIONS } from './service-routes.ts'
 import { SIGNING_KEY_OPERATIONS } from './signing-keys.ts'
+import { SERVICE_LEVEL_OPERATIONS } from './service-levels.ts'
 import { SPECIFICATION_OPERATIONS } from './specifications.ts'
 import { SUBSCRIPTION_OPERATIONS } from './subscriptions.ts'
 import { TENANT_OPERATIONS } from './tenants.ts'
@@ -27,6 +28,7 @@ export const RISK_PATHS = { ...RISK_OPERATIONS, ...RISK_STREAM_OPERATIONS } as c
 export const ALL_OPERATIONS: Operations = {
   ...CONSUMER_OPERATIONS,
   ...API_OPERATIONS,
+  ...SERVICE_LEVEL_OPERATIONS,
   ...PROXY_OPERATIONS,
   ...SPECIFICATION_OPERATIONS,
   ...PRODUCT_OPERATIONS,

@@ -19,6 +19,7 @@ import type { Principles } from '../catalogue/principles.ts'
 import type { Retirement } from '../catalogue/retirement.ts'
 import type { Products } from '../catalogue/products.ts'
 import type { Proxies } from '../catalogue/proxies.ts'
+import type { ServiceLevels } from '../catalogue/service-levels.ts'
 import type { Specifications } from '../catalogue/specifications.ts'
 import type { Subscriptions } from '../catalogue/subscriptions.ts'
 import type { Tenants } from '../catalogue/tenants.ts'
@@ -53,6 +54,7 @@ import { riskHandlers } from './risks.ts'
 import { createServe, type Serve } from './serve.ts'
 import { serviceRoutes } from './service-routes.ts'
 import { signingKeyHandlers, SIGNING_KEY_OPERATIONS, type SigningKeys } from './signing-keys.ts'
+import { SERVICE_LEVEL_OPERATIONS, serviceLevelHandlers } from './service-levels.ts'
 import { specificationHandlers, SPECIFICATION_OPERATIONS } from './specifications.ts'
 import { subscriptionHandlers, SUBSCRIPTION_OPERATIONS } from './subscriptions.ts'
 import { tenantHandlers, TENANT_OPERATIONS } from './tenants.ts'
@@ -66,6 +68,7 @@ export interface PlatformOptions extends GuardOptions {
   readonly apis: Apis
   readonly apiPolicies: ApiPolicies
   readonly retirement: Retirement
+  readonly serviceLevels: ServiceLevels
   readonly products: Products
   readonly users: Users
   readonly tenants: Tenants
@@ -166,6 +169,7 @@ function createApp(options: PlatformOptions, operations: Operations): FastifyIns
 function serveResources(serve: Serve, options: PlatformOptions): void {
   serve(CONSUMER_OPERATIONS, consumerHandlers(options.consumers))
   serve(API_OPERATIONS, apiHandlers(options))
+  serve(SERVICE_LEVEL_OPERATIONS, serviceLevelHandlers(options.serviceLevels, options.clock))
   serve(PROXY_OPERATIONS, proxyHandlers(options.proxies))
   serve(SPECIFICATION_OPERATIONS, specificationHandlers(options.specifications))
   serve(PRODUCT_OPERATIONS, productHandlers(options.products))

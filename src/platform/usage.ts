@@ -13,11 +13,10 @@ import type { Call, Handlers } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import { LINE_ITEM_COLUMNS, summaryColumns, toGroups, type USAGE_OPERATIONS } from './usage-operations.ts'
 import { sendTable } from './table.ts'
+import { checkRange, TIME_MS_MAX, toRange } from './time-range.ts'
 
 /** Without `from`, the last 30 days; without `to`, until now. */
 const DEFAULT_RANGE_MS = 30 * 86_400_000
-/** Later times mean the same as this one; the store's times end in 2106. */
-const TIME_MS_MAX = Date.UTC(2100, 0, 1)
 
 export interface UsageHandlersOptions {
   readonly usage: UsageStore
@@ -57,9 +56,9 @@ function toReading({ author, query }: Call, clock: Clock): Reading {
   const { limit, cursor } = toPageQuery(query)
   const { from, to, ...named } = texts(query, 'from', 'to', 'api', 'customer', 'subscription', 'operation')
   const page = cursor === undefined ? null : parseCursor(cursor)
-  const toMs = page?.toMs ?? (to === undefined ? clock.nowMs() + 1 : instant(to, '/to'))
-  const fromMs = page?.fromMs ?? (from === undefined ? Math.max(0, toMs - DEFAULT_RANGE_MS) : instant(from, '/from'))
-  if (fromMs > toMs) throw invalidQuery('/from', 'The range ends before it begins.')
+  const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
+  const { fromMs, toMs } = page ?? toRange(range, clock.nowMs(), DEFAULT_RANGE_MS)
+  checkRange({ fromMs, toMs })
   const excluded = named.api === undefined ? { excludeApi: PLATFORM_API } : {}
   return {
     filter: { tenant: author.tenant, fromMs, toMs, ...named, ...excluded },
@@ -80,16 +79,6 @@ function parseCursor(cursor: string): { fromMs: number; toMs: number; position: 
 function toOffset(position: string): number {
   if (!/^\d{1,9}$/.test(position)) throw invalidCursor()
   return Number(position)
-}
-
-function instant(text: string, pointer: string): number {
-  const timeMs = Date.parse(text)
-  if (!Number.isFinite(timeMs) || timeMs < 0) throw invalidQuery(pointer, 'Give an RFC 3339 time from 1970 on.')
-  return Math.min(timeMs, TIME_MS_MAX)
-}
-
-function invalidQuery(pointer: string, detail: string): Problem {
-  return new Problem('payload_invalid', 'The query is not as declared.', { errors: [{ pointer, detail }] })
 }
 
 function invalidCursor(): Problem {

@@ -60,6 +60,9 @@ export class RecordBatch {
   flags(index: number): number {
     return this.#words[index * RECORD_WORDS + 12]! >>> 24
   }
+  upstreamUs(index: number): number {
+    return this.#words[index * RECORD_WORDS + 11]!
+  }
   /** Milliseconds before `timeMs` at which the limits admitted the call. */
   admittedAgoMs(index: number): number {
     return this.#words[index * RECORD_WORDS + 13]!

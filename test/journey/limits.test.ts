@@ -90,6 +90,7 @@ describe('the bill', () => {
     }
     const callers = [await open('ledger', sla), await enrol(service, 'ledger-v1', { name: 'Grace' })]
     const sums = new Map<string, { calls: number; microUnits: bigint }>()
+    let failed = 0
     for (let index = 0; index < 600; index++) {
       const caller = callers[index % 7 < 3 ? 0 : 1]!
       const operation = OPERATIONS[(index * 5) % 3]!
@@ -97,11 +98,16 @@ describe('the bill', () => {
       const { status } = await call('ledger-v1', caller, operation, `?status=${asked}`)
       const sum = sums.get(caller.consumer) ?? { calls: 0, microUnits: 0n }
       if (status !== 429) sum.calls++
+      if (status === 503) failed++
       if (status < 429) sum.microUnits += MICRO_UNITS[operation]
       sums.set(caller.consumer, sum)
     }
     await service.stop()
     await service.start()
+
+    const level = await service.platform.get<{ measured: object }>('/v1/apis/ledger-v1/serviceLevel')
+    const calls = [...sums.values()].reduce((all, each) => all + each.calls, 0)
+    expect(level.measured).toMatchObject({ calls, errorPercent: Number(((failed / calls) * 100).toFixed(3)) })
 
     const { items } = await service.platform.get<{ items: readonly Bill[] }>('/v1/summaries?api=ledger-v1')
     expect(

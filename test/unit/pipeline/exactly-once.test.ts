@@ -37,6 +37,8 @@ interface Totals {
   readonly calls: number
   readonly units: bigint
   readonly risks: number
+  /** Calls that a provider answers for. */
+  readonly measured: number
 }
 
 function totalsOf(records: readonly CallRecord[]): Totals {
@@ -45,17 +47,21 @@ function totalsOf(records: readonly CallRecord[]): Totals {
     calls: forwarded.length,
     units: forwarded.reduce((sum, { unitsMicro }) => sum + BigInt(unitsMicro), 0n),
     risks: records.filter(({ outcome }) => OUTCOMES[outcome]! in OUTCOME_RISKS).length,
+    measured: records.filter(({ outcome, flags }) =>
+      outcome === 0 ? (flags & FLAG_FORWARDED) !== 0 : OUTCOMES[outcome]!.startsWith('upstream_'),
+    ).length,
   }
 }
 
 /** As billed, and as the evidence of all episodes says. */
-function totalsIn({ items, checkpoint }: World): Totals {
+function totalsIn({ items, measured, checkpoint }: World): Totals {
   const open = checkpoint.openEpisodes().map(({ event }) => event)
   const cleared = checkpoint.clearedEpisodes({ tenant: 'acme', state: 'cleared', limit: 1_000 })
   return {
     calls: items.reduce((sum, { calls }) => sum + calls, 0),
     units: items.reduce((sum, { unitsMicro }) => sum + unitsMicro, 0n),
     risks: [...open, ...cleared.map(({ event }) => event)].reduce((sum, { evidence }) => sum + evidence.total, 0),
+    measured,
   }
 }
 

@@ -44,6 +44,7 @@ async function startProcess(outside: ReturnType<typeof createOutside>, nowMs: nu
   const checkpoint = openSqliteCheckpoint({ path: join(folder, 'checkpoint.db'), newInstance: () => `at-${nowMs}` })
   const pipeline = createPipeline({
     limits: NO_LIMITS,
+    levels: { insert: async () => {} },
     reader,
     checkpoint,
     usage: {

@@ -11,6 +11,7 @@ import type { LimitSink } from '../../../src/pipeline/work.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
 import { createLog } from '../../../src/runtime/log.ts'
 import { matches, openSqliteCheckpoint, type SqliteCheckpoint } from '../../../src/store/sqlite/checkpoint.ts'
+import type { ServiceLevelRow, ServiceLevelStore } from '../../../src/store/service-level-store.ts'
 import type { LineItem, UsageStore } from '../../../src/store/usage-store.ts'
 import { createHandClock, type HandClock } from './hand-clock.ts'
 import { createMemorySpool, type MemorySpool } from './memory-spool.ts'
@@ -18,6 +19,8 @@ import { createMemorySpool, type MemorySpool } from './memory-spool.ts'
 export interface World {
   readonly spool: MemorySpool
   readonly items: readonly LineItem[]
+  /** Calls in the measures of the providers' side. */
+  readonly measured: number
   readonly inserts: readonly string[]
   /** Events in the store's history. */
   readonly history: readonly RiskEvent[]
@@ -50,6 +53,7 @@ export class Died extends Error {}
 export async function createWorld(path: string, startMs: number): Promise<World> {
   const spool = createMemorySpool()
   const tokens = new Map<string, readonly LineItem[]>()
+  const levelTokens = new Map<string, readonly ServiceLevelRow[]>()
   const items: LineItem[] = []
   const inserts: string[] = []
   const historyTokens = new Set<string>()
@@ -94,7 +98,19 @@ export async function createWorld(path: string, startMs: number): Promise<World>
     })
   }
 
+  const insertLevels: ServiceLevelStore['insert'] = async (token, rows) => {
+    step(() => {
+      if (world.away) throw new Error('the store is away')
+      const before = levelTokens.get(token)
+      if (before !== undefined && !isDeepStrictEqual(before, rows)) throw new Error(`other rows under token ${token}`)
+      if (before === undefined) levelTokens.set(token, rows)
+    })
+  }
+
   const world = {
+    get measured() {
+      return [...levelTokens.values()].flat().reduce((sum, { calls }) => sum + calls, 0)
+    },
     spool,
     items,
     inserts,
@@ -153,6 +169,7 @@ export async function createWorld(path: string, startMs: number): Promise<World>
           sent: (batch) => step(() => sent(batch)),
         },
         usage: { insert },
+        levels: { insert: insertLevels },
         riskStore: {
           insert: async (token, events) =>
             step(() => {

@@ -26,6 +26,7 @@ import { createIdentityProviders } from '../../../src/catalogue/identity-provide
 import { createPrinciples } from '../../../src/catalogue/principles.ts'
 import { createRetirement } from '../../../src/catalogue/retirement.ts'
 import { createLatestPlans } from '../../../src/catalogue/latest-plans.ts'
+import { createServiceLevels } from '../../../src/catalogue/service-levels.ts'
 import { createProducts } from '../../../src/catalogue/products.ts'
 import { createProxies } from '../../../src/catalogue/proxies.ts'
 import { createSpecifications } from '../../../src/catalogue/specifications.ts'
@@ -44,6 +45,7 @@ import { createPasswordHasher } from '../../../src/runtime/password-hash.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import type { Author, Registry } from '../../../src/store/registry.ts'
 import { openSqliteIdempotencyStore } from '../../../src/store/sqlite/idempotency-store.ts'
+import type { ServiceLevelStore } from '../../../src/store/service-level-store.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import type {
   LineItemQuery,
@@ -112,6 +114,8 @@ export interface HouseOptions {
   readonly readersOfTenantMax?: number
   /** Instead of the list of line items. */
   readonly usage?: UsageStore
+  /** Instead of nothing that was measured. */
+  readonly levels?: Pick<ServiceLevelStore, 'measure'>
 }
 
 export async function openHouse(options: HouseOptions = {}): Promise<House> {
@@ -172,6 +176,11 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       platformOperations: platformOperations(),
     }),
     onSelfApproval: async (caller) => void selfApprovals.push(caller.grant.consumer),
+    serviceLevels: createServiceLevels({
+      registry,
+      plans: createLatestPlans({ registry, specifications }),
+      store: options.levels ?? { measure: async () => [] },
+    }),
     usage: options.usage ?? createMemoryUsage(lineItems, usageQueries),
     idempotency: { store: kept, vault: secrets.vault },
     risks,

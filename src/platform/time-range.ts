@@ -1,0 +1,34 @@
+/** `from` and `to` of a query: RFC 3339 times, of which the first is in the range and the second is not. */
+
+import { Problem } from '../domain/problem.ts'
+
+export interface TimeRange {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** Later times mean the same as this one; the store's times end in 2106. */
+export const TIME_MS_MAX = Date.UTC(2100, 0, 1)
+
+/** Without `to` until now; without `from` as long as `spanMs`. */
+export function toRange(query: { from?: string; to?: string }, nowMs: number, spanMs: number): TimeRange {
+  const { from, to } = query
+  const toMs = to === undefined ? nowMs + 1 : instant(to, '/to')
+  const fromMs = from === undefined ? Math.max(0, toMs - spanMs) : instant(from, '/from')
+  return { fromMs, toMs }
+}
+
+/** Throws `Problem('payload_invalid')`. */
+export function checkRange({ fromMs, toMs }: TimeRange): void {
+  if (fromMs > toMs) throw invalidQuery('/from', 'The range ends before it begins.')
+}
+
+export function invalidQuery(pointer: string, detail: string): Problem {
+  return new Problem('payload_invalid', 'The query is not as declared.', { errors: [{ pointer, detail }] })
+}
+
+function instant(text: string, pointer: string): number {
+  const timeMs = Date.parse(text)
+  if (!Number.isFinite(timeMs) || timeMs < 0) throw invalidQuery(pointer, 'Give an RFC 3339 time from 1970 on.')
+  return Math.min(timeMs, TIME_MS_MAX)
+}

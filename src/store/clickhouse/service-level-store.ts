@@ -1,0 +1,85 @@
+/** Measures of the providers' side in ClickHouse. */
+
+import { Problem } from '../../domain/problem.ts'
+import type { MeasuredStretch, ServiceLevelQuery, ServiceLevelRow, ServiceLevelStore } from '../service-level-store.ts'
+import { within, type ClickHouse } from './client.ts'
+import { insertOnce } from './insert-once.ts'
+import { readQuery } from './migrations.ts'
+
+interface Row {
+  readonly stretch_s: number | string
+  readonly load: number | string
+  readonly calls: string
+  readonly unanswered: string
+  readonly errors: string
+  readonly successes: string
+  readonly latency_us: string
+  readonly latency: Readonly<Record<string, number | string>>
+}
+
+/** All time in one. */
+const UNDIVIDED_S = 2 ** 32 - 1
+
+export function createClickHouseServiceLevelStore(client: ClickHouse): ServiceLevelStore {
+  const sql = readQuery('service_levels')
+
+  return {
+    insert: (token, rows, signal) =>
+      insertOnce(client, { table: 'service_levels', token, rows: rows.map(toRow), signal }),
+    async measure(query, signal) {
+      try {
+        const result = await client.query({
+          query: sql,
+          query_params: toParams(query),
+          format: 'JSONEachRow',
+          abort_signal: within(signal),
+        })
+        return (await result.json<Row>()).map((row) => toStretch(row, query.loads.length))
+      } catch (cause) {
+        throw new Problem('unavailable', 'Service levels cannot be read at the moment.', { cause })
+      }
+    },
+  }
+}
+
+function toRow({ minuteMs, tenant, api, operation, latencyUs, latency, ...counts }: ServiceLevelRow) {
+  return {
+    ...counts,
+    minute: minuteMs / 1_000,
+    tenant: tenant.toWellFormed(),
+    api: api.toWellFormed(),
+    operation: operation.toWellFormed(),
+    latency_us: latencyUs,
+    latency: Object.fromEntries(latency),
+  }
+}
+
+function toParams(query: ServiceLevelQuery): Record<string, unknown> {
+  const { tenant, api, fromMs, toMs, operationIds, spans, loads, stepMs } = query
+  return {
+    tenant,
+    api,
+    from_ms: fromMs,
+    to_ms: toMs,
+    all_operations: operationIds === null ? 1 : 0,
+    operations: operationIds ?? [],
+    span_starts_s: spans.map(({ startMs }) => Math.floor(startMs / 1_000)),
+    span_ends_s: spans.map(({ endMs }) => Math.floor(endMs / 1_000)),
+    minute_calls: loads.map((perSecond) => perSecond * 60),
+    step_s: stepMs === null ? UNDIVIDED_S : Math.floor(stepMs / 1_000),
+  }
+}
+
+function toStretch(row: Row, loads: number): MeasuredStretch {
+  const load = Number(row.load)
+  return {
+    startMs: Number(row.stretch_s) * 1_000,
+    load: load === 0 ? loads : load - 1,
+    calls: Number(row.calls),
+    unanswered: Number(row.unanswered),
+    errors: Number(row.errors),
+    successes: Number(row.successes),
+    latencyUs: Number(row.latency_us),
+    latency: new Map(Object.entries(row.latency).map(([bucket, count]) => [Number(bucket), Number(count)])),
+  }
+}
