@@ -2,7 +2,8 @@
  * P5: from the bytes of the spool to line items and risks, on one core and without the stores.
  *
  * A real spool, written by the gateway's own writer, is read as the pipeline reads it: one stretch after
- * the other, each record metered, judged and counted, risks looked at after each stretch. The bytes come
+ * the other, each record metered, measured for the provider's promise, judged, counted for the metrics and
+ * against five limits and a quota; risks are looked at after each stretch. The bytes come
  * from the page cache. Batches of 50 records are those of a gateway under load, batches of 1,000 those of
  * one that is pressed. Sums are closed once a million records, which is less often than the second at which
  * the pipeline does it; to close them after every stretch of some 75,000 is more often.
@@ -15,11 +16,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ANONYMOUS, type Attribution } from '../src/domain/attribution.ts'
 import { DEFAULT_RISK_RULES } from '../src/domain/risk-rules.ts'
+import { createLimitDesk } from '../src/gateway/limit-desk.ts'
+import { createLimitLedger, type LimitLedger } from '../src/gateway/limit-ledger.ts'
+import { createLimitMemory } from '../src/gateway/limit-memory.ts'
+import { parseDeclaration } from '../src/opensla/declaration.ts'
 import { createCallCounter } from '../src/pipeline/call-counter.ts'
 import { createIntake } from '../src/pipeline/intake.ts'
-import { createMeter } from '../src/pipeline/meter.ts'
+import { createMetering } from '../src/pipeline/metering.ts'
 import { createRiskDetector } from '../src/pipeline/risk-detector.ts'
-import { FLAG_FORWARDED, outcomeIndex } from '../src/record/call-record.ts'
+import { FLAG_COUNTED, FLAG_FORWARDED, outcomeIndex } from '../src/record/call-record.ts'
 import { createSpoolGaugeMemory, openSpoolGauge } from '../src/record/spool-gauge.ts'
 import { openSpoolReader } from '../src/record/spool-reader.ts'
 import { createSpoolWriter, type RecordedCall } from '../src/record/spool-writer.ts'
@@ -40,6 +45,23 @@ const CALLS_PER_SECOND = 20_000
 const START_MS = Date.UTC(2026, 0, 1)
 const TARGET = 1_000_000
 
+const PLAN = parseDeclaration(
+  Buffer.from(
+    JSON.stringify({
+      opensla: '1.0.0',
+      limits: [
+        {
+          name: 'all',
+          totals: { minute: 1e6, day: 1e9, month: 1e9 },
+          rate: { value: 1e5, duration: 'second' },
+          concurrent: 1e6,
+        },
+      ],
+      quotas: { period: 'Monthly', resourceUnits: 999_999_999 },
+    }),
+  ),
+  { technicalName: 'payments-v1', operationIds: [] },
+)
 const gauge = openSpoolGauge(createSpoolGaugeMemory(), 2 ** 40)
 const attributions: readonly Attribution[] = Array.from({ length: CONSUMERS * OPERATIONS }, (_, index) => {
   const consumer = index % CONSUMERS
@@ -118,7 +140,7 @@ function toCall(record: number): RecordedCall {
     admittedAgoMs: 1,
     status: isRefused ? 403 : 200,
     outcome: isRefused ? outcomeIndex.operation_forbidden : outcomeIndex.served,
-    flags: isRefused ? 0 : FLAG_FORWARDED,
+    flags: isRefused ? 0 : FLAG_FORWARDED | FLAG_COUNTED,
     unitsMicro: isRefused ? 0 : 1_500_000,
     requestBytes: 300,
     responseBytes: 100,
@@ -132,7 +154,8 @@ function toCall(record: number): RecordedCall {
 function readSpool(folder: string, closeEvery: number) {
   const createId = createIdFactory(() => START_MS)
   const reader = openSpoolReader({ folder, gauge, onTornTail: refuse })
-  const meter = createMeter()
+  const metering = createMetering()
+  const limits = openLedger()
   const counter = createCallCounter()
   const detector = createRiskDetector({
     rules: DEFAULT_RISK_RULES,
@@ -141,26 +164,29 @@ function readSpool(folder: string, closeEvery: number) {
     count: refuse,
     saved: [],
   })
-  let [records, closed, calls, lineItems, events] = [0, 0, 0, 0, 0]
+  let [records, closed, calls, measured, lineItems, events] = [0, 0, 0, 0, 0, 0]
   const intake = createIntake({
     reader,
     metered: {},
     judged: {},
-    meter: meter.add,
+    meter: metering.add,
     judge(batch) {
       records += batch.count
       counter.add(batch)
       detector.add(batch)
+      limits.add(batch)
     },
-    isFull: () => meter.isFull,
+    isFull: () => metering.isFull,
     count: refuse,
   })
 
   function close(): void {
-    const items = meter.take()
+    const { items, levels } = metering.take()
     lineItems += items.length
     for (const item of items) calls += item.calls
+    for (const level of levels) measured += level.calls
     counter.take()
+    limits.take()
     closed = records
   }
 
@@ -169,14 +195,22 @@ function readSpool(folder: string, closeEvery: number) {
     isMore = intake.read()
     detector.evaluate()
     if (detector.hasEvents) events += detector.take().events.length
-    if (records - closed >= closeEvery || meter.isFull) close()
+    if (records - closed >= closeEvery || metering.isFull) close()
   }
   close()
   const seconds = (performance.now() - startMs) / 1_000
   const { user, system } = process.cpuUsage(startCpu)
   reader.close()
-  if (records !== RECORDS || calls !== RECORDS - Math.ceil(RECORDS / REFUSED_EVERY)) refuse()
+  if (records !== RECORDS || measured !== calls || calls !== RECORDS - Math.ceil(RECORDS / REFUSED_EVERY)) refuse()
   return { seconds, cpuSeconds: (user + system) / 1e6, lineItems, events }
+}
+
+/** Counts calls for the five limits and the quota that every subscription has. */
+function openLedger(): LimitLedger {
+  const checkpoint = { countersOf: () => null }
+  const desk = createLimitDesk(createLimitMemory({ threads: THREADS }))
+  desk.setPlan(PLAN)
+  return createLimitLedger({ desk, checkpoint })
 }
 
 function refuse(cause?: unknown): never {
