@@ -16,6 +16,7 @@ import { readClient, readPerson, readScopes } from './federated-claims.ts'
 import type { Fault, Jwt } from './jwt.ts'
 import type { Provider } from './providers.ts'
 import type { VerifiedToken } from './verified-token.ts'
+import { isRsaLength } from './rsa-length.ts'
 
 export interface FederatedToken {
   readonly clientId: string
@@ -100,6 +101,7 @@ function readTimes({ exp, nbf = 0, iat = 0 }: Jwt['claims']): Pick<VerifiedToken
 function isSigned(signed: string, signature: Buffer, { key }: VerificationKey, alg: VerificationAlgorithm): boolean {
   const bytes = ECDSA_BYTES[alg]
   if (bytes !== undefined && signature.length !== bytes) return false
+  if (key.asymmetricKeyType?.startsWith('rsa') === true && !isRsaLength(key, signature)) return false
   const padded = alg.startsWith('PS') ? PSS : {}
   try {
     return verify(HASHES[alg], Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363', ...padded }, signature)

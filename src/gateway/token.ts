@@ -12,6 +12,7 @@
 import { createPublicKey, verify, type JsonWebKeyInput, type KeyObject } from 'node:crypto'
 import { readJwt, type Fault, type Jwt } from './jwt.ts'
 import type { VerifiedToken } from './verified-token.ts'
+import { isRsaLength } from './rsa-length.ts'
 
 export interface TokenClaims {
   readonly iss: string
@@ -86,7 +87,7 @@ export function toVerifiedToken({ aud, scope, sub, act, nbf, exp, jti }: TokenCl
 }
 
 function isSigned(signed: string, signature: Buffer, { alg, key }: TokenKey): boolean {
-  if (alg === 'RS256') return verify('sha256', Buffer.from(signed), key, signature)
+  if (alg === 'RS256') return isRsaLength(key, signature) && verify('sha256', Buffer.from(signed), key, signature)
   return (
     signature.length === ES256_BYTES &&
     verify('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }, signature)

@@ -74,6 +74,17 @@ describe('a federated token', () => {
     },
   )
 
+  it('is refused where the zeros that its signature begins with were cut off', () => {
+    const rsa = createIssuerKey('rsa', 'PS256')
+    const shorter = (signed: string): Buffer => {
+      for (let signature = signBy(rsa, signed); ; signature = signBy(rsa, signed)) {
+        if (signature[0] === 0) return signature.subarray(1)
+      }
+    }
+
+    expect(verify(issue(rsa, {}, {}, shorter), { keys: [rsa.jwk] })).toEqual(WRONG_SIGNATURE)
+  })
+
   it('of the algorithm none is refused, in every spelling', () => {
     for (const alg of ['none', 'None', 'NONE', '', undefined, null, 0, ['ES256']])
       expect(verify(issue(key, {}, { alg })), String(alg)).toEqual(UNKNOWN_KEY)
