@@ -7,6 +7,8 @@
 import { availableParallelism } from 'node:os'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { DEFAULT_RISK_RULES, type RiskRules } from './domain/risk-rules.ts'
+import { withThresholds } from './domain/risk-thresholds.ts'
 import type { SpoolSync } from './record/spool-writer.ts'
 import { LOG_LEVELS, type LogLevel } from './runtime/log.ts'
 
@@ -29,6 +31,7 @@ export interface Config {
   readonly spoolSync: SpoolSync
   readonly spoolMaxBytes: number
   readonly requestLog: 'off' | 'refused' | 'all'
+  readonly riskRules: RiskRules
   readonly allowPrivateAddresses: readonly ('webhooks' | 'federation')[]
   readonly logLevel: LogLevel
   /** Brings no sample. */
@@ -68,6 +71,7 @@ const NAMES = [
   'SPOOL_SYNC',
   'SPOOL_MAX_BYTES',
   'REQUEST_LOG',
+  'RISK_THRESHOLDS',
   'ALLOW_PRIVATE_ADDRESSES',
   'LOG_LEVEL',
 ] as const
@@ -112,6 +116,7 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
     spoolSync: setting('SPOOL_SYNC', 'second', oneOf('always', 'second', 'never')),
     spoolMaxBytes: setting('SPOOL_MAX_BYTES', SPOOL_BYTES_DEFAULT, whole(1024 ** 2, 2 ** 43)),
     requestLog: setting('REQUEST_LOG', 'refused', oneOf('off', 'refused', 'all')),
+    riskRules: setting('RISK_THRESHOLDS', DEFAULT_RISK_RULES, thresholds),
     allowPrivateAddresses: setting('ALLOW_PRIVATE_ADDRESSES', [], listOf('webhooks', 'federation')),
     logLevel: setting('LOG_LEVEL', 'info', oneOf(...LOG_LEVELS)),
     empty,
@@ -176,6 +181,12 @@ const address: Read<string> = (text) => {
     return { takes: 'an http or https address' }
   }
   return { value: text.replace(/\/+$/, '') }
+}
+
+const thresholds: Read<RiskRules> = (text) => {
+  const rules = withThresholds(DEFAULT_RISK_RULES, text)
+  if (typeof rules !== 'string') return { value: rules }
+  return { takes: `thresholds by type of risk as JSON (${rules})` }
 }
 
 function text(min: number, max: number): Read<string> {

@@ -7,7 +7,6 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from './config.ts'
-import { DEFAULT_RISK_RULES } from './domain/risk-rules.ts'
 import { createLimits, type Limits } from './limits.ts'
 import { createPipeline, type Pipeline } from './pipeline/topology.ts'
 import { createPlatformRecorder, type PlatformRecorder } from './platform-recorder.ts'
@@ -93,7 +92,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     usage,
     levels,
     riskStore: createClickHouseRiskStore(clickHouse),
-    rules: DEFAULT_RISK_RULES,
+    rules: config.riskRules,
     limits: limits.ledger,
     matches,
     clock,

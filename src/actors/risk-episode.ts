@@ -24,6 +24,8 @@ export type EpisodeEvent =
   | {
       readonly type: 'window.counted'
       readonly count: number
+      /** How many of them are grave. */
+      readonly grave: number
       /** How long the severity has been what it is. */
       readonly heldMs: number
     }
@@ -38,7 +40,7 @@ export interface EpisodeChanged {
 const STEP_MS = 10_000
 
 const calls = ({ context, event }: { context: EpisodeInput; event: EpisodeEvent }, severity: Severity): boolean =>
-  event.type === 'window.counted' && severityOf(context.rule, event.count) === severity
+  event.type === 'window.counted' && severityOf(context.rule, event.count, event.grave) === severity
 
 export const riskEpisode = setup({
   types: {} as { input: EpisodeInput; context: EpisodeInput; events: EpisodeEvent; emitted: EpisodeChanged },

@@ -1,4 +1,4 @@
-/** Which refusals are risks: the refusal's code, and the type it counts for. */
+/** Which outcomes are risks: the outcome's word, and the type it counts for. */
 
 import type { RiskType } from './risk.ts'
 
@@ -15,4 +15,32 @@ export const OUTCOME_RISKS: Readonly<Record<string, RiskType>> = {
   quota_exhausted: 'RateLimitBreach',
   retirement_blocked: 'RetirementBlocked',
   self_approval: 'SelfApprovalAttempt',
+  undeclared_operation: 'DesignDrift',
+  undeclared_status: 'DesignDrift',
+  undeclared_media_type: 'DesignDrift',
+  undeclared_body: 'DesignDrift',
+  score_low: 'ComplianceScoreLow',
+  score_critical: 'ComplianceScoreLow',
+  spool_high: 'SpoolPressure',
+  spool_critical: 'SpoolPressure',
 }
+
+/** Each of these makes its episode Critical by itself. */
+export const GRAVE_OUTCOMES: ReadonlySet<string> = new Set([
+  'undeclared_operation',
+  'undeclared_status',
+  'score_critical',
+  'spool_critical',
+])
+
+/** What is the provider's, whoever was near. */
+export const PROVIDER_OUTCOMES: ReadonlySet<string> = new Set([
+  'retirement_blocked',
+  'undeclared_status',
+  'undeclared_media_type',
+  'undeclared_body',
+  'score_low',
+  'score_critical',
+  'spool_high',
+  'spool_critical',
+])

@@ -15,15 +15,20 @@ export interface RiskRule {
   readonly warningFrom: number | null
   readonly criticalFrom: number | null
   readonly windowSeconds: number
+  /** Some of its events are grave, and make it Critical for as long as one is in the window. */
+  readonly isGraded: boolean
   /** What the party did, in words that follow its name. */
   readonly phrase: string
 }
 
 export type RiskRules = Readonly<Record<RiskType, RiskRule>>
 
-const ESCALATES_FAST = { base: 'Info', warningFrom: 3, criticalFrom: 10, windowSeconds: 60 } as const
-const ESCALATES_SLOWLY = { base: 'Info', warningFrom: 10, criticalFrom: 50, windowSeconds: 60 } as const
-const ONE = { warningFrom: null, criticalFrom: null, windowSeconds: 60 } as const
+const BY_COUNT = { base: 'Info', windowSeconds: 60, isGraded: false } as const
+const ESCALATES_FAST = { ...BY_COUNT, warningFrom: 3, criticalFrom: 10 } as const
+const ESCALATES_SLOWLY = { ...BY_COUNT, warningFrom: 10, criticalFrom: 50 } as const
+const ONE = { warningFrom: null, criticalFrom: null, windowSeconds: 60, isGraded: false } as const
+/** Until it clears. */
+const GRADED = { base: 'Warning', warningFrom: null, criticalFrom: null, windowSeconds: 300, isGraded: true } as const
 
 export const DEFAULT_RISK_RULES: RiskRules = {
   ProtectionViolation: {
@@ -48,10 +53,26 @@ export const DEFAULT_RISK_RULES: RiskRules = {
     ...ONE,
     phrase: 'tried to decide on a request of its own',
   },
+  ServiceLevelBreach: { category: 'Performance', ...GRADED, phrase: 'does not keep what it promises' },
+  DesignDrift: { category: 'Design', ...GRADED, phrase: 'is at odds with the published contract' },
+  ComplianceScoreLow: { category: 'Compliance', ...GRADED, phrase: 'activated a revision of low compliance' },
+  DeprecatedVersionInUse: {
+    category: 'Governance',
+    base: 'Warning',
+    ...ONE,
+    phrase: 'calls on after the retirement date',
+  },
+  SpoolPressure: {
+    category: 'Governance',
+    ...GRADED,
+    windowSeconds: 60,
+    phrase: 'has calls that wait to be stored, and little room is left for more',
+  },
 }
 
-/** The severity that `count` events in the window call for. */
-export function severityOf({ base, warningFrom, criticalFrom }: RiskRule, count: number): Severity {
+/** The severity that `count` events in the window call for, `grave` of them grave. */
+export function severityOf({ base, warningFrom, criticalFrom }: RiskRule, count: number, grave: number): Severity {
+  if (grave > 0) return 'Critical'
   if (criticalFrom !== null && count >= criticalFrom) return 'Critical'
   if (warningFrom !== null && count >= warningFrom) return 'Warning'
   return base

@@ -14,6 +14,11 @@ export const RISK_TYPES = [
   'RateLimitBreach',
   'RetirementBlocked',
   'SelfApprovalAttempt',
+  'ServiceLevelBreach',
+  'DesignDrift',
+  'ComplianceScoreLow',
+  'DeprecatedVersionInUse',
+  'SpoolPressure',
 ] as const
 export type RiskType = (typeof RISK_TYPES)[number]
 
@@ -51,6 +56,8 @@ export interface RiskEvidence {
   /** Events of the whole episode. */
   readonly total: number
   readonly statuses: Readonly<Record<string, number>>
+  /** What each of them was, in the words of `OUTCOMES` and the like. */
+  readonly reasons: Readonly<Record<string, number>>
   readonly operations: Readonly<Record<string, number>>
   /** A few of the latest. */
   readonly requestIds: readonly string[]

@@ -23,6 +23,9 @@ export interface EpisodeKey {
 export interface Seen {
   readonly timeMs: number
   readonly status: number
+  /** What it was: the word of an outcome, or of a flag. */
+  readonly reason: string
+  readonly isGrave: boolean
   readonly operation: string
   readonly requestId: string
 }
@@ -34,9 +37,12 @@ export interface Episode {
   /** Has something that is not saved yet. */
   readonly isDirty: boolean
   readonly isCleared: boolean
+  readonly severity: Severity
   see(seen: Seen): void
   /** Looks at the window as of `nowMs`; what follows goes to `onEvent`. */
   evaluate(nowMs: number): void
+  /** Clears it before its time, since room is needed and it has been quiet for its window. */
+  letGo(nowMs: number): void
   /** The last word, with the numbers of `nowMs`. Changes nothing. */
   latest(nowMs: number): RiskEvent
   save(): SavedEpisode
@@ -56,6 +62,7 @@ interface Resume {
   readonly phase: Phase | null
   readonly actor: EpisodeSnapshot
   readonly window: readonly (readonly [number, number])[]
+  readonly grave?: readonly (readonly [number, number])[]
   readonly toldMs: number
   readonly toldTotal: number
   readonly changedMs: number
@@ -66,6 +73,7 @@ const UPDATE_EVERY_MS = 10_000
 export function createEpisode({ key, rule, riskId, newEventId, onEvent, saved }: EpisodeOptions): Episode {
   const resume = saved === null ? null : (saved.resume as Resume)
   const window = createSlidingCount(rule.windowSeconds, resume?.window)
+  const grave = rule.isGraded ? createSlidingCount(rule.windowSeconds, resume?.grave) : null
   const evidence = createEvidence(saved?.event.evidence)
   let { firstSeenMs, lastSeenMs, operation } = saved?.event ?? { firstSeenMs: Infinity, lastSeenMs: 0, operation: '' }
   let severity: Severity = saved?.event.severity ?? rule.base
@@ -73,6 +81,7 @@ export function createEpisode({ key, rule, riskId, newEventId, onEvent, saved }:
   let { toldMs, toldTotal, changedMs } = resume ?? { toldMs: 0, toldTotal: 0, changedMs: 0 }
   let isDirty = saved === null
   let nowMs = lastSeenMs
+  let isEarly = false
   const actor = startEpisode(rule, resume?.actor ?? null, changed)
 
   function changed(change: EpisodeChanged): void {
@@ -92,8 +101,9 @@ export function createEpisode({ key, rule, riskId, newEventId, onEvent, saved }:
   /** The actor hears of a window only where it calls for another severity than the present one. */
   function countWindow(): void {
     const count = window.at(nowMs)
-    if (phase === null || severityOf(rule, count) !== severity)
-      actor.send({ type: 'window.counted', count, heldMs: nowMs - changedMs })
+    const graveCount = grave?.at(nowMs) ?? 0
+    if (phase === null || severityOf(rule, count, graveCount) !== severity)
+      actor.send({ type: 'window.counted', count, grave: graveCount, heldMs: nowMs - changedMs })
   }
 
   function toEvent(id: string, atMs: number): RiskEvent {
@@ -116,7 +126,7 @@ export function createEpisode({ key, rule, riskId, newEventId, onEvent, saved }:
       windowSeconds,
       firstSeenMs,
       lastSeenMs,
-      message: riskMessage({ attributedTo, api, phase: is, count, rule }),
+      message: riskMessage({ attributedTo, api, phase: is, count, rule, isEarly }),
       evidence: evidence.show(),
     }
   }
@@ -130,6 +140,9 @@ export function createEpisode({ key, rule, riskId, newEventId, onEvent, saved }:
     get isDirty() {
       return isDirty
     },
+    get severity() {
+      return severity
+    },
     get isCleared() {
       return phase === 'cleared'
     },
@@ -138,7 +151,8 @@ export function createEpisode({ key, rule, riskId, newEventId, onEvent, saved }:
       if (seen.timeMs >= lastSeenMs) operation = seen.operation
       lastSeenMs = Math.max(lastSeenMs, seen.timeMs)
       window.add(seen.timeMs)
-      evidence.add(seen.status, seen.operation, seen.requestId)
+      if (seen.isGrave) grave?.add(seen.timeMs)
+      evidence.add(seen)
       isDirty = true
     },
     evaluate(atMs) {
@@ -151,10 +165,23 @@ export function createEpisode({ key, rule, riskId, newEventId, onEvent, saved }:
       countWindow()
       if (evidence.total > toldTotal && nowMs - toldMs >= UPDATE_EVERY_MS) tell('updated')
     },
+    letGo(atMs) {
+      nowMs = Math.max(nowMs, atMs)
+      isEarly = true
+      actor.send({ type: 'quiet' })
+    },
     latest: (atMs) => toEvent('', Math.max(nowMs, atMs)),
     save() {
       isDirty = false
-      const state: Resume = { phase, actor: actor.snapshot(), window: window.toJSON(), toldMs, toldTotal, changedMs }
+      const state: Resume = {
+        phase,
+        actor: actor.snapshot(),
+        window: window.toJSON(),
+        ...(grave !== null && { grave: grave.toJSON() }),
+        toldMs,
+        toldTotal,
+        changedMs,
+      }
       const { tenant } = key
       return {
         riskId,

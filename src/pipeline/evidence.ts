@@ -1,10 +1,15 @@
-/** What an episode rests on: totals by status and operation, and the latest calls. Bounded, and plain JSON when shown. */
+/** What an episode rests on: totals by status, reason and operation, and the latest calls. Bounded, and plain JSON when shown. */
 
 import type { RiskEvidence } from '../domain/risk.ts'
 
 export interface Evidence {
   readonly total: number
-  add(status: number, operation: string, requestId: string): void
+  add(call: {
+    readonly status: number
+    readonly reason: string
+    readonly operation: string
+    readonly requestId: string
+  }): void
   show(): RiskEvidence
 }
 
@@ -15,6 +20,7 @@ const OTHERS = 'others'
 
 export function createEvidence(saved?: RiskEvidence): Evidence {
   const statuses = new Map(Object.entries(saved?.statuses ?? {}))
+  const reasons = new Map(Object.entries(saved?.reasons ?? {}))
   const operations = new Map(Object.entries(saved?.operations ?? {}))
   const requestIds = [...(saved?.requestIds ?? [])]
   let total = saved?.total ?? 0
@@ -23,15 +29,17 @@ export function createEvidence(saved?: RiskEvidence): Evidence {
     get total() {
       return total
     },
-    add(status, operation, requestId) {
+    add({ status, reason, operation, requestId }) {
       total++
       bump(statuses, String(status))
+      bump(reasons, reason)
       bump(operations, operation)
       if (requestIds.push(requestId) > REQUEST_IDS_MAX) requestIds.shift()
     },
     show: () => ({
       total,
       statuses: Object.fromEntries(statuses),
+      reasons: Object.fromEntries(reasons),
       operations: Object.fromEntries(operations),
       requestIds: [...requestIds],
     }),

@@ -7,15 +7,15 @@
  * only by somebody who knows that nothing is left to read.
  */
 
-import { OUTCOME_RISKS } from '../domain/risk-outcomes.ts'
+import { GRAVE_OUTCOMES, OUTCOME_RISKS, PROVIDER_OUTCOMES } from '../domain/risk-outcomes.ts'
 import { QUIET_MS } from '../domain/risk-rules.ts'
 import { RISK_TYPES, type RiskEvent, type RiskType } from '../domain/risk.ts'
-import { FLAG_APPROACHING_LIMIT, outcomeIndex, OUTCOMES } from '../record/call-record.ts'
+import { FLAG_APPROACHING_LIMIT, FLAG_PAST_RETIREMENT, outcomeIndex, OUTCOMES } from '../record/call-record.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { SavedEpisode } from '../store/risk-checkpoint.ts'
 import { createEpisodeBoard, type EpisodeBoardOptions } from './episode-board.ts'
-import type { Episode } from './episode.ts'
-import { partyOf } from './party.ts'
+import type { Episode, EpisodeKey } from './episode.ts'
+import { partyOf, providerOf } from './party.ts'
 
 export interface RiskDetector {
   add(batch: RecordBatch): void
@@ -34,17 +34,18 @@ export interface Taken {
   readonly episodes: readonly SavedEpisode[]
 }
 
-export type RiskDetectorOptions = Omit<EpisodeBoardOptions, 'onEvent'>
+export type RiskDetectorOptions = Omit<EpisodeBoardOptions, 'onEvent' | 'onLetGo'>
 
 const STEP_MS = 1_000
 const SEGMENTS_MAX = 64
+const RISKY_FLAGS = FLAG_APPROACHING_LIMIT | FLAG_PAST_RETIREMENT
 /** Outcome → type of risk, by position. */
 const TYPES: readonly (RiskType | undefined)[] = OUTCOMES.map((outcome) => OUTCOME_RISKS[outcome])
 
 export function createRiskDetector(options: RiskDetectorOptions): RiskDetector {
   let events: RiskEvent[] = []
   let cleared: SavedEpisode[] = []
-  const board = createEpisodeBoard({ ...options, onEvent: (event) => events.push(event) })
+  const board = createEpisodeBoard({ ...options, onEvent: (event) => events.push(event), onLetGo: letGo })
   /** By segment: the episode of an attribution and type, so that a flood needs no text. */
   const known = new Map<number, Episode[]>()
   const changed = new Set<Episode>()
@@ -55,61 +56,68 @@ export function createRiskDetector(options: RiskDetectorOptions): RiskDetector {
     const { count } = batch
     for (let index = 0; index < count; index++) {
       const outcome = batch.outcome(index)
-      const isNearLimit = (batch.flags(index) & FLAG_APPROACHING_LIMIT) !== 0
-      if (outcome === 0 && !isNearLimit) continue
+      const flags = batch.flags(index) & RISKY_FLAGS
+      if (outcome === 0 && flags === 0) continue
       // The warning comes before the breach, also where one call is both.
-      if (isNearLimit) see(batch, index, 'ApproachingLimit')
+      if ((flags & FLAG_APPROACHING_LIMIT) !== 0) see(batch, index, 'ApproachingLimit', 'approaching_limit')
+      if ((flags & FLAG_PAST_RETIREMENT) !== 0) see(batch, index, 'DeprecatedVersionInUse', 'past_retirement')
       const type = TYPES[outcome]
-      if (type !== undefined && isOfSomebody(batch, index, outcome)) see(batch, index, type)
+      if (type !== undefined && isOfSomebody(batch, index, outcome)) see(batch, index, type, OUTCOMES[outcome]!)
     }
   }
 
-  function see(batch: RecordBatch, index: number, type: RiskType): void {
+  function see(batch: RecordBatch, index: number, type: RiskType, reason: string): void {
     const timeMs = batch.timeMs(index)
     if (timeMs - steppedMs >= STEP_MS) {
       evaluate()
       steppedMs = timeMs
     }
-    const episode = episodeOf(batch, index, type, timeMs)
+    const isProvider = PROVIDER_OUTCOMES.has(reason)
+    const episode = episodeOf(batch, index, type, timeMs, isProvider)
     const { operation } = batch.attributions[batch.attributionId(index)]!
-    episode.see({ timeMs, status: batch.status(index), operation, requestId: batch.requestId(index) })
+    const isGrave = GRAVE_OUTCOMES.has(reason)
+    episode.see({ timeMs, status: batch.status(index), reason, isGrave, operation, requestId: batch.requestId(index) })
     changed.add(episode)
   }
 
-  function episodeOf(batch: RecordBatch, index: number, type: RiskType, timeMs: number): Episode {
+  function episodeOf(batch: RecordBatch, index: number, type: RiskType, timeMs: number, isProvider: boolean): Episode {
     const id = batch.attributionId(index)
     let ofSegment = known.get(batch.segmentKey)
     if (ofSegment === undefined) {
       if (known.size >= SEGMENTS_MAX) known.clear()
       known.set(batch.segmentKey, (ofSegment = []))
     }
-    const slot = id * RISK_TYPES.length + RISK_TYPES.indexOf(type)
+    const slot = (id * RISK_TYPES.length + RISK_TYPES.indexOf(type)) * 2 + (isProvider ? 1 : 0)
     let episode = ofSegment[slot]
     if (episode === undefined || episode.isCleared || timeMs - episode.lastSeenMs >= QUIET_MS) {
-      episode = freshFor(batch, id, type, timeMs)
+      const attribution = batch.attributions[id]!
+      const { tenant, api } = attribution
+      const attributedTo = isProvider ? providerOf(tenant) : partyOf(attribution)
+      episode = freshFor({ tenant, type, api, attributedTo }, timeMs)
       ofSegment[slot] = episode
     }
     return episode
   }
 
   /** What was quiet for long enough by the time of this call is over, and this call begins another. */
-  function freshFor(batch: RecordBatch, id: number, type: RiskType, timeMs: number): Episode {
-    const attribution = batch.attributions[id]!
-    const { tenant, api } = attribution
-    const key = { tenant, type, api, attributedTo: partyOf(attribution, type) }
-    const episode = board.for(key)
+  function freshFor(key: EpisodeKey, timeMs: number): Episode {
+    const episode = board.for(key, timeMs)
     if (episode.lastSeenMs === 0 || timeMs - episode.lastSeenMs < QUIET_MS) return episode
     look(episode, timeMs)
-    return board.for(key)
+    return board.for(key, timeMs)
+  }
+
+  function letGo(episode: Episode): void {
+    dirty.delete(episode)
+    changed.delete(episode)
+    cleared.push(episode.save())
   }
 
   function look(episode: Episode, atMs: number): void {
     episode.evaluate(atMs)
     if (episode.isCleared) {
       board.remove(episode)
-      dirty.delete(episode)
-      changed.delete(episode)
-      cleared.push(episode.save())
+      letGo(episode)
     } else if (episode.isDirty) dirty.add(episode)
   }
 

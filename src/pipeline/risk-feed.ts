@@ -18,8 +18,8 @@ export interface OpenRiskFeed extends RiskFeed {
 }
 
 export interface RiskFeedOptions {
-  readonly store: Pick<RiskStore, 'eventsAfter'>
-  readonly checkpoint: Pick<RiskCheckpoint, 'clearedEpisodes' | 'waiting' | 'lastEventId'>
+  readonly store: Pick<RiskStore, 'eventsAfter' | 'eventsOf'>
+  readonly checkpoint: Pick<RiskCheckpoint, 'clearedEpisode' | 'clearedEpisodes' | 'waiting' | 'lastEventId'>
   readonly open: () => Iterable<Episode>
   readonly nowMs: () => number
   readonly matches: (event: RiskEvent, query: RiskPositionQuery) => boolean
@@ -31,6 +31,7 @@ type Listener = (event: RiskEvent) => void
 
 const RING_MAX = 10_000
 const PAGE = 1_000
+const TIMELINE_MAX = 500
 /** What a subscriber is told of its past before it is waited for. */
 const STRETCH = 100
 
@@ -133,8 +134,25 @@ export function createRiskFeed(options: RiskFeedOptions): OpenRiskFeed {
       .slice(0, query.limit)
   }
 
+  /** What moves from waiting to the store meanwhile is met twice, and shown once. */
+  async function timelineOf(tenant: string, riskId: string): Promise<readonly RiskEvent[]> {
+    const waiting = checkpoint.waiting(tenant, '').filter((event) => event.riskId === riskId)
+    const stored = await store.eventsOf(tenant, riskId, TIMELINE_MAX)
+    const byId = new Map([...stored, ...waiting].map((event) => [event.id, event]))
+    return [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(-TIMELINE_MAX)
+  }
+
+  async function episodeOf(tenant: string, riskId: string): ReturnType<RiskFeed['episode']> {
+    const running = [...open()].find((episode) => episode.riskId === riskId && episode.key.tenant === tenant)
+    const event = running === undefined ? checkpoint.clearedEpisode(tenant, riskId) : running.latest(nowMs())
+    if (event === null) return null
+    const state = running === undefined ? 'cleared' : 'open'
+    return { event, state, timeline: await timelineOf(tenant, riskId) }
+  }
+
   return {
     publish,
+    episode: episodeOf,
     position: async (query) => (query.state === 'open' ? openPositions(query) : checkpoint.clearedEpisodes(query)),
     subscribe: async (tenant, afterId, listener, drained = async () => {}) =>
       afterId === null || afterId > newest() ? listen(tenant, listener) : resume(tenant, afterId, listener, drained),

@@ -8,12 +8,15 @@ export interface RiskMessage {
   readonly api: string
   readonly phase: Phase
   readonly count: number
+  /** Cleared to make room. */
+  readonly isEarly: boolean
   readonly rule: Pick<RiskRule, 'phrase' | 'windowSeconds'>
 }
 
-export function riskMessage({ attributedTo, api, phase, count, rule }: RiskMessage): string {
+export function riskMessage({ attributedTo, api, phase, count, rule, isEarly }: RiskMessage): string {
   const { name, onBehalfOf } = attributedTo
   const who = onBehalfOf === undefined ? name : `${name}, acting for ${onBehalfOf},`
+  if (phase === 'cleared' && isEarly) return `${who} is quiet at ${api} and gives way to others that are not.`
   if (phase === 'cleared') return `${who} has been quiet at ${api} for five minutes.`
   return `${who} ${rule.phrase} at ${api}: ${count} in the last ${rule.windowSeconds} s.`
 }

@@ -8,8 +8,14 @@ export interface ShownRisk extends Omit<RiskEvent, 'tenant' | 'firstSeenMs' | 'l
   readonly lastSeen: string
 }
 
-export function showRisk({ tenant: _, firstSeenMs, lastSeenMs, ...event }: RiskEvent): ShownRisk {
-  return { ...event, firstSeen: new Date(firstSeenMs).toISOString(), lastSeen: new Date(lastSeenMs).toISOString() }
+export function showRisk({ tenant: _, firstSeenMs, lastSeenMs, evidence, ...event }: RiskEvent): ShownRisk {
+  return {
+    ...event,
+    firstSeen: new Date(firstSeenMs).toISOString(),
+    lastSeen: new Date(lastSeenMs).toISOString(),
+    // Told before reasons were counted.
+    evidence: { ...evidence, reasons: evidence.reasons ?? {} },
+  }
 }
 
 const counts = { type: 'object', additionalProperties: { type: 'integer' } }
@@ -40,6 +46,7 @@ export const riskProperties = {
   evidence: object({
     total: { type: 'integer', description: 'Events of the whole episode.' },
     statuses: counts,
+    reasons: { ...counts, description: 'What each of them was.' },
     operations: counts,
     requestIds: { type: 'array', items: text },
   }),

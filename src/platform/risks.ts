@@ -1,14 +1,16 @@
-/** `GET /v1/risks`: the risk position, one item an episode. */
+/** `GET /v1/risks`: the risk position, one item an episode; and one episode with its timeline. */
 
 import { fromCursor, toCursor } from '../catalogue/page.ts'
+import { Problem } from '../domain/problem.ts'
 import type { Category, RiskType, Severity } from '../domain/risk.ts'
+import { timeOfId } from '../runtime/ids.ts'
 import type { RiskFeed, RiskPositionQuery } from '../store/risk-store.ts'
 import type { Call, Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import { riskProperties, showRisk } from './risk-shape.ts'
-import { list, named, object, query, reference } from './schemas.ts'
+import { list, named, object, query, reference, time } from './schemas.ts'
 
-const { category, severity, type } = riskProperties
+const { id, phase, category, severity, type, count, message } = riskProperties
 const state = { type: 'string', enum: ['open', 'cleared'] }
 
 export const RISK_OPERATIONS = {
@@ -30,6 +32,22 @@ export const RISK_OPERATIONS = {
     status: 200,
     answer: list(named('Risk', object({ ...riskProperties, state }))),
   },
+  getRisk: {
+    method: 'GET',
+    path: '/v1/risks/:riskId',
+    summary: 'One episode with what was told of it, oldest first',
+    tag: 'Risks',
+    scope: 'risks:read',
+    status: 200,
+    answer: named(
+      'RiskTimeline',
+      object({
+        ...riskProperties,
+        state,
+        timeline: { type: 'array', items: object({ id, phase, severity, count, time, message }) },
+      }),
+    ),
+  },
 } as const satisfies Operations
 
 export function riskHandlers(risks: RiskFeed): Handlers<typeof RISK_OPERATIONS> {
@@ -43,6 +61,25 @@ export function riskHandlers(risks: RiskFeed): Handlers<typeof RISK_OPERATIONS> 
       return {
         items: shown.map(({ event, state: is }) => ({ ...showRisk(event), id: event.riskId, state: is })),
         next: found.length > limit && last !== undefined ? toCursor(last.event.riskId) : null,
+      }
+    },
+    async getRisk({ author, params }) {
+      const found = await risks.episode(author.tenant, params['riskId'] ?? '')
+      if (found === null)
+        throw new Problem('not_found', 'There is no such episode, or it was cleared over 30 days ago.')
+      const { event, state: is, timeline } = found
+      return {
+        ...showRisk(event),
+        id: event.riskId,
+        state: is,
+        timeline: timeline.map((told) => ({
+          id: told.id,
+          phase: told.phase,
+          severity: told.severity,
+          count: told.count,
+          time: new Date(timeOfId(told.id)).toISOString(),
+          message: told.message,
+        })),
       }
     },
   }

@@ -39,7 +39,31 @@ export const OUTCOMES = [
   'retirement_blocked',
   /** Somebody tried to decide on a request of his own. */
   'self_approval',
-] as const satisfies readonly (ProblemCode | 'served' | 'client_aborted' | 'retirement_blocked' | 'self_approval')[]
+  /** No calls either, but what one showed of the contract: a path, an answer's status, media type or body it does not know. */
+  'undeclared_operation',
+  'undeclared_status',
+  'undeclared_media_type',
+  'undeclared_body',
+  /** A revision was activated whose document scores below 90, or below 70. */
+  'score_low',
+  'score_critical',
+  /** The spool is filling up. */
+  'spool_high',
+  'spool_critical',
+] as const satisfies readonly (ProblemCode | 'served' | 'client_aborted' | Note)[]
+
+/** What stands in the spool and is no call. */
+export type Note =
+  | 'retirement_blocked'
+  | 'self_approval'
+  | 'undeclared_operation'
+  | 'undeclared_status'
+  | 'undeclared_media_type'
+  | 'undeclared_body'
+  | 'score_low'
+  | 'score_critical'
+  | 'spool_high'
+  | 'spool_critical'
 
 export type Outcome = (typeof OUTCOMES)[number]
 
@@ -53,6 +77,8 @@ export const FLAG_FORWARDED = 1
 export const FLAG_APPROACHING_LIMIT = 2
 /** The call was admitted by the limits of its subscription, and counts against them. */
 export const FLAG_COUNTED = 4
+/** The API should have been retired by then, and serves on because it is used. */
+export const FLAG_PAST_RETIREMENT = 8
 
 export interface CallRecord {
   readonly attribution: Attribution

@@ -38,6 +38,8 @@ export interface RiskCheckpoint {
     events: readonly RiskEvent[],
     forgetBeforeMs: number,
   ): number
+  /** One that has cleared; null where the tenant has none of this id. */
+  clearedEpisode(tenant: string, riskId: string): RiskEvent | null
   clearedEpisodes(query: RiskPositionQuery): readonly RiskPosition[]
   /** Events that wait for the store, in batches that stay as they are until `sent`. */
   nextBatch(): OutboxBatch | null

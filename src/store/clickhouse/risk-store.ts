@@ -8,19 +8,28 @@ import { readQuery } from './migrations.ts'
 
 export function createClickHouseRiskStore(client: ClickHouse): RiskStore {
   const eventsSql = readQuery('risk_events')
+  const timelineSql = readQuery('risk_timeline')
+
+  async function events(
+    query: string,
+    params: Record<string, unknown>,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly RiskEvent[]> {
+    const result = await client.query({
+      query,
+      query_params: params,
+      format: 'JSONEachRow',
+      abort_signal: within(signal),
+    })
+    return (await result.json<{ body: string }>()).map(({ body }) => JSON.parse(body) as RiskEvent)
+  }
 
   return {
     insert: (token, events, signal) =>
       insertOnce(client, { table: 'risk_events', token, rows: events.map(toRow), signal }),
-    async eventsAfter(tenant, afterId, limit, signal) {
-      const result = await client.query({
-        query: eventsSql,
-        query_params: { tenant, after: afterId, limit },
-        format: 'JSONEachRow',
-        abort_signal: within(signal),
-      })
-      return (await result.json<{ body: string }>()).map(({ body }) => JSON.parse(body) as RiskEvent)
-    },
+    eventsAfter: (tenant, after, limit, signal) => events(eventsSql, { tenant, after, limit }, signal),
+    eventsOf: (tenant, riskId, limit, signal) =>
+      events(timelineSql, { tenant, risk_id: riskId, from: firstEventId(riskId), limit }, signal),
   }
 }
 
@@ -32,4 +41,9 @@ function toRow(event: RiskEvent): Record<string, unknown> {
     at: event.lastSeenMs,
     body: JSON.stringify(event),
   }
+}
+
+/** No event of an episode has a lower id: both carry the time at which they were made. */
+function firstEventId(riskId: string): string {
+  return `evt_${riskId.slice(4, 14)}`
 }

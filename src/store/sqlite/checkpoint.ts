@@ -53,6 +53,7 @@ export function openSqliteCheckpoint(options: SqliteCheckpointOptions): SqliteCh
   const cleared = database.prepare(
     `SELECT body FROM episode WHERE state = 'cleared' AND tenant = ? AND risk_id > ? ORDER BY risk_id`,
   )
+  const clearedOne = database.prepare(`SELECT body FROM episode WHERE state = 'cleared' AND tenant = ? AND risk_id = ?`)
   const post = database.prepare('INSERT INTO outbox (id, body) VALUES (?, ?)')
   const claim = database.prepare(
     `UPDATE outbox SET batch = ? WHERE id IN (SELECT id FROM outbox WHERE batch IS NULL ORDER BY id LIMIT ${BATCH_EVENTS_MAX})`,
@@ -132,6 +133,10 @@ export function openSqliteCheckpoint(options: SqliteCheckpointOptions): SqliteCh
       })
       inOutbox += events.length - dropped
       return dropped
+    },
+    clearedEpisode(tenant, riskId) {
+      const row = clearedOne.get(tenant, riskId) as { body: string } | undefined
+      return row === undefined ? null : (JSON.parse(row.body) as SavedEpisode).event
     },
     clearedEpisodes(query) {
       const found: RiskPosition[] = []

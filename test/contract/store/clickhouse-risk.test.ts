@@ -36,7 +36,7 @@ const event = (tenant: string, id: string, message = 'calm'): RiskEvent => ({
   firstSeenMs: Date.now(),
   lastSeenMs: Date.now(),
   message,
-  evidence: { total: 1, statuses: {}, operations: {}, requestIds: [] },
+  evidence: { total: 1, statuses: {}, reasons: {}, operations: {}, requestIds: [] },
 })
 
 describe('risk events in ClickHouse', () => {
@@ -49,6 +49,22 @@ describe('risk events in ClickHouse', () => {
     expect(await store.eventsAfter('once', '', 10)).toEqual([events[1], events[2], events[0]])
     expect((await store.eventsAfter('once', 'evt_1', 1)).map(({ id }) => id)).toEqual(['evt_2'])
     expect(await store.eventsAfter('once', 'evt_3', 10)).toEqual([])
+  })
+
+  it('gives the events of one episode of a tenant, oldest first', async () => {
+    const store = createClickHouseRiskStore(client)
+    const time = '01j0000000'
+    const of = (id: string, riskId: string, tenant = 'line') => ({
+      ...event(tenant, `evt_${time}0000000000000000${id}`.slice(0, 30)),
+      riskId,
+    })
+    const riskId = `rsk_${time}000000000000000z`
+    const events = [of('2', riskId), of('1', riskId), of('3', 'rsk_other'), of('4', riskId, 'rival')]
+    await store.insert('line-1', events)
+
+    expect((await store.eventsOf('line', riskId, 10)).map(({ id }) => id)).toEqual([events[1]!.id, events[0]!.id])
+    expect(await store.eventsOf('line', riskId, 1)).toHaveLength(1)
+    expect(await store.eventsOf('line', "x' OR 1 = 1 --", 10)).toEqual([])
   })
 
   it('gives a tenant nothing of another', async () => {

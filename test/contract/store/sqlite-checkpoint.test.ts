@@ -47,7 +47,7 @@ const event = (id: string, changes: Partial<RiskEvent> = {}): RiskEvent => ({
   firstSeenMs: 1_000,
   lastSeenMs: 1_000,
   message: '',
-  evidence: { total: 1, statuses: {}, operations: {}, requestIds: [] },
+  evidence: { total: 1, statuses: {}, reasons: {}, operations: {}, requestIds: [] },
   ...changes,
 })
 

@@ -8,7 +8,8 @@ function start(type: RiskType, snapshot: EpisodeSnapshot | null = null) {
   const actor = startEpisode(DEFAULT_RISK_RULES[type], snapshot, ({ phase, severity }) =>
     changes.push(`${phase} ${severity}`),
   )
-  const count = (value: number, heldMs = 60_000) => actor.send({ type: 'window.counted', count: value, heldMs })
+  const count = (value: number, heldMs = 60_000, grave = 0) =>
+    actor.send({ type: 'window.counted', count: value, grave, heldMs })
   return { actor, changes, count }
 }
 

@@ -59,6 +59,7 @@ async function startProcess(outside: ReturnType<typeof createOutside>, nowMs: nu
         if (outside.isAway) throw new Error('the store is away')
         if (!outside.history.has(token)) outside.history.set(token, events)
       },
+      eventsOf: async () => [],
       eventsAfter: async () => [],
     },
     rules: DEFAULT_RISK_RULES,

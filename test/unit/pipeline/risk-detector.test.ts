@@ -5,6 +5,7 @@ import { createRiskDetector, type RiskDetectorOptions } from '../../../src/pipel
 import {
   FLAG_APPROACHING_LIMIT,
   FLAG_FORWARDED,
+  FLAG_PAST_RETIREMENT,
   type CallRecord,
   type Outcome,
 } from '../../../src/record/call-record.ts'
@@ -260,6 +261,48 @@ describe('risk detector', () => {
     expect(events).toMatchObject([{ tenant: 'other', attributedTo: { id: 'con_1' } }])
   })
 
+  it('lets go of who has been quiet for a window before it counts newcomers together, but never of what is Critical', () => {
+    const { see, counted, detector } = watch({ tenantEpisodesMax: 3 })
+    const party = (name: string) => attribution({ consumer: `con_${name}`, consumerName: name })
+    see([call(party('quiet'), START_MS, 'credential_invalid')])
+    see(Array.from({ length: 10 }, (_, index) => call(party('grave'), START_MS + index, 'credential_invalid')))
+    see([call(party('busy'), START_MS + 50_000, 'credential_invalid')])
+    const events = see([call(party('newcomer'), START_MS + 61_000, 'credential_invalid')])
+
+    expect(events.map(({ phase, attributedTo: { name } }) => `${phase} ${name}`)).toEqual([
+      'cleared quiet',
+      'opened newcomer',
+    ])
+    expect(events[0]?.message).toContain('gives way')
+    see([call(party('another'), START_MS + 62_000, 'credential_invalid')])
+    expect(counted).toEqual(['risk_episode_let_go', 'risk_episode_merged'])
+    expect([...detector.open].map(({ key }) => key.attributedTo.id).sort()).toEqual([
+      'con_busy',
+      'con_grave',
+      'con_newcomer',
+      'others',
+    ])
+  })
+
+  it('stays within its bound under a flood of a hundred thousand parties', () => {
+    const { see, detector, counted } = watch()
+    let told = 0
+    for (let round = 0; round < 100; round++) {
+      const calls = Array.from({ length: 1_000 }, (_, index) =>
+        call(
+          attribution({ consumer: `con_${round}_${index}` }),
+          START_MS + round * 1_000 + index,
+          'operation_forbidden',
+        ),
+      )
+      told += see(calls).length
+    }
+
+    expect([...detector.open].length).toBeLessThanOrEqual(10_001)
+    expect(told + counted.filter((reason) => reason === 'risk_episode_merged').length).toBeGreaterThanOrEqual(100_000)
+    expect(told).toBeLessThan(100_000)
+  })
+
   it('goes on where it was saved, event for event', () => {
     const traffic = [
       many(2, 'credential_invalid'),
@@ -296,5 +339,66 @@ it('lays a retirement that is blocked to the provider, whoever may be near', () 
     tenant,
     api,
     attributedTo: { kind: 'provider', id: tenant, name: 'The provider' },
+  })
+})
+
+describe('graded risks', () => {
+  const one = (outcome: Outcome, atMs = START_MS) => call(attribution(), atMs, outcome)
+
+  it.each([
+    ['undeclared_media_type', 'DesignDrift', 'Design', 'Warning', 'provider'],
+    ['undeclared_body', 'DesignDrift', 'Design', 'Warning', 'provider'],
+    ['undeclared_status', 'DesignDrift', 'Design', 'Critical', 'provider'],
+    ['undeclared_operation', 'DesignDrift', 'Design', 'Critical', 'consumer'],
+    ['score_low', 'ComplianceScoreLow', 'Compliance', 'Warning', 'provider'],
+    ['score_critical', 'ComplianceScoreLow', 'Compliance', 'Critical', 'provider'],
+    ['spool_high', 'SpoolPressure', 'Governance', 'Warning', 'provider'],
+    ['spool_critical', 'SpoolPressure', 'Governance', 'Critical', 'provider'],
+  ] as const)('%s is %s', (outcome, type, category, severity, kind) => {
+    const [event] = watch().see([one(outcome)])
+
+    expect(event).toMatchObject({
+      type,
+      category,
+      severity,
+      attributedTo: { kind },
+      evidence: { reasons: { [outcome]: 1 } },
+    })
+  })
+
+  it('are Critical with their first grave event and, of one window, until they clear', () => {
+    const { see, calm } = watch()
+
+    expect(phases(see([one('undeclared_body')]))).toEqual(['opened Warning 1'])
+    expect(phases(see([one('undeclared_status', START_MS + 2_000)]))).toEqual(['escalated Critical 2'])
+    expect(phases(see([one('undeclared_body', START_MS + 100_000)]))).toEqual(['updated Critical 3'])
+    expect(phases(calm(START_MS + 301_999))).toEqual([])
+    expect(phases(calm(START_MS + 302_000))).toEqual(['deescalated Warning 1'])
+    expect(phases(calm(START_MS + 399_999))).toEqual([])
+    expect(phases(calm(START_MS + 400_000))).toEqual(['cleared Warning 0'])
+  })
+
+  it('keep their gravity over a restart', () => {
+    const first = watch()
+    first.see([one('spool_critical')])
+    const saved = [...first.detector.open].map((episode) => JSON.parse(JSON.stringify(episode.save())) as SavedEpisode)
+    const second = watch({ saved })
+
+    expect(phases(second.see([one('spool_high', START_MS + 30_000)]))).toEqual(['updated Critical 2'])
+    expect(phases(second.calm(START_MS + 60_000))).toEqual(['deescalated Warning 1'])
+  })
+})
+
+it('tells of calls past the retirement date by the consumer that makes them', () => {
+  const [event] = watch().see([
+    call(attribution(), START_MS, 'served', { flags: FLAG_FORWARDED | FLAG_PAST_RETIREMENT }),
+  ])
+
+  expect(event).toMatchObject({
+    type: 'DeprecatedVersionInUse',
+    category: 'Governance',
+    severity: 'Warning',
+    attributedTo: { kind: 'consumer' },
+    evidence: { reasons: { past_retirement: 1 } },
   })
 })

@@ -9,8 +9,14 @@ describe('a subscriber that resumes', () => {
     const feed = createRiskFeed({
       store: {
         eventsAfter: async (_tenant, afterId, limit) => history.filter(({ id }) => id > afterId).slice(0, limit),
+        eventsOf: async () => [],
       },
-      checkpoint: { clearedEpisodes: () => [], waiting: () => [], lastEventId: () => history.at(-1)?.id ?? '' },
+      checkpoint: {
+        clearedEpisode: () => null,
+        clearedEpisodes: () => [],
+        waiting: () => [],
+        lastEventId: () => history.at(-1)?.id ?? '',
+      },
       open: () => [],
       nowMs: () => 0,
       matches: () => true,

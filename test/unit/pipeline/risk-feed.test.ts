@@ -36,7 +36,7 @@ const event = (number: number, tenant = 'acme'): RiskEvent => ({
   firstSeenMs: START_MS,
   lastSeenMs: START_MS + number,
   message: '',
-  evidence: { total: 1, statuses: {}, operations: {}, requestIds: [] },
+  evidence: { total: 1, statuses: {}, reasons: {}, operations: {}, requestIds: [] },
 })
 
 /** A feed whose events go the whole way: committed, told, and moved to the store when it is asked to. */
@@ -53,6 +53,8 @@ function open() {
         during.page()
         return page
       },
+      eventsOf: async (tenant, riskId, limit) =>
+        history.filter((each) => each.tenant === tenant && each.riskId === riskId).slice(0, limit),
     },
     checkpoint,
     open: () => [],
@@ -194,5 +196,21 @@ describe('risk feed', () => {
     tell([event(2)])
 
     expect(ids).toEqual([])
+  })
+
+  it('shows the timeline of one episode over the store and what waits for it, each event once', async () => {
+    const { feed, tell, move } = open()
+    const of = (number: number) => ({ ...event(number), tenant: 'acme', riskId: 'rsk_one' })
+    tell([of(1), of(2), { ...of(3), riskId: 'rsk_other' }])
+    move()
+    tell([of(4)])
+    const saved = { riskId: 'rsk_one', tenant: 'acme', state: 'cleared' as const, event: of(4), resume: null }
+    checkpoint.commitRisk({}, [saved], [], 0)
+    const shown = await feed.episode('acme', 'rsk_one')
+
+    expect(shown).toMatchObject({ state: 'cleared', event: { id: event(4).id } })
+    expect(shown?.timeline.map(({ id }) => id)).toEqual([event(1), event(2), event(4)].map(({ id }) => id))
+    expect(await feed.episode('rival', 'rsk_one')).toBeNull()
+    expect(await feed.episode('acme', 'rsk_none')).toBeNull()
   })
 })

@@ -178,6 +178,8 @@ export async function createWorld(path: string, startMs: number): Promise<World>
               historyTokens.add(token)
               history.push(...events)
             }),
+          eventsOf: async (tenant, riskId) =>
+            history.filter((event) => event.tenant === tenant && event.riskId === riskId),
           eventsAfter: async (tenant, afterId, limit) => {
             if (world.away) throw new Error('the store is away')
             return history.filter((event) => event.tenant === tenant && event.id > afterId).slice(0, limit)

@@ -1,10 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
 import type { RiskEvent } from '../../../src/domain/risk.ts'
-import { furnish, NOW_MS, openHouse, type House } from './house.ts'
+import { furnish as furnishRooms, NOW_MS, openHouse, type House } from './house.ts'
 import { riskEvent } from './risk-event.ts'
 
 type Rooms = Awaited<ReturnType<typeof furnish>>
+
+/** The rooms of the owner, and an episode of risk in them. */
+async function furnish(house: House, token: string) {
+  const event = riskEvent({ riskId: 'rsk_own' })
+  house.risks.history.push(event)
+  house.risks.positions.push({ event, state: 'open' })
+  return { ...(await furnishRooms(house, token)), risk: event.riskId }
+}
 
 /** The victim's own ids, in the place of each parameter. */
 function pathsOf(path: string, rooms: Rooms): string {
@@ -20,10 +28,11 @@ function pathsOf(path: string, rooms: Rooms): string {
     '/v1/principles': rooms.principle,
     '/v1/users': rooms.user,
     '/v1/identityproviders': rooms.provider,
+    '/v1/risks': rooms.risk,
   }
   const collection = Object.keys(own).find((start) => path.startsWith(`${start}/`)) ?? ''
   if (path.includes(':flowId')) return path.replace(':id', rooms.waiting).replace(':flowId', rooms.flow)
-  return path.replace(':credentialId', rooms.credential).replace(/:(id|name)/, own[collection] ?? 'missing')
+  return path.replace(':credentialId', rooms.credential).replace(/:(id|name|riskId)/, own[collection] ?? 'missing')
 }
 
 async function snapshot(house: House, token: string, rooms: Rooms): Promise<unknown> {

@@ -35,6 +35,11 @@ export function createMemoryRiskFeed(): MemoryRiskFeed {
         .filter(({ event, state: is }) => event.tenant === tenant && is === state && event.riskId > after)
         .filter(({ event }) => severity === undefined || event.severity === severity)
         .slice(0, limit),
+    async episode(tenant, riskId) {
+      const found = positions.find(({ event }) => event.tenant === tenant && event.riskId === riskId)
+      const timeline = history.filter((event) => event.tenant === tenant && event.riskId === riskId)
+      return found === undefined ? null : { ...found, timeline }
+    },
     async subscribe(tenant, afterId, listener, drained = async () => {}) {
       if (feed.broken !== null && afterId !== null) throw feed.broken
       for (let last = afterId; last !== null; await drained()) {

@@ -23,7 +23,13 @@ export function riskEvent(fields: Partial<RiskEvent> = {}): RiskEvent {
     firstSeenMs: NOW_MS - 5_000,
     lastSeenMs: NOW_MS,
     message: 'Robot was refused by a limit.\nTwice.',
-    evidence: { total: 12, statuses: { 429: 12 }, operations: { pay: 12 }, requestIds: ['00'] },
+    evidence: {
+      total: 12,
+      statuses: { 429: 12 },
+      reasons: { rate_limited: 1 },
+      operations: { pay: 12 },
+      requestIds: ['00'],
+    },
     ...fields,
   }
 }

@@ -288,4 +288,24 @@ describe('risk position', () => {
     expect(past.body['items']).toMatchObject([{ id: cleared.riskId, state: 'cleared' }])
     expect((await house.send('GET', '/v1/risks?severity=Severe', { token })).status).toBe(400)
   })
+
+  it('shows one episode with its timeline, and nothing of another tenant', async () => {
+    const house = await openHouse()
+    const token = house.token('acme')
+    const opened = riskEvent()
+    const escalated = riskEvent({ riskId: opened.riskId, phase: 'escalated', severity: 'Critical' })
+    house.risks.history.push(opened, escalated, riskEvent())
+    house.risks.positions.push({ event: escalated, state: 'open' })
+    const shown = await house.send('GET', `/v1/risks/${opened.riskId}`, { token })
+
+    expect(shown).toMatchObject({ status: 200, body: { id: opened.riskId, state: 'open', severity: 'Critical' } })
+    expect(shown.body['timeline']).toMatchObject([
+      { id: opened.id, phase: 'opened' },
+      { id: escalated.id, phase: 'escalated', severity: 'Critical' },
+    ])
+    expect(shown.text).not.toContain('acme')
+    const foreign = await house.send('GET', `/v1/risks/${opened.riskId}`, { token: house.token('rival') })
+    expect(foreign.status).toBe(404)
+    expect((await house.send('GET', '/v1/risks/rsk_none', { token })).status).toBe(404)
+  })
 })

@@ -1,0 +1,46 @@
+/**
+ * Thresholds of risks as configuration: `{"AuthFailure401": {"warningFrom": 5, "criticalFrom": 20,
+ * "windowSeconds": 60}}` over the defaults. Types of one severity take none.
+ */
+
+import type { RiskRule, RiskRules } from './risk-rules.ts'
+
+type Thresholds = Pick<RiskRule, 'warningFrom' | 'criticalFrom' | 'windowSeconds'>
+
+const COUNT_MAX = 1_000_000
+const WINDOW_SECONDS_MAX = 300
+const FIELDS = ['warningFrom', 'criticalFrom', 'windowSeconds'] as const
+
+/** The rules with these thresholds, or a sentence that says what is wrong with them. */
+export function withThresholds(rules: RiskRules, json: string): RiskRules | string {
+  let given: unknown
+  try {
+    given = JSON.parse(json)
+  } catch {
+    return 'it is not JSON'
+  }
+  if (!isRecord(given)) return 'it is not an object'
+  const changed: Record<string, RiskRule> = { ...rules }
+  for (const [type, fields] of Object.entries(given)) {
+    const rule = Object.hasOwn(rules, type) ? rules[type as keyof RiskRules] : null
+    if (rule === null || rule.warningFrom === null || rule.criticalFrom === null) return `${type} takes no thresholds`
+    if (!isRecord(fields)) return `${type} is not an object`
+    const unknown = Object.keys(fields).find((field) => !FIELDS.some((known) => known === field))
+    if (unknown !== undefined) return `${type} has no ${unknown}`
+    const next = { ...rule, ...fields } as RiskRule & Record<keyof Thresholds, number>
+    if (!isWhole(next.warningFrom, 2, COUNT_MAX)) return `${type}.warningFrom is not a whole number from 2`
+    if (!isWhole(next.criticalFrom, next.warningFrom, COUNT_MAX)) return `${type}.criticalFrom is below warningFrom`
+    if (!isWhole(next.windowSeconds, 1, WINDOW_SECONDS_MAX))
+      return `${type}.windowSeconds is not a whole number from 1 to ${WINDOW_SECONDS_MAX}`
+    changed[type] = next
+  }
+  return changed as RiskRules
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isWhole(value: unknown, min: number, max: number): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max
+}
