@@ -49,6 +49,7 @@ import { toParty } from './oauth-attempts.ts'
 import { createVault, loadMasterKey } from './runtime/vault.ts'
 import { bringSample, openSampleBackend, readSample } from './sample.ts'
 import type { Author } from './store/registry.ts'
+import { openWatches } from './watches.ts'
 import { lockDataFolder } from './store/sqlite/data-folder.ts'
 import { openSqliteIdempotencyStore } from './store/sqlite/idempotency-store.ts'
 import { openSqliteRegistry } from './store/sqlite/registry.ts'
@@ -141,10 +142,22 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     log,
     onGrowth: () => reader.notify(),
     onCount: count,
+    onDrift: (drift) => watches.onDrift(drift),
     onThreadGone(thread) {
       count('gateway_thread_gone')
       limits.memory.releaseThread(thread)
     },
+  })
+  const watches = openWatches({
+    registry,
+    recorder,
+    gauge: ledger.gauge,
+    tenant: config.adminTenant,
+    createId,
+    clock,
+    log,
+    count,
+    opened,
   })
   const gateway = createGatewayPort(fleet, limits.desk, authenticator)
   const identity = await openIdentity({

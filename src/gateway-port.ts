@@ -48,6 +48,8 @@ export function platformPlan(tenant: string, scopes: readonly string[]): RoutePl
     memberOfProductIds: [],
     dialect: '3.1',
     components: {},
+    responses: [],
+    responseComponents: {},
     operations: [],
   }
 }

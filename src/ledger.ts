@@ -10,7 +10,7 @@ import type { Config } from './config.ts'
 import { createLimits, type Limits } from './limits.ts'
 import { createPipeline, type Pipeline } from './pipeline/topology.ts'
 import { createPlatformRecorder, type PlatformRecorder } from './platform-recorder.ts'
-import { createSpoolGaugeMemory, openSpoolGauge } from './record/spool-gauge.ts'
+import { createSpoolGaugeMemory, openSpoolGauge, type SpoolGauge } from './record/spool-gauge.ts'
 import { openSpoolReader } from './record/spool-reader.ts'
 import { createSpoolWriter, type SpoolWriter } from './record/spool-writer.ts'
 import type { Clock } from './runtime/clock.ts'
@@ -48,6 +48,7 @@ export interface Ledger {
   readonly recorder: PlatformRecorder
   readonly spoolFolder: string
   readonly gaugeMemory: SharedArrayBuffer
+  readonly gauge: SpoolGauge
 }
 
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
@@ -117,5 +118,5 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   opened('platform spool', () => spool.close())
   const recorder = createPlatformRecorder({ spool, clock })
 
-  return { usage, levels, pipeline, limits, reader, spool, recorder, spoolFolder, gaugeMemory }
+  return { usage, levels, pipeline, limits, reader, spool, recorder, spoolFolder, gaugeMemory, gauge }
 }

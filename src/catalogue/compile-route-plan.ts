@@ -9,6 +9,7 @@
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
 import type { Specification } from '../governance/specification.ts'
 import { createRequestCompiler } from './compile-parameters.ts'
+import { compileResponses } from './compile-responses.ts'
 import { compileSecurity } from './compile-security.ts'
 import type { BackendPlan, RoutePlan } from './route-plan.ts'
 import { createSchemaStore } from './schema-store.ts'
@@ -30,19 +31,30 @@ export function compileRoutePlan(options: CompileRoutePlanOptions): RoutePlan {
   const { specification, ...rest } = options
   const { document, dialect, technicalName } = specification
   const faults: ProblemPointer[] = []
-  const schemas = createSchemaStore({ document, dialect, faults })
+  const schemas = createSchemaStore({ document, dialect, direction: 'request', faults })
   const request = createRequestCompiler({ document, schemas, faults })
-  const operations = specification.operations.map((operation) => ({
+  const answers = compileResponses({ document, dialect, operations: specification.operations })
+  const operations = specification.operations.map((operation, index) => ({
     operationId: operation.operationId,
     method: operation.method,
     path: operation.path,
     security: compileSecurity(operation, specification, faults),
     parameters: request.parameters(operation),
     body: request.body(operation),
+    responses: answers.byOperation[index] ?? [],
   }))
   if (faults.length > 0) {
     const detail = 'The OpenAPI document cannot be served as it declares.'
     throw new Problem('specification_invalid', detail, { errors: faults.slice(0, ERRORS_MAX) })
   }
-  return { api: technicalName, dialect, components: schemas.components(), operations, ...rest }
+  const components = schemas.components()
+  return {
+    api: technicalName,
+    dialect,
+    components,
+    responses: answers.responses,
+    responseComponents: answers.components,
+    operations,
+    ...rest,
+  }
 }

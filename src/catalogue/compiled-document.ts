@@ -12,18 +12,21 @@ import { compileRoutePlan } from './compile-route-plan.ts'
 import { readContent } from './published-content.ts'
 import type { RoutePlan } from './route-plan.ts'
 
-export type CompiledDocument = Pick<RoutePlan, 'api' | 'dialect' | 'components' | 'operations'>
+export type CompiledDocument = Pick<
+  RoutePlan,
+  'api' | 'dialect' | 'components' | 'responses' | 'responseComponents' | 'operations'
+>
 
 interface CompiledBody extends CompiledDocument {
   readonly rules: number
 }
 
 /** Raised with every change of what is compiled, so that running APIs get it too. */
-const RULES = 1
+const RULES = 2
 
 /** Throws `Problem('specification_invalid')`. */
 export function compileDocument(specification: Specification): CompiledDocument {
-  const { api, dialect, components, operations } = compileRoutePlan({
+  const { api, dialect, components, responses, responseComponents, operations } = compileRoutePlan({
     specification,
     tenant: '',
     revision: 0,
@@ -32,7 +35,7 @@ export function compileDocument(specification: Specification): CompiledDocument 
     allowedScopes: [],
     memberOfProductIds: [],
   })
-  return { api, dialect, components, operations }
+  return { api, dialect, components, responses, responseComponents, operations }
 }
 
 /** `id` is that of the document. */

@@ -19,6 +19,10 @@ export interface RoutePlan {
   readonly dialect: '3.0' | '3.1'
   /** The target of every `$ref` in the schemas below: `#/components/...` of the document. */
   readonly components: Readonly<Record<string, unknown>>
+  /** The answers that operations declare, each once. */
+  readonly responses: readonly ResponsePlan[]
+  /** What their schemas refer to. */
+  readonly responseComponents: Readonly<Record<string, unknown>>
   readonly operations: readonly OperationPlan[]
 }
 
@@ -47,6 +51,15 @@ export interface OperationPlan {
   readonly security: readonly SecurityAlternative[]
   readonly parameters: readonly ParameterPlan[]
   readonly body: BodyPlan | null
+  /** What the backend may answer, as positions in the plan's `responses`; empty: nothing is said. */
+  readonly responses: readonly number[]
+}
+
+export interface ResponsePlan {
+  /** `200`, `2XX` or `default`. */
+  readonly status: string
+  /** Media type or range, lower case, without parameters → JSON schema (`null`: anything); null: nothing is said. */
+  readonly content: Readonly<Record<string, unknown>> | null
 }
 
 export interface SecurityAlternative {

@@ -7,7 +7,7 @@
  *
  * Where OpenAPI differs from JSON schema, its meaning is written out: 3.0's boolean bounds and
  * `nullable` (also beside `allOf` or `enum`, as most authors mean it), members beside a 3.0 `$ref`, and
- * `readOnly` members, which a request need not have.
+ * `readOnly` members, which a request need not have, or `writeOnly` ones, which a response need not.
  */
 
 import type { ProblemPointer } from '../domain/problem.ts'
@@ -25,6 +25,8 @@ export interface SchemaStore {
 export interface SchemaStoreOptions {
   readonly document: Fields
   readonly dialect: '3.0' | '3.1'
+  /** Of which way the values go: a request need not have what is `readOnly`, a response what is `writeOnly`. */
+  readonly direction: 'request' | 'response'
   readonly faults: ProblemPointer[]
 }
 
@@ -47,7 +49,8 @@ const PARTS_MAX = 1_000
 const COMPONENT = '#/components/schemas/'
 const PLAIN_NAME = /^[A-Za-z0-9._-]+$/
 
-export function createSchemaStore({ document, dialect, faults }: SchemaStoreOptions): SchemaStore {
+export function createSchemaStore({ document, dialect, direction, faults }: SchemaStoreOptions): SchemaStore {
+  const notSent = direction === 'request' ? 'readOnly' : 'writeOnly'
   const kept: [name: string, schema: unknown][] = []
   /** By reference. */
   const names = new Map<string, string>()
@@ -75,7 +78,7 @@ export function createSchemaStore({ document, dialect, faults }: SchemaStoreOpti
       result[keyword] = keep === 'plain' ? value : keep === 'inner' ? toInner(value, at) : toNamed(keyword, value, at)
     }
     checkPattern(fields['pattern'], `${pointer}/pattern`)
-    dropReadOnly(result, fieldsOf(fields['properties']))
+    dropNotSent(result, fieldsOf(fields['properties']))
     return dialect === '3.0' ? fromDialect30(result, fields['nullable'] === true) : result
   }
 
@@ -114,19 +117,19 @@ export function createSchemaStore({ document, dialect, faults }: SchemaStoreOpti
     faults.push({ pointer, detail })
   }
 
-  function dropReadOnly(result: Record<string, unknown>, properties: Fields): void {
+  function dropNotSent(result: Record<string, unknown>, properties: Fields): void {
     const required = result['required']
     if (!Array.isArray(required)) return
-    const needed = required.filter((name) => !isReadOnly(fieldsOf(properties)[String(name)]))
+    const needed = required.filter((name) => !isNotSent(fieldsOf(properties)[String(name)]))
     if (needed.length === required.length) return
     if (needed.length === 0) delete result['required']
     else result['required'] = needed
   }
 
-  function isReadOnly(schema: unknown): boolean {
+  function isNotSent(schema: unknown): boolean {
     const fields = fieldsOf(schema)
-    if (fields['readOnly'] === true) return true
-    return typeof fields['$ref'] === 'string' && fieldsOf(resolvePointer(document, fields['$ref']))['readOnly'] === true
+    if (fields[notSent] === true) return true
+    return typeof fields['$ref'] === 'string' && fieldsOf(resolvePointer(document, fields['$ref']))[notSent] === true
   }
 
   return {

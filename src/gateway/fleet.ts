@@ -10,6 +10,7 @@
 import { Worker } from 'node:worker_threads'
 import type { GatewayPort, PreparedRevision } from '../catalogue/gateway-port.ts'
 import type { RoutePlan } from '../catalogue/route-plan.ts'
+import type { Drift } from '../domain/drift.ts'
 import { Problem } from '../domain/problem.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -30,6 +31,8 @@ export interface FleetOptions {
   readonly log: Log
   readonly onGrowth: () => void
   readonly onCount: (reason: string, by: number) => void
+  /** At most one a second of each kind and thread. */
+  readonly onDrift: (drift: Drift) => void
   /** A thread has died: its share of what is shared must be given back. */
   readonly onThreadGone: (thread: number) => void
 }
@@ -124,6 +127,8 @@ export function createFleet(options: FleetOptions): Fleet {
         return void answer(thread, message.id, message.name, message.ask)
       case 'grown':
         return grown(thread)
+      case 'drift':
+        return options.onDrift(message.drift)
       case 'counted':
         for (const [reason, by] of message.counts) options.onCount(reason, by)
         return

@@ -15,8 +15,10 @@ import type { IncomingHttpHeaders } from 'undici/types/header.js'
 import { FLAG_FORWARDED } from '../record/call-record.ts'
 import type { Backend } from './backend.ts'
 import type { Call, CallOwner } from './call.ts'
+import type { BodySample, DriftWatch } from './drift-watch.ts'
 import type { Timed } from './deadline-queue.ts'
 import { CONNECTION, CONTENT_LENGTH, DROP, type HeaderRules } from './header-rules.ts'
+import type { CompiledOperation } from './revision.ts'
 
 type Controller = Dispatcher.DispatchController
 
@@ -29,6 +31,8 @@ export interface ForwardOptions {
   readonly backend: Backend
   readonly responseRules: HeaderRules
   readonly turnEnd: TurnEnd
+  readonly drift: DriftWatch
+  readonly operation: CompiledOperation
   readonly path: string
   readonly headers: string[]
   /** Bytes that were read for validation, or the request itself to be streamed, or nothing. */
@@ -64,6 +68,7 @@ export class Forwarding implements CallOwner, Timed, Dispatcher.DispatchHandler 
   #isQueued = false
   #isRetried = false
   #isSettled = false
+  #sample: BodySample | null = null
 
   previous: Timed | null = null
   next: Timed | null = null
@@ -101,6 +106,7 @@ export class Forwarding implements CallOwner, Timed, Dispatcher.DispatchHandler 
     call.upstreamUs = Math.min(0xffff_ffff, Math.round((performance.now() - this.#startedAt) * 1_000))
     call.status = status
     call.head = this.#answerHeaders(headers)
+    this.#sample = this.#options.drift.head(call, this.#options.operation, status, headers)
     this.#controller = controller
     this.#queue()
   }
@@ -108,6 +114,7 @@ export class Forwarding implements CallOwner, Timed, Dispatcher.DispatchHandler 
   onResponseData(controller: Controller, chunk: Buffer): void {
     if (this.#isSettled) return
     const held = this.#held
+    if (this.#sample !== null) this.#sample.add(chunk)
     this.#received += chunk.length
     if (held !== null) {
       this.#held = null
@@ -130,6 +137,7 @@ export class Forwarding implements CallOwner, Timed, Dispatcher.DispatchHandler 
     if (held !== null && this.#announced < 0 && !this.#isHeadSent)
       this.#call.head.push('Content-Length', String(held.length))
     this.#call.finish('served', held)
+    if (this.#sample !== null) this.#sample.end()
   }
 
   onResponseError(_controller: Controller, error: Error): void {

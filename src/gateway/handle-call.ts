@@ -9,12 +9,13 @@
 import type { Caller } from '../catalogue/caller.ts'
 import type { ProblemCode } from '../domain/problem.ts'
 import type { Outcome } from '../record/call-record.ts'
-import { FLAG_APPROACHING_LIMIT } from '../record/call-record.ts'
+import { FLAG_APPROACHING_LIMIT, FLAG_PAST_RETIREMENT } from '../record/call-record.ts'
 import type { Admissions } from './admission.ts'
 import type { Authenticator, Refusal } from './authenticate.ts'
 import { authorise } from './authorise.ts'
 import { readBody, type BodyReader } from './body.ts'
 import type { Call } from './call.ts'
+import type { DriftWatch } from './drift-watch.ts'
 import { Forwarding, type TurnEnd } from './forward.ts'
 import type { HeaderRules } from './header-rules.ts'
 import { createForwarded, toTraceparent } from './identity-headers.ts'
@@ -33,6 +34,7 @@ export interface HandleCallOptions {
   readonly requestRules: HeaderRules
   readonly responseRules: HeaderRules
   readonly turnEnd: TurnEnd
+  readonly drift: DriftWatch
   readonly nowMs: () => number
   /** False while calls cannot be recorded. */
   readonly isAccepting: () => boolean
@@ -57,7 +59,7 @@ export interface HandleCall {
 }
 
 export function createHandleCall(options: HandleCallOptions): HandleCall {
-  const { authenticator, seats, admissions, requestRules, responseRules, turnEnd, nowMs } = options
+  const { authenticator, seats, admissions, requestRules, responseRules, turnEnd, drift, nowMs } = options
   const pushForwarded = createForwarded()
 
   function route(call: Call, revision: CompiledRevision, pathFrom: number, queryAt: number): void {
@@ -67,11 +69,7 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
     if (plan.state === 'Retired') return call.refuse('api_retired', `${plan.api} is retired.`)
     const url = call.request.url ?? ''
     const match = routes.find(call.request.method ?? '', url, pathFrom, queryAt)
-    if (match === null) return call.refuse('not_found', `${plan.api} has no such path.`)
-    if ('allowed' in match) {
-      const headers = ['Allow', match.allowed.join(', ')]
-      return call.refuse('method_not_allowed', `This path takes ${match.allowed.join(', ')}.`, { headers })
-    }
+    if (match === null || 'allowed' in match) return refuseUnknown(call, revision, match)
     const operation = operations[match.operation]!
     call.attribution = operation.anonymous
     const headers = readRequestHeaders(call.request, requestRules)
@@ -81,6 +79,27 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
       return call.refuse('payload_invalid', 'A header that may come once came twice.')
     }
     authenticate({ call, revision, operation, match, headers, target: url.slice(pathFrom), queryAt, seat: null })
+  }
+
+  /** What a known caller asks for in vain is told apart: it may be what the contract has forgotten. */
+  function refuseUnknown(call: Call, revision: CompiledRevision, match: { allowed: readonly string[] } | null): void {
+    const { plan } = revision
+    const { authorization, apiKey, isAmbiguous } = readRequestHeaders(call.request, requestRules)
+    if (isAmbiguous || (authorization === undefined && apiKey === undefined)) return refuse(null)
+    const result = authenticator.authenticate(authorization, apiKey, plan.api)
+    if (result instanceof Promise) void result.then((late) => call.isOver || refuse(late))
+    else refuse(result)
+
+    function refuse(result: Caller | Refusal | null): void {
+      const isKnown = result !== null && !('code' in result)
+      if (isKnown) call.attribution = toAttribution(plan, '', result, null)
+      if (match === null) call.refuse('not_found', `${plan.api} has no such path.`)
+      else {
+        const allowed = match.allowed.join(', ')
+        call.refuse('method_not_allowed', `This path takes ${allowed}.`, { headers: ['Allow', allowed] })
+      }
+      if (isKnown) drift.operation(call)
+    }
   }
 
   function authenticate(passage: Passage): void {
@@ -129,6 +148,8 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
     const { call, revision, operation } = passage
     passage.seat = seat
     call.attribution = attributionOf(seat, operation.position)
+    const { deprecation } = revision.plan
+    if (deprecation !== undefined && nowMs() >= deprecation.retirementMs) call.flags |= FLAG_PAST_RETIREMENT
     const refused = authorise(operation.plan.security, seat.caller, revision)
     if (refused === null) return limit(passage, seat)
     if (refused === 'operation_forbidden') {
@@ -194,7 +215,7 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
   }
 
   function forward(passage: Passage, body: Buffer | Call['request'] | null): void {
-    const { call, revision, headers, target, seat } = passage
+    const { call, revision, operation, headers, target, seat } = passage
     const { backend } = revision
     if (backend === null) return call.refuse('not_found', `${revision.plan.api} is not served here.`)
     if (backend.isBusy) return unavailable(call, 'The backend has too many calls waiting.')
@@ -207,7 +228,7 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
     upstream.push('X-Request-Id', call.requestId, 'traceparent', toTraceparent(call.requestId))
     if (seat !== null) for (const part of seat.identityHeaders) upstream.push(part)
     const path = backend.plan.basePath + target
-    new Forwarding(call, { backend, responseRules, turnEnd, path, headers: upstream, body }).start()
+    new Forwarding(call, { backend, responseRules, turnEnd, drift, operation, path, headers: upstream, body }).start()
   }
 
   function refuseCredential({ call, revision, operation }: Passage, refusal: Refusal): void {

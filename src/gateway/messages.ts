@@ -9,6 +9,7 @@ import type { RevokedToken } from '../catalogue/gateway-port.ts'
 import type { OauthAnswer, OauthCall } from '../catalogue/oauth-call.ts'
 import type { ProviderPlan } from '../catalogue/provider-plan.ts'
 import type { RoutePlan } from '../catalogue/route-plan.ts'
+import type { Drift } from '../domain/drift.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { SpoolSync } from '../record/spool-writer.ts'
 import type { BlockRef } from './limit-memory.ts'
@@ -56,6 +57,7 @@ export type ToHost =
   | { readonly type: 'acknowledged'; readonly id: number; readonly error: CommandError | null }
   | { readonly type: 'request'; readonly id: number; readonly name: keyof Requests; readonly ask: unknown }
   | { readonly type: 'grown' }
+  | { readonly type: 'drift'; readonly drift: Drift }
   | { readonly type: 'counted'; readonly counts: readonly (readonly [string, number])[] }
   | {
       readonly type: 'log'

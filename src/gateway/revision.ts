@@ -10,6 +10,7 @@ import type { OperationPlan, RoutePlan } from '../catalogue/route-plan.ts'
 import type { Attribution } from '../domain/attribution.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import { Backend } from './backend.ts'
+import { compileResponses, type DeclaredResponses } from './declared-responses.ts'
 import type { CompiledSla, Limiter } from './limiter.ts'
 import { createRouteTable, type RouteTable } from './route-table.ts'
 import { toAttribution } from './call-attribution.ts'
@@ -20,6 +21,8 @@ export interface CompiledOperation {
   readonly plan: OperationPlan
   readonly position: number
   readonly validators: OperationValidators
+  /** What its answers are held to; null: nothing is declared. */
+  readonly responses: DeclaredResponses | null
   /** Of calls nobody stands behind. */
   readonly anonymous: Attribution
 }
@@ -45,10 +48,12 @@ export async function compileRevision(
   limiter: Limiter,
 ): Promise<CompiledRevision> {
   const validators = await compileValidators(plan)
+  const responses = compileResponses(plan)
   const operations = plan.operations.map((operation, position) => ({
     plan: operation,
     position,
     validators: validators[position]!,
+    responses: responses[position]!,
     anonymous: toAttribution(plan, operation.operationId, null, null),
   }))
   return {

@@ -17,6 +17,7 @@ import { createSpoolWriter } from '../record/spool-writer.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createAdmissions } from './admission.ts'
 import { createAuthenticator } from './authenticate.ts'
+import { createDriftWatch } from './drift-watch.ts'
 import { createHandleCall } from './handle-call.ts'
 import { createRequestRules, createResponseRules } from './header-rules.ts'
 import { createHostLink } from './host-link.ts'
@@ -102,6 +103,12 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
     requestRules: createRequestRules(),
     responseRules: createResponseRules(),
     turnEnd: createTurnEnd(),
+    drift: createDriftWatch({
+      spool,
+      tell: (drift) => host.tell({ type: 'drift', drift }),
+      count: host.count,
+      nowMs: clock.nowMs,
+    }),
     nowMs: clock.nowMs,
     isAccepting: () => spool.accepting,
   })

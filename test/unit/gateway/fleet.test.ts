@@ -90,6 +90,7 @@ async function open({
     log: createLog('silent'),
     onGrowth: () => {},
     onCount: () => {},
+    onDrift: () => {},
     onThreadGone() {
       isThreadGone = true
     },
@@ -108,6 +109,8 @@ async function open({
     memberOfProductIds: ['prd_1'],
     dialect: '3.1',
     components: {},
+    responses: [],
+    responseComponents: {},
     operations: [
       {
         operationId: 'read',
@@ -116,6 +119,7 @@ async function open({
         security: [{ tokenScopes: ['payments:read'], apiKey: false, keyScopes: [] }],
         parameters: [],
         body: null,
+        responses: [],
       },
     ],
   }

@@ -13,6 +13,8 @@ const plan = (memberOfProductIds: readonly string[], revision = 1): RoutePlan =>
   memberOfProductIds,
   dialect: '3.1',
   components: {},
+  responses: [],
+  responseComponents: {},
   operations: [],
 })
 

@@ -42,6 +42,8 @@ async function open(slas: readonly SlaPlan[]) {
     memberOfProductIds: ['prd_1'],
     dialect: '3.1',
     components: {},
+    responses: [],
+    responseComponents: {},
     operations: ['read', 'write', 'list'].map((operationId) => ({
       operationId,
       method: 'GET',
@@ -49,6 +51,7 @@ async function open(slas: readonly SlaPlan[]) {
       security: [],
       parameters: [],
       body: null,
+      responses: [],
     })),
   } as const
   const compile = (declared: readonly SlaPlan[]) => compileRevision(plan, declared, limiter)
