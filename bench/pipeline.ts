@@ -24,6 +24,7 @@ import { createCallCounter } from '../src/pipeline/call-counter.ts'
 import { createIntake } from '../src/pipeline/intake.ts'
 import { createMetering } from '../src/pipeline/metering.ts'
 import { createRiskDetector } from '../src/pipeline/risk-detector.ts'
+import { createServiceJudge } from '../src/pipeline/service-judge.ts'
 import { FLAG_COUNTED, FLAG_FORWARDED, outcomeIndex } from '../src/record/call-record.ts'
 import { createSpoolGaugeMemory, openSpoolGauge } from '../src/record/spool-gauge.ts'
 import { openSpoolReader } from '../src/record/spool-reader.ts'
@@ -58,6 +59,7 @@ const PLAN = parseDeclaration(
         },
       ],
       quotas: { period: 'Monthly', resourceUnits: 999_999_999 },
+      guarantees: { latency: { p99: 500 }, availability: 99 },
     }),
   ),
   { technicalName: 'payments-v1', operationIds: [] },
@@ -156,6 +158,8 @@ function readSpool(folder: string, closeEvery: number) {
   const reader = openSpoolReader({ folder, gauge, onTornTail: refuse })
   const metering = createMetering()
   const limits = openLedger()
+  const promises = { isAny: true, of: () => PLAN.runtime }
+  const judge = createServiceJudge({ promises, saved: null, count: () => {} })
   const counter = createCallCounter()
   const detector = createRiskDetector({
     rules: DEFAULT_RISK_RULES,
@@ -174,6 +178,7 @@ function readSpool(folder: string, closeEvery: number) {
       records += batch.count
       counter.add(batch)
       detector.add(batch)
+      judge.add(batch)
       limits.add(batch)
     },
     isFull: () => metering.isFull,
@@ -193,6 +198,7 @@ function readSpool(folder: string, closeEvery: number) {
   const [startMs, startCpu] = [performance.now(), process.cpuUsage()]
   for (let isMore = true; isMore;) {
     isMore = intake.read()
+    judge.close()
     detector.evaluate()
     if (detector.hasEvents) events += detector.take().events.length
     if (records - closed >= closeEvery || metering.isFull) close()

@@ -95,6 +95,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     riskStore: createClickHouseRiskStore(clickHouse),
     rules: config.riskRules,
     limits: limits.ledger,
+    promises: limits.desk.promises,
     matches,
     clock,
     createId,

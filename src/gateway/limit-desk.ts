@@ -6,14 +6,22 @@
  * threads never count in two blocks for one subscription.
  */
 
-import type { SlaPlan } from '../opensla/sla-plan.ts'
+import type { RuntimePlan, SlaPlan } from '../opensla/sla-plan.ts'
 import type { BlockRef, LimitMemory } from './limit-memory.ts'
+
+export interface Promises {
+  of(api: string): readonly RuntimePlan[]
+  /** Whether anything is promised of any API. */
+  readonly isAny: boolean
+}
 
 export interface LimitDesk {
   /** Notes what is in force; a declaration that says the same keeps its counters where they are. */
   setPlan(plan: SlaPlan): void
   /** What is in force for a variant of an API; that of its default tier is `''`. */
   planOf(api: string, variant: string): SlaPlan | null
+  /** What the declarations in force promise of the providers' side. */
+  readonly promises: Promises
   /** Rises whenever what is in force changes. */
   readonly generation: number
   /** Runs `change` with questions about the API held back, then notes `plan`. */
@@ -27,10 +35,16 @@ export interface LimitDesk {
 
 export function createLimitDesk(memory: LimitMemory): LimitDesk {
   const plans = new Map<string, SlaPlan>()
+  /** By API and variant. */
+  const runtimes = new Map<string, Map<string, readonly RuntimePlan[]>>()
+  let isAnyPromised = false
   const changing = new Map<string, Promise<void>>()
   let generation = 0
 
   function setPlan(plan: SlaPlan): void {
+    const ofApi = runtimes.get(plan.api) ?? new Map<string, readonly RuntimePlan[]>()
+    runtimes.set(plan.api, ofApi.set(plan.variant, plan.runtime))
+    isAnyPromised = isAnyPromised || plan.runtime.length > 0
     const key = `${plan.api} ${plan.variant}`
     const before = plans.get(key)
     if (before !== undefined && countsAlike(before, plan)) return
@@ -41,6 +55,12 @@ export function createLimitDesk(memory: LimitMemory): LimitDesk {
   return {
     setPlan,
     planOf: (api, variant) => plans.get(`${api} ${variant}`) ?? null,
+    promises: {
+      of: (api) => [...(runtimes.get(api)?.values() ?? [])].flat(),
+      get isAny() {
+        return isAnyPromised
+      },
+    },
     get generation() {
       return generation
     },

@@ -31,10 +31,10 @@ export function createEvidence(saved?: RiskEvidence): Evidence {
     },
     add({ status, reason, operation, requestId }) {
       total++
-      bump(statuses, String(status))
+      if (status > 0) bump(statuses, String(status))
       bump(reasons, reason)
       bump(operations, operation)
-      if (requestIds.push(requestId) > REQUEST_IDS_MAX) requestIds.shift()
+      if (requestId !== '' && requestIds.push(requestId) > REQUEST_IDS_MAX) requestIds.shift()
     },
     show: () => ({
       total,

@@ -14,11 +14,13 @@ import { FLAG_APPROACHING_LIMIT, FLAG_PAST_RETIREMENT, outcomeIndex, OUTCOMES } 
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { SavedEpisode } from '../store/risk-checkpoint.ts'
 import { createEpisodeBoard, type EpisodeBoardOptions } from './episode-board.ts'
-import type { Episode, EpisodeKey } from './episode.ts'
+import type { Episode, EpisodeKey, Seen } from './episode.ts'
 import { partyOf, providerOf } from './party.ts'
 
 export interface RiskDetector {
   add(batch: RecordBatch): void
+  /** What no single call shows. */
+  tell(key: EpisodeKey, seen: Seen): void
   /** Looks at the episodes that changed, each as of its latest call. */
   evaluate(): void
   /** Looks at every episode as of `nowMs`. */
@@ -129,6 +131,11 @@ export function createRiskDetector(options: RiskDetectorOptions): RiskDetector {
 
   return {
     add,
+    tell(key, seen) {
+      const episode = freshFor(key, seen.timeMs)
+      episode.see(seen)
+      changed.add(episode)
+    },
     evaluate,
     calm(nowMs) {
       for (const episode of board.open) look(episode, nowMs)

@@ -15,8 +15,10 @@ import { createColumns } from './columns.ts'
 
 export interface ServiceMeter {
   add(batch: RecordBatch): void
-  /** The rows of all that was added, and a fresh start. */
-  take(): readonly ServiceLevelRow[]
+  /** The rows of all that was added, or of the minutes that begin before `beforeMs`; they begin afresh. */
+  take(beforeMs?: number): readonly ServiceLevelRow[]
+  /** Minutes that hold something. */
+  readonly minutesMs: Iterable<number>
   /** Holds as much as one flush may carry. */
   readonly isFull: boolean
 }
@@ -42,21 +44,35 @@ const CELLS_MAX = 10_000
 const SERVED = 0
 const UNANSWERED: readonly boolean[] = OUTCOMES.map((outcome) => outcome.startsWith('upstream_'))
 
-export function createServiceMeter(): ServiceMeter {
+export interface ServiceMeterOptions {
+  /** Minutes that are over: what comes for them is told to `onLate`. */
+  readonly fromMs?: () => number
+  readonly onLate?: () => void
+}
+
+export function createServiceMeter({
+  fromMs = () => -Infinity,
+  onLate = () => {},
+}: ServiceMeterOptions = {}): ServiceMeter {
   const columns = createColumns(textOf)
-  let minutes = new Map<number, Minute>()
+  const minutes = new Map<number, Minute>()
   let current: Minute | null = null
   let cells: Cell[] = []
 
   function add(batch: RecordBatch): void {
     const columnsOfBatch = columns.of(batch)
     const { count } = batch
+    const opensAtMs = fromMs()
     for (let index = 0; index < count; index++) {
       const outcome = batch.outcome(index)
       const isUnanswered = UNANSWERED[outcome]!
       if (!isUnanswered && (outcome !== SERVED || (batch.flags(index) & FLAG_FORWARDED) === 0)) continue
       const timeMs = batch.timeMs(index)
       const startMs = timeMs - (timeMs % SERVICE_WINDOW_MS)
+      if (startMs < opensAtMs) {
+        onLate()
+        continue
+      }
       if (current === null || current.startMs !== startMs) current = minuteAt(startMs)
       const column = columnsOfBatch[batch.attributionId(index)]!
       const cell = current.cells[column] ?? newCell(current, column)
@@ -91,15 +107,19 @@ export function createServiceMeter(): ServiceMeter {
 
   return {
     add,
-    take() {
-      const rows = cells
+    take(beforeMs = Infinity) {
+      const taken = cells.filter(({ minuteMs }) => minuteMs < beforeMs)
+      const rows = taken
         .sort((a, b) => a.minuteMs - b.minuteMs || columns.compare(a.column, b.column))
         .map((cell) => toRow(cell, columns.keyAt(cell.column)))
-      minutes = new Map()
+      cells = cells.filter(({ minuteMs }) => minuteMs >= beforeMs)
+      for (const startMs of minutes.keys()) if (startMs < beforeMs) minutes.delete(startMs)
       current = null
-      cells = []
-      columns.tidy()
+      if (cells.length === 0) columns.tidy()
       return rows
+    },
+    get minutesMs() {
+      return minutes.keys()
     },
     get isFull() {
       return cells.length >= CELLS_MAX

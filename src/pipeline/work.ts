@@ -25,6 +25,8 @@ import { createIntake, type Intake } from './intake.ts'
 import { createMetering, type Metering } from './metering.ts'
 import { createRiskDetector, type RiskDetector } from './risk-detector.ts'
 import { readRange } from './read-range.ts'
+import { providerOf } from './party.ts'
+import { createServiceJudge, type PromiseSource, type ServiceJudge } from './service-judge.ts'
 import { earlierOf, isSame } from './spool-position.ts'
 
 export interface WorkOptions {
@@ -34,6 +36,7 @@ export interface WorkOptions {
   readonly levels: Pick<ServiceLevelStore, 'insert'>
   readonly rules: RiskRules
   readonly limits: LimitSink
+  readonly promises: PromiseSource
   readonly clock: Clock
   readonly createId: CreateId
   readonly log: Log
@@ -75,6 +78,7 @@ interface Held {
   readonly metering: Metering
   readonly detector: RiskDetector
   readonly intake: Intake
+  readonly judge: ServiceJudge
 }
 
 /** Counters are saved once a second, and where that would take long more rarely: a start reads the rest again. */
@@ -83,7 +87,8 @@ const SAVE_MANY_MS = 10_000
 const CLEARED_KEPT_MS = 30 * 86_400_000
 
 export function createWork(options: WorkOptions): Work {
-  const { reader, checkpoint, usage, levels, rules, limits, clock, createId, log, count, onCalls, publish } = options
+  const { reader, checkpoint, usage, levels, rules, limits, promises, clock, createId, log, count, onCalls, publish } =
+    options
   const flusher = createFlusher({ checkpoint, usage, levels, clock, log, count })
   const counter = createCallCounter()
   // Ids of events rise over a restart too, also where the clock was set back.
@@ -103,6 +108,8 @@ export function createWork(options: WorkOptions): Work {
       count,
       saved: checkpoint.openEpisodes(),
     })
+    const levelMark = checkpoint.levelMark()
+    const judge = createServiceJudge({ promises, saved: levelMark, count })
     const intake = createIntake({
       reader,
       metered: flusher.to,
@@ -111,6 +118,7 @@ export function createWork(options: WorkOptions): Work {
       judge(batch) {
         counter.add(batch)
         detector.add(batch)
+        judge.add(batch)
         limits.add(batch)
       },
       isFull: () => metering.isFull,
@@ -118,7 +126,8 @@ export function createWork(options: WorkOptions): Work {
     })
     limits.reset()
     readRange(reader, checkpoint.limitPosition(), checkpoint.riskPosition(), limits.add)
-    return { metering, detector, intake }
+    if (levelMark !== null) readRange(reader, levelMark.position, checkpoint.riskPosition(), judge.add)
+    return { metering, detector, intake, judge }
   }
 
   /** Works with what is held; what breaks on the way is held no longer. */
@@ -133,11 +142,19 @@ export function createWork(options: WorkOptions): Work {
   }
 
   /** Events are published when they can no longer be lost. */
-  function settle({ detector, intake }: Held): void {
+  function settle({ detector, intake, judge }: Held): void {
     const { events, episodes } = detector.take()
-    const dropped = checkpoint.commitRisk(intake.judged, episodes, events, clock.nowMs() - CLEARED_KEPT_MS)
+    const forgetMs = clock.nowMs() - CLEARED_KEPT_MS
+    const dropped = checkpoint.commitRisk(intake.judged, episodes, events, forgetMs, judge.mark(intake.judged))
     if (dropped > 0) count('risk_history_dropped', dropped)
     publish(events)
+  }
+
+  function holdToPromises({ judge, detector }: Held, nowMs?: number): void {
+    for (const { tenant, api, measure, isGrave, timeMs } of judge.close(nowMs)) {
+      const key = { tenant, type: 'ServiceLevelBreach', api, attributedTo: providerOf(tenant) } as const
+      detector.tell(key, { timeMs, status: 0, reason: measure, isGrave, operation: '', requestId: '' })
+    }
   }
 
   /** Where the counters stand is never ahead of where risk stands: both are read together. */
@@ -155,13 +172,16 @@ export function createWork(options: WorkOptions): Work {
     )
     if (metered !== null) await flusher.flush(metered.to, metered.rows)
     const read = earlierOf(checkpoint.position(), checkpoint.riskPosition())
-    reader.release(earlierOf(read, checkpoint.limitPosition()))
+    const levels = checkpoint.levelMark()?.position ?? read
+    reader.release(earlierOf(earlierOf(read, checkpoint.limitPosition()), levels))
   }
 
   return {
     takeIn: () =>
       using((now) => {
+        now.judge.reading(now.intake.judged)
         const isMore = now.intake.read()
+        holdToPromises(now)
         now.detector.evaluate()
         if (now.detector.hasEvents) settle(now)
         return isMore
@@ -169,7 +189,10 @@ export function createWork(options: WorkOptions): Work {
     calm: () =>
       using((now) => {
         onCalls(counter.take())
-        if (now.intake.isLevel) now.detector.calm(clock.nowMs())
+        if (now.intake.isLevel) {
+          holdToPromises(now, clock.nowMs())
+          now.detector.calm(clock.nowMs())
+        }
         if (now.detector.hasEvents || !isSame(now.intake.judged, checkpoint.riskPosition())) settle(now)
         const sinceMs = clock.nowMs() - limitsSavedMs
         if (limits.changed <= SAVED_AT_ONCE || sinceMs >= SAVE_MANY_MS || sinceMs < 0) saveLimits(now)

@@ -23,20 +23,34 @@ export interface OutboxBatch {
   readonly events: readonly RiskEvent[]
 }
 
+/** How far promises were judged. */
+export interface LevelMark {
+  /** Where the first minute begins that is not judged. */
+  readonly position: SpoolPosition
+  /** Minutes that begin before it were judged. */
+  readonly closedMs: number
+  readonly lastJudgedMs: number
+  /** Minutes on end in which an API broke a promise. */
+  readonly streaks: Readonly<Record<string, number>>
+}
+
 export interface RiskCheckpoint {
+  levelMark(): LevelMark | null
   riskPosition(): SpoolPosition
   openEpisodes(): readonly SavedEpisode[]
   /** The latest event that was committed; '' before the first. */
   lastEventId(): string
   /**
    * One transaction. Episodes that cleared before `forgetBeforeMs` are let go of; of events that wait for
-   * the store the oldest are, where they have become too many. Answers how many.
+   * the store the oldest are, where they have become too many. Answers how many. `level` replaces the mark
+   * where it is given.
    */
   commitRisk(
     position: SpoolPosition,
     episodes: readonly SavedEpisode[],
     events: readonly RiskEvent[],
     forgetBeforeMs: number,
+    level?: LevelMark | null,
   ): number
   /** One that has cleared; null where the tenant has none of this id. */
   clearedEpisode(tenant: string, riskId: string): RiskEvent | null

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { SEVERITIES, type RiskEvent } from '../../domain/risk.ts'
 import type { Checkpoint, PendingFlush, SpoolPosition } from '../checkpoint.ts'
 import type { LimitCheckpoint } from '../limit-checkpoint.ts'
-import type { OutboxBatch, RiskCheckpoint, SavedEpisode } from '../risk-checkpoint.ts'
+import type { LevelMark, OutboxBatch, RiskCheckpoint, SavedEpisode } from '../risk-checkpoint.ts'
 import type { RiskPosition, RiskPositionQuery } from '../risk-store.ts'
 import { openCounterTable } from './counter-table.ts'
 
@@ -116,11 +116,13 @@ export function openSqliteCheckpoint(options: SqliteCheckpointOptions): SqliteCh
     riskPosition: () => state<SpoolPosition>('risk_position', {}),
     openEpisodes: () => (open.all() as { body: string }[]).map(({ body }) => JSON.parse(body) as SavedEpisode),
     lastEventId: () => state('last_event', ''),
-    commitRisk(position, episodes, events, forgetBeforeMs) {
+    levelMark: () => state<LevelMark | null>('level_mark', null),
+    commitRisk(position, episodes, events, forgetBeforeMs, level = null) {
       const excess = Math.max(0, inOutbox + events.length - outboxMax)
       let dropped = 0
       once(() => {
         writeState.run('risk_position', JSON.stringify(position))
+        if (level !== null) writeState.run('level_mark', JSON.stringify(level))
         const last = events.at(-1)
         if (last !== undefined) writeState.run('last_event', JSON.stringify(last.id))
         for (const episode of episodes) {

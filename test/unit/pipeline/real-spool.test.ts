@@ -16,7 +16,7 @@ import type { LineItem } from '../../../src/store/usage-store.ts'
 import { createRandom, type Random } from '../../random.ts'
 import { attribution, call, someCalls, START_MS } from './calls.ts'
 import { createHandClock, settled } from './hand-clock.ts'
-import { NO_LIMITS } from './world.ts'
+import { NO_LIMITS, NO_PROMISES } from './world.ts'
 
 const SEED = Date.now() % 1_000_000
 const BYTES_MAX = 4 * 1024 * 1024
@@ -44,6 +44,7 @@ async function startProcess(outside: ReturnType<typeof createOutside>, nowMs: nu
   const checkpoint = openSqliteCheckpoint({ path: join(folder, 'checkpoint.db'), newInstance: () => `at-${nowMs}` })
   const pipeline = createPipeline({
     limits: NO_LIMITS,
+    promises: NO_PROMISES,
     levels: { insert: async () => {} },
     reader,
     checkpoint,

@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { RiskEvent } from '../../../src/domain/risk.ts'
 import { DEFAULT_RISK_RULES } from '../../../src/domain/risk-rules.ts'
+import type { PromiseSource } from '../../../src/pipeline/service-judge.ts'
 import { createPipeline, type Pipeline } from '../../../src/pipeline/topology.ts'
 import type { LimitSink } from '../../../src/pipeline/work.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
@@ -39,6 +40,7 @@ export interface World {
   away: boolean
   /** What counts calls for their limits. */
   limits: LimitSink
+  promises: PromiseSource
   /** Whether the next step fails, for a moment and without effect. */
   fails: () => boolean
   start(dieAt?: number): Promise<void>
@@ -47,6 +49,9 @@ export interface World {
 
 /** No call has limits. */
 export const NO_LIMITS: LimitSink = { add() {}, changed: 0, take: () => [], saved() {}, reset() {} }
+
+/** Nothing is promised. */
+export const NO_PROMISES: PromiseSource = { of: () => [], isAny: false }
 
 export class Died extends Error {}
 
@@ -119,6 +124,7 @@ export async function createWorld(path: string, startMs: number): Promise<World>
     counted,
     away: false,
     limits: NO_LIMITS,
+    promises: NO_PROMISES,
     fails: () => false,
     get clock() {
       return clock
@@ -187,6 +193,7 @@ export async function createWorld(path: string, startMs: number): Promise<World>
         },
         rules: DEFAULT_RISK_RULES,
         limits: world.limits,
+        promises: world.promises,
         matches,
         clock,
         createId: createIdFactory(clock.nowMs),
