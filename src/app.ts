@@ -143,6 +143,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     onGrowth: () => reader.notify(),
     onCount: count,
     onDrift: (drift) => watches.onDrift(drift),
+    onUpstream: (reports) => watches.upstreams.report(reports),
     onThreadGone(thread) {
       count('gateway_thread_gone')
       limits.memory.releaseThread(thread)
@@ -152,6 +153,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     registry,
     recorder,
     gauge: ledger.gauge,
+    setGate: fleet.setGate,
     tenant: config.adminTenant,
     createId,
     clock,
@@ -159,7 +161,12 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     count,
     opened,
   })
-  const gateway = createGatewayPort(fleet, limits.desk, authenticator)
+  const gateway = createGatewayPort({
+    fleet,
+    limitDesk: limits.desk,
+    authenticator,
+    onBackend: watches.upstreams.watch,
+  })
   const identity = await openIdentity({
     ...secrets,
     registry,

@@ -2,12 +2,20 @@
 
 import { PLATFORM_API } from './catalogue/platform-api.ts'
 import type { GatewayPort } from './catalogue/gateway-port.ts'
-import type { RoutePlan } from './catalogue/route-plan.ts'
+import type { BackendPlan, RoutePlan } from './catalogue/route-plan.ts'
 import type { Authenticator } from './gateway/authenticate.ts'
 import type { Fleet } from './gateway/fleet.ts'
 import type { LimitDesk } from './gateway/limit-desk.ts'
 
-export function createGatewayPort(fleet: Fleet, limitDesk: LimitDesk, authenticator: Authenticator): GatewayPort {
+export interface GatewayParts {
+  readonly fleet: Fleet
+  readonly limitDesk: LimitDesk
+  readonly authenticator: Authenticator
+  /** Hears of the backend that an API serves by. */
+  readonly onBackend: (tenant: string, api: string, backend: BackendPlan) => void
+}
+
+export function createGatewayPort({ fleet, limitDesk, authenticator, onBackend }: GatewayParts): GatewayPort {
   return {
     async prepare(plan, slas) {
       const prepared = await fleet.prepare(plan, slas)
@@ -16,6 +24,7 @@ export function createGatewayPort(fleet: Fleet, limitDesk: LimitDesk, authentica
         async swap() {
           for (const sla of slas) limitDesk.setPlan(sla)
           await prepared.swap()
+          if (plan.backend !== null) onBackend(plan.tenant, plan.api, plan.backend)
         },
       }
     },

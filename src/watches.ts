@@ -1,7 +1,11 @@
 /** What the main thread hears from the gateway and watches of itself, and what becomes of it. */
 
 import { createDrifts } from './catalogue/drifts.ts'
+import { createUpstreamEvents } from './catalogue/upstream-events.ts'
 import type { Drift } from './domain/drift.ts'
+import { createHealthProbe } from './gateway/health-probe.ts'
+import type { GatePlan } from './gateway/upstream-gate.ts'
+import { createUpstreamHealth, type UpstreamChange, type UpstreamHealth } from './gateway/upstream-health.ts'
 import type { PlatformRecorder } from './platform-recorder.ts'
 import type { SpoolGauge } from './record/spool-gauge.ts'
 import type { Clock } from './runtime/clock.ts'
@@ -15,6 +19,7 @@ export interface WatchesOptions {
   readonly registry: Registry
   readonly recorder: Pick<PlatformRecorder, 'note'>
   readonly gauge: Pick<SpoolGauge, 'share'>
+  readonly setGate: (api: string, gate: GatePlan) => Promise<void>
   /** Of the gateway itself. */
   readonly tenant: string
   readonly createId: CreateId
@@ -26,11 +31,35 @@ export interface WatchesOptions {
 
 export interface Watches {
   readonly onDrift: (drift: Drift) => void
+  readonly upstreams: UpstreamHealth
 }
 
 export function openWatches(options: WatchesOptions): Watches {
+  const { setGate, clock, log, count, opened } = options
   const drifts = createDrifts(options)
-  options.opened('drifts', drifts.settled)
-  options.opened('spool pressure', watchSpool(options))
-  return { onDrift: drifts.note }
+  opened('drifts', drifts.settled)
+  opened('spool pressure', watchSpool(options))
+  const raise = createUpstreamEvents(options)
+  const probe = createHealthProbe()
+  opened('health probes', probe.close)
+
+  function onChange({ tenant, api, from, to, ok, failed }: UpstreamChange): void {
+    count(`upstream_${to}`)
+    log[to === 'healthy' ? 'info' : 'warn']({ tenant, api, from, to, ok, failed }, 'the backend of an API has changed')
+    if (to !== 'unhealthy' && to !== 'degraded') return
+    raise({ tenant, api, state: to, ok, failed }).catch((cause: unknown) => {
+      count('upstream_issue_not_told')
+      log.error({ err: cause, api }, 'an issue of a backend could not be written down')
+    })
+  }
+
+  const upstreams = createUpstreamHealth({
+    clock,
+    setGate,
+    probe: probe.ask,
+    onChange,
+    onFailure: (cause) => log.error({ err: cause }, 'a gate of the gateway could not be changed'),
+  })
+  opened('upstream health', upstreams.stop)
+  return { onDrift: drifts.note, upstreams }
 }

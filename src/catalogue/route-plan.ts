@@ -39,6 +39,8 @@ export interface BackendPlan {
   /** Prefix of every path at the backend, without a trailing slash; may be `''`. */
   readonly basePath: string
   readonly timeoutMs: number
+  /** A path at the origin that says whether the backend is well; missing: calls say it. */
+  readonly health?: string
 }
 
 export interface OperationPlan {

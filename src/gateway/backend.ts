@@ -9,6 +9,7 @@
 import { Pool } from 'undici'
 import type { BackendPlan } from '../catalogue/route-plan.ts'
 import { DeadlineQueue } from './deadline-queue.ts'
+import { UpstreamGate } from './upstream-gate.ts'
 
 const CONNECTIONS_MAX = 256
 const CALLS_MAX = 4_096
@@ -23,6 +24,8 @@ export class Backend {
   readonly pool: Pool
   readonly deadlines: DeadlineQueue
   readonly stalls = new DeadlineQueue(STALL_MS)
+  /** That of the API; every revision of one backend shares it. */
+  gate = new UpstreamGate()
   calls = 0
   /** Closed for new calls; the pool closes when the last one ends. */
   #isClosing = false

@@ -15,6 +15,7 @@ import { Problem } from '../domain/problem.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
+import type { GatePlan, UpstreamReport } from './upstream-gate.ts'
 import { createInForce } from './in-force.ts'
 import type { Command, CommandError, JsonWebKeySet, Requests, ThreadSettings, ToHost, ToThread } from './messages.ts'
 
@@ -33,6 +34,7 @@ export interface FleetOptions {
   readonly onCount: (reason: string, by: number) => void
   /** At most one a second of each kind and thread. */
   readonly onDrift: (drift: Drift) => void
+  readonly onUpstream: (reports: readonly UpstreamReport[]) => void
   /** A thread has died: its share of what is shared must be given back. */
   readonly onThreadGone: (thread: number) => void
 }
@@ -42,6 +44,7 @@ export interface Fleet extends GatewayPort {
   start(): Promise<number>
   setKeys(jwks: JsonWebKeySet): Promise<void>
   releaseBlocks(api: string): Promise<void>
+  setGate(api: string, gate: GatePlan): Promise<void>
   /** No new connections; calls in flight finish; threads end. */
   stop(): Promise<void>
 }
@@ -129,6 +132,8 @@ export function createFleet(options: FleetOptions): Fleet {
         return grown(thread)
       case 'drift':
         return options.onDrift(message.drift)
+      case 'upstream':
+        return options.onUpstream(message.reports)
       case 'counted':
         for (const [reason, by] of message.counts) options.onCount(reason, by)
         return
@@ -264,6 +269,11 @@ export function createFleet(options: FleetOptions): Fleet {
       inOrder(async () => {
         inForce.keys(jwks)
         await acknowledged({ type: 'keys', jwks })
+      }),
+    setGate: (api, gate) =>
+      inOrder(async () => {
+        inForce.gate(api, gate)
+        await acknowledged({ type: 'gate', api, gate })
       }),
     releaseBlocks: (api) => inOrder(() => acknowledged({ type: 'blocks', api })),
     async stop() {

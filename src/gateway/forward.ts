@@ -133,6 +133,8 @@ export class Forwarding implements CallOwner, Timed, Dispatcher.DispatchHandler 
       if (this.#call.status !== 304) return this.#fail('upstream_broken')
     }
     this.#settle()
+    const { status, upstreamUs } = this.#call
+    this.#options.backend.gate.answered(status, upstreamUs, this.#startedAt)
     const held = this.#held
     if (held !== null && this.#announced < 0 && !this.#isHeadSent)
       this.#call.head.push('Content-Length', String(held.length))
@@ -178,6 +180,7 @@ export class Forwarding implements CallOwner, Timed, Dispatcher.DispatchHandler 
 
   #fail(outcome: 'upstream_broken' | 'upstream_refused' | 'upstream_timeout'): void {
     this.#settle()
+    this.#options.backend.gate.failed(this.#startedAt)
     this.#abort(outcome)
     const call = this.#call
     if (this.#isHeadSent) return call.breakOff(outcome)

@@ -218,6 +218,11 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
     const { call, revision, operation, headers, target, seat } = passage
     const { backend } = revision
     if (backend === null) return call.refuse('not_found', `${revision.plan.api} is not served here.`)
+    const waitMs = backend.gate.waitMs(nowMs())
+    if (waitMs > 0) {
+      const headers = ['Retry-After', String(Math.ceil(waitMs / 1_000))]
+      return call.refuse('upstream_unhealthy', 'The backend of this API is known to be down.', { headers })
+    }
     if (backend.isBusy) return unavailable(call, 'The backend has too many calls waiting.')
     if (seat === null && !options.isAccepting()) return unavailable(call, 'Calls cannot be recorded at the moment.')
     const upstream = headers.forward

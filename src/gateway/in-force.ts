@@ -10,6 +10,7 @@ import type { SlaPlan } from '../opensla/sla-plan.ts'
 import { createMemberships } from './membership.ts'
 import type { Command, JsonWebKeySet } from './messages.ts'
 import { createRevokedTokens } from './revoked-tokens.ts'
+import type { GatePlan } from './upstream-gate.ts'
 
 export interface InForce {
   /** A moment, to be given to `swap`. */
@@ -21,6 +22,7 @@ export interface InForce {
   /** False where too many are remembered already. */
   revoked(token: RevokedToken): boolean
   keys(jwks: JsonWebKeySet): void
+  gate(api: string, gate: GatePlan): void
   providers(providers: readonly ProviderPlan[]): void
   plans(): Iterable<{ readonly plan: RoutePlan; readonly slas: readonly SlaPlan[] }>
   /** What a thread must hear beside the plans. */
@@ -28,6 +30,8 @@ export interface InForce {
 }
 
 export function createInForce(nowMs: () => number): InForce {
+  /** Those that are not open. */
+  const gates = new Map<string, GatePlan>()
   const serving = new Map<string, { plan: RoutePlan; slas: Map<string, SlaPlan> }>()
   const memberships = createMemberships()
   const tokens = createRevokedTokens(nowMs)
@@ -49,6 +53,10 @@ export function createInForce(nowMs: () => number): InForce {
       if (entry !== undefined) entry.plan = { ...entry.plan, memberOfProductIds: productIds }
     },
     revoked: (token) => tokens.add(token),
+    gate(api, gate) {
+      if (gate.mode === 'open') gates.delete(api)
+      else gates.set(api, gate)
+    },
     keys(next) {
       jwks = next
     },
@@ -60,6 +68,7 @@ export function createInForce(nowMs: () => number): InForce {
       { type: 'keys', jwks },
       { type: 'providers', providers: federated },
       { type: 'revoked', tokens: tokens.live(nowMs()) },
+      ...[...gates].map(([api, gate]) => ({ type: 'gate', api, gate }) as const),
     ],
   }
 }

@@ -13,6 +13,7 @@ import type { Drift } from '../domain/drift.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { SpoolSync } from '../record/spool-writer.ts'
 import type { BlockRef } from './limit-memory.ts'
+import type { GatePlan, UpstreamReport } from './upstream-gate.ts'
 
 export interface JsonWebKeySet {
   readonly keys: readonly Readonly<Record<string, unknown>>[]
@@ -30,6 +31,8 @@ export type Command =
   /** Several at once where a thread is brought up. */
   | { readonly type: 'revoked'; readonly tokens: readonly RevokedToken[] }
   | { readonly type: 'providers'; readonly providers: readonly ProviderPlan[] }
+  /** Whether calls may go to the backend of an API. */
+  | { readonly type: 'gate'; readonly api: string; readonly gate: GatePlan }
   /** Lets go of the limit blocks of one API: their places are about to change. */
   | { readonly type: 'blocks'; readonly api: string }
   | { readonly type: 'listen'; readonly port: number }
@@ -58,6 +61,7 @@ export type ToHost =
   | { readonly type: 'request'; readonly id: number; readonly name: keyof Requests; readonly ask: unknown }
   | { readonly type: 'grown' }
   | { readonly type: 'drift'; readonly drift: Drift }
+  | { readonly type: 'upstream'; readonly reports: readonly UpstreamReport[] }
   | { readonly type: 'counted'; readonly counts: readonly (readonly [string, number])[] }
   | {
       readonly type: 'log'

@@ -28,6 +28,7 @@ import type { GatewayResponse } from './response.ts'
 import { compileRevision, operationIdsOf, type CompiledRevision } from './revision.ts'
 import { createSeats } from './seats.ts'
 import { createGatewayServer } from './server.ts'
+import { createUpstreamGates } from './upstream-gates.ts'
 import { createTurnEnd } from './turn-end.ts'
 
 const IDLE_CHECK_MS = 50
@@ -74,6 +75,7 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
       host.tell({ type: 'log', level: 'error', message: 'the spool cannot be written', detail: String(cause) })
     },
   })
+  const gates = createUpstreamGates({ clock, tell: (reports) => host.tell({ type: 'upstream', reports }) })
   const limiter = createLimiter({ thread: settings.thread, threads: settings.threads })
   const seats = createSeats({ host, limiter })
   const admissions = createAdmissions({ limiter })
@@ -149,6 +151,8 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
         return command.tokens.forEach(authenticator.revokeToken)
       case 'providers':
         return authenticator.setProviders(command.providers)
+      case 'gate':
+        return gates.of(command.api).set(command.gate)
       case 'blocks':
         return seats.release(command.api)
       case 'listen':
@@ -165,6 +169,7 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
     const { revision, since } = found
     const next = { ...revision, plan: memberships.correct(revision.plan, since) }
     const before = revisions.get(next.plan.api)
+    if (next.backend !== null) next.backend.gate = gates.of(next.plan.api)
     revisions.set(next.plan.api, next)
     before?.backend?.close()
   }
@@ -199,6 +204,7 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
     await promise
     stop()
     await oauth.close()
+    gates.close()
     spool.close()
     host.close()
   }

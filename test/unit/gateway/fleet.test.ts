@@ -91,6 +91,7 @@ async function open({
     onGrowth: () => {},
     onCount: () => {},
     onDrift: () => {},
+    onUpstream: () => {},
     onThreadGone() {
       isThreadGone = true
     },
