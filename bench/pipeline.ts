@@ -156,7 +156,7 @@ function toCall(record: number): RecordedCall {
 function readSpool(folder: string, closeEvery: number) {
   const createId = createIdFactory(() => START_MS)
   const reader = openSpoolReader({ folder, gauge, onTornTail: refuse })
-  const metering = createMetering()
+  const metering = createMetering({ requestLog: 'refused', count: () => {} })
   const limits = openLedger()
   const promises = { isAny: true, of: () => PLAN.runtime }
   const judge = createServiceJudge({ promises, saved: null, count: () => {} })

@@ -232,6 +232,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     approvals: createApprovals({ registry, credentials, createId, clock, turns, capacity }),
     onSelfApproval: (caller) => recorder.note('self_approval', caller.grant.tenant, PLATFORM_API, caller),
     usage,
+    requests: ledger.requests,
     idempotency: { store: kept, vault },
     risks: pipeline.risks,
     clock,

@@ -20,10 +20,12 @@ import type { Log } from './runtime/log.ts'
 import type { Metrics } from './runtime/metrics.ts'
 import { openClickHouse } from './store/clickhouse/client.ts'
 import { migrate } from './store/clickhouse/migrations.ts'
+import { createClickHouseRequestStore } from './store/clickhouse/request-store.ts'
 import { createClickHouseRiskStore } from './store/clickhouse/risk-store.ts'
 import { createClickHouseServiceLevelStore } from './store/clickhouse/service-level-store.ts'
 import { createClickHouseUsageStore } from './store/clickhouse/usage-store.ts'
 import { matches, openSqliteCheckpoint } from './store/sqlite/checkpoint.ts'
+import type { RequestStore } from './store/request-store.ts'
 import type { ServiceLevelStore } from './store/service-level-store.ts'
 import type { UsageStore } from './store/usage-store.ts'
 
@@ -40,6 +42,7 @@ export interface LedgerOptions {
 export interface Ledger {
   readonly usage: UsageStore
   readonly levels: ServiceLevelStore
+  readonly requests: RequestStore
   /** Does not run before it is started: what limits are in force has to be known then. */
   readonly pipeline: Pipeline
   readonly limits: Limits
@@ -64,6 +67,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   opened('ClickHouse', () => clickHouse.close())
   await migrate(clickHouse)
   const usage = createClickHouseUsageStore(clickHouse)
+  const requests = createClickHouseRequestStore(clickHouse)
   const levels = createClickHouseServiceLevelStore(clickHouse)
   const checkpoint = openSqliteCheckpoint({
     path: join(dataDir, 'checkpoint.db'),
@@ -92,6 +96,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     checkpoint,
     usage,
     levels,
+    requests,
+    requestLog: config.requestLog,
     riskStore: createClickHouseRiskStore(clickHouse),
     rules: config.riskRules,
     limits: limits.ledger,
@@ -119,5 +125,5 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   opened('platform spool', () => spool.close())
   const recorder = createPlatformRecorder({ spool, clock })
 
-  return { usage, levels, pipeline, limits, reader, spool, recorder, spoolFolder, gaugeMemory, gauge }
+  return { usage, levels, requests, pipeline, limits, reader, spool, recorder, spoolFolder, gaugeMemory, gauge }
 }

@@ -12,18 +12,22 @@ import type { SpoolReader } from '../record/spool-reader.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Checkpoint, PendingFlush, SpoolPosition } from '../store/checkpoint.ts'
+import type { RequestStore } from '../store/request-store.ts'
 import type { ServiceLevelStore } from '../store/service-level-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
-import { createMetering, type Metered } from './metering.ts'
+import type { RequestLogMode } from './request-log.ts'
+import { createMetering, type Metered, type Metering } from './metering.ts'
 import { readRange } from './read-range.ts'
 
 export interface FlushOptions {
   readonly checkpoint: Checkpoint & { readonly instance: string }
   readonly usage: Pick<UsageStore, 'insert'>
   readonly levels: Pick<ServiceLevelStore, 'insert'>
+  readonly requests: Pick<RequestStore, 'insert'>
+  readonly requestLog: RequestLogMode
   readonly clock: Clock
   readonly log: Log
-  readonly count: (reason: string) => void
+  readonly count: (reason: string, by?: number) => void
 }
 
 export interface Flusher {
@@ -39,7 +43,8 @@ export interface Flusher {
 
 const RETRY_MS = [100, 300, 1_000, 3_000, 10_000]
 
-export function createFlusher({ checkpoint, usage, levels, clock, log, count }: FlushOptions): Flusher {
+export function createFlusher(options: FlushOptions): Flusher {
+  const { checkpoint, usage, levels, requests, clock, log, count } = options
   const stopping = new AbortController()
   const cutOff = checkpoint.pending()
   let goOnFrom = cutOff?.to ?? checkpoint.position()
@@ -54,6 +59,7 @@ export function createFlusher({ checkpoint, usage, levels, clock, log, count }: 
         flush ??= checkpoint.begin(to)
         await usage.insert(`usage-${checkpoint.instance}-${flush.number}`, metered.items, stopping.signal)
         await levels.insert(`levels-${checkpoint.instance}-${flush.number}`, metered.levels, stopping.signal)
+        await requests.insert(`requests-${checkpoint.instance}-${flush.number}`, metered.requests, stopping.signal)
         checkpoint.commit(flush)
         return
       } catch (cause) {
@@ -80,7 +86,7 @@ export function createFlusher({ checkpoint, usage, levels, clock, log, count }: 
     async resume(reader) {
       if (cutOff === null) return
       log.info({ flush: cutOff.number }, 'finishing a flush that was cut off')
-      await store(cutOff, cutOff.to, () => meterRange(reader, cutOff))
+      await store(cutOff, cutOff.to, () => meterRange(reader, cutOff, createMetering(options)))
     },
     flush(to, metered) {
       goOnFrom = to
@@ -90,8 +96,7 @@ export function createFlusher({ checkpoint, usage, levels, clock, log, count }: 
   }
 }
 
-function meterRange(reader: Pick<SpoolReader, 'read'>, { from, to }: PendingFlush): Metered {
-  const metering = createMetering()
+function meterRange(reader: Pick<SpoolReader, 'read'>, { from, to }: PendingFlush, metering: Metering): Metered {
   readRange(reader, from, to, metering.add)
   return metering.take()
 }

@@ -16,6 +16,7 @@ import type { Log } from '../runtime/log.ts'
 import type { Checkpoint } from '../store/checkpoint.ts'
 import type { LimitCheckpoint, SavedCounters } from '../store/limit-checkpoint.ts'
 import type { RiskCheckpoint } from '../store/risk-checkpoint.ts'
+import type { RequestStore } from '../store/request-store.ts'
 import type { ServiceLevelStore } from '../store/service-level-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
 import { createCallCounter, type CountedCalls } from './call-counter.ts'
@@ -24,6 +25,7 @@ import { createFlusher } from './flush.ts'
 import { createIntake, type Intake } from './intake.ts'
 import { createMetering, type Metering } from './metering.ts'
 import { createRiskDetector, type RiskDetector } from './risk-detector.ts'
+import type { RequestLogMode } from './request-log.ts'
 import { readRange } from './read-range.ts'
 import { providerOf } from './party.ts'
 import { createServiceJudge, type PromiseSource, type ServiceJudge } from './service-judge.ts'
@@ -34,6 +36,8 @@ export interface WorkOptions {
   readonly checkpoint: Checkpoint & RiskCheckpoint & LimitCheckpoint & { readonly instance: string }
   readonly usage: Pick<UsageStore, 'insert'>
   readonly levels: Pick<ServiceLevelStore, 'insert'>
+  readonly requests: Pick<RequestStore, 'insert'>
+  readonly requestLog: RequestLogMode
   readonly rules: RiskRules
   readonly limits: LimitSink
   readonly promises: PromiseSource
@@ -87,9 +91,8 @@ const SAVE_MANY_MS = 10_000
 const CLEARED_KEPT_MS = 30 * 86_400_000
 
 export function createWork(options: WorkOptions): Work {
-  const { reader, checkpoint, usage, levels, rules, limits, promises, clock, createId, log, count, onCalls, publish } =
-    options
-  const flusher = createFlusher({ checkpoint, usage, levels, clock, log, count })
+  const { reader, checkpoint, rules, limits, promises, clock, createId, count, onCalls, publish } = options
+  const flusher = createFlusher(options)
   const counter = createCallCounter()
   // Ids of events rise over a restart too, also where the clock was set back.
   const lastEventMs = timeOfId(checkpoint.lastEventId())
@@ -100,7 +103,7 @@ export function createWork(options: WorkOptions): Work {
   let flushing = flusher.resume(reader)
 
   function takeUp(): Held {
-    const metering = createMetering()
+    const metering = createMetering(options)
     const detector = createRiskDetector({
       rules,
       newRiskId: () => createId('rsk'),

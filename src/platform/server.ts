@@ -29,6 +29,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { RiskFeed } from '../store/risk-store.ts'
+import type { RequestStore } from '../store/request-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
 import { adrHandlers, ADR_OPERATIONS } from './adrs.ts'
 import { createAllowedMethods } from './allowed-methods.ts'
@@ -54,6 +55,7 @@ import { riskHandlers } from './risks.ts'
 import { createServe, type Serve } from './serve.ts'
 import { serviceRoutes } from './service-routes.ts'
 import { signingKeyHandlers, SIGNING_KEY_OPERATIONS, type SigningKeys } from './signing-keys.ts'
+import { REQUEST_OPERATIONS, requestHandlers } from './requests.ts'
 import { SERVICE_LEVEL_OPERATIONS, serviceLevelHandlers } from './service-levels.ts'
 import { specificationHandlers, SPECIFICATION_OPERATIONS } from './specifications.ts'
 import { subscriptionHandlers, SUBSCRIPTION_OPERATIONS } from './subscriptions.ts'
@@ -84,6 +86,7 @@ export interface PlatformOptions extends GuardOptions {
   readonly approvals: Approvals
   readonly onSelfApproval: ApprovalHandlersOptions['onSelfApproval']
   readonly usage: UsageStore
+  readonly requests: RequestStore
   readonly idempotency: IdempotencyOptions
   readonly risks: RiskFeed
   readonly clock: Clock
@@ -183,6 +186,7 @@ function serveResources(serve: Serve, options: PlatformOptions): void {
   serve(PRINCIPLE_OPERATIONS, principleHandlers(options.principles))
   serve(AUDIT_OPERATIONS, auditHandlers(options.audit))
   serve(USAGE_OPERATIONS, usageHandlers(options))
+  serve(REQUEST_OPERATIONS, requestHandlers(options.requests, options.clock))
 }
 
 function countEnds(metrics: Metrics): (reason: string) => void {

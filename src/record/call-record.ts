@@ -71,6 +71,9 @@ export const outcomeIndex = Object.freeze(
   Object.fromEntries(OUTCOMES.map((outcome, index) => [outcome, index])),
 ) as Readonly<Record<Outcome, number>>
 
+/** From this position on an outcome is a note, and no call. */
+export const FIRST_NOTE = outcomeIndex.retirement_blocked
+
 /** The call reached the backend: it counts as a call, and its units are charged unless it failed with 5xx. */
 export const FLAG_FORWARDED = 1
 /** A limit or quota of the caller passed its alert threshold with this call. */

@@ -39,6 +39,8 @@ interface Totals {
   readonly risks: number
   /** Calls that a provider answers for. */
   readonly measured: number
+  /** Refused calls. */
+  readonly logged: number
 }
 
 function totalsOf(records: readonly CallRecord[]): Totals {
@@ -47,6 +49,7 @@ function totalsOf(records: readonly CallRecord[]): Totals {
     calls: forwarded.length,
     units: forwarded.reduce((sum, { unitsMicro }) => sum + BigInt(unitsMicro), 0n),
     risks: records.filter(({ outcome }) => OUTCOMES[outcome]! in OUTCOME_RISKS).length,
+    logged: records.filter(({ outcome }) => outcome !== 0).length,
     measured: records.filter(({ outcome, flags }) =>
       outcome === 0 ? (flags & FLAG_FORWARDED) !== 0 : OUTCOMES[outcome]!.startsWith('upstream_'),
     ).length,
@@ -54,7 +57,7 @@ function totalsOf(records: readonly CallRecord[]): Totals {
 }
 
 /** As billed, and as the evidence of all episodes says. */
-function totalsIn({ items, measured, checkpoint }: World): Totals {
+function totalsIn({ items, measured, logged, checkpoint }: World): Totals {
   const open = checkpoint.openEpisodes().map(({ event }) => event)
   const cleared = checkpoint.clearedEpisodes({ tenant: 'acme', state: 'cleared', limit: 1_000 })
   return {
@@ -62,6 +65,7 @@ function totalsIn({ items, measured, checkpoint }: World): Totals {
     units: items.reduce((sum, { unitsMicro }) => sum + unitsMicro, 0n),
     risks: [...open, ...cleared.map(({ event }) => event)].reduce((sum, { evidence }) => sum + evidence.total, 0),
     measured,
+    logged: logged.length,
   }
 }
 

@@ -46,6 +46,8 @@ async function startProcess(outside: ReturnType<typeof createOutside>, nowMs: nu
     limits: NO_LIMITS,
     promises: NO_PROMISES,
     levels: { insert: async () => {} },
+    requests: { insert: async () => {} },
+    requestLog: 'refused',
     reader,
     checkpoint,
     usage: {

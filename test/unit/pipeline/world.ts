@@ -12,6 +12,7 @@ import type { LimitSink } from '../../../src/pipeline/work.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
 import { createLog } from '../../../src/runtime/log.ts'
 import { matches, openSqliteCheckpoint, type SqliteCheckpoint } from '../../../src/store/sqlite/checkpoint.ts'
+import type { LoggedRequest, RequestStore } from '../../../src/store/request-store.ts'
 import type { ServiceLevelRow, ServiceLevelStore } from '../../../src/store/service-level-store.ts'
 import type { LineItem, UsageStore } from '../../../src/store/usage-store.ts'
 import { createHandClock, type HandClock } from './hand-clock.ts'
@@ -22,6 +23,8 @@ export interface World {
   readonly items: readonly LineItem[]
   /** Calls in the measures of the providers' side. */
   readonly measured: number
+  /** Calls in the request log. */
+  readonly logged: readonly LoggedRequest[]
   readonly inserts: readonly string[]
   /** Events in the store's history. */
   readonly history: readonly RiskEvent[]
@@ -58,6 +61,7 @@ export class Died extends Error {}
 export async function createWorld(path: string, startMs: number): Promise<World> {
   const spool = createMemorySpool()
   const tokens = new Map<string, readonly LineItem[]>()
+  const requestTokens = new Map<string, readonly LoggedRequest[]>()
   const levelTokens = new Map<string, readonly ServiceLevelRow[]>()
   const items: LineItem[] = []
   const inserts: string[] = []
@@ -112,7 +116,19 @@ export async function createWorld(path: string, startMs: number): Promise<World>
     })
   }
 
+  const insertRequests: RequestStore['insert'] = async (token, rows) => {
+    step(() => {
+      if (world.away) throw new Error('the store is away')
+      const before = requestTokens.get(token)
+      if (before !== undefined && !isDeepStrictEqual(before, rows)) throw new Error(`other rows under token ${token}`)
+      if (before === undefined) requestTokens.set(token, rows)
+    })
+  }
+
   const world = {
+    get logged() {
+      return [...requestTokens.values()].flat()
+    },
     get measured() {
       return [...levelTokens.values()].flat().reduce((sum, { calls }) => sum + calls, 0)
     },
@@ -176,6 +192,8 @@ export async function createWorld(path: string, startMs: number): Promise<World>
         },
         usage: { insert },
         levels: { insert: insertLevels },
+        requests: { insert: insertRequests },
+        requestLog: 'refused',
         riskStore: {
           insert: async (token, events) =>
             step(() => {

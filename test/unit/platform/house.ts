@@ -45,6 +45,7 @@ import { createPasswordHasher } from '../../../src/runtime/password-hash.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import type { Author, Registry } from '../../../src/store/registry.ts'
 import { openSqliteIdempotencyStore } from '../../../src/store/sqlite/idempotency-store.ts'
+import type { RequestStore } from '../../../src/store/request-store.ts'
 import type { ServiceLevelStore } from '../../../src/store/service-level-store.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import type {
@@ -114,6 +115,8 @@ export interface HouseOptions {
   readonly readersOfTenantMax?: number
   /** Instead of the list of line items. */
   readonly usage?: UsageStore
+  /** Instead of a log without calls. */
+  readonly requests?: RequestStore
   /** Instead of nothing that was measured. */
   readonly levels?: Pick<ServiceLevelStore, 'measure'>
 }
@@ -181,6 +184,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       plans: createLatestPlans({ registry, specifications }),
       store: options.levels ?? { measure: async () => [] },
     }),
+    requests: options.requests ?? { insert: async () => {}, find: async () => [] },
     usage: options.usage ?? createMemoryUsage(lineItems, usageQueries),
     idempotency: { store: kept, vault: secrets.vault },
     risks,

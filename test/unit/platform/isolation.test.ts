@@ -61,6 +61,13 @@ const LISTS = Object.entries(ALL_OPERATIONS).filter(
     method === 'GET' && scope !== null && scope !== 'platform:admin' && !path.includes(':') && !endless,
 )
 
+function loggedRequest(ago: number) {
+  const nobody = { consumer: '', consumerName: '', subscription: '', agent: '', person: '' }
+  const numbers = { status: 401, durationUs: 1, upstreamUs: 0, requestBytes: 0, responseBytes: 0, unitsMicro: 0 }
+  const call = { api: 'payments-v1', operation: 'pay', requestId: `0${ago}`, outcome: 'credential_missing' }
+  return { timeMs: NOW_MS - ago, ...call, ...nobody, ...numbers }
+}
+
 describe('a tenant', () => {
   it.each(SINGLE)(
     'gets 404, never 403, for another tenant’s resource at %s, and changes nothing',
@@ -84,7 +91,12 @@ describe('a tenant', () => {
   )
 
   it.each(LISTS)('sees nothing of another tenant in %s, nor with its cursor', async (_, { path }) => {
-    const house = await openHouse()
+    const house = await openHouse({
+      requests: {
+        insert: async () => {},
+        find: async ({ tenant, limit }) => [loggedRequest(2), loggedRequest(1)].slice(0, tenant === 'acme' ? limit : 0),
+      },
+    })
     const owner = house.token('acme')
     await furnish(house, owner)
     await house.send('POST', '/v1/consumers', { token: owner, body: { name: 'Second', kind: 'agent' } })

@@ -1,0 +1,77 @@
+/**
+ * Picks the calls that are logged one by one: refused ones, or all.
+ *
+ * One flush takes so many. Of more a half is let go of, of still more a quarter is kept, and so on, each
+ * time by the hash of the request id: the same records give the same rows, in whatever batches and order
+ * they came. What is not logged is counted.
+ */
+
+import { crc32 } from 'node:zlib'
+import { FIRST_NOTE, OUTCOMES } from '../record/call-record.ts'
+import type { RecordBatch } from '../record/record-batch.ts'
+import type { LoggedRequest } from '../store/request-store.ts'
+
+export type RequestLogMode = 'off' | 'refused' | 'all'
+
+export interface RequestLog {
+  add(batch: RecordBatch): void
+  take(): readonly LoggedRequest[]
+}
+
+const ROWS_MAX = 20_000
+const SERVED = 0
+const HASH_MAX = 2 ** 32 - 1
+
+export function createRequestLog(mode: RequestLogMode, count: (reason: string, by: number) => void): RequestLog {
+  let rows: LoggedRequest[] = []
+  /** Rows of a higher hash are not kept. */
+  let hashMax = HASH_MAX
+  let skipped = 0
+
+  function add(batch: RecordBatch): void {
+    for (let index = 0; index < batch.count; index++) {
+      const outcome = batch.outcome(index)
+      if (outcome >= FIRST_NOTE || (outcome === SERVED && mode === 'refused')) continue
+      if (hashMax < HASH_MAX && crc32(batch.requestId(index)) > hashMax) skipped++
+      else rows.push(toRequest(batch, index))
+      while (rows.length > ROWS_MAX) halve()
+    }
+  }
+
+  function halve(): void {
+    hashMax = Math.floor(hashMax / 2)
+    const before = rows.length
+    rows = rows.filter(({ requestId }) => crc32(requestId) <= hashMax)
+    skipped += before - rows.length
+  }
+
+  return {
+    add: mode === 'off' ? () => {} : add,
+    take() {
+      if (skipped > 0) count('request_log_skipped', skipped)
+      const taken = rows.sort((a, b) => a.timeMs - b.timeMs || (a.requestId < b.requestId ? -1 : 1))
+      rows = []
+      hashMax = HASH_MAX
+      skipped = 0
+      return taken
+    },
+  }
+}
+
+function toRequest(batch: RecordBatch, index: number): LoggedRequest {
+  const { attribution, outcome, sequence: _, flags: __, admittedAgoMs: ___, ...numbers } = batch.at(index)
+  const { tenant, api, operation, consumer, consumerName, subscription, agent, person } = attribution
+  return {
+    ...numbers,
+    tenant,
+    api,
+    operation,
+    consumer,
+    consumerName,
+    subscription,
+    agent,
+    person,
+    requestId: batch.requestId(index),
+    outcome: OUTCOMES[outcome] ?? '',
+  }
+}

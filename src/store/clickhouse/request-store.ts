@@ -1,0 +1,109 @@
+/** The request log in ClickHouse. */
+
+import { toDecimal, toMicro } from '../../domain/decimal.ts'
+import { Problem } from '../../domain/problem.ts'
+import type { LoggedRequest, RequestQuery, RequestStore } from '../request-store.ts'
+import { within, type ClickHouse } from './client.ts'
+import { insertOnce } from './insert-once.ts'
+import { readQuery } from './migrations.ts'
+
+interface Row {
+  readonly at_ms: number | string
+  readonly api: string
+  readonly operation: string
+  readonly request_id: string
+  readonly status: number
+  readonly outcome: string
+  readonly consumer: string
+  readonly consumer_name: string
+  readonly subscription: string
+  readonly agent: string
+  readonly person: string
+  readonly duration_us: number
+  readonly upstream_us: number
+  readonly request_bytes: string
+  readonly response_bytes: string
+  readonly units: string
+}
+
+/** After every call there is. */
+const END = { timeMs: Number.MAX_SAFE_INTEGER, requestId: '' }
+
+export function createClickHouseRequestStore(client: ClickHouse): RequestStore {
+  const sql = readQuery('request_log')
+
+  return {
+    insert: (token, rows, signal) => insertOnce(client, { table: 'request_log', token, rows: rows.map(toRow), signal }),
+    async find(query, signal) {
+      try {
+        const result = await client.query({
+          query: sql,
+          query_params: toParams(query),
+          format: 'JSONEachRow',
+          abort_signal: within(signal),
+        })
+        return (await result.json<Row>()).map(toRequest)
+      } catch (cause) {
+        throw new Problem('unavailable', 'The request log cannot be read at the moment.', { cause })
+      }
+    },
+  }
+}
+
+function toParams({ tenant, fromMs, toMs, limit, before = END, ...filter }: RequestQuery): Record<string, unknown> {
+  return {
+    tenant,
+    from_ms: fromMs,
+    to_ms: toMs,
+    api: filter.api ?? '',
+    customer: filter.customer ?? '',
+    outcome: filter.outcome ?? '',
+    request_id: filter.requestId ?? '',
+    before_ms: before.timeMs,
+    before_id: before.requestId,
+    limit,
+  }
+}
+
+function toRow(request: LoggedRequest): Record<string, unknown> {
+  return {
+    at: request.timeMs,
+    tenant: request.tenant.toWellFormed(),
+    api: request.api.toWellFormed(),
+    operation: request.operation.toWellFormed(),
+    request_id: request.requestId,
+    status: request.status,
+    outcome: request.outcome,
+    consumer: request.consumer.toWellFormed(),
+    consumer_name: request.consumerName.toWellFormed(),
+    subscription: request.subscription.toWellFormed(),
+    agent: request.agent.toWellFormed(),
+    person: request.person.toWellFormed(),
+    duration_us: request.durationUs,
+    upstream_us: request.upstreamUs,
+    request_bytes: request.requestBytes,
+    response_bytes: request.responseBytes,
+    units: toDecimal(BigInt(request.unitsMicro), 6),
+  }
+}
+
+function toRequest(row: Row): Omit<LoggedRequest, 'tenant'> {
+  return {
+    timeMs: Number(row.at_ms),
+    api: row.api,
+    operation: row.operation,
+    requestId: row.request_id,
+    status: row.status,
+    outcome: row.outcome,
+    consumer: row.consumer,
+    consumerName: row.consumer_name,
+    subscription: row.subscription,
+    agent: row.agent,
+    person: row.person,
+    durationUs: row.duration_us,
+    upstreamUs: row.upstream_us,
+    requestBytes: Number(row.request_bytes),
+    responseBytes: Number(row.response_bytes),
+    unitsMicro: toMicro(row.units) ?? 0,
+  }
+}

@@ -1,0 +1,41 @@
+/** What is kept of single calls: the request log, for a week. */
+
+export interface LoggedRequest {
+  readonly timeMs: number
+  readonly tenant: string
+  readonly api: string
+  readonly operation: string
+  readonly requestId: string
+  readonly status: number
+  /** `served`, or the code of the refusal. */
+  readonly outcome: string
+  readonly consumer: string
+  readonly consumerName: string
+  readonly subscription: string
+  readonly agent: string
+  readonly person: string
+  readonly durationUs: number
+  readonly upstreamUs: number
+  readonly requestBytes: number
+  readonly responseBytes: number
+  readonly unitsMicro: number
+}
+
+export interface RequestQuery {
+  readonly tenant: string
+  readonly fromMs: number
+  readonly toMs: number
+  readonly api?: string
+  readonly customer?: string
+  readonly outcome?: string
+  readonly requestId?: string
+  /** Calls before this one, in the order of the list: the latest first. */
+  readonly before?: { readonly timeMs: number; readonly requestId: string }
+  readonly limit: number
+}
+
+export interface RequestStore {
+  /** Adds rows once: a second insert with the same token changes nothing. */
+  insert(token: string, rows: readonly LoggedRequest[], signal?: AbortSignal): Promise<void>
+  find(query: RequestQuery, signal?: AbortSignal): Promise<readonly Omit<LoggedRequest, 'tenant'>[]>
+}
