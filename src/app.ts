@@ -5,6 +5,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { claimAddresses } from './addresses.ts'
 import type { Facts } from './banner.ts'
 import { createAdrs } from './catalogue/adrs.ts'
 import { createApiPolicies } from './catalogue/api-policy.ts'
@@ -38,7 +39,6 @@ import { openIdentity } from './identity.ts'
 import { openKeyRing } from './identity/key-ring.ts'
 import { platformOperations, platformScopes } from './platform/operations.ts'
 import { createPlatform } from './platform/server.ts'
-import { claimPort } from './ports.ts'
 import { systemClock as clock } from './runtime/clock.ts'
 import { createIdFactory } from './runtime/ids.ts'
 import { createLifecycle, type Opened } from './runtime/lifecycle.ts'
@@ -73,12 +73,7 @@ export async function startApp({ config, log }: { config: Config; log: Log }): P
 
 async function build(config: Config, log: Log, opened: Opened, startedAt: number): Promise<Facts> {
   const { host, dataDir } = config
-  const gatewayPort = await claimPort('GATEWAY_PORT', host, config.gatewayPort)
-  const platformPort = await claimPort('PLATFORM_PORT', host, config.platformPort)
-  const riskPort = config.riskPort === null ? null : await claimPort('RISK_PORT', host, config.riskPort)
-  const gatewayUrl = config.gatewayUrl ?? urlOf(host, gatewayPort)
-  const baseUrl = config.baseUrl ?? urlOf(host, platformPort)
-  const riskUrl = config.riskUrl ?? (riskPort === null ? baseUrl : urlOf(host, riskPort))
+  const { gatewayPort, platformPort, riskPort, gatewayUrl, baseUrl, riskUrl } = await claimAddresses(config)
   const sampleFiles = config.empty ? null : await readSample()
 
   opened('data folder', lockDataFolder(dataDir))
@@ -149,8 +144,10 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
       limits.memory.releaseThread(thread)
     },
   })
+  const turns = createTurns()
   const watches = openWatches({
     registry,
+    turns,
     recorder,
     gauge: ledger.gauge,
     setGate: fleet.setGate,
@@ -187,7 +184,6 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   })
   const { federation, oauth, rotation } = identity
   opened('identity', identity.close)
-  const turns = createTurns()
   const specifications = createSpecifications({ registry, createId, gateway, turns })
   const proxies = createProxies({ registry, gateway, specifications, createId, clock, turns })
   const retirement = createRetirement({ registry, proxies, clock, createId, turns })
@@ -233,6 +229,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     onSelfApproval: (caller) => recorder.note('self_approval', caller.grant.tenant, PLATFORM_API, caller),
     usage,
     requests: ledger.requests,
+    compliance: watches.compliance,
     idempotency: { store: kept, vault },
     risks: pipeline.risks,
     clock,
@@ -275,7 +272,19 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
           credentials,
           author,
         })
-  await openDuties({ registry, capacity, credentials, retirement, recorder, createId, clock, log, count, opened })
+  await openDuties({
+    registry,
+    compliance: watches.compliance,
+    capacity,
+    credentials,
+    retirement,
+    recorder,
+    createId,
+    clock,
+    log,
+    count,
+    opened,
+  })
   notReady = null
   log.info({ gatewayUrl, baseUrl, riskUrl, threads: config.gatewayThreads }, 'tollgate is up')
   return {
@@ -288,8 +297,4 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     admin: admin.made,
     sample,
   }
-}
-
-function urlOf(host: string, port: number): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }

@@ -4,6 +4,7 @@ import { APPROVAL_DUE } from './catalogue/approval-document.ts'
 import { createApprovalSilence } from './catalogue/approval-silence.ts'
 import type { Capacity } from './catalogue/capacity.ts'
 import { createCredentialExpiry, CREDENTIAL_DUE } from './catalogue/credential-expiry.ts'
+import type { Compliance } from './catalogue/compliance.ts'
 import type { Credentials } from './catalogue/credentials.ts'
 import { RETIREMENT_DUE, type Retirement } from './catalogue/retirement.ts'
 import { createScheduler } from './catalogue/scheduler.ts'
@@ -19,6 +20,7 @@ export interface DutiesOptions {
   readonly registry: Registry
   readonly capacity: Capacity
   readonly credentials: Pick<Credentials, 'announce'>
+  readonly compliance: Pick<Compliance, 'start'>
   readonly retirement: Pick<Retirement, 'retirementDue'>
   readonly recorder: Pick<PlatformRecorder, 'note'>
   readonly createId: CreateId
@@ -30,7 +32,7 @@ export interface DutiesOptions {
 
 /** Resolves when what was due and who could be let in is dealt with; goes on by itself. */
 export async function openDuties(options: DutiesOptions): Promise<void> {
-  const { registry, retirement, recorder, createId, clock, log, count, opened } = options
+  const { registry, compliance, retirement, recorder, createId, clock, log, count, opened } = options
   const scheduler = createScheduler({
     registry,
     clock,
@@ -59,4 +61,6 @@ export async function openDuties(options: DutiesOptions): Promise<void> {
   opened('waiting list', waitingList.stop)
   await waitingList.start()
   await scheduler.start()
+  // Scoring all that serves may take its time; nobody waits for it.
+  void compliance.start()
 }

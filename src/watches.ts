@@ -1,11 +1,14 @@
-/** What the main thread hears from the gateway and watches of itself, and what becomes of it. */
+/** What the main thread hears from the gateway and watches of itself and of what serves, and what becomes of it. */
 
+import { createCompliance, CRITICAL_BELOW, type Compliance } from './catalogue/compliance.ts'
 import { createDrifts } from './catalogue/drifts.ts'
 import { createUpstreamEvents } from './catalogue/upstream-events.ts'
+import type { Turns } from './catalogue/turns.ts'
 import type { Drift } from './domain/drift.ts'
 import { createHealthProbe } from './gateway/health-probe.ts'
 import type { GatePlan } from './gateway/upstream-gate.ts'
 import { createUpstreamHealth, type UpstreamChange, type UpstreamHealth } from './gateway/upstream-health.ts'
+import { createLinter } from './governance/lint/linter.ts'
 import type { PlatformRecorder } from './platform-recorder.ts'
 import type { SpoolGauge } from './record/spool-gauge.ts'
 import type { Clock } from './runtime/clock.ts'
@@ -20,6 +23,7 @@ export interface WatchesOptions {
   readonly recorder: Pick<PlatformRecorder, 'note'>
   readonly gauge: Pick<SpoolGauge, 'share'>
   readonly setGate: (api: string, gate: GatePlan) => Promise<void>
+  readonly turns: Turns
   /** Of the gateway itself. */
   readonly tenant: string
   readonly createId: CreateId
@@ -32,6 +36,7 @@ export interface WatchesOptions {
 export interface Watches {
   readonly onDrift: (drift: Drift) => void
   readonly upstreams: UpstreamHealth
+  readonly compliance: Compliance
 }
 
 export function openWatches(options: WatchesOptions): Watches {
@@ -61,5 +66,14 @@ export function openWatches(options: WatchesOptions): Watches {
     onFailure: (cause) => log.error({ err: cause }, 'a gate of the gateway could not be changed'),
   })
   opened('upstream health', upstreams.stop)
-  return { onDrift: drifts.note, upstreams }
+  const compliance = createCompliance({
+    ...options,
+    linter: createLinter({ clock, log }),
+    async onLow(of, api, score) {
+      log.warn({ tenant: of, api, score }, 'a revision of low compliance was activated')
+      await options.recorder.note(score < CRITICAL_BELOW ? 'score_critical' : 'score_low', of, api, null)
+    },
+  })
+  opened('compliance', compliance.stop)
+  return { onDrift: drifts.note, upstreams, compliance }
 }

@@ -5,6 +5,7 @@
  * that is not declared fails the test that met it.
  */
 
+import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { openCounted } from '../catalogue/counted.ts'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -39,6 +40,7 @@ import { platformOperations, platformScopes } from '../../../src/platform/operat
 import type { SigningKeys } from '../../../src/platform/signing-keys.ts'
 import { createPlatform, type Platform } from '../../../src/platform/server.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import { createLog } from '../../../src/runtime/log.ts'
 import { createMetrics, type Metrics } from '../../../src/runtime/metrics.ts'
 import { createPasswordHasher } from '../../../src/runtime/password-hash.ts'
@@ -145,6 +147,8 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   const callers: House['callers'] = new Map()
   let requests = 0
 
+  const linter = createLinter({ clock: systemClock, log: createLog('silent') })
+  onTestFinished(() => linter.close())
   const platform = createPlatform({
     ...options,
     consumers: createConsumers({ registry, createId }),
@@ -184,6 +188,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       plans: createLatestPlans({ registry, specifications }),
       store: options.levels ?? { measure: async () => [] },
     }),
+    compliance: linter,
     requests: options.requests ?? { insert: async () => {}, find: async () => [] },
     usage: options.usage ?? createMemoryUsage(lineItems, usageQueries),
     idempotency: { store: kept, vault: secrets.vault },

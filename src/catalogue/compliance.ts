@@ -1,0 +1,140 @@
+/**
+ * How well documents comply: judged when they are asked about, and whenever one of them is activated.
+ *
+ * Every activation is scored, also one without a programme: the change feed says what serves now, so
+ * that one that was missed by a crash is caught up with at the next start. The score stands with the API, and
+ * what it was made of is kept with the document.
+ */
+
+import type { Finding } from '../governance/lint/finding.ts'
+import type { Judgement, Linter } from '../governance/lint/linter.ts'
+import type { Score } from '../governance/lint/score.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Document, Registry } from '../store/registry.ts'
+import { RevisionConflict } from '../store/registry.ts'
+import { apiWrite, type ApiBody } from './apis.ts'
+import { activeDeployment, type ProxyBody } from './proxy-document.ts'
+import { readContent } from './published-content.ts'
+import type { Turns } from './turns.ts'
+
+export interface ComplianceBody extends Pick<Score, 'score' | 'byCategory'> {
+  readonly api: string
+  readonly specification: string
+  readonly revision: number
+  readonly costs: readonly { readonly rule: string; readonly count: number; readonly cost: number }[]
+  readonly findings: readonly Finding[]
+  readonly scoredAtMs: number
+}
+
+export interface Compliance {
+  judge(specification: Uint8Array, previous?: Uint8Array | null): Promise<Judgement>
+  /** Goes on by itself from now on; resolves when what serves at the start is scored. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface ComplianceOptions {
+  readonly registry: Registry
+  readonly linter: Linter
+  readonly clock: Clock
+  /** Changes of an API's entry take turns by its name. */
+  readonly turns: Turns
+  readonly log: { error(fields: object, message: string): void }
+  /** An API serves by a document that scores low. */
+  readonly onLow: (tenant: string, api: string, score: number) => Promise<void>
+}
+
+export const COMPLIANCE_KIND = 'compliance'
+/** Below it a score is told of as a risk. */
+export const LOW_BELOW = 90
+export const CRITICAL_BELOW = 70
+const FINDINGS_KEPT = 100
+const PAGE = 500
+const ATTEMPTS = 5
+
+export function createCompliance({ registry, linter, clock, turns, log, onLow }: ComplianceOptions): Compliance {
+  let queue: Promise<void> = Promise.resolve()
+  let stopWatching = (): void => {}
+  let isStopped = false
+
+  function enqueue(proxy: Document<ProxyBody>): Promise<void> {
+    queue = queue
+      .then(() => (isStopped ? undefined : scoreOf(proxy)))
+      .catch((cause: unknown) => {
+        log.error(
+          { err: cause, proxy: proxy.id },
+          'what serves could not be scored; it is tried again at the next start',
+        )
+      })
+    return queue
+  }
+
+  async function scoreOf({ tenant, body }: Document<ProxyBody>): Promise<void> {
+    const deployment = activeDeployment(body)
+    if (deployment === null) return
+    const { specification } = deployment
+    const revision = body.actor.context.activeRevision ?? 0
+    const { api } = body
+    const known = await registry.get<ComplianceBody>(COMPLIANCE_KIND, specification)
+    const entry = await registry.get<ApiBody>('api', api)
+    if (entry === null || (known !== null && entry.body.complianceScore === known.body.score)) return
+    const scored = known?.body ?? (await judgeContent(tenant, api, specification, revision))
+    await turns.take([api], () => write(tenant, api, specification, scored, known === null))
+    if (known === null && scored.score < LOW_BELOW) await onLow(tenant, api, scored.score)
+  }
+
+  async function judgeContent(tenant: string, api: string, specification: string, revision: number) {
+    const { bytes } = await readContent(registry, tenant, specification)
+    const { score, byCategory, costs, findings } = await linter.judge(bytes)
+    return {
+      api,
+      specification,
+      revision,
+      score,
+      byCategory,
+      costs: costs.map(({ rule, count, cost }) => ({ rule, count, cost })),
+      findings: findings.slice(0, FINDINGS_KEPT),
+      scoredAtMs: clock.nowMs(),
+    } satisfies ComplianceBody
+  }
+
+  /** The entry may be changed by somebody meanwhile. */
+  async function write(tenant: string, api: string, id: string, body: ComplianceBody, isNew: boolean): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      const entry = await registry.get<ApiBody>('api', api)
+      if (entry === null) return
+      try {
+        await registry.commit({ tenant, consumer: 'system' }, 'api.scored', [
+          ...(isNew ? [{ kind: COMPLIANCE_KIND, id, tenant, expected: 0, body, keys: { api } }] : []),
+          apiWrite(api, tenant, entry.revision, { ...entry.body, complianceScore: body.score }),
+        ])
+        return
+      } catch (cause) {
+        if (!(cause instanceof RevisionConflict) || attempt === ATTEMPTS) throw cause
+      }
+    }
+  }
+
+  return {
+    judge: (specification, previous) => linter.judge(specification, previous),
+    async start() {
+      const end = await registry.end()
+      stopWatching = registry.watch(end, ({ document, removed }) => {
+        if (document.kind === 'proxy' && !removed) void enqueue(document as Document<ProxyBody>)
+      })
+      for (let after: string | undefined; ;) {
+        const page = await registry.list<ProxyBody>('proxy', { limit: PAGE, ...(after !== undefined && { after }) })
+        for (const proxy of page) void enqueue(proxy)
+        if (page.length < PAGE) break
+        after = page.at(-1)?.id
+      }
+      await queue
+    },
+    async stop() {
+      isStopped = true
+      stopWatching()
+      await linter.close()
+      await queue
+    },
+  }
+}

@@ -1,0 +1,81 @@
+/** What people and machines that read the document need to understand it. */
+
+import { fieldsOf, type Fields } from '../fields.ts'
+import { resolvePointer } from '../references.ts'
+import { mediaOf, type Located } from './lint-document.ts'
+import type { Rule } from './rule.ts'
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value.trim() !== ''
+
+function hasExample(document: Fields, { fields }: Located): boolean {
+  if (fields['example'] !== undefined || fields['examples'] !== undefined) return true
+  const schema = fieldsOf(fields['schema'])
+  const target = typeof schema['$ref'] === 'string' ? fieldsOf(resolvePointer(document, schema['$ref'])) : schema
+  return target['example'] !== undefined || target['examples'] !== undefined
+}
+
+export const DOCUMENTATION_RULES: readonly Rule[] = [
+  {
+    id: 'info-description',
+    category: 'documentation',
+    severity: 'warning',
+    message: 'The document does not say what the API is for.',
+    advice: 'Describe in `info.description` what it does, and for whom.',
+    *find({ fields }) {
+      if (!isText(fieldsOf(fields['info'])['description'])) yield '/info'
+    },
+  },
+  {
+    id: 'info-contact',
+    category: 'documentation',
+    severity: 'info',
+    message: 'The document does not say whom to ask.',
+    advice: 'Name somebody in `info.contact`.',
+    *find({ fields }) {
+      if (Object.keys(fieldsOf(fieldsOf(fields['info'])['contact'])).length === 0) yield '/info'
+    },
+  },
+  {
+    id: 'operation-summary',
+    category: 'documentation',
+    severity: 'warning',
+    message: 'The operation is not explained.',
+    advice: 'Give a `summary` or a `description`.',
+    *find({ operations }) {
+      for (const { fields, pointer } of operations) {
+        if (!isText(fields['summary']) && !isText(fields['description'])) yield pointer
+      }
+    },
+  },
+  {
+    id: 'parameter-description',
+    category: 'documentation',
+    severity: 'info',
+    message: 'A query parameter is not explained.',
+    advice: 'Give a `description`, to the parameter or its schema.',
+    *find({ operations }) {
+      const seen = new Set<string>()
+      for (const { parameters } of operations) {
+        for (const { fields, pointer } of parameters) {
+          if (fields['in'] !== 'query' || seen.has(pointer)) continue
+          seen.add(pointer)
+          if (!isText(fields['description']) && !isText(fieldsOf(fields['schema'])['description'])) yield pointer
+        }
+      }
+    },
+  },
+  {
+    id: 'example',
+    category: 'documentation',
+    severity: 'info',
+    message: 'A body that callers send has no example.',
+    advice: 'Give an `example`: it is what people copy.',
+    *find({ fields, operations }) {
+      for (const { body } of operations) {
+        for (const media of body === null ? [] : mediaOf(body)) {
+          if (media.type.includes('json') && !hasExample(fields, media)) yield media.pointer
+        }
+      }
+    },
+  },
+]

@@ -1,0 +1,32 @@
+/** What is wrong with a document, or could be better: one finding a place and rule. */
+
+export type FindingSeverity = 'error' | 'warning' | 'info'
+export type FindingCategory = 'validity' | 'design' | 'documentation' | 'security'
+
+export const FINDING_CATEGORIES = ['validity', 'design', 'documentation', 'security'] as const
+
+export interface Finding {
+  /** Stable name of the rule. */
+  readonly rule: string
+  readonly category: FindingCategory
+  readonly severity: FindingSeverity
+  readonly message: string
+  /** What to do about it. */
+  readonly advice: string
+  /** RFC 6901 */
+  readonly pointer: string
+  /** In the original text, from 1. */
+  readonly line: number
+  readonly column: number
+}
+
+const ORDER: Readonly<Record<FindingSeverity, number>> = { error: 0, warning: 1, info: 2 }
+
+/** The gravest first, then in the order of the rules' names and of the places: the same in every run. */
+export function compareFindings(a: Omit<Finding, 'line' | 'column'>, b: Omit<Finding, 'line' | 'column'>): number {
+  return ORDER[a.severity] - ORDER[b.severity] || compareTexts(a.rule, b.rule) || compareTexts(a.pointer, b.pointer)
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

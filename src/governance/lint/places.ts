@@ -1,0 +1,149 @@
+/**
+ * Where pointers lead in the text of a document: line and column of a member's name, or of an item.
+ *
+ * All pointers are looked up in one pass, so that many findings in a large document cost what one does.
+ */
+
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml'
+import type { TextPlace } from '../../domain/problem.ts'
+import { escapePointer } from '../references.ts'
+
+export type PlaceOf = (pointer: string) => TextPlace
+
+const START: TextPlace = { line: 1, column: 1 }
+const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_MAP, CLOSE_MAP] = [34, 92, 44, 91, 93, 123, 125]
+const COLON = 58
+
+/** A pointer that leads nowhere has the place of what it leads to last. */
+export function findPlaces(text: string, isJson: boolean, pointers: Iterable<string>): PlaceOf {
+  const wanted = new Set<string>()
+  for (const pointer of pointers) {
+    for (let at = pointer; at !== ''; at = at.slice(0, at.lastIndexOf('/'))) wanted.add(at)
+  }
+  const offsets = isJson ? offsetsInJson(text, wanted) : offsetsInYaml(text, wanted)
+  const lines = lineStarts(text)
+  return (pointer) => {
+    for (let at = pointer; at !== ''; at = at.slice(0, at.lastIndexOf('/'))) {
+      const offset = offsets.get(at)
+      if (offset !== undefined) return placeAt(lines, offset)
+    }
+    return START
+  }
+}
+
+/** The text was parsed before: it is sound. */
+function offsetsInJson(text: string, wanted: ReadonlySet<string>): ReadonlyMap<string, number> {
+  const offsets = new Map<string, number>()
+  /** For each open bracket: its pointer, or null where nothing below it is wanted, and the next item of a list. */
+  const open: { readonly pointer: string | null; item: number }[] = []
+  let name: { readonly pointer: string | null } | null = null
+
+  function enter(offset: number, isList: boolean): void {
+    const pointer = open.length === 0 ? '' : name !== null ? name.pointer : itemAt(offset)
+    name = null
+    open.push({ pointer, item: isList ? 0 : -1 })
+  }
+
+  /** The pointer of a list's item that begins here. */
+  function itemAt(offset: number): string | null {
+    const parent = open.at(-1)
+    if (parent === undefined || parent.pointer === null || parent.item < 0) return null
+    return note(`${parent.pointer}/${parent.item}`, offset)
+  }
+
+  function note(pointer: string, offset: number): string | null {
+    if (!wanted.has(pointer)) return null
+    offsets.set(pointer, offset)
+    return pointer
+  }
+
+  for (let index = 0; index < text.length; index++) {
+    switch (text.charCodeAt(index)) {
+      case OPEN_MAP:
+        enter(index, false)
+        break
+      case OPEN_LIST:
+        enter(index, true)
+        break
+      case CLOSE_MAP:
+      case CLOSE_LIST:
+        open.pop()
+        name = null
+        break
+      case COMMA: {
+        const parent = open.at(-1)
+        if (parent !== undefined && parent.item >= 0) parent.item++
+        name = null
+        break
+      }
+      case QUOTE: {
+        const end = endOfString(text, index)
+        const parent = open.at(-1)
+        if (parent !== undefined && parent.item < 0 && name === null && isName(text, end)) {
+          const key = parent.pointer === null ? '' : (JSON.parse(text.slice(index, end + 1)) as string)
+          name = { pointer: parent.pointer === null ? null : note(`${parent.pointer}/${escapePointer(key)}`, index) }
+        } else if (name === null) itemAt(index)
+        index = end
+        break
+      }
+    }
+  }
+  return offsets
+}
+
+function endOfString(text: string, from: number): number {
+  let index = from + 1
+  while (index < text.length && text.charCodeAt(index) !== QUOTE) index += text.charCodeAt(index) === BACKSLASH ? 2 : 1
+  return index
+}
+
+function isName(text: string, end: number): boolean {
+  let index = end + 1
+  while (index < text.length && /\s/.test(text[index]!)) index++
+  return text.charCodeAt(index) === COLON
+}
+
+function offsetsInYaml(text: string, wanted: ReadonlySet<string>): ReadonlyMap<string, number> {
+  const offsets = new Map<string, number>()
+  const document = parseDocument(text, {
+    version: '1.2',
+    uniqueKeys: false,
+    stringKeys: true,
+    lineCounter: new LineCounter(),
+  })
+
+  function walk(node: Node | null, pointer: string): void {
+    const at = isAlias(node) ? (node.resolve(document) ?? null) : node
+    if (isSeq<Node>(at)) at.items.forEach((item, index) => step(`${pointer}/${index}`, item.range?.[0], item))
+    else if (isMap<Node, Node | null>(at)) {
+      for (const { key, value } of at.items) {
+        if (isScalar(key)) step(`${pointer}/${escapePointer(String(key.value))}`, key.range?.[0], value)
+      }
+    }
+  }
+
+  function step(pointer: string, offset: number | undefined, node: Node | null): void {
+    if (!wanted.has(pointer)) return
+    if (offset !== undefined) offsets.set(pointer, offset)
+    walk(node, pointer)
+  }
+
+  walk(document.contents, '')
+  return offsets
+}
+
+function lineStarts(text: string): readonly number[] {
+  const starts = [0]
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
+  return starts
+}
+
+function placeAt(starts: readonly number[], offset: number): TextPlace {
+  let [low, high] = [0, starts.length - 1]
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if (starts[middle]! <= offset) low = middle
+    else high = middle - 1
+  }
+  return { line: low + 1, column: offset - starts[low]! + 1 }
+}

@@ -1,0 +1,109 @@
+/** `POST /v1/programmes/validate`: a document judged before anybody publishes it. */
+
+import { fromBase64 } from '../catalogue/commands.ts'
+import type { Compliance } from '../catalogue/compliance.ts'
+import { FINDING_CATEGORIES, type Finding } from '../governance/lint/finding.ts'
+import type { Judgement } from '../governance/lint/linter.ts'
+import type { Handlers, Operations } from './operation.ts'
+import { base64, DOCUMENT_BODY_BYTES_MAX, named, object, text, type Schema } from './schemas.ts'
+
+const points: Schema = { type: 'number', minimum: 0, maximum: 100 }
+const level = { type: 'string', enum: ['error', 'warning', 'info'] }
+const category = { type: 'string', enum: [...FINDING_CATEGORIES] }
+const count: Schema = { type: 'integer' }
+const lintFinding = named(
+  'LintFinding',
+  object({
+    rule: text,
+    category,
+    severity: level,
+    message: text,
+    advice: text,
+    pointer: text,
+    line: count,
+    column: count,
+  }),
+)
+const lintFindings = { type: 'array', items: lintFinding }
+const change = object({
+  id: text,
+  level: { type: 'string', enum: ['breaking', 'warning', 'info'] },
+  pointer: text,
+  message: text,
+})
+const cost = object({ rule: text, category, severity: level, count, cost: points })
+
+export const VALIDATION_OPERATIONS = {
+  validateSpecification: {
+    method: 'POST',
+    path: '/v1/programmes/validate',
+    summary: 'Judges an OpenAPI document: score, findings with their places, breaking changes, security, advice',
+    description:
+      'Nothing is kept. `previous` is what is in force; the changes towards it stand in `breakingChanges`. A document ' +
+      'that cannot be served scores 0 and says why in `findings`.',
+    tag: 'Governance',
+    scope: 'programmes:read',
+    body: named('Validation', object({ specification: base64, previous: base64 }, ['specification'])),
+    bodyBytesMax: 2 * DOCUMENT_BODY_BYTES_MAX,
+    status: 200,
+    answer: named(
+      'ValidationResult',
+      object({
+        score: points,
+        findings: lintFindings,
+        compliance: object({
+          band: { type: 'string', enum: ['clean', 'attention', 'drift'], description: 'From 90, from 70, below.' },
+          servable: { type: 'boolean' },
+          categories: object(Object.fromEntries(FINDING_CATEGORIES.map((name) => [name, points]))),
+          costs: { type: 'array', items: cost, description: 'What each rule costs; they add up to what 100 lacks.' },
+          omitted: { ...count, description: 'Findings beyond those that are shown.' },
+        }),
+        breakingChanges: { type: 'array', items: change },
+        security: object({ score: points, findings: lintFindings }),
+        recommendations: {
+          type: 'array',
+          items: object({ rule: text, advice: text, count, gain: points }),
+          description: 'What to do first, by the points that it gains.',
+        },
+      }),
+    ),
+    problems: ['specification_invalid'],
+  },
+} as const satisfies Operations
+
+const RECOMMENDATIONS_MAX = 10
+
+export function validationHandlers(compliance: Pick<Compliance, 'judge'>): Handlers<typeof VALIDATION_OPERATIONS> {
+  return {
+    async validateSpecification({ body }) {
+      const { specification, previous } = body as { specification: string; previous?: string }
+      const before = previous === undefined ? null : fromBase64(previous, '/previous')
+      return show(await compliance.judge(fromBase64(specification, '/specification'), before))
+    },
+  }
+}
+
+export function bandOf(score: number): 'clean' | 'attention' | 'drift' {
+  if (score >= 90) return 'clean'
+  return score >= 70 ? 'attention' : 'drift'
+}
+
+function show({ score, findings, byCategory, costs, omitted, isServable, changes }: Judgement) {
+  return {
+    score,
+    findings,
+    compliance: { band: bandOf(score), servable: isServable, categories: byCategory, costs, omitted },
+    breakingChanges: changes,
+    security: { score: byCategory.security, findings: findings.filter((finding) => finding.category === 'security') },
+    recommendations: costs.slice(0, RECOMMENDATIONS_MAX).map(({ rule, count: times, cost: gain }) => ({
+      rule,
+      advice: adviceOf(rule, findings),
+      count: times,
+      gain,
+    })),
+  }
+}
+
+function adviceOf(rule: string, findings: readonly Finding[]): string {
+  return findings.find((finding) => finding.rule === rule)?.advice ?? ''
+}
