@@ -120,6 +120,8 @@ describe('the stream', () => {
         })
         await body.text()
       }
+      // A reader that has heard nothing has nothing to resume from: it starts from now again.
+      await vi.waitFor(() => expect(heard.risks.length).toBeGreaterThan(0), WAIT)
       if (cuts < 10 && (random.below(2) === 0 || callers.length - index <= 10 - cuts)) {
         cuts++
         relay.cut()

@@ -1,0 +1,61 @@
+/** What `tollgate validate` can be told on its command line. */
+
+import { parseArgs } from 'node:util'
+import type { ServiceAddress } from './service-process.ts'
+
+export const FORMATS = ['text', 'json', 'sarif', 'junit'] as const
+export type Format = (typeof FORMATS)[number]
+
+export interface ValidateSettings {
+  readonly file: string
+  readonly previous: string | null
+  readonly minScore: number
+  readonly format: Format
+  readonly service: ServiceAddress
+}
+
+export const VALIDATE_HELP = `tollgate validate <openapi file> [--previous FILE] [--min-score 80] [--format ${FORMATS.join('|')}]
+                  [--gateway-url URL] [--base-url URL]
+
+Judges a document by a running service, and exits with 1 where it scores below the bar or breaks what
+--previous promised. The service is GATEWAY_URL and BASE_URL (or the flags); the client that asks is CLIENT_ID
+with CLIENT_SECRET, a subscription to platform-v1 with the scope programmes:read.
+`
+
+const MIN_SCORE = 80
+
+/** A text is what is wrong, or what was asked for. */
+export function readValidateSettings(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): ValidateSettings | string {
+  const options = {
+    previous: { type: 'string' },
+    'min-score': { type: 'string' },
+    format: { type: 'string' },
+    'gateway-url': { type: 'string' },
+    'base-url': { type: 'string' },
+    help: { type: 'boolean' },
+  } as const
+  let parsed
+  try {
+    parsed = parseArgs({ args: [...args], options, allowPositionals: true })
+  } catch (error) {
+    return `${(error as Error).message}\n\n${VALIDATE_HELP}`
+  }
+  const { values, positionals } = parsed
+  const [file, ...others] = positionals
+  if (values.help) return VALIDATE_HELP
+  if (file === undefined || others.length > 0) return `Name one file.\n\n${VALIDATE_HELP}`
+  const minScore = Number(values['min-score'] ?? MIN_SCORE)
+  if (!(minScore >= 0 && minScore <= 100)) return '--min-score takes 0 to 100\n'
+  const format = FORMATS.find((known) => known === (values.format ?? 'text'))
+  if (format === undefined) return `--format takes one of ${FORMATS.join(', ')}\n`
+  const gatewayUrl = values['gateway-url'] ?? environment['GATEWAY_URL'] ?? 'http://127.0.0.1:8080'
+  const baseUrl = values['base-url'] ?? environment['BASE_URL'] ?? 'http://127.0.0.1:8081'
+  const clientId = environment['CLIENT_ID'] ?? environment['ADMIN_CLIENT_ID']
+  const clientSecret = environment['CLIENT_SECRET'] ?? environment['ADMIN_CLIENT_SECRET']
+  if (!clientId || !clientSecret) return `Set CLIENT_ID and CLIENT_SECRET.\n\n${VALIDATE_HELP}`
+  const service = { gatewayUrl, baseUrl, clientId, clientSecret }
+  return { file, previous: values.previous ?? null, minScore, format, service }
+}

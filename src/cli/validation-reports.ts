@@ -1,0 +1,75 @@
+/** A judgement for machines: SARIF 2.1.0 for code hosts, JUnit XML for build servers. */
+
+import { isGood, type ShownFinding, type ValidationResult } from './validation-result.ts'
+
+const LEVELS = { error: 'error', breaking: 'error', warning: 'warning', info: 'note' } as const
+
+export function toSarif({ findings, breakingChanges }: ValidationResult, file: string): string {
+  const rules = new Map(findings.map(({ rule, advice }) => [rule, advice]))
+  const place = (startLine: number, startColumn: number) => [
+    { physicalLocation: { artifactLocation: { uri: file }, region: { startLine, startColumn } } },
+  ]
+  const results = [
+    ...findings.map(({ rule, severity, message, advice, line, column, pointer }) => ({
+      ruleId: rule,
+      level: LEVELS[severity],
+      message: { text: `${message} ${advice}` },
+      locations: place(line, column),
+      partialFingerprints: { place: `${rule} ${pointer}` },
+    })),
+    ...breakingChanges.map(({ id, level, message, pointer }) => ({
+      ruleId: id,
+      level: LEVELS[level],
+      message: { text: `${message} (${pointer})` },
+      locations: place(1, 1),
+      partialFingerprints: { place: `${id} ${pointer}` },
+    })),
+  ]
+  const driver = {
+    name: 'tollgate',
+    rules: [...rules].map(([id, advice]) => ({ id, help: { text: advice } })),
+  }
+  const schema = 'https://json.schemastore.org/sarif-2.1.0.json'
+  return `${JSON.stringify({ $schema: schema, version: '2.1.0', runs: [{ tool: { driver }, results }] }, null, 2)}\n`
+}
+
+/** One test a rule that was broken, one a breaking change, and one for the bar. */
+export function toJunit(result: ValidationResult, file: string, minScore: number): string {
+  const byRule = Map.groupBy(result.findings, ({ rule }) => rule)
+  const cases = [
+    testCase('score', isGood(result, minScore) ? null : `${result.score} of 100, asked for ${minScore}`),
+    ...[...byRule].map(([rule, findings]) =>
+      testCase(rule, findings[0]!.severity === 'error' ? textOf(findings) : null),
+    ),
+    ...result.breakingChanges
+      .filter(({ level }) => level === 'breaking')
+      .map(({ id, pointer, message }) => testCase(`${id} ${pointer}`, message)),
+  ]
+  const failures = cases.filter((text) => text.includes('<failure')).length
+  const head = `<testsuite name="${escapeXml(file)}" tests="${cases.length}" failures="${failures}">`
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${head}\n${cases.join('\n')}\n</testsuite>\n</testsuites>\n`
+}
+
+function textOf(findings: readonly ShownFinding[]): string {
+  return findings.map(({ line, column, message, advice }) => `${line}:${column} ${message} ${advice}`).join('\n')
+}
+
+function testCase(name: string, failure: string | null): string {
+  const open = `  <testcase classname="openapi" name="${escapeXml(name)}"`
+  if (failure === null) return `${open}/>`
+  return `${open}><failure message="${escapeXml(failure.split('\n', 1)[0] ?? '')}">${escapeXml(failure)}</failure></testcase>`
+}
+
+/** Control characters have no place in XML at all. */
+function escapeXml(text: string): string {
+  const entities: Readonly<Record<string, string>> = {
+    '&': '&amp;',
+    '<': '&lt;',
+    '>': '&gt;',
+    '"': '&quot;',
+    "'": '&apos;',
+  }
+  return text
+    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd]/g, '?')
+    .replace(/[&<>"']/g, (character) => entities[character] ?? character)
+}

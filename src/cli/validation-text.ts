@@ -1,0 +1,64 @@
+/** A judgement for people: what stands where, what breaks, what to do first. */
+
+import { isGood, type ShownFinding, type ValidationResult } from './validation-result.ts'
+
+export interface TextOptions {
+  readonly file: string
+  readonly minScore: number
+  readonly colour: boolean
+}
+
+const FINDINGS_MAX = 40
+const ADVICE_MAX = 3
+const COLOURS = { error: 31, breaking: 31, warning: 33, info: 36, good: 32, dim: 2, bold: 1 } as const
+
+export function toText(result: ValidationResult, { file, minScore, colour }: TextOptions): string {
+  const paint = (style: keyof typeof COLOURS, text: string): string =>
+    colour ? `\x1b[${COLOURS[style]}m${text}\x1b[0m` : text
+  const { score, findings, compliance, breakingChanges, recommendations } = result
+  const verdict = isGood(result, minScore) ? paint('good', 'good') : paint('error', 'not good enough')
+  const places = findings.slice(0, FINDINGS_MAX).map(({ line, column }) => `${line}:${column}`)
+  const width = Math.max(0, ...places.map(({ length }) => length))
+  const lines = [
+    `${paint('bold', file)}  ${bar(score)} ${paint('bold', score.toFixed(1))} of 100, ${compliance.band}; asked for ${minScore}: ${verdict}`,
+    paint(
+      'dim',
+      `  ${Object.entries(compliance.categories)
+        .map(([name, points]) => `${name} ${points}`)
+        .join('   ')}`,
+    ),
+    '',
+    ...findings.slice(0, FINDINGS_MAX).map((finding, index) => {
+      const { severity, message, rule } = finding
+      return `  ${places[index]!.padEnd(width)}  ${paint(severity, severity.padEnd(7))}  ${message}  ${paint('dim', rule)}`
+    }),
+    ...more(findings, compliance.omitted).map((text) => paint('dim', text)),
+    ...section(
+      'Towards the previous version',
+      breakingChanges.map(
+        ({ level, message, pointer }) => `  ${paint(level, level.padEnd(8))}  ${message}  ${paint('dim', pointer)}`,
+      ),
+    ),
+    ...section(
+      'What to do first',
+      recommendations
+        .slice(0, ADVICE_MAX)
+        .map(({ advice, count, gain }) => `  +${gain.toFixed(1).padEnd(5)} ${advice} ${paint('dim', `(${count}×)`)}`),
+    ),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function bar(score: number): string {
+  const full = Math.round(score / 10)
+  return '█'.repeat(full) + '░'.repeat(10 - full)
+}
+
+function more(findings: readonly ShownFinding[], omitted: number): readonly string[] {
+  const rest = Math.max(0, findings.length - FINDINGS_MAX) + omitted
+  return rest === 0 ? [] : [`  and ${rest} more: --format json shows ${omitted === 0 ? 'them all' : 'the first 500'}`]
+}
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : ['', `${title}:`, ...lines]
+}

@@ -1,0 +1,129 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { validate } from '../../../src/cli/validate.ts'
+import { FORMATS, readValidateSettings, type ValidateSettings } from '../../../src/cli/validate-settings.ts'
+import type { ValidationResult } from '../../../src/cli/validation-result.ts'
+
+const ENV = { CLIENT_ID: 'id', CLIENT_SECRET: 'secret' }
+const hostile = `<b>"it's"</b> & \u0000\u001b[31m`
+
+const RESULT: ValidationResult = {
+  score: 84.5,
+  findings: [
+    {
+      rule: 'security-secret',
+      category: 'security',
+      severity: 'error',
+      message: `A secret ${hostile}`,
+      advice: 'Revoke it.',
+      pointer: '/info/description',
+      line: 4,
+      column: 17,
+    },
+    {
+      rule: 'example',
+      category: 'documentation',
+      severity: 'info',
+      message: 'No example.',
+      advice: 'Give one.',
+      pointer: '/paths',
+      line: 120,
+      column: 3,
+    },
+  ],
+  compliance: { band: 'attention', categories: { validity: 100, security: 80 }, omitted: 7 },
+  breakingChanges: [
+    { id: 'operation.removed', level: 'breaking', pointer: '/paths/~1a/get', message: 'The operation is gone.' },
+  ],
+  recommendations: [{ advice: 'Revoke it.', count: 1, gain: 12.3 }],
+}
+
+async function run(args: readonly string[], result = RESULT) {
+  const folder = mkdtempSync(join(tmpdir(), 'validate-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const [file, old] = [join(folder, 'new.yaml'), join(folder, 'old.yaml')]
+  writeFileSync(file, 'new')
+  writeFileSync(old, 'old')
+  const settings = readValidateSettings(
+    [file, ...args.map((arg) => (arg === 'OLD' ? old : arg))],
+    ENV,
+  ) as ValidateSettings
+  const asked: unknown[] = []
+  const platform = {
+    async post<T>(path: string, body?: unknown): Promise<T> {
+      asked.push([path, body])
+      return result as T
+    },
+  }
+  return { ...(await validate(settings, false, platform)), asked }
+}
+
+describe('the settings of validate', () => {
+  it('are a file and the defaults', () => {
+    expect(readValidateSettings(['a.yaml'], ENV)).toEqual({
+      file: 'a.yaml',
+      previous: null,
+      minScore: 80,
+      format: 'text',
+      service: {
+        gatewayUrl: 'http://127.0.0.1:8080',
+        baseUrl: 'http://127.0.0.1:8081',
+        clientId: 'id',
+        clientSecret: 'secret',
+      },
+    })
+  })
+
+  it.each([
+    [[], ENV, 'Name one file.'],
+    [['a', 'b'], ENV, 'Name one file.'],
+    [['a', '--min-score', '101'], ENV, '--min-score takes 0 to 100'],
+    [['a', '--min-score', 'x'], ENV, '--min-score takes 0 to 100'],
+    [['a', '--format', 'xml'], ENV, `--format takes one of ${FORMATS.join(', ')}`],
+    [['a', '--fast'], ENV, 'Unknown option'],
+    [['a'], {}, 'Set CLIENT_ID and CLIENT_SECRET.'],
+  ])('%j are refused', (args, env, why) => {
+    expect(readValidateSettings(args, env)).toContain(why)
+  })
+})
+
+describe('validate', () => {
+  it('sends what the files hold, and passes where the bar is reached and nothing breaks', async () => {
+    const { asked } = await run(['--previous', 'OLD'])
+    expect(asked).toEqual([['/v1/programmes/validate', { specification: 'bmV3', previous: 'b2xk' }]])
+    const fine = { ...RESULT, breakingChanges: [] }
+    expect((await run([], fine)).isGood).toBe(true)
+    expect((await run(['--min-score', '84.5'], fine)).isGood).toBe(true)
+    expect((await run(['--min-score', '84.6'], fine)).isGood).toBe(false)
+    expect((await run([])).isGood).toBe(false)
+  })
+
+  it('tells people what stands where, what breaks and what to do first', async () => {
+    const { report } = await run([])
+    expect(report).toContain('84.5 of 100, attention; asked for 80: not good enough')
+    expect(report).toMatch(/^ {2}4:17 {3}error {4}A secret/m)
+    expect(report).toMatch(/^ {2}120:3 {2}info {5}No example\. {2}example$/m)
+    expect(report).toContain('and 7 more')
+    expect(report).toMatch(/Towards the previous version:\n {2}breaking {2}The operation is gone\./)
+    expect(report).toContain('+12.3  Revoke it. (1×)')
+  })
+
+  it('tells machines the same', async () => {
+    expect(JSON.parse((await run(['--format', 'json'])).report)).toEqual(RESULT)
+    const sarif = JSON.parse((await run(['--format', 'sarif'])).report) as { runs: { results: object[] }[] }
+    expect(sarif.runs[0]?.results).toMatchObject([
+      {
+        ruleId: 'security-secret',
+        level: 'error',
+        locations: [{ physicalLocation: { region: { startLine: 4, startColumn: 17 } } }],
+      },
+      { ruleId: 'example', level: 'note' },
+      { ruleId: 'operation.removed', level: 'error' },
+    ])
+    const { report: junit } = await run(['--format', 'junit'])
+    expect(junit).toContain('tests="4" failures="3"')
+    expect(junit).toContain('&lt;b&gt;&quot;it&apos;s&quot;&lt;/b&gt; &amp; ??[31m')
+  })
+})

@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs'
+import { expect, it, onTestFinished } from 'vitest'
+import { createLinter } from '../../../src/governance/lint/linter.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+
+const SAMPLE = readFileSync(new URL('../../../src/sample/payments.openapi.yaml', import.meta.url))
+
+function open(options: { deadlineMs?: number } = {}) {
+  const linter = createLinter({ clock: systemClock, log: { error: () => {} }, ...options })
+  onTestFinished(() => linter.close())
+  return linter
+}
+
+it('judges one document after the other, each for whom it was asked', async () => {
+  const { judge } = open()
+  const [sample, broken, again] = await Promise.all([judge(SAMPLE), judge(Buffer.from('{')), judge(SAMPLE)])
+
+  expect(sample.score).toBeGreaterThan(90)
+  expect(broken).toMatchObject({ score: 0, isServable: false })
+  expect(again).toEqual(sample)
+})
+
+it('says what breaks towards an earlier version, and why one cannot be compared with', async () => {
+  const { judge } = open()
+  const next = SAMPLE.toString().replace('  /payments:', '  /pay-ins:')
+  const { changes } = await judge(Buffer.from(next), SAMPLE)
+  expect(changes.filter(({ level }) => level === 'breaking').map(({ id }) => id)).toContain('operation.removed')
+  expect((await judge(SAMPLE, SAMPLE)).changes).toEqual([])
+  expect((await judge(SAMPLE, Buffer.from('{'))).changes).toMatchObject([{ id: 'previous.invalid', level: 'warning' }])
+})
+
+it('gives up what takes too long, and goes on with the next', async () => {
+  const slow = open({ deadlineMs: 0 })
+  await expect(slow.judge(SAMPLE)).rejects.toMatchObject({ code: 'specification_invalid' })
+  const { judge } = open()
+  expect((await judge(SAMPLE)).isServable).toBe(true)
+})
+
+it('refuses more than wait, and all when it is closed', async () => {
+  const linter = open()
+  const asked = Array.from({ length: 40 }, () =>
+    linter.judge(Buffer.from('{')).then(
+      () => 'judged',
+      (cause: { code: string }) => cause.code,
+    ),
+  )
+  const answers = await Promise.all(asked)
+  expect(answers.filter((answer) => answer === 'judged')).toHaveLength(33)
+  expect(answers.filter((answer) => answer === 'unavailable')).toHaveLength(7)
+  const late = linter.judge(SAMPLE).catch((cause: { code: string }) => cause.code)
+  await linter.close()
+
+  expect(await late).toBe('unavailable')
+  await expect(linter.judge(SAMPLE)).rejects.toMatchObject({ code: 'unavailable' })
+})
