@@ -7,27 +7,10 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { claimAddresses } from './addresses.ts'
 import type { Facts } from './banner.ts'
-import { createAdrs } from './catalogue/adrs.ts'
-import { createApiPolicies } from './catalogue/api-policy.ts'
-import { createApis } from './catalogue/apis.ts'
-import { createApprovals } from './catalogue/approvals.ts'
-import { createAudit } from './catalogue/audit.ts'
-import { createCapacity } from './catalogue/capacity.ts'
-import { createConsumers } from './catalogue/consumers.ts'
-import { createCredentials } from './catalogue/credentials.ts'
 import { createFirstAdmin } from './catalogue/first-admin.ts'
 import { createGrants } from './catalogue/grants.ts'
 import { PLATFORM_API } from './catalogue/platform-api.ts'
-import { createLatestPlans } from './catalogue/latest-plans.ts'
-import { createPrinciples } from './catalogue/principles.ts'
-import { createRetirement } from './catalogue/retirement.ts'
-import { createProducts } from './catalogue/products.ts'
-import { createProxies } from './catalogue/proxies.ts'
 import { bringUpOldProxies } from './catalogue/revision-zero.ts'
-import { createServiceLevels } from './catalogue/service-levels.ts'
-import { createSpecifications } from './catalogue/specifications.ts'
-import { createSubscriptions } from './catalogue/subscriptions.ts'
-import { createTenants } from './catalogue/tenants.ts'
 import { createTokenScopes } from './catalogue/token-scopes.ts'
 import { createTurns } from './catalogue/turns.ts'
 import type { Config } from './config.ts'
@@ -37,7 +20,7 @@ import { createFleet } from './gateway/fleet.ts'
 import { createGatewayPort, platformPlan } from './gateway-port.ts'
 import { openIdentity } from './identity.ts'
 import { openKeyRing } from './identity/key-ring.ts'
-import { platformOperations, platformScopes } from './platform/operations.ts'
+import { platformScopes } from './platform/operations.ts'
 import { createPlatform } from './platform/server.ts'
 import { systemClock as clock } from './runtime/clock.ts'
 import { createIdFactory } from './runtime/ids.ts'
@@ -45,6 +28,7 @@ import { createLifecycle, type Opened } from './runtime/lifecycle.ts'
 import type { Log } from './runtime/log.ts'
 import { createMetrics } from './runtime/metrics.ts'
 import { openLedger } from './ledger.ts'
+import { createResources } from './resources.ts'
 import { toParty } from './oauth-attempts.ts'
 import { createVault, loadMasterKey } from './runtime/vault.ts'
 import { bringSample, openSampleBackend, readSample } from './sample.ts'
@@ -184,52 +168,32 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   })
   const { federation, oauth, rotation } = identity
   opened('identity', identity.close)
-  const specifications = createSpecifications({ registry, createId, gateway, turns })
-  const proxies = createProxies({ registry, gateway, specifications, createId, clock, turns })
-  const retirement = createRetirement({ registry, proxies, clock, createId, turns })
-  const consumers = createConsumers({ registry, createId })
-  const credentials = createCredentials({ ...secrets, registry, gateway, clock })
-  const plans = createLatestPlans({ registry, specifications })
-  const capacity = createCapacity({ registry, plans, turns })
-  const subscriptions = createSubscriptions({
+  const resources = createResources({
     ...secrets,
     registry,
-    credentials,
-    specifications,
+    gateway,
     clock,
     turns,
-    capacity,
     limits,
-    platformOperations: platformOperations(),
+    levels: ledger.levels,
+    compliance: watches.compliance,
+    scopes,
+    log,
   })
+  const { proxies, specifications, subscriptions, credentials, consumers } = resources
 
   await (await gateway.prepare(platformPlan(config.adminTenant, scopes), [])).swap()
   await bringUpOldProxies(registry)
   for await (const { plan, slas } of proxies.activePlans()) await (await gateway.prepare(plan, slas)).swap()
   let notReady: string | null = 'The gateway threads are starting.'
   const platform = createPlatform({
-    consumers,
-    apis: createApis({ registry }),
-    apiPolicies: createApiPolicies({ registry, turns }),
-    retirement,
-    serviceLevels: createServiceLevels({ registry, plans, store: ledger.levels }),
-    products: createProducts({ registry, gateway, createId, turns }),
+    ...resources,
     users: identity.users,
-    tenants: createTenants({ ...secrets, registry, clock, scopes }),
     identityProviders: identity.providers,
     signingKeys: rotation,
-    adrs: createAdrs({ registry, createId }),
-    principles: createPrinciples({ registry, createId }),
-    audit: createAudit({ registry }),
-    proxies,
-    specifications,
-    subscriptions,
-    credentials,
-    approvals: createApprovals({ registry, credentials, createId, clock, turns, capacity }),
     onSelfApproval: (caller) => recorder.note('self_approval', caller.grant.tenant, PLATFORM_API, caller),
     usage,
     requests: ledger.requests,
-    compliance: watches.compliance,
     idempotency: { store: kept, vault },
     risks: pipeline.risks,
     clock,
@@ -272,19 +236,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
           credentials,
           author,
         })
-  await openDuties({
-    registry,
-    compliance: watches.compliance,
-    capacity,
-    credentials,
-    retirement,
-    recorder,
-    createId,
-    clock,
-    log,
-    count,
-    opened,
-  })
+  await openDuties({ ...resources, registry, recorder, createId, clock, log, count, opened })
   notReady = null
   log.info({ gatewayUrl, baseUrl, riskUrl, threads: config.gatewayThreads }, 'tollgate is up')
   return {

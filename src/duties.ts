@@ -5,6 +5,7 @@ import { createApprovalSilence } from './catalogue/approval-silence.ts'
 import type { Capacity } from './catalogue/capacity.ts'
 import { createCredentialExpiry, CREDENTIAL_DUE } from './catalogue/credential-expiry.ts'
 import type { Compliance } from './catalogue/compliance.ts'
+import type { ProgrammeRunner } from './catalogue/programme-runner.ts'
 import type { Credentials } from './catalogue/credentials.ts'
 import { RETIREMENT_DUE, type Retirement } from './catalogue/retirement.ts'
 import { createScheduler } from './catalogue/scheduler.ts'
@@ -21,6 +22,7 @@ export interface DutiesOptions {
   readonly capacity: Capacity
   readonly credentials: Pick<Credentials, 'announce'>
   readonly compliance: Pick<Compliance, 'start'>
+  readonly runner: ProgrammeRunner
   readonly retirement: Pick<Retirement, 'retirementDue'>
   readonly recorder: Pick<PlatformRecorder, 'note'>
   readonly createId: CreateId
@@ -32,7 +34,7 @@ export interface DutiesOptions {
 
 /** Resolves when what was due and who could be let in is dealt with; goes on by itself. */
 export async function openDuties(options: DutiesOptions): Promise<void> {
-  const { registry, compliance, retirement, recorder, createId, clock, log, count, opened } = options
+  const { registry, compliance, runner, retirement, recorder, createId, clock, log, count, opened } = options
   const scheduler = createScheduler({
     registry,
     clock,
@@ -63,4 +65,6 @@ export async function openDuties(options: DutiesOptions): Promise<void> {
   await scheduler.start()
   // Scoring all that serves may take its time; nobody waits for it.
   void compliance.start()
+  opened('programmes', runner.stop)
+  await runner.start()
 }

@@ -16,8 +16,10 @@ export interface Approval {
 }
 
 export interface ApprovalFlowBody {
-  readonly kind: 'subscription' | 'tierChange'
+  readonly kind: 'subscription' | 'tierChange' | 'programme'
+  /** `''` where it is about a programme. */
   readonly subscription: string
+  readonly programme?: string
   /** The person, else the consumer, that asks. */
   readonly requester: string
   /** Of a tier change: what is asked for. */
@@ -32,7 +34,10 @@ export interface ApprovalFlowBody {
 }
 
 /** What is asked for, and by whom. */
-export type FlowRequest = Pick<ApprovalFlowBody, 'kind' | 'subscription' | 'requester' | 'slaVariant' | 'reason'>
+export type FlowRequest = Pick<
+  ApprovalFlowBody,
+  'kind' | 'subscription' | 'programme' | 'requester' | 'slaVariant' | 'reason'
+>
 
 export const APPROVAL_KIND = 'approval_flow'
 export const APPROVAL_DUE = 'approval_silent'
@@ -113,6 +118,7 @@ export async function withdrawnFlows(
 }
 
 export function flowWrite(id: string, tenant: string, expected: number, body: ApprovalFlowBody): Write {
-  const keys = { subscription: body.subscription, state: stateOfFlow(body) }
+  const subject = body.programme === undefined ? { subscription: body.subscription } : { programme: body.programme }
+  const keys = { ...subject, state: stateOfFlow(body) }
   return { kind: APPROVAL_KIND, id, tenant, expected, body, keys }
 }

@@ -33,7 +33,9 @@ import type { Turns } from './turns.ts'
 export interface ApprovalFlow {
   readonly id: string
   readonly kind: ApprovalFlowBody['kind']
-  readonly subscription: string
+  /** What it is about; the other is null. */
+  readonly subscription: string | null
+  readonly programme: string | null
   readonly requester: string
   readonly state: string
   readonly slaVariant: string | null
@@ -56,7 +58,18 @@ export interface Approvals {
   /** Every flow of the tenant; those that wait for a decision unless asked otherwise. */
   list(tenant: string, query: PageQuery & { state?: string }): Promise<Page<ApprovalFlow>>
   decide(author: Author, subscription: string, id: string, decision: Decision): Promise<Approval>
+  /** Flows of one programme, alike. */
+  readonly ofProgramme: {
+    flow(tenant: string, programme: string, id: string): Promise<ApprovalFlow>
+    decide(author: Author, programme: string, id: string, decision: Decision): Promise<Approval>
+  }
   requestTier(author: Author, subscription: string, to: TierInput): Promise<ApprovalFlow>
+}
+
+/** What a flow is about. */
+interface Subject {
+  readonly subscription?: string
+  readonly programme?: string
 }
 
 export interface ApprovalsOptions {
@@ -81,15 +94,17 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   const { registry, credentials, createId, clock, turns, capacity } = options
   const requestTier = createTierRequest(options)
 
-  async function flowOf(tenant: string, subscription: string, id: string): Promise<Document<ApprovalFlowBody>> {
+  async function flowOf(tenant: string, subject: Subject, id: string): Promise<Document<ApprovalFlowBody>> {
     const flow = await find<ApprovalFlowBody>(registry, tenant, APPROVAL_KIND, id)
-    if (flow.body.subscription === subscription) return flow
-    throw new Problem('not_found', 'The subscription has no such approval flow.')
+    const { subscription, programme } = flow.body
+    if (subject.programme === programme && (programme !== undefined || subject.subscription === subscription))
+      return flow
+    throw new Problem('not_found', 'There is no such approval flow.')
   }
 
-  async function decide(author: Author, subscription: string, id: string, decision: Decision): Promise<Approval> {
+  async function decide(author: Author, subject: Subject, id: string, decision: Decision): Promise<Approval> {
     const { tenant } = author
-    const flow = await flowOf(tenant, subscription, id)
+    const flow = await flowOf(tenant, subject, id)
     const approver = deciderOf(author)
     if (approver === flow.body.requester) {
       throw new SelfApproval()
@@ -110,12 +125,14 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       ...(await movedFlow(registry, flow, body, clock.nowMs())),
       ...writes,
     ])
-    if (writes.length > 0) await credentials.announce(tenant, subscription)
+    if (writes.length > 0) await credentials.announce(tenant, flow.body.subscription)
     return approval
   }
 
   /** What a decision leads to, and whether that is all of it. */
   async function effectsOf(tenant: string, flow: ApprovalFlowBody, outcome: Outcome): Promise<GrantedTier> {
+    // A programme hears of it by the change feed, and goes on or fails by itself.
+    if (flow.kind === 'programme') return { isInForce: true, writes: [] }
     const subscription = await find<SubscriptionBody>(registry, tenant, 'subscription', flow.subscription)
     const { id, revision, body } = subscription
     if (flow.kind === 'tierChange') {
@@ -137,15 +154,19 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       await find<SubscriptionBody>(registry, tenant, 'subscription', subscription)
       return listPage({ registry, kind: APPROVAL_KIND, tenant, query, where: { subscription }, show })
     },
-    flow: async (tenant, subscription, id) => show(await flowOf(tenant, subscription, id)),
+    flow: async (tenant, subscription, id) => show(await flowOf(tenant, { subscription }, id)),
     list: (tenant, { state = 'InProgress', ...query }) =>
       listPage({ registry, kind: APPROVAL_KIND, tenant, query, where: { state }, show }),
     decide: (author, subscription, id, decision) =>
-      inTurn(author, subscription, () => decide(author, subscription, id, decision)),
+      inTurn(author, subscription, () => decide(author, { subscription }, id, decision)),
+    ofProgramme: {
+      flow: async (tenant, programme, id) => show(await flowOf(tenant, { programme }, id)),
+      decide: (author, programme, id, decision) => turns.take([id], () => decide(author, { programme }, id, decision)),
+    },
     requestTier: (author, subscription, to) =>
       inTurn(author, subscription, async () => {
         const flow = await requestTier(author, subscription, to)
-        return show(await flowOf(author.tenant, subscription, flow))
+        return show(await flowOf(author.tenant, { subscription }, flow))
       }),
   }
 }
@@ -157,7 +178,8 @@ function tell({ actor }: SubscriptionBody, type: SubscriptionEvent['type']): Sub
 }
 
 function show({ id, body, createdAtMs }: Document<ApprovalFlowBody>): ApprovalFlow {
-  const { kind, subscription, requester, slaVariant, reason, approvals, escalatedAt = null } = body
-  const shown = { id, kind, subscription, requester, slaVariant, reason, approvals, escalatedAt }
+  const { kind, programme = null, requester, slaVariant, reason, approvals, escalatedAt = null } = body
+  const subscription = programme === null ? body.subscription : null
+  const shown = { id, kind, subscription, programme, requester, slaVariant, reason, approvals, escalatedAt }
   return { ...shown, state: stateOfFlow(body), createdAt: toTime(createdAtMs) }
 }

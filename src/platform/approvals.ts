@@ -6,18 +6,19 @@ import type { Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import { id, list, named, nullable, object, prose, query, reference, text, time } from './schemas.ts'
 
-const outcome = { type: 'string', enum: ['Approved', 'Rejected', 'AmendmentRequired'] }
+export const outcome = { type: 'string', enum: ['Approved', 'Rejected', 'AmendmentRequired'] }
 const state = {
   type: 'string',
   enum: ['Submitted', 'InProgress', 'Approved', 'Rejected', 'AmendmentRequired', 'Complete'],
 }
-const approval = named('Approval', object({ approver: id, outcome, comments: nullable(text), time }))
+export const approval = named('Approval', object({ approver: id, outcome, comments: nullable(text), time }))
 const flow = named(
   'ApprovalFlow',
   object({
     id,
-    kind: { type: 'string', enum: ['subscription', 'tierChange'] },
-    subscription: id,
+    kind: { type: 'string', enum: ['subscription', 'tierChange', 'programme'] },
+    subscription: nullable(id),
+    programme: nullable(id),
     requester: id,
     state,
     slaVariant: nullable(text),

@@ -15,6 +15,7 @@ import { RISK_STREAM_OPERATIONS } from './risk-stream.ts'
 import { RISK_OPERATIONS } from './risks.ts'
 import { SERVICE_OPERATIONS } from './service-routes.ts'
 import { SIGNING_KEY_OPERATIONS } from './signing-keys.ts'
+import { PROGRAMME_OPERATIONS } from './programmes.ts'
 import { VALIDATION_OPERATIONS } from './validation.ts'
 import { REQUEST_OPERATIONS } from './requests.ts'
 import { SERVICE_LEVEL_OPERATIONS } from './service-levels.ts'
@@ -33,6 +34,7 @@ export const ALL_OPERATIONS: Operations = {
   ...SERVICE_LEVEL_OPERATIONS,
   ...REQUEST_OPERATIONS,
   ...VALIDATION_OPERATIONS,
+  ...PROGRAMME_OPERATIONS,
   ...PROXY_OPERATIONS,
   ...SPECIFICATION_OPERATIONS,
   ...PRODUCT_OPERATIONS,

@@ -19,6 +19,8 @@ import type { Principles } from '../catalogue/principles.ts'
 import type { Retirement } from '../catalogue/retirement.ts'
 import type { Products } from '../catalogue/products.ts'
 import type { Proxies } from '../catalogue/proxies.ts'
+import type { Programmes } from '../catalogue/programmes.ts'
+import type { TenantPolicies } from '../catalogue/tenant-policy.ts'
 import type { Compliance } from '../catalogue/compliance.ts'
 import type { ServiceLevels } from '../catalogue/service-levels.ts'
 import type { Specifications } from '../catalogue/specifications.ts'
@@ -56,6 +58,7 @@ import { riskHandlers } from './risks.ts'
 import { createServe, type Serve } from './serve.ts'
 import { serviceRoutes } from './service-routes.ts'
 import { signingKeyHandlers, SIGNING_KEY_OPERATIONS, type SigningKeys } from './signing-keys.ts'
+import { PROGRAMME_OPERATIONS, programmeHandlers } from './programmes.ts'
 import { VALIDATION_OPERATIONS, validationHandlers } from './validation.ts'
 import { REQUEST_OPERATIONS, requestHandlers } from './requests.ts'
 import { SERVICE_LEVEL_OPERATIONS, serviceLevelHandlers } from './service-levels.ts'
@@ -90,6 +93,8 @@ export interface PlatformOptions extends GuardOptions {
   readonly usage: UsageStore
   readonly requests: RequestStore
   readonly compliance: Pick<Compliance, 'judge'>
+  readonly programmes: Programmes
+  readonly policies: TenantPolicies
   readonly idempotency: IdempotencyOptions
   readonly risks: RiskFeed
   readonly clock: Clock
@@ -189,6 +194,7 @@ function serveResources(serve: Serve, options: PlatformOptions): void {
   serve(PRINCIPLE_OPERATIONS, principleHandlers(options.principles))
   serve(AUDIT_OPERATIONS, auditHandlers(options.audit))
   serve(USAGE_OPERATIONS, usageHandlers(options))
+  serve(PROGRAMME_OPERATIONS, programmeHandlers(options))
   serve(VALIDATION_OPERATIONS, validationHandlers(options.compliance))
   serve(REQUEST_OPERATIONS, requestHandlers(options.requests, options.clock))
 }

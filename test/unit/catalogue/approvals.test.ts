@@ -36,6 +36,7 @@ describe('a request', () => {
     const shown = {
       id: flow,
       kind: 'subscription',
+      programme: null,
       subscription: id,
       requester: ACME.consumer,
       state: 'InProgress',

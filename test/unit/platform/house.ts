@@ -5,6 +5,7 @@
  * that is not declared fails the test that met it.
  */
 
+import { createResources } from '../../../src/resources.ts'
 import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { openCounted } from '../catalogue/counted.ts'
 import { randomBytes } from 'node:crypto'
@@ -12,31 +13,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
-import { createAdrs } from '../../../src/catalogue/adrs.ts'
-import { createApiPolicies } from '../../../src/catalogue/api-policy.ts'
-import { createApis } from '../../../src/catalogue/apis.ts'
-import { createApprovals } from '../../../src/catalogue/approvals.ts'
-import { createAudit } from '../../../src/catalogue/audit.ts'
 import type { Caller } from '../../../src/catalogue/caller.ts'
-import { createCapacity } from '../../../src/catalogue/capacity.ts'
-import { createConsumers } from '../../../src/catalogue/consumers.ts'
-import { createCredentials } from '../../../src/catalogue/credentials.ts'
 import type { GatewayPort } from '../../../src/catalogue/gateway-port.ts'
 import type { Grant } from '../../../src/catalogue/grant.ts'
 import { createIdentityProviders } from '../../../src/catalogue/identity-providers.ts'
-import { createPrinciples } from '../../../src/catalogue/principles.ts'
-import { createRetirement } from '../../../src/catalogue/retirement.ts'
-import { createLatestPlans } from '../../../src/catalogue/latest-plans.ts'
-import { createServiceLevels } from '../../../src/catalogue/service-levels.ts'
-import { createProducts } from '../../../src/catalogue/products.ts'
-import { createProxies } from '../../../src/catalogue/proxies.ts'
-import { createSpecifications } from '../../../src/catalogue/specifications.ts'
-import { createSubscriptions } from '../../../src/catalogue/subscriptions.ts'
-import { createTenants } from '../../../src/catalogue/tenants.ts'
 import { createTurns } from '../../../src/catalogue/turns.ts'
 import { createUsers } from '../../../src/catalogue/users.ts'
 import type { PlatformCall, PlatformRefusal } from '../../../src/platform/guard.ts'
-import { platformOperations, platformScopes } from '../../../src/platform/operations.ts'
+import { platformScopes } from '../../../src/platform/operations.ts'
 import type { SigningKeys } from '../../../src/platform/signing-keys.ts'
 import { createPlatform, type Platform } from '../../../src/platform/server.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
@@ -107,6 +91,8 @@ export interface House {
   notReady: string | null
   /** What a provider that is about to be registered answers: why it cannot be used, or null. */
   probe: (issuer: string) => string | null
+  /** What an activation waits for. */
+  beforePrepare: () => Promise<void>
   /** A token of the tenant with these scopes; all where none are given. */
   token(tenant: string, scopes?: readonly string[], expiresAtMs?: number): string
   send(method: string, path: string, sending?: Sending): Promise<Answer>
@@ -130,13 +116,8 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   const createId = createIdFactory(clock.nowMs)
   const kept = openSqliteIdempotencyStore({ path: join(folder, 'idempotency.db'), clock })
   const secrets = { vault: createVault(randomBytes(32)), createId, randomBytes }
-  const gateway = acknowledging()
+  const gateway = acknowledging(() => house.beforePrepare())
   const turns = createTurns()
-  const specifications = createSpecifications({ registry, createId, gateway, turns })
-  const plans = createLatestPlans({ registry, specifications })
-  const capacity = createCapacity({ registry, plans, turns })
-  const credentials = createCredentials({ ...secrets, registry, gateway, clock })
-  const proxies = createProxies({ registry, gateway, specifications, createId, clock, turns })
   const passwords = createPasswordHasher({ randomBytes })
   const metrics = createMetrics()
   const risks = createMemoryRiskFeed()
@@ -149,14 +130,23 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
 
   const linter = createLinter({ clock: systemClock, log: createLog('silent') })
   onTestFinished(() => linter.close())
+  const resources = createResources({
+    ...secrets,
+    registry,
+    gateway,
+    clock,
+    turns,
+    limits: openCounted(clock),
+    levels: { insert: async () => {}, measure: async () => [], ...options.levels },
+    compliance: { judge: linter.judge, start: async () => {}, stop: async () => {} },
+    scopes: platformScopes(),
+    log: createLog('silent'),
+  })
+  await resources.runner.start()
+  onTestFinished(() => resources.runner.stop())
   const platform = createPlatform({
     ...options,
-    consumers: createConsumers({ registry, createId }),
-    apis: createApis({ registry }),
-    proxies,
-    retirement: createRetirement({ registry, proxies, clock, createId, turns }),
-    apiPolicies: createApiPolicies({ registry, turns }),
-    products: createProducts({ registry, gateway, createId, turns }),
+    ...resources,
     users: createUsers({ registry, createId, passwords }),
     identityProviders: createIdentityProviders({
       registry,
@@ -164,31 +154,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       federation: { probe: async (issuer) => house.probe(issuer), changed: async () => {} },
     }),
     signingKeys: steadyKeys(),
-    tenants: createTenants({ ...secrets, registry, clock, scopes: platformScopes() }),
-    approvals: createApprovals({ registry, credentials, createId, clock, turns, capacity }),
-    adrs: createAdrs({ registry, createId }),
-    principles: createPrinciples({ registry, createId }),
-    audit: createAudit({ registry }),
-    credentials,
-    specifications,
-    subscriptions: createSubscriptions({
-      ...secrets,
-      registry,
-      credentials,
-      specifications,
-      clock,
-      turns,
-      capacity,
-      limits: openCounted(clock),
-      platformOperations: platformOperations(),
-    }),
     onSelfApproval: async (caller) => void selfApprovals.push(caller.grant.consumer),
-    serviceLevels: createServiceLevels({
-      registry,
-      plans: createLatestPlans({ registry, specifications }),
-      store: options.levels ?? { measure: async () => [] },
-    }),
-    compliance: linter,
     requests: options.requests ?? { insert: async () => {}, find: async () => [] },
     usage: options.usage ?? createMemoryUsage(lineItems, usageQueries),
     idempotency: { store: kept, vault: secrets.vault },
@@ -226,6 +192,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     callers,
     refuseRecords: null,
     beforeRecord: async () => {},
+    beforePrepare: async () => {},
     recordings: 0,
     notReady: null,
     probe: () => null,
@@ -273,9 +240,12 @@ function steadyKeys(): SigningKeys {
 }
 
 /** Gateway threads that acknowledge whatever they are told. */
-function acknowledging(): GatewayPort {
+function acknowledging(beforePrepare: () => Promise<void>): GatewayPort {
   return {
-    prepare: async () => ({ swap: async () => {}, abort() {} }),
+    async prepare() {
+      await beforePrepare()
+      return { swap: async () => {}, abort() {} }
+    },
     applySla: async () => {},
     applyGrant: async () => {},
     applyMembership: async () => {},

@@ -11,7 +11,28 @@ async function furnish(house: House, token: string) {
   const event = riskEvent({ riskId: 'rsk_own' })
   house.risks.history.push(event)
   house.risks.positions.push({ event, state: 'open' })
-  return { ...(await furnishRooms(house, token)), risk: event.riskId }
+  const rooms = await furnishRooms(house, token)
+  const approval = { minScore: 100, allowErrors: false, allowBreaking: false, exposures: [] }
+  await house.send('PUT', '/v1/policy', { token, body: { approval } })
+  return { ...rooms, ...(await waitingProgramme(house, token)), risk: event.riskId }
+}
+
+/** One that waits for a decision, and so stands still. */
+async function waitingProgramme(house: House, token: string) {
+  const document = {
+    openapi: '3.1.0',
+    info: { title: 'Tiny', version: '1.0.0' },
+    paths: { '/a': { get: { responses: { 200: { description: 'ok' } } } } },
+  }
+  const body = { name: 'Tiny', specification: Buffer.from(JSON.stringify(document)).toString('base64') }
+  const { body: made } = await house.send('POST', '/v1/programmes', { token, body })
+  const path = `/v1/programmes/${String(made['id'])}`
+  for (;;) {
+    const { body: shown } = await house.send('GET', path, { token })
+    if (shown['status'] === 'waiting')
+      return { programme: String(made['id']), programmeFlow: String(shown['approvalFlow']) }
+    await new Promise((resolve) => setImmediate(resolve))
+  }
 }
 
 /** The victim's own ids, in the place of each parameter. */
@@ -31,6 +52,9 @@ function pathsOf(path: string, rooms: Rooms): string {
     '/v1/risks': rooms.risk,
   }
   const collection = Object.keys(own).find((start) => path.startsWith(`${start}/`)) ?? ''
+  if (path.startsWith('/v1/programmes/:id')) {
+    return path.replace(':id', rooms.programme).replace(':flowId', rooms.programmeFlow)
+  }
   if (path.includes(':flowId')) return path.replace(':id', rooms.waiting).replace(':flowId', rooms.flow)
   return path.replace(':credentialId', rooms.credential).replace(/:(id|name|riskId)/, own[collection] ?? 'missing')
 }
@@ -48,6 +72,8 @@ async function snapshot(house: House, token: string, rooms: Rooms): Promise<unkn
 const BODIES: Readonly<Record<string, unknown>> = {
   putApiPolicy: {},
   decide: { outcome: 'Approved' },
+  decideOnProgramme: { outcome: 'Approved' },
+  updateProgramme: { specification: 'YQ==' },
   requestTierChange: { slaVariant: 'gold' },
   deprecateApi: { retirementDate: '2030-01-01T00:00:00Z' },
   replaceProduct: { name: 'Mine', apis: [] },
@@ -58,7 +84,13 @@ const SINGLE = Object.entries(ALL_OPERATIONS).filter(([, { path }]) => path.incl
 const LISTS = Object.entries(ALL_OPERATIONS).filter(
   ([, { method, path, scope, endless }]) =>
     // What is `platform:admin`'s to see is the gateway's and no tenant's.
-    method === 'GET' && scope !== null && scope !== 'platform:admin' && !path.includes(':') && !endless,
+    method === 'GET' &&
+    scope !== null &&
+    scope !== 'platform:admin' &&
+    !path.includes(':') &&
+    !endless &&
+    // Of each tenant there is one.
+    path !== '/v1/policy',
 )
 
 function loggedRequest(ago: number) {

@@ -1,0 +1,270 @@
+/** `/v1/programmes`: from a document to a running API, step by step, and what a tenant lets pass. */
+
+import { STEPS } from '../actors/programme.ts'
+import { SelfApproval, type Approvals, type Decision } from '../catalogue/approvals.ts'
+import type { Caller } from '../catalogue/caller.ts'
+import type { ProgrammeInput, Programmes } from '../catalogue/programmes.ts'
+import type { Progress } from '../catalogue/programme-document.ts'
+import type { TenantPolicies, TenantPolicy } from '../catalogue/tenant-policy.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { approval, outcome } from './approvals.ts'
+import { createEventReader } from './event-reader.ts'
+import type { Handlers, Operations } from './operation.ts'
+import { texts, toPageQuery } from './page-query.ts'
+import {
+  base64,
+  DOCUMENT_BODY_BYTES_MAX,
+  finding,
+  id,
+  list,
+  name,
+  named,
+  nullable,
+  object,
+  prose,
+  query,
+  reference,
+  text,
+  time,
+  type Schema,
+} from './schemas.ts'
+import { bandOf } from './validation.ts'
+
+const points: Schema = { type: 'number', minimum: 0, maximum: 100 }
+const count: Schema = { type: 'integer' }
+const status = { type: 'string', enum: ['running', 'waiting', 'failed', 'succeeded'] }
+const programme = named(
+  'Programme',
+  object({
+    id,
+    name: text,
+    api: nullable(id),
+    status,
+    score: { ...points, type: ['number', 'null'] },
+    approvalFlow: nullable(id),
+    proxy: nullable(id),
+    subscription: nullable(id),
+    recommendations: { type: 'array', items: object({ rule: text, advice: text, count, gain: points }) },
+    createdAt: time,
+  }),
+)
+const progress = named(
+  'Progress',
+  object({
+    status,
+    currentStep: { type: 'integer', minimum: 1, maximum: STEPS.length },
+    steps: {
+      type: 'array',
+      items: object({
+        number: count,
+        name: { type: 'string', enum: [...STEPS] },
+        status: { type: 'string', enum: ['pending', 'running', 'waiting', 'done', 'failed'] },
+        startedAt: nullable(time),
+        endedAt: nullable(time),
+        errors: { type: 'array', items: finding },
+      }),
+    },
+  }),
+)
+const policy = named(
+  'TenantPolicy',
+  object({
+    approval: object({
+      minScore: points,
+      allowErrors: { type: 'boolean' },
+      allowBreaking: { type: 'boolean' },
+      exposures: { type: 'array', maxItems: 3, items: { type: 'string', enum: ['Internal', 'Partner', 'Public'] } },
+    }),
+  }),
+)
+const backend = object(
+  {
+    url: { type: 'string', minLength: 1, maxLength: 2_048 },
+    timeoutMs: { type: 'integer', minimum: 1, maximum: 600_000 },
+    health: { type: 'string', pattern: '^/', maxLength: 1_024 },
+  },
+  ['url'],
+)
+const tag = 'Governance'
+const PATH = '/v1/programmes'
+const reading = { method: 'GET', tag, scope: 'programmes:read', status: 200 } as const
+const writing = { tag, scope: 'programmes:write' } as const
+
+export const PROGRAMME_OPERATIONS = {
+  createProgramme: {
+    ...writing,
+    method: 'POST',
+    path: PATH,
+    summary: 'Takes a document through the eight steps to a running API',
+    description: `The steps: ${STEPS.join(', ')}. \`progress\` tells how far it is.`,
+    body: named(
+      'ProgrammeInput',
+      object({ name, specification: base64, openSla: base64, backend }, ['name', 'specification']),
+    ),
+    bodyBytesMax: 2 * DOCUMENT_BODY_BYTES_MAX,
+    status: 202,
+    answer: programme,
+  },
+  listProgrammes: {
+    ...reading,
+    path: PATH,
+    summary: 'Programmes of the tenant',
+    query: query({ api: reference, state: status }),
+    answer: list(programme),
+  },
+  getProgramme: { ...reading, path: `${PATH}/:id`, summary: 'One programme', answer: programme },
+  updateProgramme: {
+    ...writing,
+    method: 'PUT',
+    path: `${PATH}/:id`,
+    summary: 'Takes another version within the major through the same steps',
+    body: named('ProgrammeUpdate', object({ specification: base64 })),
+    bodyBytesMax: DOCUMENT_BODY_BYTES_MAX,
+    status: 202,
+    answer: programme,
+    problems: ['state_conflict', 'breaking_change', 'specification_invalid'],
+    changes: 'getProgramme',
+  },
+  retryProgramme: {
+    ...writing,
+    method: 'POST',
+    path: `${PATH}/:id/retry`,
+    summary: 'Goes on at the step that failed',
+    status: 202,
+    answer: programme,
+    problems: ['state_conflict'],
+  },
+  getProgress: {
+    ...reading,
+    path: `${PATH}/:id/progress`,
+    summary: 'How far a programme is; as Server-Sent Events where they are asked for',
+    description:
+      'With `Accept: text/event-stream` each change comes as an event named `progress`; it ends with the programme.',
+    answer: progress,
+    mediaTypes: ['text/event-stream'],
+  },
+  getCompliance: {
+    ...reading,
+    path: `${PATH}/:id/compliance`,
+    summary: 'How its document and its running implementation comply',
+    answer: named(
+      'Compliance',
+      object({
+        score: { ...points, description: 'The lower of both.' },
+        band: { type: 'string', enum: ['clean', 'attention', 'drift'] },
+        specification: points,
+        runtime: {
+          ...points,
+          description: 'By what calls of the last 30 days have shown that the contract does not know.',
+        },
+        violations: {
+          type: 'array',
+          items: object({ kind: text, operation: nullable(text), detail: text, lastSeen: time }),
+        },
+        history: { type: 'array', items: object({ revision: count, score: points, time }) },
+      }),
+    ),
+  },
+  listProgrammeApprovals: {
+    ...reading,
+    path: `${PATH}/:id/approvalFlows/:flowId/approvals`,
+    summary: 'Who decided on a programme, when, and why',
+    answer: list(approval),
+  },
+  decideOnProgramme: {
+    method: 'POST',
+    path: `${PATH}/:id/approvalFlows/:flowId/approvals`,
+    summary: 'Decides on a programme of somebody else',
+    tag,
+    scope: 'approvals:write',
+    body: named('Decision', object({ outcome, comments: prose }, ['outcome'])),
+    status: 200,
+    answer: approval,
+    problems: ['state_conflict', 'operation_forbidden'],
+  },
+  getTenantPolicy: {
+    ...reading,
+    path: '/v1/policy',
+    summary: 'What the tenant lets pass without anybody deciding',
+    scope: 'policy:read',
+    answer: policy,
+  },
+  putTenantPolicy: {
+    method: 'PUT',
+    path: '/v1/policy',
+    summary: 'Changes what passes without anybody deciding',
+    tag,
+    scope: 'policy:write',
+    body: { ...policy, title: 'TenantPolicyInput' },
+    status: 200,
+    answer: policy,
+    problems: ['state_conflict'],
+    changes: 'getTenantPolicy',
+  },
+} as const satisfies Operations
+
+export interface ProgrammeHandlersOptions {
+  readonly programmes: Programmes
+  readonly policies: TenantPolicies
+  readonly approvals: Approvals
+  readonly clock: Clock
+  readonly onSelfApproval: (caller: Caller) => Promise<void>
+}
+
+export function programmeHandlers(options: ProgrammeHandlersOptions): Handlers<typeof PROGRAMME_OPERATIONS> {
+  const { programmes, policies, approvals, clock, onSelfApproval } = options
+  return {
+    createProgramme: async ({ author, body }) => programmes.create(author, body as ProgrammeInput),
+    listProgrammes: async ({ author, query: given }) =>
+      programmes.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'api', 'state') }),
+    getProgramme: async ({ author, params }) => programmes.get(author.tenant, params['id'] ?? ''),
+    updateProgramme: async ({ author, params, body }) =>
+      programmes.update(author, params['id'] ?? '', (body as { specification: string }).specification),
+    retryProgramme: async ({ author, params }) => programmes.retry(author, params['id'] ?? ''),
+    async getProgress({ author, params, caller, request }, reply) {
+      const { tenant } = author
+      const programmeId = params['id'] ?? ''
+      const current = await programmes.progress(tenant, programmeId)
+      if (!String(request.headers.accept).includes('text/event-stream')) return current
+      await request.recordNow()
+      reply.hijack()
+      const reader = createEventReader({
+        response: reply.raw,
+        requestId: request.id,
+        clock,
+        endsAtMs: caller.expiresAtMs,
+        isStillOpen: () => request.isStillOpen().catch(() => true),
+        onEnd: () => {},
+      })
+      reader.onStop(
+        await programmes.follow(tenant, programmeId, (next) => {
+          reader.send(`event: progress\ndata: ${JSON.stringify(next)}\n\n`)
+          if (isOver(next)) reader.end('service_stopping')
+        }),
+      )
+      return reply
+    },
+    async getCompliance({ author, params }) {
+      const compliance = await programmes.compliance(author.tenant, params['id'] ?? '')
+      return { ...compliance, band: bandOf(compliance.score) }
+    },
+    async listProgrammeApprovals({ author, params }) {
+      const flow = await approvals.ofProgramme.flow(author.tenant, params['id'] ?? '', params['flowId'] ?? '')
+      return { items: flow.approvals, next: null }
+    },
+    async decideOnProgramme({ author, params, body, caller }) {
+      try {
+        return await approvals.ofProgramme.decide(author, params['id'] ?? '', params['flowId'] ?? '', body as Decision)
+      } catch (cause) {
+        if (cause instanceof SelfApproval) await onSelfApproval(caller)
+        throw cause
+      }
+    },
+    getTenantPolicy: async ({ author }) => policies.get(author.tenant),
+    putTenantPolicy: async ({ author, body }) => policies.put(author, body as TenantPolicy),
+  }
+}
+
+function isOver({ status: now }: Progress): boolean {
+  return now === 'failed' || now === 'succeeded'
+}

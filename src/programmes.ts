@@ -1,0 +1,35 @@
+/** Programmes put together: commands, the eight steps, and the runner that takes them. */
+
+import type { ApiPolicies } from './catalogue/api-policy.ts'
+import type { Compliance } from './catalogue/compliance.ts'
+import { createProgrammes, type Programmes } from './catalogue/programmes.ts'
+import { createProgrammeRunner, type ProgrammeRunner } from './catalogue/programme-runner.ts'
+import { createProgrammeSteps, type ProgrammeStepsOptions } from './catalogue/programme-steps.ts'
+import { createTenantPolicies, type TenantPolicies } from './catalogue/tenant-policy.ts'
+import { createTurns } from './catalogue/turns.ts'
+import type { Log } from './runtime/log.ts'
+
+export interface ProgrammeDesk {
+  readonly programmes: Programmes
+  readonly policies: TenantPolicies
+  readonly runner: ProgrammeRunner
+}
+
+export interface ProgrammeDeskOptions extends Omit<ProgrammeStepsOptions, 'policies' | 'compliance' | 'apiPolicies'> {
+  readonly compliance: Pick<Compliance, 'judge'>
+  readonly apiPolicies: Pick<ApiPolicies, 'get'>
+  readonly log: Log
+}
+
+export function openProgrammes(options: ProgrammeDeskOptions): ProgrammeDesk {
+  const { registry } = options
+  const policies = createTenantPolicies({ registry })
+  const steps = createProgrammeSteps({ ...options, policies })
+  // Of a programme's own: its steps take those of the API.
+  const turns = createTurns()
+  return {
+    policies,
+    programmes: createProgrammes({ ...options, turns }),
+    runner: createProgrammeRunner({ ...options, steps, turns }),
+  }
+}

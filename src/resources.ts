@@ -1,0 +1,81 @@
+/** The commands on resources, in the order in which they depend on each other. */
+
+import { createAdrs } from './catalogue/adrs.ts'
+import { createApiPolicies } from './catalogue/api-policy.ts'
+import { createApis } from './catalogue/apis.ts'
+import { createApprovals } from './catalogue/approvals.ts'
+import { createAudit } from './catalogue/audit.ts'
+import { createCapacity } from './catalogue/capacity.ts'
+import type { Compliance } from './catalogue/compliance.ts'
+import { createConsumers } from './catalogue/consumers.ts'
+import type { Secrets } from './catalogue/credential-document.ts'
+import { createCredentials } from './catalogue/credentials.ts'
+import type { GatewayPort } from './catalogue/gateway-port.ts'
+import { createLatestPlans } from './catalogue/latest-plans.ts'
+import type { LimitBook } from './catalogue/limit-book.ts'
+import { createPrinciples } from './catalogue/principles.ts'
+import { createProducts } from './catalogue/products.ts'
+import { createProxies } from './catalogue/proxies.ts'
+import { createRetirement } from './catalogue/retirement.ts'
+import { createServiceLevels } from './catalogue/service-levels.ts'
+import { createSpecifications } from './catalogue/specifications.ts'
+import { createSubscriptions } from './catalogue/subscriptions.ts'
+import { createTenants } from './catalogue/tenants.ts'
+import type { Turns } from './catalogue/turns.ts'
+import { platformOperations } from './platform/operations.ts'
+import { openProgrammes } from './programmes.ts'
+import type { Clock } from './runtime/clock.ts'
+import type { Log } from './runtime/log.ts'
+import type { Registry } from './store/registry.ts'
+import type { ServiceLevelStore } from './store/service-level-store.ts'
+
+export interface ResourcesOptions extends Secrets {
+  readonly registry: Registry
+  readonly gateway: GatewayPort
+  readonly clock: Clock
+  readonly turns: Turns
+  readonly limits: LimitBook
+  readonly levels: ServiceLevelStore
+  readonly compliance: Compliance
+  /** All scopes of the platform. */
+  readonly scopes: readonly string[]
+  readonly log: Log
+}
+
+export function createResources(options: ResourcesOptions) {
+  const { registry, createId, levels: store, compliance } = options
+  const specifications = createSpecifications(options)
+  const proxies = createProxies({ ...options, specifications })
+  const retirement = createRetirement({ ...options, proxies })
+  const credentials = createCredentials(options)
+  const plans = createLatestPlans({ registry, specifications })
+  const capacity = createCapacity({ ...options, plans })
+  const apiPolicies = createApiPolicies(options)
+  const subscriptions = createSubscriptions({
+    ...options,
+    credentials,
+    specifications,
+    capacity,
+    platformOperations: platformOperations(),
+  })
+  return {
+    specifications,
+    proxies,
+    retirement,
+    credentials,
+    capacity,
+    apiPolicies,
+    subscriptions,
+    compliance,
+    consumers: createConsumers({ registry, createId }),
+    apis: createApis({ registry }),
+    serviceLevels: createServiceLevels({ registry, plans, store }),
+    products: createProducts(options),
+    tenants: createTenants(options),
+    adrs: createAdrs({ registry, createId }),
+    principles: createPrinciples({ registry, createId }),
+    audit: createAudit({ registry }),
+    approvals: createApprovals({ ...options, credentials, capacity }),
+    ...openProgrammes({ ...options, apiPolicies, proxies, specifications, subscriptions }),
+  }
+}

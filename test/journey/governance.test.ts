@@ -1,0 +1,187 @@
+/** From a document to a running API, on to its next versions, and to its end. */
+
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { request } from 'undici'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { fetchToken } from '../../src/cli/platform-client.ts'
+import { createService, enrol, type Service } from './service.ts'
+
+const WAIT = { timeout: 30_000, interval: 20 }
+
+let service: Service
+let backend: Server
+let backendUrl: string
+
+beforeAll(async () => {
+  backend = createServer((_, response) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{"items":[]}'),
+  )
+  await new Promise<void>((resolve) => backend.listen(0, '127.0.0.1', resolve))
+  backendUrl = `http://127.0.0.1:${(backend.address() as AddressInfo).port}`
+  service = await createService({ args: ['--empty'] })
+  await service.start()
+})
+afterAll(async () => {
+  await service.remove()
+  backend.closeAllConnections()
+  backend.close()
+})
+
+interface Progress {
+  readonly status: string
+  readonly currentStep: number
+  readonly steps: readonly { readonly status: string; readonly errors: readonly object[] }[]
+}
+
+function document(version: string, paths: readonly string[]): string {
+  const responses = { 200: { description: 'Books.' }, default: { description: 'Not this time.' } }
+  const text = {
+    openapi: '3.1.0',
+    info: { title: 'Books', version, description: 'Books and who reads them.', contact: { name: 'Library' } },
+    servers: [{ url: 'https://books.example' }],
+    security: [{ key: [] }],
+    components: { securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'x-api-key' } } },
+    paths: Object.fromEntries(
+      paths.map((path) => [`/${path}`, { get: { operationId: `list${path}`, summary: `Lists ${path}.`, responses } }]),
+    ),
+  }
+  return Buffer.from(JSON.stringify(text)).toString('base64')
+}
+
+const progressOf = (id: string): Promise<Progress> => service.platform.get(`/v1/programmes/${id}/progress`)
+
+async function until(id: string, status: string): Promise<Progress> {
+  return vi.waitFor(async () => {
+    const progress = await progressOf(id)
+    expect(progress.status).toBe(status)
+    return progress
+  }, WAIT)
+}
+
+async function send(method: 'POST' | 'PUT', path: string, body: object, token: string) {
+  const answer = await request(service.baseUrl + path, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return { status: answer.statusCode, body: (await answer.body.json()) as Record<string, unknown> }
+}
+
+const call = async (api: string, apiKey: string, path = 'books'): Promise<number> => {
+  const { statusCode, body } = await request(`${service.gatewayUrl}/${api}/${path}`, {
+    headers: { 'x-api-key': apiKey },
+  })
+  await body.dump()
+  return statusCode
+}
+
+/** Somebody else than the admin, with every right that the platform gives. */
+async function colleague(): Promise<string> {
+  const { id: consumer } = await service.platform.post<{ id: string }>('/v1/consumers', {
+    name: 'Boss',
+    kind: 'application',
+  })
+  const { id } = await service.platform.post<{ id: string }>('/v1/subscriptions', {
+    consumer,
+    api: 'platform-v1',
+    securityTypes: ['OAuth2'],
+    scopes: ['approvals:write', 'programmes:read'],
+  })
+  const { items } = await service.platform.get<{ items: readonly { clientId: string; clientSecret: string }[] }>(
+    `/v1/subscriptions/${id}/credentials`,
+  )
+  const { clientId, clientSecret } = items[0]!
+  return (await fetchToken({ gatewayUrl: service.gatewayUrl, api: 'platform-v1', clientId, clientSecret })).accessToken
+}
+
+it(
+  'a programme goes from approval to a live call, to its next versions and to its end',
+  { timeout: 180_000 },
+  async () => {
+    const approval = { minScore: 100, allowErrors: false, allowBreaking: false, exposures: [] }
+    await service.platform.put('/v1/policy', { approval })
+    const { id } = await service.platform.post<{ id: string }>('/v1/programmes', {
+      name: 'Books',
+      specification: document('1.0.0', ['books']),
+      backend: { url: backendUrl },
+    })
+    expect(await until(id, 'waiting')).toMatchObject({ currentStep: 5 })
+
+    // The process dies while somebody thinks; the decision finds the programme where it was.
+    await service.kill()
+    await service.start()
+    const { approvalFlow } = await service.platform.get<{ approvalFlow: string }>(`/v1/programmes/${id}`)
+    const path = `/v1/programmes/${id}/approvalFlows/${approvalFlow}/approvals`
+    expect((await send('POST', path, { outcome: 'Approved' }, await service.platform.token())).status).toBe(403)
+    const events = await follow(id)
+    expect((await send('POST', path, { outcome: 'Approved' }, await colleague())).status).toBe(200)
+    await until(id, 'succeeded')
+    await vi.waitFor(() => expect(events.at(-1)).toMatchObject({ status: 'succeeded' }), WAIT)
+    const steps = events.map(({ currentStep }) => currentStep)
+    expect(steps).toEqual(steps.toSorted())
+
+    const reader = await enrol(service, 'books-v1')
+    expect(await call('books-v1', reader.apiKey)).toBe(200)
+    await vi.waitFor(async () => {
+      const compliance = await service.platform.get<object>(`/v1/programmes/${id}/compliance`)
+      expect(compliance).toMatchObject({ runtime: 100, history: [{ revision: 1 }] })
+      expect(await service.platform.get<object>('/v1/apis/books-v1')).toMatchObject({
+        programme: id,
+        complianceScore: expect.any(Number) as number,
+      })
+    }, WAIT)
+
+    await service.platform.put('/v1/policy', { approval: { ...approval, minScore: 50, exposures: ['Internal'] } })
+    await service.platform.put(`/v1/programmes/${id}`, { specification: document('1.1.0', ['books', 'loans']) })
+    // It dies on the way, at whatever step it is.
+    await service.kill()
+    await service.start()
+    await until(id, 'succeeded')
+    expect(await call('books-v1', reader.apiKey, 'loans')).toBe(200)
+
+    const breaking = await send(
+      'PUT',
+      `/v1/programmes/${id}`,
+      { specification: document('1.2.0', ['loans']) },
+      await service.platform.token(),
+    )
+    expect(breaking).toMatchObject({ status: 409, body: { code: 'breaking_change' } })
+    const { id: next } = await service.platform.post<{ id: string }>('/v1/programmes', {
+      name: 'Books 2',
+      specification: document('2.0.0', ['loans']),
+      backend: { url: backendUrl },
+    })
+    await until(next, 'succeeded')
+    const second = await enrol(service, 'books-v2')
+    expect([await call('books-v2', second.apiKey, 'loans'), await call('books-v1', reader.apiKey)]).toEqual([200, 200])
+
+    const retirementDate = new Date(Date.now() + 86_400_000).toISOString()
+    await service.platform.post('/v1/apis/books-v1/deprecate', { retirementDate, successor: 'books-v2' })
+    await service.platform.post('/v1/apis/books-v1/retire', { force: true })
+    expect([await call('books-v1', reader.apiKey), await call('books-v2', second.apiKey, 'loans')]).toEqual([410, 200])
+  },
+)
+
+/** Progress as it comes over the wire. */
+async function follow(id: string): Promise<readonly Progress[]> {
+  const events: Progress[] = []
+  const response = await fetch(`${service.baseUrl}/v1/programmes/${id}/progress`, {
+    headers: { authorization: `Bearer ${await service.platform.token()}`, accept: 'text/event-stream' },
+  })
+  expect(response.headers.get('content-type')).toBe('text/event-stream')
+  const read = async (): Promise<void> => {
+    let text = ''
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      text += chunk
+      for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+        const data = /^data: (.*)$/m.exec(text.slice(0, end))?.[1]
+        text = text.slice(end + 2)
+        if (data !== undefined) events.push(JSON.parse(data) as Progress)
+      }
+    }
+  }
+  void read()
+  await vi.waitFor(() => expect(events.length).toBeGreaterThan(0), WAIT)
+  return events
+}

@@ -1,0 +1,245 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { STEPS } from '../../../src/actors/programme.ts'
+import type { Caller } from '../../../src/catalogue/caller.ts'
+import { openHouse, type House } from './house.ts'
+
+const PAYMENTS = readFileSync(new URL('../../../src/sample/payments.openapi.yaml', import.meta.url))
+const SLA = readFileSync(new URL('../../../src/sample/payments.opensla.yaml', import.meta.url))
+const base64 = (bytes: Buffer | string): string => Buffer.from(bytes).toString('base64')
+
+type Answer = Awaited<ReturnType<House['send']>>
+interface Shown {
+  readonly status: string
+  readonly currentStep: number
+  readonly steps: readonly {
+    readonly name: string
+    readonly status: string
+    readonly errors: readonly { detail: string }[]
+  }[]
+}
+
+async function open() {
+  const house = await openHouse()
+  const token = house.token('acme')
+  const other = house.token('acme')
+  const { body: made } = await house.send('POST', '/v1/consumers', { token, body: { name: 'CI', kind: 'application' } })
+  const as = (of: string, consumer: string) => {
+    const caller = house.callers.get(of) as Caller
+    house.callers.set(of, { ...caller, grant: { ...caller.grant, consumer } })
+  }
+  as(token, String(made['id']))
+  as(other, 'con_boss')
+  const start = async (body: object = {}): Promise<string> => {
+    const made = await house.send('POST', '/v1/programmes', {
+      token,
+      body: { name: 'Payments', specification: base64(PAYMENTS), ...body },
+    })
+    expect(made).toMatchObject({ status: 202, body: { status: 'running', name: 'Payments' } })
+    return String(made.body['id'])
+  }
+  const read = (path: string): Promise<Answer> => house.send('GET', path, { token })
+  /** The progress when nothing runs any more. */
+  const settled = async (id: string): Promise<Shown> => {
+    for (;;) {
+      const { body } = await read(`/v1/programmes/${id}/progress`)
+      if (body['status'] !== 'running') return body as unknown as Shown
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  const decide = async (id: string, outcome: string, by = other): Promise<Answer> => {
+    const { body } = await read(`/v1/programmes/${id}`)
+    const path = `/v1/programmes/${id}/approvalFlows/${String(body['approvalFlow'])}/approvals`
+    return house.send('POST', path, { token: by, body: { outcome, comments: 'Because.' } })
+  }
+  const strict = () =>
+    house.send('PUT', '/v1/policy', {
+      token,
+      body: { approval: { minScore: 100, allowErrors: false, allowBreaking: false, exposures: ['Internal'] } },
+    })
+  return { house, token, other, start, read, settled, decide, strict }
+}
+
+const statuses = ({ steps }: Shown) => steps.map(({ status }) => status).join(' ')
+const version = (next: string) => PAYMENTS.toString().replace(/^( {2}version: ).*$/m, `$1${next}`)
+
+describe('a programme', () => {
+  it('takes a document through eight steps to a running API with a subscription', async () => {
+    const { house, token, start, read, settled } = await open()
+    const id = await start({ openSla: base64(SLA) })
+    const progress = await settled(id)
+
+    expect(progress).toMatchObject({ status: 'succeeded', currentStep: 8 })
+    expect(progress.steps.map(({ name }) => name)).toEqual([...STEPS])
+    expect(statuses(progress)).toBe(Array(8).fill('done').join(' '))
+    const { body } = await read(`/v1/programmes/${id}`)
+    expect(body).toMatchObject({
+      api: 'payments-v1',
+      status: 'succeeded',
+      score: expect.any(Number) as number,
+      approvalFlow: null,
+    })
+    expect((await read('/v1/apis/payments-v1')).body).toMatchObject({ state: 'Active', programme: id })
+    expect((await read(`/v1/proxies/${String(body['proxy'])}`)).body).toMatchObject({
+      activeRevision: 1,
+      stagingRevision: null,
+    })
+    expect((await read(`/v1/subscriptions/${String(body['subscription'])}`)).body).toMatchObject({
+      ApiId: 'payments-v1',
+    })
+    expect((await read('/v1/openslaspecs?api=payments-v1')).body['items']).toHaveLength(1)
+    expect((await house.send('GET', `/v1/programmes/${id}`, { token: house.token('rival') })).status).toBe(404)
+    expect((await house.send('GET', `/v1/programmes?state=succeeded`, { token })).body['items']).toMatchObject([{ id }])
+  })
+
+  it('stops with the errors of a document that cannot be served', async () => {
+    const { start, settled } = await open()
+    const progress = await settled(await start({ specification: base64('swagger: "2.0"') }))
+
+    expect(progress).toMatchObject({ status: 'failed', currentStep: 1 })
+    expect(progress.steps[0]).toMatchObject({ status: 'failed', errors: [{ pointer: '/openapi', line: 1 }] })
+    expect(statuses(progress)).toBe(['failed', ...Array<string>(7).fill('pending')].join(' '))
+  })
+
+  it('fails where the name is another’s, and goes on when it is tried again after that', async () => {
+    const { house, start, settled } = await open()
+    const rival = house.token('rival')
+    await house.send('POST', '/v1/proxies', {
+      token: rival,
+      body: { api: 'payments-v1', specification: base64(PAYMENTS) },
+    })
+    const progress = await settled(await start())
+
+    expect(progress.steps[0]?.errors).toMatchObject([{ detail: 'The name payments-v1 is taken on this gateway.' }])
+  })
+
+  it('waits for somebody else where the policy asks for it, and goes on when it is approved', async () => {
+    const { house, token, start, read, settled, decide, strict } = await open()
+    await strict()
+    const id = await start()
+    expect(await settled(id)).toMatchObject({ status: 'waiting', currentStep: 5 })
+    const waiting = (await read('/v1/approvals')).body['items']
+    expect(waiting).toMatchObject([{ kind: 'programme', programme: id, subscription: null, state: 'InProgress' }])
+    expect((await read('/v1/apis/payments-v1')).status).toBe(404)
+
+    const own = await decide(id, 'Approved', token)
+    expect(own).toMatchObject({ status: 403, body: { code: 'operation_forbidden' } })
+    expect(house.selfApprovals).toHaveLength(1)
+    expect((await decide(id, 'Approved')).status).toBe(200)
+    expect(await settled(id)).toMatchObject({ status: 'succeeded' })
+    expect((await read('/v1/approvals')).body['items']).toEqual([])
+  })
+
+  it('ends where it is rejected, and waits on where it is to be amended, until it is', async () => {
+    const { house, token, start, settled, decide, strict } = await open()
+    await strict()
+    const id = await start()
+    await settled(id)
+    expect((await decide(id, 'AmendmentRequired')).status).toBe(200)
+    expect(await settled(id)).toMatchObject({ status: 'waiting' })
+    const amended = await house.send('PUT', `/v1/programmes/${id}`, {
+      token,
+      body: { specification: base64(version('1.9.0')) },
+    })
+    expect(amended.status).toBe(202)
+    expect(await settled(id)).toMatchObject({ status: 'waiting', currentStep: 5 })
+    expect((await decide(id, 'Rejected')).status).toBe(200)
+    const progress = await settled(id)
+
+    expect(progress.status).toBe('failed')
+    expect(progress.steps[4]).toMatchObject({ status: 'failed', errors: [{ detail: 'Because.' }] })
+  })
+
+  it('takes a minor version in, and refuses one that breaks or is of another name', async () => {
+    const { house, token, start, read, settled } = await open()
+    const id = await start()
+    await settled(id)
+    const put = (text: string) =>
+      house.send('PUT', `/v1/programmes/${id}`, { token, body: { specification: base64(text) } })
+
+    expect((await put(version('1.9.0'))).status).toBe(202)
+    expect(await settled(id)).toMatchObject({ status: 'succeeded' })
+    expect((await read('/v1/apis/payments-v1')).body).toMatchObject({ version: '1.9.0' })
+    const { body } = await read(`/v1/subscriptions?api=payments-v1`)
+    expect(body['items']).toHaveLength(1)
+    const breaking = await put(version('1.10.0').replace('  /payments:', '  /pay-ins:'))
+    expect(breaking).toMatchObject({ status: 409, body: { code: 'breaking_change' } })
+    expect((await put(version('2.0.0'))).status).toBe(400)
+    expect((await put('nonsense')).status).toBe(400)
+    expect(await settled(id)).toMatchObject({ status: 'succeeded' })
+    expect((await house.send('POST', `/v1/programmes/${id}/retry`, { token })).body).toMatchObject({
+      code: 'state_conflict',
+      state: 'succeeded',
+    })
+  })
+
+  it('is tried again at the step that failed', async () => {
+    const { house, token, start, settled } = await open()
+    house.beforePrepare = () => Promise.reject(new Error('a thread is away'))
+    const id = await start()
+    const failed = await settled(id)
+    expect(failed).toMatchObject({ status: 'failed', currentStep: 8 })
+    expect(failed.steps[7]?.errors).toEqual([{ pointer: '', detail: 'Something went wrong on our side. Try again.' }])
+    house.beforePrepare = async () => {}
+    expect((await house.send('POST', `/v1/programmes/${id}/retry`, { token })).status).toBe(202)
+
+    expect(await settled(id)).toMatchObject({ status: 'succeeded' })
+  })
+
+  it.each([
+    { name: 'x' },
+    { name: '', specification: 'YQ==' },
+    { name: 'x', specification: 'not base64!' },
+    { name: 'x', specification: 'YQ==', openSla: '*' },
+    { name: 'x', specification: 'YQ==', backend: { url: '' } },
+    { name: 'x', specification: 'YQ==', surprise: 1 },
+  ])('that is asked for as %j is refused', async (body) => {
+    const { house, token } = await open()
+
+    expect((await house.send('POST', '/v1/programmes', { token, body })).status).toBe(400)
+  })
+})
+
+describe('the policy of a tenant', () => {
+  it('is that of the contract until it is changed, and a tenant’s own', async () => {
+    const { house, read, strict } = await open()
+    const standard = {
+      approval: {
+        minScore: 80,
+        allowErrors: false,
+        allowBreaking: false,
+        exposures: ['Internal', 'Partner', 'Public'],
+      },
+    }
+    expect((await read('/v1/policy')).body).toEqual(standard)
+    await strict()
+    expect((await read('/v1/policy')).body).toMatchObject({ approval: { minScore: 100 } })
+    expect((await house.send('GET', '/v1/policy', { token: house.token('rival') })).body).toEqual(standard)
+  })
+})
+
+describe('validation', () => {
+  it('answers score, findings, breaking changes, security and advice, and keeps nothing', async () => {
+    const { house, token, read } = await open()
+    const body = {
+      specification: base64(version('1.9.0').replace('  /payments:', '  /pay-ins:')),
+      previous: base64(PAYMENTS),
+    }
+    const { status, body: result } = await house.send('POST', '/v1/programmes/validate', { token, body })
+
+    expect(status).toBe(200)
+    expect(result).toMatchObject({ score: expect.any(Number) as number, compliance: { servable: true, omitted: 0 } })
+    expect(result['breakingChanges']).toContainEqual(
+      expect.objectContaining({ id: 'operation.removed', level: 'breaking' }),
+    )
+    expect((await read('/v1/programmes')).body['items']).toEqual([])
+    const html = await house.send('POST', '/v1/programmes/validate', {
+      token,
+      body: { specification: base64('<html>') },
+    })
+    expect(html.body).toMatchObject({ score: 0, findings: [{ category: 'validity' }] })
+    expect((await house.send('POST', '/v1/programmes/validate', { token, body: { specification: '%' } })).status).toBe(
+      400,
+    )
+  })
+})
