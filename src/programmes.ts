@@ -5,6 +5,7 @@ import type { Compliance } from './catalogue/compliance.ts'
 import { createProgrammes, type Programmes } from './catalogue/programmes.ts'
 import { createProgrammeRunner, type ProgrammeRunner } from './catalogue/programme-runner.ts'
 import { createProgrammeSteps, type ProgrammeStepsOptions } from './catalogue/programme-steps.ts'
+import { createRulesets, type Rulesets } from './catalogue/rulesets.ts'
 import { createTenantPolicies, type TenantPolicies } from './catalogue/tenant-policy.ts'
 import { createTurns } from './catalogue/turns.ts'
 import type { Log } from './runtime/log.ts'
@@ -13,6 +14,7 @@ export interface ProgrammeDesk {
   readonly programmes: Programmes
   readonly policies: TenantPolicies
   readonly runner: ProgrammeRunner
+  readonly rulesets: Rulesets
 }
 
 export interface ProgrammeDeskOptions extends Omit<ProgrammeStepsOptions, 'policies' | 'compliance' | 'apiPolicies'> {
@@ -29,6 +31,7 @@ export function openProgrammes(options: ProgrammeDeskOptions): ProgrammeDesk {
   const turns = createTurns()
   return {
     policies,
+    rulesets: createRulesets(options),
     programmes: createProgrammes({ ...options, turns }),
     runner: createProgrammeRunner({ ...options, steps, turns }),
   }

@@ -15,6 +15,8 @@ import { RevisionConflict } from '../store/registry.ts'
 import { apiWrite, type ApiBody } from './apis.ts'
 import { activeDeployment, type ProxyBody } from './proxy-document.ts'
 import { readContent } from './published-content.ts'
+import type { PrincipleInput } from './principles.ts'
+import type { Rulesets } from './rulesets.ts'
 import type { Turns } from './turns.ts'
 
 export interface ComplianceBody extends Pick<Score, 'score' | 'byCategory'> {
@@ -27,7 +29,8 @@ export interface ComplianceBody extends Pick<Score, 'score' | 'byCategory'> {
 }
 
 export interface Compliance {
-  judge(specification: Uint8Array, previous?: Uint8Array | null): Promise<Judgement>
+  /** By the ruleset of the tenant, with its principles named. */
+  judge(tenant: string, specification: Uint8Array, previous?: Uint8Array | null): Promise<Judgement>
   /** Goes on by itself from now on; resolves when what serves at the start is scored. */
   start(): Promise<void>
   stop(): Promise<void>
@@ -36,6 +39,7 @@ export interface Compliance {
 export interface ComplianceOptions {
   readonly registry: Registry
   readonly linter: Linter
+  readonly rulesets: Pick<Rulesets, 'severitiesOf'>
   readonly clock: Clock
   /** Changes of an API's entry take turns by its name. */
   readonly turns: Turns
@@ -52,10 +56,42 @@ const FINDINGS_KEPT = 100
 const PAGE = 500
 const ATTEMPTS = 5
 
-export function createCompliance({ registry, linter, clock, turns, log, onLow }: ComplianceOptions): Compliance {
+export function createCompliance({
+  registry,
+  linter,
+  rulesets,
+  clock,
+  turns,
+  log,
+  onLow,
+}: ComplianceOptions): Compliance {
   let queue: Promise<void> = Promise.resolve()
   let stopWatching = (): void => {}
   let isStopped = false
+
+  async function judge(
+    tenant: string,
+    specification: Uint8Array,
+    previous: Uint8Array | null = null,
+  ): Promise<Judgement> {
+    const judgement = await linter.judge(specification, previous, await rulesets.severitiesOf(tenant))
+    const principles = await principlesOf(tenant)
+    if (principles.size === 0) return judgement
+    const findings = judgement.findings.map((finding) => ({
+      ...finding,
+      principle: principles.get(finding.rule) ?? null,
+    }))
+    return { ...judgement, findings }
+  }
+
+  /** By rule the first principle that names it. */
+  async function principlesOf(tenant: string): Promise<ReadonlyMap<string, string>> {
+    const names = new Map<string, string>()
+    for (const { body } of await registry.list<PrincipleInput>('principle', { tenant, limit: PAGE })) {
+      for (const rule of body.rules ?? []) if (!names.has(rule)) names.set(rule, body.name)
+    }
+    return names
+  }
 
   function enqueue(proxy: Document<ProxyBody>): Promise<void> {
     queue = queue
@@ -85,7 +121,7 @@ export function createCompliance({ registry, linter, clock, turns, log, onLow }:
 
   async function judgeContent(tenant: string, api: string, specification: string, revision: number) {
     const { bytes } = await readContent(registry, tenant, specification)
-    const { score, byCategory, costs, findings } = await linter.judge(bytes)
+    const { score, byCategory, costs, findings } = await judge(tenant, bytes)
     return {
       api,
       specification,
@@ -116,7 +152,7 @@ export function createCompliance({ registry, linter, clock, turns, log, onLow }:
   }
 
   return {
-    judge: (specification, previous) => linter.judge(specification, previous),
+    judge,
     async start() {
       const end = await registry.end()
       stopWatching = registry.watch(end, ({ document, removed }) => {

@@ -70,7 +70,7 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
   }
 
   async function judge(programme: Document<ProgrammeBody>): Promise<Judgement> {
-    return compliance.judge(await bytesOf(programme))
+    return compliance.judge(programme.tenant, await bytesOf(programme))
   }
 
   async function validate(programme: Document<ProgrammeBody>): Promise<StepResult> {

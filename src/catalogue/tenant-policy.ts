@@ -1,7 +1,7 @@
 /** What a tenant lets pass without anybody deciding. */
 
 import type { Author, Registry } from '../store/registry.ts'
-import { commit } from './commands.ts'
+import { commit, invalidAt } from './commands.ts'
 
 export interface TenantPolicy {
   readonly approval: {
@@ -11,6 +11,8 @@ export interface TenantPolicy {
     /** Exposures of APIs that need no decision. */
     readonly exposures: readonly ('Internal' | 'Partner' | 'Public')[]
   }
+  /** By which documents are judged; null or missing: by the rules as they are. */
+  readonly ruleset?: string | null
 }
 
 export interface TenantPolicies {
@@ -21,6 +23,7 @@ export interface TenantPolicies {
 const KIND = 'tenant_policy'
 export const DEFAULT_TENANT_POLICY: TenantPolicy = {
   approval: { minScore: 80, allowErrors: false, allowBreaking: false, exposures: ['Internal', 'Partner', 'Public'] },
+  ruleset: null,
 }
 
 export function createTenantPolicies({ registry }: { readonly registry: Registry }): TenantPolicies {
@@ -28,13 +31,17 @@ export function createTenantPolicies({ registry }: { readonly registry: Registry
   const idOf = (tenant: string): string => `policy ${tenant}`
 
   async function get(tenant: string): Promise<TenantPolicy> {
-    return (await registry.get<TenantPolicy>(KIND, idOf(tenant)))?.body ?? DEFAULT_TENANT_POLICY
+    return { ...DEFAULT_TENANT_POLICY, ...(await registry.get<TenantPolicy>(KIND, idOf(tenant)))?.body }
   }
 
   return {
     get,
     async put(author, body) {
       const { tenant } = author
+      const { ruleset } = body
+      if (ruleset !== undefined && ruleset !== null && (await registry.get('ruleset', ruleset))?.tenant !== tenant) {
+        throw invalidAt('/ruleset', 'There is no such ruleset.')
+      }
       const id = idOf(tenant)
       const before = await registry.get(KIND, id)
       await commit(registry, author, 'policy.put', [{ kind: KIND, id, tenant, expected: before?.revision ?? 0, body }])

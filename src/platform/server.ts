@@ -20,6 +20,7 @@ import type { Retirement } from '../catalogue/retirement.ts'
 import type { Products } from '../catalogue/products.ts'
 import type { Proxies } from '../catalogue/proxies.ts'
 import type { Programmes } from '../catalogue/programmes.ts'
+import type { Rulesets } from '../catalogue/rulesets.ts'
 import type { TenantPolicies } from '../catalogue/tenant-policy.ts'
 import type { Compliance } from '../catalogue/compliance.ts'
 import type { ServiceLevels } from '../catalogue/service-levels.ts'
@@ -95,6 +96,7 @@ export interface PlatformOptions extends GuardOptions {
   readonly compliance: Pick<Compliance, 'judge'>
   readonly programmes: Programmes
   readonly policies: TenantPolicies
+  readonly rulesets: Rulesets
   readonly idempotency: IdempotencyOptions
   readonly risks: RiskFeed
   readonly clock: Clock

@@ -5,7 +5,7 @@ import type { Compliance } from '../catalogue/compliance.ts'
 import { FINDING_CATEGORIES, type Finding } from '../governance/lint/finding.ts'
 import type { Judgement } from '../governance/lint/linter.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { base64, DOCUMENT_BODY_BYTES_MAX, named, object, text, type Schema } from './schemas.ts'
+import { base64, DOCUMENT_BODY_BYTES_MAX, named, nullable, object, text, type Schema } from './schemas.ts'
 
 const points: Schema = { type: 'number', minimum: 0, maximum: 100 }
 const level = { type: 'string', enum: ['error', 'warning', 'info'] }
@@ -22,6 +22,8 @@ const lintFinding = named(
     pointer: text,
     line: count,
     column: count,
+    fingerprint: { ...text, description: 'Of rule and place: the same from run to run.' },
+    principle: { ...nullable(text), description: 'The principle of the tenant that the rule enforces.' },
   }),
 )
 const lintFindings = { type: 'array', items: lintFinding }
@@ -75,10 +77,10 @@ const RECOMMENDATIONS_MAX = 10
 
 export function validationHandlers(compliance: Pick<Compliance, 'judge'>): Handlers<typeof VALIDATION_OPERATIONS> {
   return {
-    async validateSpecification({ body }) {
+    async validateSpecification({ author, body }) {
       const { specification, previous } = body as { specification: string; previous?: string }
       const before = previous === undefined ? null : fromBase64(previous, '/previous')
-      return show(await compliance.judge(fromBase64(specification, '/specification'), before))
+      return show(await compliance.judge(author.tenant, fromBase64(specification, '/specification'), before))
     },
   }
 }

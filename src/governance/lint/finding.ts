@@ -18,12 +18,18 @@ export interface Finding {
   /** In the original text, from 1. */
   readonly line: number
   readonly column: number
+  /** Of rule and place: the same from run to run. */
+  readonly fingerprint: string
+  /** Name of the tenant's principle that the rule enforces; null: none names it. */
+  readonly principle: string | null
 }
 
 const ORDER: Readonly<Record<FindingSeverity, number>> = { error: 0, warning: 1, info: 2 }
 
+type Ranked = Pick<Finding, 'severity' | 'rule' | 'pointer'>
+
 /** The gravest first, then in the order of the rules' names and of the places: the same in every run. */
-export function compareFindings(a: Omit<Finding, 'line' | 'column'>, b: Omit<Finding, 'line' | 'column'>): number {
+export function compareFindings(a: Ranked, b: Ranked): number {
   return ORDER[a.severity] - ORDER[b.severity] || compareTexts(a.rule, b.rule) || compareTexts(a.pointer, b.pointer)
 }
 

@@ -3,17 +3,17 @@
 import { parentPort } from 'node:worker_threads'
 import { compareVersions } from './compare-versions.ts'
 import { lint } from './lint.ts'
-import type { LintAnswer, LintQuestion } from './linter.ts'
+import type { LintAnswer, LintQuestion, Severities } from './linter.ts'
 
-parentPort?.on('message', ({ id, specification, previous }: LintQuestion) => {
-  void judge(specification, previous).then(
+parentPort?.on('message', ({ id, specification, previous, severities }: LintQuestion) => {
+  void judge(specification, previous, severities).then(
     (judgement) => parentPort?.postMessage({ id, judgement } satisfies LintAnswer),
     (cause: unknown) => parentPort?.postMessage({ id, failure: String(cause) } satisfies LintAnswer),
   )
 })
 
-async function judge(specification: Uint8Array, previous: Uint8Array | null) {
-  const result = await lint(specification)
+async function judge(specification: Uint8Array, previous: Uint8Array | null, severities: Severities) {
+  const result = await lint(specification, severities)
   const changes = previous === null || !result.isServable ? [] : await compareVersions(previous, specification)
   return { ...result, changes }
 }

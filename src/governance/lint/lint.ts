@@ -6,6 +6,7 @@
  * Findings are sorted, the same from run to run, and capped; the rest is counted.
  */
 
+import { createHash } from 'node:crypto'
 import { Problem } from '../../domain/problem.ts'
 import { fieldsOf } from '../fields.ts'
 import { parseDocumentBytes } from '../parse-document.ts'
@@ -14,6 +15,7 @@ import { DESIGN_RULES } from './design-rules.ts'
 import { DOCUMENTATION_RULES } from './documentation-rules.ts'
 import { compareFindings, type Finding } from './finding.ts'
 import { toLintDocument } from './lint-document.ts'
+import type { Severities } from './linter.ts'
 import { findPlaces } from './places.ts'
 import type { Rule } from './rule.ts'
 import { scoreOf, type RuleCount, type Score } from './score.ts'
@@ -29,13 +31,13 @@ export interface LintResult extends Score {
 
 export const RULES: readonly Rule[] = [...DESIGN_RULES, ...DOCUMENTATION_RULES, ...SECURITY_RULES]
 
-type Spot = Omit<Finding, 'line' | 'column'>
+type Spot = Omit<Finding, 'line' | 'column' | 'fingerprint' | 'principle'>
 
 const FINDINGS_MAX = 500
 const VALIDITY = { rule: 'valid', category: 'validity', severity: 'error' } as const
 const VALIDITY_ADVICE = 'Correct it: a document that is not valid cannot be served.'
 
-export async function lint(bytes: Uint8Array): Promise<LintResult> {
+export async function lint(bytes: Uint8Array, severities: Severities = {}): Promise<LintResult> {
   const parsed = parseDocumentBytes(bytes)
   if ('fault' in parsed)
     return toResult([{ ...VALIDITY, message: parsed.fault, advice: VALIDITY_ADVICE, pointer: '' }], false, '', false)
@@ -44,7 +46,7 @@ export async function lint(bytes: Uint8Array): Promise<LintResult> {
   const faults = await faultsOf(bytes)
   const isServable = faults.length === 0
   // Rules follow references, which are only known to end where the document is valid.
-  const spots = isServable ? [...spotsIn(fieldsOf(parsed.value))] : faults
+  const spots = isServable ? [...spotsIn(fieldsOf(parsed.value), severities)] : faults
   return toResult(spots, isServable, text, isJson)
 }
 
@@ -63,9 +65,11 @@ async function faultsOf(bytes: Uint8Array): Promise<readonly Spot[]> {
   }
 }
 
-function* spotsIn(fields: ReturnType<typeof fieldsOf>): Iterable<Spot> {
+function* spotsIn(fields: ReturnType<typeof fieldsOf>, severities: Severities): Iterable<Spot> {
   const document = toLintDocument(fields)
-  for (const { id: rule, category, severity, message, advice, find } of RULES) {
+  for (const { id: rule, category, severity: own, message, advice, find } of RULES) {
+    const severity = (Object.hasOwn(severities, rule) ? severities[rule] : undefined) ?? own
+    if (severity === 'off') continue
     for (const found of find(document)) {
       const spot = typeof found === 'string' ? { pointer: found, message } : found
       yield { rule, category, severity, advice, ...spot }
@@ -84,7 +88,12 @@ function toResult(spots: readonly Spot[], isServable: boolean, text: string, isJ
   return {
     ...scoreOf(countsOf(sorted), isServable),
     isServable,
-    findings: shown.map((spot) => ({ ...spot, ...placeOf(spot.pointer) })),
+    findings: shown.map((spot) => ({
+      ...spot,
+      ...placeOf(spot.pointer),
+      fingerprint: fingerprintOf(spot),
+      principle: null,
+    })),
     omitted: sorted.length - shown.length,
   }
 }
@@ -95,4 +104,9 @@ function countsOf(spots: readonly Spot[]): readonly RuleCount[] {
     counts.set(rule, { rule, category, severity, count: (counts.get(rule)?.count ?? 0) + 1 })
   }
   return [...counts.values()]
+}
+
+/** Stays the same while the place does, whatever its line. */
+function fingerprintOf({ rule, pointer }: Spot): string {
+  return createHash('sha256').update(`${rule} ${pointer}`).digest('hex').slice(0, 16)
 }

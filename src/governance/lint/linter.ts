@@ -9,6 +9,7 @@ import { Worker } from 'node:worker_threads'
 import { Problem } from '../../domain/problem.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Change } from '../compare/change.ts'
+import type { FindingSeverity } from './finding.ts'
 import type { LintResult } from './lint.ts'
 
 export interface Judgement extends LintResult {
@@ -16,9 +17,12 @@ export interface Judgement extends LintResult {
   readonly changes: readonly Change[]
 }
 
+/** By rule, where it is another than the rule's own. */
+export type Severities = Readonly<Record<string, FindingSeverity | 'off'>>
+
 export interface Linter {
   /** Throws `Problem('unavailable')` beyond the bound, `Problem('specification_invalid')` where it takes too much. */
-  judge(specification: Uint8Array, previous?: Uint8Array | null): Promise<Judgement>
+  judge(specification: Uint8Array, previous?: Uint8Array | null, severities?: Severities): Promise<Judgement>
   close(): Promise<void>
 }
 
@@ -26,6 +30,7 @@ export interface LintQuestion {
   readonly id: number
   readonly specification: Uint8Array
   readonly previous: Uint8Array | null
+  readonly severities: Severities
 }
 
 export type LintAnswer =
@@ -94,17 +99,17 @@ export function createLinter({ clock, log, deadlineMs = DEADLINE_MS }: LinterOpt
     current = one
     worker ??= start()
     cancel = clock.after(deadlineMs, () => giveUp(`It takes longer than ${deadlineMs / 1_000} s to judge.`))
-    const { id, specification, previous } = one
-    worker.postMessage({ id, specification, previous } satisfies LintQuestion)
+    const { id, specification, previous, severities } = one
+    worker.postMessage({ id, specification, previous, severities } satisfies LintQuestion)
   }
 
   return {
-    judge(specification, previous = null) {
+    judge(specification, previous = null, severities = {}) {
       if (isClosed || waiting.length >= WAITING_MAX) {
         return Promise.reject(new Problem('unavailable', 'Too many documents wait to be judged; come back shortly.'))
       }
       return new Promise((resolve, reject) => {
-        waiting.push({ id: ++lastId, specification, previous, resolve, reject })
+        waiting.push({ id: ++lastId, specification, previous, severities, resolve, reject })
         next()
       })
     },

@@ -21,7 +21,7 @@ function open(house: House, live: (works: readonly ProgrammeStepWork[]) => reado
   const apiPolicies = createApiPolicies(shared)
   const steps = createProgrammeSteps({
     ...shared,
-    compliance: linter,
+    compliance: { judge: (_tenant, specification) => linter.judge(specification) },
     policies,
     apiPolicies,
     proxies,

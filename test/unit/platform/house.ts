@@ -5,6 +5,8 @@
  * that is not declared fails the test that met it.
  */
 
+import { createCompliance } from '../../../src/catalogue/compliance.ts'
+import { createRulesets } from '../../../src/catalogue/rulesets.ts'
 import { createResources } from '../../../src/resources.ts'
 import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { openCounted } from '../catalogue/counted.ts'
@@ -138,7 +140,15 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     turns,
     limits: openCounted(clock),
     levels: { insert: async () => {}, measure: async () => [], ...options.levels },
-    compliance: { judge: linter.judge, start: async () => {}, stop: async () => {} },
+    compliance: createCompliance({
+      registry,
+      linter,
+      rulesets: createRulesets({ registry, createId }),
+      clock,
+      turns,
+      log: createLog('silent'),
+      onLow: async () => {},
+    }),
     scopes: platformScopes(),
     log: createLog('silent'),
   })

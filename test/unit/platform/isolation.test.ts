@@ -14,7 +14,9 @@ async function furnish(house: House, token: string) {
   const rooms = await furnishRooms(house, token)
   const approval = { minScore: 100, allowErrors: false, allowBreaking: false, exposures: [] }
   await house.send('PUT', '/v1/policy', { token, body: { approval } })
-  return { ...rooms, ...(await waitingProgramme(house, token)), risk: event.riskId }
+  const { body: made } = await house.send('POST', '/v1/rulesets', { token, body: { rules: {} } })
+  const own = { risk: event.riskId, ruleset: String(made['id']) }
+  return { ...rooms, ...(await waitingProgramme(house, token)), ...own }
 }
 
 /** One that waits for a decision, and so stands still. */
@@ -50,6 +52,7 @@ function pathsOf(path: string, rooms: Rooms): string {
     '/v1/users': rooms.user,
     '/v1/identityproviders': rooms.provider,
     '/v1/risks': rooms.risk,
+    '/v1/rulesets': rooms.ruleset,
   }
   const collection = Object.keys(own).find((start) => path.startsWith(`${start}/`)) ?? ''
   if (path.startsWith('/v1/programmes/:id')) {

@@ -203,18 +203,69 @@ describe('a programme', () => {
 describe('the policy of a tenant', () => {
   it('is that of the contract until it is changed, and a tenant’s own', async () => {
     const { house, read, strict } = await open()
-    const standard = {
-      approval: {
-        minScore: 80,
-        allowErrors: false,
-        allowBreaking: false,
-        exposures: ['Internal', 'Partner', 'Public'],
-      },
-    }
+    const exposures = ['Internal', 'Partner', 'Public']
+    const standard = { approval: { minScore: 80, allowErrors: false, allowBreaking: false, exposures }, ruleset: null }
     expect((await read('/v1/policy')).body).toEqual(standard)
     await strict()
     expect((await read('/v1/policy')).body).toMatchObject({ approval: { minScore: 100 } })
     expect((await house.send('GET', '/v1/policy', { token: house.token('rival') })).body).toEqual(standard)
+  })
+})
+
+describe('a ruleset', () => {
+  it('changes what a tenant’s documents are judged by, once its policy names it, and no other’s', async () => {
+    const { house, token, read } = await open()
+    const rules = { 'path-spelling': 'off', example: { severity: 'error' } }
+    const made = await house.send('POST', '/v1/rulesets', { token, body: { extends: 'spectral:oas', rules } })
+    expect(made).toMatchObject({ status: 201, body: { rules } })
+    const validate = async (of = token) =>
+      (await house.send('POST', '/v1/programmes/validate', { token: of, body: { specification: base64(PAYMENTS) } }))
+        .body as unknown as {
+        findings: readonly { rule: string; severity: string; principle: string | null; fingerprint: string }[]
+      }
+    const before = await validate()
+    expect(before.findings.map(({ rule }) => rule)).not.toEqual([])
+    const { body: policy } = await read('/v1/policy')
+    const rival = house.token('rival')
+    expect(
+      (await house.send('PUT', '/v1/policy', { token: rival, body: { ...policy, ruleset: made.body['id'] } })).status,
+    ).toBe(400)
+    expect(
+      (await house.send('PUT', '/v1/policy', { token, body: { ...policy, ruleset: made.body['id'] } })).status,
+    ).toBe(200)
+    await house.send('POST', '/v1/principles', {
+      token,
+      body: { name: 'Show, do not tell', statement: 'Examples.', rationale: 'People copy.', rules: ['example'] },
+    })
+
+    const after = await validate()
+    expect(
+      after.findings.every(
+        ({ rule, severity, principle }) =>
+          rule !== 'example' || (severity === 'error' && principle === 'Show, do not tell'),
+      ),
+    ).toBe(true)
+    expect(after.findings.map(({ fingerprint }) => fingerprint)).toEqual(
+      expect.arrayContaining(
+        before.findings.filter(({ rule }) => rule === 'example').map(({ fingerprint }) => fingerprint),
+      ),
+    )
+    expect(await validate(rival)).toEqual(before)
+  })
+
+  it.each([
+    [{ rules: { 'no-such-rule': 'error' } }, '/rules/no-such-rule'],
+    [{ rules: { example: 'loud' } }, '/rules/example'],
+    [{ rules: { mine: { given: '$..[?(@.constructor)]', then: { function: 'truthy' } } } }, '/rules/mine'],
+    [{ rules: { constructor: 'off' } }, '/rules/constructor'],
+    [{}, '/rules'],
+  ])('%j is refused', async (body, pointer) => {
+    const { house, token } = await open()
+
+    expect(await house.send('POST', '/v1/rulesets', { token, body })).toMatchObject({
+      status: 400,
+      body: { errors: [{ pointer }] },
+    })
   })
 })
 
