@@ -4,7 +4,7 @@ import { SelfApproval, type Approvals, type Decision } from '../catalogue/approv
 import type { Caller } from '../catalogue/caller.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
-import { id, list, named, nullable, object, prose, query, reference, text, time } from './schemas.ts'
+import { id, list, named, nullable, object, prose, query, reference, text, time, whole } from './schemas.ts'
 
 export const outcome = { type: 'string', enum: ['Approved', 'Rejected', 'AmendmentRequired'] }
 const state = {
@@ -45,7 +45,7 @@ export const APPROVAL_OPERATIONS = {
     ...reading,
     path: `${FLOWS}/:flowId/approvals`,
     summary: 'Who decided, when, and why',
-    answer: list(approval),
+    answer: whole(approval, 1_000),
   },
   decide: {
     method: 'POST',

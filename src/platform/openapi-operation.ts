@@ -1,6 +1,7 @@
 /** One operation as OpenAPI describes it: parameters, body, answers, and every problem it can answer with. */
 
 import { PROBLEMS, type ProblemCode } from '../domain/problem.ts'
+import { exampleOf } from './openapi-example.ts'
 import type { Operation } from './operation.ts'
 import { headersOf } from './serve.ts'
 import type { Schema } from './schemas.ts'
@@ -17,6 +18,12 @@ const PROTECTED: readonly ProblemCode[] = [
 const WITH_BODY: readonly ProblemCode[] = ['payload_too_large', 'media_type_unsupported']
 const ALWAYS: readonly ProblemCode[] = ['internal', 'unavailable']
 
+const problemContent = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
+const ANY_OTHER: Fragment = {
+  default: { description: 'Any other refusal: a problem document too.', content: problemContent },
+}
+const etags: Schema = { type: 'string', maxLength: 8_192, description: 'ETags, or *.' }
+
 export function toOpenApiOperation(operationId: string, operation: Operation): Fragment {
   const { summary, description, tag, scope, body, status } = operation
   return {
@@ -26,8 +33,15 @@ export function toOpenApiOperation(operationId: string, operation: Operation): F
     tags: [tag],
     security: scope === null ? [] : [{ oauth: [scope] }],
     ...toParameters(operation),
-    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
-    responses: { [String(status)]: toAnswer(operation), ...toNotModified(operation), ...toProblems(operation) },
+    ...(body && {
+      requestBody: { required: true, content: { 'application/json': { schema: body, example: exampleOf(body) } } },
+    }),
+    responses: {
+      [String(status)]: toAnswer(operation),
+      ...toNotModified(operation),
+      ...toProblems(operation),
+      ...ANY_OTHER,
+    },
   }
 }
 
@@ -36,20 +50,24 @@ function toParameters(operation: Operation): Fragment {
   const conditional = method === 'GET' && scope !== null && endless !== true
   const given: readonly Fragment[] = [
     ...[...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-      ...{ name, in: 'path', required: true, schema: { type: 'string' } },
+      ...{ name, in: 'path', required: true, schema: { type: 'string', maxLength: 256 } },
     })),
     ...Object.entries((query?.['properties'] ?? {}) as Readonly<Record<string, Schema>>).map(([name, schema]) =>
       toParameter('query', name, schema),
     ),
     ...Object.entries(headersOf(operation) ?? {}).map(([name, schema]) => toParameter('header', name, schema)),
-    ...(conditional ? [toParameter('header', 'If-None-Match', { type: 'string' })] : []),
-    ...(changes === undefined ? [] : [toParameter('header', 'If-Match', { type: 'string' })]),
+    ...(conditional ? [toParameter('header', 'If-None-Match', etags)] : []),
+    ...(changes === undefined ? [] : [toParameter('header', 'If-Match', etags)]),
   ]
   return given.length === 0 ? {} : { parameters: given }
 }
 
-function toParameter(place: string, name: string, { description, ...schema }: Schema): Fragment {
-  return { name, in: place, ...(description !== undefined && { description }), schema }
+function toParameter(
+  place: string,
+  name: string,
+  { description = `Only those of this ${name}.`, ...schema }: Schema,
+): Fragment {
+  return { name, in: place, description, schema }
 }
 
 function toAnswer({ status, answer, mediaTypes = [], summary, path }: Operation): Fragment {
@@ -75,11 +93,10 @@ function toNotModified({ method, scope, endless }: Operation): Fragment {
 
 function toProblems(operation: Operation): Fragment {
   const byStatus = Map.groupBy(new Set(codesOf(operation)), (code) => String(PROBLEMS[code].status))
-  const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => [
       status,
-      { description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '), content },
+      { description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '), content: problemContent },
     ]),
   )
 }

@@ -44,6 +44,7 @@ export function buildOpenApi({ operations, baseUrl, gatewayUrl }: OpenApiOptions
       description:
         'Publish APIs, subscribe consumers, read exact usage and watch risks. Lists answer `{items, next}`; errors are ' +
         'problem documents (RFC 9457) with a stable `code`; every answer carries `X-Request-Id`.',
+      contact: { name: 'Whoever runs this gateway', url: baseUrl },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: baseUrl }],

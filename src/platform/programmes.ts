@@ -27,6 +27,7 @@ import {
   reference,
   text,
   time,
+  whole,
   type Schema,
 } from './schemas.ts'
 import { bandOf } from './validation.ts'
@@ -172,7 +173,7 @@ export const PROGRAMME_OPERATIONS = {
     ...reading,
     path: `${PATH}/:id/approvalFlows/:flowId/approvals`,
     summary: 'Who decided on a programme, when, and why',
-    answer: list(approval),
+    answer: whole(approval, 1_000),
   },
   decideOnProgramme: {
     method: 'POST',

@@ -17,6 +17,7 @@ import {
   scopes,
   text,
   time,
+  whole,
 } from './schemas.ts'
 
 const revisionNumber = { type: ['integer', 'null'] }
@@ -76,7 +77,7 @@ export const PROXY_OPERATIONS = {
         {
           api: reference,
           specification: base64,
-          fromRevision: { type: 'integer', minimum: 0 },
+          fromRevision: { type: 'integer', minimum: 0, maximum: 2_147_483_647 },
           backend: backendInput,
           allowedScopes: scopes,
         },
@@ -114,7 +115,7 @@ export const PROXY_OPERATIONS = {
     tag,
     scope: 'proxies:read',
     status: 200,
-    answer: list(revision),
+    answer: whole(revision, 11),
   },
   activateRevision: {
     ...change,

@@ -62,6 +62,11 @@ export function query(properties: Readonly<Record<string, Schema>> = {}): Schema
   return object({ ...properties, ...pageQuery }, [])
 }
 
+/** A list that is answered as a whole, since it never has more than so many items. */
+export function whole(item: Schema, maxItems: number): Schema {
+  return object({ items: { type: 'array', maxItems, items: item }, next: { type: ['string', 'null'] } })
+}
+
 export function list(item: Schema): Schema {
   return object({ items: { type: 'array', items: item }, next: { type: ['string', 'null'] } })
 }

@@ -1,7 +1,7 @@
 /** `/v1/signingkeys`: the keys that sign the tokens of all APIs of this gateway. */
 
 import type { Handlers, Operations } from './operation.ts'
-import { id, list, named, nullable, object, time } from './schemas.ts'
+import { id, named, nullable, object, time, whole } from './schemas.ts'
 
 /** What this resource asks of the keys. */
 export interface SigningKeys {
@@ -35,7 +35,7 @@ export const SIGNING_KEY_OPERATIONS = {
     tag,
     scope: 'platform:admin',
     status: 200,
-    answer: list(key),
+    answer: whole(key, 100),
   },
   rotateSigningKeys: {
     method: 'POST',
@@ -44,7 +44,7 @@ export const SIGNING_KEY_OPERATIONS = {
     tag,
     scope: 'platform:admin',
     status: 200,
-    answer: list(key),
+    answer: whole(key, 100),
     problems: ['state_conflict'],
   },
 } as const satisfies Operations

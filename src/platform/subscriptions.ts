@@ -4,7 +4,21 @@ import type { Credentials } from '../catalogue/credentials.ts'
 import type { SubscriptionInput, Subscriptions } from '../catalogue/subscriptions.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
-import { id, line, list, named, nullable, object, query, reference, scopeNames, scopes, text, time } from './schemas.ts'
+import {
+  id,
+  line,
+  list,
+  named,
+  nullable,
+  object,
+  query,
+  reference,
+  scopeNames,
+  scopes,
+  text,
+  time,
+  whole,
+} from './schemas.ts'
 
 const state = {
   type: 'string',
@@ -177,14 +191,14 @@ export const SUBSCRIPTION_OPERATIONS = {
     ...reading,
     path: '/v1/subscriptions/:id/operations',
     summary: 'Operations the subscription may call, with limits, cost and what is left',
-    answer: list(operation),
+    answer: whole(operation, 50_000),
   },
   listCredentials: {
     ...reading,
     path: '/v1/subscriptions/:id/credentials',
     summary: 'Credentials with their secrets; each reading is audited',
     scope: 'credentials:read',
-    answer: list(credential),
+    answer: whole(credential, 1_000),
   },
   rotateCredentials: {
     ...writing,

@@ -1,6 +1,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { PROBLEMS } from '../../../src/domain/problem.ts'
+import { lint } from '../../../src/governance/lint/lint.ts'
 import { platformOperations, platformScopes } from '../../../src/platform/operations.ts'
 import { GATEWAY_URL, openHouse, type House } from './house.ts'
 
@@ -8,6 +10,7 @@ interface Described {
   readonly operationId: string
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
   readonly responses: Readonly<Record<string, { readonly description: string }>>
+  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly example: unknown } } }
   readonly parameters?: readonly { readonly name: string; readonly in: string }[]
 }
 
@@ -50,6 +53,30 @@ describe('/openapi.json', () => {
     expect(result.errors ?? []).toEqual([])
     expect(result.valid).toBe(true)
     expect(body['openapi']).toBe('3.1.0')
+  })
+
+  it('scores 100 by its own rules', async () => {
+    const house = await openHouse()
+    const { bytes } = await house.send('GET', '/openapi.json')
+
+    expect(await lint(bytes)).toMatchObject({ score: 100, findings: [] })
+  })
+
+  it('gives examples of bodies that its own schemas take', async () => {
+    const house = await openHouse()
+    const { body } = await house.send('GET', '/openapi.json')
+    const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(body, 'document')
+    const bodies = operationsOf(body as unknown as Document).filter(({ requestBody }) => requestBody !== undefined)
+    expect(bodies.length).toBeGreaterThan(20)
+    for (const { operationId, path, method, requestBody } of bodies) {
+      const place = ['paths', path, method.toLowerCase(), 'requestBody', 'content', 'application/json', 'schema']
+      const pointer = place.map((part) => part.replaceAll('~', '~0').replaceAll('/', '~1')).join('/')
+      const validate = ajv.compile({ $ref: `document#/${encodeURI(pointer)}` })
+      const example = requestBody?.content['application/json'].example
+      expect(validate(example), `${operationId} ${JSON.stringify(example)} ${ajv.errorsText(validate.errors)}`).toBe(
+        true,
+      )
+    }
   })
 
   it('describes every route, and nothing that is not one', async () => {
