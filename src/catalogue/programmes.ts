@@ -141,6 +141,7 @@ export function createProgrammes({ registry, createId, clock, turns }: Programme
       tenant,
       (await registry.find<ProxyBody>('proxy', 'api', next.technicalName))?.body ?? null,
       next,
+      clock.nowMs(),
     )
     const specification = createId('spc')
     const changed = { ...body, author, specification, approvalFlow: null, steps: freshSteps(), actor }

@@ -87,7 +87,8 @@ export function createProxies(options: ProxiesOptions): Proxies {
     }
     if (entry !== null) refuseRetired(entry.body)
     const before = current?.body ?? null
-    const check = (next: Specification): Promise<void> => keepContract(registry, author.tenant, before, next)
+    const check = (next: Specification): Promise<void> =>
+      keepContract(registry, author.tenant, before, next, clock.nowMs())
     const { deployment, writes } = await toDeployment({ author, input, current: before, createId, check })
     const actor = tell(current?.body.actor ?? fresh(), 'revision.staged')
     const body: ProxyBody = {

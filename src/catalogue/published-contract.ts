@@ -19,11 +19,13 @@ export async function keepContract(
   tenant: string,
   current: ProxyBody | null,
   next: Specification,
+  nowMs: number,
 ): Promise<void> {
   const serving = current === null ? null : activeDeployment(current)
   if (serving === null) return
   const { bytes } = await readContent(registry, tenant, serving.specification)
-  const breaking = compareDocuments(await readSpecification(bytes), next).filter(({ level }) => level === 'breaking')
+  const changes = compareDocuments(await readSpecification(bytes), next, nowMs)
+  const breaking = changes.filter(({ level }) => level === 'breaking')
   if (breaking.length === 0) return
   const detail = `The document breaks what ${serving.version} promises in ${breaking.length} places. Publish it as another major version.`
   throw new Problem('breaking_change', detail, { extensions: { changes: breaking.slice(0, CHANGES_MAX) } })

@@ -24,8 +24,8 @@ interface Sides {
   readonly compareSchemas: CompareSchemas
 }
 
-/** Sorted: what breaks comes first. */
-export function compareDocuments(previous: Side, next: Side): readonly Change[] {
+/** Sorted: what breaks comes first. As of `nowMs` operations whose sunset has come may go. */
+export function compareDocuments(previous: Side, next: Side, nowMs = -Infinity): readonly Change[] {
   const { report, changes } = createReport()
   const documents = { previous: previous.document, next: next.document }
   const sides = { ...documents, report, compareSchemas: createSchemaComparison(documents, report) }
@@ -34,15 +34,24 @@ export function compareDocuments(previous: Side, next: Side): readonly Change[] 
     const shape = shapeOf(operation)
     const same = after.get(shape)
     after.delete(shape)
-    if (same === undefined) report('operation.removed', operation.pointer)
+    if (same === undefined)
+      report(isSunset(operation, nowMs) ? 'operation.sunset' : 'operation.removed', operation.pointer)
     else compareOperations(sides, operation, same)
   }
   for (const { pointer } of after.values()) report('operation.added', pointer)
   return changes()
 }
 
+/** Its end was told (`x-sunset`, RFC 8594's date), and has come. */
+function isSunset({ fields }: DeclaredOperation, nowMs: number): boolean {
+  const sunsetMs = Date.parse(String(fields['x-sunset']))
+  return fields['deprecated'] === true && sunsetMs <= nowMs
+}
+
 function compareOperations(sides: Sides, before: DeclaredOperation, after: DeclaredOperation): void {
   if (before.operationId !== after.operationId) sides.report('operation.renamed', `${after.pointer}/operationId`)
+  const isDeprecatedNow = after.fields['deprecated'] === true && before.fields['deprecated'] !== true
+  if (isDeprecatedNow) sides.report('operation.deprecated', after.pointer)
   compareParameters(sides, before, after)
   compareBodies(sides, before, after)
   compareResponses(sides, before, after)
@@ -117,6 +126,10 @@ function compareResponses(
       if (status.startsWith('2')) report('response.status.removed', `${before.pointer}/responses/${status}`)
       continue
     }
+    const headers = namesOf(resolve(next, other[status])['headers'])
+    for (const name of namesOf(resolve(previous, response)['headers'])) {
+      if (!headers.has(name)) report('response.header.removed', `${at}/headers`, name)
+    }
     const media = fieldsOf(resolve(next, other[status])['content'])
     for (const [mediaType, { schema }] of mediaOf(resolve(previous, response))) {
       const place = `${at}/content/${escapePointer(mediaType)}`
@@ -124,6 +137,11 @@ function compareResponses(
       else compareSchemas(schema, fieldsOf(media[mediaType])['schema'], 'response', `${place}/schema`)
     }
   }
+}
+
+/** Names of headers are the same in any case (RFC 9110, 5.1). */
+function namesOf(headers: unknown): ReadonlySet<string> {
+  return new Set(Object.keys(fieldsOf(headers)).map((name) => name.toLowerCase()))
 }
 
 function mediaOf({ content }: Fields): readonly (readonly [string, Fields])[] {

@@ -48,6 +48,7 @@ export function createSchemaComparison(documents: { previous: Fields; next: Fiel
     compareTypes(sides)
     compareEnums(sides)
     compareBounds(sides)
+    compareMeanings(sides)
     compareProperties(sides)
     compareAlternatives(sides)
     const [items, nextItems] = [sides.previous['items'], sides.next['items']]
@@ -80,6 +81,19 @@ export function createSchemaComparison(documents: { previous: Fields; next: Fiel
     for (const name of LOWER) if (isTighter(next[name], previous[name])) report('request.bound', pointer, name)
     for (const name of UPPER) if (isTighter(previous[name], next[name], true)) report('request.bound', pointer, name)
     if (next['pattern'] !== undefined && next['pattern'] !== previous['pattern']) report('request.pattern', pointer)
+  }
+
+  /** What says the same of the shape, and another thing of the value. A format binds who gives the values. */
+  function compareMeanings({ previous, next, direction, pointer }: Sides): void {
+    const [before, after] = direction === 'request' ? [previous, next] : [next, previous]
+    if (after['format'] !== undefined && before['format'] !== after['format']) {
+      report(direction === 'request' ? 'request.format' : 'response.format', pointer, String(after['format']))
+    }
+    const isOther = JSON.stringify(previous['default']) !== JSON.stringify(next['default'])
+    if (direction === 'request' && previous['default'] !== undefined && isOther) report('request.default', pointer)
+    const [told, telling] = [discriminatorOf(previous), discriminatorOf(next)]
+    if (told !== telling && told !== null)
+      report('discriminator.changed', pointer, `${told} to ${telling ?? 'nothing'}`)
   }
 
   function compareProperties({ previous, next, direction, pointer }: Sides): void {
@@ -162,6 +176,11 @@ function valuesOf({ enum: values, const: value }: Fields): ReadonlySet<string> |
 function isTighter(one: unknown, other: unknown, isUpper = false): boolean {
   if (isUpper) return typeof other === 'number' && (typeof one !== 'number' || other < one)
   return typeof one === 'number' && one !== 0 && (typeof other !== 'number' || one > other)
+}
+
+function discriminatorOf({ discriminator }: Fields): string | null {
+  const { propertyName } = fieldsOf(discriminator)
+  return typeof propertyName === 'string' ? propertyName : null
 }
 
 function isObject(schema: Fields): boolean {

@@ -2,6 +2,7 @@
 
 import { Problem } from '../../domain/problem.ts'
 import { compareDocuments, type Change } from '../compare/compare-documents.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import { readSpecification, type Specification } from '../specification.ts'
 
 export async function compareVersions(previous: Uint8Array, next: Uint8Array): Promise<readonly Change[]> {
@@ -14,5 +15,5 @@ export async function compareVersions(previous: Uint8Array, next: Uint8Array): P
     const message = `The previous document cannot be compared with: ${first?.detail ?? cause.message}`
     return [{ id: 'previous.invalid', level: 'warning', pointer: first?.pointer ?? '', message }]
   }
-  return compareDocuments(before, await readSpecification(next))
+  return compareDocuments(before, await readSpecification(next), systemClock.nowMs())
 }

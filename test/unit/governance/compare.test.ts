@@ -3,10 +3,13 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { compareDocuments } from '../../../src/governance/compare/compare-documents.ts'
 import { RULES, type RuleId } from '../../../src/governance/compare/change.ts'
+import { resolvePointer } from '../../../src/governance/references.ts'
 import { readSpecification, type Specification } from '../../../src/governance/specification.ts'
 import { createRandom } from '../../random.ts'
 
 type Json = Record<string, unknown>
+
+const NOW_MS = Date.UTC(2027, 0, 15)
 
 const schemes = {
   oauth: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: '/t', scopes: { a: 'a', b: 'b' } } } },
@@ -37,7 +40,7 @@ function toDocument(operation: Json = {}, more: Json = {}): Json {
 const read = (document: unknown): Promise<Specification> => readSpecification(Buffer.from(JSON.stringify(document)))
 
 async function idsOf(before: unknown, after: unknown): Promise<string[]> {
-  return compareDocuments(await read(before), await read(after)).map(({ id }) => id)
+  return compareDocuments(await read(before), await read(after), NOW_MS).map(({ id }) => id)
 }
 
 const sent = (schema: unknown, required = false) => toDocument({ requestBody: { required, content: json(schema) } })
@@ -55,6 +58,9 @@ const object = (properties: Json, required: string[] = [], more: Json = {}) => (
   ...more,
 })
 const text = { type: 'string' }
+const answered = (headers: Json) => toDocument({ responses: { 200: { description: 'ok', headers } } })
+const ending = (sunset: string) =>
+  toDocument({}, { paths: { '/others': { get: { ...other.get, deprecated: true, 'x-sunset': sunset } } } })
 
 /** Rule by rule: what makes it, there and back. */
 const CASES: readonly (readonly [RuleId | null, RuleId | null, string, unknown, unknown])[] = [
@@ -135,6 +141,35 @@ const CASES: readonly (readonly [RuleId | null, RuleId | null, string, unknown, 
   ['security.narrowed', null, 'a scope', secured([{ oauth: ['a'] }]), secured([{ oauth: ['a', 'b'] }])],
   ['security.narrowed', null, 'an alternative', secured([{ oauth: ['a'] }, { key: [] }]), secured([{ oauth: ['a'] }])],
   [null, null, 'a scheme by another name', secured([{ oauth: ['a'] }]), secured([{ other: ['a'] }])],
+  ['request.format', null, 'a format that is sent', sent(text), sent({ ...text, format: 'uuid' })],
+  [
+    'request.format',
+    'request.format',
+    'one format for another',
+    sent({ ...text, format: 'date' }),
+    sent({ ...text, format: 'uuid' }),
+  ],
+  ['response.format', null, 'a format that is received', got({ ...text, format: 'uuid' }), got(text)],
+  ['request.default', null, 'a default', asked(query({ schema: { ...text, default: 'a' } })), asked(query())],
+  [
+    'request.default',
+    'request.default',
+    'one default for another',
+    asked(query({ schema: { ...text, default: 'a' } })),
+    asked(query({ schema: { ...text, default: 'b' } })),
+  ],
+  [
+    'discriminator.changed',
+    null,
+    'a discriminator',
+    got({ oneOf: [object({}), object({})], discriminator: { propertyName: 'kind' } }),
+    got({ oneOf: [object({}), object({})] }),
+  ],
+  ['response.header.removed', null, 'a header', answered({ ETag: { schema: text } }), answered({})],
+  [null, null, 'the case of a header', answered({ ETag: { schema: text } }), answered({ etag: { schema: text } })],
+  ['operation.deprecated', null, 'what is to go', one, toDocument({ deprecated: true })],
+  ['operation.sunset', 'operation.added', 'an operation whose sunset has come', ending('2027-01-15T00:00:00Z'), one],
+  ['operation.removed', 'operation.added', 'an operation whose sunset is to come', ending('2027-01-15T00:00:01Z'), one],
   [
     'request.property.required',
     null,
@@ -183,6 +218,17 @@ describe('what is no change', () => {
     expect(await idsOf(tree, deeper)).toEqual(['request.property.required'])
   })
 
+  it('is what stands in the place of a reference, and how the text is laid out', async () => {
+    const bytes = readFileSync(join(import.meta.dirname, '../../../src/sample/payments.openapi.yaml'))
+    const specification = await readSpecification(bytes)
+    const inlined = await read(inline(specification.document, specification.document, []))
+    const laidOut = await readSpecification(Buffer.from(JSON.stringify(specification.document, null, 7)))
+    for (const other of [inlined, laidOut]) {
+      expect(compareDocuments(specification, other)).toEqual([])
+      expect(compareDocuments(other, specification)).toEqual([])
+    }
+  })
+
   it.each(['payments.openapi.yaml'])('is the order of anything in %s', async (file) => {
     const bytes = readFileSync(join(import.meta.dirname, '../../../src/sample', file))
     const specification = await readSpecification(bytes)
@@ -212,4 +258,15 @@ function shuffle(value: unknown, random: ReturnType<typeof createRandom>): unkno
   if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value).map(([key, inner]) => [random.next(), key, shuffle(inner, random)] as const)
   return Object.fromEntries(entries.sort(([a], [b]) => a - b).map(([, key, inner]) => [key, inner]))
+}
+
+/** The value with references replaced by what they lead to, where that does not hold itself. */
+function inline(document: unknown, value: unknown, within: readonly string[]): unknown {
+  if (Array.isArray(value)) return value.map((item) => inline(document, item, within))
+  if (typeof value !== 'object' || value === null) return value
+  const reference = (value as Json)['$ref']
+  if (typeof reference === 'string' && !within.includes(reference)) {
+    return inline(document, resolvePointer(document, reference), [...within, reference])
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, inline(document, inner, within)]))
 }

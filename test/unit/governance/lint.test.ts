@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { lint, RULES } from '../../../src/governance/lint/lint.ts'
 import { createRandom } from '../../random.ts'
+import { RULES_FILE, rulesTable } from './rules-table.ts'
 
 type Json = Record<string, unknown>
 
@@ -366,4 +367,9 @@ it('every rule has a name, a category and advice of its own', () => {
   expect(new Set(RULES.map(({ id }) => id)).size).toBe(RULES.length)
   for (const { advice, message } of RULES)
     expect([advice.endsWith('.'), message.endsWith('.') || message.endsWith(').')]).toEqual([true, true])
+})
+
+it('the rules in the docs are those of the code', () => {
+  const words = (text: string) => text.replaceAll(/[\s|:-]+/g, ' ')
+  expect(words(readFileSync(RULES_FILE, 'utf8'))).toBe(words(rulesTable()))
 })
