@@ -70,9 +70,14 @@ export async function readSpecification(bytes: Uint8Array): Promise<Specificatio
   }
 }
 
+/** Compiles the schema of a version of OpenAPI once; several calls may be under way. */
+const validator = new Validator()
+
 /** The validator changes what it is given. */
 async function judge(document: Fields): Promise<void> {
-  const result = await new Validator().validate(structuredClone(document) as Record<string, unknown>)
+  const result = await validator.validate(structuredClone(document) as Record<string, unknown>)
+  // It would keep the document until the next one comes.
+  Reflect.set(validator, 'specification', undefined)
   if (result.valid) return
   const { errors } = result
   if (!Array.isArray(errors) || errors.length === 0) {

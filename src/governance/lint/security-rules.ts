@@ -22,6 +22,14 @@ function declares({ responses }: LintOperation, status: string): boolean {
 
 const isSecured = ({ security }: LintOperation): boolean => security !== null && security.length > 0
 
+/** Every way in asks for something beyond who calls. */
+function asksForScopes({ security }: LintOperation): boolean {
+  if (security === null || security.length === 0) return false
+  return security.every((way) =>
+    Object.values(fieldsOf(way)).some((scopes) => Array.isArray(scopes) && scopes.length > 0),
+  )
+}
+
 function* schemes({
   fields,
 }: LintDocument): Iterable<{ name: string; scheme: ReturnType<typeof fieldsOf>; pointer: string }> {
@@ -198,6 +206,17 @@ export const SECURITY_RULES: readonly Rule[] = [
     *find({ operations }) {
       for (const operation of operations)
         if (isSecured(operation) && !declares(operation, '401')) yield `${operation.pointer}/responses`
+    },
+  },
+  {
+    id: 'security-missing-403',
+    category: 'security',
+    severity: 'info',
+    message: 'What callers whose scopes do not reach are answered is not declared (API5).',
+    advice: 'Declare 403, `4XX` or `default`.',
+    *find({ operations }) {
+      for (const operation of operations)
+        if (asksForScopes(operation) && !declares(operation, '403')) yield `${operation.pointer}/responses`
     },
   },
   {

@@ -69,7 +69,7 @@ function spoil(document: unknown, random: Random): unknown {
     }
     const keys = Object.keys(parent)
     const key = keys[random.below(Math.max(1, keys.length))] ?? 'x'
-    const value = VALUES[random.below(VALUES.length)]
+    const value = structuredClone(VALUES[random.below(VALUES.length)])
     if (random.below(3) === 0) delete parent[key]
     else if (random.below(4) === 0) parent[`${key}~/ü`] = structuredClone(parent)
     else parent[key] = value

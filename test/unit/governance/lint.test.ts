@@ -7,11 +7,12 @@ import { RULES_FILE, rulesTable } from './rules-table.ts'
 
 type Json = Record<string, unknown>
 
+const PROBLEM = { description: 'no', content: { 'application/problem+json': { schema: { type: 'object' } } } }
+
 /** A document without a finding. */
 function clean(
   changes: { operation?: Json; root?: Json; components?: Json; path?: string; method?: string } = {},
 ): Json {
-  const problem = { description: 'no', content: { 'application/problem+json': { schema: { type: 'object' } } } }
   const { operation = {}, root = {}, components = {}, path = '/gift-cards/{id}', method = 'get' } = changes
   const id = { name: 'id', in: 'path', required: true, schema: { type: 'string', format: 'uuid' } }
   return {
@@ -25,7 +26,7 @@ function clean(
           operationId: 'readCard',
           summary: 'Reads a card.',
           ...(path.includes('{id}') && { parameters: [id] }),
-          responses: { 200: { description: 'ok' }, default: problem },
+          responses: { 200: { description: 'ok' }, default: PROBLEM },
           ...operation,
         },
       },
@@ -226,8 +227,19 @@ describe('a document', () => {
       [
         `security-missing-400 ${AT}/responses`,
         `security-missing-401 ${AT}/responses`,
+        `security-missing-403 ${AT}/responses`,
         `security-missing-429 ${AT}/responses`,
       ],
+    ],
+    [
+      'no scope asked for, and so no refusal for want of one',
+      clean({
+        root: { security: [{ oauth: [] }] },
+        operation: {
+          responses: { 200: { description: 'ok' }, 400: PROBLEM, 401: PROBLEM, 429: PROBLEM },
+        },
+      }),
+      [],
     ],
   ])('with %s', async (_, document, expected) => {
     // Schemes are replaced where a case gives its own.
