@@ -8,7 +8,7 @@
 
 import type { FindingSeverity } from '../governance/lint/finding.ts'
 import { RULES } from '../governance/lint/lint.ts'
-import type { Severities } from '../governance/lint/linter.ts'
+import type { Severities } from '../governance/lint/finding.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import { commit, find, toTime } from './commands.ts'

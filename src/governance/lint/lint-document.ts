@@ -82,6 +82,8 @@ const NAMED = ['properties', 'patternProperties', 'dependentSchemas', '$defs'] a
 /** Without recursion over references: what is referred to is met where it stands. */
 function collectSchemas(document: Fields, operations: readonly LintOperation[]): readonly LintSchema[] {
   const found = new Map<string, LintSchema>()
+  /** References that were followed: they may lead in a circle. */
+  const followed = new Set<string>()
   const open: { readonly value: unknown; readonly pointer: string; readonly isRequest: boolean }[] = []
 
   function add(value: unknown, pointer: string, isRequest: boolean): void {
@@ -108,6 +110,9 @@ function collectSchemas(document: Fields, operations: readonly LintOperation[]):
     if (known !== undefined && (known.isRequest || !isRequest)) continue
     const reference = fields['$ref']
     if (typeof reference === 'string' && reference.startsWith('#/')) {
+      const step = `${isRequest ? 'sent' : 'received'} ${reference}`
+      if (followed.has(step)) continue
+      followed.add(step)
       add(resolvePointer(document, reference), reference.slice(1), isRequest)
       continue
     }

@@ -3,7 +3,8 @@
 import { parentPort } from 'node:worker_threads'
 import { compareVersions } from './compare-versions.ts'
 import { lint } from './lint.ts'
-import type { LintAnswer, LintQuestion, Severities } from './linter.ts'
+import type { Severities } from './finding.ts'
+import type { LintAnswer, LintQuestion } from './linter.ts'
 
 parentPort?.on('message', ({ id, specification, previous, severities }: LintQuestion) => {
   void judge(specification, previous, severities).then(

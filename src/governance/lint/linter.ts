@@ -9,16 +9,13 @@ import { Worker } from 'node:worker_threads'
 import { Problem } from '../../domain/problem.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Change } from '../compare/change.ts'
-import type { FindingSeverity } from './finding.ts'
+import type { Severities } from './finding.ts'
 import type { LintResult } from './lint.ts'
 
 export interface Judgement extends LintResult {
   /** Against the previous version, where one was given; what breaks comes first. */
   readonly changes: readonly Change[]
 }
-
-/** By rule, where it is another than the rule's own. */
-export type Severities = Readonly<Record<string, FindingSeverity | 'off'>>
 
 export interface Linter {
   /** Throws `Problem('unavailable')` beyond the bound, `Problem('specification_invalid')` where it takes too much. */

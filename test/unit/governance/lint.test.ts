@@ -56,6 +56,13 @@ const query = (name: string, schema: object, more: Json = {}) => ({
 })
 
 describe('a document', () => {
+  it('whose references lead in circles is judged', async () => {
+    const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+    const schemas = { A: ref('B'), B: ref('A'), C: ref('C') }
+    const document = clean({ operation: { requestBody: json(ref('A')) }, components: { schemas } })
+    expect((await lint(bytesOf(document))).findings.length).toBeGreaterThan(0)
+  })
+
   it('without a finding scores 100', async () => {
     expect(await lint(bytesOf(clean()))).toMatchObject({
       score: 100,
