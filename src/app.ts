@@ -33,6 +33,8 @@ import { toParty } from './oauth-attempts.ts'
 import { createVault, loadMasterKey } from './runtime/vault.ts'
 import { bringSample, openSampleBackend, readSample } from './sample.ts'
 import type { Author } from './store/registry.ts'
+import { createTargetCheck } from './outbound/target-check.ts'
+import { createWebhooks } from './webhooks.ts'
 import { openWatches } from './watches.ts'
 import { lockDataFolder } from './store/sqlite/data-folder.ts'
 import { openSqliteIdempotencyStore } from './store/sqlite/idempotency-store.ts'
@@ -166,6 +168,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
       await fleet.setKeys(jwks)
     },
   })
+  const allowsPrivateHooks = config.allowPrivateAddresses.includes('webhooks')
   const { federation, oauth, rotation } = identity
   opened('identity', identity.close)
   const resources = createResources({
@@ -177,6 +180,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     limits,
     levels: ledger.levels,
     compliance: watches.compliance,
+    refuseTarget: createTargetCheck({ clock, allowPrivate: allowsPrivateHooks }),
     scopes,
     log,
   })
@@ -236,7 +240,19 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
           credentials,
           author,
         })
-  await openDuties({ ...resources, registry, recorder, createId, clock, log, count, opened })
+  const webhooks = createWebhooks({
+    registry,
+    vault,
+    allowPrivate: allowsPrivateHooks,
+    turns,
+    tenant: config.adminTenant,
+    createId,
+    clock,
+    log,
+    metrics,
+    count,
+  })
+  await openDuties({ ...resources, webhooks, registry, recorder, createId, clock, log, count, opened })
   notReady = null
   log.info({ gatewayUrl, baseUrl, riskUrl, threads: config.gatewayThreads }, 'tollgate is up')
   return {

@@ -10,6 +10,7 @@ import type { Credentials } from './catalogue/credentials.ts'
 import { RETIREMENT_DUE, type Retirement } from './catalogue/retirement.ts'
 import { createScheduler } from './catalogue/scheduler.ts'
 import { createWaitingList } from './catalogue/waiting-list.ts'
+import type { Webhooks } from './webhooks.ts'
 import type { PlatformRecorder } from './platform-recorder.ts'
 import type { Clock } from './runtime/clock.ts'
 import type { CreateId } from './runtime/ids.ts'
@@ -24,6 +25,7 @@ export interface DutiesOptions {
   readonly compliance: Pick<Compliance, 'start'>
   readonly runner: ProgrammeRunner
   readonly retirement: Pick<Retirement, 'retirementDue'>
+  readonly webhooks: Webhooks
   readonly recorder: Pick<PlatformRecorder, 'note'>
   readonly createId: CreateId
   readonly clock: Clock
@@ -34,7 +36,7 @@ export interface DutiesOptions {
 
 /** Resolves when what was due and who could be let in is dealt with; goes on by itself. */
 export async function openDuties(options: DutiesOptions): Promise<void> {
-  const { registry, compliance, runner, retirement, recorder, createId, clock, log, count, opened } = options
+  const { registry, compliance, runner, webhooks, retirement, recorder, createId, clock, log, count, opened } = options
   const scheduler = createScheduler({
     registry,
     clock,
@@ -67,4 +69,6 @@ export async function openDuties(options: DutiesOptions): Promise<void> {
   void compliance.start()
   opened('programmes', runner.stop)
   await runner.start()
+  opened('webhooks', webhooks.stop)
+  await webhooks.start()
 }

@@ -11,6 +11,8 @@ import { createConsumers } from './catalogue/consumers.ts'
 import type { Secrets } from './catalogue/credential-document.ts'
 import { createCredentials } from './catalogue/credentials.ts'
 import type { GatewayPort } from './catalogue/gateway-port.ts'
+import { createDeliveries } from './catalogue/deliveries.ts'
+import { createEventSubscriptions } from './catalogue/event-subscriptions.ts'
 import { createLatestPlans } from './catalogue/latest-plans.ts'
 import type { LimitBook } from './catalogue/limit-book.ts'
 import { createPrinciples } from './catalogue/principles.ts'
@@ -37,6 +39,8 @@ export interface ResourcesOptions extends Secrets {
   readonly limits: LimitBook
   readonly levels: ServiceLevelStore
   readonly compliance: Compliance
+  /** Why events may not be sent to a URL; null where they may. */
+  readonly refuseTarget: (url: string) => Promise<string | null>
   /** All scopes of the platform. */
   readonly scopes: readonly string[]
   readonly log: Log
@@ -72,6 +76,8 @@ export function createResources(options: ResourcesOptions) {
     serviceLevels: createServiceLevels({ registry, plans, store }),
     products: createProducts(options),
     tenants: createTenants(options),
+    eventSubscriptions: createEventSubscriptions(options),
+    deliveries: createDeliveries(options),
     adrs: createAdrs({ registry, createId }),
     principles: createPrinciples({ registry, createId }),
     audit: createAudit({ registry }),

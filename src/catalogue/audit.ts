@@ -42,6 +42,7 @@ const SHOWN: Readonly<Record<string, readonly string[]>> = {
   api_policy: ['subscriptionApproval', 'exposure', 'tokenAlgorithm', 'credentialLifetimeDays'],
   approval_flow: ['kind', 'subscription', 'requester', 'slaVariant', 'reason', 'state', 'approvals'],
   consumer: ['name', 'kind', 'contact'],
+  event_subscription: ['events', 'state'],
   credential: ['subscription', 'type', 'clientId', 'issuer', 'scopes', 'apiProductId', 'state', 'expiresAtMs'],
   identity_provider: ['issuer', 'audience', 'claims', 'apis'],
   openapispec: ['api', 'version', 'mediaType'],

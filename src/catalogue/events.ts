@@ -6,16 +6,18 @@
 import type { CreateId } from '../runtime/ids.ts'
 import type { Write } from '../store/registry.ts'
 
-export type EventKind =
-  | 'DesignDrift'
-  | 'UpstreamHealthIssue'
-  | 'CredentialExpiringSoon'
-  | 'CredentialRevoked'
-  | 'VersionDeprecated'
-  | 'VersionSunset'
-  | 'SubscriptionWaitlistedForCapacity'
-  | 'TierChangeRequested'
-  | 'SlaChanged'
+export const EVENT_KINDS = [
+  'DesignDrift',
+  'UpstreamHealthIssue',
+  'CredentialExpiringSoon',
+  'CredentialRevoked',
+  'VersionDeprecated',
+  'VersionSunset',
+  'SubscriptionWaitlistedForCapacity',
+  'TierChangeRequested',
+  'SlaChanged',
+] as const
+export type EventKind = (typeof EVENT_KINDS)[number]
 
 export interface EventBody {
   readonly type: EventKind

@@ -21,6 +21,8 @@ export interface OutboundRequest {
   readonly body?: string | Buffer
   readonly timeoutMs: number
   readonly bytesMax: number
+  /** Of a longer or slower body the beginning is enough, once the status is known. */
+  readonly isCut?: boolean
 }
 
 export type OutboundResult = OutboundAnswer | OutboundFailure
@@ -67,19 +69,31 @@ export function createGuardedFetch({
     allowH2: false,
   })
 
-  async function exchange(request: OutboundRequest, signal: AbortSignal): Promise<OutboundResult> {
-    const { url, method = 'GET', headers = {}, body = null, bytesMax } = request
+  /** `begun` hears of the answer as soon as its head is there; its body grows. */
+  async function exchange(
+    request: OutboundRequest,
+    signal: AbortSignal,
+    begun: (answer: () => OutboundAnswer) => void,
+  ): Promise<OutboundResult> {
+    const { url, method = 'GET', headers = {}, body = null, bytesMax, isCut = false } = request
     const { origin, pathname, search } = new URL(url)
     const answer = await agent.request({ origin, path: pathname + search, method, headers, body, signal })
     const chunks: Buffer[] = []
     let bytes = 0
+    const soFar = (): OutboundAnswer => ({
+      kind: 'answered',
+      status: answer.statusCode,
+      headers: answer.headers,
+      body: Buffer.concat(chunks),
+    })
+    begun(soFar)
     for await (const chunk of answer.body) {
       bytes += (chunk as Buffer).length
       // Leaving the loop ends the connection.
-      if (bytes > bytesMax) return failed('too_large', `The answer has more than ${bytesMax} bytes.`)
+      if (bytes > bytesMax) return isCut ? soFar() : failed('too_large', `The answer has more than ${bytesMax} bytes.`)
       chunks.push(chunk as Buffer)
     }
-    return { kind: 'answered', status: answer.statusCode, headers: answer.headers, body: Buffer.concat(chunks) }
+    return soFar()
   }
 
   return {
@@ -87,16 +101,24 @@ export function createGuardedFetch({
       const refused = refuseUrl(request.url, { allowPrivate })
       if (refused !== null) return failed('url_refused', refused)
       const limit = new AbortController()
-      const { promise: late, resolve: giveUp } = Promise.withResolvers<OutboundFailure>()
+      let soFar: (() => OutboundAnswer) | null = null
+      const { promise: late, resolve: giveUp } = Promise.withResolvers<OutboundResult>()
       const cancel = clock.after(request.timeoutMs, () => {
-        giveUp(failed('timed_out', `There was no whole answer in ${request.timeoutMs} ms.`))
+        const isEnough = request.isCut === true && soFar !== null
+        giveUp(isEnough ? soFar!() : failed('timed_out', `There was no whole answer in ${request.timeoutMs} ms.`))
         limit.abort()
       })
       try {
+        const begun = (answer: () => OutboundAnswer): void => {
+          soFar = answer
+        }
         // undici hears of the end only once it is connected; nobody waits for that.
-        return await Promise.race([late, exchange(request, limit.signal)])
+        return await Promise.race([late, exchange(request, limit.signal, begun)])
       } catch (cause) {
         if (cause instanceof AddressRefused) return failed('address_refused', 'The host is not at a public address.')
+        // Broken off behind the head of the answer.
+        const partial = soFar as (() => OutboundAnswer) | null
+        if (request.isCut === true && partial !== null) return partial()
         return failed('unreachable', `The host could not be reached${codeOf(cause)}.`)
       } finally {
         cancel()

@@ -9,6 +9,7 @@ import { toOpenApiOperation } from './openapi-operation.ts'
 import type { Operation, Operations } from './operation.ts'
 import { toTemplate } from './operations.ts'
 import { object, problemSchema, type Schema } from './schemas.ts'
+import { buildWebhooks } from './webhook-events.ts'
 import { riskProperties } from './risk-shape.ts'
 
 export interface OpenApiOptions {
@@ -25,6 +26,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Subscriptions: 'Who may call what, and by which credentials.',
   Usage: 'What was consumed, and what it costs.',
   Risks: 'What callers are up to: position and live stream.',
+  Events: 'What happened, sent to whoever registered for it.',
   Service: 'The service itself; needs no credential.',
 }
 
@@ -50,6 +52,7 @@ export function buildOpenApi({ operations, baseUrl, gatewayUrl }: OpenApiOptions
     servers: [{ url: baseUrl }],
     tags: tags.map((name) => ({ name, description: TAGS[name] ?? name })),
     paths,
+    webhooks: buildWebhooks(),
     components: {
       schemas: components,
       securitySchemes: { oauth: toSecurityScheme(Object.values(operations), gatewayUrl) },

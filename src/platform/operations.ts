@@ -6,8 +6,10 @@ import { API_OPERATIONS } from './apis.ts'
 import { APPROVAL_OPERATIONS } from './approvals.ts'
 import { AUDIT_OPERATIONS } from './audit.ts'
 import { CONSUMER_OPERATIONS } from './consumers.ts'
+import { EVENT_SUBSCRIPTION_OPERATIONS } from './event-subscriptions.ts'
 import { IDENTITY_PROVIDER_OPERATIONS } from './identity-providers.ts'
 import type { Operation, Operations } from './operation.ts'
+import { POLICY_OPERATIONS } from './policy.ts'
 import { PRINCIPLE_OPERATIONS } from './principles.ts'
 import { PRODUCT_OPERATIONS } from './products.ts'
 import { PROXY_OPERATIONS } from './proxies.ts'
@@ -35,6 +37,7 @@ export const ALL_OPERATIONS: Operations = {
   ...REQUEST_OPERATIONS,
   ...VALIDATION_OPERATIONS,
   ...PROGRAMME_OPERATIONS,
+  ...POLICY_OPERATIONS,
   ...PROXY_OPERATIONS,
   ...SPECIFICATION_OPERATIONS,
   ...PRODUCT_OPERATIONS,
@@ -44,6 +47,7 @@ export const ALL_OPERATIONS: Operations = {
   ...IDENTITY_PROVIDER_OPERATIONS,
   ...SIGNING_KEY_OPERATIONS,
   ...TENANT_OPERATIONS,
+  ...EVENT_SUBSCRIPTION_OPERATIONS,
   ...ADR_OPERATIONS,
   ...PRINCIPLE_OPERATIONS,
   ...AUDIT_OPERATIONS,

@@ -1,12 +1,10 @@
-/** `/v1/programmes`: from a document to a running API, step by step, and what a tenant lets pass. */
+/** `/v1/programmes`: from a document to a running API, step by step. */
 
 import { STEPS } from '../actors/programme.ts'
 import { SelfApproval, type Approvals, type Decision } from '../catalogue/approvals.ts'
 import type { Caller } from '../catalogue/caller.ts'
 import type { ProgrammeInput, Programmes } from '../catalogue/programmes.ts'
 import type { Progress } from '../catalogue/programme-document.ts'
-import type { RulesetInput, Rulesets } from '../catalogue/rulesets.ts'
-import type { TenantPolicies, TenantPolicy } from '../catalogue/tenant-policy.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { approval, outcome } from './approvals.ts'
 import { createEventReader } from './event-reader.ts'
@@ -68,19 +66,6 @@ const progress = named(
     },
   }),
 )
-const policy = named(
-  'TenantPolicy',
-  object({
-    approval: object({
-      minScore: points,
-      allowErrors: { type: 'boolean' },
-      allowBreaking: { type: 'boolean' },
-      exposures: { type: 'array', maxItems: 3, items: { type: 'string', enum: ['Internal', 'Partner', 'Public'] } },
-    }),
-    ruleset: nullable(reference),
-  }),
-)
-const ruleset = named('Ruleset', object({ id, rules: { type: 'object', additionalProperties: {} }, createdAt: time }))
 const backend = object(
   {
     url: { type: 'string', minLength: 1, maxLength: 2_048 },
@@ -186,67 +171,17 @@ export const PROGRAMME_OPERATIONS = {
     answer: approval,
     problems: ['state_conflict', 'operation_forbidden'],
   },
-  createRuleset: {
-    method: 'POST',
-    path: '/v1/rulesets',
-    summary: 'Severities of the rules, as a Spectral ruleset document; the policy names the one in force',
-    tag,
-    scope: 'policy:write',
-    body: named(
-      'RulesetInput',
-      object(
-        {
-          extends: {},
-          rules: { type: 'object', maxProperties: 200, additionalProperties: {} },
-        },
-        ['rules'],
-      ),
-    ),
-    status: 201,
-    answer: ruleset,
-    problems: ['specification_invalid'],
-  },
-  listRulesets: {
-    ...reading,
-    path: '/v1/rulesets',
-    summary: 'Rulesets of the tenant',
-    scope: 'policy:read',
-    query: query(),
-    answer: list(ruleset),
-  },
-  getRuleset: { ...reading, path: '/v1/rulesets/:id', summary: 'One ruleset', scope: 'policy:read', answer: ruleset },
-  getTenantPolicy: {
-    ...reading,
-    path: '/v1/policy',
-    summary: 'What the tenant lets pass without anybody deciding',
-    scope: 'policy:read',
-    answer: policy,
-  },
-  putTenantPolicy: {
-    method: 'PUT',
-    path: '/v1/policy',
-    summary: 'Changes what passes without anybody deciding',
-    tag,
-    scope: 'policy:write',
-    body: { ...policy, title: 'TenantPolicyInput', required: ['approval'] },
-    status: 200,
-    answer: policy,
-    problems: ['state_conflict'],
-    changes: 'getTenantPolicy',
-  },
 } as const satisfies Operations
 
 export interface ProgrammeHandlersOptions {
   readonly programmes: Programmes
-  readonly policies: TenantPolicies
-  readonly rulesets: Rulesets
   readonly approvals: Approvals
   readonly clock: Clock
   readonly onSelfApproval: (caller: Caller) => Promise<void>
 }
 
 export function programmeHandlers(options: ProgrammeHandlersOptions): Handlers<typeof PROGRAMME_OPERATIONS> {
-  const { programmes, policies, rulesets, approvals, clock, onSelfApproval } = options
+  const { programmes, approvals, clock, onSelfApproval } = options
   return {
     createProgramme: async ({ author, body }) => programmes.create(author, body as ProgrammeInput),
     listProgrammes: async ({ author, query: given }) =>
@@ -294,11 +229,6 @@ export function programmeHandlers(options: ProgrammeHandlersOptions): Handlers<t
         throw cause
       }
     },
-    createRuleset: async ({ author, body }) => rulesets.create(author, { rules: (body as RulesetInput).rules }),
-    listRulesets: async ({ author, query: given }) => rulesets.list(author.tenant, toPageQuery(given)),
-    getRuleset: async ({ author, params }) => rulesets.get(author.tenant, params['id'] ?? ''),
-    getTenantPolicy: async ({ author }) => policies.get(author.tenant),
-    putTenantPolicy: async ({ author, body }) => policies.put(author, body as TenantPolicy),
   }
 }
 

@@ -14,6 +14,8 @@ import type { Approvals } from '../catalogue/approvals.ts'
 import type { Audit } from '../catalogue/audit.ts'
 import type { Consumers } from '../catalogue/consumers.ts'
 import type { Credentials } from '../catalogue/credentials.ts'
+import type { Deliveries } from '../catalogue/deliveries.ts'
+import type { EventSubscriptions } from '../catalogue/event-subscriptions.ts'
 import type { IdentityProviders } from '../catalogue/identity-providers.ts'
 import type { Principles } from '../catalogue/principles.ts'
 import type { Retirement } from '../catalogue/retirement.ts'
@@ -42,6 +44,7 @@ import { approvalHandlers, APPROVAL_OPERATIONS, type ApprovalHandlersOptions } f
 import { auditHandlers, AUDIT_OPERATIONS } from './audit.ts'
 import { installEtags } from './conditional.ts'
 import { consumerHandlers, CONSUMER_OPERATIONS } from './consumers.ts'
+import { eventSubscriptionHandlers, EVENT_SUBSCRIPTION_OPERATIONS } from './event-subscriptions.ts'
 import { installGuard, type GuardOptions } from './guard.ts'
 import { HTTP_BOUNDS, refuseMalformed } from './http-bounds.ts'
 import { createOnce, type IdempotencyOptions } from './idempotency.ts'
@@ -51,6 +54,7 @@ import { buildOpenApi } from './openapi.ts'
 import type { Operations } from './operation.ts'
 import { ALL_OPERATIONS, RISK_PATHS } from './operations.ts'
 import { installProblems, sendProblem, toProblem } from './problems.ts'
+import { POLICY_OPERATIONS, policyHandlers } from './policy.ts'
 import { principleHandlers, PRINCIPLE_OPERATIONS } from './principles.ts'
 import { productHandlers, PRODUCT_OPERATIONS } from './products.ts'
 import { proxyHandlers, PROXY_OPERATIONS } from './proxies.ts'
@@ -82,6 +86,8 @@ export interface PlatformOptions extends GuardOptions {
   readonly tenants: Tenants
   readonly identityProviders: IdentityProviders
   readonly signingKeys: SigningKeys
+  readonly eventSubscriptions: EventSubscriptions
+  readonly deliveries: Deliveries
   readonly adrs: Adrs
   readonly principles: Principles
   readonly audit: Audit
@@ -192,11 +198,13 @@ function serveResources(serve: Serve, options: PlatformOptions): void {
   serve(IDENTITY_PROVIDER_OPERATIONS, identityProviderHandlers(options.identityProviders))
   serve(SIGNING_KEY_OPERATIONS, signingKeyHandlers(options.signingKeys))
   serve(TENANT_OPERATIONS, tenantHandlers(options.tenants))
+  serve(EVENT_SUBSCRIPTION_OPERATIONS, eventSubscriptionHandlers(options))
   serve(ADR_OPERATIONS, adrHandlers(options.adrs))
   serve(PRINCIPLE_OPERATIONS, principleHandlers(options.principles))
   serve(AUDIT_OPERATIONS, auditHandlers(options.audit))
   serve(USAGE_OPERATIONS, usageHandlers(options))
   serve(PROGRAMME_OPERATIONS, programmeHandlers(options))
+  serve(POLICY_OPERATIONS, policyHandlers(options))
   serve(VALIDATION_OPERATIONS, validationHandlers(options.compliance))
   serve(REQUEST_OPERATIONS, requestHandlers(options.requests, options.clock))
 }

@@ -149,6 +149,8 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       log: createLog('silent'),
       onLow: async () => {},
     }),
+    refuseTarget: async (url) =>
+      new URL(url).hostname === 'localhost' ? 'The host is not at a public address.' : null,
     scopes: platformScopes(),
     log: createLog('silent'),
   })
@@ -325,6 +327,7 @@ export async function furnish(
   provider: string
   adr: string
   principle: string
+  receiver: string
   /** Of a subscription of its own, which waits for a decision. */
   flow: string
   waiting: string
@@ -355,6 +358,7 @@ export async function furnish(
   const asked = await house.send('POST', '/v1/subscriptions', { token, body: { consumer, api: 'payments-v1' } })
   await house.send('PUT', policy, { token, body: {} })
   const words = { context: 'Because.', decision: 'So.', consequences: 'Thus.' }
+  const receiver = await idOf('/v1/eventsubscriptions', { url: 'https://receiver.example/hook' })
   const adr = await idOf('/v1/adrs', { title: 'Why', status: 'Accepted', ...words })
   const principle = await idOf('/v1/principles', { name: 'Plain', statement: 'Be plain.', rationale: 'It helps.' })
   return {
@@ -363,6 +367,7 @@ export async function furnish(
     subscription,
     adr,
     principle,
+    receiver,
     waiting: String(asked.body['id']),
     flow: String(asked.body['approvalFlow']),
     product,

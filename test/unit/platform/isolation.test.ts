@@ -51,6 +51,7 @@ function pathsOf(path: string, rooms: Rooms): string {
     '/v1/principles': rooms.principle,
     '/v1/users': rooms.user,
     '/v1/identityproviders': rooms.provider,
+    '/v1/eventsubscriptions': rooms.receiver,
     '/v1/risks': rooms.risk,
     '/v1/rulesets': rooms.ruleset,
   }
@@ -80,7 +81,10 @@ const BODIES: Readonly<Record<string, unknown>> = {
   requestTierChange: { slaVariant: 'gold' },
   deprecateApi: { retirementDate: '2030-01-01T00:00:00Z' },
   replaceProduct: { name: 'Mine', apis: [] },
+  updateEventSubscription: { events: null },
   setScopes: { scopes: [] },
+  testEventSubscription: { type: 'SlaChanged' },
+  redeliver: { since: '2026-01-01T00:00:00Z' },
 }
 
 const SINGLE = Object.entries(ALL_OPERATIONS).filter(([, { path }]) => path.includes(':'))

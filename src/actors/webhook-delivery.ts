@@ -1,0 +1,45 @@
+/**
+ * One event on its way to one receiver.
+ *
+ *   pending ──succeeded──▶ delivered ──redelivered──▶ pending
+ *     │  ▲└─failed─┘ (again later)
+ *     └──failed for the tenth time, abandoned──▶ failed ──redelivered──▶ pending
+ *
+ * When it is tried next stands beside the snapshot: a snapshot brings no timer back.
+ */
+
+import { assign, setup } from 'xstate'
+
+export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const
+export type DeliveryState = (typeof DELIVERY_STATES)[number]
+
+export interface DeliveryEvent {
+  readonly type: 'succeeded' | 'failed' | 'abandoned' | 'redelivered'
+}
+
+/** One at once, and one after each of nine pauses. */
+export const ATTEMPTS_MAX = 10
+
+export const webhookDelivery = setup({
+  types: {} as { context: { readonly tries: number }; events: DeliveryEvent; input: undefined },
+  guards: { isLast: ({ context }) => context.tries + 1 >= ATTEMPTS_MAX },
+  actions: {
+    countTry: assign({ tries: ({ context }) => context.tries + 1 }),
+    beginAgain: assign({ tries: 0 }),
+  },
+}).createMachine({
+  id: 'webhookDelivery',
+  context: { tries: 0 },
+  initial: 'pending',
+  states: {
+    pending: {
+      on: {
+        succeeded: { target: 'delivered', actions: 'countTry' },
+        failed: [{ guard: 'isLast', target: 'failed', actions: 'countTry' }, { actions: 'countTry' }],
+        abandoned: 'failed',
+      },
+    },
+    delivered: { on: { redelivered: { target: 'pending', actions: 'beginAgain' } } },
+    failed: { on: { redelivered: { target: 'pending', actions: 'beginAgain' } } },
+  },
+})

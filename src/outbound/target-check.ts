@@ -1,0 +1,43 @@
+/**
+ * Whether a URL may be registered as a target: by what it says (`url-guard.ts`), and by where its host leads now.
+ *
+ * A host that leads nowhere now is taken: it is judged again at every connection, which is what protects us.
+ */
+
+import type { Clock } from '../runtime/clock.ts'
+import { isPublicAddress } from './address-guard.ts'
+import { systemResolve, type Resolve } from './guarded-lookup.ts'
+import { refuseUrl } from './url-guard.ts'
+
+export interface TargetCheckOptions {
+  readonly clock: Pick<Clock, 'after'>
+  readonly allowPrivate: boolean
+  readonly resolve?: Resolve
+}
+
+const WITHIN_MS = 2_000
+
+/** Null where it may be registered, else why not. */
+export function createTargetCheck({ clock, allowPrivate, resolve = systemResolve }: TargetCheckOptions) {
+  async function addressesOf(hostname: string): Promise<readonly string[]> {
+    const { promise: late, resolve: giveUp } = Promise.withResolvers<readonly string[]>()
+    const cancel = clock.after(WITHIN_MS, () => giveUp([]))
+    const found = resolve(hostname).then(
+      (addresses) => addresses.map(({ address }) => address),
+      () => [],
+    )
+    try {
+      return await Promise.race([found, late])
+    } finally {
+      cancel()
+    }
+  }
+
+  return async (url: string): Promise<string | null> => {
+    const fault = refuseUrl(url, { allowPrivate })
+    if (fault !== null || allowPrivate) return fault
+    const hostname = new URL(url).hostname.replace(/^\[|\]$/g, '')
+    const isPublic = (await addressesOf(hostname)).every(isPublicAddress)
+    return isPublic ? null : 'The host is not at a public address.'
+  }
+}

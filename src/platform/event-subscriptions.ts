@@ -1,0 +1,187 @@
+/** `/v1/eventsubscriptions`: who is told of events, how it went, and sending again. */
+
+import { DELIVERY_STATES } from '../actors/webhook-delivery.ts'
+import { EVENT_SUBSCRIPTION_STATES } from '../actors/event-subscription.ts'
+import type { DeliveryState } from '../actors/webhook-delivery.ts'
+import type { Deliveries } from '../catalogue/deliveries.ts'
+import { invalidAt } from '../catalogue/commands.ts'
+import type {
+  EventSubscriptionChange,
+  EventSubscriptionInput,
+  EventSubscriptions,
+} from '../catalogue/event-subscriptions.ts'
+import { EVENT_KINDS, type EventKind } from '../catalogue/events.ts'
+import type { Handlers, Operations } from './operation.ts'
+import { texts, toPageQuery } from './page-query.ts'
+import { id, list, named, nullable, object, query, reference, text, time, type Schema } from './schemas.ts'
+
+const kind = { type: 'string', enum: [...EVENT_KINDS] }
+const url: Schema = { type: 'string', minLength: 1, maxLength: 2_048, pattern: '^https?://[^\\s\\\\]+$' }
+const kinds: Schema = { type: 'array', minItems: 1, maxItems: EVENT_KINDS.length, uniqueItems: true, items: kind }
+const shared = {
+  id,
+  url: text,
+  events: { type: ['array', 'null'], items: kind, description: 'Null: all kinds.' },
+  state: { type: 'string', enum: [...EVENT_SUBSCRIPTION_STATES] },
+  failingSince: nullable(time),
+  createdAt: time,
+}
+const secret: Schema = { type: 'string', pattern: '^whsec_[A-Za-z0-9+/]{32,88}={0,2}$', maxLength: 100 }
+const subscription = named('EventSubscription', object(shared))
+const withSecret = named(
+  'EventSubscriptionWithSecret',
+  object({ ...shared, secret: { ...text, description: 'Shown this once.' } }),
+)
+const delivery = named(
+  'Delivery',
+  object({
+    id,
+    webhookId: { ...id, description: 'The same over all attempts, and again when it is redelivered.' },
+    type: kind,
+    state: { type: 'string', enum: [...DELIVERY_STATES] },
+    nextAttempt: nullable(time),
+    attempts: {
+      type: 'array',
+      maxItems: 20,
+      items: object({
+        time,
+        status: { type: ['integer', 'null'] },
+        durationMs: { type: 'integer' },
+        response: { ...text, description: 'The beginning of the answer, or why there was none.' },
+      }),
+    },
+  }),
+)
+const PATH = '/v1/eventsubscriptions'
+const tag = 'Events'
+const reading = { method: 'GET', tag, scope: 'eventsubscriptions:read', status: 200 } as const
+const writing = { tag, scope: 'eventsubscriptions:write' } as const
+
+export const EVENT_SUBSCRIPTION_OPERATIONS = {
+  createEventSubscription: {
+    ...writing,
+    method: 'POST',
+    path: PATH,
+    summary: 'Registers a receiver of events, told by Standard Webhooks; the answer shows its secret once',
+    body: named('EventSubscriptionInput', object({ url, events: kinds, secret }, ['url'])),
+    status: 201,
+    answer: withSecret,
+    problems: ['state_conflict'],
+  },
+  listEventSubscriptions: {
+    ...reading,
+    path: PATH,
+    summary: 'Receivers of the tenant',
+    query: query(),
+    answer: list(subscription),
+  },
+  getEventSubscription: { ...reading, path: `${PATH}/:id`, summary: 'One receiver', answer: subscription },
+  updateEventSubscription: {
+    ...writing,
+    method: 'PATCH',
+    path: `${PATH}/:id`,
+    summary: 'Changes the address or the kinds, or switches a receiver off and on',
+    body: named(
+      'EventSubscriptionChange',
+      object(
+        {
+          url,
+          events: { ...kinds, type: ['array', 'null'] },
+          state: { type: 'string', enum: ['active', 'disabled'] },
+        },
+        [],
+      ),
+    ),
+    status: 200,
+    answer: subscription,
+    problems: ['state_conflict'],
+    changes: 'getEventSubscription',
+  },
+  removeEventSubscription: {
+    ...writing,
+    method: 'DELETE',
+    path: `${PATH}/:id`,
+    summary: 'Takes a receiver away; what waits for it is not sent',
+    status: 204,
+    problems: ['state_conflict'],
+    changes: 'getEventSubscription',
+  },
+  listDeliveries: {
+    ...reading,
+    path: `${PATH}/:id/deliveries`,
+    summary: 'What was sent in the last 30 days, and what came of it',
+    query: query({ state: { type: 'string', enum: [...DELIVERY_STATES] } }),
+    answer: list(delivery),
+  },
+  testEventSubscription: {
+    ...writing,
+    method: 'POST',
+    path: `${PATH}/:id/test`,
+    summary: 'Sends a sample of a kind to this receiver',
+    body: named('EventSample', object({ type: kind })),
+    status: 202,
+    answer: delivery,
+    problems: ['state_conflict'],
+  },
+  rotateEventSecret: {
+    ...writing,
+    method: 'POST',
+    path: `${PATH}/:id/rotateSecret`,
+    summary: 'Makes another secret; the one before signs as well for a day',
+    status: 200,
+    answer: withSecret,
+    problems: ['state_conflict'],
+  },
+  redeliver: {
+    ...writing,
+    method: 'POST',
+    path: `${PATH}/:id/redeliver`,
+    summary: 'Sends one delivery again, or all that failed since a time',
+    body: named(
+      'Redelivery',
+      object({ delivery: reference, since: { type: 'string', format: 'date-time', maxLength: 40 } }, []),
+    ),
+    status: 202,
+    answer: object({ redelivered: { type: 'integer' } }),
+    problems: ['state_conflict'],
+  },
+} as const satisfies Operations
+
+export interface EventSubscriptionHandlersOptions {
+  readonly eventSubscriptions: EventSubscriptions
+  readonly deliveries: Deliveries
+}
+
+export function eventSubscriptionHandlers({
+  eventSubscriptions: registrations,
+  deliveries,
+}: EventSubscriptionHandlersOptions): Handlers<typeof EVENT_SUBSCRIPTION_OPERATIONS> {
+  return {
+    createEventSubscription: async ({ author, body }) => registrations.create(author, body as EventSubscriptionInput),
+    listEventSubscriptions: async ({ author, query: given }) => registrations.list(author.tenant, toPageQuery(given)),
+    getEventSubscription: async ({ author, params }) => registrations.get(author.tenant, params['id'] ?? ''),
+    updateEventSubscription: async ({ author, params, body }) =>
+      registrations.update(author, params['id'] ?? '', body as EventSubscriptionChange),
+    removeEventSubscription: async ({ author, params }) => registrations.remove(author, params['id'] ?? ''),
+    listDeliveries: async ({ author, params, query: given }) => {
+      const { state } = texts(given, 'state') as { readonly state?: DeliveryState }
+      return deliveries.list(author.tenant, params['id'] ?? '', {
+        ...toPageQuery(given),
+        ...(state !== undefined && { state }),
+      })
+    },
+    testEventSubscription: async ({ author, params, body }) =>
+      deliveries.test(author, params['id'] ?? '', (body as { readonly type: EventKind }).type),
+    rotateEventSecret: async ({ author, params }) => registrations.rotateSecret(author, params['id'] ?? ''),
+    redeliver: async ({ author, params, body }) => {
+      const { delivery: one, since } = body as { readonly delivery?: string; readonly since?: string }
+      const subscriptionId = params['id'] ?? ''
+      if ((one === undefined) === (since === undefined)) throw invalidAt('', 'Give either `delivery` or `since`.')
+      const redelivered =
+        one === undefined
+          ? await deliveries.redeliverSince(author, subscriptionId, since ?? '')
+          : await deliveries.redeliver(author, subscriptionId, one)
+      return { redelivered }
+    },
+  }
+}

@@ -1,0 +1,101 @@
+/** The messages that receivers of events get, as `webhooks` of the OpenAPI document. */
+
+import { EVENT_SAMPLES } from '../catalogue/event-samples.ts'
+import { EVENT_KINDS, type EventKind } from '../catalogue/events.ts'
+import { id, nullable, object, text, time, type Schema } from './schemas.ts'
+
+const count: Schema = { type: 'integer', minimum: 0 }
+const words = (...values: readonly string[]): Schema => ({ type: 'string', enum: [...values] })
+
+interface EventShape {
+  readonly summary: string
+  readonly properties: Readonly<Record<string, Schema>>
+  /** Members that are missing where they do not apply. */
+  readonly optional?: readonly string[]
+}
+
+export const EVENT_SHAPES: Readonly<Record<EventKind, EventShape>> = {
+  DesignDrift: {
+    summary: 'The running implementation no longer matches the published contract',
+    properties: {
+      api: text,
+      operation: nullable(text),
+      kind: text,
+      status: { type: ['integer', 'null'] },
+      detail: text,
+      requestId: text,
+      seenAt: time,
+    },
+  },
+  UpstreamHealthIssue: {
+    summary: 'The service behind the gateway is unhealthy',
+    properties: { api: text, state: words('unhealthy', 'degraded'), calls: count, failed: count, seenAt: time },
+  },
+  CredentialExpiringSoon: {
+    summary: 'A credential is about to expire',
+    properties: { credential: id, subscription: id, type: text, clientId: nullable(text), expiresAt: time },
+  },
+  CredentialRevoked: {
+    summary: 'A credential was revoked',
+    properties: { credential: id, subscription: id, type: text, clientId: nullable(text) },
+  },
+  VersionDeprecated: {
+    summary: 'An API version was deprecated',
+    properties: { api: text, retirementDate: nullable(text), successor: nullable(text), note: nullable(text) },
+  },
+  VersionSunset: {
+    summary: 'An API version was retired',
+    properties: { api: text, successor: nullable(text), subscriptions: count },
+  },
+  SubscriptionWaitlistedForCapacity: {
+    summary: 'A subscription is waiting for capacity',
+    properties: { subscription: id, api: text, consumer: id, slaVariant: nullable(text) },
+  },
+  TierChangeRequested: {
+    summary: 'A tier change was requested',
+    properties: { subscription: id, api: nullable(text), from: nullable(text), to: text, reason: nullable(text) },
+  },
+  SlaChanged: {
+    summary: 'A service level changed: that of one subscription, or a declaration',
+    properties: { subscription: id, api: nullable(text), variant: nullable(text), from: nullable(text), to: text },
+    optional: ['subscription', 'variant'],
+  },
+}
+
+const HEADERS = [
+  ['webhook-id', 'The same over all attempts: what came twice can be told.'],
+  ['webhook-timestamp', 'Seconds since the epoch, of this attempt.'],
+  ['webhook-signature', '`v1,` and the base64 of HMAC-SHA-256 of `id.timestamp.body`; several while a secret changes.'],
+] as const
+
+export function eventSchema(kind: EventKind): Schema {
+  const { properties, optional = [] } = EVENT_SHAPES[kind]
+  const required = Object.keys(properties).filter((name) => !optional.includes(name))
+  return object({ type: { const: kind }, timestamp: time, data: object(properties, required) })
+}
+
+export function buildWebhooks(): Schema {
+  return Object.fromEntries(EVENT_KINDS.map((kind) => [kind, { post: operationOf(kind) }]))
+}
+
+function operationOf(kind: EventKind): Schema {
+  const example = { type: kind, timestamp: '2026-11-20T09:30:00.000Z', data: EVENT_SAMPLES[kind] }
+  return {
+    operationId: `receive${kind}`,
+    summary: EVENT_SHAPES[kind].summary,
+    tags: ['Events'],
+    security: [],
+    parameters: HEADERS.map(([name, description]) => ({
+      name,
+      in: 'header',
+      required: true,
+      description,
+      schema: { type: 'string' },
+    })),
+    requestBody: { required: true, content: { 'application/json': { schema: eventSchema(kind), example } } },
+    responses: {
+      '2XX': { description: 'Delivered. Anything else is tried again.' },
+      410: { description: 'The receiver wants nothing more; its registration is disabled.' },
+    },
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * Forgets deliveries and events that are older than 30 days.
+ *
+ * What still waits stays, and so does nothing else: ids are in the order of time, so the sweep ends at the first
+ * that is younger.
+ */
+
+import { DELIVERY_KIND, stateOfDelivery, type DeliveryBody } from '../catalogue/delivery-document.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { timeOfId } from '../runtime/ids.ts'
+import type { Document, Registry } from '../store/registry.ts'
+
+export interface ForgetOldOptions {
+  readonly registry: Registry
+  readonly clock: Pick<Clock, 'nowMs' | 'every'>
+  readonly log: { error(fields: object, message: string): void }
+}
+
+const KEPT_MS = 30 * 86_400_000
+const EVERY_MS = 3_600_000
+const PAGE = 200
+
+/** Begins now, and goes on every hour; returns how to stop. */
+export function forgetOld({ registry, clock, log }: ForgetOldOptions): () => void {
+  let isRunning = false
+  let isStopped = false
+
+  async function sweep(kind: string, isDone: (document: Document) => boolean): Promise<void> {
+    const beforeMs = clock.nowMs() - KEPT_MS
+    for (let after = ''; !isStopped;) {
+      const page = await registry.list(kind, { limit: PAGE, ...(after !== '' && { after }) })
+      const old = page.filter(({ id }) => timeOfId(id) < beforeMs)
+      const writes = old
+        .filter(isDone)
+        .map(({ id, tenant, revision }) => ({ kind, id, tenant, expected: revision, body: null }))
+      if (writes.length > 0)
+        await registry.commit({ tenant: writes[0]!.tenant, consumer: 'system' }, 'webhooks.forget', writes)
+      if (old.length < PAGE) return
+      after = page.at(-1)?.id ?? ''
+    }
+  }
+
+  async function forget(): Promise<void> {
+    if (isRunning) return
+    isRunning = true
+    try {
+      await sweep(DELIVERY_KIND, ({ body }) => stateOfDelivery(body as DeliveryBody) !== 'pending')
+      await sweep('event', () => true)
+    } catch (cause) {
+      log.error({ err: cause }, 'old deliveries could not be forgotten; it is tried again in an hour')
+    } finally {
+      isRunning = false
+    }
+  }
+
+  void forget()
+  const stop = clock.every(EVERY_MS, () => void forget())
+  return () => {
+    isStopped = true
+    stop()
+  }
+}

@@ -1,0 +1,21 @@
+/**
+ * Signatures of Standard Webhooks 1.0.0: `v1,` and the base64 of HMAC-SHA-256 over `id.timestamp.body`,
+ * one for each secret that is valid, with a space between them.
+ * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ */
+
+import { createHmac } from 'node:crypto'
+import { secretBytes } from '../catalogue/webhook-secret.ts'
+
+/** Seconds since the epoch; the body exactly as it is sent. */
+export function signedHeaders(id: string, timestamp: number, body: string, secrets: readonly string[]) {
+  const signatures = secrets.map((secret) => {
+    const mac = createHmac('sha256', secretBytes(secret)).update(`${id}.${timestamp}.${body}`).digest('base64')
+    return `v1,${mac}`
+  })
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signatures.join(' '),
+  }
+}
