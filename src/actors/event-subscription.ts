@@ -41,24 +41,24 @@ export const eventSubscription = setup({
   states: {
     active: {
       on: {
-        delivered: {},
+        delivered: 'active',
         failed: { target: 'failing', actions: 'noteSince' },
         gone: 'disabled',
         disabled: 'disabled',
-        enabled: {},
+        enabled: 'active',
       },
     },
     failing: {
       on: {
         delivered: { target: 'active', actions: 'forgetSince' },
-        failed: [{ guard: 'isForTooLong', target: 'disabled' }, {}],
+        failed: [{ guard: 'isForTooLong', target: 'disabled' }, { target: 'failing' }],
         gone: 'disabled',
         disabled: 'disabled',
         enabled: { target: 'active', actions: 'forgetSince' },
       },
     },
     disabled: {
-      on: { enabled: { target: 'active', actions: 'forgetSince' }, disabled: {} },
+      on: { enabled: { target: 'active', actions: 'forgetSince' }, disabled: 'disabled' },
     },
   },
 })

@@ -23,10 +23,10 @@ export interface CredentialExpiryOptions {
   readonly createId: CreateId
 }
 
-/** The next warning of a credential that was just made or warned of; nothing where none is to come. */
-export function warningWrites(id: string, tenant: string, expiresAtMs: number, nowMs: number): Write[] {
+/** The next warning behind `afterMs` of a credential that was just made or warned of; nothing where none is to come. */
+export function warningWrites(id: string, tenant: string, expiresAtMs: number, afterMs: number): Write[] {
   const times = WARN_DAYS.map((days) => expiresAtMs - days * DAY_MS)
-  const atMs = times.find((timeMs) => timeMs > nowMs)
+  const atMs = times.find((timeMs) => timeMs > afterMs)
   return atMs === undefined ? [] : [dueWrite({ tenant, kind: CREDENTIAL_DUE, subject: id, atMs })]
 }
 

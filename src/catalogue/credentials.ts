@@ -102,7 +102,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
       const endsMs = Math.min(body.expiresAtMs, nowMs + overlapSeconds * 1_000)
       return credentialWrite(credential, tenant, revision, { ...body, expiresAtMs: endsMs, isReplaced: true })
     })
-    const warnings = made.flatMap((write) => warningWrites(write.id, tenant, expiresAtMs, nowMs))
+    const warnings = made.flatMap((write) => warningWrites(write.id, tenant, expiresAtMs, nowMs - 1))
     await commit(registry, author, 'credential.rotate', [...ending, ...made, ...warnings])
     await announce(tenant, id)
     const ids = new Set(made.map((write) => write.id))

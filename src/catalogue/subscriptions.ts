@@ -138,11 +138,12 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     { types, federated }: ClientTerms,
   ): Write[] {
     const { scopes, apiProductId, policy } = terms
-    const expiresAtMs = clock.nowMs() + policy.credentialLifetimeDays * DAY_MS
+    const nowMs = clock.nowMs()
+    const expiresAtMs = nowMs + policy.credentialLifetimeDays * DAY_MS
     const shared = { tenant, subscription, scopes, apiProductId, expiresAtMs, federated }
     return types.flatMap((type) => {
       const write = newCredentialWrite(options, { ...shared, type })
-      return [write, ...warningWrites(write.id, tenant, expiresAtMs, clock.nowMs())]
+      return [write, ...warningWrites(write.id, tenant, expiresAtMs, nowMs - 1)]
     })
   }
 

@@ -16,6 +16,8 @@ const PAUSES_MS = [
 ] as const
 /** So that what failed together does not come back together. */
 const SPREAD = 0.2
+/** RFC 9110, 5.6.7; the parser would take much else for a date. */
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 const ASKED_MAX_MS = 24 * HOUR
 
 /**
@@ -31,6 +33,6 @@ export function retryDelayMs(tries: number, random: number, retryAfter: string |
 function askedMs(retryAfter: string | undefined, nowMs: number): number {
   if (retryAfter === undefined) return 0
   if (/^\d{1,9}$/.test(retryAfter)) return Number(retryAfter) * SECOND
-  const atMs = Date.parse(retryAfter)
+  const atMs = HTTP_DATE.test(retryAfter) ? Date.parse(retryAfter) : Number.NaN
   return Number.isNaN(atMs) ? 0 : Math.max(0, atMs - nowMs)
 }

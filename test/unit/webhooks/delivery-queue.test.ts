@@ -1,0 +1,111 @@
+import { expect, it } from 'vitest'
+import { createDeliveryQueue, type QueueBounds } from '../../../src/webhooks/delivery-queue.ts'
+import { createManualClock } from '../platform/manual-clock.ts'
+
+function open(bounds?: QueueBounds) {
+  const clock = createManualClock(0)
+  const sent: string[] = []
+  const open = new Map<string, (isGood: boolean | null) => void>()
+  const queue = createDeliveryQueue({
+    clock,
+    send(id) {
+      sent.push(id)
+      const { promise, resolve } = Promise.withResolvers<boolean | null>()
+      open.set(id, resolve)
+      return promise
+    },
+    ...(bounds !== undefined && { bounds }),
+  })
+  /** The attempt ends, and what follows from it has happened. */
+  async function end(id: string, isGood: boolean | null = true): Promise<void> {
+    open.get(id)?.(isGood)
+    open.delete(id)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const add = (id: string, receiver: string, atMs = 0): void => queue.add({ id, receiver, atMs })
+  return { queue, clock, sent, end, add }
+}
+
+it('a receiver has one connection until it has answered well, and four from then on', async () => {
+  const { sent, end, add, queue } = open()
+  for (let index = 0; index < 10; index++) add(`a${index}`, 'a')
+  expect(sent).toEqual(['a0'])
+  await end('a0')
+  expect(sent).toEqual(['a0', 'a1', 'a2', 'a3', 'a4'])
+  expect(queue.sizeOf('a')).toBe(5)
+  for (const id of ['a1', 'a2', 'a3', 'a4']) await end(id, false)
+  expect(sent).toEqual(['a0', 'a1', 'a2', 'a3', 'a4', 'a5'])
+})
+
+it('those that hang leave room for those that answer', async () => {
+  const { sent, end, add } = open({ all: 4, unproven: 2, ofReceiver: 2 })
+  add('good0', 'good')
+  await end('good0')
+  for (let index = 0; index < 20; index++) add(`dead${index}`, `dead${index}`)
+  expect(sent).toEqual(['good0', 'dead0', 'dead1'])
+  for (let index = 1; index < 50; index++) {
+    add(`good${index}`, 'good')
+    expect(sent.at(-1)).toBe(`good${index}`)
+    await end(`good${index}`)
+  }
+})
+
+it('receivers are served in turn', async () => {
+  const { sent, end, add } = open({ all: 1, unproven: 1, ofReceiver: 1 })
+  for (const id of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) add(id, id[0]!)
+  for (const id of ['a1', 'a2', 'b1', 'c1', 'a3', 'b2']) {
+    expect(sent.at(-1)).toBe(id)
+    await end(id)
+  }
+})
+
+it('what is due later waits for its time, and for another when it is told another', async () => {
+  const { queue, clock, sent, end, add } = open()
+  add('x', 'a', 100)
+  add('x', 'a', 200)
+  clock.forward(199)
+  expect(sent).toEqual([])
+  clock.forward(1)
+  expect(sent).toEqual(['x'])
+  await end('x')
+  expect([queue.sizeOf(), clock.pending]).toEqual([0, 0])
+})
+
+it('what becomes due once more while it is under way goes out once more, and not twice at once', async () => {
+  const { sent, end, add } = open()
+  add('x', 'a')
+  add('x', 'a')
+  expect(sent).toEqual(['x'])
+  await end('x')
+  expect(sent).toEqual(['x', 'x'])
+  add('x', 'a')
+  add('x', 'a', 5_000)
+  await end('x', false)
+  expect(sent).toEqual(['x', 'x'])
+})
+
+it('what waits for one receiver can be dropped', async () => {
+  const { queue, clock, sent, end, add } = open()
+  add('a1', 'a')
+  add('a2', 'a')
+  add('a3', 'a', 100)
+  add('b1', 'b', 100)
+  queue.drop('a')
+  await end('a1')
+  clock.forward(100)
+  expect(sent).toEqual(['a1', 'b1'])
+})
+
+it('ends when what is under way has ended, and begins nothing more', async () => {
+  const { queue, sent, end, add } = open()
+  add('a1', 'a')
+  add('a2', 'a')
+  let isStopped = false
+  const stopping = queue.stop().then(() => (isStopped = true))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(isStopped).toBe(false)
+  await end('a1')
+  await stopping
+  add('a3', 'a')
+  expect(sent).toEqual(['a1'])
+})
