@@ -73,10 +73,10 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     if (document.kind === DELIVERY_KIND && !removed) enter(document as Document<DeliveryBody>)
     if (document.kind !== EVENT_SUBSCRIPTION_KIND) return
     const { id, body } = document as Document<EventSubscriptionBody>
-    if (removed || stateOfSubscription(body) === 'disabled') {
+    if (!removed && stateOfSubscription(body) === 'disabled') {
       queue.drop(id)
-      if (removed) off.delete(id)
-      else off.add(id)
+      off.add(id)
+      // What waits for one that is gone is found to be abandoned when its time comes.
     } else if (off.delete(id)) {
       takeUp({ subscription: id }).catch((cause: unknown) => {
         count('webhook_not_taken_up')

@@ -73,9 +73,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
   function goOn(): void {
     if (isWorking || isStopped) return
     isWorking = true
-    work = drain().finally(() => {
-      isWorking = false
-    })
+    work = drain()
   }
 
   async function drain(): Promise<void> {
@@ -84,13 +82,19 @@ export function createFanOut(options: FanOutOptions): FanOut {
         await commit(next.event === null ? [] : await deliveriesOf(next.event), next.position)
         heard.shift()
       }
+      isWorking = false
     } catch (cause) {
+      isWorking = false
       count('webhook_fan_out_failed')
       log.error({ err: cause }, 'events could not be handed to those who registered; it is tried again')
       unwatch()
       heard = []
-      if (!isStopped) cancel = clock.after(AGAIN_AFTER_MS, () => void listen().catch(() => {}))
+      listenAgain()
     }
+  }
+
+  function listenAgain(): void {
+    if (!isStopped) cancel = clock.after(AGAIN_AFTER_MS, () => void listen().catch(listenAgain))
   }
 
   async function deliveriesOf({ id, tenant, body }: Document<EventBody>): Promise<Write[]> {
