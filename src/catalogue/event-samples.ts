@@ -28,7 +28,7 @@ export const EVENT_SAMPLES: Readonly<Record<EventKind, EventBody['data']>> = {
   },
   CredentialRevoked: { credential: CREDENTIAL, subscription: SUBSCRIPTION, type: 'apiKey', clientId: null },
   VersionDeprecated: { api: API, retirementDate: '2027-06-30T00:00:00.000Z', successor: 'payments-v2', note: null },
-  VersionSunset: { api: API, successor: 'payments-v2', subscriptions: 0 },
+  VersionSunset: { api: API, successor: 'payments-v2', subscriptions: [SUBSCRIPTION] },
   SubscriptionWaitlistedForCapacity: {
     subscription: SUBSCRIPTION,
     api: API,

@@ -45,7 +45,11 @@ export const EVENT_SHAPES: Readonly<Record<EventKind, EventShape>> = {
   },
   VersionSunset: {
     summary: 'An API version was retired',
-    properties: { api: text, successor: nullable(text), subscriptions: count },
+    properties: {
+      api: text,
+      successor: nullable(text),
+      subscriptions: { type: 'array', items: id, description: 'Those that were still active.' },
+    },
   },
   SubscriptionWaitlistedForCapacity: {
     summary: 'A subscription is waiting for capacity',

@@ -2,6 +2,8 @@
 
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
 import { Webhook } from 'standardwebhooks'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -12,6 +14,8 @@ const MESSAGES = Number(process.env['MESSAGES'] ?? 10_000)
 const RECEIVERS = 100
 const DEAD = 10
 const WAIT = { timeout: 60_000, interval: 50 }
+
+type Webhooks = Record<string, { post: { requestBody: { content: { 'application/json': { schema: object } } } } }>
 
 interface Received {
   readonly path: string
@@ -187,9 +191,15 @@ describe('each kind', () => {
     }, WAIT)
   })
 
-  it('arrived once, and no refusal did', () => {
+  it('arrived once, as it is published, and no refusal did', async () => {
     expect(new Set(received.map(({ id }) => id)).size).toBe(received.length)
     expect(new Set(received.map(({ body }) => body.type)).size).toBe(9)
+    const { webhooks } = (await (await fetch(`${service.baseUrl}/openapi.json`)).json()) as { webhooks: Webhooks }
+    const ajv = addFormats.default(new Ajv2020({ strict: false }))
+    for (const { body } of received) {
+      const validate = ajv.compile(webhooks[body.type]!.post.requestBody.content['application/json'].schema)
+      expect(validate(body), `${JSON.stringify(body)} ${JSON.stringify(validate.errors)}`).toBe(true)
+    }
   })
 })
 
