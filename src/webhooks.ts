@@ -14,7 +14,7 @@ import type { Log } from './runtime/log.ts'
 import type { Metrics } from './runtime/metrics.ts'
 import type { Vault } from './runtime/vault.ts'
 import type { Change, Document, Registry } from './store/registry.ts'
-import { createDeliveryQueue } from './webhooks/delivery-queue.ts'
+import { BOUNDS, createDeliveryQueue } from './webhooks/delivery-queue.ts'
 import { createFanOut } from './webhooks/fan-out.ts'
 import { forgetOld } from './webhooks/forget-old.ts'
 import { createSender } from './webhooks/sender.ts'
@@ -48,7 +48,8 @@ const DRAIN_MS = 5_000
 
 export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { registry, clock, log, count, metrics } = options
-  const outbound = createGuardedFetch(options)
+  // Receivers of several tenants may share a host: none of them waits for a connection of another's.
+  const outbound = createGuardedFetch({ ...options, connectionsMax: BOUNDS.all })
   const send = createSender({
     ...options,
     outbound,

@@ -51,6 +51,8 @@ export interface GuardedFetchOptions {
   /** Lets through private addresses, plain http and any port: tests and closed networks. */
   readonly allowPrivate: boolean
   readonly resolve?: Resolve
+  /** To one origin at once; who asks for more waits, and his time runs. */
+  readonly connectionsMax?: number
 }
 
 const CONNECTIONS_MAX = 8
@@ -60,11 +62,12 @@ export function createGuardedFetch({
   clock,
   allowPrivate,
   resolve = systemResolve,
+  connectionsMax = CONNECTIONS_MAX,
 }: GuardedFetchOptions): GuardedFetch {
   const isAllowed = (address: string): boolean => allowPrivate || isPublicAddress(address)
   const agent = new Agent({
     connect: { lookup: createGuardedLookup(resolve, isAllowed), timeout: CONNECT_WITHIN_MS },
-    connections: CONNECTIONS_MAX,
+    connections: connectionsMax,
     pipelining: 1,
     allowH2: false,
   })

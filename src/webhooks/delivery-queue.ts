@@ -48,7 +48,7 @@ interface Receiver {
   isProven: boolean
 }
 
-const BOUNDS: QueueBounds = { all: 256, unproven: 128, ofReceiver: 4 }
+export const BOUNDS: QueueBounds = { all: 256, unproven: 128, ofReceiver: 4 }
 
 export function createDeliveryQueue({ clock, send, bounds = BOUNDS }: DeliveryQueueOptions): DeliveryQueue {
   const receivers = new Map<string, Receiver>()

@@ -25,11 +25,11 @@ async function open() {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-webhooks-'))
   const clock = createManualClock(Date.now())
   const registry = openSqliteRegistry({ path: join(folder, 'registry.db'), clock })
-  const receiver = { status: 204, asked: 0 }
+  const receiver = { status: 204, asked: 0, hangs: (_path: string): boolean => false }
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
       receiver.asked++
-      response.writeHead(receiver.status).end()
+      if (!receiver.hangs(request.url ?? '')) response.writeHead(receiver.status).end()
     })
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
@@ -49,9 +49,9 @@ async function open() {
   }
   let webhooks = await begin()
   onTestFinished(async () => {
-    await webhooks.stop()
     server.closeAllConnections()
     server.close()
+    await webhooks.stop()
     registry.close()
     rmSync(folder, { recursive: true })
   })
@@ -66,6 +66,8 @@ async function open() {
     ...shared,
     receiver,
     registrations,
+    deliveries,
+    url,
     id,
     test,
     stateOf,
@@ -131,4 +133,16 @@ it('deliveries and events are forgotten after 30 days, and what waits is not', a
     expect(await stateOf(old)).toBeUndefined()
   })
   expect(await stateOf(waiting)).toBe('pending')
+})
+
+it('receivers that hang hold up none at the same host', async () => {
+  const { receiver, registrations, deliveries, stateOf, url, id } = await open()
+  receiver.hangs = (path) => path.startsWith('/hanging')
+  const hanging = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => registrations.create(ACME, { url: `${url}/../hanging/${index}` })),
+  )
+  for (const each of hanging) await deliveries.test(ACME, each.id, 'SlaChanged')
+  await until(() => expect(receiver.asked).toBe(20))
+  const { id: delivery } = await deliveries.test(ACME, id, 'SlaChanged')
+  await until(async () => expect(await stateOf(delivery)).toBe('delivered'))
 })
