@@ -28,6 +28,8 @@ export const AUDIT_OPERATIONS = {
     method: 'GET',
     path: '/v1/audit',
     summary: 'What was done, newest first; nothing changes or removes an entry',
+    description:
+      'Attempts to deliver events come only where their `kind` (webhook_delivery), `id` or `action` is asked for.',
     tag: 'Audit',
     scope: 'audit:read',
     query: query({ kind: reference, id: reference, action: reference, consumer: reference }),

@@ -72,6 +72,7 @@ export interface AuditPosition {
   readonly note: number
 }
 
+/** Attempts to deliver events come only where their kind, id or action is asked for. */
 export interface AuditQuery {
   readonly tenant: string
   readonly kind?: string

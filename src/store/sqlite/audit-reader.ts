@@ -27,6 +27,8 @@ interface ChangeRow extends Row {
 
 type Found = Omit<AuditEntry, 'position'> & { readonly source: 'change' | 'note'; readonly number: number }
 
+/** The service's own attempts, of which there are many: shown where they are asked for. In the words of their index. */
+const NO_DELIVERIES = `kind <> 'webhook_delivery'`
 const FILTERS = `tenant = :tenant AND position < :before
   AND (:kind IS NULL OR kind = :kind) AND (:id IS NULL OR id = :id) AND (:action IS NULL OR action = :action)
   AND (:consumer IS NULL OR json_extract(author, '$.consumer') = :consumer)
@@ -34,11 +36,14 @@ const FILTERS = `tenant = :tenant AND position < :before
 const LAST = Number.MAX_SAFE_INTEGER
 
 export function createAuditReader(database: DatabaseSync): (query: AuditQuery) => readonly AuditEntry[] {
-  const changes = database.prepare(`
+  const changesWhere = (filters: string) =>
+    database.prepare(`
     SELECT position, updated_at_ms AS at_ms, author, action, kind, id, revision, removed,
       CASE WHEN kind IN (SELECT value FROM json_each(:bodies)) THEN body END AS body,
       CASE WHEN kind IN (SELECT value FROM json_each(:bodies)) THEN before END AS before
-    FROM change WHERE ${FILTERS}`)
+    FROM change WHERE ${filters}`)
+  const changes = changesWhere(`${NO_DELIVERIES} AND ${FILTERS}`)
+  const changesOfAll = changesWhere(FILTERS)
   const notes = database.prepare(`SELECT position, at_ms, author, action, kind, id FROM note WHERE ${FILTERS}`)
 
   return ({ tenant, kind, id, action, consumer, before, bodiesOf, limit }) => {
@@ -50,7 +55,12 @@ export function createAuditReader(database: DatabaseSync): (query: AuditQuery) =
       consumer: consumer ?? null,
       limit,
     }
-    const changed = changes.all({ ...shared, before: before?.change ?? LAST, bodies: JSON.stringify(bodiesOf) })
+    const isNarrow = kind !== undefined || id !== undefined || action !== undefined
+    const changed = (isNarrow ? changesOfAll : changes).all({
+      ...shared,
+      before: before?.change ?? LAST,
+      bodies: JSON.stringify(bodiesOf),
+    })
     const read = notes.all({ ...shared, before: before?.note ?? LAST })
     const found: Found[] = [
       ...(changed as unknown as ChangeRow[]).map(toChange),

@@ -327,6 +327,14 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
         expect(await registry.history({ ...all, action: 'read' })).toHaveLength(10)
         expect(await registry.history({ ...all, kind: 'thing', id: 'd1' })).toHaveLength(1)
       })
+
+      it('tells of attempts to deliver only where they are asked for', async () => {
+        const { registry } = start()
+        await registry.commit(AUTHOR, 'webhook.test', [write('dlv_1', 0, 1, { kind: 'webhook_delivery' })])
+        expect(await registry.history(all)).toEqual([])
+        for (const asked of [{ kind: 'webhook_delivery' }, { id: 'dlv_1' }, { action: 'webhook.test' }])
+          expect(await registry.history({ ...all, ...asked })).toMatchObject([{ id: 'dlv_1' }])
+      })
     })
   })
 }
