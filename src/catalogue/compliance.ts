@@ -65,7 +65,10 @@ export function createCompliance({
   log,
   onLow,
 }: ComplianceOptions): Compliance {
-  let queue: Promise<void> = Promise.resolve()
+  /** Ids of proxies whose documents are to be scored, each once. */
+  const pending = new Set<string>()
+  let isWorking = false
+  let work: Promise<void> = Promise.resolve()
   let stopWatching = (): void => {}
   let isStopped = false
 
@@ -93,16 +96,25 @@ export function createCompliance({
     return names
   }
 
-  function enqueue(proxy: Document<ProxyBody>): Promise<void> {
-    queue = queue
-      .then(() => (isStopped ? undefined : scoreOf(proxy)))
-      .catch((cause: unknown) => {
-        log.error(
-          { err: cause, proxy: proxy.id },
-          'what serves could not be scored; it is tried again at the next start',
-        )
-      })
-    return queue
+  function goOn(): void {
+    if (isWorking) return
+    isWorking = true
+    work = scorePending()
+  }
+
+  async function scorePending(): Promise<void> {
+    // One that changes again meanwhile comes to the end of the set.
+    for (const id of pending) {
+      pending.delete(id)
+      if (isStopped) break
+      try {
+        const proxy = await registry.get<ProxyBody>('proxy', id)
+        if (proxy !== null) await scoreOf(proxy)
+      } catch (cause) {
+        log.error({ err: cause, proxy: id }, 'what serves could not be scored; it is tried again at the next start')
+      }
+    }
+    isWorking = false
   }
 
   async function scoreOf({ tenant, body }: Document<ProxyBody>): Promise<void> {
@@ -156,21 +168,24 @@ export function createCompliance({
     async start() {
       const end = await registry.end()
       stopWatching = registry.watch(end, ({ document, removed }) => {
-        if (document.kind === 'proxy' && !removed) void enqueue(document as Document<ProxyBody>)
+        if (document.kind !== 'proxy' || removed) return
+        pending.add(document.id)
+        goOn()
       })
       for (let after: string | undefined; ;) {
         const page = await registry.list<ProxyBody>('proxy', { limit: PAGE, ...(after !== undefined && { after }) })
-        for (const proxy of page) void enqueue(proxy)
+        for (const { id } of page) pending.add(id)
         if (page.length < PAGE) break
         after = page.at(-1)?.id
       }
-      await queue
+      goOn()
+      await work
     },
     async stop() {
       isStopped = true
       stopWatching()
       await linter.close()
-      await queue
+      await work
     },
   }
 }

@@ -69,12 +69,19 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
     return (await readContent(registry, tenant, body.specification)).bytes
   }
 
-  async function judge(programme: Document<ProgrammeBody>): Promise<Judgement> {
-    return compliance.judge(programme.tenant, await bytesOf(programme))
+  /** Of the programme that was judged last: the first three steps tell of one judgement. */
+  let latest: { readonly of: string; readonly judgement: Judgement } | null = null
+
+  async function judge(programme: Document<ProgrammeBody>, isAnew = false): Promise<Judgement> {
+    const of = `${programme.id} ${programme.body.specification}`
+    if (latest?.of === of && !isAnew) return latest.judgement
+    const judgement = await compliance.judge(programme.tenant, await bytesOf(programme))
+    latest = { of, judgement }
+    return judgement
   }
 
   async function validate(programme: Document<ProgrammeBody>): Promise<StepResult> {
-    const { isServable, findings } = await judge(programme)
+    const { isServable, findings } = await judge(programme, true)
     if (!isServable) {
       const errors = findings.slice(0, ERRORS_MAX)
       throw new Problem('specification_invalid', 'The document cannot be served.', {

@@ -37,6 +37,8 @@ const POSITION_ID = 'webhooks'
 /** Changes without an event after which the position is kept all the same: they are read again at a start. */
 const KEEP_EVERY = 1_000
 const AGAIN_AFTER_MS = 5_000
+/** Heard and not dealt with; more are read again from the registry. */
+const HEARD_MAX = 1_000
 export const WAITING_MAX = 10_000
 
 export function createFanOut(options: FanOutOptions): FanOut {
@@ -46,6 +48,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
   let work: Promise<void> = Promise.resolve()
   let isWorking = false
   let isStopped = false
+  let isCut = false
   let kept = 0
   let latest = 0
   let unwatch = (): void => {}
@@ -60,14 +63,25 @@ export function createFanOut(options: FanOutOptions): FanOut {
       await commit([], kept)
     }
     latest = kept
+    isCut = false
     unwatch = registry.watch(kept, ({ position: at, document, removed }) => {
+      if (isCut) return
       latest = at
       const isEvent = document.kind === 'event' && !removed
       if (isEvent) heard.push({ position: at, event: document as Document<EventBody> })
       else if (at - kept >= KEEP_EVERY && heard.length === 0) heard.push({ position: at, event: null })
       else return
+      if (heard.length >= HEARD_MAX) stopListening()
       goOn()
     })
+    // What was heard while it began may have been more than is held.
+    if (isCut) unwatch()
+  }
+
+  /** Until what was heard is dealt with: the rest stands in the registry. */
+  function stopListening(): void {
+    isCut = true
+    unwatch()
   }
 
   function goOn(): void {
@@ -83,6 +97,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
         heard.shift()
       }
       isWorking = false
+      if (isCut && !isStopped) await listen()
     } catch (cause) {
       isWorking = false
       count('webhook_fan_out_failed')

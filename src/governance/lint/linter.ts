@@ -69,7 +69,10 @@ export function createLinter({ clock, log, deadlineMs = DEADLINE_MS }: LinterOpt
         settle(({ reject }) => reject(new Error(answer.failure)))
       }
     })
-    started.on('error', () => giveUp('It takes more memory to judge than is granted.'))
+    started.on('error', () => {
+      // Of a thread that was given up already nothing more is heard.
+      if (started === worker) giveUp('It takes more memory to judge than is granted.')
+    })
     started.unref()
     return started
   }

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createDeliveries } from '../../../src/catalogue/deliveries.ts'
 import { createEventSubscriptions } from '../../../src/catalogue/event-subscriptions.ts'
 import { eventWrite } from '../../../src/catalogue/events.ts'
@@ -343,6 +343,20 @@ describe('an event', () => {
       await again.stop()
     }
     expect(await deliveriesOf(registration.id)).toHaveLength(1)
+  })
+
+  it('is told once also where more came than are held at a time', async () => {
+    const { registry, createId, registration, fanOut } = await open((response) => response.end())
+    await fanOut.start()
+    const events = 2_500
+    const writes = Array.from({ length: events }, (_, to) => eventWrite(createId, 'acme', 'SlaChanged', { to }))
+    await registry.commit(ACME, 'test', writes)
+    const where = { subscription: registration.id }
+    const delivered = () => registry.list<{ event: string }>('webhook_delivery', { where, limit: 10_000 })
+    await vi.waitFor(async () => expect(await delivered()).toHaveLength(events), { timeout: 30_000, interval: 20 })
+    await registry.commit(ACME, 'test', [eventWrite(createId, 'acme', 'SlaChanged', { to: 'last' })])
+    await vi.waitFor(async () => expect(await delivered()).toHaveLength(events + 1), { timeout: 30_000, interval: 20 })
+    expect(new Set((await delivered()).map(({ body }) => body.event)).size).toBe(events + 1)
   })
 
   it('for a receiver that is too far behind stands as failed, and is counted', async () => {
