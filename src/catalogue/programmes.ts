@@ -75,6 +75,7 @@ export interface ProgrammesOptions {
   readonly turns: Turns
 }
 
+const PAGE = 500
 const HISTORY_MAX = 100
 const DRIFTS_MAX = 200
 const RUNTIME_MS = 30 * 86_400_000
@@ -172,24 +173,38 @@ export function createProgrammes({ registry, createId, clock, turns }: Programme
     return showProgramme(await of(tenant, id))
   }
 
+  /** All of them: lists come in the order of ids, and the latest are the last. */
+  async function bodiesOf<Body>(kind: string, tenant: string, where: { readonly api: string }): Promise<Body[]> {
+    const bodies: Body[] = []
+    for (let after: string | undefined; ;) {
+      const page = await registry.list<Body>(kind, {
+        tenant,
+        where,
+        limit: PAGE,
+        ...(after !== undefined && { after }),
+      })
+      bodies.push(...page.map(({ body }) => body))
+      if (page.length < PAGE) return bodies
+      after = page.at(-1)?.id
+    }
+  }
+
   async function compliance(tenant: string, id: string): Promise<ProgrammeCompliance> {
     const { body } = await of(tenant, id)
     const where = { api: body.api === '' ? id : body.api }
-    const scored = await registry.list<ComplianceBody>(COMPLIANCE_KIND, { tenant, where, limit: HISTORY_MAX })
-    const history = scored
-      .map(({ body: { revision, score, scoredAtMs } }) => ({ revision, score, scoredAtMs }))
-      .sort((a, b) => b.scoredAtMs - a.scoredAtMs)
+    const scored = await bodiesOf<ComplianceBody>(COMPLIANCE_KIND, tenant, where)
+    const history = scored.sort((a, b) => b.scoredAtMs - a.scoredAtMs).slice(0, HISTORY_MAX)
     const sinceMs = clock.nowMs() - RUNTIME_MS
-    const drifts = (await registry.list<DriftBody>(DRIFT_KIND, { tenant, where, limit: DRIFTS_MAX }))
-      .map((drift) => drift.body)
+    const drifts = (await bodiesOf<DriftBody>(DRIFT_KIND, tenant, where))
       .filter(({ lastSeenMs }) => lastSeenMs >= sinceMs)
+      .sort((a, b) => b.lastSeenMs - a.lastSeenMs)
     const specification = history[0]?.score ?? body.score ?? 0
     const runtime = scoreOf(countsOf(drifts), true).score
     return {
       score: Math.min(specification, runtime),
       specification,
       runtime,
-      violations: drifts.map(({ kind, operation, detail, lastSeenMs }) => ({
+      violations: drifts.slice(0, DRIFTS_MAX).map(({ kind, operation, detail, lastSeenMs }) => ({
         kind,
         operation: operation === '' ? null : operation,
         detail,
