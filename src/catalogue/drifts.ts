@@ -36,6 +36,8 @@ export const DRIFT_KIND = 'drift'
 const TELL_AGAIN_MS = 86_400_000
 /** Beyond it things are looked up in the registry again. */
 const REMEMBERED_MAX = 10_000
+/** Of an API, for good: callers choose the paths, and each would be a document and an event. */
+const UNKNOWN_OPERATIONS_MAX = 100
 /** That wait to be written; more are dropped and seen again soon. */
 const WAITING_MAX = 100
 
@@ -50,6 +52,7 @@ export function createDrifts({ registry, createId, clock, log, count }: DriftsOp
     const found: Document<DriftBody> | null = await registry.find<DriftBody>(DRIFT_KIND, 'what', key)
     if (found !== null && nowMs - found.body.lastSeenMs < TELL_AGAIN_MS) return
     const { tenant, api, operation, kind, status, detail, requestId } = drift
+    if (found === null && (await isFull(drift))) return count('drift_not_told')
     const body: DriftBody = {
       api,
       operation,
@@ -61,13 +64,19 @@ export function createDrifts({ registry, createId, clock, log, count }: DriftsOp
       lastSeenMs: nowMs,
     }
     const id = found?.id ?? createId('drf')
-    const keys = { what: key, api }
+    const keys = { what: key, api, kind }
     const data = { api, operation: operation || null, kind, status, detail, requestId, seenAt: toTime(nowMs) }
     await registry.commit({ tenant, consumer: 'system' }, 'drift.seen', [
       { kind: DRIFT_KIND, id, tenant, expected: found?.revision ?? 0, body, keys, unique: ['what'] },
       eventWrite(createId, tenant, 'DesignDrift', data),
     ])
     log.warn({ tenant, ...data }, 'an implementation is at odds with its published contract')
+  }
+
+  async function isFull({ tenant, api, kind }: Drift): Promise<boolean> {
+    if (kind !== 'undeclared_operation') return false
+    const limit = UNKNOWN_OPERATIONS_MAX
+    return (await registry.list(DRIFT_KIND, { tenant, where: { api, kind }, limit })).length >= limit
   }
 
   return {

@@ -90,3 +90,25 @@ it('a drift that could not be written is told when it is seen again', async () =
 
   expect(await eventsOf(house)).toHaveLength(1)
 })
+
+it('paths that a caller makes up are told of up to a bound, and keep no other drift from being told', async () => {
+  const house = openHouse()
+  const { note, settled, counted } = open(house)
+  const unknown = (path: number, api = 'orders-v1') =>
+    drift({ api, operation: '', kind: 'undeclared_operation', status: 404, detail: `GET /${path}` })
+  for (let path = 0; path < 150; path++) {
+    note(unknown(path))
+    await settled()
+  }
+  expect(counted).toEqual(Array(50).fill('drift_not_told'))
+  note(drift())
+  note(unknown(0, 'cards-v1'))
+  await settled()
+  expect(await house.registry.list('drift', { tenant: 'acme', limit: 500 })).toHaveLength(102)
+  // What is known already is told again in its time.
+  house.clock.nowMs += DAY_MS
+  note(unknown(0))
+  await settled()
+  expect(counted).toHaveLength(50)
+  expect(await house.registry.list('event', { tenant: 'acme', limit: 500 })).toHaveLength(103)
+})
