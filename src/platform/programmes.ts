@@ -4,10 +4,7 @@ import { STEPS } from '../actors/programme.ts'
 import { SelfApproval, type Approvals, type Decision } from '../catalogue/approvals.ts'
 import type { Caller } from '../catalogue/caller.ts'
 import type { ProgrammeInput, Programmes } from '../catalogue/programmes.ts'
-import type { Progress } from '../catalogue/programme-document.ts'
-import type { Clock } from '../runtime/clock.ts'
 import { approval, outcome } from './approvals.ts'
-import { createEventReader } from './event-reader.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import {
@@ -28,6 +25,7 @@ import {
   whole,
   type Schema,
 } from './schemas.ts'
+import type { ProgressStream } from './progress-stream.ts'
 import { bandOf } from './validation.ts'
 
 const points: Schema = { type: 'number', minimum: 0, maximum: 100 }
@@ -48,7 +46,7 @@ const programme = named(
     createdAt: time,
   }),
 )
-const progress = named(
+const progressShape = named(
   'Progress',
   object({
     status,
@@ -129,7 +127,7 @@ export const PROGRAMME_OPERATIONS = {
     summary: 'How far a programme is; as Server-Sent Events where they are asked for',
     description:
       'With `Accept: text/event-stream` each change comes as an event named `progress`; it ends with the programme.',
-    answer: progress,
+    answer: progressShape,
     mediaTypes: ['text/event-stream'],
   },
   getCompliance: {
@@ -175,13 +173,13 @@ export const PROGRAMME_OPERATIONS = {
 
 export interface ProgrammeHandlersOptions {
   readonly programmes: Programmes
+  readonly progress: ProgressStream
   readonly approvals: Approvals
-  readonly clock: Clock
   readonly onSelfApproval: (caller: Caller) => Promise<void>
 }
 
 export function programmeHandlers(options: ProgrammeHandlersOptions): Handlers<typeof PROGRAMME_OPERATIONS> {
-  const { programmes, approvals, clock, onSelfApproval } = options
+  const { programmes, progress, approvals, onSelfApproval } = options
   return {
     createProgramme: async ({ author, body }) => programmes.create(author, body as ProgrammeInput),
     listProgrammes: async ({ author, query: given }) =>
@@ -190,27 +188,13 @@ export function programmeHandlers(options: ProgrammeHandlersOptions): Handlers<t
     updateProgramme: async ({ author, params, body }) =>
       programmes.update(author, params['id'] ?? '', (body as { specification: string }).specification),
     retryProgramme: async ({ author, params }) => programmes.retry(author, params['id'] ?? ''),
-    async getProgress({ author, params, caller, request }, reply) {
+    async getProgress(call, reply) {
+      const { author, params, request } = call
       const { tenant } = author
       const programmeId = params['id'] ?? ''
       const current = await programmes.progress(tenant, programmeId)
       if (!String(request.headers.accept).includes('text/event-stream')) return current
-      await request.recordNow()
-      reply.hijack()
-      const reader = createEventReader({
-        response: reply.raw,
-        requestId: request.id,
-        clock,
-        endsAtMs: caller.expiresAtMs,
-        isStillOpen: () => request.isStillOpen().catch(() => true),
-        onEnd: () => {},
-      })
-      reader.onStop(
-        await programmes.follow(tenant, programmeId, (next) => {
-          reader.send(`event: progress\ndata: ${JSON.stringify(next)}\n\n`)
-          if (isOver(next)) reader.end('service_stopping')
-        }),
-      )
+      await progress.open(call, reply, programmeId)
       return reply
     },
     async getCompliance({ author, params }) {
@@ -230,8 +214,4 @@ export function programmeHandlers(options: ProgrammeHandlersOptions): Handlers<t
       }
     },
   }
-}
-
-function isOver({ status: now }: Progress): boolean {
-  return now === 'failed' || now === 'succeeded'
 }

@@ -63,6 +63,7 @@ import { riskHandlers } from './risks.ts'
 import { createServe, type Serve } from './serve.ts'
 import { serviceRoutes } from './service-routes.ts'
 import { signingKeyHandlers, SIGNING_KEY_OPERATIONS, type SigningKeys } from './signing-keys.ts'
+import { createProgressStream, type ProgressStream } from './progress-stream.ts'
 import { PROGRAMME_OPERATIONS, programmeHandlers } from './programmes.ts'
 import { VALIDATION_OPERATIONS, validationHandlers } from './validation.ts'
 import { REQUEST_OPERATIONS, requestHandlers } from './requests.ts'
@@ -142,7 +143,8 @@ export function createPlatform(options: PlatformOptions): Platform {
     notReady,
     openApi: () => (openApi ??= JSON.stringify(buildOpenApi({ operations: ALL_OPERATIONS, ...addresses() }))),
   })
-  serveResources(serve, options)
+  const progress = createProgressStream(options)
+  serveResources(serve, { ...options, progress })
   serve(RISK_PATHS, riskPaths)
 
   return {
@@ -155,6 +157,7 @@ export function createPlatform(options: PlatformOptions): Platform {
     },
     async close() {
       stream.close()
+      progress.close()
       await Promise.all(apps.map((each) => each.close()))
     },
   }
@@ -185,7 +188,7 @@ function createApp(options: PlatformOptions, operations: Operations): FastifyIns
   return app
 }
 
-function serveResources(serve: Serve, options: PlatformOptions): void {
+function serveResources(serve: Serve, options: PlatformOptions & { readonly progress: ProgressStream }): void {
   serve(CONSUMER_OPERATIONS, consumerHandlers(options.consumers))
   serve(API_OPERATIONS, apiHandlers(options))
   serve(SERVICE_LEVEL_OPERATIONS, serviceLevelHandlers(options.serviceLevels, options.clock))

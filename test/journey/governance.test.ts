@@ -108,6 +108,18 @@ it(
     })
     expect(await until(id, 'waiting')).toMatchObject({ currentStep: 5 })
 
+    // Readers of one programme are bounded, and hold up no end of the service.
+    const authorization = `Bearer ${await service.platform.token()}`
+    const reading = Array.from({ length: 21 }, () =>
+      fetch(`${service.baseUrl}/v1/programmes/${id}/progress`, {
+        headers: { authorization, accept: 'text/event-stream' },
+      }),
+    )
+    const answers = (await Promise.all(reading)).map(({ status }) => status)
+    expect(answers.toSorted()).toEqual([...Array<number>(20).fill(200), 503])
+    expect(await service.stop()).toBe(0)
+    await service.start()
+
     // The process dies while somebody thinks; the decision finds the programme where it was.
     await service.kill()
     await service.start()
