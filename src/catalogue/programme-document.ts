@@ -32,6 +32,8 @@ export interface ProgrammeBody {
   readonly backend: { readonly url: string; readonly timeoutMs?: number; readonly health?: string } | null
   readonly score: number | null
   readonly errors: number
+  /** Changes that break callers of the major version before; missing: none was looked for. */
+  readonly breaking?: number
   readonly recommendations: readonly ProgrammeAdvice[]
   readonly approvalFlow: string | null
   readonly proxy: string | null

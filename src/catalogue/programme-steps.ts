@@ -15,6 +15,7 @@ import type { ApiPolicies } from './api-policy.ts'
 import { apiWrite, type ApiBody } from './apis.ts'
 import { openFlow } from './approval-document.ts'
 import { commit } from './commands.ts'
+import { findEarlierMajor } from './earlier-major.ts'
 import type { Compliance } from './compliance.ts'
 import type { ProgrammeBody } from './programme-document.ts'
 import type { Proxies } from './proxies.ts'
@@ -73,9 +74,12 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
   let latest: { readonly of: string; readonly judgement: Judgement } | null = null
 
   async function judge(programme: Document<ProgrammeBody>, isAnew = false): Promise<Judgement> {
-    const of = `${programme.id} ${programme.body.specification}`
+    const { id, tenant, body } = programme
+    // Its name is not known before it is read for the first time.
+    const earlier = body.api === '' ? null : await findEarlierMajor(registry, tenant, body.api)
+    const of = `${id} ${body.specification} ${earlier?.content ?? ''}`
     if (latest?.of === of && !isAnew) return latest.judgement
-    const judgement = await compliance.judge(programme.tenant, await bytesOf(programme))
+    const judgement = await compliance.judge(tenant, await bytesOf(programme), earlier?.bytes ?? null)
     latest = { of, judgement }
     return judgement
   }
@@ -97,8 +101,9 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
   }
 
   async function check(programme: Document<ProgrammeBody>): Promise<StepResult> {
-    const { score, findings } = await judge(programme)
-    return { changes: { score, errors: findings.filter(({ severity }) => severity === 'error').length } }
+    const { score, findings, changes } = await judge(programme)
+    const errors = findings.filter(({ severity }) => severity === 'error').length
+    return { changes: { score, errors, breaking: changes.filter(({ level }) => level === 'breaking').length } }
   }
 
   async function recommend(programme: Document<ProgrammeBody>): Promise<StepResult> {
@@ -111,7 +116,8 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
   }
 
   async function submit({ id, tenant, body }: Document<ProgrammeBody>): Promise<StepResult> {
-    if (await isApprovedByPolicy(tenant, body)) return { changes: { approvalFlow: null } }
+    const reasons = await reasonsToAsk(tenant, body)
+    if (reasons.length === 0) return { changes: { approvalFlow: null } }
     const flow = createId('apf')
     const requester = body.author.person ?? body.author.consumer
     const asked = {
@@ -120,16 +126,22 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
       subscription: '',
       requester,
       slaVariant: null,
-      reason: null,
+      reason: reasons.join(' '),
     } as const
     return { changes: { approvalFlow: flow }, writes: openFlow(flow, tenant, asked, clock.nowMs()) }
   }
 
-  async function isApprovedByPolicy(tenant: string, { api, score, errors }: ProgrammeBody): Promise<boolean> {
-    const { minScore, allowErrors, exposures } = (await policies.get(tenant)).approval
+  /** Why somebody has to decide, in sentences for whoever does; none: the policy lets it pass. */
+  async function reasonsToAsk(tenant: string, { api, score, errors, breaking = 0 }: ProgrammeBody): Promise<string[]> {
+    const { minScore, allowErrors, allowBreaking, exposures } = (await policies.get(tenant)).approval
     const entry = await registry.get('api', api)
     const exposure = entry === null ? 'Internal' : (await apiPolicies.get(tenant, api)).exposure
-    return (score ?? 0) >= minScore && (allowErrors || errors === 0) && exposures.includes(exposure)
+    const reasons: string[] = []
+    if ((score ?? 0) < minScore) reasons.push(`It scores ${score ?? 0}, and ${minScore} is asked for.`)
+    if (errors > 0 && !allowErrors) reasons.push(`Errors found: ${errors}.`)
+    if (breaking > 0 && !allowBreaking) reasons.push(`Changes that break callers of the major before: ${breaking}.`)
+    if (!exposures.includes(exposure)) reasons.push(`The API is ${exposure}.`)
+    return reasons
   }
 
   async function deploy(programme: Document<ProgrammeBody>): Promise<StepResult> {

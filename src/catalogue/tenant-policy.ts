@@ -7,6 +7,7 @@ export interface TenantPolicy {
   readonly approval: {
     readonly minScore: number
     readonly allowErrors: boolean
+    /** A new major version beside one that serves, whose callers it breaks. */
     readonly allowBreaking: boolean
     /** Exposures of APIs that need no decision. */
     readonly exposures: readonly ('Internal' | 'Partner' | 'Public')[]
@@ -22,7 +23,7 @@ export interface TenantPolicies {
 
 const KIND = 'tenant_policy'
 export const DEFAULT_TENANT_POLICY: TenantPolicy = {
-  approval: { minScore: 80, allowErrors: false, allowBreaking: false, exposures: ['Internal', 'Partner', 'Public'] },
+  approval: { minScore: 80, allowErrors: false, allowBreaking: true, exposures: ['Internal', 'Partner', 'Public'] },
   ruleset: null,
 }
 

@@ -13,7 +13,10 @@ const policy = named(
     approval: object({
       minScore: points,
       allowErrors: { type: 'boolean' },
-      allowBreaking: { type: 'boolean' },
+      allowBreaking: {
+        type: 'boolean',
+        description: 'A new major version that breaks callers of the one before. Within a major nothing may break.',
+      },
       exposures: { type: 'array', maxItems: 3, items: { type: 'string', enum: ['Internal', 'Partner', 'Public'] } },
     }),
     ruleset: nullable(reference),

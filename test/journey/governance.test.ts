@@ -164,6 +164,14 @@ it(
       specification: document('2.0.0', ['loans']),
       backend: { url: backendUrl },
     })
+    // Whom the new major breaks, somebody has to answer for: the policy says so.
+    await until(next, 'waiting')
+    const { approvalFlow: asked } = await service.platform.get<{ approvalFlow: string }>(`/v1/programmes/${next}`)
+    expect((await service.platform.get<{ items: readonly object[] }>('/v1/approvals')).items).toMatchObject([
+      { id: asked, reason: expect.stringMatching(/break callers of the major before: \d+\.$/) as string },
+    ])
+    const flow = `/v1/programmes/${next}/approvalFlows/${asked}/approvals`
+    expect((await send('POST', flow, { outcome: 'Approved' }, await colleague())).status).toBe(200)
     await until(next, 'succeeded')
     const second = await enrol(service, 'books-v2')
     expect([await call('books-v2', second.apiKey, 'loans'), await call('books-v1', reader.apiKey)]).toEqual([200, 200])

@@ -173,6 +173,37 @@ describe('a programme', () => {
     })
   })
 
+  it('of a new major that breaks callers of the one before waits where the policy does not allow it', async () => {
+    const { house, token, start, read, settled } = await open()
+    await settled(await start())
+    const second = version('2.0.0').replace('  /payments:', '  /pay-ins:')
+    const approval = { minScore: 0, allowErrors: true, allowBreaking: false, exposures: ['Internal'] }
+    await house.send('PUT', '/v1/policy', { token, body: { approval } })
+
+    const waits = await start({ specification: base64(second) })
+    expect(await settled(waits)).toMatchObject({ status: 'waiting', currentStep: 5 })
+    const [flow] = (await read('/v1/approvals')).body['items'] as readonly { reason: string }[]
+    expect(flow?.reason).toMatch(/^Changes that break callers of the major before: \d+\.$/)
+    expect(await settled(await start({ specification: base64(version('3.0.0')) }))).toMatchObject({
+      status: 'succeeded',
+    })
+
+    // Towards 3.0.0 now, the highest below it.
+    await house.send('PUT', '/v1/policy', { token, body: { approval: { ...approval, allowBreaking: true } } })
+    const fourth = second.replace('version: 2.0.0', 'version: 4.0.0')
+    expect(await settled(await start({ specification: base64(fourth) }))).toMatchObject({ status: 'succeeded' })
+  })
+
+  it('tells whoever decides why it waits', async () => {
+    const { start, read, settled, strict } = await open()
+    await strict()
+    await settled(await start())
+
+    expect((await read('/v1/approvals')).body['items']).toMatchObject([
+      { reason: expect.stringMatching(/^It scores [\d.]+, and 100 is asked for\.$/) as string },
+    ])
+  })
+
   it('is tried again at the step that failed', async () => {
     const { house, token, start, settled } = await open()
     house.beforePrepare = () => Promise.reject(new Error('a thread is away'))
@@ -204,7 +235,7 @@ describe('the policy of a tenant', () => {
   it('is that of the contract until it is changed, and a tenant’s own', async () => {
     const { house, read, strict } = await open()
     const exposures = ['Internal', 'Partner', 'Public']
-    const standard = { approval: { minScore: 80, allowErrors: false, allowBreaking: false, exposures }, ruleset: null }
+    const standard = { approval: { minScore: 80, allowErrors: false, allowBreaking: true, exposures }, ruleset: null }
     expect((await read('/v1/policy')).body).toEqual(standard)
     await strict()
     expect((await read('/v1/policy')).body).toMatchObject({ approval: { minScore: 100 } })
