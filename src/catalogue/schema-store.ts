@@ -13,7 +13,7 @@
 import type { ProblemPointer } from '../domain/problem.ts'
 import { fieldsOf, type Fields } from '../governance/fields.ts'
 import { escapePointer, resolvePointer } from '../governance/references.ts'
-import { compileLinear } from './linear-pattern.ts'
+import { compileLinear } from '../governance/linear-pattern.ts'
 
 export interface SchemaStore {
   /** The schema at `pointer`, ready for a plan. */

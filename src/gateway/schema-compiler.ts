@@ -11,7 +11,7 @@
 import type { ErrorObject } from 'ajv'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { compileLinear } from '../catalogue/linear-pattern.ts'
+import { compileLinear } from '../governance/linear-pattern.ts'
 import type { RoutePlan } from '../catalogue/route-plan.ts'
 import { hasTwins } from './twins.ts'
 

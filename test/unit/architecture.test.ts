@@ -36,13 +36,13 @@ const TABLE: Readonly<Record<string, Room>> = {
   actors: { rooms: WORDS, packages: ['xstate'] },
   governance: {
     rooms: [...WORDS, 'actors'],
-    packages: ['yaml', '@seriousme/openapi-schema-validator', ...AJV, 'node:'],
+    // re2js: patterns of documents, here and in the gateway.
+    packages: ['yaml', '@seriousme/openapi-schema-validator', ...AJV, 're2js', 'node:'],
   },
-  // re2js: a pattern is tried on the gateway's engine before its document is staged.
-  catalogue: { rooms: [...WORDS, 'actors', 'governance'], packages: ['re2js', 'node:'] },
+  catalogue: { rooms: [...WORDS, 'actors', 'governance'], packages: ['node:'] },
   // Calls to addresses that customers name.
   outbound: { rooms: GROUND, packages: ['undici', 'node:'] },
-  gateway: { rooms: RULES, packages: ['undici', ...AJV, 'jose', 're2js', 'node:'] },
+  gateway: { rooms: RULES, packages: ['undici', ...AJV, 'jose', 'node:'] },
   identity: { rooms: [...RULES, 'outbound'], packages: [...FASTIFY, 'jose', 'node:'] },
   platform: { rooms: RULES, packages: [...FASTIFY, ...AJV, 'node:'] },
   pipeline: { rooms: RULES, packages: ['rxjs', 'node:'] },

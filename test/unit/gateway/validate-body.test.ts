@@ -220,6 +220,25 @@ describe('a body', () => {
     expect(send('/a', { body: '[1,"1",null,"null",[],{}]' })).toBe('ok')
   })
 
+  it.each(['3.0.3', '3.1.0'])('is held to each pattern where that stands, and to no other (%s)', async (openapi) => {
+    const Code = { type: 'string', pattern: '^c+$' }
+    const properties = {
+      a: { type: 'string', pattern: '^a+$' },
+      b: { type: 'string', pattern: '^b+$' },
+      c: { $ref: '#/components/schemas/Code' },
+    }
+    const { send } = await openDesk({
+      ...body({ type: 'object', properties }),
+      components: { schemas: { Code } },
+      openapi,
+    })
+    const json = (value: unknown): string => send('/a', { body: JSON.stringify(value) })
+    expect(json({ a: 'aa', b: 'bb', c: 'cc' })).toBe('ok')
+    for (const wrong of [{ a: 'b' }, { b: 'a' }, { c: 'a' }, { c: 'b' }]) {
+      expect(json(wrong)).toMatch(/^payload_invalid: \/[abc] must match pattern/)
+    }
+  })
+
   it('does not tire a format or a pattern', async () => {
     const formats = [
       'email',

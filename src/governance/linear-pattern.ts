@@ -11,6 +11,8 @@ import { RE2JS } from 're2js'
 export interface LinearPattern {
   /** Whether the pattern occurs in the text. */
   test(text: string): boolean
+  /** The pattern: the compiler of schemas tells patterns apart by it, and would take one for all without. */
+  toString(): string
 }
 
 /** Steps of the slowest way that the engine may fall back on; about a second in all. */
@@ -21,7 +23,7 @@ export function compileLinear(pattern: string): LinearPattern | null {
   try {
     const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern))
     const lengthMax = WORK_MAX / compiled.programSize()
-    return { test: (text) => text.length <= lengthMax && compiled.test(text) }
+    return { test: (text) => text.length <= lengthMax && compiled.test(text), toString: () => pattern }
   } catch {
     return null
   }
