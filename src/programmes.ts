@@ -18,7 +18,7 @@ export interface ProgrammeDesk {
 }
 
 export interface ProgrammeDeskOptions extends Omit<ProgrammeStepsOptions, 'policies' | 'compliance' | 'apiPolicies'> {
-  readonly compliance: Pick<Compliance, 'judge'>
+  readonly compliance: Pick<Compliance, 'judge' | 'vet'>
   readonly apiPolicies: Pick<ApiPolicies, 'get'>
   readonly log: Log
 }

@@ -2,7 +2,6 @@
 
 import { createCompliance, CRITICAL_BELOW, type Compliance } from './catalogue/compliance.ts'
 import { createDrifts } from './catalogue/drifts.ts'
-import { createRulesets } from './catalogue/rulesets.ts'
 import { createUpstreamEvents } from './catalogue/upstream-events.ts'
 import type { Turns } from './catalogue/turns.ts'
 import type { Drift } from './domain/drift.ts'
@@ -70,7 +69,6 @@ export function openWatches(options: WatchesOptions): Watches {
   const compliance = createCompliance({
     ...options,
     linter: createLinter({ clock, log }),
-    rulesets: createRulesets(options),
     async onLow(of, api, score) {
       log.warn({ tenant: of, api, score }, 'a revision of low compliance was activated')
       await options.recorder.note(score < CRITICAL_BELOW ? 'score_critical' : 'score_low', of, api, null)

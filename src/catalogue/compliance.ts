@@ -16,7 +16,7 @@ import { apiWrite, type ApiBody } from './apis.ts'
 import { activeDeployment, type ProxyBody } from './proxy-document.ts'
 import { readContent } from './published-content.ts'
 import type { PrincipleInput } from './principles.ts'
-import type { Rulesets } from './rulesets.ts'
+import { rulesetInForce } from './tenant-policy.ts'
 import type { Turns } from './turns.ts'
 
 export interface ComplianceBody extends Pick<Score, 'score' | 'byCategory'> {
@@ -31,6 +31,8 @@ export interface ComplianceBody extends Pick<Score, 'score' | 'byCategory'> {
 export interface Compliance {
   /** By the ruleset of the tenant, with its principles named. */
   judge(tenant: string, specification: Uint8Array, previous?: Uint8Array | null): Promise<Judgement>
+  /** What keeps a ruleset from being used; empty: nothing. */
+  readonly vet: Linter['vet']
   /** Goes on by itself from now on; resolves when what serves at the start is scored. */
   start(): Promise<void>
   stop(): Promise<void>
@@ -39,7 +41,6 @@ export interface Compliance {
 export interface ComplianceOptions {
   readonly registry: Registry
   readonly linter: Linter
-  readonly rulesets: Pick<Rulesets, 'severitiesOf'>
   readonly clock: Clock
   /** Changes of an API's entry take turns by its name. */
   readonly turns: Turns
@@ -56,15 +57,7 @@ const FINDINGS_KEPT = 100
 const PAGE = 500
 const ATTEMPTS = 5
 
-export function createCompliance({
-  registry,
-  linter,
-  rulesets,
-  clock,
-  turns,
-  log,
-  onLow,
-}: ComplianceOptions): Compliance {
+export function createCompliance({ registry, linter, clock, turns, log, onLow }: ComplianceOptions): Compliance {
   /** Ids of proxies whose documents are to be scored, each once. */
   const pending = new Set<string>()
   let isWorking = false
@@ -77,7 +70,7 @@ export function createCompliance({
     specification: Uint8Array,
     previous: Uint8Array | null = null,
   ): Promise<Judgement> {
-    const judgement = await linter.judge(specification, previous, await rulesets.severitiesOf(tenant))
+    const judgement = await linter.judge(specification, previous, await rulesetInForce(registry, tenant))
     const principles = await principlesOf(tenant)
     if (principles.size === 0) return judgement
     const findings = judgement.findings.map((finding) => ({
@@ -165,6 +158,7 @@ export function createCompliance({
 
   return {
     judge,
+    vet: linter.vet,
     async start() {
       const end = await registry.end()
       stopWatching = registry.watch(end, ({ document, removed }) => {

@@ -1,5 +1,6 @@
 /** What a tenant lets pass without anybody deciding. */
 
+import type { RulesetDocument } from '../governance/spectral/ruleset-document.ts'
 import type { Author, Registry } from '../store/registry.ts'
 import { commit, invalidAt } from './commands.ts'
 
@@ -22,6 +23,7 @@ export interface TenantPolicies {
 }
 
 const KIND = 'tenant_policy'
+export const RULESET_KIND = 'ruleset'
 export const DEFAULT_TENANT_POLICY: TenantPolicy = {
   approval: { minScore: 80, allowErrors: false, allowBreaking: true, exposures: ['Internal', 'Partner', 'Public'] },
   ruleset: null,
@@ -40,7 +42,7 @@ export function createTenantPolicies({ registry }: { readonly registry: Registry
     async put(author, body) {
       const { tenant } = author
       const { ruleset } = body
-      if (ruleset !== undefined && ruleset !== null && (await registry.get('ruleset', ruleset))?.tenant !== tenant) {
+      if (ruleset !== undefined && ruleset !== null && (await registry.get(RULESET_KIND, ruleset))?.tenant !== tenant) {
         throw invalidAt('/ruleset', 'There is no such ruleset.')
       }
       const id = idOf(tenant)
@@ -49,4 +51,12 @@ export function createTenantPolicies({ registry }: { readonly registry: Registry
       return get(tenant)
     },
   }
+}
+
+/** The ruleset that the tenant's policy names; undefined: documents are judged by the rules as they are. */
+export async function rulesetInForce(registry: Registry, tenant: string): Promise<RulesetDocument | undefined> {
+  const { ruleset } = await createTenantPolicies({ registry }).get(tenant)
+  if (ruleset === undefined || ruleset === null) return undefined
+  const found = await registry.get<RulesetDocument>(RULESET_KIND, ruleset)
+  return found?.tenant === tenant ? found.body : undefined
 }

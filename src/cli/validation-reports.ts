@@ -1,6 +1,6 @@
 /** A judgement for machines: SARIF 2.1.0 for code hosts, JUnit XML for build servers. */
 
-import { isGood, type ShownFinding, type ValidationResult } from './validation-result.ts'
+import { isGood, sentencesOf, type ShownFinding, type ValidationResult } from './validation-result.ts'
 
 const LEVELS = { error: 'error', breaking: 'error', warning: 'warning', info: 'note' } as const
 
@@ -10,12 +10,12 @@ export function toSarif({ findings, breakingChanges }: ValidationResult, file: s
     { physicalLocation: { artifactLocation: { uri: file }, region: { startLine, startColumn } } },
   ]
   const results = [
-    ...findings.map(({ rule, severity, message, advice, line, column, pointer }) => ({
-      ruleId: rule,
-      level: LEVELS[severity],
-      message: { text: `${message} ${advice}` },
-      locations: place(line, column),
-      partialFingerprints: { place: `${rule} ${pointer}` },
+    ...findings.map((finding) => ({
+      ruleId: finding.rule,
+      level: LEVELS[finding.severity],
+      message: { text: sentencesOf(finding) },
+      locations: place(finding.line, finding.column),
+      partialFingerprints: { place: `${finding.rule} ${finding.pointer}` },
     })),
     ...breakingChanges.map(({ id, level, message, pointer }) => ({
       ruleId: id,
@@ -51,7 +51,7 @@ export function toJunit(result: ValidationResult, file: string, minScore: number
 }
 
 function textOf(findings: readonly ShownFinding[]): string {
-  return findings.map(({ line, column, message, advice }) => `${line}:${column} ${message} ${advice}`).join('\n')
+  return findings.map((finding) => `${finding.line}:${finding.column} ${sentencesOf(finding)}`).join('\n')
 }
 
 function testCase(name: string, failure: string | null): string {

@@ -25,9 +25,19 @@ export interface ValidationResult {
     readonly band: string
     readonly categories: Readonly<Record<string, number>>
     readonly omitted: number
+    readonly coverage: {
+      readonly operations: number
+      readonly of: number
+      readonly failed: readonly { readonly rule: string; readonly detail: string }[]
+    } | null
   }
   readonly breakingChanges: readonly ShownChange[]
   readonly recommendations: readonly { readonly advice: string; readonly count: number; readonly gain: number }[]
+}
+
+/** What is wrong and what to do, where that is not the same. */
+export function sentencesOf({ message, advice }: Pick<ShownFinding, 'message' | 'advice'>): string {
+  return message === advice ? message : `${message} ${advice}`
 }
 
 /** Whether a build may go on. */

@@ -30,20 +30,25 @@ export function toText(result: ValidationResult, { file, minScore, colour }: Tex
     '',
     ...findings.slice(0, FINDINGS_MAX).map((finding, index) => {
       const { severity, message, rule } = finding
-      return `  ${places[index]!.padEnd(width)}  ${paint(severity, severity.padEnd(7))}  ${message}  ${paint('dim', rule)}`
+      return `  ${places[index]!.padEnd(width)}  ${paint(severity, severity.padEnd(7))}  ${plain(message)}  ${paint('dim', rule)}`
     }),
     ...more(findings, compliance.omitted).map((text) => paint('dim', text)),
+    ...unseen(compliance.coverage).map((text) => paint('dim', text)),
     ...section(
       'Towards the previous version',
       breakingChanges.map(
-        ({ level, message, pointer }) => `  ${paint(level, level.padEnd(8))}  ${message}  ${paint('dim', pointer)}`,
+        ({ level, message, pointer }) =>
+          `  ${paint(level, level.padEnd(8))}  ${plain(message)}  ${paint('dim', plain(pointer))}`,
       ),
     ),
     ...section(
       'What to do first',
       recommendations
         .slice(0, ADVICE_MAX)
-        .map(({ advice, count, gain }) => `  +${gain.toFixed(1).padEnd(5)} ${advice} ${paint('dim', `(${count}×)`)}`),
+        .map(
+          ({ advice, count, gain }) =>
+            `  +${gain.toFixed(1).padEnd(5)} ${plain(advice)} ${paint('dim', `(${count}×)`)}`,
+        ),
     ),
   ]
   return `${lines.join('\n')}\n`
@@ -57,6 +62,21 @@ function bar(score: number): string {
 function more(findings: readonly ShownFinding[], omitted: number): readonly string[] {
   const rest = Math.max(0, findings.length - FINDINGS_MAX) + omitted
   return rest === 0 ? [] : [`  and ${rest} more: --format json shows ${omitted === 0 ? 'them all' : 'the first 500'}`]
+}
+
+/** A message may quote the document, which must not speak to the terminal. */
+function plain(text: string): string {
+  return text.replace(/\p{Cc}/gu, '?')
+}
+
+/** What Spectral's rules have not looked at. */
+function unseen(coverage: ValidationResult['compliance']['coverage']): readonly string[] {
+  if (coverage === null) return []
+  const { operations, of, failed } = coverage
+  return [
+    ...(operations < of ? [`  Spectral's rules saw ${operations} of ${of} operations: the document is large`] : []),
+    ...failed.map(({ rule, detail }) => `  ${rule} could not be applied: ${plain(detail)}`),
+  ]
 }
 
 function section(title: string, lines: readonly string[]): readonly string[] {

@@ -1,10 +1,11 @@
-/** `/v1/policy` and `/v1/rulesets`: what a tenant lets pass without anybody deciding, and by which severities. */
+/** `/v1/policy` and `/v1/rulesets`: what a tenant lets pass without anybody deciding, and by which rules. */
 
-import type { RulesetInput, Rulesets } from '../catalogue/rulesets.ts'
+import type { Rulesets } from '../catalogue/rulesets.ts'
+import type { RulesetDocument } from '../governance/spectral/ruleset-document.ts'
 import type { TenantPolicies, TenantPolicy } from '../catalogue/tenant-policy.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { toPageQuery } from './page-query.ts'
-import { id, list, named, nullable, object, query, reference, time, type Schema } from './schemas.ts'
+import { id, list, named, nullable, object, prose, query, reference, time, type Schema } from './schemas.ts'
 
 const points: Schema = { type: 'number', minimum: 0, maximum: 100 }
 const policy = named(
@@ -22,7 +23,22 @@ const policy = named(
     ruleset: nullable(reference),
   }),
 )
-const ruleset = named('Ruleset', object({ id, rules: { type: 'object', additionalProperties: {} }, createdAt: time }))
+const document = {
+  extends: {
+    description: 'Rules that are left out by themselves: `spectral:oas`, `spectral:owasp`, or `[name, "all"]`.',
+  },
+  formats: { type: 'array', maxItems: 10, items: reference },
+  aliases: { type: 'object', maxProperties: 100, additionalProperties: {} },
+  description: prose,
+  documentationUrl: { type: 'string', maxLength: 2_048 },
+  rules: {
+    type: 'object',
+    maxProperties: 200,
+    additionalProperties: {},
+    description: 'By name a severity, or a rule of your own with `given`, `then`, `severity` and `message`.',
+  },
+} as const satisfies Record<string, Schema>
+const ruleset = named('Ruleset', object({ id, ...document, createdAt: time }, ['id', 'rules', 'createdAt']))
 const tag = 'Governance'
 const reading = { method: 'GET', tag, scope: 'policy:read', status: 200 } as const
 
@@ -30,19 +46,13 @@ export const POLICY_OPERATIONS = {
   createRuleset: {
     method: 'POST',
     path: '/v1/rulesets',
-    summary: 'Severities of the rules, as a Spectral ruleset document; the policy names the one in force',
+    summary: 'Rules that documents are held to, as a Spectral ruleset document; the policy names the one in force',
+    description:
+      'It begins with the rules that every document is held to. Rules of your own are data: paths that compare and the ' +
+      'functions alphabetical, casing, defined, enumeration, falsy, length, or, pattern, schema, truthy, undefined and xor.',
     tag,
     scope: 'policy:write',
-    body: named(
-      'RulesetInput',
-      object(
-        {
-          extends: {},
-          rules: { type: 'object', maxProperties: 200, additionalProperties: {} },
-        },
-        ['rules'],
-      ),
-    ),
+    body: named('RulesetInput', object(document, ['rules'])),
     status: 201,
     answer: ruleset,
     problems: ['specification_invalid'],
@@ -82,7 +92,7 @@ export interface PolicyHandlersOptions {
 
 export function policyHandlers({ policies, rulesets }: PolicyHandlersOptions): Handlers<typeof POLICY_OPERATIONS> {
   return {
-    createRuleset: async ({ author, body }) => rulesets.create(author, { rules: (body as RulesetInput).rules }),
+    createRuleset: async ({ author, body }) => rulesets.create(author, body as RulesetDocument),
     listRulesets: async ({ author, query: given }) => rulesets.list(author.tenant, toPageQuery(given)),
     getRuleset: async ({ author, params }) => rulesets.get(author.tenant, params['id'] ?? ''),
     getTenantPolicy: async ({ author }) => policies.get(author.tenant),

@@ -59,6 +59,18 @@ export const VALIDATION_OPERATIONS = {
           categories: object(Object.fromEntries(FINDING_CATEGORIES.map((name) => [name, points]))),
           costs: { type: 'array', items: cost, description: 'What each rule costs; they add up to what 100 lacks.' },
           omitted: { ...count, description: 'Findings beyond those that are shown.' },
+          coverage: {
+            ...nullable(
+              object({
+                operations: count,
+                of: count,
+                failed: { type: 'array', items: object({ rule: text, detail: text }) },
+              }),
+            ),
+            description:
+              'How many operations of the document Spectral’s rules were applied to, and rules that could not be applied. ' +
+              'Of a large document they see a part, the same in every run; null: it cannot be served.',
+          },
         }),
         breakingChanges: { type: 'array', items: change },
         security: object({ score: points, findings: lintFindings }),
@@ -90,11 +102,11 @@ export function bandOf(score: number): 'clean' | 'attention' | 'drift' {
   return score >= 70 ? 'attention' : 'drift'
 }
 
-function show({ score, findings, byCategory, costs, omitted, isServable, changes }: Judgement) {
+function show({ score, findings, byCategory, costs, omitted, isServable, coverage, changes }: Judgement) {
   return {
     score,
     findings,
-    compliance: { band: bandOf(score), servable: isServable, categories: byCategory, costs, omitted },
+    compliance: { band: bandOf(score), servable: isServable, categories: byCategory, costs, omitted, coverage },
     breakingChanges: changes,
     security: { score: byCategory.security, findings: findings.filter((finding) => finding.category === 'security') },
     recommendations: costs.slice(0, RECOMMENDATIONS_MAX).map(({ rule, count: times, cost: gain }) => ({

@@ -37,7 +37,7 @@ const TABLE: Readonly<Record<string, Room>> = {
   governance: {
     rooms: [...WORDS, 'actors'],
     // re2js: patterns of documents, here and in the gateway.
-    packages: ['yaml', '@seriousme/openapi-schema-validator', ...AJV, 're2js', 'node:'],
+    packages: ['yaml', '@seriousme/openapi-schema-validator', '@stoplight', ...AJV, 're2js', 'node:'],
   },
   catalogue: { rooms: [...WORDS, 'actors', 'governance'], packages: ['node:'] },
   // Calls to addresses that customers name.

@@ -24,9 +24,6 @@ export interface Finding {
   readonly principle: string | null
 }
 
-/** By rule, where it is another than the rule's own. */
-export type Severities = Readonly<Record<string, FindingSeverity | 'off'>>
-
 const ORDER: Readonly<Record<FindingSeverity, number>> = { error: 0, warning: 1, info: 2 }
 
 type Ranked = Pick<Finding, 'severity' | 'rule' | 'pointer'>

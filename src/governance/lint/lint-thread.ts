@@ -1,20 +1,29 @@
-/** The thread in which documents are judged: one after the other, each answered by its number. */
+/** The thread in which documents and rulesets are judged: one after the other, each answered by its number. */
 
 import { parentPort } from 'node:worker_threads'
+import type { RulesetDocument } from '../spectral/ruleset-document.ts'
 import { compareVersions } from './compare-versions.ts'
-import { lint } from './lint.ts'
-import type { Severities } from './finding.ts'
+import { lint, RULES } from './lint.ts'
 import type { LintAnswer, LintQuestion } from './linter.ts'
 
-parentPort?.on('message', ({ id, specification, previous, severities }: LintQuestion) => {
-  void judge(specification, previous, severities).then(
-    (judgement) => parentPort?.postMessage({ id, judgement } satisfies LintAnswer),
+const RULE_NAMES: ReadonlySet<string> = new Set(RULES.map(({ id }) => id))
+
+parentPort?.on('message', (question: LintQuestion) => {
+  const { id } = question
+  void answer(question).then(
+    (outcome) => parentPort?.postMessage(outcome),
     (cause: unknown) => parentPort?.postMessage({ id, failure: String(cause) } satisfies LintAnswer),
   )
 })
 
-async function judge(specification: Uint8Array, previous: Uint8Array | null, severities: Severities) {
-  const result = await lint(specification, severities)
+async function answer({ id, specification, previous, ruleset }: LintQuestion): Promise<LintAnswer> {
+  if (specification === null) return { id, faults: await vet(ruleset) }
+  const result = await lint(specification, ruleset)
   const changes = previous === null || !result.isServable ? [] : await compareVersions(previous, specification)
-  return { ...result, changes }
+  return { id, judgement: { ...result, changes } }
+}
+
+async function vet(ruleset: RulesetDocument) {
+  const { faultsOfRuleset } = await import('../spectral/engine.ts')
+  return faultsOfRuleset(ruleset, RULE_NAMES)
 }

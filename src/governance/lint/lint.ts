@@ -2,20 +2,22 @@
  * Judges a document: whether it can be served, what is wrong with it and what could be better, and what
  * that makes of its score.
  *
- * Every rule is one pass over the operations or schemas, so that a document of 10 MB is judged in seconds.
+ * Every rule of ours is one pass over the operations or schemas, so that a document of 10 MB is judged in
+ * seconds; Spectral's see an excerpt of one that large.
  * Findings are sorted, the same from run to run, and capped; the rest is counted.
  */
 
 import { createHash } from 'node:crypto'
 import { Problem } from '../../domain/problem.ts'
-import { fieldsOf } from '../fields.ts'
+import type { Fields } from '../fields.ts'
 import { parseDocumentBytes } from '../parse-document.ts'
-import { readSpecification } from '../specification.ts'
+import type { Coverage } from '../spectral/engine.ts'
+import { EMPTY_RULESET, severityIn, type RulesetDocument } from '../spectral/ruleset-document.ts'
+import { readSpecification, type Specification } from '../specification.ts'
 import { DESIGN_RULES } from './design-rules.ts'
 import { DOCUMENTATION_RULES } from './documentation-rules.ts'
 import { compareFindings, type Finding } from './finding.ts'
 import { toLintDocument } from './lint-document.ts'
-import type { Severities } from './finding.ts'
 import { findPlaces } from './places.ts'
 import type { Rule } from './rule.ts'
 import { scoreOf, type RuleCount, type Score } from './score.ts'
@@ -27,6 +29,8 @@ export interface LintResult extends Score {
   readonly findings: readonly Finding[]
   /** Findings beyond the cap. */
   readonly omitted: number
+  /** What Spectral's rules have seen of it; null: it cannot be served, and no rule was applied. */
+  readonly coverage: Coverage | null
 }
 
 export const RULES: readonly Rule[] = [...DESIGN_RULES, ...DOCUMENTATION_RULES, ...SECURITY_RULES]
@@ -37,38 +41,44 @@ const FINDINGS_MAX = 500
 const VALIDITY = { rule: 'valid', category: 'validity', severity: 'error' } as const
 const VALIDITY_ADVICE = 'Correct it: a document that is not valid cannot be served.'
 
-export async function lint(bytes: Uint8Array, severities: Severities = {}): Promise<LintResult> {
-  const parsed = parseDocumentBytes(bytes)
-  if ('fault' in parsed)
-    return toResult([{ ...VALIDITY, message: parsed.fault, advice: VALIDITY_ADVICE, pointer: '' }], false, '', false)
+export async function lint(bytes: Uint8Array, ruleset: RulesetDocument = EMPTY_RULESET): Promise<LintResult> {
+  const specification = await read(bytes)
+  if ('faults' in specification) return unservable(bytes, specification.faults)
+  const { document, operations, mediaType } = specification
+  const own = [...spotsIn(document, ruleset)]
+  // Loaded where it is needed: it takes a third of a second.
+  const { judgeBySpectral } = await import('../spectral/engine.ts')
+  const { findings, ...coverage } = await judgeBySpectral(document, operations, ruleset)
   const text = new TextDecoder().decode(bytes)
-  const isJson = parsed.mediaType === 'application/json'
-  const faults = await faultsOf(bytes)
-  const isServable = faults.length === 0
-  // Rules follow references, which are only known to end where the document is valid.
-  const spots = isServable ? [...spotsIn(fieldsOf(parsed.value), severities)] : faults
-  return toResult(spots, isServable, text, isJson)
+  return toResult([...own, ...findings], coverage, text, mediaType === 'application/json')
 }
 
-async function faultsOf(bytes: Uint8Array): Promise<readonly Spot[]> {
+async function read(bytes: Uint8Array): Promise<Specification | { readonly faults: readonly Spot[] }> {
   try {
-    await readSpecification(bytes)
-    return []
+    return await readSpecification(bytes)
   } catch (cause) {
     if (!(cause instanceof Problem)) throw cause
-    return cause.errors.map(({ pointer, detail }) => ({
+    const faults = cause.errors.map(({ pointer, detail }) => ({
       ...VALIDITY,
       message: detail,
       advice: VALIDITY_ADVICE,
       pointer,
     }))
+    return { faults }
   }
 }
 
-function* spotsIn(fields: ReturnType<typeof fieldsOf>, severities: Severities): Iterable<Spot> {
+function unservable(bytes: Uint8Array, faults: readonly Spot[]): LintResult {
+  const parsed = parseDocumentBytes(bytes)
+  const isReadable = !('fault' in parsed)
+  const text = isReadable ? new TextDecoder().decode(bytes) : ''
+  return toResult(faults, null, text, isReadable && parsed.mediaType === 'application/json')
+}
+
+function* spotsIn(fields: Fields, ruleset: RulesetDocument): Iterable<Spot> {
   const document = toLintDocument(fields)
   for (const { id: rule, category, severity: own, message, advice, find } of RULES) {
-    const severity = (Object.hasOwn(severities, rule) ? severities[rule] : undefined) ?? own
+    const severity = severityIn(ruleset, rule, own, own)
     if (severity === 'off') continue
     for (const found of find(document)) {
       const spot = typeof found === 'string' ? { pointer: found, message } : found
@@ -77,7 +87,8 @@ function* spotsIn(fields: ReturnType<typeof fieldsOf>, severities: Severities): 
   }
 }
 
-function toResult(spots: readonly Spot[], isServable: boolean, text: string, isJson: boolean): LintResult {
+function toResult(spots: readonly Spot[], coverage: Coverage | null, text: string, isJson: boolean): LintResult {
+  const isServable = coverage !== null
   const sorted = [...spots].sort(compareFindings)
   const shown = sorted.slice(0, FINDINGS_MAX)
   const placeOf = findPlaces(
@@ -95,6 +106,7 @@ function toResult(spots: readonly Spot[], isServable: boolean, text: string, isJ
       principle: null,
     })),
     omitted: sorted.length - shown.length,
+    coverage,
   }
 }
 

@@ -6,10 +6,10 @@
  */
 
 import { Worker } from 'node:worker_threads'
-import { Problem } from '../../domain/problem.ts'
+import { Problem, type ProblemPointer } from '../../domain/problem.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Change } from '../compare/change.ts'
-import type { Severities } from './finding.ts'
+import { EMPTY_RULESET, type RulesetDocument } from '../spectral/ruleset-document.ts'
 import type { LintResult } from './lint.ts'
 
 export interface Judgement extends LintResult {
@@ -19,19 +19,26 @@ export interface Judgement extends LintResult {
 
 export interface Linter {
   /** Throws `Problem('unavailable')` beyond the bound, `Problem('specification_invalid')` where it takes too much. */
-  judge(specification: Uint8Array, previous?: Uint8Array | null, severities?: Severities): Promise<Judgement>
+  judge(specification: Uint8Array, previous?: Uint8Array | null, ruleset?: RulesetDocument): Promise<Judgement>
+  /** What keeps a ruleset from being used; empty: nothing. Throws as `judge` does. */
+  vet(ruleset: RulesetDocument): Promise<readonly ProblemPointer[]>
   close(): Promise<void>
 }
 
 export interface LintQuestion {
   readonly id: number
-  readonly specification: Uint8Array
+  /** Null: it is about the ruleset alone. */
+  readonly specification: Uint8Array | null
   readonly previous: Uint8Array | null
-  readonly severities: Severities
+  readonly ruleset: RulesetDocument
 }
 
 export type LintAnswer =
-  { readonly id: number; readonly judgement: Judgement } | { readonly id: number; readonly failure: string }
+  | { readonly id: number; readonly judgement: Judgement }
+  | { readonly id: number; readonly faults: readonly ProblemPointer[] }
+  | { readonly id: number; readonly failure: string }
+
+type Outcome = Exclude<LintAnswer, { readonly failure: string }>
 
 export interface LinterOptions {
   readonly clock: Clock
@@ -40,7 +47,7 @@ export interface LinterOptions {
 }
 
 interface Waiting extends LintQuestion {
-  readonly resolve: (judgement: Judgement) => void
+  readonly resolve: (outcome: Outcome) => void
   readonly reject: (cause: Error) => void
 }
 
@@ -63,7 +70,7 @@ export function createLinter({ clock, log, deadlineMs = DEADLINE_MS }: LinterOpt
     })
     started.on('message', (answer: LintAnswer) => {
       if (answer.id !== current?.id) return
-      if ('judgement' in answer) settle(({ resolve }) => resolve(answer.judgement))
+      if (!('failure' in answer)) settle(({ resolve }) => resolve(answer))
       else {
         log.error({ failure: answer.failure }, 'a document could not be judged')
         settle(({ reject }) => reject(new Error(answer.failure)))
@@ -99,19 +106,30 @@ export function createLinter({ clock, log, deadlineMs = DEADLINE_MS }: LinterOpt
     current = one
     worker ??= start()
     cancel = clock.after(deadlineMs, () => giveUp(`It takes longer than ${deadlineMs / 1_000} s to judge.`))
-    const { id, specification, previous, severities } = one
-    worker.postMessage({ id, specification, previous, severities } satisfies LintQuestion)
+    const { id, specification, previous, ruleset } = one
+    worker.postMessage({ id, specification, previous, ruleset } satisfies LintQuestion)
+  }
+
+  function ask(question: Omit<LintQuestion, 'id'>): Promise<Outcome> {
+    if (isClosed || waiting.length >= WAITING_MAX) {
+      return Promise.reject(new Problem('unavailable', 'Too many documents wait to be judged; come back shortly.'))
+    }
+    return new Promise((resolve, reject) => {
+      waiting.push({ id: ++lastId, ...question, resolve, reject })
+      next()
+    })
   }
 
   return {
-    judge(specification, previous = null, severities = {}) {
-      if (isClosed || waiting.length >= WAITING_MAX) {
-        return Promise.reject(new Problem('unavailable', 'Too many documents wait to be judged; come back shortly.'))
-      }
-      return new Promise((resolve, reject) => {
-        waiting.push({ id: ++lastId, specification, previous, severities, resolve, reject })
-        next()
-      })
+    async judge(specification, previous = null, ruleset = EMPTY_RULESET) {
+      const outcome = await ask({ specification, previous, ruleset })
+      if (!('judgement' in outcome)) throw new Error('a document was answered as a ruleset')
+      return outcome.judgement
+    },
+    async vet(ruleset) {
+      const outcome = await ask({ specification: null, previous: null, ruleset })
+      if (!('faults' in outcome)) throw new Error('a ruleset was answered as a document')
+      return outcome.faults
     },
     async close() {
       isClosed = true

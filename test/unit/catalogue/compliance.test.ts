@@ -1,17 +1,15 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { createCompliance, type ComplianceBody } from '../../../src/catalogue/compliance.ts'
-import { createRulesets } from '../../../src/catalogue/rulesets.ts'
 import { createTurns } from '../../../src/catalogue/turns.ts'
 import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { ACME, base64, furnish, openHouse, orders, type House } from './house.ts'
 
-function open({ registry, createId }: House, log: (message: string) => void = () => {}) {
+function open({ registry }: House, log: (message: string) => void = () => {}) {
   const low: string[] = []
   const compliance = createCompliance({
     registry,
     linter: createLinter({ clock: systemClock, log: { error: () => {} } }),
-    rulesets: createRulesets({ registry, createId }),
     clock: systemClock,
     turns: createTurns(),
     log: { error: (_, message) => log(message) },

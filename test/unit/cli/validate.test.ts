@@ -33,7 +33,7 @@ const RESULT: ValidationResult = {
       column: 3,
     },
   ],
-  compliance: { band: 'attention', categories: { validity: 100, security: 80 }, omitted: 7 },
+  compliance: { band: 'attention', categories: { validity: 100, security: 80 }, omitted: 7, coverage: null },
   breakingChanges: [
     { id: 'operation.removed', level: 'breaking', pointer: '/paths/~1a/get', message: 'The operation is gone.' },
   ],
@@ -108,6 +108,17 @@ describe('validate', () => {
     expect(report).toContain('and 7 more')
     expect(report).toMatch(/Towards the previous version:\n {2}breaking {2}The operation is gone\./)
     expect(report).toContain('+12.3  Revoke it. (1×)')
+    expect(report).not.toMatch(/[\u0000\u001b]/)
+  })
+
+  it('tells people what Spectral’s rules have not seen', async () => {
+    const coverage = { operations: 60, of: 1_200, failed: [{ rule: 'owner', detail: 'It throws.' }] }
+    const { report } = await run([], { ...RESULT, compliance: { ...RESULT.compliance, coverage } })
+    expect(report).toContain("Spectral's rules saw 60 of 1200 operations")
+    expect(report).toContain('owner could not be applied: It throws.')
+    const whole = { operations: 3, of: 3, failed: [] }
+    const { report: quiet } = await run([], { ...RESULT, compliance: { ...RESULT.compliance, coverage: whole } })
+    expect(quiet).not.toContain('Spectral')
   })
 
   it('tells machines the same', async () => {

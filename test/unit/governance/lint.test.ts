@@ -20,10 +20,12 @@ function clean(
     info: { title: 'Cards', version: '1.0.0', description: 'Gift cards.', contact: { email: 'cards@example.com' } },
     servers: [{ url: 'https://cards.example' }],
     security: [{ oauth: ['cards:read'] }],
+    tags: [{ name: 'cards' }],
     paths: {
       [path]: {
         [method]: {
           operationId: 'readCard',
+          tags: ['cards'],
           summary: 'Reads a card.',
           ...(path.includes('{id}') && { parameters: [id] }),
           responses: { 200: { description: 'ok' }, default: PROBLEM },
@@ -46,7 +48,7 @@ const rulesOf = async (document: unknown): Promise<string[]> =>
   (await lint(bytesOf(document))).findings.map(({ rule, pointer }) => `${rule} ${pointer}`)
 
 const AT = '/paths/~1gift-cards~1{id}/get'
-const json = (schema: object) => ({ content: { 'application/json': { schema, example: {} } } })
+const json = (schema: object, example: unknown = {}) => ({ content: { 'application/json': { schema, example } } })
 const query = (name: string, schema: object, more: Json = {}) => ({
   name,
   in: 'query',
@@ -99,7 +101,10 @@ describe('a document', () => {
       'a list as a whole',
       clean({
         operation: {
-          responses: { 200: { description: 'ok', ...json({ type: 'array' }) }, default: { description: 'no' } },
+          responses: {
+            200: { description: 'ok', ...json({ type: 'array', items: {} }, []) },
+            default: { description: 'no' },
+          },
         },
       }),
       [`pagination ${AT}`],
@@ -109,7 +114,7 @@ describe('a document', () => {
       clean({
         operation: {
           responses: {
-            200: { description: 'ok', ...json({ type: 'array', maxItems: 10 }) },
+            200: { description: 'ok', ...json({ type: 'array', maxItems: 10, items: {} }, []) },
             default: { description: 'no' },
           },
         },
@@ -165,7 +170,11 @@ describe('a document', () => {
     ],
     [
       'a weak scheme',
-      clean({ components: { securitySchemes: { oauth: { type: 'http', scheme: 'basic' } } } }),
+      clean({
+        root: { security: [{ oauth: [] }] },
+        operation: { responses: { 200: { description: 'ok' }, default: PROBLEM } },
+        components: { securitySchemes: { oauth: { type: 'http', scheme: 'basic' } } },
+      }),
       ['security-weak-scheme /components/securitySchemes/oauth'],
     ],
     [
@@ -211,7 +220,7 @@ describe('a document', () => {
       'unbounded values that callers receive',
       clean({
         operation: {
-          responses: { 200: { description: 'ok', ...json({ type: 'string' }) }, default: { description: 'no' } },
+          responses: { 200: { description: 'ok', ...json({ type: 'string' }, 'x') }, default: { description: 'no' } },
         },
       }),
       [],

@@ -4,6 +4,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { RULES as CHANGES } from '../../../src/governance/compare/change.ts'
 import { RULES } from '../../../src/governance/lint/lint.ts'
+import { KNOWN_RULES } from '../../../src/governance/spectral/known-rules.ts'
+import { FUNCTIONS } from '../../../src/governance/spectral/linear-functions.ts'
 
 export const RULES_FILE = join(import.meta.dirname, '../../../docs/rules.md')
 
@@ -11,6 +13,12 @@ export function rulesTable(): string {
   const judged = RULES.map(
     ({ id, category, severity, message, advice }) =>
       `| \`${id}\` | ${category} | ${severity} | ${cell(message)} | ${cell(advice)} |`,
+  )
+  const spectral = KNOWN_RULES.filter(({ leftOut }) => leftOut === null).map(
+    ({ id, category, standard, description }) => `| \`${id}\` | ${category} | ${standard} | ${cell(description)} |`,
+  )
+  const leftOut = KNOWN_RULES.filter((rule) => rule.leftOut !== null).map(
+    ({ id, severity, leftOut: reason }) => `| \`${id}\` | ${severity} | ${cell(reason ?? '')} |`,
   )
   const compared = Object.entries(CHANGES).map(
     ([id, [level, message, example]]) => `| \`${id}\` | ${level} | ${cell(message)} | ${cell(example)} |`,
@@ -25,7 +33,35 @@ Written from the code by \`node test/unit/governance/rules-table.ts\`.
 | --- | --- | --- | --- | --- |
 ${judged.join('\n')}
 
+### Spectral's and OWASP's
+
+Applied by Spectral's engine: to a document as a whole, to a part of a large one (\`compliance.coverage\`). What keeps no API from serving is no error here, whatever its authors say.
+
+| Rule | Category | Severity | What it asks for |
+| --- | --- | --- | --- |
+${spectral.join('\n')}
+
+These stay out until a ruleset names them or extends \`spectral:oas\` or \`spectral:owasp\`:
+
+| Rule | Severity then | Why it stays out |
+| --- | --- | --- |
+${leftOut.join('\n')}
+
+### A tenant's own
+
 Severities are a tenant's to change: \`POST /v1/rulesets {"rules": {"pagination": "error", "path-verb": "off"}}\`, and \`PUT /v1/policy\` names the ruleset.
+So are rules of one's own, as Spectral writes them, in the same document:
+
+\`\`\`json
+{ "rules": { "owner": { "given": "$.info", "severity": "error", "message": "{{property}} is missing",
+                        "then": { "field": "x-owner", "function": "truthy" } } } }
+\`\`\`
+
+Functions: ${Object.keys(FUNCTIONS)
+    .map((name) => `\`${name}\``)
+    .join(
+      ', ',
+    )}. Paths compare members and call nothing but \`.match(/…/)\`; patterns run on a linear engine; aliases are lists of paths.
 
 ## What two versions are compared by
 

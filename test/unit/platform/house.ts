@@ -6,7 +6,6 @@
  */
 
 import { createCompliance } from '../../../src/catalogue/compliance.ts'
-import { createRulesets } from '../../../src/catalogue/rulesets.ts'
 import { createResources } from '../../../src/resources.ts'
 import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { openCounted } from '../catalogue/counted.ts'
@@ -14,7 +13,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished } from 'vitest'
+import { afterAll, expect, onTestFinished } from 'vitest'
 import type { Caller } from '../../../src/catalogue/caller.ts'
 import type { GatewayPort } from '../../../src/catalogue/gateway-port.ts'
 import type { Grant } from '../../../src/catalogue/grant.ts'
@@ -70,6 +69,10 @@ export interface Sending {
   /** JSON, unless it is text or bytes already. */
   readonly body?: unknown
 }
+
+/** One for all houses of a file: its thread needs a second to start. */
+const linter = createLinter({ clock: systemClock, log: createLog('silent') })
+afterAll(() => linter.close())
 
 export interface House {
   readonly platform: Platform
@@ -130,8 +133,6 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   const callers: House['callers'] = new Map()
   let requests = 0
 
-  const linter = createLinter({ clock: systemClock, log: createLog('silent') })
-  onTestFinished(() => linter.close())
   const resources = createResources({
     ...secrets,
     registry,
@@ -143,7 +144,6 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     compliance: createCompliance({
       registry,
       linter,
-      rulesets: createRulesets({ registry, createId }),
       clock,
       turns,
       log: createLog('silent'),

@@ -287,7 +287,7 @@ describe('a ruleset', () => {
   it.each([
     [{ rules: { 'no-such-rule': 'error' } }, '/rules/no-such-rule'],
     [{ rules: { example: 'loud' } }, '/rules/example'],
-    [{ rules: { mine: { given: '$..[?(@.constructor)]', then: { function: 'truthy' } } } }, '/rules/mine'],
+    [{ rules: { mine: { given: '$..[?(@.constructor)]', then: { function: 'truthy' } } } }, '/rules/mine/given'],
     [{ rules: { constructor: 'off' } }, '/rules/constructor'],
     [{}, '/rules'],
   ])('%j is refused', async (body, pointer) => {

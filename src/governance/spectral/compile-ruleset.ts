@@ -1,0 +1,118 @@
+/** From a tenant's ruleset document to a ruleset of Spectral's engine, rule by rule. */
+
+import spectralCore, { type RuleDefinition, type Ruleset, type RulesetDefinition } from '@stoplight/spectral-core'
+import spectralFormats from '@stoplight/spectral-formats'
+import type { FindingCategory } from '../lint/finding.ts'
+import { KNOWN_RULES, SPECTRAL_OAS, SPECTRAL_OWASP, type KnownRule } from './known-rules.ts'
+import { FUNCTIONS, makeSchemasLinear } from './linear-functions.ts'
+import { isDefinition, isObject, levelOf, severityIn, type RulesetDocument } from './ruleset-document.ts'
+
+export interface CompiledRuleset {
+  /** Names of those that are on. */
+  readonly rules: readonly string[]
+  /** For the engine, of some of them. Throws Spectral's own errors where a rule cannot be used. */
+  only(rules: readonly string[]): Ruleset
+  /** Advice is null where whoever wrote the rule gives none. */
+  describe(rule: string): { readonly category: FindingCategory; readonly advice: string | null }
+}
+
+/** By the names that `extends` takes. */
+export const RULESETS: Readonly<Record<string, RulesetDefinition>> = {
+  'spectral:oas': SPECTRAL_OAS,
+  'spectral:owasp': SPECTRAL_OWASP,
+  // As its users name it.
+  '@stoplight/spectral-owasp-ruleset': SPECTRAL_OWASP,
+  'https://unpkg.com/@stoplight/spectral-owasp-ruleset/dist/ruleset.mjs': SPECTRAL_OWASP,
+}
+const { oas3, oas3_0, oas3_1, oas3_2 } = spectralFormats
+export const FORMATS = { oas3, oas3_0, oas3_1, oas3_2 } as const
+const WORDS = { error: 'error', warning: 'warn', info: 'info' } as const
+type Word = (typeof WORDS)[keyof typeof WORDS]
+const RULESETS_KEPT = 8
+
+makeSchemasLinear()
+
+const compiled = new Map<string, CompiledRuleset>()
+
+/** Of a document that was vetted. */
+export function compileRuleset(document: RulesetDocument): CompiledRuleset {
+  const key = JSON.stringify(document)
+  const found = compiled.get(key)
+  if (found !== undefined) return found
+  if (compiled.size >= RULESETS_KEPT) compiled.clear()
+  const made = compile(document)
+  compiled.set(key, made)
+  return made
+}
+
+function compile(document: RulesetDocument): CompiledRuleset {
+  const byId = new Map(KNOWN_RULES.map((rule) => [rule.id, rule]))
+  const added = extended(document)
+  const levels = new Map<string, Word | RuleDefinition>()
+  for (const rule of KNOWN_RULES) {
+    const standard = added.has(rule.id) ? rule.severity : rule.leftOut === null ? rule.standard : 'off'
+    const severity = severityIn(document, rule.id, standard, rule.severity)
+    if (severity !== 'off') levels.set(rule.id, WORDS[severity])
+  }
+  for (const [name, given] of Object.entries(document.rules)) {
+    if (isDefinition(given) && levelOf(given['severity'] ?? 'warn') !== 'off')
+      levels.set(name, toDefinition(given, document))
+  }
+  return {
+    rules: [...levels.keys()],
+    only: (rules) =>
+      new spectralCore.Ruleset({
+        extends: [
+          [SPECTRAL_OAS, 'off'],
+          [SPECTRAL_OWASP, 'off'],
+        ],
+        aliases: { ...SPECTRAL_OAS.aliases, ...(document.aliases as Record<string, string[]> | undefined) },
+        rules: Object.fromEntries(rules.map((rule) => [rule, levels.get(rule)!])),
+      }),
+    describe(rule) {
+      const known = byId.get(rule)
+      if (known !== undefined) return { category: known.category, advice: known.description }
+      const given = document.rules[rule] as { readonly description?: string } | undefined
+      return { category: 'design', advice: given?.description ?? null }
+    },
+  }
+}
+
+/** Rules that `extends` adds. */
+function extended({ extends: given }: RulesetDocument): ReadonlySet<string> {
+  const entries: readonly unknown[] = given === undefined ? [] : Array.isArray(given) ? given : [given]
+  const added = new Set<string>()
+  for (const entry of entries) {
+    const [name, extent = 'recommended'] = (Array.isArray(entry) ? entry : [entry]) as readonly string[]
+    const ruleset = RULESETS[name ?? '']
+    const names = new Set(ruleset !== undefined && 'rules' in ruleset ? Object.keys(ruleset.rules) : [])
+    const isAdded = ({ id, isRecommended }: KnownRule): boolean =>
+      names.has(id) && (extent === 'all' || (extent === 'recommended' && isRecommended))
+    for (const rule of KNOWN_RULES) if (isAdded(rule)) added.add(rule.id)
+  }
+  return added
+}
+
+function toDefinition(given: Readonly<Record<string, unknown>>, document: RulesetDocument): RuleDefinition {
+  const { description, message, documentationUrl, severity, resolved } = given
+  const level = levelOf(severity ?? 'warn')
+  const formats = ((given['formats'] ?? document.formats) as readonly (keyof typeof FORMATS)[] | undefined) ?? ['oas3']
+  const toThen = (one: unknown) => {
+    const { field, function: called, functionOptions } = isObject(one) ? one : {}
+    return {
+      ...(field !== undefined && { field: String(field) }),
+      function: FUNCTIONS[String(called)]!,
+      ...(functionOptions !== undefined && { functionOptions }),
+    }
+  }
+  return {
+    given: given['given'] as string | string[],
+    severity: level === 'on' || level === undefined || level === 'off' ? 'warn' : WORDS[level],
+    formats: formats.map((format) => FORMATS[format]),
+    then: Array.isArray(given['then']) ? given['then'].map(toThen) : toThen(given['then']),
+    ...(description !== undefined && { description: String(description) }),
+    ...(message !== undefined && { message: String(message) }),
+    ...(documentationUrl !== undefined && { documentationUrl: String(documentationUrl) }),
+    ...(resolved !== undefined && { resolved: resolved === true }),
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * Spectral's engine with its OpenAPI rules, the OWASP rules and those of a tenant, on an excerpt of a document.
+ *
+ * To be run in a thread with a deadline and a bound of memory. Nothing is fetched, no expression of a
+ * stranger is evaluated, and a rule that throws on a document is named instead of taking the others with it.
+ */
+
+import spectralCore, { type ISpectralDiagnostic } from '@stoplight/spectral-core'
+import refResolver from '@stoplight/spectral-ref-resolver'
+import type { ProblemPointer } from '../../domain/problem.ts'
+import type { Fields } from '../fields.ts'
+import type { FindingCategory, FindingSeverity } from '../lint/finding.ts'
+import type { DeclaredOperation } from '../operations.ts'
+import { escapePointer } from '../references.ts'
+import { compileRuleset, FORMATS, RULESETS } from './compile-ruleset.ts'
+import { excerptOf, original, pointerOf } from './excerpt.ts'
+import { KNOWN_RULES, SPECTRAL_OAS } from './known-rules.ts'
+import { FUNCTIONS } from './linear-functions.ts'
+import type { RulesetDocument } from './ruleset-document.ts'
+import { vetRuleset } from './vet-ruleset.ts'
+
+export interface SpectralFinding {
+  readonly rule: string
+  readonly category: FindingCategory
+  readonly severity: FindingSeverity
+  readonly message: string
+  readonly advice: string
+  readonly pointer: string
+}
+
+/** What Spectral's rules have seen. */
+export interface Coverage {
+  /** Operations that they were applied to, and operations of the document. */
+  readonly operations: number
+  readonly of: number
+  /** Rules that could not be applied, and why. */
+  readonly failed: readonly { readonly rule: string; readonly detail: string }[]
+}
+
+export interface SpectralJudgement extends Coverage {
+  readonly findings: readonly SpectralFinding[]
+}
+
+/** About a second of the engine's time. */
+const VALUES_MAX = 30_000
+const MESSAGE_MAX = 500
+const BY_NUMBER: readonly FindingSeverity[] = ['error', 'warning', 'info', 'info']
+const NOWHERE = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } }
+
+/** Of a tenant's ruleset; `ownRules` are the names of rules that are judged elsewhere. Empty: it may be used. */
+export function faultsOfRuleset(document: RulesetDocument, ownRules: ReadonlySet<string>): readonly ProblemPointer[] {
+  const faults = vetRuleset(document, {
+    rules: new Set([...ownRules, ...KNOWN_RULES.map(({ id }) => id)]),
+    aliases: new Set(Object.keys(SPECTRAL_OAS.aliases ?? {})),
+    functions: new Set(Object.keys(FUNCTIONS)),
+    formats: new Set(Object.keys(FORMATS)),
+    rulesets: new Set(Object.keys(RULESETS)),
+  })
+  if (faults.length > 0) return faults
+  try {
+    const { rules, only } = compileRuleset(document)
+    only(rules)
+    return []
+  } catch (cause) {
+    return refusals(cause)
+  }
+}
+
+/** Of Spectral: options that a function does not take, above all. */
+function refusals(cause: unknown): readonly ProblemPointer[] {
+  const causes: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause]
+  return causes.map((one) => {
+    const { path, message } = one as { readonly path?: readonly string[]; readonly message?: string }
+    const pointer = Array.isArray(path) ? path.map((part) => `/${escapePointer(String(part))}`).join('') : '/rules'
+    return { pointer, detail: String(message ?? one).slice(0, MESSAGE_MAX) }
+  })
+}
+
+export async function judgeBySpectral(
+  document: Fields,
+  operations: readonly DeclaredOperation[],
+  ruleset: RulesetDocument,
+): Promise<SpectralJudgement> {
+  const excerpt = excerptOf(document, operations, VALUES_MAX)
+  const { rules, only, describe } = compileRuleset(ruleset)
+  const failed: { rule: string; detail: string }[] = []
+
+  /** One rule that throws ends them all: it is found by halves. */
+  async function run(some: readonly string[]): Promise<readonly ISpectralDiagnostic[]> {
+    if (some.length === 0) return []
+    const spectral = new spectralCore.Spectral({ resolver: new refResolver.Resolver({ resolvers: {} }) })
+    spectral.setRuleset(only(some))
+    try {
+      return await spectral.run({
+        // It freezes what it is given.
+        parsed: { data: structuredClone(excerpt.document), diagnostics: [], ast: {}, lineMap: [] },
+        getLocationForJsonPath: () => ({ range: NOWHERE }),
+        source: '/document',
+      } as never)
+    } catch (cause) {
+      if (some.length === 1) {
+        failed.push({ rule: some[0]!, detail: original(messageOf(cause)).slice(0, MESSAGE_MAX) })
+        return []
+      }
+      const half = some.length >> 1
+      return [...(await run(some.slice(0, half))), ...(await run(some.slice(half)))]
+    }
+  }
+
+  const known = new Set(rules)
+  const findings = (await run(rules))
+    // The engine's own words about references: they were judged before.
+    .filter(({ code }) => known.has(String(code)))
+    .map(({ code, severity, message, path }) => {
+      const rule = String(code)
+      const { category, advice } = describe(rule)
+      const text = original(message).slice(0, MESSAGE_MAX)
+      return {
+        rule,
+        category,
+        severity: BY_NUMBER[severity]!,
+        message: text,
+        advice: advice ?? text,
+        pointer: pointerOf(path),
+      }
+    })
+  return { findings, operations: excerpt.operations, of: excerpt.of, failed }
+}
+
+function messageOf(cause: unknown): string {
+  const first: unknown = cause instanceof AggregateError ? cause.errors[0] : cause
+  const inner = first instanceof Error && first.cause instanceof Error ? first.cause : first
+  return inner instanceof Error ? inner.message : String(inner)
+}

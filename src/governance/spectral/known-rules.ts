@@ -1,0 +1,126 @@
+/**
+ * Spectral's OpenAPI ruleset and the OWASP ruleset: which of their rules every document is held to, and why
+ * the others are left out. A tenant's ruleset switches on what it likes.
+ */
+
+import owaspRuleset from '@stoplight/spectral-owasp-ruleset'
+import spectralRulesets from '@stoplight/spectral-rulesets'
+import type { RuleDefinition, RulesetDefinition } from '@stoplight/spectral-core'
+import type { FindingCategory, FindingSeverity } from '../lint/finding.ts'
+
+export interface KnownRule {
+  readonly id: string
+  readonly category: FindingCategory
+  /** Of every document that is held to it by itself. */
+  readonly standard: FindingSeverity
+  /** As its authors have it, where a ruleset switches it on. */
+  readonly severity: FindingSeverity
+  /** Whether Spectral switches it on by itself. */
+  readonly isRecommended: boolean
+  /** Why documents are not held to it by themselves; null: they are. */
+  readonly leftOut: string | null
+  readonly description: string
+}
+
+export const SPECTRAL_OAS = spectralRulesets.oas as RulesetDefinition
+export const SPECTRAL_OWASP = ((owaspRuleset as { default?: unknown }).default ?? owaspRuleset) as RulesetDefinition
+
+/** A flaw costs once: these look for what a rule of ours finds in documents of any size. */
+const COVERED: Readonly<Record<string, string>> = {
+  'operation-success-response': 'success-response',
+  'operation-description': 'operation-summary',
+  'operation-operationId': 'operation-id',
+  'path-keys-no-trailing-slash': 'path-trailing-slash',
+  'oas3-parameter-description': 'parameter-description',
+  'operation-operationId-valid-in-url': 'operation-id-spelling',
+  'path-declarations-must-exist': 'valid',
+  'path-not-include-query': 'valid',
+  'oas3-schema': 'valid',
+  'operation-operationId-unique': 'valid',
+  'owasp:api1:2023-no-numeric-ids': 'security-guessable-id',
+  'owasp:api2:2023-no-http-basic': 'security-weak-scheme',
+  'owasp:api2:2023-auth-insecure-schemes': 'security-weak-scheme',
+  'owasp:api2:2023-no-api-keys-in-url': 'security-key-in-url',
+  'owasp:api2:2023-no-credentials-in-url': 'security-key-in-url',
+  'owasp:api2:2023-write-restricted': 'security-declared',
+  'owasp:api2:2023-read-restricted': 'security-declared',
+  'owasp:api3:2023-no-additionalProperties': 'security-mass-assignment',
+  'owasp:api4:2023-string-limit': 'security-unbounded-string',
+  'owasp:api4:2023-string-restricted': 'security-unbounded-string',
+  'owasp:api4:2023-array-limit': 'security-unbounded-array',
+  'owasp:api4:2023-integer-limit': 'security-unbounded-number',
+  'owasp:api4:2023-integer-limit-legacy': 'security-unbounded-number',
+  'owasp:api4:2023-integer-format': 'security-unbounded-number',
+  'owasp:api4:2023-rate-limit-responses-429': 'security-missing-429',
+  'owasp:api8:2023-define-error-validation': 'security-missing-400',
+  'owasp:api8:2023-define-error-responses-401': 'security-missing-401',
+  'owasp:api8:2023-no-server-http': 'security-plain-http',
+}
+
+const GATEWAY_ANSWERS = 'The gateway adds these headers to every answer.'
+const REASONS: Readonly<Record<string, string>> = {
+  'owasp:api4:2023-rate-limit': GATEWAY_ANSWERS,
+  'owasp:api4:2023-rate-limit-retry-after': GATEWAY_ANSWERS,
+  'owasp:api2:2023-short-lived-access-tokens': 'Client credentials have no refresh token (RFC 6749, 4.4.3).',
+  'owasp:api2:2023-jwt-best-practices': 'Tokens are issued by the gateway, which keeps to RFC 8725.',
+  'owasp:api8:2023-define-cors-origin': 'Callers are programs, not pages of other origins.',
+  'owasp:api8:2023-define-error-responses-500': '`5XX` and `default` say it as well.',
+  'owasp:api9:2023-inventory-access': 'Exposure is the policy of the API, not of its document.',
+  'oas3-api-servers': 'Where it runs is said by the proxy, not by its document.',
+  'owasp:api9:2023-inventory-environment': 'Where it runs is said by the proxy, not by its document.',
+}
+/** What keeps no API from serving is no error, and what is a matter of order no more than a hint. */
+const HINTS: ReadonlySet<string> = new Set([
+  'operation-tags',
+  'operation-tag-defined',
+  'oas3-unused-component',
+  'no-$ref-siblings',
+])
+/** Of rules whose authors have left it out. */
+const MISSING: Readonly<Record<string, string>> = {
+  'owasp:api5:2023-admin-security-unique': 'Operations of administrators have a security scheme of their own.',
+}
+const NOT_RECOMMENDED = 'Spectral leaves it to taste.'
+
+const DOCUMENTATION =
+  /tag|description|contact|license|example|info-|unused-component|typed-enum|duplicated-entry|markdown/
+const SECURITY = /^owasp:|no-eval-in-markdown|no-script-tags|security-defined/
+const SEVERITIES: Readonly<Record<string, FindingSeverity>> = {
+  error: 'error',
+  '0': 'error',
+  warn: 'warning',
+  '1': 'warning',
+  info: 'info',
+  '2': 'info',
+  hint: 'info',
+  '3': 'info',
+}
+
+/** Rules of ours of the same name, which ask for the same. */
+const OURS: ReadonlySet<string> = new Set(['info-contact', 'info-description'])
+
+/** In the order of their names; those for Swagger 2.0 are left away: such a document is not served. */
+export const KNOWN_RULES: readonly KnownRule[] = [SPECTRAL_OAS, SPECTRAL_OWASP]
+  .flatMap((ruleset) => Object.entries('rules' in ruleset ? ruleset.rules : {}))
+  .filter(([id]) => !id.startsWith('oas2-') && id !== 'owasp:api8:2023-no-scheme-http' && !OURS.has(id))
+  .map(([id, definition]) => toRule(id, definition as RuleDefinition))
+  .sort((a, b) => (a.id < b.id ? -1 : 1))
+
+function toRule(id: string, { description, message, severity, recommended }: RuleDefinition): KnownRule {
+  const isRecommended = recommended !== false
+  const covered = COVERED[id]
+  const own = SEVERITIES[String(severity ?? 'warn')] ?? 'warning'
+  return {
+    id,
+    category: SECURITY.test(id) ? 'security' : DOCUMENTATION.test(id) ? 'documentation' : 'design',
+    standard: HINTS.has(id) ? 'info' : own === 'error' ? 'warning' : own,
+    severity: own,
+    isRecommended,
+    leftOut:
+      covered !== undefined ? `\`${covered}\` finds it.` : (REASONS[id] ?? (isRecommended ? null : NOT_RECOMMENDED)),
+    // Some have none, or a blank.
+    description: ([description, message].find((text) => text?.trim() && !text.includes('{{')) ?? MISSING[id] ?? id)
+      .trim()
+      .split('\n')[0]!,
+  }
+}

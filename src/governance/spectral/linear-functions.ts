@@ -1,0 +1,82 @@
+/**
+ * Functions that rules are made of, with every expression of a stranger on the linear engine: those of a
+ * tenant's rules, and those of a document's schemas, by which Spectral checks the examples.
+ */
+
+import { createRequire } from 'node:module'
+import spectralFunctions from '@stoplight/spectral-functions'
+import spectralCore, { type IFunction } from '@stoplight/spectral-core'
+import { compileLinear, type LinearPattern } from '../linear-pattern.ts'
+
+const { alphabetical, casing, defined, enumeration, falsy, length, or, schema, truthy, xor } = spectralFunctions
+
+const STRING = { type: 'string' } as const
+const PATTERNS_KEPT = 500
+const patterns = new Map<string, LinearPattern | null>()
+
+function matches(text: string, value: string): boolean {
+  let compiled = patterns.get(text)
+  if (compiled === undefined) {
+    if (patterns.size >= PATTERNS_KEPT) patterns.clear()
+    compiled = compileLinear(text)
+    patterns.set(text, compiled)
+  }
+  return compiled?.test(value) === true
+}
+
+const pattern = spectralCore.createRulesetFunction<string, { match?: string; notMatch?: string }>(
+  {
+    input: STRING,
+    options: {
+      type: 'object',
+      properties: { match: STRING, notMatch: STRING },
+      minProperties: 1,
+      additionalProperties: false,
+    },
+  },
+  function pattern(value, { match, notMatch }) {
+    const results: { message: string }[] = []
+    if (match !== undefined && !matches(match, value)) results.push({ message: `It does not match ${match}.` })
+    if (notMatch !== undefined && matches(notMatch, value)) results.push({ message: `It matches ${notMatch}.` })
+    return results
+  },
+)
+
+/** What `function` of a tenant's rule may name. */
+export const FUNCTIONS: Readonly<Record<string, IFunction>> = {
+  alphabetical,
+  casing,
+  defined,
+  enumeration,
+  falsy,
+  length,
+  or,
+  pattern,
+  schema,
+  truthy,
+  undefined: spectralFunctions.undefined,
+  xor,
+} as Record<string, IFunction>
+
+interface SchemaCompiler {
+  new (options?: { readonly code?: object }): object
+}
+
+/** Spectral makes its compilers of schemas by itself, and has no option for the engine of their patterns. */
+export function makeSchemasLinear(): void {
+  const require = createRequire(createRequire(import.meta.url).resolve('@stoplight/spectral-functions'))
+  for (const name of ['ajv', 'ajv/dist/2019', 'ajv/dist/2020', 'ajv-draft-04']) {
+    const module = require(name) as { default: SchemaCompiler }
+    module.default = class extends module.default {
+      constructor(options: { readonly code?: object } = {}) {
+        super({ ...options, code: { ...options.code, regExp: linearRegExp } })
+      }
+    }
+  }
+}
+
+/** What needs backtracking is said where a document is staged; of an example it says nothing. */
+const linearRegExp = Object.assign(
+  (text: string) => compileLinear(text) ?? { test: () => true, toString: () => text },
+  { code: 'linearRegExp' },
+)
