@@ -17,7 +17,7 @@ export type ParsedDocument =
 const JSON_BYTES_MAX = 16 * 1024 * 1024
 /** The YAML parser needs about a second for this much. */
 const YAML_BYTES_MAX = 2 * 1024 * 1024
-const DEPTH_MAX = 128
+const DEPTH_MAX = 256
 const VALUES_MAX = 1_000_000
 /** Each is looked up in the whole document. */
 const ALIASES_MAX = 1_000

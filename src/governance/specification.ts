@@ -1,7 +1,7 @@
 /**
  * Reads an OpenAPI document and says whether it can be served.
  *
- * YAML or JSON, OpenAPI 3.0 and 3.1; the verdict is that of a validator of its own standing, what is
+ * YAML or JSON, OpenAPI 3.0, 3.1 and 3.2; the verdict is that of a validator of its own standing, what is
  * added here is what a gateway needs beyond it: a title that gives a name, a version, operations with
  * ids, references that stay inside. Nothing is ever fetched on behalf of a document.
  */
@@ -11,6 +11,7 @@ import { Problem, type ProblemPointer } from '../domain/problem.ts'
 import { readDeclaredScopes } from './declared-scopes.ts'
 import { fieldsOf, type Fields } from './fields.ts'
 import { readOperations, type DeclaredOperation } from './operations.ts'
+import { findNotServed } from './not-served.ts'
 import { parseDocumentBytes } from './parse-document.ts'
 import { findBrokenReferences } from './references.ts'
 
@@ -24,6 +25,7 @@ export interface Specification {
   readonly title: string
   readonly version: string
   readonly major: number
+  /** Of its schemas: 3.2 has those of 3.1. */
   readonly dialect: '3.0' | '3.1'
   readonly mediaType: 'application/json' | 'application/yaml'
   /** `servers[0].url` where it is absolute, its variables by their defaults. */
@@ -43,9 +45,9 @@ export async function readSpecification(bytes: Uint8Array): Promise<Specificatio
   const parsed = parseDocumentBytes(bytes)
   if ('fault' in parsed) throw refuse([{ pointer: '', detail: parsed.fault }], parsed.fault)
   const document = fieldsOf(parsed.value)
-  const dialect = /^3\.([01])\.\d{1,3}$/.exec(String(document['openapi']))
+  const dialect = /^3\.([012])\.\d{1,3}$/.exec(String(document['openapi']))
   if (dialect === null) {
-    throw refuse([{ pointer: '/openapi', detail: 'Give an OpenAPI document of version 3.0 or 3.1.' }])
+    throw refuse([{ pointer: '/openapi', detail: 'Give an OpenAPI document of version 3.0, 3.1 or 3.2.' }])
   }
   // Before the verdict, which would follow a circle of references.
   const faults = findBrokenReferences(document, ERRORS_MAX)
@@ -55,6 +57,7 @@ export async function readSpecification(bytes: Uint8Array): Promise<Specificatio
   const { name, version, major } = readInfo(fieldsOf(document['info']), faults)
   const operations = readOperations(document, faults)
   const declaredScopes = readDeclaredScopes(document, operations, faults)
+  if (dialect[1] === '2') faults.push(...findNotServed(document, operations))
   if (faults.length > 0) throw refuse(faults)
   return {
     document,

@@ -67,7 +67,7 @@ export const PROXY_OPERATIONS = {
     path: '/v1/proxies',
     summary: 'Makes a staging revision of the one proxy of an API; the active one goes on serving',
     description:
-      'Give either `specification` (base64; OpenAPI 3.0 or 3.1, YAML or JSON) or `fromRevision`. `api` is the name that the ' +
+      'Give either `specification` (base64; OpenAPI 3.0, 3.1 or 3.2, YAML or JSON) or `fromRevision`. `api` is the name that the ' +
       'document gives. A second call replaces the staging revision under a new number.',
     tag,
     scope: 'proxies:write',

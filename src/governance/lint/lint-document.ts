@@ -118,7 +118,7 @@ function collectSchemas(document: Fields, operations: readonly LintOperation[]):
     }
     if (Object.keys(fields).length === 0) continue
     found.set(pointer, { fields, pointer, isRequest })
-    for (const name of INNER) add(fields[name], `${pointer}/${name}`, isRequest)
+    for (const name of INNER) if (fields[name] !== undefined) add(fields[name], `${pointer}/${name}`, isRequest)
     for (const name of LISTS) {
       const list = Array.isArray(fields[name]) ? (fields[name] as readonly unknown[]) : []
       list.forEach((item, index) => add(item, `${pointer}/${name}/${index}`, isRequest))

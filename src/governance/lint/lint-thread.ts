@@ -3,7 +3,7 @@
 import { parentPort } from 'node:worker_threads'
 import type { RulesetDocument } from '../spectral/ruleset-document.ts'
 import { compareVersions } from './compare-versions.ts'
-import { lint, RULES } from './lint.ts'
+import { lintServable, lintUnservable, readToJudge, RULES } from './lint.ts'
 import type { LintAnswer, LintQuestion } from './linter.ts'
 
 const RULE_NAMES: ReadonlySet<string> = new Set(RULES.map(({ id }) => id))
@@ -18,9 +18,10 @@ parentPort?.on('message', (question: LintQuestion) => {
 
 async function answer({ id, specification, previous, ruleset }: LintQuestion): Promise<LintAnswer> {
   if (specification === null) return { id, faults: await vet(ruleset) }
-  const result = await lint(specification, ruleset)
-  const changes = previous === null || !result.isServable ? [] : await compareVersions(previous, specification)
-  return { id, judgement: { ...result, changes } }
+  const read = await readToJudge(specification)
+  if ('faults' in read) return { id, judgement: { ...lintUnservable(specification, read.faults), changes: [] } }
+  const changes = previous === null ? [] : await compareVersions(previous, read)
+  return { id, judgement: { ...(await lintServable(specification, read, ruleset)), changes } }
 }
 
 async function vet(ruleset: RulesetDocument) {

@@ -42,9 +42,16 @@ const VALIDITY = { rule: 'valid', category: 'validity', severity: 'error' } as c
 const VALIDITY_ADVICE = 'Correct it: a document that is not valid cannot be served.'
 
 export async function lint(bytes: Uint8Array, ruleset: RulesetDocument = EMPTY_RULESET): Promise<LintResult> {
-  const specification = await read(bytes)
-  if ('faults' in specification) return unservable(bytes, specification.faults)
-  const { document, operations, mediaType } = specification
+  const read = await readToJudge(bytes)
+  return 'faults' in read ? lintUnservable(bytes, read.faults) : lintServable(bytes, read, ruleset)
+}
+
+/** Of a document that can be served, and its bytes, in which findings have their places. */
+export async function lintServable(
+  bytes: Uint8Array,
+  { document, operations, mediaType }: Specification,
+  ruleset: RulesetDocument,
+): Promise<LintResult> {
   const own = [...spotsIn(document, ruleset)]
   // Loaded where it is needed: it takes a third of a second.
   const { judgeBySpectral } = await import('../spectral/engine.ts')
@@ -53,7 +60,7 @@ export async function lint(bytes: Uint8Array, ruleset: RulesetDocument = EMPTY_R
   return toResult([...own, ...findings], coverage, text, mediaType === 'application/json')
 }
 
-async function read(bytes: Uint8Array): Promise<Specification | { readonly faults: readonly Spot[] }> {
+export async function readToJudge(bytes: Uint8Array): Promise<Specification | { readonly faults: readonly Spot[] }> {
   try {
     return await readSpecification(bytes)
   } catch (cause) {
@@ -68,7 +75,7 @@ async function read(bytes: Uint8Array): Promise<Specification | { readonly fault
   }
 }
 
-function unservable(bytes: Uint8Array, faults: readonly Spot[]): LintResult {
+export function lintUnservable(bytes: Uint8Array, faults: readonly Spot[]): LintResult {
   const parsed = parseDocumentBytes(bytes)
   const isReadable = !('fault' in parsed)
   const text = isReadable ? new TextDecoder().decode(bytes) : ''

@@ -42,7 +42,7 @@ export interface SpectralJudgement extends Coverage {
 }
 
 /** About a second of the engine's time. */
-const VALUES_MAX = 30_000
+const VALUES_MAX = 20_000
 const MESSAGE_MAX = 500
 const BY_NUMBER: readonly FindingSeverity[] = ['error', 'warning', 'info', 'info']
 const NOWHERE = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } }

@@ -239,6 +239,18 @@ describe('a body', () => {
     }
   })
 
+  it('is held to a schema of OpenAPI 3.2, and to one that is 200 levels deep', async () => {
+    let schema: Record<string, unknown> = { type: ['integer', 'null'], maximum: 5 }
+    let [good, bad]: unknown[] = [5, 6]
+    for (let level = 0; level < 47; level++) {
+      schema = { type: 'object', properties: { a: { allOf: [schema] } } }
+      ;[good, bad] = [{ a: good }, { a: bad }]
+    }
+    const { send } = await openDesk({ ...body(schema), openapi: '3.2.0' })
+    expect(send('/a', { body: JSON.stringify(good) })).toBe('ok')
+    expect(send('/a', { body: JSON.stringify(bad) })).toMatch(/must be <= 5/)
+  })
+
   it('does not tire a format or a pattern', async () => {
     const formats = [
       'email',

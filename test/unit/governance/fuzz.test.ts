@@ -7,6 +7,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { compareVersions } from '../../../src/governance/lint/compare-versions.ts'
+import { readSpecification } from '../../../src/governance/specification.ts'
 import { lint } from '../../../src/governance/lint/lint.ts'
 import { createRandom, type Random } from '../../random.ts'
 
@@ -88,12 +89,13 @@ it(`judges ${DOCUMENTS} spoilt documents`, { timeout: DOCUMENTS * 100 + 60_000 }
   for (let round = 0; round < DOCUMENTS; round++) {
     const bytes = round % 10 === 0 ? cut(SAMPLE, random) : Buffer.from(JSON.stringify(spoil(SMALL, random)))
     const what = `seed ${SEED}, document ${round}: ${bytes.toString().slice(0, 300)}`
-    const { score, findings, isServable } = await lint(bytes).catch((cause: unknown) =>
+    const { score, findings, isServable, coverage } = await lint(bytes).catch((cause: unknown) =>
       expect.fail(`${what}\n${String(cause)}`),
     )
     expect(score, what).toBeGreaterThanOrEqual(0)
     expect(score, what).toBeLessThanOrEqual(100)
     expect(isServable || findings.length > 0, what).toBe(true)
-    if (isServable) await compareVersions(Buffer.from(JSON.stringify(SMALL)), bytes)
+    expect(coverage?.failed ?? [], what).toEqual([])
+    if (isServable) await compareVersions(Buffer.from(JSON.stringify(SMALL)), await readSpecification(bytes))
   }
 })

@@ -43,6 +43,62 @@ describe('a specification', () => {
     })
   })
 
+  it('of OpenAPI 3.2 is taken, with what is new there and changes nothing of what is served', async () => {
+    const components = {
+      mediaTypes: { Card: { schema: { type: 'string' } } },
+      securitySchemes: {
+        device: {
+          type: 'oauth2',
+          flows: {
+            deviceAuthorization: { deviceAuthorizationUrl: '/d', tokenUrl: '/t', scopes: { 'a:read': 'reads' } },
+          },
+        },
+      },
+    }
+    const tags = [
+      { name: 'cards', kind: 'nav' },
+      { name: 'gifts', parent: 'cards' },
+    ]
+    expect(await read(minimal({ openapi: '3.2.0', tags, components }))).toMatchObject({
+      dialect: '3.1',
+      declaredScopes: ['a:read'],
+    })
+  })
+
+  it.each<[string, object, object, string]>([
+    ['a method of its own', { query: { responses: RESPONSES } }, {}, '/query'],
+    ['methods of any name', { additionalOperations: { COPY: { responses: RESPONSES } } }, {}, '/additionalOperations'],
+    [
+      'a query string as a whole',
+      { parameters: [{ in: 'querystring', name: 'q', content: { 'application/json': {} } }] },
+      {},
+      '/parameters/0',
+    ],
+    [
+      'a cookie in a style of its own',
+      {},
+      { parameters: [{ in: 'cookie', name: 'c', style: 'cookie', schema: {} }] },
+      '/get/parameters/0',
+    ],
+    [
+      'items of a stream',
+      {},
+      { requestBody: { content: { 'application/jsonl': { itemSchema: { type: 'object' } } } } },
+      '/get/requestBody/content/application~1jsonl',
+    ],
+    [
+      'a media type by reference',
+      {},
+      { responses: { 200: { description: 'ok', content: { 'a/b': { $ref: '#/components/mediaTypes/M' } } } } },
+      '/get/responses/200/content/a~1b',
+    ],
+  ])('of OpenAPI 3.2 with %s says that it is not served', async (_, item, operation, place) => {
+    const paths = { '/payments/{id}': { get: { responses: RESPONSES, ...operation }, ...item } }
+    const components = { mediaTypes: { M: { schema: {} } } }
+    const faults = await faultsOf(minimal({ openapi: '3.2.0', paths, components }))
+    expect(faults.map((text) => text.split(' ')[0])).toEqual([`/paths/~1payments~1{id}${place}`])
+  })
+
   it('is read as YAML too, and names the place where it does not parse', async () => {
     const yaml = [
       'openapi: 3.1.0',
@@ -192,7 +248,7 @@ describe('a specification', () => {
     ['very many aliases', Buffer.from(`a: &a 1\nb: [${Array(1_001).fill('*a').join(',')}]`), 'more than 1000 aliases'],
     ['deep JSON', Buffer.from('['.repeat(1_000_000)), 'levels deep'],
     ['deep YAML', Buffer.from(`a: ${'['.repeat(20_000)}${']'.repeat(20_000)}`), 'does not parse'],
-    ['rather deep YAML', Buffer.from(`a: ${'['.repeat(200)}${']'.repeat(200)}`), 'levels deep'],
+    ['rather deep YAML', Buffer.from(`a: ${'['.repeat(300)}${']'.repeat(300)}`), 'levels deep'],
     ['two documents', Buffer.from('a: 1\n---\nb: 2'), 'does not parse'],
     ['keys that are no text', Buffer.from('? [a, b]\n: 1'), 'does not parse'],
   ])('with %s is refused', async (_, bytes, why) => {

@@ -284,6 +284,45 @@ describe('a ruleset', () => {
     expect(await validate(rival)).toEqual(before)
   })
 
+  it('may bring rules of its own, which hold up a programme like any other', async () => {
+    const { house, token, start, read, settled } = await open()
+    const given = "$.paths[*][?(@property === 'post')].responses"
+    const rules = {
+      accepted: {
+        description: 'What takes long answers 202.',
+        message: 'Say 202',
+        given,
+        severity: 'error',
+        then: { field: '202', function: 'truthy' },
+      },
+    }
+    const document = { aliases: { Info: ['$.info'] }, extends: [['spectral:owasp', 'off']], rules }
+    const made = await house.send('POST', '/v1/rulesets', { token, body: document })
+    expect(made).toMatchObject({ status: 201, body: document })
+    expect((await read(`/v1/rulesets/${String(made.body['id'])}`)).body).toEqual(made.body)
+    const rival = house.token('rival')
+    expect((await house.send('GET', `/v1/rulesets/${String(made.body['id'])}`, { token: rival })).status).toBe(404)
+    const { body: policy } = await read('/v1/policy')
+    await house.send('PUT', '/v1/policy', { token, body: { ...policy, ruleset: made.body['id'] } })
+    const answer = await house.send('POST', '/v1/programmes/validate', {
+      token,
+      body: { specification: base64(PAYMENTS) },
+    })
+    const { findings } = answer.body as unknown as { findings: readonly Record<string, unknown>[] }
+    expect(findings[0]).toMatchObject({
+      rule: 'accepted',
+      severity: 'error',
+      message: 'Say 202',
+      advice: 'What takes long answers 202.',
+      pointer: expect.stringMatching(/^\/paths\/.*\/post\/responses$/) as string,
+    })
+
+    expect(await settled(await start())).toMatchObject({ status: 'waiting', currentStep: 5 })
+    expect((await read('/v1/approvals')).body['items']).toMatchObject([
+      { reason: expect.stringMatching(/Errors found: \d+\./) as string },
+    ])
+  })
+
   it.each([
     [{ rules: { 'no-such-rule': 'error' } }, '/rules/no-such-rule'],
     [{ rules: { example: 'loud' } }, '/rules/example'],
