@@ -70,7 +70,7 @@ function toParameter(
   return { name, in: place, description, schema }
 }
 
-function toAnswer({ status, answer, mediaTypes = [], summary, path }: Operation): Fragment {
+function toAnswer({ status, answer, mediaTypes = [], eventData, summary, path }: Operation): Fragment {
   const headers = {
     ...header('X-Request-Id', 'Names the call in logs and records.'),
     ...(status === 201 && header('Location', `Where it is: below ${path}.`)),
@@ -78,7 +78,11 @@ function toAnswer({ status, answer, mediaTypes = [], summary, path }: Operation)
   }
   if (status === 204) return { description: 'Done.', headers }
   const json = answer === undefined ? [] : [['application/json', { schema: answer }]]
-  const others = mediaTypes.map((mediaType) => [mediaType, { schema: { type: 'string' } }])
+  const others = mediaTypes.map((mediaType) => [
+    mediaType,
+    // OpenAPI 3.1 has no words for the events of a stream.
+    { schema: { type: 'string' }, ...(mediaType === 'text/event-stream' && { 'x-event-data': eventData }) },
+  ])
   return { description: summary, headers, content: Object.fromEntries([...json, ...others]) as Fragment }
 }
 

@@ -8,9 +8,8 @@ import { PROBLEMS } from '../domain/problem.ts'
 import { toOpenApiOperation } from './openapi-operation.ts'
 import type { Operation, Operations } from './operation.ts'
 import { toTemplate } from './operations.ts'
-import { object, problemSchema, type Schema } from './schemas.ts'
+import { problemSchema, type Schema } from './schemas.ts'
 import { buildWebhooks } from './webhook-events.ts'
-import { riskProperties } from './risk-shape.ts'
 
 export interface OpenApiOptions {
   readonly operations: Operations
@@ -31,7 +30,7 @@ const TAGS: Readonly<Record<string, string>> = {
 }
 
 export function buildOpenApi({ operations, baseUrl, gatewayUrl }: OpenApiOptions): Schema {
-  const components: Record<string, unknown> = { Problem: toProblemSchema(), RiskEvent: object(riskProperties) }
+  const components: Record<string, unknown> = { Problem: toProblemSchema() }
   const paths: Record<string, Record<string, unknown>> = {}
   for (const [operationId, operation] of Object.entries(operations)) {
     const path = (paths[toTemplate(operation.path)] ??= {})

@@ -30,6 +30,8 @@ export interface Operation {
   readonly status: number
   readonly answer?: Schema
   readonly mediaTypes?: readonly string[]
+  /** Of the `data` of its events, where it is a stream. */
+  readonly eventData?: Schema
   /** Codes beyond those that follow from the rest of the declaration. */
   readonly problems?: readonly ProblemCode[]
   /** The operation that reads what this one changes: `If-Match` is held against its answer. */

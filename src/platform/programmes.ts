@@ -129,6 +129,7 @@ export const PROGRAMME_OPERATIONS = {
       'With `Accept: text/event-stream` each change comes as an event named `progress`; it ends with the programme.',
     answer: progressShape,
     mediaTypes: ['text/event-stream'],
+    eventData: progressShape,
   },
   getCompliance: {
     ...reading,

@@ -18,7 +18,7 @@ import { createEventReader, type EventReader } from './event-reader.ts'
 import type { Call, Handlers, Operations } from './operation.ts'
 import { texts } from './page-query.ts'
 import { riskProperties, showRisk } from './risk-shape.ts'
-import { object, reference } from './schemas.ts'
+import { named, object, reference } from './schemas.ts'
 
 export interface RiskStreamOptions {
   readonly risks: RiskFeed
@@ -61,6 +61,7 @@ export const RISK_STREAM_OPERATIONS = {
     },
     status: 200,
     mediaTypes: ['text/event-stream'],
+    eventData: named('RiskEvent', object(riskProperties)),
     endless: true,
   },
 } as const satisfies Operations

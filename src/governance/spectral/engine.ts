@@ -42,7 +42,9 @@ export interface SpectralJudgement extends Coverage {
 }
 
 /** About a second of the engine's time. */
-const VALUES_MAX = 20_000
+const STEPS_MAX = 100_000
+/** Beyond so many, each rule makes the excerpt smaller. */
+const RULES_AT_EASE = 30
 const MESSAGE_MAX = 500
 const BY_NUMBER: readonly FindingSeverity[] = ['error', 'warning', 'info', 'info']
 const NOWHERE = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } }
@@ -81,8 +83,10 @@ export async function judgeBySpectral(
   operations: readonly DeclaredOperation[],
   ruleset: RulesetDocument,
 ): Promise<SpectralJudgement> {
-  const excerpt = excerptOf(document, operations, VALUES_MAX)
   const { rules, only, describe } = compileRuleset(ruleset)
+  const stepsMax = STEPS_MAX * Math.min(1, RULES_AT_EASE / Math.max(1, rules.length))
+  const excerpt = excerptOf(document, operations, stepsMax)
+  if (excerpt.document === null) return { findings: [], operations: 0, of: excerpt.of, failed: [] }
   const failed: { rule: string; detail: string }[] = []
 
   /** One rule that throws ends them all: it is found by halves. */

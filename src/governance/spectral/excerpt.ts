@@ -1,7 +1,7 @@
 /**
  * What of a document is put before Spectral's engine.
  *
- * That engine walks a document with its references unfolded, and needs tens of microseconds for each value
+ * That engine walks a document with its references unfolded, and needs tens of microseconds for a value
  * of it: a document of 13 MB would take minutes, and ten lines can unfold to a billion values. Up to a
  * bound a document is seen whole; of a larger one so many operations as fit, with all that they refer to. Which
  * ones is said by a hash of their names, so that they are the same in every run and not those that come first.
@@ -13,34 +13,41 @@ import { escapePointer, resolvePointer } from '../references.ts'
 import type { DeclaredOperation } from '../operations.ts'
 
 export interface Excerpt {
-  /** A copy that may be changed. */
-  readonly document: Fields
+  /** A copy that may be changed; null: nothing of it fits. */
+  readonly document: Fields | null
   /** Operations in it, and in all. */
   readonly operations: number
   readonly of: number
 }
 
-/** What an excerpt has beside operations and components. */
-const HEAD = ['openapi', 'info', 'jsonSchemaDialect', 'servers', 'security', 'tags'] as const
 /** A reference costs beyond what it leads to: it is looked up. */
 const REFERENCE_VALUES = 3
+/** An example is checked by its schema, which is compiled for it. */
+const EXAMPLE_FACTOR = 4
+const ONE: Size = { values: 1, checked: 0 }
+const ENDLESS: Size = { values: Infinity, checked: 0 }
 /** Below what the stack holds; deeper is beyond any bound. */
 const DEPTH_MAX = 2_000
 
-export function excerptOf(document: Fields, operations: readonly DeclaredOperation[], valuesMax: number): Excerpt {
-  const sizeOf = createSizing(document, valuesMax)
+export function excerptOf(document: Fields, operations: readonly DeclaredOperation[], stepsMax: number): Excerpt {
+  const sizeOf = createSizing(document, stepsMax)
   const of = operations.length
-  if (sizeOf(document) <= valuesMax) return { document: inert(document) as Fields, operations: of, of }
+  if (sizeOf(document) <= stepsMax) return { document: inert(document) as Fields, operations: of, of }
 
-  let left = valuesMax
+  let left = stepsMax
   const fits = (value: unknown): boolean => {
     const size = sizeOf(value)
     if (size > left) return false
     left -= size
     return true
   }
-  const head = HEAD.filter((key) => document[key] !== undefined && fits(document[key]))
-  const { securitySchemes } = fieldsOf(document['components'])
+  const { paths: _, webhooks: __, components: all, ...rest } = document
+  const { securitySchemes = {} } = fieldsOf(all)
+  const isExtension = ([key]: [string, unknown]): boolean => key.startsWith('x-')
+  const head = Object.entries(rest).filter((entry) => !isExtension(entry))
+  // Without these, what refers to them would look wrong.
+  if (!fits([head, securitySchemes])) return { document: null, operations: 0, of }
+  head.push(...Object.entries(rest).filter((entry) => isExtension(entry) && fits(entry)))
   const chosen: DeclaredOperation[] = []
   for (const operation of [...operations].sort((a, b) => compare(orderOf(a), orderOf(b)))) {
     if (fits([operation.fields, operation.shared])) chosen.push(operation)
@@ -53,8 +60,7 @@ export function excerptOf(document: Fields, operations: readonly DeclaredOperati
     paths[path][method.toLowerCase()] = fields
   }
   const components = reachable(document, paths)
-  if (fits(securitySchemes)) components['securitySchemes'] = { ...fieldsOf(securitySchemes) }
-  const excerpt = { ...Object.fromEntries(head.map((key) => [key, document[key]])), paths, components }
+  const excerpt = { ...Object.fromEntries(head), paths, components: { ...components, securitySchemes } }
   return { document: inert(excerpt) as Fields, operations: kept.size, of }
 }
 
@@ -66,31 +72,60 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Values of a part of the document with its references unfolded; a circle is followed once. */
-function createSizing(document: Fields, valuesMax: number): (value: unknown) => number {
-  const known = new Map<string, number>()
+/** As Spectral tells schemas from what has members of the same names. */
+function isTyped(value: object): boolean {
+  return ['type', 'properties', 'items', 'enum', 'format'].some((key) => Object.hasOwn(value, key))
+}
 
-  function size(value: unknown, depth: number): number {
-    if (typeof value !== 'object' || value === null) return 1
-    if (depth > DEPTH_MAX) return Infinity
+interface Size {
+  /** With references unfolded. */
+  readonly values: number
+  /** Of the schemas that examples are checked by, each time that one is. */
+  readonly checked: number
+}
+
+/** What the engine has to do for a part of the document, in values; a circle is followed once. */
+function createSizing(document: Fields, stepsMax: number): (value: unknown) => number {
+  const known = new Map<string, Size>()
+
+  function size(value: unknown, depth: number): Size {
+    if (typeof value !== 'object' || value === null) return ONE
+    if (depth > DEPTH_MAX) return ENDLESS
     const reference = (value as Fields)['$ref']
-    if (typeof reference === 'string') return REFERENCE_VALUES + sizeAt(reference, depth)
-    let sum = 1
-    for (const inner of Object.values(value)) sum += size(inner, depth + 1)
-    return sum
+    if (typeof reference === 'string') return sizeAt(reference, depth)
+    let values = 1
+    let checked = 0
+    let bySchema: Size | null = null
+    for (const [key, inner] of Object.entries(value)) {
+      const of = size(inner, depth + 1)
+      if (key === 'schema') bySchema = of
+      values += of.values
+      checked += of.checked
+    }
+    const { example, examples, default: standard } = value as Fields
+    if (bySchema !== null && (example !== undefined || examples !== undefined)) checked += bySchema.values
+    else if (isTyped(value) && (example !== undefined || standard !== undefined)) checked += values
+    return { values, checked }
   }
 
-  function sizeAt(reference: string, depth: number): number {
+  function sizeAt(reference: string, depth: number): Size {
     const found = known.get(reference)
     if (found !== undefined) return found
-    known.set(reference, 1)
-    const result = size(resolvePointer(document, reference), depth + 1)
+    known.set(reference, ONE)
+    const { values, checked } = size(resolvePointer(document, reference), depth + 1)
     // Beyond the bound it does not matter by how much.
-    known.set(reference, Math.min(result, valuesMax + 1))
+    const result = {
+      values: Math.min(values + REFERENCE_VALUES, stepsMax + 1),
+      checked: Math.min(checked, stepsMax + 1),
+    }
+    known.set(reference, result)
     return result
   }
 
-  return (value) => size(value, 0)
+  return (value) => {
+    const { values, checked } = size(value, 0)
+    return values + EXAMPLE_FACTOR * checked
+  }
 }
 
 /** Components that the paths refer to, and those that these refer to. */
