@@ -3,10 +3,10 @@
 import { parentPort } from 'node:worker_threads'
 import type { RulesetDocument } from '../spectral/ruleset-document.ts'
 import { compareVersions } from './compare-versions.ts'
-import { lintServable, lintUnservable, readToJudge, RULES } from './lint.ts'
+import { lintServable, lintUnservable, OWN_RULES, readToJudge } from './lint.ts'
 import type { LintAnswer, LintQuestion } from './linter.ts'
 
-const RULE_NAMES: ReadonlySet<string> = new Set(RULES.map(({ id }) => id))
+const RULE_NAMES: ReadonlySet<string> = new Set(OWN_RULES.map(({ id }) => id))
 
 parentPort?.on('message', (question: LintQuestion) => {
   const { id } = question
@@ -21,7 +21,10 @@ async function answer({ id, specification, previous, ruleset }: LintQuestion): P
   const read = await readToJudge(specification)
   if ('faults' in read) return { id, judgement: { ...lintUnservable(specification, read.faults), changes: [] } }
   const changes = previous === null ? [] : await compareVersions(previous, read)
-  return { id, judgement: { ...(await lintServable(specification, read, ruleset)), changes } }
+  const result = await lintServable(specification, read, ruleset, (soFar) => {
+    parentPort?.postMessage({ id, soFar: { ...soFar, changes } } satisfies LintAnswer)
+  })
+  return { id, judgement: { ...result, changes } }
 }
 
 async function vet(ruleset: RulesetDocument) {

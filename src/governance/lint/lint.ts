@@ -14,6 +14,7 @@ import { parseDocumentBytes } from '../parse-document.ts'
 import type { Coverage } from '../spectral/engine.ts'
 import { EMPTY_RULESET, severityIn, type RulesetDocument } from '../spectral/ruleset-document.ts'
 import { readSpecification, type Specification } from '../specification.ts'
+import { COVERAGE_RULES, gapsOf, unfinished } from './coverage-rules.ts'
 import { DESIGN_RULES } from './design-rules.ts'
 import { DOCUMENTATION_RULES } from './documentation-rules.ts'
 import { compareFindings, type Finding } from './finding.ts'
@@ -33,7 +34,9 @@ export interface LintResult extends Score {
   readonly coverage: Coverage | null
 }
 
-export const RULES: readonly Rule[] = [...DESIGN_RULES, ...DOCUMENTATION_RULES, ...SECURITY_RULES]
+const RULES: readonly Rule[] = [...DESIGN_RULES, ...DOCUMENTATION_RULES, ...SECURITY_RULES]
+/** All that are ours. */
+export const OWN_RULES: readonly Omit<Rule, 'find'>[] = [...RULES, ...COVERAGE_RULES]
 
 type Spot = Omit<Finding, 'line' | 'column' | 'fingerprint' | 'principle'>
 
@@ -46,18 +49,25 @@ export async function lint(bytes: Uint8Array, ruleset: RulesetDocument = EMPTY_R
   return 'faults' in read ? lintUnservable(bytes, read.faults) : lintServable(bytes, read, ruleset)
 }
 
-/** Of a document that can be served, and its bytes, in which findings have their places. */
+/**
+ * Of a document that can be served, and its bytes, in which findings have their places. `tell` hears what
+ * our own rules say: it stands where Spectral's cannot be waited for.
+ */
 export async function lintServable(
   bytes: Uint8Array,
   { document, operations, mediaType }: Specification,
   ruleset: RulesetDocument,
+  tell: (soFar: LintResult) => void = () => {},
 ): Promise<LintResult> {
   const own = [...spotsIn(document, ruleset)]
+  const text = new TextDecoder().decode(bytes)
+  const resultOf = (spots: readonly Spot[], coverage: Coverage): LintResult =>
+    toResult([...spots, ...gapSpots(coverage, ruleset)], coverage, text, mediaType === 'application/json')
+  tell(resultOf(own, unfinished(operations.length)))
   // Loaded where it is needed: it takes a third of a second.
   const { judgeBySpectral } = await import('../spectral/engine.ts')
   const { findings, ...coverage } = await judgeBySpectral(document, operations, ruleset)
-  const text = new TextDecoder().decode(bytes)
-  return toResult([...own, ...findings], coverage, text, mediaType === 'application/json')
+  return resultOf([...own, ...findings], coverage)
 }
 
 export async function readToJudge(bytes: Uint8Array): Promise<Specification | { readonly faults: readonly Spot[] }> {
@@ -91,6 +101,13 @@ function* spotsIn(fields: Fields, ruleset: RulesetDocument): Iterable<Spot> {
       const spot = typeof found === 'string' ? { pointer: found, message } : found
       yield { rule, category, severity, advice, ...spot }
     }
+  }
+}
+
+function* gapSpots(coverage: Coverage, ruleset: RulesetDocument): Iterable<Spot> {
+  for (const { id: rule, category, severity: own, message, advice } of gapsOf(coverage)) {
+    const severity = severityIn(ruleset, rule, own, own)
+    if (severity !== 'off') yield { rule, category, severity, message, advice, pointer: '' }
   }
 }
 

@@ -34,11 +34,13 @@ export interface LintQuestion {
 }
 
 export type LintAnswer =
+  /** What stands where the rest is not finished in time. */
+  | { readonly id: number; readonly soFar: Judgement }
   | { readonly id: number; readonly judgement: Judgement }
   | { readonly id: number; readonly faults: readonly ProblemPointer[] }
   | { readonly id: number; readonly failure: string }
 
-type Outcome = Exclude<LintAnswer, { readonly failure: string }>
+type Outcome = Extract<LintAnswer, { readonly judgement: Judgement } | { readonly faults: unknown }>
 
 export interface LinterOptions {
   readonly clock: Clock
@@ -49,6 +51,7 @@ export interface LinterOptions {
 interface Waiting extends LintQuestion {
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (cause: Error) => void
+  soFar: Judgement | null
 }
 
 const DEADLINE_MS = 5_000
@@ -70,10 +73,11 @@ export function createLinter({ clock, log, deadlineMs = DEADLINE_MS }: LinterOpt
     })
     started.on('message', (answer: LintAnswer) => {
       if (answer.id !== current?.id) return
-      if (!('failure' in answer)) settle(({ resolve }) => resolve(answer))
+      if ('soFar' in answer) current.soFar = answer.soFar
+      else if (!('failure' in answer)) settle(({ resolve }) => resolve(answer))
       else {
         log.error({ failure: answer.failure }, 'a document could not be judged')
-        settle(({ reject }) => reject(new Error(answer.failure)))
+        settle((one) => standOrReject(one, new Error(answer.failure)))
       }
     })
     started.on('error', () => {
@@ -95,9 +99,14 @@ export function createLinter({ clock, log, deadlineMs = DEADLINE_MS }: LinterOpt
   function giveUp(why: string): void {
     void worker?.terminate()
     worker = null
-    settle(({ reject }) =>
-      reject(new Problem('specification_invalid', why, { errors: [{ pointer: '', detail: why }] })),
-    )
+    const refusal = new Problem('specification_invalid', why, { errors: [{ pointer: '', detail: why }] })
+    settle((one) => standOrReject(one, refusal))
+  }
+
+  function standOrReject({ id, soFar, resolve, reject }: Waiting, cause: Error): void {
+    if (soFar === null) return reject(cause)
+    log.error({ err: cause }, 'rules of Spectral or of a tenant were given up; the document is judged without them')
+    resolve({ id, judgement: soFar })
   }
 
   function next(): void {
@@ -115,7 +124,7 @@ export function createLinter({ clock, log, deadlineMs = DEADLINE_MS }: LinterOpt
       return Promise.reject(new Problem('unavailable', 'Too many documents wait to be judged; come back shortly.'))
     }
     return new Promise((resolve, reject) => {
-      waiting.push({ id: ++lastId, ...question, resolve, reject })
+      waiting.push({ id: ++lastId, ...question, resolve, reject, soFar: null })
       next()
     })
   }

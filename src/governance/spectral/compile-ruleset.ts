@@ -2,7 +2,7 @@
 
 import spectralCore, { type RuleDefinition, type Ruleset, type RulesetDefinition } from '@stoplight/spectral-core'
 import spectralFormats from '@stoplight/spectral-formats'
-import type { FindingCategory } from '../lint/finding.ts'
+import type { FindingCategory, FindingSeverity } from '../lint/finding.ts'
 import { KNOWN_RULES, SPECTRAL_OAS, SPECTRAL_OWASP, type KnownRule } from './known-rules.ts'
 import { FUNCTIONS, makeSchemasLinear } from './linear-functions.ts'
 import { isDefinition, isObject, levelOf, severityIn, type RulesetDocument } from './ruleset-document.ts'
@@ -12,8 +12,16 @@ export interface CompiledRuleset {
   readonly rules: readonly string[]
   /** For the engine, of some of them. Throws Spectral's own errors where a rule cannot be used. */
   only(rules: readonly string[]): Ruleset
-  /** Advice is null where whoever wrote the rule gives none. */
-  describe(rule: string): { readonly category: FindingCategory; readonly advice: string | null }
+  /** Of one that is on. */
+  describe(rule: string): Pick<ActiveRule, 'category' | 'severity' | 'advice'>
+}
+
+interface ActiveRule {
+  readonly category: FindingCategory
+  readonly severity: FindingSeverity
+  /** Null where whoever wrote the rule gives none. */
+  readonly advice: string | null
+  readonly definition: Word | RuleDefinition
 }
 
 /** By the names that `extends` takes. */
@@ -46,20 +54,23 @@ export function compileRuleset(document: RulesetDocument): CompiledRuleset {
 }
 
 function compile(document: RulesetDocument): CompiledRuleset {
-  const byId = new Map(KNOWN_RULES.map((rule) => [rule.id, rule]))
+  const active = new Map<string, ActiveRule>()
   const added = extended(document)
-  const levels = new Map<string, Word | RuleDefinition>()
-  for (const rule of KNOWN_RULES) {
-    const standard = added.has(rule.id) ? rule.severity : rule.leftOut === null ? rule.standard : 'off'
-    const severity = severityIn(document, rule.id, standard, rule.severity)
-    if (severity !== 'off') levels.set(rule.id, WORDS[severity])
+  for (const { id, category, severity: own, standard, leftOut, description } of KNOWN_RULES) {
+    const severity = severityIn(document, id, added.has(id) ? own : leftOut === null ? standard : 'off', own)
+    if (severity !== 'off') active.set(id, { category, severity, advice: description, definition: WORDS[severity] })
   }
   for (const [name, given] of Object.entries(document.rules)) {
-    if (isDefinition(given) && levelOf(given['severity'] ?? 'warn') !== 'off')
-      levels.set(name, toDefinition(given, document))
+    if (!isDefinition(given)) continue
+    const level = levelOf(given['severity'] ?? 'warn')
+    if (level === 'off') continue
+    const severity = level === undefined || level === 'on' ? 'warning' : level
+    const advice = given['description'] === undefined ? null : String(given['description'])
+    const definition = toDefinition(given, WORDS[severity], document.formats)
+    active.set(name, { category: 'design', severity, advice, definition })
   }
   return {
-    rules: [...levels.keys()],
+    rules: [...active.keys()],
     only: (rules) =>
       new spectralCore.Ruleset({
         extends: [
@@ -67,14 +78,9 @@ function compile(document: RulesetDocument): CompiledRuleset {
           [SPECTRAL_OWASP, 'off'],
         ],
         aliases: { ...SPECTRAL_OAS.aliases, ...(document.aliases as Record<string, string[]> | undefined) },
-        rules: Object.fromEntries(rules.map((rule) => [rule, levels.get(rule)!])),
+        rules: Object.fromEntries(rules.map((rule) => [rule, active.get(rule)!.definition])),
       }),
-    describe(rule) {
-      const known = byId.get(rule)
-      if (known !== undefined) return { category: known.category, advice: known.description }
-      const given = document.rules[rule] as { readonly description?: string } | undefined
-      return { category: 'design', advice: given?.description ?? null }
-    },
+    describe: (rule) => active.get(rule)!,
   }
 }
 
@@ -93,10 +99,13 @@ function extended({ extends: given }: RulesetDocument): ReadonlySet<string> {
   return added
 }
 
-function toDefinition(given: Readonly<Record<string, unknown>>, document: RulesetDocument): RuleDefinition {
-  const { description, message, documentationUrl, severity, resolved } = given
-  const level = levelOf(severity ?? 'warn')
-  const formats = ((given['formats'] ?? document.formats) as readonly (keyof typeof FORMATS)[] | undefined) ?? ['oas3']
+function toDefinition(
+  given: Readonly<Record<string, unknown>>,
+  severity: Word,
+  standardFormats: unknown,
+): RuleDefinition {
+  const { description, message, documentationUrl, resolved } = given
+  const formats = ((given['formats'] ?? standardFormats) as readonly (keyof typeof FORMATS)[] | undefined) ?? ['oas3']
   const toThen = (one: unknown) => {
     const { field, function: called, functionOptions } = isObject(one) ? one : {}
     return {
@@ -107,7 +116,7 @@ function toDefinition(given: Readonly<Record<string, unknown>>, document: Rulese
   }
   return {
     given: given['given'] as string | string[],
-    severity: level === 'on' || level === undefined || level === 'off' ? 'warn' : WORDS[level],
+    severity,
     formats: formats.map((format) => FORMATS[format]),
     then: Array.isArray(given['then']) ? given['then'].map(toThen) : toThen(given['then']),
     ...(description !== undefined && { description: String(description) }),

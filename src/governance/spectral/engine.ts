@@ -46,6 +46,7 @@ const STEPS_MAX = 100_000
 /** Beyond so many, each rule makes the excerpt smaller. */
 const RULES_AT_EASE = 30
 const MESSAGE_MAX = 500
+const FAILED_ADVICE = 'Let the rule pass over what it does not expect, as `@ && @.type` does.'
 const BY_NUMBER: readonly FindingSeverity[] = ['error', 'warning', 'info', 'info']
 const NOWHERE = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } }
 
@@ -112,7 +113,7 @@ export async function judgeBySpectral(
   }
 
   const known = new Set(rules)
-  const findings = (await run(rules))
+  const kept = (await run(rules))
     // The engine's own words about references: they were judged before.
     .filter(({ code }) => known.has(String(code)))
     .map(({ code, severity, message, path }) => {
@@ -128,7 +129,12 @@ export async function judgeBySpectral(
         pointer: pointerOf(path),
       }
     })
-  return { findings, operations: excerpt.operations, of: excerpt.of, failed }
+  const notKept = failed.map(({ rule, detail }) => {
+    const { category, severity } = describe(rule)
+    const message = `The rule could not be applied: ${detail}`
+    return { rule, category, severity, message, advice: FAILED_ADVICE, pointer: '' }
+  })
+  return { findings: [...kept, ...notKept], operations: excerpt.operations, of: excerpt.of, failed }
 }
 
 function messageOf(cause: unknown): string {

@@ -21,9 +21,11 @@ export interface Excerpt {
 }
 
 /** A reference costs beyond what it leads to: it is looked up. */
-const REFERENCE_VALUES = 3
+const REFERENCE_VALUES = 8
 /** An example is checked by its schema, which is compiled for it. */
 const EXAMPLE_FACTOR = 4
+/** Each value of an `enum` is compared with every other. */
+const ENUM_SQUARES = 1_000
 const ONE: Size = { values: 1, checked: 0 }
 const ENDLESS: Size = { values: Infinity, checked: 0 }
 /** Below what the stack holds; deeper is beyond any bound. */
@@ -96,6 +98,8 @@ function createSizing(document: Fields, stepsMax: number): (value: unknown) => n
     let values = 1
     let checked = 0
     let bySchema: Size | null = null
+    const { enum: names } = value as Fields
+    if (Array.isArray(names)) values += (names.length * names.length) / ENUM_SQUARES
     for (const [key, inner] of Object.entries(value)) {
       const of = size(inner, depth + 1)
       if (key === 'schema') bySchema = of

@@ -36,6 +36,23 @@ it('gives up what takes too long, and goes on with the next', async () => {
   expect((await judge(SAMPLE)).isServable).toBe(true)
 })
 
+it('lets what stands stand where Spectral’s rules take too long, and says so', async () => {
+  const { judge } = open({ deadlineMs: 3_000 })
+  const sample = SAMPLE.toString()
+  // Eighty thousand texts, each compared with every other.
+  const list = JSON.stringify(Array.from({ length: 80_000 }, (_, index) => `v${index}`))
+  const document = Buffer.from(sample.replace(/^info:$/m, `info:\n  x-list: ${list}`))
+  expect(document.length).toBeGreaterThan(SAMPLE.length)
+  const functionOptions = { schema: { type: 'array', uniqueItems: true } }
+  const rules = { unique: { given: '$.info.x-list', then: { function: 'schema', functionOptions } } }
+  const { isServable, findings, coverage } = await judge(document, SAMPLE, { rules })
+
+  expect(isServable).toBe(true)
+  expect(findings[0]).toMatchObject({ rule: 'rules-unfinished', severity: 'error' })
+  expect(coverage).toMatchObject({ operations: 0, failed: [{ rule: 'rules-unfinished' }] })
+  expect((await judge(SAMPLE)).coverage).toMatchObject({ operations: 15, failed: [] })
+})
+
 it('refuses more than wait, and all when it is closed', async () => {
   const linter = open()
   const asked = Array.from({ length: 40 }, () =>

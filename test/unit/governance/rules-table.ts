@@ -3,14 +3,14 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { RULES as CHANGES } from '../../../src/governance/compare/change.ts'
-import { RULES } from '../../../src/governance/lint/lint.ts'
+import { OWN_RULES } from '../../../src/governance/lint/lint.ts'
 import { KNOWN_RULES } from '../../../src/governance/spectral/known-rules.ts'
 import { FUNCTIONS } from '../../../src/governance/spectral/linear-functions.ts'
 
 export const RULES_FILE = join(import.meta.dirname, '../../../docs/rules.md')
 
 export function rulesTable(): string {
-  const judged = RULES.map(
+  const judged = OWN_RULES.map(
     ({ id, category, severity, message, advice }) =>
       `| \`${id}\` | ${category} | ${severity} | ${cell(message)} | ${cell(advice)} |`,
   )
