@@ -70,7 +70,7 @@ export function createCompliance({ registry, linter, clock, turns, log, onLow }:
     specification: Uint8Array,
     previous: Uint8Array | null = null,
   ): Promise<Judgement> {
-    const judgement = await linter.judge(specification, previous, await rulesetInForce(registry, tenant))
+    const judgement = await linter.judge(specification, previous, await rulesetInForce(registry, tenant), tenant)
     const principles = await principlesOf(tenant)
     if (principles.size === 0) return judgement
     const findings = judgement.findings.map((finding) => ({

@@ -40,7 +40,7 @@ export function createRulesets({ registry, createId, compliance }: RulesetsOptio
       if (JSON.stringify(document).length > TEXT_MAX) {
         throw new Problem('specification_invalid', `A ruleset has at most ${TEXT_MAX} characters.`)
       }
-      const faults = await compliance.vet(document)
+      const faults = await compliance.vet(document, author.tenant)
       if (faults.length > 0) {
         const errors = faults.slice(0, FAULTS_MAX)
         throw new Problem('specification_invalid', 'The ruleset cannot be used.', { errors })

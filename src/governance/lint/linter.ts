@@ -2,7 +2,8 @@
  * Judges documents in a thread of their own, so that the service keeps serving while it looks.
  *
  * Each document has a deadline and the thread a bound of memory: one that exceeds either ends the thread,
- * and another takes its place for those that wait. Bounded: more that wait are refused.
+ * and another takes its place for those that wait. Bounded, as a whole and by tenant: more that wait are
+ * refused, and no tenant waits for all that another has sent.
  */
 
 import { Worker } from 'node:worker_threads'
@@ -19,9 +20,14 @@ export interface Judgement extends LintResult {
 
 export interface Linter {
   /** Throws `Problem('unavailable')` beyond the bound, `Problem('specification_invalid')` where it takes too much. */
-  judge(specification: Uint8Array, previous?: Uint8Array | null, ruleset?: RulesetDocument): Promise<Judgement>
+  judge(
+    specification: Uint8Array,
+    previous?: Uint8Array | null,
+    ruleset?: RulesetDocument,
+    tenant?: string,
+  ): Promise<Judgement>
   /** What keeps a ruleset from being used; empty: nothing. Throws as `judge` does. */
-  vet(ruleset: RulesetDocument): Promise<readonly ProblemPointer[]>
+  vet(ruleset: RulesetDocument, tenant?: string): Promise<readonly ProblemPointer[]>
   close(): Promise<void>
 }
 
@@ -49,6 +55,7 @@ export interface LinterOptions {
 }
 
 interface Waiting extends LintQuestion {
+  readonly tenant: string | undefined
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (cause: Error) => void
   soFar: Judgement | null
@@ -57,6 +64,7 @@ interface Waiting extends LintQuestion {
 const DEADLINE_MS = 5_000
 const MEMORY_MB = 512
 const WAITING_MAX = 32
+const WAITING_OF_TENANT_MAX = 16
 
 export function createLinter({ clock, log, deadlineMs = DEADLINE_MS }: LinterOptions): Linter {
   const waiting: Waiting[] = []
@@ -65,6 +73,7 @@ export function createLinter({ clock, log, deadlineMs = DEADLINE_MS }: LinterOpt
   let worker: Worker | null = null
   let isClosed = false
   let lastId = 0
+  let lastTenant: string | undefined
 
   function start(): Worker {
     const started = new Worker(new URL('./lint-thread.ts', import.meta.url), {
@@ -110,33 +119,37 @@ export function createLinter({ clock, log, deadlineMs = DEADLINE_MS }: LinterOpt
   }
 
   function next(): void {
-    const one = current === null && !isClosed ? waiting.shift() : undefined
+    if (current !== null || isClosed) return
+    const other = waiting.findIndex(({ tenant }) => tenant !== lastTenant)
+    const [one] = waiting.splice(Math.max(0, other), 1)
     if (one === undefined) return
     current = one
+    lastTenant = one.tenant
     worker ??= start()
     cancel = clock.after(deadlineMs, () => giveUp(`It takes longer than ${deadlineMs / 1_000} s to judge.`))
     const { id, specification, previous, ruleset } = one
     worker.postMessage({ id, specification, previous, ruleset } satisfies LintQuestion)
   }
 
-  function ask(question: Omit<LintQuestion, 'id'>): Promise<Outcome> {
-    if (isClosed || waiting.length >= WAITING_MAX) {
+  function ask(question: Omit<LintQuestion, 'id'>, tenant: string | undefined): Promise<Outcome> {
+    const ofTenant = tenant === undefined ? 0 : waiting.filter((one) => one.tenant === tenant).length
+    if (isClosed || waiting.length >= WAITING_MAX || ofTenant >= WAITING_OF_TENANT_MAX) {
       return Promise.reject(new Problem('unavailable', 'Too many documents wait to be judged; come back shortly.'))
     }
     return new Promise((resolve, reject) => {
-      waiting.push({ id: ++lastId, ...question, resolve, reject, soFar: null })
+      waiting.push({ id: ++lastId, ...question, tenant, resolve, reject, soFar: null })
       next()
     })
   }
 
   return {
-    async judge(specification, previous = null, ruleset = EMPTY_RULESET) {
-      const outcome = await ask({ specification, previous, ruleset })
+    async judge(specification, previous = null, ruleset = EMPTY_RULESET, tenant) {
+      const outcome = await ask({ specification, previous, ruleset }, tenant)
       if (!('judgement' in outcome)) throw new Error('a document was answered as a ruleset')
       return outcome.judgement
     },
-    async vet(ruleset) {
-      const outcome = await ask({ specification: null, previous: null, ruleset })
+    async vet(ruleset, tenant) {
+      const outcome = await ask({ specification: null, previous: null, ruleset }, tenant)
       if (!('faults' in outcome)) throw new Error('a ruleset was answered as a document')
       return outcome.faults
     },

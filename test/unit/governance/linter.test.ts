@@ -53,6 +53,23 @@ it('lets what stands stand where Spectral’s rules take too long, and says so',
   expect((await judge(SAMPLE)).coverage).toMatchObject({ operations: 15, failed: [] })
 })
 
+it('lets no tenant wait for all that another has sent, nor take every place', async () => {
+  const { judge } = open()
+  const order: string[] = []
+  const ask = (tenant: string) =>
+    judge(Buffer.from('{'), null, undefined, tenant).then(
+      () => void order.push(tenant),
+      () => void order.push(`${tenant} refused`),
+    )
+  await Promise.all([...Array.from({ length: 20 }, () => ask('acme')), ask('rival'), ask('third')])
+
+  expect(order.filter((name) => name === 'acme refused')).toHaveLength(3)
+  const judged = order.filter((name) => !name.endsWith('refused'))
+  expect(judged).toHaveLength(19)
+  expect(judged.indexOf('rival')).toBeLessThan(3)
+  expect(judged.indexOf('third')).toBeLessThan(5)
+})
+
 it('refuses more than wait, and all when it is closed', async () => {
   const linter = open()
   const asked = Array.from({ length: 40 }, () =>
