@@ -63,6 +63,7 @@ interface Waiting extends LintQuestion {
 
 const DEADLINE_MS = 5_000
 const MEMORY_MB = 512
+const TEXT_MAX = 1_000
 const WAITING_MAX = 32
 const WAITING_OF_TENANT_MAX = 16
 
@@ -79,7 +80,15 @@ export function createLinter({ clock, log, deadlineMs = DEADLINE_MS }: LinterOpt
     const started = new Worker(new URL('./lint-thread.ts', import.meta.url), {
       name: 'lint',
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
+      stdout: true,
+      stderr: true,
     })
+    // Libraries write there, and may quote a document: into the log, which keeps texts within their lines.
+    for (const stream of [started.stdout, started.stderr]) {
+      stream.on('data', (text: Buffer) =>
+        log.error({ text: text.toString().slice(0, TEXT_MAX) }, 'the lint thread says'),
+      )
+    }
     started.on('message', (answer: LintAnswer) => {
       if (answer.id !== current?.id) return
       if ('soFar' in answer) current.soFar = answer.soFar

@@ -1,6 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { lint, OWN_RULES } from '../../../src/governance/lint/lint.ts'
-import { faultsOfRuleset } from '../../../src/governance/spectral/engine.ts'
+import { readOperations } from '../../../src/governance/operations.ts'
+import { faultsOfRuleset, judgeBySpectral } from '../../../src/governance/spectral/engine.ts'
 import { KNOWN_RULES } from '../../../src/governance/spectral/known-rules.ts'
 import type { RulesetDocument } from '../../../src/governance/spectral/ruleset-document.ts'
 
@@ -10,12 +15,14 @@ const OWN: ReadonlySet<string> = new Set(OWN_RULES.map(({ id }) => id))
 const vet = (ruleset: object): readonly string[] =>
   faultsOfRuleset(ruleset as RulesetDocument, OWN).map(({ pointer }) => pointer)
 
+const INFO = { title: 'Cards', version: '1.0.0', description: 'd', contact: { name: 'Ada' } }
+
 /** A document whose answer has the given schema and example. */
 function answering(schema: unknown, example: unknown, more: Json = {}): Json {
   const content = { 'application/json': { schema, ...(example !== undefined && { example }) } }
   return {
     openapi: '3.1.0',
-    info: { title: 'Cards', version: '1.0.0', description: 'd', contact: { name: 'Ada' } },
+    info: INFO,
     tags: [{ name: 'cards' }],
     security: [],
     paths: {
@@ -109,7 +116,7 @@ describe('a rule of one’s own', () => {
         pointer: '/info',
       },
     ])
-    const kept = answering({}, 1, { info: { ...(answering({}, 1)['info'] as Json), 'x-owner': 'ada' } })
+    const kept = answering({}, 1, { info: { ...INFO, 'x-owner': 'ada' } })
     expect(await found(kept, { rules: { owner } })).toEqual([])
     expect(await found(answering({}, 1), { rules: { owner: { ...owner, severity: 'off' } } })).toEqual([])
     expect(await found(answering({}, 1), { rules: { owner: { ...owner, formats: ['oas3_0'] } } })).toEqual([])
@@ -284,6 +291,33 @@ describe('a document of a stranger', () => {
     ])
   })
 
+  it('has nothing fetched for it, wherever it refers to', async () => {
+    let asked = 0
+    const server = createServer((_, response) => {
+      asked++
+      response.end('{}')
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    onTestFinished(() => void server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a.json`
+    const evil = [
+      { $ref: url },
+      { $ref: '/etc/hostname' },
+      { $ref: 'file:///etc/hostname' },
+      { $ref: './package.json' },
+    ]
+    const document = answering({ type: 'array', items: {} }, evil, {
+      'x-evil': evil,
+      info: { ...INFO, 'x-evil': evil },
+    })
+    expect((await judge(document)).isServable).toBe(false)
+    // Even where the validator would let it pass.
+    const { findings, failed } = await judgeBySpectral(document, readOperations(document, []), { rules: {} })
+
+    expect([asked, failed]).toEqual([0, []])
+    expect(JSON.stringify(findings)).not.toContain(hostname())
+  })
+
   it('that unfolds to a billion values is judged by what fits', async () => {
     const depth = 30
     const link = (at: number): Json => ({ $ref: `#/components/schemas/S${at}` })
@@ -320,16 +354,16 @@ describe('a document of a stranger', () => {
       { length: 4_900 },
       (_, at) => [`/p${at}`, { get: operation(`p${at}`, responses) }] as const,
     )
-    const once = await judge(answering({}, 1, { paths: Object.fromEntries(paths) }))
+    const first = await judge(answering({}, 1, { paths: Object.fromEntries(paths) }))
     const reversed = await judge(answering({}, 1, { paths: Object.fromEntries(paths.toReversed()) }))
 
-    expect(once.coverage?.of).toBe(4_900)
-    expect(once.coverage?.operations).toBeGreaterThan(500)
-    expect(once.coverage?.operations).toBeLessThan(4_900)
-    expect(reversed.coverage).toEqual(once.coverage)
-    expect(reversed.score).toBe(once.score)
+    expect(first.coverage?.of).toBe(4_900)
+    expect(first.coverage?.operations).toBeGreaterThan(500)
+    expect(first.coverage?.operations).toBeLessThan(4_900)
+    expect(reversed.coverage).toEqual(first.coverage)
+    expect(reversed.score).toBe(first.score)
     expect(new Set(reversed.findings.map(({ fingerprint }) => fingerprint))).toEqual(
-      new Set(once.findings.map(({ fingerprint }) => fingerprint)),
+      new Set(first.findings.map(({ fingerprint }) => fingerprint)),
     )
   })
 })
