@@ -94,8 +94,8 @@ export async function judgeBySpectral(
   async function run(some: readonly string[]): Promise<readonly ISpectralDiagnostic[]> {
     if (some.length === 0) return []
     const spectral = new spectralCore.Spectral({ resolver: new refResolver.Resolver({ resolvers: {} }) })
-    spectral.setRuleset(only(some))
     try {
+      spectral.setRuleset(only(some))
       return await spectral.run({
         // It freezes what it is given.
         parsed: { data: structuredClone(excerpt.document), diagnostics: [], ast: {}, lineMap: [] },

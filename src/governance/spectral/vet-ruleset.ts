@@ -92,7 +92,9 @@ export function vetRuleset(document: RulesetDocument, known: KnownNames): readon
       return
     }
     if (known.rules.has(name)) return fault(pointer, 'There is such a rule already: name yours otherwise.')
-    if (!RULE_NAME.test(name)) return fault(pointer, 'A name has letters, digits, and : . _ - between them.')
+    // Spectral keeps rules in a plain object: what every object has would be taken for a rule.
+    if (!RULE_NAME.test(name) || name in Object.prototype)
+      return fault(pointer, 'A name has letters, digits, and : . _ - between them.')
     for (const key of Object.keys(rule)) {
       if (!RULE_MEMBERS.has(key)) fault(`${pointer}/${escapePointer(key)}`, 'A rule has no such member.')
     }

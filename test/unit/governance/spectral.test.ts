@@ -221,6 +221,8 @@ describe('a rule of one’s own', () => {
     ['a name that is taken', { rules: { 'typed-enum': owner } }, ['/rules/typed-enum']],
     ['a name of ours', { rules: { pagination: owner } }, ['/rules/pagination']],
     ['a name that is none', { rules: { __proto__x: owner } }, ['/rules/__proto__x']],
+    ['a name that every object has', { rules: { toString: owner } }, ['/rules/toString']],
+    ['the name of the prototype', JSON.parse('{"rules":{"__proto__":{"given":"$"}}}') as object, ['/rules/__proto__']],
     ['a message that calculates', { rules: { a: { ...owner, message: '#{{1+1}}' } } }, ['/rules/a/message']],
     ['a function of nobody', { rules: { a: { given: '$', then: { function: 'eval' } } } }, ['/rules/a/then/function']],
     ['no function', { rules: { a: { given: '$' } } }, ['/rules/a/then']],
