@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -59,6 +59,15 @@ async function run(args: readonly string[], result = RESULT) {
   }
   return { ...(await validate(settings, false, platform)), asked }
 }
+
+it('is what the package puts on the path: a file that may be run', () => {
+  const root = join(import.meta.dirname, '../../..')
+  const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { bin: Record<string, string> }
+  for (const file of Object.values(bin)) {
+    accessSync(join(root, file), constants.X_OK)
+    expect(readFileSync(join(root, file), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/)
+  }
+})
 
 describe('the settings of validate', () => {
   it('are a file and the defaults', () => {
