@@ -26,11 +26,17 @@ export interface Finding {
 
 const ORDER: Readonly<Record<FindingSeverity, number>> = { error: 0, warning: 1, info: 2 }
 
-type Ranked = Pick<Finding, 'severity' | 'rule' | 'pointer'>
+type Ranked = Pick<Finding, 'severity' | 'rule' | 'pointer'> & Partial<Pick<Finding, 'line' | 'column'>>
 
-/** The gravest first, then in the order of the rules' names and of the places: the same in every run. */
+/** The gravest first, then in the order of the rules' names and of the places in the text: the same in every run. */
 export function compareFindings(a: Ranked, b: Ranked): number {
-  return ORDER[a.severity] - ORDER[b.severity] || compareTexts(a.rule, b.rule) || compareTexts(a.pointer, b.pointer)
+  return (
+    ORDER[a.severity] - ORDER[b.severity] ||
+    compareTexts(a.rule, b.rule) ||
+    (a.line ?? 0) - (b.line ?? 0) ||
+    (a.column ?? 0) - (b.column ?? 0) ||
+    compareTexts(a.pointer, b.pointer)
+  )
 }
 
 function compareTexts(a: string, b: string): number {

@@ -123,12 +123,9 @@ function toResult(spots: readonly Spot[], coverage: Coverage | null, text: strin
   return {
     ...scoreOf(countsOf(sorted), isServable),
     isServable,
-    findings: shown.map((spot) => ({
-      ...spot,
-      ...placeOf(spot.pointer),
-      fingerprint: fingerprintOf(spot),
-      principle: null,
-    })),
+    findings: shown
+      .map((spot) => ({ ...spot, ...placeOf(spot.pointer), fingerprint: fingerprintOf(spot), principle: null }))
+      .sort(compareFindings),
     omitted: sorted.length - shown.length,
     coverage,
   }
