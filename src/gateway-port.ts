@@ -2,10 +2,10 @@
 
 import { PLATFORM_API } from './catalogue/platform-api.ts'
 import type { GatewayPort } from './catalogue/gateway-port.ts'
-import type { BackendPlan, RoutePlan } from './catalogue/route-plan.ts'
+import type { BackendPlan, RoutePlan } from './plans/route-plan.ts'
 import type { Authenticator } from './gateway/authenticate.ts'
 import type { Fleet } from './gateway/fleet.ts'
-import type { LimitDesk } from './gateway/limit-desk.ts'
+import type { LimitDesk } from './gateway/limits/limit-desk.ts'
 
 export interface GatewayParts {
   readonly fleet: Fleet

@@ -4,9 +4,9 @@
  */
 
 import type { LimitBook } from './catalogue/limit-book.ts'
-import { createLimitDesk, type LimitDesk } from './gateway/limit-desk.ts'
-import { createLimitLedger, type LimitLedger } from './gateway/limit-ledger.ts'
-import { createLimitMemory, type LimitMemory } from './gateway/limit-memory.ts'
+import { createLimitDesk, type LimitDesk } from './gateway/limits/limit-desk.ts'
+import { createLimitLedger, type LimitLedger } from './gateway/limits/limit-ledger.ts'
+import { createLimitMemory, type LimitMemory } from './gateway/limits/limit-memory.ts'
 import type { Clock } from './runtime/clock.ts'
 import type { LimitCheckpoint } from './store/limit-checkpoint.ts'
 

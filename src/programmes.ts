@@ -1,12 +1,12 @@
 /** Programmes put together: commands, the eight steps, and the runner that takes them. */
 
 import type { ApiPolicies } from './catalogue/api-policy.ts'
-import type { Compliance } from './catalogue/compliance.ts'
-import { createProgrammes, type Programmes } from './catalogue/programmes.ts'
-import { createProgrammeRunner, type ProgrammeRunner } from './catalogue/programme-runner.ts'
-import { createProgrammeSteps, type ProgrammeStepsOptions } from './catalogue/programme-steps.ts'
-import { createRulesets, type Rulesets } from './catalogue/rulesets.ts'
-import { createTenantPolicies, type TenantPolicies } from './catalogue/tenant-policy.ts'
+import type { Compliance } from './programmes/compliance.ts'
+import { createProgrammes, type Programmes } from './programmes/programmes.ts'
+import { createProgrammeRunner, type ProgrammeRunner } from './programmes/programme-runner.ts'
+import { createProgrammeSteps, type ProgrammeStepsOptions } from './programmes/programme-steps.ts'
+import { createRulesets, type Rulesets } from './programmes/rulesets.ts'
+import { createTenantPolicies, type TenantPolicies } from './programmes/tenant-policy.ts'
 import { createTurns } from './catalogue/turns.ts'
 import type { Log } from './runtime/log.ts'
 

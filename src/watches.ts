@@ -1,7 +1,7 @@
 /** What the main thread hears from the gateway and watches of itself and of what serves, and what becomes of it. */
 
-import { createCompliance, CRITICAL_BELOW, type Compliance } from './catalogue/compliance.ts'
-import { createDrifts } from './catalogue/drifts.ts'
+import { createCompliance, CRITICAL_BELOW, type Compliance } from './programmes/compliance.ts'
+import { createDrifts } from './programmes/drifts.ts'
 import { createUpstreamEvents } from './catalogue/upstream-events.ts'
 import type { Turns } from './catalogue/turns.ts'
 import type { Drift } from './domain/drift.ts'

@@ -1,11 +1,11 @@
 /** Webhooks put together: events become deliveries, deliveries wait in a queue, a sender takes them out. */
 
-import { DELIVERY_KIND, stateOfDelivery, type DeliveryBody } from './catalogue/delivery-document.ts'
+import { DELIVERY_KIND, stateOfDelivery, type DeliveryBody } from './event-subscriptions/delivery-document.ts'
 import {
   EVENT_SUBSCRIPTION_KIND,
   stateOfSubscription,
   type EventSubscriptionBody,
-} from './catalogue/event-subscription-document.ts'
+} from './event-subscriptions/event-subscription-document.ts'
 import type { Turns } from './catalogue/turns.ts'
 import { createGuardedFetch } from './outbound/guarded-fetch.ts'
 import type { Clock } from './runtime/clock.ts'

@@ -4,9 +4,9 @@
  * subscriptions take of shared memory: at most 200 bytes each.
  */
 
-import { createLimiter } from '../../src/gateway/limiter.ts'
-import { createLimitMemory } from '../../src/gateway/limit-memory.ts'
-import { appendLimitHeaders } from '../../src/gateway/rate-limit-headers.ts'
+import { createLimiter } from '../../src/gateway/limits/limiter.ts'
+import { createLimitMemory } from '../../src/gateway/limits/limit-memory.ts'
+import { appendLimitHeaders } from '../../src/gateway/limits/rate-limit-headers.ts'
 import { parseDeclaration } from '../../src/opensla/declaration.ts'
 import { measure } from '../harness.ts'
 

@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { scanTarget } from '../../src/gateway/path.ts'
-import { createRouteTable } from '../../src/gateway/route-table.ts'
+import { scanTarget } from '../../src/gateway/routing/path.ts'
+import { createRouteTable } from '../../src/gateway/routing/route-table.ts'
 import { measure } from '../harness.ts'
 
 const file = join(import.meta.dirname, '../../node_modules/@octokit/openapi/generated/api.github.com.json')

@@ -8,9 +8,9 @@
 
 import { readSpecification, type Specification } from '../governance/specification.ts'
 import type { Registry, Write } from '../store/registry.ts'
-import { compileRoutePlan } from './compile-route-plan.ts'
+import { compileRoutePlan } from '../plans/compile-route-plan.ts'
 import { readContent } from './published-content.ts'
-import type { RoutePlan } from './route-plan.ts'
+import type { RoutePlan } from '../plans/route-plan.ts'
 
 export type CompiledDocument = Pick<
   RoutePlan,

@@ -5,8 +5,8 @@
 
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { Grant } from './grant.ts'
-import type { ProviderPlan } from './provider-plan.ts'
-import type { RoutePlan } from './route-plan.ts'
+import type { ProviderPlan } from '../plans/provider-plan.ts'
+import type { RoutePlan } from '../plans/route-plan.ts'
 
 export interface PreparedRevision {
   /** Every thread serves the revision from its next call on. */

@@ -5,7 +5,7 @@ import type { Document, Registry } from '../store/registry.ts'
 import type { ApiBody } from './apis.ts'
 import { readCompiled } from './compiled-document.ts'
 import type { Deployment, ProxyBody } from './proxy-document.ts'
-import type { RoutePlan } from './route-plan.ts'
+import type { RoutePlan } from '../plans/route-plan.ts'
 import type { Specifications } from './specifications.ts'
 
 export interface ActivePlan {

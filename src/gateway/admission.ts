@@ -9,8 +9,8 @@
 
 import { FLAG_COUNTED, FLAG_FORWARDED, OUTCOMES } from '../record/call-record.ts'
 import type { Call } from './call.ts'
-import { ADMITTED, QUOTA, type CompiledSla, type Limiter } from './limiter.ts'
-import { appendLimitHeaders } from './rate-limit-headers.ts'
+import { ADMITTED, QUOTA, type CompiledSla, type Limiter } from './limits/limiter.ts'
+import { appendLimitHeaders } from './limits/rate-limit-headers.ts'
 import type { Seat } from './seat.ts'
 
 export interface Admission {

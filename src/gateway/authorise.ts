@@ -9,7 +9,7 @@
  */
 
 import type { Caller } from '../catalogue/caller.ts'
-import type { SecurityAlternative } from '../catalogue/route-plan.ts'
+import type { SecurityAlternative } from '../plans/route-plan.ts'
 
 export interface AuthoriseScope {
   readonly allowedScopes: ReadonlySet<string>

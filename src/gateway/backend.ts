@@ -7,7 +7,7 @@
  */
 
 import { Pool } from 'undici'
-import type { BackendPlan } from '../catalogue/route-plan.ts'
+import type { BackendPlan } from '../plans/route-plan.ts'
 import { DeadlineQueue } from './deadline-queue.ts'
 import { UpstreamGate } from './upstream-gate.ts'
 

@@ -1,9 +1,9 @@
 /** Whom a call is written down to: the party behind its credential, and what its declaration says of the price. */
 
 import type { Caller } from '../catalogue/caller.ts'
-import type { RoutePlan } from '../catalogue/route-plan.ts'
+import type { RoutePlan } from '../plans/route-plan.ts'
 import { ANONYMOUS, type Attribution } from '../domain/attribution.ts'
-import type { CompiledSla } from './limiter.ts'
+import type { CompiledSla } from './limits/limiter.ts'
 
 /** Without a caller the call is nobody's, but still its API's and tenant's. */
 export function toAttribution(

@@ -15,7 +15,7 @@ import { outcomeIndex, type Outcome } from '../record/call-record.ts'
 import { toRequestId } from '../record/record-batch.ts'
 import type { RecordedCall, SpoolWriter } from '../record/spool-writer.ts'
 import { discardBody } from './discard-body.ts'
-import type { Block, CompiledSla } from './limiter.ts'
+import type { Block, CompiledSla } from './limits/limiter.ts'
 import type { GatewayResponse } from './response.ts'
 
 /** Whoever must hear that a call is over before it was answered, or that it was recorded. */

@@ -12,10 +12,10 @@ import type { Drift } from '../domain/drift.ts'
 import { outcomeIndex } from '../record/call-record.ts'
 import type { SpoolWriter } from '../record/spool-writer.ts'
 import type { Call } from './call.ts'
-import type { DeclaredResponse } from './declared-responses.ts'
-import { parseJsonBody } from './json-body.ts'
+import type { DeclaredResponse } from './validation/declared-responses.ts'
+import { parseJsonBody } from './validation/json-body.ts'
 import type { CompiledOperation } from './revision.ts'
-import type { Check } from './schema-compiler.ts'
+import type { Check } from './validation/schema-compiler.ts'
 
 export interface DriftWatch {
   /** Looks at the head of an answer. What it returns wants to see the body. */

@@ -9,7 +9,7 @@
 
 import { Worker } from 'node:worker_threads'
 import type { GatewayPort, PreparedRevision } from '../catalogue/gateway-port.ts'
-import type { RoutePlan } from '../catalogue/route-plan.ts'
+import type { RoutePlan } from '../plans/route-plan.ts'
 import type { Drift } from '../domain/drift.ts'
 import { Problem } from '../domain/problem.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'

@@ -20,12 +20,12 @@ import { Forwarding, type TurnEnd } from './forward.ts'
 import type { HeaderRules } from './header-rules.ts'
 import { createForwarded, toTraceparent } from './identity-headers.ts'
 import type { CompiledOperation, CompiledRevision } from './revision.ts'
-import type { RouteMatch } from './route-table.ts'
+import type { RouteMatch } from './routing/route-table.ts'
 import { toAttribution } from './call-attribution.ts'
 import { attributionOf, type Seat } from './seat.ts'
 import type { Seats } from './seats.ts'
 import { readRequestHeaders, type RequestHeaders } from './upstream-request.ts'
-import type { ValidationFailure } from './validate.ts'
+import type { ValidationFailure } from './validation/validate.ts'
 
 export interface HandleCallOptions {
   readonly authenticator: Authenticator

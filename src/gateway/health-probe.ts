@@ -1,7 +1,7 @@
 /** Asks the health path of a backend: any answer below 400 within five seconds is good. */
 
 import { Agent } from 'undici'
-import type { BackendPlan } from '../catalogue/route-plan.ts'
+import type { BackendPlan } from '../plans/route-plan.ts'
 
 export interface HealthProbe {
   ask(backend: BackendPlan): Promise<boolean>

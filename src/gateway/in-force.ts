@@ -4,12 +4,12 @@
  */
 
 import type { RevokedToken } from '../catalogue/gateway-port.ts'
-import type { ProviderPlan } from '../catalogue/provider-plan.ts'
-import type { RoutePlan } from '../catalogue/route-plan.ts'
+import type { ProviderPlan } from '../plans/provider-plan.ts'
+import type { RoutePlan } from '../plans/route-plan.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import { createMemberships } from './membership.ts'
 import type { Command, JsonWebKeySet } from './messages.ts'
-import { createRevokedTokens } from './revoked-tokens.ts'
+import { createRevokedTokens } from './tokens/revoked-tokens.ts'
 import type { GatePlan } from './upstream-gate.ts'
 
 export interface InForce {

@@ -9,7 +9,7 @@
 import type { Caller } from '../catalogue/caller.ts'
 import type { Grant } from '../catalogue/grant.ts'
 import { refusal, type Refusal } from './refusal.ts'
-import type { VerifiedToken } from './verified-token.ts'
+import type { VerifiedToken } from './tokens/verified-token.ts'
 
 export interface KnownCaller extends Caller {
   /** What the token says; null for a key. */

@@ -7,12 +7,12 @@
 import type { CredentialName, Grant } from '../catalogue/grant.ts'
 import type { RevokedToken } from '../catalogue/gateway-port.ts'
 import type { OauthAnswer, OauthCall } from '../catalogue/oauth-call.ts'
-import type { ProviderPlan } from '../catalogue/provider-plan.ts'
-import type { RoutePlan } from '../catalogue/route-plan.ts'
+import type { ProviderPlan } from '../plans/provider-plan.ts'
+import type { RoutePlan } from '../plans/route-plan.ts'
 import type { Drift } from '../domain/drift.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { SpoolSync } from '../record/spool-writer.ts'
-import type { BlockRef } from './limit-memory.ts'
+import type { BlockRef } from './limits/limit-memory.ts'
 import type { GatePlan, UpstreamReport } from './upstream-gate.ts'
 
 export interface JsonWebKeySet {

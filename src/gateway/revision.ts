@@ -6,16 +6,16 @@
  * revision it began with; the last reference to it is the last call.
  */
 
-import type { OperationPlan, RoutePlan } from '../catalogue/route-plan.ts'
+import type { OperationPlan, RoutePlan } from '../plans/route-plan.ts'
 import type { Attribution } from '../domain/attribution.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import { Backend } from './backend.ts'
-import { compileResponses, type DeclaredResponses } from './declared-responses.ts'
-import type { CompiledSla, Limiter } from './limiter.ts'
-import { createRouteTable, type RouteTable } from './route-table.ts'
+import { compileResponses, type DeclaredResponses } from './validation/declared-responses.ts'
+import type { CompiledSla, Limiter } from './limits/limiter.ts'
+import { createRouteTable, type RouteTable } from './routing/route-table.ts'
 import { toAttribution } from './call-attribution.ts'
 import { toDeprecationHeaders } from './deprecation-headers.ts'
-import { compileValidators, type OperationValidators } from './validate.ts'
+import { compileValidators, type OperationValidators } from './validation/validate.ts'
 
 export interface CompiledOperation {
   readonly plan: OperationPlan

@@ -10,7 +10,7 @@ import type { Grant } from '../catalogue/grant.ts'
 import type { Attribution } from '../domain/attribution.ts'
 import { toAttribution } from './call-attribution.ts'
 import { toIdentityHeaders } from './identity-headers.ts'
-import type { Block, CompiledSla } from './limiter.ts'
+import type { Block, CompiledSla } from './limits/limiter.ts'
 import type { CompiledRevision } from './revision.ts'
 
 export interface Seat {

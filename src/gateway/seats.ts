@@ -7,7 +7,7 @@
 
 import type { Caller } from '../catalogue/caller.ts'
 import type { HostLink } from './host-link.ts'
-import type { Limiter } from './limiter.ts'
+import type { Limiter } from './limits/limiter.ts'
 import type { CompiledRevision } from './revision.ts'
 import { createSeat, variantFor, type Seat } from './seat.ts'
 

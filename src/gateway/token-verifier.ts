@@ -8,13 +8,13 @@
  */
 
 import type { CredentialName } from '../catalogue/grant.ts'
-import { verifyFederatedToken } from './federated-token.ts'
-import { readJwt, type Jwt } from './jwt.ts'
-import type { KeyRefetch } from './key-refetch.ts'
-import type { Provider, Providers } from './providers.ts'
+import { verifyFederatedToken } from './tokens/federated-token.ts'
+import { readJwt, type Jwt } from './tokens/jwt.ts'
+import type { KeyRefetch } from './tokens/key-refetch.ts'
+import type { Provider, Providers } from './tokens/providers.ts'
 import { invalid, refusal, type Refusal } from './refusal.ts'
-import { toVerifiedToken, verifyOwnToken, type TokenKeys } from './token.ts'
-import type { VerifiedToken } from './verified-token.ts'
+import { toVerifiedToken, verifyOwnToken, type TokenKeys } from './tokens/token.ts'
+import type { VerifiedToken } from './tokens/verified-token.ts'
 
 export interface Verified {
   readonly token: VerifiedToken

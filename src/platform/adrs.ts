@@ -1,6 +1,6 @@
 /** `/v1/adrs`: architecture decision records. */
 
-import type { AdrInput, Adrs } from '../catalogue/adrs.ts'
+import type { AdrInput, Adrs } from '../programmes/adrs.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import { id, list, name, named, nullable, object, prose, query, reference, text, time } from './schemas.ts'

@@ -1,6 +1,6 @@
 /** Approval flows: who decided on an access, and when; and changes of tier, which are decided alike. */
 
-import { SelfApproval, type Approvals, type Decision } from '../catalogue/approvals.ts'
+import { SelfApproval, type Approvals, type Decision } from '../subscriptions/approvals.ts'
 import type { Caller } from '../catalogue/caller.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'

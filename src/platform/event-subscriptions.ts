@@ -3,13 +3,13 @@
 import { DELIVERY_STATES } from '../actors/webhook-delivery.ts'
 import { EVENT_SUBSCRIPTION_STATES } from '../actors/event-subscription.ts'
 import type { DeliveryState } from '../actors/webhook-delivery.ts'
-import type { Deliveries } from '../catalogue/deliveries.ts'
+import type { Deliveries } from '../event-subscriptions/deliveries.ts'
 import { invalidAt } from '../catalogue/commands.ts'
 import type {
   EventSubscriptionChange,
   EventSubscriptionInput,
   EventSubscriptions,
-} from '../catalogue/event-subscriptions.ts'
+} from '../event-subscriptions/event-subscriptions.ts'
 import { EVENT_KINDS, type EventKind } from '../catalogue/events.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'

@@ -1,6 +1,6 @@
 /** `/v1/principles`: principles of design. */
 
-import type { PrincipleInput, Principles } from '../catalogue/principles.ts'
+import type { PrincipleInput, Principles } from '../programmes/principles.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { toPageQuery } from './page-query.ts'
 import { id, line, list, name, named, object, prose, query, text, time } from './schemas.ts'

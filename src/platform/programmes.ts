@@ -1,9 +1,9 @@
 /** `/v1/programmes`: from a document to a running API, step by step. */
 
 import { STEPS } from '../actors/programme.ts'
-import { SelfApproval, type Approvals, type Decision } from '../catalogue/approvals.ts'
+import { SelfApproval, type Approvals, type Decision } from '../subscriptions/approvals.ts'
 import type { Caller } from '../catalogue/caller.ts'
-import type { ProgrammeInput, Programmes } from '../catalogue/programmes.ts'
+import type { ProgrammeInput, Programmes } from '../programmes/programmes.ts'
 import { approval, outcome } from './approvals.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'

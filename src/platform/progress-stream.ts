@@ -2,8 +2,8 @@
 
 import type { FastifyReply } from 'fastify'
 import { Problem } from '../domain/problem.ts'
-import type { Progress } from '../catalogue/programme-document.ts'
-import type { Programmes } from '../catalogue/programmes.ts'
+import type { Progress } from '../programmes/programme-document.ts'
+import type { Programmes } from '../programmes/programmes.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createEventReader, type EventReader } from './event-reader.ts'
 import type { Call } from './operation.ts'

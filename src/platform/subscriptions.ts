@@ -1,7 +1,7 @@
 /** `/v1/subscriptions`: who may use which API, and by which credentials. */
 
 import type { Credentials } from '../catalogue/credentials.ts'
-import type { SubscriptionInput, Subscriptions } from '../catalogue/subscriptions.ts'
+import type { SubscriptionInput, Subscriptions } from '../subscriptions/subscriptions.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import {

@@ -1,7 +1,7 @@
 /** `POST /v1/programmes/validate`: a document judged before anybody publishes it. */
 
 import { fromBase64 } from '../catalogue/commands.ts'
-import type { Compliance } from '../catalogue/compliance.ts'
+import type { Compliance } from '../programmes/compliance.ts'
 import { FINDING_CATEGORIES, type Finding } from '../governance/lint/finding.ts'
 import type { Judgement } from '../governance/lint/linter.ts'
 import type { Handlers, Operations } from './operation.ts'

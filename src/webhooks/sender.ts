@@ -14,7 +14,7 @@ import {
   withAttempt,
   type DeliveryAttempt,
   type DeliveryBody,
-} from '../catalogue/delivery-document.ts'
+} from '../event-subscriptions/delivery-document.ts'
 import {
   eventSubscriptionWrite,
   EVENT_SUBSCRIPTION_KIND,
@@ -22,7 +22,7 @@ import {
   tellSubscription,
   validSecrets,
   type EventSubscriptionBody,
-} from '../catalogue/event-subscription-document.ts'
+} from '../event-subscriptions/event-subscription-document.ts'
 import type { EventSubscriptionEvent } from '../actors/event-subscription.ts'
 import type { EventBody } from '../catalogue/events.ts'
 import type { Turns } from '../catalogue/turns.ts'

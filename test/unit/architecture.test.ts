@@ -20,7 +20,9 @@ interface Room {
 const GROUND = ['domain', 'runtime']
 const PORTS = [...GROUND, 'store']
 const WORDS = [...PORTS, 'record', 'opensla']
-const RULES = [...WORDS, 'actors', 'governance', 'catalogue']
+const RULES = [...WORDS, 'actors', 'governance', 'plans', 'catalogue']
+const DESKS = [...RULES, 'subscriptions', 'programmes', 'event-subscriptions']
+const WITHIN_GATEWAY = ['gateway/routing', 'gateway/limits', 'gateway/tokens', 'gateway/validation']
 const FASTIFY = ['fastify', '@fastify/formbody', 'fastify-plugin']
 const AJV = ['ajv', 'ajv-formats']
 
@@ -39,14 +41,26 @@ const TABLE: Readonly<Record<string, Room>> = {
     // re2js: patterns of documents, here and in the gateway.
     packages: ['yaml', '@seriousme/openapi-schema-validator', '@stoplight', ...AJV, 're2js', 'node:'],
   },
-  catalogue: { rooms: [...WORDS, 'actors', 'governance'], packages: ['node:'] },
+  // What threads are told of a document.
+  plans: { rooms: [...WORDS, 'actors', 'governance'], packages: ['node:'] },
+  catalogue: { rooms: [...WORDS, 'actors', 'governance', 'plans'], packages: ['node:'] },
+  // Who may call what, how much of it, and who has to agree.
+  subscriptions: { rooms: RULES, packages: ['node:'] },
+  // From a document to a running API that complies.
+  programmes: { rooms: [...RULES, 'subscriptions'], packages: ['node:'] },
+  // Who is told of what, and what was told.
+  'event-subscriptions': { rooms: [...WORDS, 'actors', 'catalogue'], packages: ['node:'] },
   // Calls to addresses that customers name.
   outbound: { rooms: GROUND, packages: ['undici', 'node:'] },
-  gateway: { rooms: RULES, packages: ['undici', ...AJV, 'jose', 'node:'] },
+  'gateway/routing': { rooms: RULES, packages: ['node:'] },
+  'gateway/limits': { rooms: RULES, packages: ['node:'] },
+  'gateway/tokens': { rooms: RULES, packages: ['node:'] },
+  'gateway/validation': { rooms: [...RULES, 'gateway/routing'], packages: [...AJV, 'node:'] },
+  gateway: { rooms: [...RULES, ...WITHIN_GATEWAY], packages: ['undici', 'node:'] },
   identity: { rooms: [...RULES, 'outbound'], packages: [...FASTIFY, 'jose', 'node:'] },
-  platform: { rooms: RULES, packages: [...FASTIFY, ...AJV, 'node:'] },
+  platform: { rooms: DESKS, packages: [...FASTIFY, ...AJV, 'node:'] },
   pipeline: { rooms: RULES, packages: ['rxjs', 'node:'] },
-  webhooks: { rooms: [...RULES, 'outbound'], packages: ['undici', 'node:'] },
+  webhooks: { rooms: [...RULES, 'event-subscriptions', 'outbound'], packages: ['undici', 'node:'] },
   // Clients of the public API and what stands behind the gateway: no door into the house.
   sample: { rooms: [], packages: ['node:'] },
   cli: { rooms: [], packages: ['undici', 'node:'] },

@@ -1,7 +1,7 @@
 /** What stands behind a programme’s compliance, however much of it there is. */
 
 import { expect, it } from 'vitest'
-import { createProgrammes } from '../../../src/catalogue/programmes.ts'
+import { createProgrammes } from '../../../src/programmes/programmes.ts'
 import { createTurns } from '../../../src/catalogue/turns.ts'
 import { createManualClock } from '../platform/manual-clock.ts'
 import { ACME, base64, openHouse } from './house.ts'

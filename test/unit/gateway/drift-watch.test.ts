@@ -1,11 +1,11 @@
 /** What the published contract does not know, held against a document as a gateway thread has it. */
 
 import { describe, expect, it } from 'vitest'
-import { compileRoutePlan } from '../../../src/catalogue/compile-route-plan.ts'
+import { compileRoutePlan } from '../../../src/plans/compile-route-plan.ts'
 import type { Drift } from '../../../src/domain/drift.ts'
 import type { Call } from '../../../src/gateway/call.ts'
 import { createDriftWatch } from '../../../src/gateway/drift-watch.ts'
-import { createLimiter } from '../../../src/gateway/limiter.ts'
+import { createLimiter } from '../../../src/gateway/limits/limiter.ts'
 import { compileRevision } from '../../../src/gateway/revision.ts'
 import { readSpecification } from '../../../src/governance/specification.ts'
 import { OUTCOMES } from '../../../src/record/call-record.ts'

@@ -2,7 +2,7 @@
 
 import { constants, generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
 import type { Grant } from '../../../src/catalogue/grant.ts'
-import type { ProviderPlan } from '../../../src/catalogue/provider-plan.ts'
+import type { ProviderPlan } from '../../../src/plans/provider-plan.ts'
 import { API, GRANT, NOW_MS } from './authority.ts'
 
 export const ISSUER = 'https://login.example/realms/acme'

@@ -1,7 +1,7 @@
 /** A subscription at an API, with time and threads in the hands of a test. */
 
-import { createLimiter, type Block, type CompiledSla, type Limiter } from '../../../src/gateway/limiter.ts'
-import { createLimitMemory, type LimitMemory } from '../../../src/gateway/limit-memory.ts'
+import { createLimiter, type Block, type CompiledSla, type Limiter } from '../../../src/gateway/limits/limiter.ts'
+import { createLimitMemory, type LimitMemory } from '../../../src/gateway/limits/limit-memory.ts'
 import { parseDeclaration } from '../../../src/opensla/declaration.ts'
 import type { SlaPlan } from '../../../src/opensla/sla-plan.ts'
 

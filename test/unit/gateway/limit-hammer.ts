@@ -1,9 +1,9 @@
 /** One thread that takes from a block as often as it can, and says what it was given. */
 
 import { parentPort, workerData } from 'node:worker_threads'
-import { createLimiter } from '../../../src/gateway/limiter.ts'
-import type { BlockRef } from '../../../src/gateway/limit-block.ts'
-import { lock } from '../../../src/gateway/limit-lock.ts'
+import { createLimiter } from '../../../src/gateway/limits/limiter.ts'
+import type { BlockRef } from '../../../src/gateway/limits/limit-block.ts'
+import { lock } from '../../../src/gateway/limits/limit-lock.ts'
 import type { SlaPlan } from '../../../src/opensla/sla-plan.ts'
 
 export interface HammerData {

@@ -1,6 +1,6 @@
 import { parseList, type Item } from 'structured-headers'
 import { expect, it } from 'vitest'
-import { appendLimitHeaders } from '../../../src/gateway/rate-limit-headers.ts'
+import { appendLimitHeaders } from '../../../src/gateway/limits/rate-limit-headers.ts'
 import { openLimit, type Desk } from './limit-fixture.ts'
 
 function headersOf({ sla, limiter }: Desk, operation = 0): Record<string, string> {

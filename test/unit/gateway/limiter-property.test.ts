@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { createLimiter } from '../../../src/gateway/limiter.ts'
-import { createLimitMemory } from '../../../src/gateway/limit-memory.ts'
+import { createLimiter } from '../../../src/gateway/limits/limiter.ts'
+import { createLimitMemory } from '../../../src/gateway/limits/limit-memory.ts'
 import { anyPlan, createRandom } from './any-declaration.ts'
 import { openDesk, OPERATIONS, planOf } from './limit-fixture.ts'
 import { createReferenceLimiter, type ReferenceCall } from './reference-limiter.ts'

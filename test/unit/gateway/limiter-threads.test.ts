@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
-import { createLimitMemory } from '../../../src/gateway/limit-memory.ts'
+import { createLimitMemory } from '../../../src/gateway/limits/limit-memory.ts'
 import { openDesk, planOf } from './limit-fixture.ts'
 import type { HammerData } from './limit-hammer.ts'
 

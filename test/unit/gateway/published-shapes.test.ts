@@ -6,10 +6,10 @@
 
 import { describe, expect, it } from 'vitest'
 import { createCalendar, startOf } from '../../../src/domain/calendar.ts'
-import { applying } from '../../../src/gateway/limit-decision.ts'
-import { layoutOf } from '../../../src/gateway/limit-layout.ts'
-import { compileSla } from '../../../src/gateway/limit-plan.ts'
-import { windowEnd, windowStart } from '../../../src/gateway/limit-window.ts'
+import { applying } from '../../../src/gateway/limits/limit-decision.ts'
+import { layoutOf } from '../../../src/gateway/limits/limit-layout.ts'
+import { compileSla } from '../../../src/gateway/limits/limit-plan.ts'
+import { windowEnd, windowStart } from '../../../src/gateway/limits/limit-window.ts'
 import { parseDeclaration } from '../../../src/opensla/declaration.ts'
 
 const OPERATIONS = ['listItems', 'readItem', 'writeItem', 'dropItem']

@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from 'vitest'
 import { toTokenCaller } from '../../../src/gateway/known-caller.ts'
-import { createLimiter } from '../../../src/gateway/limiter.ts'
-import { createLimitDesk } from '../../../src/gateway/limit-desk.ts'
-import { createLimitMemory } from '../../../src/gateway/limit-memory.ts'
+import { createLimiter } from '../../../src/gateway/limits/limiter.ts'
+import { createLimitDesk } from '../../../src/gateway/limits/limit-desk.ts'
+import { createLimitMemory } from '../../../src/gateway/limits/limit-memory.ts'
 import { compileRevision } from '../../../src/gateway/revision.ts'
 import { attributionOf } from '../../../src/gateway/seat.ts'
 import { createSeats } from '../../../src/gateway/seats.ts'

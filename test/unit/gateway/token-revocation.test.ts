@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Grant } from '../../../src/catalogue/grant.ts'
 import { createAuthenticator } from '../../../src/gateway/authenticate.ts'
-import { createRevokedTokens } from '../../../src/gateway/revoked-tokens.ts'
+import { createRevokedTokens } from '../../../src/gateway/tokens/revoked-tokens.ts'
 import { createRandom } from '../../random.ts'
 import { API, createAuthority, GATEWAY_URL, GRANT, NOW_MS } from './authority.ts'
 

@@ -5,7 +5,7 @@
  * that is not declared fails the test that met it.
  */
 
-import { createCompliance } from '../../../src/catalogue/compliance.ts'
+import { createCompliance } from '../../../src/programmes/compliance.ts'
 import { createResources } from '../../../src/resources.ts'
 import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { openCounted } from '../catalogue/counted.ts'

@@ -1,0 +1,117 @@
+/** What was sent to a receiver and what came of it; sending again; sending a sample. */
+
+import { Problem } from '../domain/problem.ts'
+import type { DeliveryState } from '../actors/webhook-delivery.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { CreateId } from '../runtime/ids.ts'
+import type { Author, Document, Registry } from '../store/registry.ts'
+import { commit, find, invalidAt } from '../catalogue/commands.ts'
+import {
+  DELIVERY_KIND,
+  deliveryWrite,
+  freshDelivery,
+  newDelivery,
+  showDelivery,
+  stateOfDelivery,
+  tellDelivery,
+  type Delivery,
+  type DeliveryBody,
+} from './delivery-document.ts'
+import { EVENT_SAMPLES } from './event-samples.ts'
+import { EVENT_SUBSCRIPTION_KIND, type EventSubscriptionBody } from './event-subscription-document.ts'
+import { isOn } from './event-subscriptions.ts'
+import type { EventKind } from '../catalogue/events.ts'
+import { listPage, type Page, type PageQuery } from '../catalogue/page.ts'
+
+export interface Deliveries {
+  list(
+    tenant: string,
+    subscription: string,
+    query: PageQuery & { readonly state?: DeliveryState },
+  ): Promise<Page<Delivery>>
+  /** A sample of the kind, to this receiver alone. */
+  test(author: Author, subscription: string, type: EventKind): Promise<Delivery>
+  /** One, whatever came of it; returns how many. */
+  redeliver(author: Author, subscription: string, delivery: string): Promise<number>
+  /** All that failed since then (RFC 3339); returns how many. */
+  redeliverSince(author: Author, subscription: string, since: string): Promise<number>
+}
+
+export interface DeliveriesOptions {
+  readonly registry: Registry
+  readonly createId: CreateId
+  readonly clock: Pick<Clock, 'nowMs'>
+}
+
+const PAGE = 100
+
+export function createDeliveries({ registry, createId, clock }: DeliveriesOptions): Deliveries {
+  function subscriptionOf(tenant: string, id: string): Promise<Document<EventSubscriptionBody>> {
+    return find<EventSubscriptionBody>(registry, tenant, EVENT_SUBSCRIPTION_KIND, id)
+  }
+
+  async function refuseOff(tenant: string, id: string): Promise<void> {
+    const { body } = await subscriptionOf(tenant, id)
+    if (!isOn(body)) throw new Problem('state_conflict', 'It is disabled. Enable it first: PATCH {"state": "active"}.')
+  }
+
+  /** As it stands before the first attempt. */
+  function again({ id, tenant, revision, body }: Document<DeliveryBody>) {
+    const next = { ...body, actor: tellDelivery(body, 'redelivered'), nextAtMs: clock.nowMs() }
+    return deliveryWrite(id, tenant, revision, next)
+  }
+
+  return {
+    async list(tenant, subscription, { state, ...query }) {
+      await subscriptionOf(tenant, subscription)
+      const where = { subscription, state }
+      return listPage<DeliveryBody, Delivery>({
+        registry,
+        kind: DELIVERY_KIND,
+        tenant,
+        query,
+        where,
+        show: showDelivery,
+      })
+    },
+    async test(author, subscription, type) {
+      const { tenant } = author
+      await refuseOff(tenant, subscription)
+      const event = { id: createId('evt'), type, sample: EVENT_SAMPLES[type] }
+      const { id, write } = newDelivery(createId, tenant, freshDelivery(subscription, event, clock.nowMs()))
+      await commit(registry, author, 'webhook.test', [write])
+      return showDelivery(await find<DeliveryBody>(registry, tenant, DELIVERY_KIND, id))
+    },
+    async redeliver(author, subscription, id) {
+      const { tenant } = author
+      await refuseOff(tenant, subscription)
+      const delivery = await registry.get<DeliveryBody>(DELIVERY_KIND, id)
+      if (delivery?.tenant !== tenant || delivery.body.subscription !== subscription)
+        throw invalidAt('/delivery', 'There is no such delivery of this receiver.')
+      await commit(registry, author, 'webhook.redeliver', [again(delivery)])
+      return 1
+    },
+    async redeliverSince(author, subscription, since) {
+      const { tenant } = author
+      await refuseOff(tenant, subscription)
+      const sinceMs = Date.parse(since)
+      let redelivered = 0
+      for (let after = ''; ;) {
+        const where = { subscription, state: 'failed' }
+        const page = await registry.list<DeliveryBody>(DELIVERY_KIND, {
+          tenant,
+          where,
+          limit: PAGE,
+          ...(after !== '' && { after }),
+        })
+        const wanted = page.filter(
+          ({ createdAtMs, body }) => createdAtMs >= sinceMs && stateOfDelivery(body) === 'failed',
+        )
+        if (wanted.length > 0) await commit(registry, author, 'webhook.redeliver', wanted.map(again))
+        redelivered += wanted.length
+        if (page.length < PAGE) return redelivered
+        after = page.at(-1)?.id ?? ''
+      }
+    },
+  }
+}

@@ -1,0 +1,93 @@
+/** What the registry keeps of one event on its way to one receiver. */
+
+import { webhookDelivery as machine, type DeliveryEvent, type DeliveryState } from '../actors/webhook-delivery.ts'
+import { begin, step, type PersistedActor } from '../actors/step.ts'
+import type { CreateId } from '../runtime/ids.ts'
+import type { Document, Write } from '../store/registry.ts'
+import { stateConflict } from '../catalogue/commands.ts'
+import type { EventBody, EventKind } from '../catalogue/events.ts'
+
+export interface DeliveryAttempt {
+  readonly time: string
+  /** Null: there was no answer. */
+  readonly status: number | null
+  readonly durationMs: number
+  /** The beginning of the answer, or why there was none. */
+  readonly response: string
+}
+
+export interface DeliveryBody {
+  readonly subscription: string
+  /** Id of the event, and of the message: the same over all attempts. */
+  readonly event: string
+  readonly type: EventKind
+  /** What a test sends; events keep their data themselves. */
+  readonly sample: EventBody['data'] | null
+  readonly nextAtMs: number
+  /** The latest last. */
+  readonly attempts: readonly DeliveryAttempt[]
+  readonly actor: PersistedActor
+}
+
+export interface Delivery {
+  readonly id: string
+  readonly webhookId: string
+  readonly type: EventKind
+  readonly state: DeliveryState
+  readonly nextAttempt: string | null
+  readonly attempts: readonly DeliveryAttempt[]
+}
+
+export const DELIVERY_KIND = 'webhook_delivery'
+const ATTEMPTS_KEPT = 20
+
+export function stateOfDelivery({ actor }: Pick<DeliveryBody, 'actor'>): DeliveryState {
+  return actor.value as DeliveryState
+}
+
+export function triesOf({ actor }: Pick<DeliveryBody, 'actor'>): number {
+  return (actor.context as { readonly tries: number }).tries
+}
+
+/** Throws `Problem('state_conflict')` where the delivery does not take the event. */
+export function tellDelivery({ actor }: Pick<DeliveryBody, 'actor'>, type: DeliveryEvent['type']): PersistedActor {
+  const result = step(machine, actor, { type })
+  if ('refused' in result) throw stateConflict(result.refused)
+  return result.next
+}
+
+export function freshDelivery(
+  subscription: string,
+  event: { readonly id: string; readonly type: EventKind; readonly sample?: EventBody['data'] },
+  nowMs: number,
+): DeliveryBody {
+  const { id, type, sample = null } = event
+  return { subscription, event: id, type, sample, nextAtMs: nowMs, attempts: [], actor: begin(machine, undefined) }
+}
+
+/** A delivery for an event, and its id. */
+export function newDelivery(
+  createId: CreateId,
+  tenant: string,
+  body: DeliveryBody,
+): { readonly id: string; readonly write: Write } {
+  const id = createId('dlv')
+  return { id, write: deliveryWrite(id, tenant, 0, body) }
+}
+
+export function withAttempt({ attempts }: DeliveryBody, attempt: DeliveryAttempt): readonly DeliveryAttempt[] {
+  return [...attempts, attempt].slice(-ATTEMPTS_KEPT)
+}
+
+export function deliveryWrite(id: string, tenant: string, expected: number, body: DeliveryBody): Write {
+  const state = stateOfDelivery(body)
+  const { subscription } = body
+  return { kind: DELIVERY_KIND, id, tenant, expected, body, keys: { subscription, state } }
+}
+
+export function showDelivery({ id, body }: Document<DeliveryBody>): Delivery {
+  const { event, type, attempts, nextAtMs } = body
+  const state = stateOfDelivery(body)
+  const nextAttempt = state === 'pending' ? new Date(nextAtMs).toISOString() : null
+  return { id, webhookId: event, type, state, nextAttempt, attempts }
+}

@@ -1,0 +1,88 @@
+/** What the registry keeps of a registration for events, and what is shown of it. */
+
+import {
+  eventSubscription as machine,
+  type EventSubscriptionEvent,
+  type EventSubscriptionState,
+} from '../actors/event-subscription.ts'
+import { begin, step, type PersistedActor } from '../actors/step.ts'
+import type { Vault } from '../runtime/vault.ts'
+import type { Document, Write } from '../store/registry.ts'
+import { stateConflict, toTime } from '../catalogue/commands.ts'
+import type { EventKind } from '../catalogue/events.ts'
+
+export interface EventSubscriptionBody {
+  readonly url: string
+  /** Null: all kinds. */
+  readonly events: readonly EventKind[] | null
+  /** The latest first; encrypted; `untilMs` null: valid for good. */
+  readonly secrets: readonly { readonly encrypted: string; readonly untilMs: number | null }[]
+  readonly actor: PersistedActor
+}
+
+export interface EventSubscription {
+  readonly id: string
+  readonly url: string
+  readonly events: readonly EventKind[] | null
+  readonly state: EventSubscriptionState
+  readonly failingSince: string | null
+  readonly createdAt: string
+}
+
+export const EVENT_SUBSCRIPTION_KIND = 'event_subscription'
+
+export const freshEventSubscription = (): PersistedActor => begin(machine, undefined)
+
+export function stateOfSubscription({ actor }: Pick<EventSubscriptionBody, 'actor'>): EventSubscriptionState {
+  return actor.value as EventSubscriptionState
+}
+
+/** Throws `Problem('state_conflict')` where the registration does not take the event. */
+export function tellSubscription(
+  { actor }: Pick<EventSubscriptionBody, 'actor'>,
+  event: EventSubscriptionEvent,
+): PersistedActor {
+  const result = step(machine, actor, event)
+  if ('refused' in result) throw stateConflict(result.refused)
+  return result.next
+}
+
+export function takes({ events }: EventSubscriptionBody, type: EventKind): boolean {
+  return events === null || events.includes(type)
+}
+
+/** Binds a secret to whose it is. */
+export const secretContext = (id: string): string => `webhook secret ${id}`
+
+/** Those that sign now, the latest first. */
+export function validSecrets(
+  vault: Pick<Vault, 'decrypt'>,
+  { id, body }: Pick<Document<EventSubscriptionBody>, 'id' | 'body'>,
+  nowMs: number,
+): readonly string[] {
+  return body.secrets
+    .filter(({ untilMs }) => untilMs === null || untilMs > nowMs)
+    .map(({ encrypted }) => vault.decrypt(encrypted, secretContext(id)))
+}
+
+export function eventSubscriptionWrite(
+  id: string,
+  tenant: string,
+  expected: number,
+  body: EventSubscriptionBody,
+): Write {
+  return { kind: EVENT_SUBSCRIPTION_KIND, id, tenant, expected, body, keys: { state: stateOfSubscription(body) } }
+}
+
+export function showEventSubscription({ id, body, createdAtMs }: Document<EventSubscriptionBody>): EventSubscription {
+  const { url, events, actor } = body
+  const { failingSinceMs } = actor.context as { readonly failingSinceMs: number | null }
+  return {
+    id,
+    url,
+    events,
+    state: stateOfSubscription(body),
+    failingSince: failingSinceMs === null ? null : toTime(failingSinceMs),
+    createdAt: toTime(createdAtMs),
+  }
+}

@@ -1,0 +1,164 @@
+/** Registrations for events: whom to tell, of what, and under which secret. */
+
+import { Problem } from '../domain/problem.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Author, Document, Registry } from '../store/registry.ts'
+import { commit, find, invalidAt } from '../catalogue/commands.ts'
+import type { Secrets } from '../catalogue/credential-document.ts'
+import {
+  EVENT_SUBSCRIPTION_KIND,
+  eventSubscriptionWrite,
+  freshEventSubscription,
+  secretContext,
+  showEventSubscription,
+  stateOfSubscription,
+  tellSubscription,
+  type EventSubscription,
+  type EventSubscriptionBody,
+} from './event-subscription-document.ts'
+import type { EventKind } from '../catalogue/events.ts'
+import { listPage, type Page, type PageQuery } from '../catalogue/page.ts'
+import type { Turns } from '../catalogue/turns.ts'
+import { makeSecret, refuseSecret } from './webhook-secret.ts'
+
+export interface EventSubscriptionInput {
+  readonly url: string
+  readonly events?: readonly EventKind[]
+  readonly secret?: string
+}
+
+export interface EventSubscriptionChange {
+  readonly url?: string
+  readonly events?: readonly EventKind[] | null
+  readonly state?: 'active' | 'disabled'
+}
+
+/** The secret is shown this once. */
+export type WithSecret = EventSubscription & { readonly secret: string }
+
+export interface EventSubscriptions {
+  create(author: Author, input: EventSubscriptionInput): Promise<WithSecret>
+  get(tenant: string, id: string): Promise<EventSubscription>
+  list(tenant: string, query: PageQuery): Promise<Page<EventSubscription>>
+  update(author: Author, id: string, change: EventSubscriptionChange): Promise<EventSubscription>
+  remove(author: Author, id: string): Promise<void>
+  /** A new secret; the one before signs as well for a day. */
+  rotateSecret(author: Author, id: string): Promise<WithSecret>
+}
+
+export interface EventSubscriptionsOptions extends Secrets {
+  readonly registry: Registry
+  readonly clock: Pick<Clock, 'nowMs'>
+  /** By registration. */
+  readonly turns: Turns
+  /** Why a URL may not be called; null where it may. */
+  readonly refuseTarget: (url: string) => Promise<string | null>
+}
+
+export const SUBSCRIPTIONS_OF_TENANT_MAX = 100
+const BOTH_SIGN_MS = 86_400_000
+/** With the newest. */
+const SECRETS_MAX = 3
+
+export function createEventSubscriptions(options: EventSubscriptionsOptions): EventSubscriptions {
+  const { registry, vault, createId, randomBytes, clock, turns, refuseTarget } = options
+
+  async function refuse(url: string): Promise<void> {
+    const fault = await refuseTarget(url)
+    if (fault !== null) throw invalidAt('/url', fault)
+  }
+
+  const read = (tenant: string, id: string): Promise<Document<EventSubscriptionBody>> =>
+    find<EventSubscriptionBody>(registry, tenant, EVENT_SUBSCRIPTION_KIND, id)
+
+  const sealed = (id: string, secret: string) => ({
+    encrypted: vault.encrypt(secret, secretContext(id)),
+    untilMs: null,
+  })
+
+  async function create(author: Author, { url, events, secret: given }: EventSubscriptionInput): Promise<WithSecret> {
+    const { tenant } = author
+    if (given !== undefined) refuseSecret(given)
+    await refuse(url)
+    const id = createId('evs')
+    const secret = given ?? makeSecret(randomBytes)
+    const body: EventSubscriptionBody = {
+      url,
+      events: events ?? null,
+      secrets: [sealed(id, secret)],
+      actor: freshEventSubscription(),
+    }
+    // In turn, so that two at once do not both find room.
+    await turns.take([`event subscriptions of ${tenant}`], async () => {
+      const limit = SUBSCRIPTIONS_OF_TENANT_MAX
+      if ((await registry.list(EVENT_SUBSCRIPTION_KIND, { tenant, limit })).length >= limit)
+        throw new Problem('state_conflict', `A tenant may register ${limit} receivers; remove one that is not used.`)
+      await commit(registry, author, 'event_subscription.create', [eventSubscriptionWrite(id, tenant, 0, body)])
+    })
+    return { ...showEventSubscription(await read(tenant, id)), secret }
+  }
+
+  async function change(
+    author: Author,
+    id: string,
+    action: string,
+    changed: (current: EventSubscriptionBody) => EventSubscriptionBody,
+  ): Promise<EventSubscription> {
+    const { tenant } = author
+    return turns.take([id], async () => {
+      const { revision, body } = await read(tenant, id)
+      await commit(registry, author, action, [eventSubscriptionWrite(id, tenant, revision, changed(body))])
+      return showEventSubscription(await read(tenant, id))
+    })
+  }
+
+  return {
+    create,
+    get: async (tenant, id) => showEventSubscription(await read(tenant, id)),
+    list: (tenant, query) =>
+      listPage<EventSubscriptionBody, EventSubscription>({
+        registry,
+        kind: EVENT_SUBSCRIPTION_KIND,
+        tenant,
+        query,
+        show: showEventSubscription,
+      }),
+    async update(author, id, { url, events, state }) {
+      await read(author.tenant, id)
+      if (url !== undefined) await refuse(url)
+      return change(author, id, 'event_subscription.update', (body) => {
+        const wanted = state === undefined ? null : state === 'active' ? 'enabled' : 'disabled'
+        return {
+          ...body,
+          ...(url !== undefined && { url }),
+          ...(events !== undefined && { events }),
+          ...(wanted !== null && { actor: tellSubscription(body, { type: wanted }) }),
+        }
+      })
+    },
+    async remove(author, id) {
+      await turns.take([id], async () => {
+        const { tenant, revision } = await read(author.tenant, id)
+        await commit(registry, author, 'event_subscription.remove', [
+          { kind: EVENT_SUBSCRIPTION_KIND, id, tenant, expected: revision, body: null },
+        ])
+      })
+    },
+    async rotateSecret(author, id) {
+      const secret = makeSecret(randomBytes)
+      const untilMs = clock.nowMs() + BOTH_SIGN_MS
+      const shown = await change(author, id, 'event_subscription.rotate', (body) => {
+        const before = body.secrets
+          .filter((each) => each.untilMs === null || each.untilMs > clock.nowMs())
+          .map((each) => ({ ...each, untilMs: each.untilMs ?? untilMs }))
+        return { ...body, secrets: [sealed(id, secret), ...before].slice(0, SECRETS_MAX) }
+      })
+      return { ...shown, secret }
+    },
+  }
+}
+
+/** Whether messages go out to it. */
+export function isOn(body: EventSubscriptionBody): boolean {
+  return stateOfSubscription(body) !== 'disabled'
+}

@@ -1,0 +1,72 @@
+/**
+ * The counters of a subscription at an API by what they count, apart from where they lie: how they are
+ * carried over from one declaration to the next, and over the death of the process.
+ *
+ * A counter goes on in the limit of the same name and property, else in the one that means the same
+ * (operations, times, property), so that a tier or a definition that is merely called otherwise resets
+ * nothing. Gauges of concurrent calls are not carried: those calls end where they began.
+ */
+
+import type { LimitPlan, QuotaPeriod, SlaPlan } from '../../opensla/sla-plan.ts'
+import type { SavedCounter } from '../../store/limit-checkpoint.ts'
+import { RATE_SLOTS, TOTAL_SLOTS, type Layout } from './limit-layout.ts'
+
+type Named = Pick<SavedCounter, 'key' | 'meaning' | 'kind'>
+
+const SLOTS = { rate: Object.keys(RATE_SLOTS).length, total: Object.keys(TOTAL_SLOTS).length } as const
+
+export function readCounters(plan: SlaPlan, layout: Layout, doubles: Float64Array): readonly SavedCounter[] {
+  const counters = plan.limits.flatMap((limit, position): SavedCounter[] => {
+    const { kind } = limit.rule
+    const offset = layout.offsets[position]!
+    return kind === 'concurrent' ? [] : [{ ...nameOf(limit), slots: slotsAt(doubles, offset, SLOTS[kind]) }]
+  })
+  if (plan.quota === null) return counters
+  return [...counters, { ...quotaName(plan.quota.period), slots: slotsAt(doubles, layout.quota, SLOTS.total) }]
+}
+
+export function writeCounters(
+  plan: SlaPlan,
+  layout: Layout,
+  doubles: Float64Array,
+  counters: readonly SavedCounter[],
+): void {
+  pairs(counters, plan.limits.map(nameOf)).forEach((from, position) => {
+    const { kind } = plan.limits[position]!.rule
+    const slots = from === null ? null : counters[from]!.slots
+    if (kind !== 'concurrent' && slots?.length === SLOTS[kind]) doubles.set(slots, layout.offsets[position])
+  })
+  if (plan.quota === null) return
+  const { key } = quotaName(plan.quota.period)
+  const quota = counters.find((counter) => counter.key === key)
+  if (quota?.slots.length === SLOTS.total) doubles.set(quota.slots, layout.quota)
+}
+
+/** For each of `to` the position in `from` of what counts the same; null where there is nothing. */
+export function pairs(from: readonly Named[], to: readonly Named[]): readonly (number | null)[] {
+  const positionOf = (isIt: (named: Named) => boolean): number | null => {
+    const position = from.findIndex(isIt)
+    return position < 0 ? null : position
+  }
+  const byName = to.map(({ key, kind }) => positionOf((other) => other.key === key && other.kind === kind))
+  const claimed = new Set(byName)
+  return to.map(({ meaning, kind }, index) => {
+    const named = byName[index] ?? null
+    if (named !== null) return named
+    const alike = positionOf((other) => other.meaning === meaning && other.kind === kind)
+    return claimed.has(alike) ? null : alike
+  })
+}
+
+export function nameOf({ key, meaning, rule: { kind } }: LimitPlan): Named {
+  return { key, meaning, kind }
+}
+
+function quotaName(period: QuotaPeriod): Named {
+  const key = `quota ${period}`
+  return { key, meaning: key, kind: 'total' }
+}
+
+function slotsAt(doubles: Float64Array, offset: number, count: number): number[] {
+  return [...doubles.subarray(offset, offset + count)]
+}

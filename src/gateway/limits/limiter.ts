@@ -1,0 +1,90 @@
+/**
+ * Decides whether a call is within all limits of its subscription, and takes from all of them or from
+ * none.
+ *
+ * A block of counters is locked while a decision is made: whatever the number of threads, never one
+ * call more than declared is admitted. Nothing is allocated: the outcome stands in one `Verdict` that
+ * the next decision overwrites. Where no decision can be made nobody gets in.
+ */
+
+import type { SlaPlan } from '../../opensla/sla-plan.ts'
+import { openBlock, type Block, type BlockRef } from './limit-block.ts'
+import { createDecide, giveBackUnits } from './limit-decision.ts'
+import { layoutOf } from './limit-layout.ts'
+import { lock, unlock } from './limit-lock.ts'
+import { compileSla, type CompiledSla } from './limit-plan.ts'
+import { clearVerdict, createVerdict, QUOTA, type Verdict } from './limit-verdict.ts'
+
+export type { Block } from './limit-block.ts'
+export type { CompiledSla } from './limit-plan.ts'
+export { ADMITTED, QUOTA, type Verdict } from './limit-verdict.ts'
+
+export interface Limiter {
+  compile(plan: SlaPlan, operationIds: readonly string[]): CompiledSla
+  open(ref: BlockRef): Block
+  /** Fills `verdict`, and returns its `refusedBy`. */
+  take(sla: CompiledSla, block: Block, operation: number, nowMs: number): number
+  /** Ends a call that was admitted. */
+  release(block: Block, gauge: number): void
+  /** Returns units to the period they were taken in; where that is over there is nothing to return them to. */
+  giveBack(sla: CompiledSla, block: Block, unitsMicro: number, quotaStartMs: number): void
+  readonly verdict: Verdict
+}
+
+export interface LimiterOptions {
+  /** Number of this thread, from 0. */
+  readonly thread: number
+  readonly threads: number
+}
+
+/** How long a caller waits where a decision could not be made. */
+const BUSY_RETRY_MS = 1_000
+
+export function createLimiter({ thread, threads }: LimiterOptions): Limiter {
+  const holder = thread + 1
+  const layouts = new Map<string, number>()
+  const verdict = createVerdict()
+  const decide = createDecide({ verdict, thread, threads })
+
+  function numberOf(layoutId: string): number {
+    const known = layouts.get(layoutId)
+    if (known !== undefined) return known
+    layouts.set(layoutId, layouts.size)
+    return layouts.size - 1
+  }
+
+  /** The block was made for another plan, or its lock is that of a dead thread. */
+  function refuseForNow(sla: CompiledSla): number {
+    verdict.refusedBy = sla.limits.length > 0 ? 0 : QUOTA
+    verdict.retryAfterMs = BUSY_RETRY_MS
+    return verdict.refusedBy
+  }
+
+  return {
+    verdict,
+    compile(plan, operationIds) {
+      const layout = layoutOf(plan, threads)
+      return compileSla(plan, operationIds, layout, numberOf(layout.id))
+    },
+    open: (ref) => openBlock(ref, numberOf(ref.layout), threads),
+    take(sla, block, operation, nowMs) {
+      clearVerdict(verdict)
+      if (sla.layout !== block.layout || !lock(block.words, holder)) return refuseForNow(sla)
+      try {
+        decide(sla, block, operation, nowMs)
+      } finally {
+        unlock(block.words)
+      }
+      return verdict.refusedBy
+    },
+    release({ words }, gauge) {
+      // Only this thread writes its gauges, so giving back needs no lock.
+      if (gauge > 0 && Atomics.load(words, gauge) > 0) Atomics.sub(words, gauge, 1)
+    },
+    giveBack({ quota, layout }, block, unitsMicro, quotaStartMs) {
+      if (quota === null || unitsMicro === 0 || layout !== block.layout || !lock(block.words, holder)) return
+      giveBackUnits(block.doubles, quota, unitsMicro, quotaStartMs)
+      unlock(block.words)
+    },
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * Verifies an access token of a federated provider: what costs nothing first, the signature last.
+ *
+ * `aud` is one name, the one that the provider is registered with or the technical name of the API: a
+ * token for several audiences could be used by each of them against the others. Some providers send
+ * access tokens as `JWT` or without `typ`, so an ID token is told by what only ID tokens carry, a
+ * logout token by its events; most are kept out by `aud` already, which for an ID token names the client.
+ *
+ * Expiry is judged by the caller, with 60 s for clocks that differ; long before, a token without a sane
+ * end, or one that could not be recorded as it stands, is refused.
+ */
+
+import { constants, verify } from 'node:crypto'
+import type { VerificationAlgorithm, VerificationKey } from '../../catalogue/verification-key.ts'
+import { readClient, readPerson, readScopes } from './federated-claims.ts'
+import type { Fault, Jwt } from './jwt.ts'
+import type { Provider } from './providers.ts'
+import type { VerifiedToken } from './verified-token.ts'
+import { isRsaLength } from './rsa-length.ts'
+
+export interface FederatedToken {
+  readonly clientId: string
+  readonly token: VerifiedToken
+}
+
+const SKEW_MS = 60_000
+const TYPES: readonly unknown[] = [undefined, 'at+jwt', 'application/at+jwt', 'jwt', 'application/jwt']
+/** OpenID Connect Core, 2 and 3.3.2.11; Back-Channel Logout, 2.4. */
+const OF_OTHER_TOKENS = ['at_hash', 'c_hash', 's_hash', 'events', 'sub_jwk']
+/** How Keycloak (`typ`) and Cognito (`token_use`) tell their tokens apart. */
+const OTHER_KINDS: readonly unknown[] = ['id', 'refresh', 'offline', 'logout']
+const ACCESS_KINDS: readonly unknown[] = ['bearer', 'access']
+
+const HASHES: Readonly<Record<VerificationAlgorithm, string | null>> = {
+  RS256: 'sha256',
+  RS384: 'sha384',
+  RS512: 'sha512',
+  PS256: 'sha256',
+  PS384: 'sha384',
+  PS512: 'sha512',
+  ES256: 'sha256',
+  ES384: 'sha384',
+  ES512: 'sha512',
+  EdDSA: null,
+  Ed25519: null,
+}
+/** Of a signature that is two numbers beside each other (RFC 7518, 3.4); never DER. */
+const ECDSA_BYTES: Readonly<Record<string, number>> = { ES256: 64, ES384: 96, ES512: 132 }
+
+const PSS = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
+
+/** `unknown_key`: all else is as it should be, and the provider may have published the key since. */
+export function verifyFederatedToken(
+  { header, claims, signed, signature }: Jwt,
+  provider: Provider,
+  api: string,
+): FederatedToken | Fault | 'unknown_key' {
+  if (!TYPES.includes(lower(header['typ'])) || isOtherToken(header, claims))
+    return { fault: 'The token is not an access token.' }
+  const { plan } = provider
+  if (!isFor(claims['aud'], plan.audience === '' ? api : plan.audience)) {
+    return { fault: 'The token is for another audience.' }
+  }
+  const times = readTimes(claims)
+  const clientId = readClient(claims, plan.claims)
+  const scopes = readScopes(claims, plan.claims)
+  const subject = clientId === null ? null : readPerson(claims, plan.claims, clientId)
+  if (times === null || clientId === null || scopes === null || subject === null) {
+    return { fault: 'The claims of the token cannot be used.' }
+  }
+  const key = provider.keyFor(header['kid'], header['alg'])
+  if (key === 'unknown') return 'unknown_key'
+  if (key === null) return { fault: 'The token is signed by a key that is not known.' }
+  if (!isSigned(signed, signature, key, header['alg'] as VerificationAlgorithm)) {
+    return { fault: 'The signature of the token is wrong.' }
+  }
+  return { clientId, token: { api, scopes, subject, actor: '', ...times, jti: '', provider } }
+}
+
+function isOtherToken(header: Jwt['header'], claims: Jwt['claims']): boolean {
+  if (OF_OTHER_TOKENS.some((name) => Object.hasOwn(claims, name))) return true
+  const kinds = [lower(claims['typ']), lower(claims['token_use'])]
+  if (kinds.some((kind) => OTHER_KINDS.includes(kind))) return true
+  // Keycloak repeats the nonce of a login in access tokens, and says there that they are.
+  const isTold = String(lower(header['typ'])).endsWith('at+jwt') || kinds.some((kind) => ACCESS_KINDS.includes(kind))
+  return !isTold && Object.hasOwn(claims, 'nonce')
+}
+
+function isFor(aud: unknown, audience: string): boolean {
+  return aud === audience || (Array.isArray(aud) && aud.length === 1 && aud[0] === audience)
+}
+
+function readTimes({ exp, nbf = 0, iat = 0 }: Jwt['claims']): Pick<VerifiedToken, 'startsMs' | 'endsMs'> | null {
+  if (typeof exp !== 'number' || typeof nbf !== 'number' || typeof iat !== 'number') return null
+  const startsMs = Math.max(nbf, iat) * 1_000 - SKEW_MS
+  const endsMs = exp * 1_000 + SKEW_MS
+  return Number.isFinite(startsMs) && Number.isFinite(endsMs) ? { startsMs, endsMs } : null
+}
+
+/** A key is the provider's choice: one that the library stumbles over verifies nothing, and must not end the thread. */
+function isSigned(signed: string, signature: Buffer, { key }: VerificationKey, alg: VerificationAlgorithm): boolean {
+  const bytes = ECDSA_BYTES[alg]
+  if (bytes !== undefined && signature.length !== bytes) return false
+  if (key.asymmetricKeyType?.startsWith('rsa') === true && !isRsaLength(key, signature)) return false
+  const padded = alg.startsWith('PS') ? PSS : {}
+  try {
+    return verify(HASHES[alg], Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363', ...padded }, signature)
+  } catch {
+    return false
+  }
+}
+
+function lower(value: unknown): unknown {
+  return typeof value === 'string' ? value.toLowerCase() : value
+}

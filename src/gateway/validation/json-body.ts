@@ -1,0 +1,35 @@
+/**
+ * JSON from a stranger: parsed once we know that it is not too deep, not too wide, and says nothing
+ * twice.
+ */
+
+import { scanJson, type JsonFault } from '../../domain/json-scan.ts'
+
+export type JsonResult = { readonly value: unknown } | { readonly fault: string }
+
+const BOUNDS = { depthMax: 64, membersMax: 10_000 }
+const FAULTS: Readonly<Record<JsonFault['kind'], string>> = {
+  broken: 'The body is not JSON.',
+  doubled: 'An object has two members of one name.',
+  deep: `The body is nested more than ${BOUNDS.depthMax} levels deep.`,
+  wide: `The body has more than ${BOUNDS.membersMax} members.`,
+}
+
+/** A byte order mark is no JSON (RFC 8259, 8.1). */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+export function parseJsonBody(bytes: Buffer): JsonResult {
+  let text: string
+  try {
+    text = utf8.decode(bytes)
+  } catch {
+    return { fault: 'The body is not UTF-8.' }
+  }
+  const fault = scanJson(text, BOUNDS)
+  if (fault !== null) return { fault: FAULTS[fault.kind] }
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return { fault: FAULTS.broken }
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * Decides by media type what happens to a body: refused, streamed untouched, or read and held to its
+ * schema.
+ *
+ * JSON and forms are validated; other media types with a schema are only bounded in size. A body in
+ * another charset or coding is refused where it would be validated: the backend would read other bytes
+ * than we did.
+ */
+
+import type { BodyPlan, RoutePlan } from '../../plans/route-plan.ts'
+import { parseJsonBody } from './json-body.ts'
+import { isJson, parseMediaType } from './media-type.ts'
+import { parsePairs, readForm, UNREADABLE } from './parameters.ts'
+import type { Check, SchemaCompiler } from './schema-compiler.ts'
+import { toShape, type Shape } from './shape.ts'
+import { invalid, toPointers, unsupported, type ValidationFailure } from './validation-failure.ts'
+
+export type BodyWay =
+  | { readonly mode: 'none' }
+  | { readonly mode: 'stream' }
+  | { readonly mode: 'check'; readonly bytesMax: number; readonly check: (body: Buffer) => ValidationFailure | null }
+
+export interface BodyValidator {
+  /** What to do with a body of this content type and coding. */
+  accepts(
+    contentType: string | undefined,
+    hasBody: boolean,
+    contentEncoding?: string | undefined,
+  ): BodyWay | ValidationFailure
+}
+
+/** The ways of one declared media type, which may be a range: what a body is, its sender says. */
+interface Ways {
+  readonly json: BodyWay
+  readonly form: BodyWay
+  readonly other: BodyWay
+}
+
+const FORM = 'application/x-www-form-urlencoded'
+const STREAM: BodyWay = { mode: 'stream' }
+const NONE: BodyWay = { mode: 'none' }
+const STREAMED: Ways = { json: STREAM, form: STREAM, other: STREAM }
+
+export function compileBody(
+  { required, bytesMax, content }: BodyPlan,
+  components: RoutePlan['components'],
+  compiler: SchemaCompiler,
+): BodyValidator {
+  const declared = new Map<string, Ways>()
+  for (const [mediaType, schema] of Object.entries(content)) {
+    declared.set(
+      mediaType,
+      schema === null ? STREAMED : toWays(compiler.compile(schema), toShape(schema, components), bytesMax),
+    )
+  }
+  const known = [...declared.keys()].join(', ')
+
+  return {
+    accepts(contentType, hasBody, contentEncoding) {
+      if (!hasBody) return required ? invalid('The operation needs a body.') : NONE
+      const media = contentType === undefined ? null : parseMediaType(contentType)
+      const ways = media === null ? undefined : waysFor(declared, media.type)
+      if (media === null || ways === undefined) return unsupported(`The operation takes ${known}.`)
+      const way = isJson(media.type) ? ways.json : media.type === FORM ? ways.form : ways.other
+      if (way.mode !== 'check') return way
+      if (!media.isUtf8 && way !== ways.other) return unsupported('The operation takes UTF-8.')
+      if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity') {
+        return unsupported('The operation takes a body without content coding.')
+      }
+      return way
+    },
+  }
+}
+
+/** The most particular wins: the type itself, its range, any. */
+function waysFor(declared: ReadonlyMap<string, Ways>, type: string): Ways | undefined {
+  return declared.get(type) ?? declared.get(`${type.slice(0, type.indexOf('/'))}/*`) ?? declared.get('*/*')
+}
+
+function toWays(check: Check, shape: Shape, bytesMax: number): Ways {
+  return {
+    json: { mode: 'check', bytesMax, check: (body) => checkJson(body, check) },
+    form: { mode: 'check', bytesMax, check: (body) => checkForm(body, check, shape) },
+    other: { mode: 'check', bytesMax, check: () => null },
+  }
+}
+
+function checkJson(body: Buffer, check: Check): ValidationFailure | null {
+  const result = parseJsonBody(body)
+  return 'fault' in result ? invalid(result.fault) : conclude(check(result.value))
+}
+
+function checkForm(body: Buffer, check: Check, shape: Shape): ValidationFailure | null {
+  const fields = parsePairs(body.toString('utf8'))
+  if (fields === null) return invalid('The form has too many fields.')
+  const value = readForm(fields, shape)
+  return value === UNREADABLE ? invalid('The form cannot be decoded.') : conclude(check(value))
+}
+
+function conclude(errors: ReturnType<Check>): ValidationFailure | null {
+  return errors === null ? null : invalid('The body is not as declared.', toPointers(errors))
+}

@@ -1,0 +1,117 @@
+/**
+ * Holds the parameters of a request to what its operation declares: path, query, header and cookie.
+ *
+ * Compiled once; an operation whose parameters say nothing costs nothing. What is not declared passes.
+ */
+
+import type { IncomingMessage } from 'node:http'
+import type { OperationPlan, ParameterPlan, RoutePlan } from '../../plans/route-plan.ts'
+import type { ProblemPointer } from '../../domain/problem.ts'
+import { escapePointer } from '../../governance/references.ts'
+import {
+  isReadable,
+  parsePairs,
+  readCookie,
+  readHeader,
+  readPath,
+  readQuery,
+  UNREADABLE,
+  type RawValues,
+} from './parameters.ts'
+import type { RouteMatch } from '../routing/route-table.ts'
+import type { Check, SchemaCompiler } from './schema-compiler.ts'
+import { toShape, toTyped, type Shape } from './shape.ts'
+import { invalid, toPointers, type ValidationFailure } from './validation-failure.ts'
+
+export interface ParameterValidator {
+  (match: RouteMatch, request: IncomingMessage, queryAt: number): ValidationFailure | null
+}
+
+interface CompiledParameter {
+  readonly plan: ParameterPlan
+  readonly shape: Shape
+  /** Position among the parameters of the path template. */
+  readonly position: number
+  readonly check: Check | null
+  /** Where it is told of, `/query/limit`. */
+  readonly pointer: string
+}
+
+/** Null where there is nothing to validate. */
+export function compileParameters(
+  { path, parameters: plans }: OperationPlan,
+  components: RoutePlan['components'],
+  compiler: SchemaCompiler,
+): ParameterValidator | null {
+  const names = [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name)
+  const parameters = plans
+    .filter((plan) => isReadable(plan) && !isEmpty(plan))
+    .map((plan) => ({
+      plan,
+      shape: toShape(plan.schema, components),
+      position: names.indexOf(plan.name),
+      check: saysNothing(plan.schema) ? null : compiler.compile(plan.schema),
+      pointer: `/${plan.in}/${escapePointer(plan.name)}`,
+    }))
+  if (parameters.length === 0) return null
+  const hasQuery = parameters.some(({ plan }) => plan.in === 'query')
+
+  return (match, request, queryAt) => {
+    const query = hasQuery ? parsePairs((request.url ?? '').slice(queryAt + 1)) : null
+    if (hasQuery && query === null) return invalid('The query has too many parts.')
+    let errors: ProblemPointer[] | null = null
+    for (let index = 0; index < parameters.length; index++) {
+      const found = judge(parameters[index]!, match, request, query)
+      if (found !== null) errors = errors === null ? found : [...errors, ...found]
+    }
+    return errors === null ? null : invalid('The parameters are not as declared.', errors)
+  }
+}
+
+/** Any text will do: a path parameter is there when the path matched. */
+function isEmpty({ schema, in: place, required }: ParameterPlan): boolean {
+  if (place === 'path') return saysNothing(schema) || JSON.stringify(schema) === '{"type":"string"}'
+  return saysNothing(schema) && !required
+}
+
+function saysNothing(schema: unknown): boolean {
+  return schema === null || schema === true || (typeof schema === 'object' && Object.keys(schema).length === 0)
+}
+
+function judge(
+  { plan, shape, position, check, pointer }: CompiledParameter,
+  match: RouteMatch,
+  request: IncomingMessage,
+  query: RawValues | null,
+): ProblemPointer[] | null {
+  const value = read(plan, shape, position, match, request, query)
+  if (value === undefined) return plan.required ? [{ pointer, detail: 'is required' }] : null
+  if (value === UNREADABLE) return [{ pointer, detail: 'cannot be decoded' }]
+  if (check === null) return null
+  const errors = check(value)
+  if (errors === null) return null
+  // A text that might as well be a number: `anyOf` an integer and some words.
+  const typed = typeof value === 'string' ? toTyped(value, shape.types) : value
+  if (typed !== value && check(typed) === null) return null
+  return toPointers(errors, pointer)
+}
+
+function read(
+  plan: ParameterPlan,
+  shape: Shape,
+  position: number,
+  match: RouteMatch,
+  request: IncomingMessage,
+  query: RawValues | null,
+): unknown {
+  switch (plan.in) {
+    case 'path':
+      return readPath(plan, shape, match.parameters[position])
+    case 'query':
+      return query === null ? undefined : readQuery(plan, shape, query)
+    case 'header':
+      return readHeader(plan, shape, request)
+    case 'cookie':
+      return readCookie(plan, shape, request)
+  }
+}

@@ -1,0 +1,53 @@
+/** Architecture decision records: why things are as they are, beside the things. */
+
+import type { CreateId } from '../runtime/ids.ts'
+import type { Author, Document, Registry } from '../store/registry.ts'
+import type { ApiBody } from '../catalogue/apis.ts'
+import { commit, find, invalidAt, toTime } from '../catalogue/commands.ts'
+import { listPage, type Page, type PageQuery } from '../catalogue/page.ts'
+
+export interface AdrInput {
+  readonly title: string
+  readonly status: string
+  readonly context: string
+  readonly decision: string
+  readonly consequences: string
+  readonly api?: string
+}
+
+export interface Adr extends Omit<AdrInput, 'api'> {
+  readonly id: string
+  readonly api: string | null
+  readonly createdAt: string
+}
+
+export interface Adrs {
+  create(author: Author, input: AdrInput): Promise<Adr>
+  get(tenant: string, id: string): Promise<Adr>
+  list(tenant: string, query: PageQuery & { api?: string }): Promise<Page<Adr>>
+}
+
+const KIND = 'adr'
+
+export function createAdrs({ registry, createId }: { registry: Registry; createId: CreateId }): Adrs {
+  return {
+    async create(author, input) {
+      const { tenant } = author
+      const { api } = input
+      if (api !== undefined && (await registry.get<ApiBody>('api', api))?.tenant !== tenant) {
+        throw invalidAt('/api', 'There is no such API.')
+      }
+      const id = createId('adr')
+      const keys = api === undefined ? {} : { api }
+      await commit(registry, author, 'adr.create', [{ kind: KIND, id, tenant, expected: 0, body: input, keys }])
+      return show(await find<AdrInput>(registry, tenant, KIND, id))
+    },
+    get: async (tenant, id) => show(await find<AdrInput>(registry, tenant, KIND, id)),
+    list: (tenant, query) =>
+      listPage<AdrInput, Adr>({ registry, kind: KIND, tenant, query, where: { api: query.api }, show }),
+  }
+}
+
+function show({ id, body, createdAtMs }: Document<AdrInput>): Adr {
+  return { id, ...body, api: body.api ?? null, createdAt: toTime(createdAtMs) }
+}

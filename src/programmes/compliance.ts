@@ -1,0 +1,185 @@
+/**
+ * How well documents comply: judged when they are asked about, and whenever one of them is activated.
+ *
+ * Every activation is scored, also one without a programme: the change feed says what serves now, so
+ * that one that was missed by a crash is caught up with at the next start. The score stands with the API, and
+ * what it was made of is kept with the document.
+ */
+
+import type { Finding } from '../governance/lint/finding.ts'
+import type { Judgement, Linter } from '../governance/lint/linter.ts'
+import type { Score } from '../governance/lint/score.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Document, Registry } from '../store/registry.ts'
+import { RevisionConflict } from '../store/registry.ts'
+import { apiWrite, type ApiBody } from '../catalogue/apis.ts'
+import { activeDeployment, type ProxyBody } from '../catalogue/proxy-document.ts'
+import { readContent } from '../catalogue/published-content.ts'
+import type { PrincipleInput } from './principles.ts'
+import { rulesetInForce } from './tenant-policy.ts'
+import type { Turns } from '../catalogue/turns.ts'
+
+export interface ComplianceBody extends Pick<Score, 'score' | 'byCategory'> {
+  readonly api: string
+  readonly specification: string
+  readonly revision: number
+  readonly costs: readonly { readonly rule: string; readonly count: number; readonly cost: number }[]
+  readonly findings: readonly Finding[]
+  readonly scoredAtMs: number
+}
+
+export interface Compliance {
+  /** By the ruleset of the tenant, with its principles named. */
+  judge(tenant: string, specification: Uint8Array, previous?: Uint8Array | null): Promise<Judgement>
+  /** What keeps a ruleset from being used; empty: nothing. */
+  readonly vet: Linter['vet']
+  /** Goes on by itself from now on; resolves when what serves at the start is scored. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface ComplianceOptions {
+  readonly registry: Registry
+  readonly linter: Linter
+  readonly clock: Clock
+  /** Changes of an API's entry take turns by its name. */
+  readonly turns: Turns
+  readonly log: { error(fields: object, message: string): void }
+  /** An API serves by a document that scores low. */
+  readonly onLow: (tenant: string, api: string, score: number) => Promise<void>
+}
+
+export const COMPLIANCE_KIND = 'compliance'
+/** Below it a score is told of as a risk. */
+export const LOW_BELOW = 90
+export const CRITICAL_BELOW = 70
+const FINDINGS_KEPT = 100
+const PAGE = 500
+const ATTEMPTS = 5
+
+export function createCompliance({ registry, linter, clock, turns, log, onLow }: ComplianceOptions): Compliance {
+  /** Ids of proxies whose documents are to be scored, each once. */
+  const pending = new Set<string>()
+  let isWorking = false
+  let work: Promise<void> = Promise.resolve()
+  let stopWatching = (): void => {}
+  let isStopped = false
+
+  async function judge(
+    tenant: string,
+    specification: Uint8Array,
+    previous: Uint8Array | null = null,
+  ): Promise<Judgement> {
+    const judgement = await linter.judge(specification, previous, await rulesetInForce(registry, tenant), tenant)
+    const principles = await principlesOf(tenant)
+    if (principles.size === 0) return judgement
+    const findings = judgement.findings.map((finding) => ({
+      ...finding,
+      principle: principles.get(finding.rule) ?? null,
+    }))
+    return { ...judgement, findings }
+  }
+
+  /** By rule the first principle that names it. */
+  async function principlesOf(tenant: string): Promise<ReadonlyMap<string, string>> {
+    const names = new Map<string, string>()
+    for (const { body } of await registry.list<PrincipleInput>('principle', { tenant, limit: PAGE })) {
+      for (const rule of body.rules ?? []) if (!names.has(rule)) names.set(rule, body.name)
+    }
+    return names
+  }
+
+  function goOn(): void {
+    if (isWorking) return
+    isWorking = true
+    work = scorePending()
+  }
+
+  async function scorePending(): Promise<void> {
+    // One that changes again meanwhile comes to the end of the set.
+    for (const id of pending) {
+      pending.delete(id)
+      if (isStopped) break
+      try {
+        const proxy = await registry.get<ProxyBody>('proxy', id)
+        if (proxy !== null) await scoreOf(proxy)
+      } catch (cause) {
+        log.error({ err: cause, proxy: id }, 'what serves could not be scored; it is tried again at the next start')
+      }
+    }
+    isWorking = false
+  }
+
+  async function scoreOf({ tenant, body }: Document<ProxyBody>): Promise<void> {
+    const deployment = activeDeployment(body)
+    if (deployment === null) return
+    const { specification } = deployment
+    const revision = body.actor.context.activeRevision ?? 0
+    const { api } = body
+    const known = await registry.get<ComplianceBody>(COMPLIANCE_KIND, specification)
+    const entry = await registry.get<ApiBody>('api', api)
+    if (entry === null || (known !== null && entry.body.complianceScore === known.body.score)) return
+    const scored = known?.body ?? (await judgeContent(tenant, api, specification, revision))
+    await turns.take([api], () => write(tenant, api, specification, scored, known === null))
+    if (known === null && scored.score < LOW_BELOW) await onLow(tenant, api, scored.score)
+  }
+
+  async function judgeContent(tenant: string, api: string, specification: string, revision: number) {
+    const { bytes } = await readContent(registry, tenant, specification)
+    const { score, byCategory, costs, findings } = await judge(tenant, bytes)
+    return {
+      api,
+      specification,
+      revision,
+      score,
+      byCategory,
+      costs: costs.map(({ rule, count, cost }) => ({ rule, count, cost })),
+      findings: findings.slice(0, FINDINGS_KEPT),
+      scoredAtMs: clock.nowMs(),
+    } satisfies ComplianceBody
+  }
+
+  /** The entry may be changed by somebody meanwhile. */
+  async function write(tenant: string, api: string, id: string, body: ComplianceBody, isNew: boolean): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      const entry = await registry.get<ApiBody>('api', api)
+      if (entry === null) return
+      try {
+        await registry.commit({ tenant, consumer: 'system' }, 'api.scored', [
+          ...(isNew ? [{ kind: COMPLIANCE_KIND, id, tenant, expected: 0, body, keys: { api } }] : []),
+          apiWrite(api, tenant, entry.revision, { ...entry.body, complianceScore: body.score }),
+        ])
+        return
+      } catch (cause) {
+        if (!(cause instanceof RevisionConflict) || attempt === ATTEMPTS) throw cause
+      }
+    }
+  }
+
+  return {
+    judge,
+    vet: linter.vet,
+    async start() {
+      const end = await registry.end()
+      stopWatching = registry.watch(end, ({ document, removed }) => {
+        if (document.kind !== 'proxy' || removed) return
+        pending.add(document.id)
+        goOn()
+      })
+      for (let after: string | undefined; ;) {
+        const page = await registry.list<ProxyBody>('proxy', { limit: PAGE, ...(after !== undefined && { after }) })
+        for (const { id } of page) pending.add(id)
+        if (page.length < PAGE) break
+        after = page.at(-1)?.id
+      }
+      goOn()
+      await work
+    },
+    async stop() {
+      isStopped = true
+      stopWatching()
+      await linter.close()
+      await work
+    },
+  }
+}

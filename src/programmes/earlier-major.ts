@@ -1,0 +1,37 @@
+/** What serves beside a new major version: callers of the one before are those who will have to move. */
+
+import type { Registry } from '../store/registry.ts'
+import { activeDeployment, type ProxyBody } from '../catalogue/proxy-document.ts'
+import { readContent } from '../catalogue/published-content.ts'
+
+const PAGE = 500
+const MAJOR = /^(.+-v)(\d+)$/
+
+export interface EarlierMajor {
+  /** Id of the document. */
+  readonly content: string
+  readonly bytes: Uint8Array
+}
+
+/** The document of the highest major below that of `api` that serves; null: there is none. */
+export async function findEarlierMajor(registry: Registry, tenant: string, api: string): Promise<EarlierMajor | null> {
+  const [, family = '', major = '0'] = MAJOR.exec(api) ?? []
+  const lower: { readonly name: string; readonly major: number }[] = []
+  for (let after: string | undefined; ;) {
+    const page = await registry.list('api', { tenant, limit: PAGE, ...(after !== undefined && { after }) })
+    for (const { id } of page) {
+      const [, of, number = ''] = MAJOR.exec(id) ?? []
+      if (of === family && Number(number) < Number(major)) lower.push({ name: id, major: Number(number) })
+    }
+    after = page.at(-1)?.id
+    if (page.length < PAGE) break
+  }
+  for (const { name } of lower.sort((a, b) => b.major - a.major)) {
+    const proxy = await registry.find<ProxyBody>('proxy', 'api', name)
+    const deployment = proxy === null ? null : activeDeployment(proxy.body)
+    if (deployment === null) continue
+    const content = deployment.specification
+    return { content, bytes: (await readContent(registry, tenant, content)).bytes }
+  }
+  return null
+}

@@ -1,0 +1,45 @@
+/** Principles of design, and the governance rules that enforce them. */
+
+import type { CreateId } from '../runtime/ids.ts'
+import type { Author, Document, Registry } from '../store/registry.ts'
+import { commit, find, toTime } from '../catalogue/commands.ts'
+import { listPage, type Page, type PageQuery } from '../catalogue/page.ts'
+
+export interface PrincipleInput {
+  readonly name: string
+  readonly statement: string
+  readonly rationale: string
+  readonly rules?: readonly string[]
+}
+
+export interface Principle extends PrincipleInput {
+  readonly id: string
+  readonly rules: readonly string[]
+  readonly createdAt: string
+}
+
+export interface Principles {
+  create(author: Author, input: PrincipleInput): Promise<Principle>
+  get(tenant: string, id: string): Promise<Principle>
+  list(tenant: string, query: PageQuery): Promise<Page<Principle>>
+}
+
+const KIND = 'principle'
+
+export function createPrinciples({ registry, createId }: { registry: Registry; createId: CreateId }): Principles {
+  return {
+    async create(author, input) {
+      const { tenant } = author
+      const id = createId('pri')
+      await commit(registry, author, 'principle.create', [{ kind: KIND, id, tenant, expected: 0, body: input }])
+      return show(await find<PrincipleInput>(registry, tenant, KIND, id))
+    },
+    get: async (tenant, id) => show(await find<PrincipleInput>(registry, tenant, KIND, id)),
+    list: (tenant, query) =>
+      listPage<PrincipleInput, Principle>({ registry, kind: KIND, tenant, query, where: {}, show }),
+  }
+}
+
+function show({ id, body, createdAtMs }: Document<PrincipleInput>): Principle {
+  return { id, ...body, rules: body.rules ?? [], createdAt: toTime(createdAtMs) }
+}

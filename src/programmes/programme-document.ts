@@ -1,0 +1,124 @@
+/** What the registry keeps of a programme, and how it is shown. */
+
+import { programme as machine, STEPS, type ProgrammeEvent, type ProgrammeState } from '../actors/programme.ts'
+import { begin, step, type PersistedActor } from '../actors/step.ts'
+import type { ProblemPointer } from '../domain/problem.ts'
+import type { Author, Document, Write } from '../store/registry.ts'
+import { stateConflict, toTime } from '../catalogue/commands.ts'
+
+export interface ProgrammeStep {
+  readonly status: 'pending' | 'running' | 'waiting' | 'done' | 'failed'
+  readonly startedAt: string | null
+  readonly endedAt: string | null
+  readonly errors: readonly ProblemPointer[]
+}
+
+export interface ProgrammeAdvice {
+  readonly rule: string
+  readonly advice: string
+  readonly count: number
+  readonly gain: number
+}
+
+export interface ProgrammeBody {
+  readonly name: string
+  /** Technical name; `''` until the document is read. */
+  readonly api: string
+  /** Whoever asked for it, and does what its steps do. */
+  readonly author: Author
+  /** Ids of contents, byte for byte as they were sent. */
+  readonly specification: string
+  readonly openSla: string | null
+  readonly backend: { readonly url: string; readonly timeoutMs?: number; readonly health?: string } | null
+  readonly score: number | null
+  readonly errors: number
+  /** Changes that break callers of the major version before; missing: none was looked for. */
+  readonly breaking?: number
+  readonly recommendations: readonly ProgrammeAdvice[]
+  readonly approvalFlow: string | null
+  readonly proxy: string | null
+  readonly subscription: string | null
+  readonly steps: readonly ProgrammeStep[]
+  readonly actor: PersistedActor
+}
+
+export interface Programme {
+  readonly id: string
+  readonly name: string
+  readonly api: string | null
+  readonly status: ProgrammeState
+  readonly score: number | null
+  readonly approvalFlow: string | null
+  readonly proxy: string | null
+  readonly subscription: string | null
+  readonly recommendations: readonly ProgrammeAdvice[]
+  readonly createdAt: string
+}
+
+export interface Progress {
+  readonly status: ProgrammeState
+  readonly currentStep: number
+  readonly steps: readonly (ProgrammeStep & { readonly number: number; readonly name: string })[]
+}
+
+export const PROGRAMME_KIND = 'programme'
+const PENDING: ProgrammeStep = { status: 'pending', startedAt: null, endedAt: null, errors: [] }
+
+export function freshActor(): PersistedActor {
+  return begin(machine, undefined)
+}
+
+export const freshSteps = (): readonly ProgrammeStep[] => STEPS.map(() => PENDING)
+
+export function stepOf({ actor }: Pick<ProgrammeBody, 'actor'>): number {
+  return (actor.context as { readonly step: number }).step
+}
+
+export function stateOf({ actor }: Pick<ProgrammeBody, 'actor'>): ProgrammeState {
+  return actor.value as ProgrammeState
+}
+
+/** Throws `Problem('state_conflict')` where the programme does not take the event. */
+export function tellProgramme({ actor }: Pick<ProgrammeBody, 'actor'>, type: ProgrammeEvent['type']): PersistedActor {
+  const result = step(machine, actor, { type })
+  if ('refused' in result) throw stateConflict(result.refused)
+  return result.next
+}
+
+/** The steps with one of them changed. */
+export function withStep(
+  { steps }: Pick<ProgrammeBody, 'steps'>,
+  number: number,
+  change: Partial<ProgrammeStep>,
+): readonly ProgrammeStep[] {
+  return steps.map((each, index) => (index === number - 1 ? { ...each, ...change } : each))
+}
+
+export function programmeWrite(id: string, tenant: string, expected: number, body: ProgrammeBody): Write {
+  const keys = { state: stateOf(body), ...(body.api !== '' && { api: body.api }) }
+  return { kind: PROGRAMME_KIND, id, tenant, expected, body, keys }
+}
+
+export function showProgramme({ id, body, createdAtMs }: Document<ProgrammeBody>): Programme {
+  const { name, api, score, approvalFlow, proxy, subscription, recommendations } = body
+  return {
+    id,
+    name,
+    api: api === '' ? null : api,
+    status: stateOf(body),
+    score,
+    approvalFlow,
+    proxy,
+    subscription,
+    recommendations,
+    createdAt: toTime(createdAtMs),
+  }
+}
+
+export function showProgress({ body }: Pick<Document<ProgrammeBody>, 'body'>): Progress {
+  return {
+    status: stateOf(body),
+    currentStep: stepOf(body),
+    steps: body.steps.map((each, index) => ({ number: index + 1, name: STEPS[index]!, ...each })),
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * Takes programmes through their steps, one at a time each, and goes on where a process has died.
+ *
+ * What a step leads to is committed with the step; what its neighbours (proxies, subscriptions) commit
+ * by themselves is looked for before it is done again. The change feed says when a programme may go on: it
+ * was created, tried again, amended or decided on.
+ */
+
+import { Problem, type ProblemPointer } from '../domain/problem.ts'
+import { STEPS } from '../actors/programme.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Change, Document, Registry } from '../store/registry.ts'
+import { APPROVAL_KIND, type ApprovalFlowBody } from '../catalogue/approval-document.ts'
+import { toTime } from '../catalogue/commands.ts'
+import {
+  PROGRAMME_KIND,
+  programmeWrite,
+  stateOf,
+  stepOf,
+  tellProgramme,
+  withStep,
+  type ProgrammeBody,
+} from './programme-document.ts'
+import type { ProgrammeStepWork, StepResult } from './programme-steps.ts'
+import type { Turns } from '../catalogue/turns.ts'
+
+export interface ProgrammeRunner {
+  /** Takes up what runs, and goes on by itself. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface ProgrammeRunnerOptions {
+  readonly registry: Registry
+  readonly steps: readonly ProgrammeStepWork[]
+  readonly clock: Clock
+  readonly turns: Turns
+  readonly log: { error(fields: object, message: string): void }
+}
+
+const PAGE = 500
+
+export function createProgrammeRunner({ registry, steps, clock, turns, log }: ProgrammeRunnerOptions): ProgrammeRunner {
+  const running = new Set<Promise<void>>()
+  let stopWatching = (): void => {}
+  let isStopped = false
+
+  function hear({ document, removed }: Change): void {
+    if (removed) return
+    if (document.kind === PROGRAMME_KIND && stateOf(document.body as ProgrammeBody) === 'running') wake(document.id)
+    if (document.kind !== APPROVAL_KIND) return
+    const { programme } = document.body as ApprovalFlowBody
+    if (programme !== undefined) wake(programme)
+  }
+
+  function wake(id: string): void {
+    const work = turns
+      .take([id], () => run(id))
+      .catch((cause: unknown) => {
+        log.error({ err: cause, programme: id }, 'a programme could not go on; it does at the next start')
+      })
+    running.add(work)
+    void work.finally(() => running.delete(work))
+  }
+
+  async function run(id: string): Promise<void> {
+    for (let isMore = true; isMore && !isStopped;) {
+      const programme = await registry.get<ProgrammeBody>(PROGRAMME_KIND, id)
+      if (programme === null) return
+      isMore = stateOf(programme.body) === 'waiting' ? await decided(programme) : await goOn(programme)
+    }
+  }
+
+  /** Whether a decision has come that lets it move. */
+  async function decided(programme: Document<ProgrammeBody>): Promise<boolean> {
+    const { tenant, body } = programme
+    const flow = await registry.get<ApprovalFlowBody>(APPROVAL_KIND, body.approvalFlow ?? '')
+    const outcome = flow?.body.approvals.at(-1)?.outcome
+    if (outcome !== 'Approved' && outcome !== 'Rejected') return false
+    const isApproved = outcome === 'Approved'
+    const endedAt = toTime(clock.nowMs())
+    const comments = flow?.body.approvals.at(-1)?.comments ?? 'The request was rejected.'
+    const next: ProgrammeBody = {
+      ...body,
+      actor: tellProgramme(body, isApproved ? 'approved' : 'rejected'),
+      steps: withStep(body, stepOf(body), {
+        status: isApproved ? 'done' : 'failed',
+        endedAt,
+        errors: isApproved ? [] : [{ pointer: '', detail: comments }],
+      }),
+    }
+    await registry.commit({ tenant, consumer: 'system' }, `programme.${isApproved ? 'approved' : 'rejected'}`, [
+      programmeWrite(programme.id, tenant, programme.revision, next),
+    ])
+    return isApproved
+  }
+
+  async function goOn(programme: Document<ProgrammeBody>): Promise<boolean> {
+    if (stateOf(programme.body) !== 'running') return false
+    const number = stepOf(programme.body)
+    const startedAt = toTime(clock.nowMs())
+    let result: StepResult | null = null
+    let errors: readonly ProblemPointer[] = []
+    try {
+      result = await steps[number - 1]!(programme)
+    } catch (cause) {
+      errors = errorsOf(cause)
+      if (!(cause instanceof Problem))
+        log.error({ err: cause, programme: programme.id, step: STEPS[number - 1] }, 'a step of a programme has failed')
+    }
+    await note(programme, number, startedAt, result, errors)
+    return result !== null && result.isPaused !== true
+  }
+
+  async function note(
+    { id, tenant, revision, body }: Document<ProgrammeBody>,
+    number: number,
+    startedAt: string,
+    result: StepResult | null,
+    errors: readonly ProblemPointer[],
+  ): Promise<void> {
+    const type = result === null ? 'step.failed' : result.isPaused === true ? 'step.paused' : 'step.done'
+    const status = { 'step.failed': 'failed', 'step.paused': 'waiting', 'step.done': 'done' } as const
+    const endedAt = type === 'step.paused' ? null : toTime(clock.nowMs())
+    const next: ProgrammeBody = {
+      ...body,
+      ...result?.changes,
+      actor: tellProgramme(body, type),
+      steps: withStep(body, number, { status: status[type], startedAt, endedAt, errors }),
+    }
+    await registry.commit({ tenant, consumer: 'system' }, `programme.${type}`, [
+      programmeWrite(id, tenant, revision, next),
+      ...(result?.writes ?? []),
+    ])
+  }
+
+  return {
+    async start() {
+      const end = await registry.end()
+      stopWatching = registry.watch(end, hear)
+      for (const state of ['running', 'waiting']) {
+        for (let after: string | undefined; ;) {
+          const query = { where: { state }, limit: PAGE, ...(after !== undefined && { after }) }
+          const page = await registry.list<ProgrammeBody>(PROGRAMME_KIND, query)
+          for (const { id } of page) wake(id)
+          if (page.length < PAGE) break
+          after = page.at(-1)?.id
+        }
+      }
+    },
+    async stop() {
+      isStopped = true
+      stopWatching()
+      await Promise.all(running)
+    },
+  }
+}
+
+function errorsOf(cause: unknown): readonly ProblemPointer[] {
+  if (!(cause instanceof Problem)) return [{ pointer: '', detail: 'Something went wrong on our side. Try again.' }]
+  return cause.errors.length > 0 ? cause.errors : [{ pointer: '', detail: cause.message }]
+}

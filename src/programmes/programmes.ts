@@ -1,0 +1,263 @@
+/**
+ * Programmes: from a document to a running API, and on to its next versions.
+ *
+ * A command writes down what is wanted and answers; the runner does the rest. An update within the major
+ * version is held to what serves before anything is begun.
+ */
+
+import { scoreOf, type RuleCount } from '../governance/lint/score.ts'
+import { readSpecification } from '../governance/specification.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { CreateId } from '../runtime/ids.ts'
+import type { Author, Document, Registry, Write } from '../store/registry.ts'
+import {
+  APPROVAL_KIND,
+  movedFlow,
+  stateOfFlow,
+  tellFlow,
+  type ApprovalFlowBody,
+} from '../catalogue/approval-document.ts'
+import { commit, find, fromBase64, invalidAt, toTime } from '../catalogue/commands.ts'
+import { COMPLIANCE_KIND, type ComplianceBody } from './compliance.ts'
+import { DRIFT_KIND, type DriftBody } from './drifts.ts'
+import { listPage, type Page, type PageQuery } from '../catalogue/page.ts'
+import {
+  freshActor,
+  freshSteps,
+  PROGRAMME_KIND,
+  programmeWrite,
+  showProgramme,
+  showProgress,
+  tellProgramme,
+  type Programme,
+  type ProgrammeBody,
+  type Progress,
+} from './programme-document.ts'
+import type { ProxyBody } from '../catalogue/proxy-document.ts'
+import { keepContract } from '../catalogue/published-contract.ts'
+import { contentWrite } from '../catalogue/published-content.ts'
+import type { Turns } from '../catalogue/turns.ts'
+
+export interface ProgrammeInput {
+  readonly name: string
+  readonly specification: string
+  readonly openSla?: string
+  readonly backend?: NonNullable<ProgrammeBody['backend']>
+}
+
+/** How an API complies: its document, and its running implementation. */
+export interface ProgrammeCompliance {
+  /** The lower of both. */
+  readonly score: number
+  readonly specification: number
+  readonly runtime: number
+  readonly violations: readonly {
+    readonly kind: string
+    readonly operation: string | null
+    readonly detail: string
+    readonly lastSeen: string
+  }[]
+  /** Of every activation, the latest first. */
+  readonly history: readonly { readonly revision: number; readonly score: number; readonly time: string }[]
+}
+
+export interface Programmes {
+  create(author: Author, input: ProgrammeInput): Promise<Programme>
+  get(tenant: string, id: string): Promise<Programme>
+  list(tenant: string, query: PageQuery & { api?: string; state?: string }): Promise<Page<Programme>>
+  /** Another version within the major. */
+  update(author: Author, id: string, specification: string): Promise<Programme>
+  retry(author: Author, id: string): Promise<Programme>
+  progress(tenant: string, id: string): Promise<Progress>
+  /** Calls `listener` with every change of progress from now on; returns how to stop. */
+  follow(tenant: string, id: string, listener: (progress: Progress) => void): Promise<() => void>
+  compliance(tenant: string, id: string): Promise<ProgrammeCompliance>
+}
+
+export interface ProgrammesOptions {
+  readonly registry: Registry
+  readonly createId: CreateId
+  readonly clock: Clock
+  readonly turns: Turns
+}
+
+const PAGE = 500
+const HISTORY_MAX = 100
+const DRIFTS_MAX = 200
+const RUNTIME_MS = 30 * 86_400_000
+/** How gravely an implementation is at odds with its contract. */
+const DRIFT_SEVERITIES = {
+  undeclared_status: 'error',
+  undeclared_body: 'warning',
+  undeclared_media_type: 'warning',
+  undeclared_operation: 'info',
+} as const
+
+export function createProgrammes({ registry, createId, clock, turns }: ProgrammesOptions): Programmes {
+  const of = (tenant: string, id: string): Promise<Document<ProgrammeBody>> =>
+    find(registry, tenant, PROGRAMME_KIND, id)
+
+  async function create(author: Author, input: ProgrammeInput): Promise<Programme> {
+    const { tenant } = author
+    const [id, specification] = [createId('prg'), createId('spc')]
+    const openSla = input.openSla === undefined ? null : createId('spc')
+    const body: ProgrammeBody = {
+      name: input.name,
+      api: '',
+      author,
+      specification,
+      openSla,
+      backend: input.backend ?? null,
+      score: null,
+      errors: 0,
+      recommendations: [],
+      approvalFlow: null,
+      proxy: null,
+      subscription: null,
+      steps: freshSteps(),
+      actor: freshActor(),
+    }
+    await commit(registry, author, 'programme.create', [
+      programmeWrite(id, tenant, 0, body),
+      contentOf(specification, tenant, input.specification, '/specification'),
+      ...(openSla === null ? [] : [contentOf(openSla, tenant, input.openSla ?? '', '/openSla')]),
+    ])
+    return get(tenant, id)
+  }
+
+  function contentOf(id: string, tenant: string, text: string, pointer: string): Write {
+    const bytes = fromBase64(text, pointer)
+    const mediaType = /^\s*\{/.test(bytes.toString('latin1', 0, 64)) ? 'application/json' : 'application/yaml'
+    return contentWrite(id, tenant, { bytes, mediaType })
+  }
+
+  async function update(author: Author, id: string, text: string): Promise<Programme> {
+    const { tenant } = author
+    const programme = await of(tenant, id)
+    const { body } = programme
+    const next = await readSpecification(fromBase64(text, '/specification'))
+    if (body.api !== '' && next.technicalName !== body.api) {
+      throw invalidAt(
+        '/specification',
+        `The document is of ${next.technicalName}, not of ${body.api}. Begin a programme of its own.`,
+      )
+    }
+    const actor = tellProgramme(body, 'updated')
+    await keepContract(
+      registry,
+      tenant,
+      (await registry.find<ProxyBody>('proxy', 'api', next.technicalName))?.body ?? null,
+      next,
+      clock.nowMs(),
+    )
+    const specification = createId('spc')
+    const changed = { ...body, author, specification, approvalFlow: null, steps: freshSteps(), actor }
+    await commit(registry, author, 'programme.update', [
+      programmeWrite(id, tenant, programme.revision, changed),
+      contentOf(specification, tenant, text, '/specification'),
+      ...(await withdrawn(body)),
+    ])
+    return get(tenant, id)
+  }
+
+  /** What nobody has to decide on any more. */
+  async function withdrawn({ approvalFlow }: ProgrammeBody): Promise<readonly Write[]> {
+    const flow = approvalFlow === null ? null : await registry.get<ApprovalFlowBody>(APPROVAL_KIND, approvalFlow)
+    if (flow === null || stateOfFlow(flow.body) === 'Complete') return []
+    return movedFlow(registry, flow, { ...flow.body, actor: tellFlow(flow.body, { type: 'withdrawn' }) }, clock.nowMs())
+  }
+
+  async function retry(author: Author, id: string): Promise<Programme> {
+    const { tenant } = author
+    const { revision, body } = await of(tenant, id)
+    const next = { ...body, actor: tellProgramme(body, 'retried') }
+    await commit(registry, author, 'programme.retry', [programmeWrite(id, tenant, revision, next)])
+    return get(tenant, id)
+  }
+
+  async function get(tenant: string, id: string): Promise<Programme> {
+    return showProgramme(await of(tenant, id))
+  }
+
+  /** All of them: lists come in the order of ids, and the latest are the last. */
+  async function bodiesOf<Body>(kind: string, tenant: string, where: { readonly api: string }): Promise<Body[]> {
+    const bodies: Body[] = []
+    for (let after: string | undefined; ;) {
+      const page = await registry.list<Body>(kind, {
+        tenant,
+        where,
+        limit: PAGE,
+        ...(after !== undefined && { after }),
+      })
+      bodies.push(...page.map(({ body }) => body))
+      if (page.length < PAGE) return bodies
+      after = page.at(-1)?.id
+    }
+  }
+
+  async function compliance(tenant: string, id: string): Promise<ProgrammeCompliance> {
+    const { body } = await of(tenant, id)
+    const where = { api: body.api === '' ? id : body.api }
+    const scored = await bodiesOf<ComplianceBody>(COMPLIANCE_KIND, tenant, where)
+    const history = scored.sort((a, b) => b.scoredAtMs - a.scoredAtMs).slice(0, HISTORY_MAX)
+    const sinceMs = clock.nowMs() - RUNTIME_MS
+    const drifts = (await bodiesOf<DriftBody>(DRIFT_KIND, tenant, where))
+      .filter(({ lastSeenMs }) => lastSeenMs >= sinceMs)
+      .sort((a, b) => b.lastSeenMs - a.lastSeenMs)
+    const specification = history[0]?.score ?? body.score ?? 0
+    const runtime = scoreOf(countsOf(drifts), true).score
+    return {
+      score: Math.min(specification, runtime),
+      specification,
+      runtime,
+      violations: drifts.slice(0, DRIFTS_MAX).map(({ kind, operation, detail, lastSeenMs }) => ({
+        kind,
+        operation: operation === '' ? null : operation,
+        detail,
+        lastSeen: toTime(lastSeenMs),
+      })),
+      history: history.map(({ revision, score, scoredAtMs }) => ({ revision, score, time: toTime(scoredAtMs) })),
+    }
+  }
+
+  return {
+    create,
+    get,
+    list: (tenant, { api, state, ...query }) =>
+      listPage<ProgrammeBody, Programme>({
+        registry,
+        kind: PROGRAMME_KIND,
+        tenant,
+        query,
+        where: { api, state },
+        show: showProgramme,
+      }),
+    update: (author, id, specification) => turns.take([id], () => update(author, id, specification)),
+    retry: (author, id) => turns.take([id], () => retry(author, id)),
+    progress: async (tenant, id) => showProgress(await of(tenant, id)),
+    async follow(tenant, id, listener) {
+      const end = await registry.end()
+      const stop = registry.watch(end, ({ document, removed }) => {
+        if (document.kind !== PROGRAMME_KIND || document.id !== id || document.tenant !== tenant || removed) return
+        listener(showProgress(document as Document<ProgrammeBody>))
+      })
+      try {
+        listener(showProgress(await of(tenant, id)))
+      } catch (cause) {
+        stop()
+        throw cause
+      }
+      return stop
+    },
+    compliance,
+  }
+}
+
+function countsOf(drifts: readonly DriftBody[]): readonly RuleCount[] {
+  return [...Map.groupBy(drifts, ({ kind }) => kind)].map(([rule, { length: count }]) => ({
+    rule,
+    category: 'design',
+    severity: DRIFT_SEVERITIES[rule],
+    count,
+  }))
+}

@@ -1,0 +1,63 @@
+/**
+ * What a tenant makes of the rules: Spectral ruleset documents, of which its policy names the one in force.
+ *
+ * Whether one can be used is judged in the thread that will use it.
+ */
+
+import type { RulesetDocument } from '../governance/spectral/ruleset-document.ts'
+import { Problem } from '../domain/problem.ts'
+import type { CreateId } from '../runtime/ids.ts'
+import type { Author, Document, Registry } from '../store/registry.ts'
+import { commit, find, toTime } from '../catalogue/commands.ts'
+import type { Compliance } from './compliance.ts'
+import { listPage, type Page, type PageQuery } from '../catalogue/page.ts'
+import { RULESET_KIND } from './tenant-policy.ts'
+
+export interface Ruleset extends RulesetDocument {
+  readonly id: string
+  readonly createdAt: string
+}
+
+export interface Rulesets {
+  /** Throws `Problem('specification_invalid')` with a pointer for each fault. */
+  create(author: Author, document: RulesetDocument): Promise<Ruleset>
+  get(tenant: string, id: string): Promise<Ruleset>
+  list(tenant: string, query: PageQuery): Promise<Page<Ruleset>>
+}
+
+export interface RulesetsOptions {
+  readonly registry: Registry
+  readonly createId: CreateId
+  readonly compliance: Pick<Compliance, 'vet'>
+}
+
+const FAULTS_MAX = 50
+const TEXT_MAX = 100_000
+
+export function createRulesets({ registry, createId, compliance }: RulesetsOptions): Rulesets {
+  return {
+    async create(author, document) {
+      if (JSON.stringify(document).length > TEXT_MAX) {
+        throw new Problem('specification_invalid', `A ruleset has at most ${TEXT_MAX} characters.`)
+      }
+      const faults = await compliance.vet(document, author.tenant)
+      if (faults.length > 0) {
+        const errors = faults.slice(0, FAULTS_MAX)
+        throw new Problem('specification_invalid', 'The ruleset cannot be used.', { errors })
+      }
+      const id = createId('rst')
+      const { tenant } = author
+      await commit(registry, author, 'ruleset.create', [
+        { kind: RULESET_KIND, id, tenant, expected: 0, body: document },
+      ])
+      return show(await find<RulesetDocument>(registry, tenant, RULESET_KIND, id))
+    },
+    get: async (tenant, id) => show(await find<RulesetDocument>(registry, tenant, RULESET_KIND, id)),
+    list: (tenant, query) =>
+      listPage<RulesetDocument, Ruleset>({ registry, kind: RULESET_KIND, tenant, query, where: {}, show }),
+  }
+}
+
+function show({ id, body, createdAtMs }: Document<RulesetDocument>): Ruleset {
+  return { id, ...body, createdAt: toTime(createdAtMs) }
+}

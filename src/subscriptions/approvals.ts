@@ -1,0 +1,185 @@
+/**
+ * Approvals: who may have what, decided by somebody else than who asks for it.
+ *
+ * A decision takes effect in the commit that records it: the subscription opens, is rejected or changes its
+ * tier, every gateway thread knows, and only then is it answered.
+ */
+
+import { step } from '../actors/step.ts'
+import { subscription as machine, type SubscriptionEvent } from '../actors/subscription.ts'
+import { Problem } from '../domain/problem.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { CreateId } from '../runtime/ids.ts'
+import type { Author, Document, Registry } from '../store/registry.ts'
+import {
+  APPROVAL_KIND,
+  deciderOf,
+  movedFlow,
+  stateOfFlow,
+  tellFlow,
+  type Approval,
+  type ApprovalFlowBody,
+  type Outcome,
+} from '../catalogue/approval-document.ts'
+import type { Capacity } from './capacity.ts'
+import { commit, find, stateConflict, toTime } from '../catalogue/commands.ts'
+import type { Credentials } from '../catalogue/credentials.ts'
+import { waitlisted } from '../catalogue/events.ts'
+import { listPage, type Page, type PageQuery } from '../catalogue/page.ts'
+import { subscriptionWrite, type SubscriptionBody } from '../catalogue/subscription-document.ts'
+import { createTierRequest, grantTier, type GrantedTier, type TierInput } from './tier-changes.ts'
+import type { Turns } from '../catalogue/turns.ts'
+
+export interface ApprovalFlow {
+  readonly id: string
+  readonly kind: ApprovalFlowBody['kind']
+  /** What it is about; the other is null. */
+  readonly subscription: string | null
+  readonly programme: string | null
+  readonly requester: string
+  readonly state: string
+  readonly slaVariant: string | null
+  readonly reason: string | null
+  readonly approvals: readonly Approval[]
+  /** Since when it is known that nobody decides; null: it is not late, or decided. */
+  readonly escalatedAt: string | null
+  readonly createdAt: string
+}
+
+export interface Decision {
+  readonly outcome: Outcome
+  readonly comments?: string
+}
+
+export interface Approvals {
+  /** Flows of one subscription. */
+  flowsOf(tenant: string, subscription: string, query: PageQuery): Promise<Page<ApprovalFlow>>
+  flow(tenant: string, subscription: string, id: string): Promise<ApprovalFlow>
+  /** Every flow of the tenant; those that wait for a decision unless asked otherwise. */
+  list(tenant: string, query: PageQuery & { state?: string }): Promise<Page<ApprovalFlow>>
+  decide(author: Author, subscription: string, id: string, decision: Decision): Promise<Approval>
+  /** Flows of one programme, alike. */
+  readonly ofProgramme: {
+    flow(tenant: string, programme: string, id: string): Promise<ApprovalFlow>
+    decide(author: Author, programme: string, id: string, decision: Decision): Promise<Approval>
+  }
+  requestTier(author: Author, subscription: string, to: TierInput): Promise<ApprovalFlow>
+}
+
+/** What a flow is about. */
+interface Subject {
+  readonly subscription?: string
+  readonly programme?: string
+}
+
+export interface ApprovalsOptions {
+  readonly registry: Registry
+  readonly credentials: Pick<Credentials, 'announce'>
+  readonly createId: CreateId
+  readonly clock: Pick<Clock, 'nowMs'>
+  readonly turns: Turns
+  readonly capacity: Capacity
+}
+
+/** Refused, and a risk of its own. */
+export class SelfApproval extends Problem {
+  constructor() {
+    super('operation_forbidden', 'Nobody decides on a request of his own.')
+  }
+}
+
+const EVENTS = { Approved: 'approved', Rejected: 'rejected', AmendmentRequired: 'amendment.required' } as const
+
+export function createApprovals(options: ApprovalsOptions): Approvals {
+  const { registry, credentials, createId, clock, turns, capacity } = options
+  const requestTier = createTierRequest(options)
+
+  async function flowOf(tenant: string, subject: Subject, id: string): Promise<Document<ApprovalFlowBody>> {
+    const flow = await find<ApprovalFlowBody>(registry, tenant, APPROVAL_KIND, id)
+    const { subscription, programme } = flow.body
+    if (subject.programme === programme && (programme !== undefined || subject.subscription === subscription))
+      return flow
+    throw new Problem('not_found', 'There is no such approval flow.')
+  }
+
+  async function decide(author: Author, subject: Subject, id: string, decision: Decision): Promise<Approval> {
+    const { tenant } = author
+    const flow = await flowOf(tenant, subject, id)
+    const approver = deciderOf(author)
+    if (approver === flow.body.requester) {
+      throw new SelfApproval()
+    }
+    const { outcome, comments = null } = decision
+    const decided = tellFlow(flow.body, { type: EVENTS[outcome], approver })
+    const isOver = outcome !== 'AmendmentRequired'
+    const approval: Approval = { approver, outcome, comments, time: toTime(clock.nowMs()) }
+    const { isInForce, writes } = isOver
+      ? await effectsOf(tenant, flow.body, outcome)
+      : { isInForce: false, writes: [] }
+    const body: ApprovalFlowBody = {
+      ...flow.body,
+      actor: isInForce ? tellFlow({ actor: decided }, { type: 'completed' }) : decided,
+      approvals: [...flow.body.approvals, approval],
+    }
+    await commit(registry, author, `approval.${EVENTS[outcome]}`, [
+      ...(await movedFlow(registry, flow, body, clock.nowMs())),
+      ...writes,
+    ])
+    if (writes.length > 0) await credentials.announce(tenant, flow.body.subscription)
+    return approval
+  }
+
+  /** What a decision leads to, and whether that is all of it. */
+  async function effectsOf(tenant: string, flow: ApprovalFlowBody, outcome: Outcome): Promise<GrantedTier> {
+    // A programme hears of it by the change feed, and goes on or fails by itself.
+    if (flow.kind === 'programme') return { isInForce: true, writes: [] }
+    const subscription = await find<SubscriptionBody>(registry, tenant, 'subscription', flow.subscription)
+    const { id, revision, body } = subscription
+    if (flow.kind === 'tierChange') {
+      const isGranted = outcome === 'Approved' && flow.slaVariant !== null
+      return isGranted ? grantTier(options, subscription, flow.slaVariant) : { isInForce: true, writes: [] }
+    }
+    const isShort = outcome === 'Approved' && !(await capacity.isOpenTo(tenant, body))
+    const actor = tell(body, outcome === 'Rejected' ? 'rejected' : isShort ? 'capacity.short' : 'approved')
+    const write = subscriptionWrite(id, tenant, revision, { ...body, actor })
+    return { isInForce: true, writes: isShort ? [write, waitlisted(createId, tenant, id, body)] : [write] }
+  }
+
+  function inTurn<T>({ tenant }: Author, subscription: string, work: () => Promise<T>): Promise<T> {
+    return turns.take([subscription], () => capacity.inTurn(tenant, work))
+  }
+
+  return {
+    async flowsOf(tenant, subscription, query) {
+      await find<SubscriptionBody>(registry, tenant, 'subscription', subscription)
+      return listPage({ registry, kind: APPROVAL_KIND, tenant, query, where: { subscription }, show })
+    },
+    flow: async (tenant, subscription, id) => show(await flowOf(tenant, { subscription }, id)),
+    list: (tenant, { state = 'InProgress', ...query }) =>
+      listPage({ registry, kind: APPROVAL_KIND, tenant, query, where: { state }, show }),
+    decide: (author, subscription, id, decision) =>
+      inTurn(author, subscription, () => decide(author, { subscription }, id, decision)),
+    ofProgramme: {
+      flow: async (tenant, programme, id) => show(await flowOf(tenant, { programme }, id)),
+      decide: (author, programme, id, decision) => turns.take([id], () => decide(author, { programme }, id, decision)),
+    },
+    requestTier: (author, subscription, to) =>
+      inTurn(author, subscription, async () => {
+        const flow = await requestTier(author, subscription, to)
+        return show(await flowOf(author.tenant, { subscription }, flow))
+      }),
+  }
+}
+
+function tell({ actor }: SubscriptionBody, type: SubscriptionEvent['type']): SubscriptionBody['actor'] {
+  const result = step(machine, actor, { type })
+  if ('refused' in result) throw stateConflict(result.refused)
+  return result.next
+}
+
+function show({ id, body, createdAtMs }: Document<ApprovalFlowBody>): ApprovalFlow {
+  const { kind, programme = null, requester, slaVariant, reason, approvals, escalatedAt = null } = body
+  const subscription = programme === null ? body.subscription : null
+  const shown = { id, kind, subscription, programme, requester, slaVariant, reason, approvals, escalatedAt }
+  return { ...shown, state: stateOfFlow(body), createdAt: toTime(createdAtMs) }
+}

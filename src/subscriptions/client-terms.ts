@@ -1,0 +1,53 @@
+/** By which credentials a subscription is used: their types, and what each type needs to know. */
+
+import { Problem } from '../domain/problem.ts'
+import type { Registry } from '../store/registry.ts'
+import { invalidAt } from '../catalogue/commands.ts'
+import type { CredentialType, FederatedClient } from '../catalogue/credential-document.ts'
+import { isRegistered } from '../catalogue/identity-providers.ts'
+import { redirectUriFault } from '../catalogue/redirect-uri.ts'
+
+export interface ClientInput {
+  readonly securityTypes?: readonly CredentialType[]
+  readonly redirectUris?: readonly string[]
+  readonly federated?: FederatedClient
+}
+
+export interface ClientTerms {
+  readonly types: readonly CredentialType[]
+  readonly redirectUris: readonly string[]
+  readonly federated: FederatedClient | null
+}
+
+const DEFAULT_TYPES: readonly CredentialType[] = ['OAuth2', 'ApiKey']
+
+export async function toClientTerms(
+  registry: Pick<Registry, 'find'>,
+  tenant: string,
+  input: ClientInput,
+): Promise<ClientTerms> {
+  const types = [...new Set(input.securityTypes ?? DEFAULT_TYPES)]
+  const redirectUris = [...new Set(input.redirectUris ?? [])]
+  for (const [position, uri] of redirectUris.entries()) {
+    const fault = redirectUriFault(uri)
+    if (fault !== null) throw invalidAt(`/redirectUris/${position}`, fault)
+  }
+  if (types.includes('PKCE') && redirectUris.length === 0) {
+    throw invalidAt('/redirectUris', 'A public client needs an address to have people sent back to.')
+  }
+  if (redirectUris.length > 0 && !types.includes('PKCE') && !types.includes('OAuth2')) {
+    throw invalidAt('/redirectUris', 'Only OAuth2 and PKCE have people log in.')
+  }
+  if (types.includes('Federated') !== (input.federated !== undefined)) {
+    throw invalidAt('/federated', 'The type Federated goes with the issuer and the client id at that issuer.')
+  }
+  const { federated = null } = input
+  if (federated !== null && !(await isRegistered(registry, tenant, federated.issuer))) {
+    throw invalidAt('/federated/issuer', 'The issuer is not registered; POST /v1/identityproviders does that.')
+  }
+  return { types, redirectUris, federated }
+}
+
+export function federatedTaken(): Problem {
+  return new Problem('name_taken', 'This client of the issuer holds a subscription to the API already.')
+}

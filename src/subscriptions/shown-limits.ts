@@ -1,0 +1,107 @@
+/** The limits, the cost and the quota of an operation as a subscriber reads them: declared, used and left. */
+
+import { DAY_MS, startOf } from '../domain/calendar.ts'
+import { toDecimal } from '../domain/decimal.ts'
+import type { SlaPlan, Validity } from '../opensla/sla-plan.ts'
+import { isValid } from '../opensla/validity-span.ts'
+import { toTime } from '../catalogue/commands.ts'
+import type { LimitUsage, LimitUse } from '../catalogue/limit-book.ts'
+
+export interface ShownLimit {
+  readonly name: string
+  /** `rate`, `concurrent`, or `total`. */
+  readonly kind: string
+  /** 0: switched off. */
+  readonly value: number
+  /** Seconds of a rate, the window of a total. */
+  readonly per: string | null
+  /** Times of the day in UTC; empty: always. */
+  readonly validity: readonly { readonly start: string; readonly end: string }[]
+  /** Whether it is what a call would be held against now: its time, and no definition further up. */
+  readonly appliesNow: boolean
+  readonly remaining: number | null
+  /** When a total begins anew. */
+  readonly resetsAt: string | null
+}
+
+export interface ShownQuota {
+  readonly period: string
+  /** Decimals; null for those who pay as they go. */
+  readonly resourceUnits: string | null
+  readonly used: string
+  readonly remaining: string | null
+  readonly resetsAt: string
+}
+
+export interface ShownLimits {
+  readonly resourceUnits: string
+  readonly limits: readonly ShownLimit[]
+  readonly quota: ShownQuota | null
+}
+
+const UNDECLARED: ShownLimits = { resourceUnits: '0', limits: [], quota: null }
+
+export function describeLimits(
+  plan: SlaPlan | null,
+  operationId: string,
+  usage: LimitUsage | null,
+  nowMs: number,
+): ShownLimits {
+  if (plan === null) return UNDECLARED
+  const groups = own(plan.byOperation, operationId) ?? plan.byOperation['*'] ?? []
+  const micro = own(plan.unitsMicro, operationId) ?? plan.unitsMicro['*'] ?? 0
+  const dayMs = nowMs - startOf('day', nowMs)
+  return {
+    resourceUnits: toUnits(micro),
+    limits: groups.flatMap((group) => {
+      const applying = group.find((position) => isValid(plan.limits[position]!.validity, dayMs))
+      return group.map((position) =>
+        describeLimit(plan.limits[position]!, position === applying, usage?.limits[position] ?? null),
+      )
+    }),
+    quota: describeQuota(plan.quota, usage?.quota ?? null),
+  }
+}
+
+function describeLimit(
+  { name, rule, validity }: SlaPlan['limits'][number],
+  appliesNow: boolean,
+  use: LimitUse | null,
+): ShownLimit {
+  const { kind, value } = rule
+  return {
+    name,
+    kind,
+    value,
+    per: rule.kind === 'rate' ? `${rule.spanMs / 1_000} s` : rule.kind === 'total' ? rule.window : null,
+    validity: validity.map(({ startMs, endMs }: Validity) => ({ start: timeOfDay(startMs), end: timeOfDay(endMs) })),
+    appliesNow,
+    remaining: value === 0 || use === null ? null : Math.max(0, value - use.used),
+    resetsAt: value === 0 || use === null || use.endMs === null ? null : toTime(use.endMs),
+  }
+}
+
+function describeQuota(quota: SlaPlan['quota'], use: LimitUsage['quota']): ShownQuota | null {
+  if (quota === null || use === null) return null
+  const isEndless = quota.period === 'PayAsYouGo'
+  return {
+    period: quota.period,
+    resourceUnits: isEndless ? null : toUnits(quota.unitsMicro),
+    used: toUnits(use.usedMicro),
+    remaining: isEndless ? null : toUnits(Math.max(0, quota.unitsMicro - use.usedMicro)),
+    resetsAt: toTime(use.endMs),
+  }
+}
+
+function toUnits(micro: number): string {
+  return toDecimal(BigInt(micro), 6)
+}
+
+function timeOfDay(dayMs: number): string {
+  return new Date(dayMs % DAY_MS).toISOString().slice(11, 19)
+}
+
+/** An operation may be called `constructor`. */
+function own<T>(values: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(values, name) ? values[name] : undefined
+}

@@ -1,0 +1,97 @@
+/**
+ * What a subscription may call, with scopes, limits and cost: of what serves, else of what is staged.
+ *
+ * The same rules as at the gateway: any alternative of an operation's security opens it, and neither
+ * tokens nor keys open more than the proxy allows.
+ */
+
+import type { Clock } from '../runtime/clock.ts'
+import type { Registry } from '../store/registry.ts'
+import { readCompiled } from '../catalogue/compiled-document.ts'
+import type { LimitBook } from '../catalogue/limit-book.ts'
+import type { PlatformOperation } from '../catalogue/platform-api.ts'
+import { servingOrStaged, type ProxyBody } from '../catalogue/proxy-document.ts'
+import type { SecurityAlternative } from '../plans/route-plan.ts'
+import { describeLimits, type ShownLimits } from './shown-limits.ts'
+import type { Specifications } from '../catalogue/specifications.ts'
+import type { SubscriptionBody } from '../catalogue/subscription-document.ts'
+
+export interface SubscribedOperation extends ShownLimits {
+  readonly operationId: string
+  readonly method: string
+  readonly path: string
+  readonly scopes: readonly string[]
+  readonly security: readonly string[]
+}
+
+export interface SubscribedOperationsOptions {
+  readonly registry: Registry
+  readonly specifications: Pick<Specifications, 'plansInForce'>
+  readonly limits: Pick<LimitBook, 'usage'>
+  readonly clock: Clock
+}
+
+export type SubscribedOperations = (
+  tenant: string,
+  id: string,
+  subscription: Pick<SubscriptionBody, 'api' | 'scopes' | 'slaVariant'>,
+) => Promise<readonly SubscribedOperation[]>
+
+export function createSubscribedOperations(options: SubscribedOperationsOptions): SubscribedOperations {
+  const { registry, specifications, limits, clock } = options
+
+  return async (tenant, id, { api, scopes, slaVariant }) => {
+    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+    const deployment = proxy === null ? null : servingOrStaged(proxy.body)
+    if (deployment === null) return []
+    const { operations } = await readCompiled(registry, tenant, deployment.specification)
+    const plans = await specifications.plansInForce(api, deployment.operationIds)
+    // An API of a product that does not declare the variant is used under its default one.
+    const plan =
+      plans.find(({ variant }) => variant === slaVariant) ?? plans.find(({ variant }) => variant === '') ?? null
+    const usage = plan === null ? null : limits.usage(id, plan)
+    const nowMs = clock.nowMs()
+    const held = new Set(scopes.filter((scope) => deployment.allowedScopes.includes(scope)))
+    return operations.flatMap(({ operationId, method, path, security }) => {
+      const opening = security.filter((alternative) => opens(alternative, held))
+      if (security.length > 0 && opening.length === 0) return []
+      const [first] = opening
+      const needed = first?.tokenScopes ?? first?.keyScopes ?? []
+      return [
+        {
+          operationId,
+          method,
+          path,
+          scopes: needed,
+          security: kindsOf(opening),
+          ...describeLimits(plan, operationId, usage, nowMs),
+        },
+      ]
+    })
+  }
+}
+
+/** Of the platform's own API, which has no proxy that would tell. */
+export function ofPlatform(
+  operations: readonly PlatformOperation[],
+  granted: readonly string[],
+): SubscribedOperation[] {
+  return operations
+    .filter(({ scopes }) => scopes.every((scope) => granted.includes(scope)))
+    .map((operation) => {
+      const security = operation.scopes.length === 0 ? [] : ['OAuth2']
+      return { ...operation, security, ...describeLimits(null, operation.operationId, null, 0) }
+    })
+}
+
+function opens({ tokenScopes, keyScopes }: SecurityAlternative, held: ReadonlySet<string>): boolean {
+  return [...(tokenScopes ?? []), ...keyScopes].every((scope) => held.has(scope))
+}
+
+function kindsOf(alternatives: readonly SecurityAlternative[]): readonly string[] {
+  const kinds = alternatives.flatMap(({ tokenScopes, apiKey }) => [
+    ...(tokenScopes === null ? [] : ['OAuth2']),
+    ...(apiKey ? ['ApiKey'] : []),
+  ])
+  return [...new Set(kinds)]
+}

@@ -1,0 +1,110 @@
+/** Subscriptions as they are read: with what they may call, what is left of it, and advice. */
+
+import type { SubscriptionState } from '../actors/subscription.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Document, Registry } from '../store/registry.ts'
+import { find, toTime } from '../catalogue/commands.ts'
+import type { LimitBook } from '../catalogue/limit-book.ts'
+import { listPage, type Page, type PageQuery } from '../catalogue/page.ts'
+import { PLATFORM_API, type PlatformOperation } from '../catalogue/platform-api.ts'
+import type { ProductBody } from '../catalogue/products.ts'
+import { recommendTier, type Recommendation } from './recommendations.ts'
+import type { Specifications } from '../catalogue/specifications.ts'
+import { createSubscribedOperations, ofPlatform, type SubscribedOperation } from './subscribed-operations.ts'
+import type { SubscriptionBody } from '../catalogue/subscription-document.ts'
+
+export interface Subscription {
+  readonly id: string
+  readonly consumer: string
+  readonly ApiId: string | null
+  readonly ApiProductId: string | null
+  readonly state: SubscriptionState
+  readonly slaVariant: string | null
+  readonly scopes: readonly string[]
+  readonly redirectUris: readonly string[]
+  readonly approvalFlow: string | null
+  readonly recommendations: readonly Recommendation[]
+  readonly createdAt: string
+}
+
+export interface SubscriptionQuery extends PageQuery {
+  readonly consumer?: string
+  readonly api?: string
+  readonly product?: string
+  readonly state?: string
+}
+
+export interface SubscriptionReader {
+  get(tenant: string, id: string): Promise<Subscription>
+  list(tenant: string, query: SubscriptionQuery): Promise<Page<Subscription>>
+  operations(tenant: string, id: string): Promise<Page<SubscribedOperation>>
+}
+
+export interface SubscriptionReaderOptions {
+  readonly registry: Registry
+  readonly specifications: Pick<Specifications, 'plansInForce'>
+  readonly limits: LimitBook
+  readonly clock: Clock
+  /** What a subscription to the platform's own API may call; it has no proxy that would tell. */
+  readonly platformOperations?: readonly PlatformOperation[] | undefined
+}
+
+export function createSubscriptionReader(options: SubscriptionReaderOptions): SubscriptionReader {
+  const { registry, specifications, limits, clock, platformOperations = [] } = options
+  const operationsOf = createSubscribedOperations({ registry, specifications, limits, clock })
+
+  async function operations(tenant: string, id: string): Promise<Page<SubscribedOperation>> {
+    const { body } = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
+    if (body.api === PLATFORM_API) return { items: ofPlatform(platformOperations, body.scopes), next: null }
+    const items: SubscribedOperation[] = []
+    for (const api of await apisOf(body)) items.push(...(await operationsOf(tenant, id, { ...body, api })))
+    return { items, next: null }
+  }
+
+  async function apisOf({ api, apiProductId }: SubscriptionBody): Promise<readonly string[]> {
+    if (api !== '') return [api]
+    return (await registry.get<ProductBody>('product', apiProductId))?.body.apis ?? []
+  }
+
+  async function show(document: Document<SubscriptionBody>): Promise<Subscription> {
+    const { id, body } = document
+    const apis = body.actor.status === 'done' ? [] : await apisOf(body)
+    const recommendations = apis.flatMap((api) => recommendTier(api, limits.breachesMs(id, api)))
+    return { ...toSubscription(document), recommendations }
+  }
+
+  async function get(tenant: string, id: string): Promise<Subscription> {
+    return show(await find<SubscriptionBody>(registry, tenant, 'subscription', id))
+  }
+
+  async function list(tenant: string, query: SubscriptionQuery): Promise<Page<Subscription>> {
+    const { consumer, api, product, state } = query
+    const where = { consumer, api, product, state }
+    const page = await listPage<SubscriptionBody, Document<SubscriptionBody>>({
+      registry,
+      kind: 'subscription',
+      tenant,
+      query,
+      where,
+      show: (document) => document,
+    })
+    return { ...page, items: await Promise.all(page.items.map(show)) }
+  }
+
+  return { get, list, operations }
+}
+
+function toSubscription({ id, body, createdAtMs }: Document<SubscriptionBody>): Omit<Subscription, 'recommendations'> {
+  return {
+    id,
+    consumer: body.consumer,
+    ApiId: body.api === '' ? null : body.api,
+    ApiProductId: body.apiProductId === '' ? null : body.apiProductId,
+    state: body.actor.value as SubscriptionState,
+    slaVariant: body.slaVariant === '' ? null : body.slaVariant,
+    scopes: body.scopes,
+    redirectUris: body.redirectUris ?? [],
+    approvalFlow: body.approvalFlow ?? null,
+    createdAt: toTime(createdAtMs),
+  }
+}

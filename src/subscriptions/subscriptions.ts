@@ -1,0 +1,237 @@
+/**
+ * Subscriptions: who may use which API or product, by which credentials.
+ *
+ * Credentials are made with the subscription, in the same commit, and open something once it is Active.
+ * What takes something away (cancelling, suspending, fewer scopes) has reached every gateway thread
+ * before the command answers.
+ */
+
+import { begin, step, type PersistedActor } from '../actors/step.ts'
+import { subscription as machine, type SubscriptionEvent } from '../actors/subscription.ts'
+import { Problem } from '../domain/problem.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Author, Registry, Write } from '../store/registry.ts'
+import {
+  APPROVAL_KIND,
+  deciderOf,
+  movedFlow,
+  openFlow,
+  stateOfFlow,
+  tellFlow,
+  withdrawnFlows,
+  type ApprovalFlowBody,
+} from '../catalogue/approval-document.ts'
+import type { Capacity } from './capacity.ts'
+import { federatedTaken, toClientTerms, type ClientInput, type ClientTerms } from './client-terms.ts'
+import { commit, find, invalidAt, stateConflict } from '../catalogue/commands.ts'
+import type { ConsumerBody } from '../catalogue/consumers.ts'
+import { credentialWrite, newCredentialWrite, type Secrets } from '../catalogue/credential-document.ts'
+import { warningWrites } from '../catalogue/credential-expiry.ts'
+import { DAY_MS, type Credentials } from '../catalogue/credentials.ts'
+import { waitlisted } from '../catalogue/events.ts'
+import { federatedHoldings, isHeld } from '../catalogue/federated-clients.ts'
+import type { LimitBook } from '../catalogue/limit-book.ts'
+import type { PlatformOperation } from '../catalogue/platform-api.ts'
+import type { ProductBody } from '../catalogue/products.ts'
+import type { Specifications } from '../catalogue/specifications.ts'
+import { createSubscriptionReader, type Subscription, type SubscriptionReader } from './subscription-reader.ts'
+import { subscriptionWrite, type SubscriptionBody } from '../catalogue/subscription-document.ts'
+import { createSubscriptionTerms, type Held, type Terms, type TermsInput } from '../catalogue/subscription-terms.ts'
+import type { Turns } from '../catalogue/turns.ts'
+
+export interface SubscriptionInput extends TermsInput, ClientInput {
+  readonly consumer: string
+}
+
+export interface Subscriptions extends SubscriptionReader {
+  create(author: Author, input: SubscriptionInput, held?: Held): Promise<Subscription>
+  cancel(author: Author, id: string): Promise<Subscription>
+  suspend(author: Author, id: string): Promise<Subscription>
+  resume(author: Author, id: string): Promise<Subscription>
+  setScopes(author: Author, id: string, scopes: readonly string[], held?: Held): Promise<Subscription>
+}
+
+export interface SubscriptionsOptions extends Secrets {
+  readonly registry: Registry
+  readonly credentials: Pick<Credentials, 'of' | 'announce'>
+  readonly specifications: Pick<Specifications, 'plansInForce'>
+  readonly clock: Clock
+  readonly turns: Turns
+  readonly capacity: Capacity
+  readonly limits: LimitBook
+  /** What a subscription to the platform's own API may call; it has no proxy that would tell. */
+  readonly platformOperations?: readonly PlatformOperation[] | undefined
+}
+
+export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
+  const {
+    registry,
+    credentials,
+    specifications,
+    createId,
+    clock,
+    turns,
+    capacity,
+    limits,
+    platformOperations = [],
+  } = options
+  const reader = createSubscriptionReader({ registry, specifications, limits, clock, platformOperations })
+  const { get } = reader
+  const subscriptionTerms = createSubscriptionTerms({ registry })
+
+  async function create(author: Author, input: SubscriptionInput, held: Held = null): Promise<Subscription> {
+    const { tenant } = author
+    const consumer = await registry.get<ConsumerBody>('consumer', input.consumer)
+    if (consumer?.tenant !== tenant) throw invalidAt('/consumer', 'There is no such consumer.')
+    const terms = await subscriptionTerms.of(tenant, input, held)
+    const client = await toClientTerms(registry, tenant, input)
+    await checkFederated(tenant, terms, client)
+    const id = createId('sub')
+    const { policy, ...what } = terms
+    const pending = begin(machine, undefined)
+    const isAuto = policy.subscriptionApproval === 'Auto'
+    const hasRoom = !isAuto || (await capacity.isOpenTo(tenant, what))
+    const body: SubscriptionBody = {
+      consumer: input.consumer,
+      ...what,
+      actor: isAuto ? tell(pending, { type: hasRoom ? 'approved' : 'capacity.short' }) : pending,
+      redirectUris: client.redirectUris,
+      ...(!isAuto && { approvalFlow: createId('apf') }),
+    }
+    await commit(registry, author, 'subscription.create', [
+      subscriptionWrite(id, tenant, 0, body),
+      ...flowOf(author, id, body),
+      ...(hasRoom ? [] : [waitlisted(createId, tenant, id, body)]),
+      ...credentialsOf(tenant, id, terms, client),
+    ])
+    // A thread may have noted that this client holds nothing.
+    if (client.federated !== null) await credentials.announce(tenant, id)
+    return get(tenant, id)
+  }
+
+  /** Where the API's policy wants somebody to decide. */
+  function flowOf(author: Author, subscription: string, { approvalFlow }: SubscriptionBody): Write[] {
+    if (approvalFlow === undefined) return []
+    const requester = deciderOf(author)
+    const flow = { kind: 'subscription', subscription, requester, slaVariant: null, reason: null } as const
+    return openFlow(approvalFlow, author.tenant, flow, clock.nowMs())
+  }
+
+  /** A federated client is known at an API by one subscription. */
+  async function checkFederated(
+    tenant: string,
+    { api, apiProductId }: Terms,
+    { federated }: ClientTerms,
+  ): Promise<void> {
+    if (federated === null) return
+    const product = api === '' ? await registry.get<ProductBody>('product', apiProductId) : null
+    for (const each of product?.body.apis ?? [api]) {
+      const holdings = await federatedHoldings(registry, { tenant, api: each, ...federated })
+      if (holdings.some((holding) => isHeld(holding, clock.nowMs()))) throw federatedTaken()
+    }
+  }
+
+  function credentialsOf(
+    tenant: string,
+    subscription: string,
+    terms: Terms,
+    { types, federated }: ClientTerms,
+  ): Write[] {
+    const { scopes, apiProductId, policy } = terms
+    const nowMs = clock.nowMs()
+    const expiresAtMs = nowMs + policy.credentialLifetimeDays * DAY_MS
+    const shared = { tenant, subscription, scopes, apiProductId, expiresAtMs, federated }
+    return types.flatMap((type) => {
+      const write = newCredentialWrite(options, { ...shared, type })
+      return [write, ...warningWrites(write.id, tenant, expiresAtMs, nowMs - 1)]
+    })
+  }
+
+  /** Commits a change of one subscription, and has every thread know what its credentials open now. */
+  async function change(
+    author: Author,
+    id: string,
+    action: string,
+    to: (body: SubscriptionBody) => SubscriptionBody,
+    more: readonly Write[] = [],
+  ): Promise<Subscription> {
+    const { tenant } = author
+    const current = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
+    const write = subscriptionWrite(id, tenant, current.revision, to(current.body))
+    await commit(registry, author, action, [write, ...more])
+    await credentials.announce(tenant, id)
+    return get(tenant, id)
+  }
+
+  async function send(
+    author: Author,
+    id: string,
+    type: SubscriptionEvent['type'],
+    more: readonly Write[] = [],
+  ): Promise<Subscription> {
+    const told = (body: SubscriptionBody): SubscriptionBody => ({ ...body, actor: tell(body.actor, { type }) })
+    try {
+      return await change(author, id, `subscription.${type}`, told, more)
+    } catch (cause) {
+      // It may have been done before, and a thread did not hear of it: whoever asks again makes sure.
+      if (cause instanceof Problem && cause.code === 'state_conflict') await credentials.announce(author.tenant, id)
+      throw cause
+    }
+  }
+
+  /** What it gave back when it was suspended may be somebody else's by now. */
+  async function resume(author: Author, id: string): Promise<Subscription> {
+    const { body } = await find<SubscriptionBody>(registry, author.tenant, 'subscription', id)
+    if (body.actor.value !== 'Suspended') return send(author, id, 'resumed')
+    return capacity.inTurn(author.tenant, async () => {
+      if (await capacity.isOpenTo(author.tenant, body)) return send(author, id, 'resumed')
+      const extensions = { state: 'Suspended', allowed: ['cancelled'] }
+      throw new Problem('state_conflict', 'The capacity is given away at the moment.', { extensions })
+    })
+  }
+
+  async function setScopes(author: Author, id: string, asked: readonly string[], held: Held): Promise<Subscription> {
+    const { tenant } = author
+    const { body } = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
+    // Told so before anything else: of what has ended nothing is changed.
+    if (body.actor.status === 'done') throw stateConflict({ state: String(body.actor.value), allowed: [] })
+    const scopes = [...new Set(asked)]
+    await subscriptionTerms.checkScopes(tenant, body, scopes, held)
+    const following = (await credentials.of(tenant, id)).map((credential) =>
+      credentialWrite(credential.id, tenant, credential.revision, { ...credential.body, scopes }),
+    )
+    const amended = await resubmittedFlow(tenant, body)
+    return change(author, id, 'subscription.scopes', (current) => ({ ...current, scopes }), [...following, ...amended])
+  }
+
+  /** What was asked to be amended is put before the approvers again. */
+  async function resubmittedFlow(tenant: string, { approvalFlow }: SubscriptionBody): Promise<Write[]> {
+    if (approvalFlow === undefined) return []
+    const flow = await find<ApprovalFlowBody>(registry, tenant, APPROVAL_KIND, approvalFlow)
+    if (stateOfFlow(flow.body) !== 'AmendmentRequired') return []
+    const body = { ...flow.body, actor: tellFlow(flow.body, { type: 'resubmitted' }) }
+    return movedFlow(registry, flow, body, clock.nowMs())
+  }
+
+  return {
+    ...reader,
+    create(author, input, held) {
+      const { federated } = input
+      const inRoom = () => capacity.inTurn(author.tenant, () => create(author, input, held))
+      if (federated === undefined) return inRoom()
+      const turn = JSON.stringify([author.tenant, federated.issuer, federated.clientId])
+      return turns.take([turn], inRoom)
+    },
+    cancel: async (author, id) =>
+      send(author, id, 'cancelled', await withdrawnFlows(registry, author.tenant, id, clock.nowMs())),
+    suspend: (author, id) => send(author, id, 'suspended'),
+    resume: (author, id) => resume(author, id),
+    setScopes: (author, id, scopes, held = null) => setScopes(author, id, scopes, held),
+  }
+}
+
+function tell(actor: PersistedActor, event: SubscriptionEvent): PersistedActor {
+  const result = step(machine, actor, event)
+  if ('refused' in result) throw stateConflict(result.refused)
+  return result.next
+}

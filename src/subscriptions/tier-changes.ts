@@ -1,0 +1,112 @@
+/**
+ * Changes of tier: asked for, decided on like an access, and in force when there is capacity for them.
+ *
+ * A variant that asks for no more than the one it replaces never waits. Whoever waits keeps the variant
+ * that he has; the flow stays Approved until the change has taken effect.
+ */
+
+import type { Clock } from '../runtime/clock.ts'
+import type { CreateId } from '../runtime/ids.ts'
+import type { Author, Document, Registry, Write } from '../store/registry.ts'
+import { policyOfSubscribed } from '../catalogue/api-policy.ts'
+import { approvedFlow, deciderOf, openFlow, type Approval, type FlowRequest } from '../catalogue/approval-document.ts'
+import type { Capacity } from './capacity.ts'
+import { commit, find, invalidAt, stateConflict, toTime } from '../catalogue/commands.ts'
+import type { Credentials } from '../catalogue/credentials.ts'
+import { eventWrite, waitlisted } from '../catalogue/events.ts'
+import { subscriptionWrite, type SubscriptionBody } from '../catalogue/subscription-document.ts'
+import { createSubscriptionTerms } from '../catalogue/subscription-terms.ts'
+
+export interface TierInput {
+  readonly slaVariant: string
+  readonly reason?: string
+}
+
+export interface TierChangesOptions {
+  readonly registry: Registry
+  readonly credentials: Pick<Credentials, 'announce'>
+  readonly createId: CreateId
+  readonly clock: Pick<Clock, 'nowMs'>
+  readonly capacity: Capacity
+}
+
+/** What a change of tier that was approved leads to now. */
+export interface GrantedTier {
+  readonly isInForce: boolean
+  readonly writes: readonly Write[]
+}
+
+type Subscription = Document<SubscriptionBody>
+
+/** Ask in turn for capacity. */
+export async function grantTier(
+  { capacity, createId }: Pick<TierChangesOptions, 'capacity' | 'createId'>,
+  subscription: Subscription,
+  slaVariant: string,
+): Promise<GrantedTier> {
+  const { id, tenant, body } = subscription
+  if (await capacity.isOpenTo(tenant, tierClaim(body, slaVariant))) {
+    return { isInForce: true, writes: tierWrites(createId, subscription, slaVariant) }
+  }
+  return { isInForce: false, writes: [waitlisted(createId, tenant, id, { ...body, slaVariant })] }
+}
+
+/** What rests takes no capacity, and asks for it when it is resumed. */
+export function tierClaim(body: SubscriptionBody, slaVariant: string) {
+  const { api, apiProductId, actor } = body
+  const isActive = actor.value === 'Active'
+  return { api, apiProductId, slaVariant, instead: isActive ? body.slaVariant : slaVariant }
+}
+
+export function tierWrites(
+  createId: CreateId,
+  { id, tenant, revision, body }: Subscription,
+  slaVariant: string,
+): readonly Write[] {
+  const data = { subscription: id, api: body.api || null, from: body.slaVariant, to: slaVariant }
+  return [
+    subscriptionWrite(id, tenant, revision, { ...body, slaVariant }),
+    eventWrite(createId, tenant, 'SlaChanged', data),
+  ]
+}
+
+/** Asks for another tier, in turn for capacity; returns the id of the flow. */
+export function createTierRequest(options: TierChangesOptions) {
+  const { registry, credentials, createId, clock } = options
+  const terms = createSubscriptionTerms({ registry })
+
+  return async (author: Author, id: string, { slaVariant, reason }: TierInput): Promise<string> => {
+    const { tenant } = author
+    const subscription = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
+    const { body } = subscription
+    if (body.actor.value !== 'Active') throw stateConflict({ state: String(body.actor.value), allowed: [] })
+    if (slaVariant === body.slaVariant) throw invalidAt('/slaVariant', 'The subscription has this variant already.')
+    await terms.checkVariant(tenant, body, slaVariant)
+    const flowId = createId('apf')
+    const flow = {
+      kind: 'tierChange',
+      subscription: id,
+      requester: deciderOf(author),
+      slaVariant,
+      reason: reason ?? null,
+    } as const satisfies FlowRequest
+    const data = { subscription: id, api: body.api || null, from: body.slaVariant, to: slaVariant, reason: flow.reason }
+    const requested = eventWrite(createId, tenant, 'TierChangeRequested', data)
+    const { subscriptionApproval } = await policyOfSubscribed(registry, body)
+    const nowMs = clock.nowMs()
+    if (subscriptionApproval === 'Manual') {
+      await commit(registry, author, 'tierChange.request', [...openFlow(flowId, tenant, flow, nowMs), requested])
+      return flowId
+    }
+    const { isInForce, writes } = await grantTier(options, subscription, slaVariant)
+    const comments = 'The policy of the API approves.'
+    const approval: Approval = { approver: 'system', outcome: 'Approved', comments, time: toTime(nowMs) }
+    await commit(registry, author, 'tierChange.request', [
+      ...approvedFlow(flowId, tenant, flow, approval, isInForce),
+      requested,
+      ...writes,
+    ])
+    if (isInForce) await credentials.announce(tenant, id)
+    return flowId
+  }
+}

@@ -1,0 +1,122 @@
+/** A programme whose process dies behind what a step has done, and before that is noted. */
+
+import { expect, it, onTestFinished } from 'vitest'
+import { createApiPolicies } from '../../../src/catalogue/api-policy.ts'
+import { createProgrammeRunner } from '../../../src/programmes/programme-runner.ts'
+import { createProgrammes } from '../../../src/programmes/programmes.ts'
+import { createProgrammeSteps, type ProgrammeStepWork } from '../../../src/programmes/programme-steps.ts'
+import { createTenantPolicies } from '../../../src/programmes/tenant-policy.ts'
+import { createTurns } from '../../../src/catalogue/turns.ts'
+import { createLinter } from '../../../src/governance/lint/linter.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import type { Author } from '../../../src/store/registry.ts'
+import { base64, declaration, openHouse, orders, type House } from '../catalogue/house.ts'
+
+const linter = createLinter({ clock: systemClock, log: { error: () => {} } })
+
+function open(house: House, live: (works: readonly ProgrammeStepWork[]) => readonly ProgrammeStepWork[]) {
+  const { registry, createId, proxies, specifications, subscriptions } = house
+  const shared = { registry, createId, clock: systemClock, turns: createTurns() }
+  const policies = createTenantPolicies({ registry })
+  const apiPolicies = createApiPolicies(shared)
+  const steps = createProgrammeSteps({
+    ...shared,
+    compliance: { judge: (_tenant, specification) => linter.judge(specification) },
+    policies,
+    apiPolicies,
+    proxies,
+    specifications,
+    subscriptions,
+  })
+  const runner = createProgrammeRunner({ ...shared, steps: live(steps), log: { error: () => {} } })
+  // One that hangs for ever is not waited for.
+  onTestFinished(() => void runner.stop())
+  return { ...createProgrammes(shared), runner }
+}
+
+async function begin(house: House, programmes: ReturnType<typeof open>) {
+  const { id: consumer } = await house.consumers.create(
+    { tenant: 'acme', consumer: 'system' },
+    { name: 'CI', kind: 'application' },
+  )
+  const author: Author = { tenant: 'acme', consumer }
+  const openSla = base64(declaration({ variant: 'gold', perMinute: 5 }))
+  const policies = createTenantPolicies({ registry: house.registry })
+  await policies.put(author, {
+    approval: { minScore: 0, allowErrors: true, allowBreaking: false, exposures: ['Internal'] },
+  })
+  return programmes.create(author, { name: 'Orders', specification: base64(orders()), openSla })
+}
+
+/** What stands at the end, and what was done on the way. */
+async function outcomeOf(house: House, { get, progress }: ReturnType<typeof open>, id: string) {
+  while ((await progress('acme', id)).status === 'running') await new Promise((resolve) => setImmediate(resolve))
+  const { status, subscription } = await get('acme', id)
+  const { items } = await house.subscriptions.list('acme', { limit: 50 })
+  const [proxy] = (await house.proxies.list('acme', { limit: 50 })).items
+  const slas = await house.specifications.openSlas('acme', { limit: 50 })
+  return {
+    status,
+    subscriptions: items.length,
+    isIts: items[0]?.id === subscription,
+    active: proxy?.activeRevision,
+    staging: proxy?.stagingRevision,
+    declarations: slas.items.length,
+    activations: house.gateway.heard.filter((word) => word.startsWith('swap')).length,
+  }
+}
+
+const ONCE = {
+  status: 'succeeded',
+  subscriptions: 1,
+  isIts: true,
+  active: 1,
+  staging: null,
+  declarations: 1,
+  activations: 1,
+}
+
+it('does each step once where it does not die', async () => {
+  const house = openHouse()
+  const programmes = open(house, (steps) => steps)
+  await programmes.runner.start()
+  const { id } = await begin(house, programmes)
+
+  expect(await outcomeOf(house, programmes, id)).toEqual(ONCE)
+})
+
+it('stages, declares, subscribes and activates nothing twice where it dies behind every step', async () => {
+  const house = openHouse()
+  // Whatever a first life has done is not noted; the second finds it.
+  const programmes = open(house, (steps) =>
+    steps.map((work) => async (programme) => {
+      await work(programme)
+      return work(programme)
+    }),
+  )
+  await programmes.runner.start()
+  const { id } = await begin(house, programmes)
+
+  expect(await outcomeOf(house, programmes, id)).toEqual(ONCE)
+})
+
+it.each([1, 2, 3, 4, 5, 6, 7, 8])('is taken up at step %i by the next process', async (number) => {
+  const house = openHouse()
+  const dying = open(house, (steps) =>
+    steps.map((work, index) => async (programme) => {
+      if (index === number - 1) {
+        await work(programme)
+        // Nothing of this life is heard of any more.
+        await new Promise(() => {})
+      }
+      return work(programme)
+    }),
+  )
+  await dying.runner.start()
+  const { id } = await begin(house, dying)
+  while ((await dying.progress('acme', id)).currentStep < number) await new Promise((resolve) => setImmediate(resolve))
+  const next = open(house, (steps) => steps)
+  await next.runner.start()
+
+  expect(await outcomeOf(house, next, id)).toEqual(ONCE)
+})

@@ -1,0 +1,436 @@
+import { describe, expect, it } from 'vitest'
+import { createLimiter } from '../../../src/gateway/limits/limiter.ts'
+import type { SubscriptionInput } from '../../../src/subscriptions/subscriptions.ts'
+import { isApiKeyShaped } from '../../../src/catalogue/secret.ts'
+import type { Problem } from '../../../src/domain/problem.ts'
+import {
+  ACME,
+  base64,
+  declaration,
+  furnish,
+  NOW_MS,
+  openHouse,
+  orders,
+  RIVAL,
+  type House,
+  OFFERED,
+} from '../catalogue/house.ts'
+
+const DAY_MS = 86_400_000
+const API = 'orders-v1'
+
+async function subscribe(house: House, more: Partial<SubscriptionInput> = {}) {
+  const { consumer, proxy } = await furnish(house)
+  const subscription = await house.subscriptions.create(ACME, { consumer, api: API, ...more })
+  const { items } = await house.credentials.read(ACME, subscription.id)
+  return { consumer, proxy, subscription, credentials: items }
+}
+
+async function notesOf(house: House): Promise<string[]> {
+  const changes: string[] = []
+  house.registry.watch(0, ({ document }) => changes.push(`${document.kind} ${JSON.stringify(document.body)}`))()
+  return changes
+}
+
+function bytesIn(text: string): string {
+  return base64(Buffer.from(text))
+}
+
+const HOME = 'https://app.example/back'
+
+describe('a subscription', () => {
+  it('is active at once, with a client and a key made with it', async () => {
+    const { subscription, consumer, credentials } = await subscribe(openHouse())
+
+    expect(subscription).toEqual({
+      id: expect.stringMatching(/^sub_/) as string,
+      consumer,
+      ApiId: API,
+      ApiProductId: null,
+      state: 'Active',
+      slaVariant: null,
+      scopes: ['orders:audit', 'orders:read', 'orders:write'],
+      redirectUris: [],
+      approvalFlow: null,
+      recommendations: [],
+      createdAt: '2027-01-15T12:00:00.000Z',
+    })
+    expect(credentials).toMatchObject([
+      { type: 'OAuth2', clientId: expect.stringMatching(/^cli_/), apiKey: null, state: 'Active' },
+      { type: 'ApiKey', clientId: null, clientSecret: null, state: 'Active' },
+    ])
+    for (const { scopes, expiresAt, ApiProductId } of credentials) {
+      expect({ scopes, ApiProductId }).toEqual({ scopes: subscription.scopes, ApiProductId: null })
+      expect(expiresAt).toBe('2028-01-15T12:00:00.000Z')
+    }
+    expect(isApiKeyShaped(credentials[1]?.apiKey ?? '')).toBe(true)
+    expect(new Set(credentials.map(({ clientSecret, apiKey }) => clientSecret ?? apiKey)).size).toBe(2)
+  })
+
+  it('leaves no secret readable in the registry or its feed', async () => {
+    const house = openHouse()
+    const { credentials } = await subscribe(house)
+    const secrets = credentials.flatMap(({ clientSecret, apiKey }) => [clientSecret ?? '', apiKey ?? ''])
+    const stored = (await notesOf(house)).join('\n')
+
+    for (const secret of secrets.filter((text) => text !== '')) expect(stored).not.toContain(secret)
+  })
+
+  it('has one credential for each kind that is asked for', async () => {
+    const { credentials } = await subscribe(openHouse(), {
+      securityTypes: ['ApiKey', 'ApiKey'],
+      scopes: ['orders:read'],
+    })
+    expect(credentials.map(({ type, scopes }) => [type, scopes])).toEqual([['ApiKey', ['orders:read']]])
+  })
+
+  it.each<[string, Partial<SubscriptionInput>, string]>([
+    ['an API and a product', { product: 'prd_1' }, '/api'],
+    ['a product that is not there', { api: undefined as never, product: 'prd_1' }, '/product'],
+    ['no API', { api: undefined as never }, '/api'],
+    ['an API that is not there', { api: 'none-v1' }, '/api'],
+    ['a consumer that is not there', { consumer: 'con_none' }, '/consumer'],
+    ['a scope that the API does not declare', { scopes: ['orders:read', 'other'] }, '/scopes/1'],
+    ['a variant that is not declared', { slaVariant: 'gold' }, '/slaVariant'],
+    ['a public client without an address', { securityTypes: ['PKCE'] as const }, '/redirectUris'],
+    ['addresses that nobody is sent to', { securityTypes: ['ApiKey'] as const, redirectUris: [HOME] }, '/redirectUris'],
+    ['a relative address', { redirectUris: [HOME, '/back'] }, '/redirectUris/1'],
+    ['an address with a fragment', { redirectUris: [`${HOME}#top`] }, '/redirectUris/0'],
+    ['an address with a password', { redirectUris: ['https://a:b@app.example/'] }, '/redirectUris/0'],
+    ['an address with an empty user', { redirectUris: ['https://@app.example/'] }, '/redirectUris/0'],
+    ['an address with a user of its own scheme', { redirectUris: ['com.example.app://@back'] }, '/redirectUris/0'],
+    ['an address without its slashes', { redirectUris: ['https:app.example/back'] }, '/redirectUris/0'],
+    ['an address with one slash', { redirectUris: ['https:/app.example/back'] }, '/redirectUris/0'],
+    ['an address with three slashes', { redirectUris: ['https:///app.example/back'] }, '/redirectUris/0'],
+    ['a loopback address without its slashes', { redirectUris: ['http:localhost/back'] }, '/redirectUris/0'],
+    ['http to another machine', { redirectUris: ['http://app.example/back'] }, '/redirectUris/0'],
+    ['a scheme that is anybody’s', { redirectUris: ['myapp:/back'] }, '/redirectUris/0'],
+    ['a script', { redirectUris: ['javascript:alert(1)'] }, '/redirectUris/0'],
+    ['a federated client without its name', { securityTypes: ['Federated'] as const }, '/federated'],
+    ['a name without the kind', { federated: { issuer: 'https://idp.example', clientId: 'a' } }, '/federated'],
+    [
+      'an issuer that is not registered',
+      { securityTypes: ['Federated'] as const, federated: { issuer: 'https://idp.example', clientId: 'a' } },
+      '/federated/issuer',
+    ],
+  ])('is refused for %s, with its place, and nothing is made', async (_, more, pointer) => {
+    const house = openHouse()
+    const { consumer } = await furnish(house)
+    const input = { consumer, api: API, ...more }
+    if (input.api === undefined) delete (input as { api?: string }).api
+
+    const refused = house.subscriptions.create(ACME, input)
+    await expect(refused).rejects.toMatchObject({ status: 400, errors: [{ pointer }] })
+    expect((await house.subscriptions.list('acme', { limit: 9 })).items).toEqual([])
+    expect(await house.registry.list('credential', { limit: 9 })).toEqual([])
+  })
+
+  it('takes neither another tenant’s consumer nor its API', async () => {
+    const house = openHouse()
+    const { consumer } = await furnish(house)
+    const own = await house.consumers.create(RIVAL, { name: 'Rival', kind: 'agent' })
+    const refusalOf = (input: SubscriptionInput): Promise<Problem> =>
+      house.subscriptions.create(RIVAL, input).then(
+        () => Promise.reject(new Error('it was made')),
+        (problem: Problem) => problem,
+      )
+
+    expect(await refusalOf({ consumer, api: API })).toMatchObject({ errors: [{ pointer: '/consumer' }] })
+    expect(await refusalOf({ consumer: own.id, api: API })).toMatchObject({ errors: [{ pointer: '/api' }] })
+  })
+
+  it('is refused, not failed, for an API whose only revision was discarded', async () => {
+    const house = openHouse()
+    const { id } = await house.proxies.stage(ACME, { api: API, specification: base64(orders()) })
+    await house.proxies.discard(ACME, id)
+    const consumer = await house.consumers.create(ACME, { name: 'Shop', kind: 'application' })
+
+    const refused = house.subscriptions.create(ACME, { consumer: consumer.id, api: API })
+    await expect(refused).rejects.toMatchObject({ status: 400, errors: [{ pointer: '/api' }] })
+  })
+
+  it('is given what serves, not what is only staged', async () => {
+    const house = openHouse()
+    const { consumer } = await furnish(house)
+    const specification = base64(orders({ operations: { ...OFFERED, other: [] } }))
+    const { stagingRevision } = await house.proxies.stage(ACME, { api: API, specification })
+    expect(stagingRevision).toBe(2)
+
+    const { scopes, id } = await house.subscriptions.create(ACME, { consumer, api: API })
+    expect(scopes).toContain('orders:read')
+    const { items } = await house.subscriptions.operations('acme', id)
+    expect(items.map(({ operationId }) => operationId)).toEqual(['listOrders', 'createOrder'])
+  })
+
+  it('is listed by its fields, in the order in which subscriptions were made', async () => {
+    const house = openHouse()
+    const { subscription, consumer } = await subscribe(house)
+    const other = await house.consumers.create(ACME, { name: 'Agent', kind: 'agent' })
+    const second = await house.subscriptions.create(ACME, { consumer: other.id, api: API })
+    await house.subscriptions.cancel(ACME, second.id)
+    const idsOf = async (query: object, tenant = 'acme'): Promise<string[]> =>
+      (await house.subscriptions.list(tenant, { limit: 9, ...query })).items.map(({ id }) => id)
+
+    expect(await idsOf({})).toEqual([subscription.id, second.id])
+    expect(await idsOf({ consumer })).toEqual([subscription.id])
+    expect(await idsOf({ state: 'Cancelled' })).toEqual([second.id])
+    expect(await idsOf({ api: API, state: 'Active' })).toEqual([subscription.id])
+    expect(await idsOf({}, 'rival')).toEqual([])
+  })
+})
+
+describe('the credentials of a subscription', () => {
+  it('are near their end in the last 30 days, and then expired', async () => {
+    const house = openHouse()
+    const { subscription } = await subscribe(house)
+    const stateAfter = async (days: number): Promise<unknown> => {
+      house.clock.nowMs = NOW_MS + days * DAY_MS
+      const { items } = await house.credentials.read(ACME, subscription.id)
+      return [...new Set(items.map(({ state }) => state))]
+    }
+
+    expect(await stateAfter(334)).toEqual(['Active'])
+    expect(await stateAfter(335)).toEqual(['Expiring'])
+    expect(await stateAfter(365)).toEqual(['Expired'])
+  })
+
+  it('are read with a note of who read them', async () => {
+    const house = openHouse()
+    const { subscription } = await subscribe(house)
+    const notes: unknown[] = []
+    const { audit } = house.registry
+    house.registry.audit = async (author, action, of) => {
+      notes.push([author, action, of.id])
+      await audit(author, action, of)
+    }
+    await house.credentials.read(ACME, subscription.id)
+
+    expect(notes).toEqual([[ACME, 'credentials.read', subscription.id]])
+  })
+
+  it('are not handed out where the reading cannot be noted', async () => {
+    const house = openHouse()
+    const { subscription } = await subscribe(house)
+    house.registry.audit = async () => {
+      throw new Error('disk full')
+    }
+
+    await expect(house.credentials.read(ACME, subscription.id)).rejects.toThrow('disk full')
+  })
+})
+
+describe('what ends', () => {
+  it('a subscription, is on disk, then told to every thread, then answered', async () => {
+    const house = openHouse()
+    const { subscription, credentials } = await subscribe(house)
+    const states: string[] = []
+    house.gateway.onGrant = async () => {
+      states.push((await house.subscriptions.get('acme', subscription.id)).state)
+    }
+    const cancelled = await house.subscriptions.cancel(ACME, subscription.id)
+
+    expect(cancelled.state).toBe('Cancelled')
+    expect(states).toEqual(['Cancelled', 'Cancelled'])
+    expect(house.gateway.grants.map(({ credential, valid }) => [credential, valid])).toEqual(
+      credentials.map(({ id }) => [id, false]),
+    )
+  })
+
+  it('a subscription, ends once; the second time is 409 and names the state', async () => {
+    const house = openHouse()
+    const { subscription } = await subscribe(house)
+    await house.subscriptions.cancel(ACME, subscription.id)
+
+    await expect(house.subscriptions.cancel(ACME, subscription.id)).rejects.toMatchObject({
+      status: 409,
+      code: 'state_conflict',
+      extensions: { state: 'Cancelled', allowed: [] },
+    })
+  })
+
+  it('a credential, is not answered for before every thread knows; the other one goes on', async () => {
+    const house = openHouse()
+    const { subscription, credentials } = await subscribe(house)
+    const [client, key] = credentials.map(({ id }) => id)
+    const acknowledged = Promise.withResolvers<void>()
+    const told = Promise.withResolvers<void>()
+    house.gateway.onGrant = async () => {
+      told.resolve()
+      await acknowledged.promise
+    }
+    let isAnswered = false
+    const revoked = house.credentials.revoke(ACME, subscription.id, client ?? '').then(() => void (isAnswered = true))
+    await told.promise
+    expect(isAnswered).toBe(false)
+    acknowledged.resolve()
+    await revoked
+
+    const now = new Map(house.gateway.grants.map(({ credential, valid }) => [credential, valid]))
+    expect(now.get(client ?? '')).toBe(false)
+    expect(now.get(key ?? '')).toBe(true)
+    const { items } = await house.credentials.read(ACME, subscription.id)
+    expect(items.map(({ state }) => state)).toEqual(['Revoked', 'Active'])
+  })
+
+  it('a credential, stays revoked where a thread did not acknowledge, and can be revoked again', async () => {
+    const house = openHouse()
+    const { subscription, credentials } = await subscribe(house)
+    const id = credentials[0]?.id ?? ''
+    house.gateway.onGrant = async () => {
+      throw new Error('no acknowledgement')
+    }
+    await expect(house.credentials.revoke(ACME, subscription.id, id)).rejects.toThrow('no acknowledgement')
+    house.gateway.onGrant = async () => {}
+    await house.credentials.revoke(ACME, subscription.id, id)
+
+    expect(house.gateway.grants.find(({ credential }) => credential === id)?.valid).toBe(false)
+  })
+
+  it('is nobody’s to end but its tenant’s, by 404, and a credential only by its own subscription', async () => {
+    const house = openHouse()
+    const { subscription, credentials, consumer } = await subscribe(house)
+    const other = await house.subscriptions.create(ACME, { consumer, api: API })
+    const { subscriptions } = house
+    const credential = credentials[0]?.id ?? ''
+    house.gateway.grants.length = 0
+
+    const missing = { status: 404, code: 'not_found' }
+    await expect(subscriptions.cancel(RIVAL, subscription.id)).rejects.toMatchObject(missing)
+    await expect(house.credentials.read(RIVAL, subscription.id)).rejects.toMatchObject(missing)
+    await expect(subscriptions.operations('rival', subscription.id)).rejects.toMatchObject(missing)
+    await expect(house.credentials.revoke(RIVAL, subscription.id, credential)).rejects.toMatchObject(missing)
+    await expect(house.credentials.revoke(ACME, other.id, credential)).rejects.toMatchObject(missing)
+    expect(house.gateway.grants).toEqual([])
+  })
+})
+
+it('is ended by asking again where a thread did not hear of it', async () => {
+  const house = openHouse()
+  const { subscription } = await subscribe(house)
+  house.gateway.onGrant = () => Promise.reject(new Error('a thread does not answer'))
+  await expect(house.subscriptions.cancel(ACME, subscription.id)).rejects.toThrow('a thread does not answer')
+  house.gateway.onGrant = async () => {}
+  await expect(house.subscriptions.cancel(ACME, subscription.id)).rejects.toMatchObject({ code: 'state_conflict' })
+  expect(house.gateway.grants.map(({ valid }) => valid)).toEqual([false, false])
+})
+
+describe('the operations of a subscription', () => {
+  const operationsOf = async (house: House, scopes: readonly string[], operations: Record<string, unknown>) => {
+    const stage = {
+      api: API,
+      specification: base64(orders({ operations })),
+      allowedScopes: ['orders:read', 'orders:write'],
+    }
+    const { id } = await house.proxies.stage(ACME, stage)
+    await house.proxies.activate(ACME, id)
+    const { id: consumer } = await house.consumers.create(ACME, { name: 'Shop', kind: 'application' })
+    const subscription = await house.subscriptions.create(ACME, { consumer, api: API, scopes })
+    return (await house.subscriptions.operations('acme', subscription.id)).items
+  }
+
+  it('are those that any alternative of their security opens, as at the gateway', async () => {
+    const items = await operationsOf(openHouse(), ['orders:read', 'orders:audit'], {
+      open: [],
+      read: [{ oauth: ['orders:read'] }, { key: [] }],
+      write: [{ oauth: ['orders:write'] }],
+      either: [{ oauth: ['orders:write'] }, { oauth: ['orders:read'] }],
+      both: [{ oauth: ['orders:read', 'orders:write'] }],
+      notAllowed: [{ oauth: ['orders:audit'] }],
+    })
+
+    expect(items.map(({ operationId, scopes, security }) => [operationId, scopes, security])).toEqual([
+      ['open', [], []],
+      ['read', ['orders:read'], ['OAuth2', 'ApiKey']],
+      ['either', ['orders:read'], ['OAuth2']],
+    ])
+  })
+
+  it('carry the limits of the variant that is subscribed', async () => {
+    const house = openHouse()
+    const { consumer } = await furnish(house)
+    for (const [variant, perMinute] of [['gold', 100] as const, ['plain', 5] as const]) {
+      const specification = base64(declaration({ variant, perMinute }))
+      await house.specifications.createOpenSla(ACME, { api: API, specification })
+    }
+    const { id } = await house.subscriptions.create(ACME, { consumer, api: API, slaVariant: 'gold' })
+    const { items } = await house.subscriptions.operations('acme', id)
+
+    expect(items[0]).toMatchObject({ method: 'GET', path: '/listOrders', resourceUnits: '1' })
+    expect(items[0]?.limits).toEqual([
+      {
+        name: 'all',
+        kind: 'total',
+        value: 100,
+        per: 'minute',
+        validity: [],
+        appliesNow: true,
+        remaining: 100,
+        resetsAt: '2027-01-15T12:01:00.000Z',
+      },
+    ])
+  })
+
+  it('tell what is left, which definition holds now, and when a window begins anew', async () => {
+    const house = openHouse()
+    const { consumer } = await furnish(house)
+    const specification = bytesIn(`opensla: 1.0.0
+limits:
+  - { name: noon, totals: { period: 9 }, concurrent: 0, validity: [{ start: '11:00', end: '12:30' }] }
+  - { name: always, totals: { hour: 50 }, concurrent: 4 }
+quotas: { period: Monthly, resourceUnits: 2.5 }`)
+    await house.specifications.createOpenSla(ACME, { api: API, specification })
+    const { id } = await house.subscriptions.create(ACME, { consumer, api: API })
+    const [plan] = await house.specifications.plansInForce(API, [])
+    const limiter = createLimiter({ thread: 0, threads: 1 })
+    const block = limiter.open(house.limits.memory.blockFor(id, plan!)!)
+    for (let call = 0; call < 2; call++) limiter.take(limiter.compile(plan!, ['open']), block, 0, NOW_MS)
+    const first = async () => (await house.subscriptions.operations('acme', id)).items[0]
+
+    expect(await first()).toMatchObject({
+      limits: [
+        { name: 'noon', per: 'period', remaining: 7, appliesNow: true, resetsAt: '2027-01-15T12:30:00.000Z' },
+        { name: 'noon', kind: 'concurrent', value: 0, remaining: null, appliesNow: true },
+        { name: 'always', kind: 'concurrent', remaining: 4, appliesNow: false, resetsAt: null },
+        { name: 'always', per: 'hour', remaining: 48, appliesNow: true, resetsAt: '2027-01-15T13:00:00.000Z' },
+      ],
+      quota: {
+        period: 'Monthly',
+        resourceUnits: '2.5',
+        used: '2',
+        remaining: '0.5',
+        resetsAt: '2027-02-01T00:00:00.000Z',
+      },
+    })
+    house.clock.nowMs = NOW_MS + 1_800_000
+    const validity = [{ start: '11:00:00', end: '12:30:00' }]
+    expect((await first())?.limits.slice(1, 3)).toMatchObject([{ validity, appliesNow: false }, { appliesNow: true }])
+  })
+})
+
+describe('recommendations', () => {
+  it('begin with the third breach in 30 days, and end with the subscription', async () => {
+    const house = openHouse()
+    const { consumer } = await furnish(house)
+    const { id } = await house.subscriptions.create(ACME, { consumer, api: API })
+    const shown = async () => (await house.subscriptions.get('acme', id)).recommendations
+    const times = [1, 2, 3].map((day) => NOW_MS - day * 86_400_000)
+
+    house.limits.breaches.set(id, times.slice(0, 2))
+    expect(await shown()).toEqual([])
+    house.limits.breaches.set(id, times)
+    expect(await shown()).toMatchObject([{ kind: 'TierChange', api: API, breaches: { length: 3 } }])
+    const { items } = await house.subscriptions.list('acme', { limit: 50 })
+    expect(items.find((each) => each.id === id)?.recommendations).toEqual(await shown())
+    expect((await house.subscriptions.cancel(ACME, id)).recommendations).toEqual([])
+  })
+
+  it('of a product name the API', async () => {
+    const house = openHouse()
+    const { consumer } = await furnish(house)
+    const { id: product } = await house.products.create(ACME, { name: 'Bundle', apis: [API] })
+    const { id } = await house.subscriptions.create(ACME, { consumer, product })
+    house.limits.breaches.set(id, [1, 2, 3])
+
+    expect((await house.subscriptions.get('acme', id)).recommendations).toMatchObject([{ api: API }])
+  })
+})
