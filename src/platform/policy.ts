@@ -1,7 +1,7 @@
 /** `/v1/policy` and `/v1/rulesets`: what a tenant lets pass without anybody deciding, and by which rules. */
 
 import type { Rulesets } from '../programmes/rulesets.ts'
-import type { RulesetDocument } from '../governance/spectral/ruleset-document.ts'
+import type { RulesetDocument } from '../governance/ruleset-document.ts'
 import type { TenantPolicies, TenantPolicy } from '../programmes/tenant-policy.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { toPageQuery } from './page-query.ts'

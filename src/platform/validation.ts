@@ -2,7 +2,7 @@
 
 import { fromBase64 } from '../catalogue/commands.ts'
 import type { Compliance } from '../programmes/compliance.ts'
-import { FINDING_CATEGORIES, type Finding } from '../governance/lint/finding.ts'
+import { FINDING_CATEGORIES, type Finding } from '../governance/finding.ts'
 import type { Judgement } from '../governance/lint/linter.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { base64, DOCUMENT_BODY_BYTES_MAX, named, nullable, object, text, type Schema } from './schemas.ts'

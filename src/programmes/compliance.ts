@@ -6,7 +6,7 @@
  * what it was made of is kept with the document.
  */
 
-import type { Finding } from '../governance/lint/finding.ts'
+import type { Finding } from '../governance/finding.ts'
 import type { Judgement, Linter } from '../governance/lint/linter.ts'
 import type { Score } from '../governance/lint/score.ts'
 import type { Clock } from '../runtime/clock.ts'

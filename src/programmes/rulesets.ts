@@ -4,7 +4,7 @@
  * Whether one can be used is judged in the thread that will use it.
  */
 
-import type { RulesetDocument } from '../governance/spectral/ruleset-document.ts'
+import type { RulesetDocument } from '../governance/ruleset-document.ts'
 import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'

@@ -1,6 +1,6 @@
 /** What a tenant lets pass without anybody deciding. */
 
-import type { RulesetDocument } from '../governance/spectral/ruleset-document.ts'
+import type { RulesetDocument } from '../governance/ruleset-document.ts'
 import type { Author, Registry } from '../store/registry.ts'
 import { commit, invalidAt } from '../catalogue/commands.ts'
 

@@ -36,18 +36,25 @@ const TABLE: Readonly<Record<string, Room>> = {
   record: { rooms: PORTS, packages: ['node:'] },
   opensla: { rooms: [...PORTS, 'record'], packages: ['yaml', ...AJV, 'node:'] },
   actors: { rooms: WORDS, packages: ['xstate'] },
+  // Documents read; what is found in them is a matter of the rooms within.
   governance: {
     rooms: [...WORDS, 'actors'],
     // re2js: patterns of documents, here and in the gateway.
-    packages: ['yaml', '@seriousme/openapi-schema-validator', '@stoplight', ...AJV, 're2js', 'node:'],
+    packages: ['yaml', '@seriousme/openapi-schema-validator', 're2js', 'node:'],
+  },
+  'governance/compare': { rooms: [...WORDS, 'governance'], packages: ['node:'] },
+  'governance/spectral': { rooms: [...WORDS, 'governance'], packages: ['@stoplight', 'node:'] },
+  'governance/lint': {
+    rooms: [...WORDS, 'governance', 'governance/compare', 'governance/spectral'],
+    packages: ['yaml', 'node:'],
   },
   // What threads are told of a document.
   plans: { rooms: [...WORDS, 'actors', 'governance'], packages: ['node:'] },
-  catalogue: { rooms: [...WORDS, 'actors', 'governance', 'plans'], packages: ['node:'] },
+  catalogue: { rooms: [...WORDS, 'actors', 'governance', 'governance/compare', 'plans'], packages: ['node:'] },
   // Who may call what, how much of it, and who has to agree.
   subscriptions: { rooms: RULES, packages: ['node:'] },
   // From a document to a running API that complies.
-  programmes: { rooms: [...RULES, 'subscriptions'], packages: ['node:'] },
+  programmes: { rooms: [...RULES, 'governance/lint', 'subscriptions'], packages: ['node:'] },
   // Who is told of what, and what was told.
   'event-subscriptions': { rooms: [...WORDS, 'actors', 'catalogue'], packages: ['node:'] },
   // Calls to addresses that customers name.
@@ -58,7 +65,7 @@ const TABLE: Readonly<Record<string, Room>> = {
   'gateway/validation': { rooms: [...RULES, 'gateway/routing'], packages: [...AJV, 'node:'] },
   gateway: { rooms: [...RULES, ...WITHIN_GATEWAY], packages: ['undici', 'node:'] },
   identity: { rooms: [...RULES, 'outbound'], packages: [...FASTIFY, 'jose', 'node:'] },
-  platform: { rooms: DESKS, packages: [...FASTIFY, ...AJV, 'node:'] },
+  platform: { rooms: [...DESKS, 'governance/lint'], packages: [...FASTIFY, ...AJV, 'node:'] },
   pipeline: { rooms: RULES, packages: ['rxjs', 'node:'] },
   webhooks: { rooms: [...RULES, 'event-subscriptions', 'outbound'], packages: ['undici', 'node:'] },
   // Clients of the public API and what stands behind the gateway: no door into the house.

@@ -1,7 +1,7 @@
 /** The thread in which documents and rulesets are judged: one after the other, each answered by its number. */
 
 import { parentPort } from 'node:worker_threads'
-import type { RulesetDocument } from '../spectral/ruleset-document.ts'
+import type { RulesetDocument } from '../ruleset-document.ts'
 import { compareVersions } from './compare-versions.ts'
 import { lintServable, lintUnservable, OWN_RULES, readToJudge } from './lint.ts'
 import type { LintAnswer, LintQuestion } from './linter.ts'

@@ -10,7 +10,7 @@ import { Worker } from 'node:worker_threads'
 import { Problem, type ProblemPointer } from '../../domain/problem.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Change } from '../compare/change.ts'
-import { EMPTY_RULESET, type RulesetDocument } from '../spectral/ruleset-document.ts'
+import { EMPTY_RULESET, type RulesetDocument } from '../ruleset-document.ts'
 import type { LintResult } from './lint.ts'
 
 export interface Judgement extends LintResult {

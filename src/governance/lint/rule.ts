@@ -1,6 +1,6 @@
 /** A rule that a document is held to. */
 
-import type { FindingCategory, FindingSeverity } from './finding.ts'
+import type { FindingCategory, FindingSeverity } from '../finding.ts'
 import type { LintDocument } from './lint-document.ts'
 
 export interface Rule {

@@ -9,7 +9,7 @@
  * cannot be served scores 0.
  */
 
-import { FINDING_CATEGORIES, type FindingCategory, type FindingSeverity } from './finding.ts'
+import { FINDING_CATEGORIES, type FindingCategory, type FindingSeverity } from '../finding.ts'
 
 /** How often each rule was broken. */
 export interface RuleCount {

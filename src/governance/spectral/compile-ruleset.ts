@@ -2,10 +2,10 @@
 
 import spectralCore, { type RuleDefinition, type Ruleset, type RulesetDefinition } from '@stoplight/spectral-core'
 import spectralFormats from '@stoplight/spectral-formats'
-import type { FindingCategory, FindingSeverity } from '../lint/finding.ts'
+import type { FindingCategory, FindingSeverity } from '../finding.ts'
 import { KNOWN_RULES, SPECTRAL_OAS, SPECTRAL_OWASP, type KnownRule } from './known-rules.ts'
 import { FUNCTIONS, makeSchemasLinear } from './linear-functions.ts'
-import { isDefinition, isObject, levelOf, severityIn, type RulesetDocument } from './ruleset-document.ts'
+import { isDefinition, isObject, levelOf, severityIn, type RulesetDocument } from '../ruleset-document.ts'
 
 export interface CompiledRuleset {
   /** Names of those that are on. */

@@ -9,14 +9,14 @@ import spectralCore, { type ISpectralDiagnostic } from '@stoplight/spectral-core
 import refResolver from '@stoplight/spectral-ref-resolver'
 import type { ProblemPointer } from '../../domain/problem.ts'
 import type { Fields } from '../fields.ts'
-import type { FindingCategory, FindingSeverity } from '../lint/finding.ts'
+import type { FindingCategory, FindingSeverity } from '../finding.ts'
 import type { DeclaredOperation } from '../operations.ts'
 import { escapePointer } from '../references.ts'
 import { compileRuleset, FORMATS, RULESETS } from './compile-ruleset.ts'
 import { excerptOf, original, pointerOf } from './excerpt.ts'
 import { KNOWN_RULES, SPECTRAL_OAS } from './known-rules.ts'
 import { FUNCTIONS } from './linear-functions.ts'
-import type { RulesetDocument } from './ruleset-document.ts'
+import type { RulesetDocument } from '../ruleset-document.ts'
 import { vetRuleset } from './vet-ruleset.ts'
 
 export interface SpectralFinding {

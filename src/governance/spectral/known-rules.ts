@@ -6,7 +6,7 @@
 import owaspRuleset from '@stoplight/spectral-owasp-ruleset'
 import spectralRulesets from '@stoplight/spectral-rulesets'
 import type { RuleDefinition, RulesetDefinition } from '@stoplight/spectral-core'
-import type { FindingCategory, FindingSeverity } from '../lint/finding.ts'
+import type { FindingCategory, FindingSeverity } from '../finding.ts'
 
 export interface KnownRule {
   readonly id: string

@@ -9,7 +9,7 @@ import type { ProblemPointer } from '../../domain/problem.ts'
 import { escapePointer } from '../references.ts'
 import { compileLinear } from '../linear-pattern.ts'
 import { faultOfPath } from './given-path.ts'
-import { isDefinition, isObject, levelOf, type RulesetDocument } from './ruleset-document.ts'
+import { isDefinition, isObject, levelOf, type RulesetDocument } from '../ruleset-document.ts'
 
 export interface KnownNames {
   /** Of rules that there are. */

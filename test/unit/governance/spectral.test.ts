@@ -7,7 +7,7 @@ import { lint, OWN_RULES } from '../../../src/governance/lint/lint.ts'
 import { readOperations } from '../../../src/governance/operations.ts'
 import { faultsOfRuleset, judgeBySpectral } from '../../../src/governance/spectral/engine.ts'
 import { KNOWN_RULES } from '../../../src/governance/spectral/known-rules.ts'
-import type { RulesetDocument } from '../../../src/governance/spectral/ruleset-document.ts'
+import type { RulesetDocument } from '../../../src/governance/ruleset-document.ts'
 
 type Json = Record<string, unknown>
 

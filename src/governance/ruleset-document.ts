@@ -9,7 +9,7 @@
  * Spectral's own rulesets, `rules` changes severities and adds rules of one's own.
  */
 
-import type { FindingSeverity } from '../lint/finding.ts'
+import type { FindingSeverity } from './finding.ts'
 
 export interface RulesetDocument {
   readonly extends?: unknown
