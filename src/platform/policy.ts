@@ -52,7 +52,7 @@ export const POLICY_OPERATIONS = {
       'functions alphabetical, casing, defined, enumeration, falsy, length, or, pattern, schema, truthy, undefined and xor.',
     tag,
     scope: 'policy:write',
-    body: named('RulesetInput', object(document, ['rules'])),
+    body: named('RulesetInput', object(document, [])),
     status: 201,
     answer: ruleset,
     problems: ['specification_invalid'],
@@ -92,7 +92,7 @@ export interface PolicyHandlersOptions {
 
 export function policyHandlers({ policies, rulesets }: PolicyHandlersOptions): Handlers<typeof POLICY_OPERATIONS> {
   return {
-    createRuleset: async ({ author, body }) => rulesets.create(author, body as RulesetDocument),
+    createRuleset: async ({ author, body }) => rulesets.create(author, body as Partial<RulesetDocument>),
     listRulesets: async ({ author, query: given }) => rulesets.list(author.tenant, toPageQuery(given)),
     getRuleset: async ({ author, params }) => rulesets.get(author.tenant, params['id'] ?? ''),
     getTenantPolicy: async ({ author }) => policies.get(author.tenant),

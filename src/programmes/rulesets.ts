@@ -8,7 +8,7 @@ import type { RulesetDocument } from '../governance/ruleset-document.ts'
 import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
-import { commit, find, toTime } from '../catalogue/commands.ts'
+import { commit, find, invalidAt, toTime } from '../catalogue/commands.ts'
 import type { Compliance } from './compliance.ts'
 import { listPage, type Page, type PageQuery } from '../catalogue/page.ts'
 import { RULESET_KIND } from './tenant-policy.ts'
@@ -20,7 +20,7 @@ export interface Ruleset extends RulesetDocument {
 
 export interface Rulesets {
   /** Throws `Problem('specification_invalid')` with a pointer for each fault. */
-  create(author: Author, document: RulesetDocument): Promise<Ruleset>
+  create(author: Author, document: Partial<RulesetDocument>): Promise<Ruleset>
   get(tenant: string, id: string): Promise<Ruleset>
   list(tenant: string, query: PageQuery): Promise<Page<Ruleset>>
 }
@@ -36,7 +36,11 @@ const TEXT_MAX = 100_000
 
 export function createRulesets({ registry, createId, compliance }: RulesetsOptions): Rulesets {
   return {
-    async create(author, document) {
+    async create(author, given) {
+      if (given.rules === undefined && given.extends === undefined) {
+        throw invalidAt('/rules', 'Give `rules`, `extends`, or both.')
+      }
+      const document: RulesetDocument = { ...given, rules: given.rules ?? {} }
       if (JSON.stringify(document).length > TEXT_MAX) {
         throw new Problem('specification_invalid', `A ruleset has at most ${TEXT_MAX} characters.`)
       }

@@ -284,6 +284,15 @@ describe('a ruleset', () => {
     expect(await validate(rival)).toEqual(before)
   })
 
+  it('may be nothing but what it extends', async () => {
+    const { house, token } = await open()
+    const body = { extends: ['spectral:oas'], formats: ['oas3'] }
+    expect(await house.send('POST', '/v1/rulesets', { token, body })).toMatchObject({
+      status: 201,
+      body: { ...body, rules: {} },
+    })
+  })
+
   it('may bring rules of its own, which hold up a programme like any other', async () => {
     const { house, token, start, read, settled } = await open()
     const given = "$.paths[*][?(@property === 'post')].responses"
