@@ -130,6 +130,9 @@ export function vetRuleset(document: RulesetDocument, known: KnownNames): readon
       if (typeof called !== 'string' || !known.functions.has(called))
         fault(`${at}/function`, `Give one of ${[...known.functions].join(', ')}.`)
       else if (called === 'pattern') vetPatterns(functionOptions, `${at}/functionOptions`)
+      // What stands in options gets into messages.
+      if (JSON.stringify(functionOptions ?? null).includes('#{{'))
+        fault(`${at}/functionOptions`, 'Expressions (#{{…}}) are not taken.')
     })
   }
 

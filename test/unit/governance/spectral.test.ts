@@ -246,6 +246,16 @@ describe('a rule of one’s own', () => {
       { rules: { a: { given: '$', then: { function: 'pattern', functionOptions: { match: '(a)\\1' } } } } },
       ['/rules/a/then/functionOptions/match'],
     ],
+    [
+      'options that calculate',
+      {
+        rules: {
+          a: { given: '$', then: { function: 'enumeration', functionOptions: { values: ['#{{1+1}}'] } } },
+          b: { given: '$', then: { function: 'pattern', functionOptions: { match: '#{{1+1}}' } } },
+        },
+      },
+      ['/rules/a/then/functionOptions', '/rules/b/then/functionOptions'],
+    ],
     ['a member that rules do not have', { rules: { a: { ...owner, eval: 1 } } }, ['/rules/a/eval']],
     ['a severity that is none', { rules: { a: { ...owner, severity: 'loud' } } }, ['/rules/a/severity']],
     ['a format that is none', { rules: { a: { ...owner, formats: ['oas2'] } } }, ['/rules/a/formats']],
