@@ -33,6 +33,13 @@ export interface Write {
   readonly unique?: readonly string[]
 }
 
+/** All or nothing, with one audit entry for each document. */
+export interface Commit {
+  readonly author: Author
+  readonly action: string
+  readonly writes: readonly Write[]
+}
+
 /** Who changes something, for the audit. */
 export interface Author {
   readonly tenant: string
@@ -124,6 +131,11 @@ export interface Registry {
   list<Body>(kind: string, query: ListQuery): Promise<readonly Document<Body>[]>
   /** Throws `RevisionConflict`, `KeyTaken` or `RegistryFull`; resolves when the change is on disk. */
   commit(author: Author, action: string, writes: readonly Write[]): Promise<void>
+  /**
+   * Several commits in one go to the disk, in their order. One that is refused, as `commit` would refuse it, does not
+   * touch the others: its error stands in its place. Throws `RegistryFull` where none of them is done.
+   */
+  commitEach(commits: readonly Commit[]): Promise<readonly (Error | null)[]>
   /** Notes something that was read and not changed. */
   audit(author: Author, action: string, of: Pick<Document, 'kind' | 'id' | 'tenant'>): Promise<void>
   /** What was done, newest first. */

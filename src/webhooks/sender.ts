@@ -30,6 +30,7 @@ import type { GuardedFetch, OutboundResult } from '../outbound/guarded-fetch.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Vault } from '../runtime/vault.ts'
 import type { Document, Registry, Write } from '../store/registry.ts'
+import { createCommitGroup } from './commit-group.ts'
 import { retryDelayMs } from './retry-schedule.ts'
 import { signedHeaders } from './sign.ts'
 
@@ -57,6 +58,7 @@ const GONE = 410
 /** Whether the receiver answered well; null where it was not asked. Never rejects. */
 export function createSender(options: SenderOptions): (id: string) => Promise<boolean | null> {
   const { registry, vault, outbound, clock, random, turns, count, log, onTrouble } = options
+  const commits = createCommitGroup({ registry })
 
   async function send(id: string): Promise<boolean | null> {
     const delivery = await registry.get<DeliveryBody>(DELIVERY_KIND, id)
@@ -124,10 +126,11 @@ export function createSender(options: SenderOptions): (id: string) => Promise<bo
       : attempt.status === GONE
         ? { type: 'gone' }
         : { type: 'failed', atMs: nowMs }
-    await registry.commit({ tenant, consumer: 'system' }, `webhook.${isGood ? 'delivered' : 'failed'}`, [
-      deliveryWrite(id, tenant, revision, next),
-      ...(await moved(body.subscription, event)),
-    ])
+    await commits.add({
+      author: { tenant, consumer: 'system' },
+      action: `webhook.${isGood ? 'delivered' : 'failed'}`,
+      writes: [deliveryWrite(id, tenant, revision, next), ...(await moved(body.subscription, event))],
+    })
   }
 
   /** Of the registration as it is now; nothing where nothing changes. */

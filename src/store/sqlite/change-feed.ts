@@ -23,7 +23,6 @@ interface ChangeRow extends DocumentRow {
 
 interface Watcher {
   at: number
-  isTelling: boolean
   isStopped: boolean
   readonly listener: (change: Change) => void
 }
@@ -32,30 +31,45 @@ const PAGE = 100
 
 export function createChangeFeed(database: DatabaseSync): ChangeFeed {
   const changes = database.prepare('SELECT * FROM change WHERE position > ? ORDER BY position LIMIT ?')
+  const last = database.prepare('SELECT max(position) AS position FROM change')
   const watchers = new Set<Watcher>()
+  /** Up to where all watchers have been told. */
+  let told = Number(last.get()?.['position'] ?? 0)
+  let isTelling = false
 
-  /** Up to the end of the feed, which a listener may move on. */
+  const pageAfter = (position: number): readonly ChangeRow[] =>
+    changes.all(position, PAGE) as unknown as readonly ChangeRow[]
+
+  /** Up to the end of the feed, which the listener may move on. */
   function bringUp(watcher: Watcher): void {
-    if (watcher.isTelling) return
-    watcher.isTelling = true
-    try {
-      for (let isMore = true; isMore;) {
-        const rows = changes.all(watcher.at, PAGE) as unknown as ChangeRow[]
-        isMore = rows.length > 0
-        for (const row of rows) {
-          if (watcher.isStopped) return
-          watcher.at = row.position
-          watcher.listener({ position: row.position, document: toDocument(row), removed: row.removed === 1 })
-        }
+    for (let page = pageAfter(watcher.at); page.length > 0; page = pageAfter(watcher.at)) {
+      for (const row of page) {
+        if (watcher.isStopped) return
+        watcher.at = row.position
+        watcher.listener(toChange(row))
       }
-    } finally {
-      watcher.isTelling = false
+    }
+  }
+
+  /** Each change is read once for all of them. */
+  function tellOf(row: ChangeRow): void {
+    const change = toChange(row)
+    for (const watcher of [...watchers]) {
+      if (watcher.isStopped || watcher.at >= row.position) continue
+      watcher.at = row.position
+      try {
+        watcher.listener(change)
+      } catch (cause) {
+        queueMicrotask(() => {
+          throw cause
+        })
+      }
     }
   }
 
   return {
     watch(position, listener) {
-      const watcher: Watcher = { at: position, isTelling: false, isStopped: false, listener }
+      const watcher: Watcher = { at: position, isStopped: false, listener }
       bringUp(watcher)
       watchers.add(watcher)
       return () => {
@@ -64,15 +78,23 @@ export function createChangeFeed(database: DatabaseSync): ChangeFeed {
       }
     },
     tell() {
-      for (const watcher of watchers) {
-        try {
-          bringUp(watcher)
-        } catch (cause) {
-          queueMicrotask(() => {
-            throw cause
-          })
+      // What a listener commits comes after what is being told, and before anybody can wait for it.
+      if (isTelling) return
+      isTelling = true
+      try {
+        for (let page = pageAfter(told); page.length > 0; page = pageAfter(told)) {
+          for (const row of page) {
+            told = row.position
+            tellOf(row)
+          }
         }
+      } finally {
+        isTelling = false
       }
     },
   }
+}
+
+function toChange(row: ChangeRow): Change {
+  return { position: row.position, document: toDocument(row), removed: row.removed === 1 }
 }

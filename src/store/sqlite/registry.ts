@@ -12,7 +12,7 @@ import {
   KeyTaken,
   RegistryFull,
   RevisionConflict,
-  type Author,
+  type Commit,
   type ListQuery,
   type Registry,
   type Write,
@@ -69,23 +69,43 @@ export function openSqliteRegistry({ path, clock, bytesMax }: SqliteRegistryOpti
     }
   }
 
-  function commit(author: Author, action: string, writes: readonly Write[]): void {
+  function apply({ author, action, writes }: Commit): void {
     const signature = JSON.stringify(author)
+    for (const each of writes) {
+      write(signature, action, each)
+      statements.dropKeys.run(each.kind, each.id)
+    }
+    // When all have given up theirs: one document may take what another had.
+    const last = new Map(writes.map((each) => [`${each.kind} ${each.id}`, each]))
+    for (const each of last.values()) writeKeys(each)
+  }
+
+  /** Everything that `work` does, or nothing of it. */
+  function transact<Result>(work: () => Result): Result {
     database.exec('BEGIN IMMEDIATE')
     try {
-      for (const each of writes) {
-        write(signature, action, each)
-        statements.dropKeys.run(each.kind, each.id)
-      }
-      // When all have given up theirs: one document may take what another had.
-      const last = new Map(writes.map((each) => [`${each.kind} ${each.id}`, each]))
-      for (const each of last.values()) writeKeys(each)
+      const result = work()
       database.exec('COMMIT')
+      return result
     } catch (cause) {
       // A full disk has rolled back already.
       if (database.isTransaction) database.exec('ROLLBACK')
       if (isFull(cause)) throw new RegistryFull('there is no room for the registry to grow', { cause })
       throw cause
+    }
+  }
+
+  /** The error of one that is refused, which leaves nothing behind. */
+  function tryApply(commit: Commit): Error | null {
+    database.exec('SAVEPOINT one')
+    try {
+      apply(commit)
+      database.exec('RELEASE one')
+      return null
+    } catch (cause) {
+      if (!database.isTransaction) throw cause
+      database.exec('ROLLBACK TO one; RELEASE one')
+      return cause instanceof Error ? cause : new Error(String(cause))
     }
   }
 
@@ -100,8 +120,13 @@ export function openSqliteRegistry({ path, clock, bytesMax }: SqliteRegistryOpti
     },
     list: async <Body>(kind: string, query: ListQuery) => list(kind, query).map((row) => toDocument<Body>(row)),
     commit: async (author, action, writes) => {
-      commit(author, action, writes)
+      transact(() => apply({ author, action, writes }))
       feed.tell()
+    },
+    commitEach: async (commits) => {
+      const errors = transact(() => commits.map(tryApply))
+      feed.tell()
+      return errors
     },
     audit: async (author, action, { kind, id, tenant }) => {
       statements.note.run(kind, id, tenant, clock.nowMs(), JSON.stringify(author), action)

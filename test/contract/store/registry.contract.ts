@@ -88,6 +88,30 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       expect(changes).toHaveLength(told)
     })
 
+    it('takes several commits together, each by itself: what one is refused for does not touch the others', async () => {
+      const { registry } = start()
+      await registry.commit(AUTHOR, 'make', [write('a', 0, 1), named('x', 0, 'taken')])
+      const changes: Change[] = []
+      registry.watch(await registry.end(), (change) => changes.push(change))
+      const rival = { tenant: 'rival', consumer: 'con_2' }
+
+      const errors = await registry.commitEach([
+        { author: AUTHOR, action: 'change', writes: [write('a', 1, 2), write('b', 0, 1)] },
+        { author: AUTHOR, action: 'change', writes: [write('c', 0, 1), write('a', 1, 9)] },
+        { author: rival, action: 'make', writes: [named('y', 0, 'taken', { tenant: 'rival' })] },
+        // On what the first has left behind.
+        { author: rival, action: 'change', writes: [write('a', 2, 3), write('m', 0, 1, { tenant: 'rival' })] },
+      ])
+      expect(errors.map((error) => error?.name ?? null)).toEqual([null, 'RevisionConflict', 'KeyTaken', null])
+      expect(await registry.get('thing', 'a')).toMatchObject({ revision: 3, body: 3 })
+      expect(await registry.get('thing', 'c')).toBeNull()
+      expect(await registry.get('thing', 'y')).toBeNull()
+      expect(changes.map(({ document }) => `${document.id} ${document.revision}`)).toEqual(['a 2', 'b 1', 'a 3', 'm 1'])
+      const [entry] = await registry.history({ tenant: 'rival', bodiesOf: [], limit: 1 })
+      expect(entry).toMatchObject({ author: rival, action: 'change', id: 'm' })
+      expect(await registry.commitEach([])).toEqual([])
+    })
+
     it('lets one of many that change the same document win, and tells the others', async () => {
       const { registry } = start()
       await registry.commit(AUTHOR, 'make', [write('a', 0, 0)])
