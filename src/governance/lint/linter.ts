@@ -64,6 +64,7 @@ interface Waiting extends LintQuestion {
 const DEADLINE_MS = 5_000
 const MEMORY_MB = 512
 const TEXT_MAX = 1_000
+const IDLE_MS = 60_000
 const WAITING_MAX = 32
 const WAITING_OF_TENANT_MAX = 16
 
@@ -115,10 +116,15 @@ export function createLinter({ clock, log, deadlineMs = DEADLINE_MS }: LinterOpt
   }
 
   function giveUp(why: string): void {
-    void worker?.terminate()
-    worker = null
+    rest()
     const refusal = new Problem('specification_invalid', why, { errors: [{ pointer: '', detail: why }] })
     settle((one) => standOrReject(one, refusal))
+  }
+
+  /** What it has loaded is worth some fifty megabytes. */
+  function rest(): void {
+    void worker?.terminate()
+    worker = null
   }
 
   function standOrReject({ id, soFar, resolve, reject }: Waiting, cause: Error): void {
@@ -129,9 +135,13 @@ export function createLinter({ clock, log, deadlineMs = DEADLINE_MS }: LinterOpt
 
   function next(): void {
     if (current !== null || isClosed) return
+    cancel()
     const other = waiting.findIndex(({ tenant }) => tenant !== lastTenant)
     const [one] = waiting.splice(Math.max(0, other), 1)
-    if (one === undefined) return
+    if (one === undefined) {
+      cancel = clock.after(IDLE_MS, rest)
+      return
+    }
     current = one
     lastTenant = one.tenant
     worker ??= start()

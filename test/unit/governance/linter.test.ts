@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { expect, it, onTestFinished } from 'vitest'
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
+import { createManualClock } from '../platform/manual-clock.ts'
 
 const SAMPLE = readFileSync(new URL('../../../src/sample/payments.openapi.yaml', import.meta.url))
 
@@ -27,6 +28,23 @@ it('says what breaks towards an earlier version, and why one cannot be compared 
   expect(changes.filter(({ level }) => level === 'breaking').map(({ id }) => id)).toContain('operation.removed')
   expect((await judge(SAMPLE, SAMPLE)).changes).toEqual([])
   expect((await judge(SAMPLE, Buffer.from('{'))).changes).toMatchObject([{ id: 'previous.invalid', level: 'warning' }])
+})
+
+it('lets its thread go when nobody has asked for a minute, and has another when somebody does', async () => {
+  const names = (): readonly string[] =>
+    readdirSync('/proc/self/task').map((task) => readFileSync(`/proc/self/task/${task}/comm`, 'utf8').trim())
+  const threads = (): number => names().filter((name) => name === 'lint').length
+  const before = threads()
+  const clock = createManualClock(0)
+  const linter = createLinter({ clock, log: { error: () => {} } })
+  onTestFinished(() => linter.close())
+  expect((await linter.judge(SAMPLE)).isServable).toBe(true)
+  clock.forward(59_999)
+  expect(threads()).toBe(before + 1)
+  clock.forward(1)
+  await vi.waitFor(() => expect(threads()).toBe(before))
+
+  expect((await linter.judge(SAMPLE)).isServable).toBe(true)
 })
 
 it('gives up what takes too long, and goes on with the next', async () => {

@@ -1,6 +1,6 @@
 /** A programme whose process dies behind what a step has done, and before that is noted. */
 
-import { expect, it, onTestFinished } from 'vitest'
+import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { createApiPolicies } from '../../../src/catalogue/api-policy.ts'
 import { createProgrammeRunner } from '../../../src/programmes/programme-runner.ts'
 import { createProgrammes } from '../../../src/programmes/programmes.ts'
@@ -13,6 +13,7 @@ import type { Author } from '../../../src/store/registry.ts'
 import { base64, declaration, openHouse, orders, type House } from '../catalogue/house.ts'
 
 const linter = createLinter({ clock: systemClock, log: { error: () => {} } })
+afterAll(() => linter.close())
 
 function open(house: House, live: (works: readonly ProgrammeStepWork[]) => readonly ProgrammeStepWork[]) {
   const { registry, createId, proxies, specifications, subscriptions } = house
