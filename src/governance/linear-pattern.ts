@@ -4,6 +4,9 @@
  *
  * Linear is not yet short: a large pattern over a large text still adds up, so the product of both is
  * bounded, and a text beyond it does not match.
+ *
+ * Patterns are those of ECMA-262, as JSON Schema has them (2020-12, 6.4). Where RE2 reads the same text in another
+ * way (`.`, `\s`, `\A`, `[[:alpha:]]`) it is written out, or refused: a backend reads it as its author meant it.
  */
 
 import { RE2JS } from 're2js'
@@ -17,14 +20,73 @@ export interface LinearPattern {
 
 /** Steps of the slowest way that the engine may fall back on; about a second in all. */
 const WORK_MAX = 50_000_000
+/** ECMA-262, 12.2 and 12.3: WhiteSpace and LineTerminator. */
+const SPACE =
+  '\\t\\n\\v\\f\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}'
+const NOT_SPACE =
+  '\\x{0}-\\x{8}\\x{e}-\\x{1f}\\x{21}-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}' +
+  '\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}'
+const NOT_END_OF_LINE = '[^\\n\\r\\x{2028}\\x{2029}]'
+const ANYTHING = '[\\x{0}-\\x{10ffff}]'
+const NOTHING = '[^\\x{0}-\\x{10ffff}]'
+/** Letters that mean something behind a backslash. */
+const LETTERS: ReadonlySet<string> = new Set('bBdDwWsSfnrtvcxupP')
 
 /** Null where the pattern needs backtracking (look-around, back-references) or is not one. */
 export function compileLinear(pattern: string): LinearPattern | null {
+  const text = isPattern(pattern) ? toRe2(pattern) : null
+  if (text === null) return null
   try {
-    const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern))
+    const compiled = RE2JS.compile(RE2JS.translateRegExp(text))
     const lengthMax = WORK_MAX / compiled.programSize()
-    return { test: (text) => text.length <= lengthMax && compiled.test(text), toString: () => pattern }
+    return { test: (value) => value.length <= lengthMax && compiled.test(value), toString: () => pattern }
   } catch {
     return null
   }
+}
+
+/** By the letter, else as it is read without the flag `u`: authors escape more than they need. */
+function isPattern(pattern: string): boolean {
+  return isOf(pattern, 'u') || (isOf(pattern, '') && !/\\[pP]/.test(pattern))
+}
+
+function isOf(pattern: string, flags: string): boolean {
+  try {
+    // Read, never run.
+    new RegExp(pattern, flags)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function toRe2(pattern: string): string | null {
+  let text = ''
+  let isInClass = false
+  for (let at = 0; at < pattern.length; at++) {
+    const sign = pattern[at]!
+    if (sign === '\\') {
+      const escaped = escapeToRe2(pattern[++at] ?? '', isInClass)
+      if (escaped === null) return null
+      text += escaped
+    } else if (isInClass) {
+      if (sign === '[' && pattern[at + 1] === ':') return null
+      isInClass = sign !== ']'
+      text += sign
+    } else if (sign === '[') {
+      const empty = /^\[(\^?)\]/.exec(pattern.slice(at, at + 3))
+      if (empty !== null) at += empty[0].length - 1
+      else isInClass = true
+      text += empty === null ? sign : empty[1] === '' ? NOTHING : ANYTHING
+    } else text += sign === '.' ? NOT_END_OF_LINE : sign
+  }
+  return text
+}
+
+function escapeToRe2(sign: string, isInClass: boolean): string | null {
+  if (sign === 's') return isInClass ? SPACE : `[${SPACE}]`
+  if (sign === 'S') return isInClass ? NOT_SPACE : `[^${SPACE}]`
+  // The backspace.
+  if (sign === 'b' && isInClass) return '\\x{8}'
+  return /[A-Za-z]/.test(sign) && !LETTERS.has(sign) ? null : `\\${sign}`
 }

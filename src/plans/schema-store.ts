@@ -113,7 +113,7 @@ export function createSchemaStore({ document, dialect, direction, faults }: Sche
   function checkPattern(pattern: unknown, pointer: string): void {
     if (typeof pattern !== 'string' || compileLinear(pattern) !== null) return
     const shown = pattern.length > 80 ? `${pattern.slice(0, 80)}…` : pattern
-    const detail = `The pattern cannot be matched in linear time (no look-around, no back-references, at most 1,000 repetitions): ${shown}`
+    const detail = `The pattern cannot be matched in linear time (no look-around, no back-references, at most 1,000 repetitions), or is none of ECMA-262: ${shown}`
     faults.push({ pointer, detail })
   }
 
