@@ -54,7 +54,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     ...options,
     outbound,
     random: Math.random,
-    onTrouble: (id, receiver) => queue.add({ id, receiver, atMs: clock.nowMs() + AGAIN_AFTER_MS }),
+    onTrouble: (id, tenant, receiver) => queue.add({ id, receiver, tenant, atMs: clock.nowMs() + AGAIN_AFTER_MS }),
   })
   const queue = createDeliveryQueue({ clock, send })
   const fanOut = createFanOut({ ...options, waitingFor: queue.sizeOf })
@@ -66,8 +66,8 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   let unwatch = (): void => {}
   let stopForgetting = (): void => {}
 
-  function enter({ id, body }: Pick<Document<DeliveryBody>, 'id' | 'body'>): void {
-    if (stateOfDelivery(body) === 'pending') queue.add({ id, receiver: body.subscription, atMs: body.nextAtMs })
+  function enter({ id, tenant, body }: Pick<Document<DeliveryBody>, 'id' | 'tenant' | 'body'>): void {
+    if (stateOfDelivery(body) === 'pending') queue.add({ id, tenant, receiver: body.subscription, atMs: body.nextAtMs })
   }
 
   function hear({ document, removed }: Change): void {

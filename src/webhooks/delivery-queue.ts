@@ -3,7 +3,7 @@
  * holds up no other.
  *
  * A receiver has to prove itself: until its last answer was a good one it has a single connection, and all of
- * that sort together have a share of the whole. The others are served in turn.
+ * that sort together have a share of the whole, of which one tenant's have a part. The others are served in turn.
  */
 
 import type { Clock } from '../runtime/clock.ts'
@@ -12,6 +12,7 @@ export interface QueuedDelivery {
   readonly id: string
   /** Id of the registration. */
   readonly receiver: string
+  readonly tenant: string
   readonly atMs: number
 }
 
@@ -36,10 +37,12 @@ export interface DeliveryQueueOptions {
 export interface QueueBounds {
   readonly all: number
   readonly unproven: number
+  readonly unprovenOfTenant: number
   readonly ofReceiver: number
 }
 
 interface Receiver {
+  readonly tenant: string
   readonly ready: Set<string>
   /** How to cancel, by id. */
   readonly later: Map<string, () => void>
@@ -48,7 +51,7 @@ interface Receiver {
   isProven: boolean
 }
 
-export const BOUNDS: QueueBounds = { all: 256, unproven: 128, ofReceiver: 4 }
+export const BOUNDS: QueueBounds = { all: 256, unproven: 128, unprovenOfTenant: 32, ofReceiver: 4 }
 
 export function createDeliveryQueue({ clock, send, bounds = BOUNDS }: DeliveryQueueOptions): DeliveryQueue {
   const receivers = new Map<string, Receiver>()
@@ -56,12 +59,13 @@ export function createDeliveryQueue({ clock, send, bounds = BOUNDS }: DeliveryQu
   const line = new Set<string>()
   const underWay = new Set<Promise<void>>()
   let unproven = 0
+  const unprovenOf = new Map<string, number>()
   let isStopped = false
 
-  function receiverOf(name: string): Receiver {
+  function receiverOf(name: string, tenant: string): Receiver {
     let receiver = receivers.get(name)
     if (receiver === undefined) {
-      receiver = { ready: new Set(), later: new Map(), sending: new Map(), isProven: false }
+      receiver = { tenant, ready: new Set(), later: new Map(), sending: new Map(), isProven: false }
       receivers.set(name, receiver)
     }
     return receiver
@@ -71,9 +75,9 @@ export function createDeliveryQueue({ clock, send, bounds = BOUNDS }: DeliveryQu
     for (let isMore = true; isMore && !isStopped;) {
       isMore = false
       for (const name of [...line]) {
-        const receiver = receiverOf(name)
-        const [id] = receiver.ready
-        if (id === undefined) line.delete(name)
+        const receiver = receivers.get(name)
+        const [id] = receiver?.ready ?? []
+        if (receiver === undefined || id === undefined) line.delete(name)
         else if (hasRoom(receiver)) {
           isMore = true
           receiver.ready.delete(id)
@@ -86,19 +90,27 @@ export function createDeliveryQueue({ clock, send, bounds = BOUNDS }: DeliveryQu
     }
   }
 
-  function hasRoom({ isProven, sending: { size: own } }: Receiver): boolean {
+  function hasRoom({ isProven, tenant, sending: { size: own } }: Receiver): boolean {
     if (underWay.size >= bounds.all) return false
-    return isProven ? own < bounds.ofReceiver : own === 0 && unproven < bounds.unproven
+    if (isProven) return own < bounds.ofReceiver
+    return own === 0 && unproven < bounds.unproven && (unprovenOf.get(tenant) ?? 0) < bounds.unprovenOfTenant
+  }
+
+  function countUnproven(tenant: string, change: 1 | -1): void {
+    unproven += change
+    const left = (unprovenOf.get(tenant) ?? 0) + change
+    if (left === 0) unprovenOf.delete(tenant)
+    else unprovenOf.set(tenant, left)
   }
 
   function begin(name: string, receiver: Receiver, id: string): void {
     const wasProven = receiver.isProven
     receiver.sending.set(id, false)
-    if (!wasProven) unproven++
+    if (!wasProven) countUnproven(receiver.tenant, 1)
     const work = send(id).then((isGood) => {
       const isDueAgain = receiver.sending.get(id) === true && !receiver.later.has(id)
       receiver.sending.delete(id)
-      if (!wasProven) unproven--
+      if (!wasProven) countUnproven(receiver.tenant, -1)
       if (isGood !== null) receiver.isProven = isGood
       underWay.delete(work)
       if (isDueAgain) enter(name, receiver, id)
@@ -124,9 +136,9 @@ export function createDeliveryQueue({ clock, send, bounds = BOUNDS }: DeliveryQu
   }
 
   return {
-    add({ id, receiver: name, atMs }) {
+    add({ id, receiver: name, tenant, atMs }) {
       if (isStopped) return
-      const receiver = receiverOf(name)
+      const receiver = receiverOf(name, tenant)
       receiver.later.get(id)?.()
       receiver.later.delete(id)
       const delayMs = atMs - clock.nowMs()

@@ -47,7 +47,7 @@ export interface SenderOptions {
   readonly count: (reason: string) => void
   readonly log: { error(fields: object, message: string): void }
   /** What came of it could not be written down: it has to be sent again. */
-  readonly onTrouble: (id: string, subscription: string) => void
+  readonly onTrouble: (id: string, tenant: string, subscription: string) => void
 }
 
 const WITHIN_MS = 15_000
@@ -91,7 +91,7 @@ export function createSender(options: SenderOptions): (id: string) => Promise<bo
     try {
       await turns.take([subscription.id], () => note(delivery, attempt, isGood, retryAfterOf(result), nowMs))
     } catch (cause) {
-      onTrouble(id, subscription.id)
+      onTrouble(id, subscription.tenant, subscription.id)
       throw cause
     }
     return isGood

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest'
 import { createDeliveryQueue, type QueueBounds } from '../../../src/webhooks/delivery-queue.ts'
 import { createManualClock } from '../platform/manual-clock.ts'
 
-function open(bounds?: QueueBounds) {
+function open(given?: Omit<QueueBounds, 'unprovenOfTenant'> & Partial<QueueBounds>) {
+  const bounds = given && { unprovenOfTenant: given.unproven, ...given }
   const clock = createManualClock(0)
   const sent: string[] = []
   const open = new Map<string, (isGood: boolean | null) => void>()
@@ -22,7 +23,8 @@ function open(bounds?: QueueBounds) {
     open.delete(id)
     await new Promise((resolve) => setImmediate(resolve))
   }
-  const add = (id: string, receiver: string, atMs = 0): void => queue.add({ id, receiver, atMs })
+  const add = (id: string, receiver: string, atMs = 0, tenant = 'acme'): void =>
+    queue.add({ id, receiver, tenant, atMs })
   return { queue, clock, sent, end, add }
 }
 
@@ -48,6 +50,17 @@ it('those that hang leave room for those that answer', async () => {
     expect(sent.at(-1)).toBe(`good${index}`)
     await end(`good${index}`)
   }
+})
+
+it('one tenant’s that hang leave room for those of others', async () => {
+  const { sent, end, add } = open({ all: 9, unproven: 4, unprovenOfTenant: 2, ofReceiver: 2 })
+  for (let index = 0; index < 20; index++) add(`dead${index}`, `dead${index}`)
+  expect(sent).toEqual(['dead0', 'dead1'])
+  add('new', 'theirs', 0, 'rival')
+  expect(sent.at(-1)).toBe('new')
+  await end('new')
+  await end('dead0', false)
+  expect(sent).toEqual(['dead0', 'dead1', 'new', 'dead2'])
 })
 
 it('receivers are served in turn', async () => {
