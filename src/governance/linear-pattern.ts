@@ -20,6 +20,9 @@ export interface LinearPattern {
 
 /** Steps of the slowest way that the engine may fall back on; about a second in all. */
 const WORK_MAX = 50_000_000
+/** A few million steps at the most, where all that repeats meets all that is fixed. */
+const PLAIN_LENGTH_MAX = 10_000
+const PLAIN_FIXED_MAX = 500
 /** ECMA-262, 12.2 and 12.3: WhiteSpace and LineTerminator. */
 const SPACE =
   '\\t\\n\\v\\f\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}'
@@ -39,10 +42,31 @@ export function compileLinear(pattern: string): LinearPattern | null {
   try {
     const compiled = RE2JS.compile(RE2JS.translateRegExp(text))
     const lengthMax = WORK_MAX / compiled.programSize()
-    return { test: (value) => value.length <= lengthMax && compiled.test(value), toString: () => pattern }
+    const plain = isPlain(pattern) ? new RegExp(pattern, 'u') : null
+    return {
+      test: (value) =>
+        plain !== null && value.length <= PLAIN_LENGTH_MAX
+          ? plain.test(value)
+          : value.length <= lengthMax && compiled.test(value),
+      toString: () => pattern,
+    }
   } catch {
     return null
   }
+}
+
+/**
+ * Whether backtracking has but one way to go back: from the beginning of the text, without groups and
+ * alternatives, with at most one part that repeats as often as it likes. The engine of the language is linear
+ * then, and some twenty times as fast.
+ */
+function isPlain(pattern: string): boolean {
+  if (!pattern.startsWith('^') || !isOf(pattern, 'u')) return false
+  const bare = pattern.replace(/\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[A-Za-z]|.)/gu, 'x')
+  const shape = bare.replace(/\[[^\]]*\]/g, 'x')
+  const fixed = [...shape.matchAll(/\{(\d+)/g)].reduce((sum, [, count]) => sum + Number(count), shape.length)
+  const repeats = shape.match(/[*+?]|\{\d+,\d*\}/g) ?? []
+  return !/[()|]/.test(shape) && repeats.length <= 1 && fixed <= PLAIN_FIXED_MAX
 }
 
 /** By the letter, else as it is read without the flag `u`: authors escape more than they need. */

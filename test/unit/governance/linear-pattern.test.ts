@@ -34,6 +34,24 @@ it.each(PATTERNS)('%j says of every text what ECMA-262 says', (pattern) => {
   expect(String(linear)).toBe(pattern)
 })
 
+it.each([
+  '^a*$',
+  '^[a-z]+!$',
+  '^.{1,40}$',
+  '^a*b',
+  '^a?$',
+  '^(a?){30}a{30}$',
+  '^(a|aa)+$',
+  '^a*a*a*a*a*a*$',
+  '^a?a?a?a?a?a?b',
+])('%j is not tired by a long text', (pattern) => {
+  const linear = compileLinear(pattern)
+  for (const length of [30, 1_000, 99_999, 500_000]) {
+    const text = `${'a'.repeat(length)}!`
+    expect(linear?.test(text)).toBe(/^\^\[a-z\]/.test(pattern))
+  }
+})
+
 it.each(REFUSED)('%j is refused: it is no pattern, needs backtracking, or means something else here', (pattern) => {
   expect(compileLinear(pattern)).toBeNull()
 })
