@@ -1,11 +1,11 @@
-/** Readers of a programme's progress, as Server-Sent Events: bounded, in all and of one tenant, and sent home at the end. */
+/** Readers of a programme's progress, as Server-Sent Events: each change until the programme is through. */
 
 import type { FastifyReply } from 'fastify'
-import { Problem } from '../domain/problem.ts'
 import type { Progress } from '../programmes/programme-document.ts'
 import type { Programmes } from '../programmes/programmes.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { createEventReader, type EventReader } from './event-reader.ts'
+import type { Log } from '../runtime/log.ts'
+import { createEventReaders } from './event-readers.ts'
 import type { Call } from './operation.ts'
 
 export interface ProgressStream {
@@ -17,46 +17,39 @@ export interface ProgressStream {
 export interface ProgressStreamOptions {
   readonly programmes: Pick<Programmes, 'follow'>
   readonly clock: Clock
+  readonly log: Log
 }
 
 const READERS_MAX = 200
 const READERS_OF_TENANT_MAX = 20
 
-export function createProgressStream({ programmes, clock }: ProgressStreamOptions): ProgressStream {
-  const readers = new Map<EventReader, string>()
-
-  function refuseTooMany(tenant: string): void {
-    const own = [...readers.values()].filter((each) => each === tenant).length
-    if (readers.size < READERS_MAX && own < READERS_OF_TENANT_MAX) return
-    throw new Problem('unavailable', 'Too many readers are connected; ask for the progress as JSON.')
-  }
+export function createProgressStream({ programmes, clock, log }: ProgressStreamOptions): ProgressStream {
+  const readers = createEventReaders({
+    clock,
+    max: READERS_MAX,
+    ofTenantMax: READERS_OF_TENANT_MAX,
+    refusal: 'Too many readers are connected; ask for the progress as JSON.',
+    onUnknown: (cause, requestId) =>
+      log.error({ err: cause, requestId }, 'the credential of a progress stream could not be looked up'),
+  })
 
   return {
-    async open({ author: { tenant }, caller, request }, reply, id) {
-      refuseTooMany(tenant)
-      await request.recordNow()
-      // Others may have come meanwhile.
-      refuseTooMany(tenant)
-      reply.hijack()
-      const reader = createEventReader({
-        response: reply.raw,
-        requestId: request.id,
-        clock,
-        endsAtMs: caller.expiresAtMs,
-        isStillOpen: () => request.isStillOpen().catch(() => true),
-        onEnd: () => readers.delete(reader),
-      })
-      readers.set(reader, tenant)
-      reader.onStop(
-        await programmes.follow(tenant, id, (progress) => {
-          reader.send(`event: progress\ndata: ${JSON.stringify(progress)}\n\n`)
-          if (isOver(progress)) reader.end('service_stopping')
-        }),
-      )
+    async open(call, reply, id) {
+      const { author, request } = call
+      const reader = await readers.open(call, reply)
+      try {
+        reader.onStop(
+          await programmes.follow(author.tenant, id, (progress) => {
+            reader.send(`event: progress\ndata: ${JSON.stringify(progress)}\n\n`)
+            if (isOver(progress)) reader.end('done')
+          }),
+        )
+      } catch (cause) {
+        const failed = reader.end('resume_failed')
+        if (failed) log.warn({ err: cause, requestId: request.id }, 'a programme could not be followed')
+      }
     },
-    close() {
-      for (const reader of readers.keys()) reader.end('service_stopping')
-    },
+    close: readers.close,
   }
 }
 

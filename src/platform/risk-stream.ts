@@ -8,13 +8,11 @@
  * cannot take the places of the others.
  */
 
-import type { FastifyRequest } from 'fastify'
-import { Problem } from '../domain/problem.ts'
 import { SEVERITIES, type RiskEvent, type Severity } from '../domain/risk.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { RiskFeed } from '../store/risk-store.ts'
-import { createEventReader, type EventReader } from './event-reader.ts'
+import { createEventReaders } from './event-readers.ts'
 import type { Call, Handlers, Operations } from './operation.ts'
 import { texts } from './page-query.ts'
 import { riskProperties, showRisk } from './risk-shape.ts'
@@ -68,32 +66,16 @@ export const RISK_STREAM_OPERATIONS = {
 
 export function createRiskStream(options: RiskStreamOptions): RiskStream {
   const { risks, clock, log, onEnd, readersMax = READERS_MAX, readersOfTenantMax = READERS_OF_TENANT_MAX } = options
-  const readers = new Map<EventReader, string>()
-  const ofTenant = new Map<string, number>()
   const textOf = createTexts()
-
-  function admit(tenant: string): void {
-    const count = ofTenant.get(tenant) ?? 0
-    if (readers.size >= readersMax || count >= readersOfTenantMax)
-      throw new Problem('unavailable', 'Too many readers are connected; come back shortly.')
-    ofTenant.set(tenant, count + 1)
-  }
-
-  function leave(tenant: string): void {
-    const count = (ofTenant.get(tenant) ?? 1) - 1
-    if (count === 0) ofTenant.delete(tenant)
-    else ofTenant.set(tenant, count)
-  }
-
-  /** What cannot be looked up now is asked again at the next beat. */
-  async function isStillOpen(request: FastifyRequest): Promise<boolean> {
-    try {
-      return await request.isStillOpen()
-    } catch (cause) {
-      log.error({ err: cause, requestId: request.id }, 'the credential of a risk stream could not be looked up')
-      return true
-    }
-  }
+  const readers = createEventReaders({
+    clock,
+    max: readersMax,
+    ofTenantMax: readersOfTenantMax,
+    refusal: 'Too many readers are connected; come back shortly.',
+    onEnd,
+    onUnknown: (cause, requestId) =>
+      log.error({ err: cause, requestId }, 'the credential of a risk stream could not be looked up'),
+  })
 
   return {
     get readers() {
@@ -101,35 +83,14 @@ export function createRiskStream(options: RiskStreamOptions): RiskStream {
     },
     handlers: {
       async subscribeToRisks(call, reply) {
-        const { author, caller, request } = call
-        const { tenant } = author
-        admit(tenant)
-        try {
-          await request.recordNow()
-        } catch (cause) {
-          leave(tenant)
-          throw cause
-        }
-        reply.hijack()
-        const reader = createEventReader({
-          response: reply.raw,
-          requestId: request.id,
-          clock,
-          endsAtMs: caller.expiresAtMs,
-          isStillOpen: () => isStillOpen(request),
-          onEnd(reason) {
-            readers.delete(reader)
-            leave(tenant)
-            onEnd(reason)
-          },
-        })
-        readers.set(reader, tenant)
+        const { author, request } = call
+        const reader = await readers.open(call, reply)
         const passes = createFilter(call)
         const tell = (event: RiskEvent): void => {
           if (passes(event)) reader.send(textOf(event))
         }
         try {
-          reader.onStop(await risks.subscribe(tenant, lastEventIdOf(call), tell, reader.drained))
+          reader.onStop(await risks.subscribe(author.tenant, lastEventIdOf(call), tell, reader.drained))
         } catch (cause) {
           const failed = reader.end('resume_failed')
           if (failed) log.warn({ err: cause, requestId: request.id }, 'a risk stream could not resume')
@@ -137,9 +98,7 @@ export function createRiskStream(options: RiskStreamOptions): RiskStream {
         return reply
       },
     },
-    close() {
-      for (const reader of readers.keys()) reader.end('service_stopping')
-    },
+    close: readers.close,
   }
 }
 

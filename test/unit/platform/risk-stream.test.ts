@@ -229,6 +229,29 @@ describe('risk stream', () => {
     await read(port, token).seen('200 OK')
   })
 
+  it('gives back the place of a reader that goes while its call is being recorded', async () => {
+    const { house, port } = await listen({ readersMax: 1 })
+    const pending = house.clock.pending
+    const opened = once(house.platform.app.server, 'connection') as Promise<[Socket]>
+    const { promise: recording, resolve: begun } = Promise.withResolvers<void>()
+    const { promise: recorded, resolve: goOn } = Promise.withResolvers<void>()
+    house.beforeRecord = () => {
+      begun()
+      return recorded
+    }
+    const first = read(port, house.token('acme'))
+    const [connection] = await opened
+    await recording
+    first.socket.destroy()
+    await vi.waitFor(() => expect(connection.destroyed).toBe(true))
+    house.beforeRecord = async () => {}
+    goOn()
+    await vi.waitFor(async () => expect(await endsOf(house)).toMatch('reason="reader_gone"} 1'))
+
+    expect(house.clock.pending).toBe(pending)
+    await read(port, house.token('acme')).seen('200 OK')
+  })
+
   it('cuts off a reader that does not take the end of its stream', async () => {
     const { house, port } = await listen()
     const opened = once(house.platform.app.server, 'connection') as Promise<[Socket]>
