@@ -90,7 +90,7 @@ export function openSqliteRegistry({ path, clock, bytesMax }: SqliteRegistryOpti
     } catch (cause) {
       // A full disk has rolled back already.
       if (database.isTransaction) database.exec('ROLLBACK')
-      if (isFull(cause)) throw new RegistryFull('there is no room for the registry to grow', { cause })
+      if (isFull(cause)) throw full(cause)
       throw cause
     }
   }
@@ -105,6 +105,7 @@ export function openSqliteRegistry({ path, clock, bytesMax }: SqliteRegistryOpti
     } catch (cause) {
       if (!database.isTransaction) throw cause
       database.exec('ROLLBACK TO one; RELEASE one')
+      if (isFull(cause)) return full(cause)
       return cause instanceof Error ? cause : new Error(String(cause))
     }
   }
@@ -141,6 +142,10 @@ export function openSqliteRegistry({ path, clock, bytesMax }: SqliteRegistryOpti
 function limitSize(database: DatabaseSync, bytesMax: number): void {
   const pageBytes = Number(database.prepare('PRAGMA page_size').get()?.['page_size'])
   database.exec(`PRAGMA max_page_count = ${Math.floor(bytesMax / pageBytes)}`)
+}
+
+function full(cause: unknown): RegistryFull {
+  return new RegistryFull('there is no room for the registry to grow', { cause })
 }
 
 function isFull(cause: unknown): boolean {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import type { Author, Registry } from '../../../src/store/registry.ts'
+import { RegistryFull, type Author, type Commit, type Registry } from '../../../src/store/registry.ts'
 import { createDocumentList } from '../../../src/store/sqlite/document-list.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import { registryContract } from './registry.contract.ts'
@@ -21,8 +21,8 @@ function newPath(): string {
   return join(folder, 'registry.db')
 }
 
-function open(path: string): Registry {
-  const registry = openSqliteRegistry({ path, clock })
+function open(path: string, bytesMax?: number): Registry {
+  const registry = openSqliteRegistry({ path, clock, ...(bytesMax !== undefined && { bytesMax }) })
   onTestFinished(() => {
     try {
       registry.close()
@@ -225,5 +225,34 @@ describe('registry in a file', () => {
     for (const search of searches) expect(plans.join('\n')).toContain(search)
     for (const plan of plans) expect(plan).not.toMatch(/SCAN [a-z]/)
     if ('tenant' in query) expect(plans.join('\n')).not.toContain('TEMP B-TREE')
+  })
+})
+
+describe('a registry that is full', () => {
+  const commit = (id: string, bytes: number): Commit => ({
+    author: AUTHOR,
+    action: 'make',
+    writes: [{ kind: 'thing', id, tenant: 'acme', expected: 0, body: 'x'.repeat(bytes) }],
+  })
+
+  it('refuses what does not fit, does nothing of it, and goes on with what does', async () => {
+    const registry = open(newPath(), 400_000)
+    const { author, action, writes } = commit('large', 1_000_000)
+    await expect(registry.commit(author, action, writes)).rejects.toBeInstanceOf(RegistryFull)
+    expect(await registry.get('thing', 'large')).toBeNull()
+
+    // Each by itself or none: what is told to be done stands there, and nothing else.
+    const together = [commit('a', 10), commit('large', 1_000_000), commit('b', 10)]
+    const outcome = await registry.commitEach(together).catch((cause: unknown) => cause)
+    const errors = Array.isArray(outcome)
+      ? (outcome as readonly (Error | null)[])
+      : together.map(() => outcome as Error)
+    for (const [index, id] of ['a', 'large', 'b'].entries()) {
+      const error = errors[index]
+      if (error !== null) expect(error).toBeInstanceOf(RegistryFull)
+      expect((await registry.get('thing', id)) === null).toBe(error !== null)
+    }
+    expect(errors[1]).toBeInstanceOf(RegistryFull)
+    expect(await registry.commitEach([commit('c', 10)])).toEqual([null])
   })
 })
