@@ -2,11 +2,11 @@
 
 import { SelfApproval, type Approvals, type Decision } from '../subscriptions/approvals.ts'
 import type { Caller } from '../catalogue/caller.ts'
-import type { Handlers, Operations } from './operation.ts'
+import type { Call, Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import { id, list, named, nullable, object, prose, query, reference, text, time, whole } from './schemas.ts'
 
-export const outcome = { type: 'string', enum: ['Approved', 'Rejected', 'AmendmentRequired'] }
+const outcome = { type: 'string', enum: ['Approved', 'Rejected', 'AmendmentRequired'] }
 const state = {
   type: 'string',
   enum: ['Submitted', 'InProgress', 'Approved', 'Rejected', 'AmendmentRequired', 'Complete'],
@@ -28,6 +28,15 @@ const flow = named(
     createdAt: time,
   }),
 )
+/** A decision, on whatever it is. */
+export const deciding = {
+  method: 'POST',
+  scope: 'approvals:write',
+  body: named('Decision', object({ outcome, comments: prose }, ['outcome'])),
+  status: 200,
+  answer: approval,
+  problems: ['state_conflict', 'operation_forbidden'],
+} as const
 const tag = 'Approvals'
 const FLOWS = '/v1/subscriptions/:id/approvalFlows'
 const reading = { method: 'GET', tag, scope: 'subscriptions:read', status: 200 } as const
@@ -48,15 +57,10 @@ export const APPROVAL_OPERATIONS = {
     answer: whole(approval, 1_000),
   },
   decide: {
-    method: 'POST',
+    ...deciding,
     path: `${FLOWS}/:flowId/approvals`,
     summary: 'Decides on a request of somebody else; it takes effect before the answer',
     tag,
-    scope: 'approvals:write',
-    body: named('Decision', object({ outcome, comments: prose }, ['outcome'])),
-    status: 200,
-    answer: approval,
-    problems: ['state_conflict', 'operation_forbidden'],
   },
   listWaitingFlows: {
     method: 'GET',
@@ -87,6 +91,22 @@ export interface ApprovalHandlersOptions {
   readonly onSelfApproval: (caller: Caller) => Promise<void>
 }
 
+type Decide = Approvals['decide']
+
+/** Whoever tries to decide on what he asked for himself is told of as a risk, and refused. */
+export async function decideBy(
+  decide: Decide,
+  { author, params, body, caller }: Call,
+  onSelfApproval: ApprovalHandlersOptions['onSelfApproval'],
+): ReturnType<Decide> {
+  try {
+    return await decide(author, params['id'] ?? '', params['flowId'] ?? '', body as Decision)
+  } catch (cause) {
+    if (cause instanceof SelfApproval) await onSelfApproval(caller)
+    throw cause
+  }
+}
+
 export function approvalHandlers(options: ApprovalHandlersOptions): Handlers<typeof APPROVAL_OPERATIONS> {
   const { approvals, onSelfApproval } = options
   return {
@@ -98,14 +118,7 @@ export function approvalHandlers(options: ApprovalHandlersOptions): Handlers<typ
       const { approvals: items } = await approvals.flow(author.tenant, params['id'] ?? '', params['flowId'] ?? '')
       return { items, next: null }
     },
-    async decide({ author, params, body, caller }) {
-      try {
-        return await approvals.decide(author, params['id'] ?? '', params['flowId'] ?? '', body as Decision)
-      } catch (cause) {
-        if (cause instanceof SelfApproval) await onSelfApproval(caller)
-        throw cause
-      }
-    },
+    decide: (call) => decideBy(approvals.decide, call, onSelfApproval),
     listWaitingFlows: async ({ author, query: given }) =>
       approvals.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'state') }),
     requestTierChange: async ({ author, params, body }) =>

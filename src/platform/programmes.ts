@@ -1,10 +1,9 @@
 /** `/v1/programmes`: from a document to a running API, step by step. */
 
 import { STEPS } from '../actors/programme.ts'
-import { SelfApproval, type Approvals, type Decision } from '../subscriptions/approvals.ts'
-import type { Caller } from '../catalogue/caller.ts'
+import type { Approvals } from '../subscriptions/approvals.ts'
 import type { ProgrammeInput, Programmes } from '../programmes/programmes.ts'
-import { approval, outcome } from './approvals.ts'
+import { approval, decideBy, deciding, type ApprovalHandlersOptions } from './approvals.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import {
@@ -17,7 +16,6 @@ import {
   named,
   nullable,
   object,
-  prose,
   query,
   reference,
   text,
@@ -160,15 +158,10 @@ export const PROGRAMME_OPERATIONS = {
     answer: whole(approval, 1_000),
   },
   decideOnProgramme: {
-    method: 'POST',
+    ...deciding,
     path: `${PATH}/:id/approvalFlows/:flowId/approvals`,
     summary: 'Decides on a programme of somebody else',
     tag,
-    scope: 'approvals:write',
-    body: named('Decision', object({ outcome, comments: prose }, ['outcome'])),
-    status: 200,
-    answer: approval,
-    problems: ['state_conflict', 'operation_forbidden'],
   },
 } as const satisfies Operations
 
@@ -176,7 +169,7 @@ export interface ProgrammeHandlersOptions {
   readonly programmes: Programmes
   readonly progress: ProgressStream
   readonly approvals: Approvals
-  readonly onSelfApproval: (caller: Caller) => Promise<void>
+  readonly onSelfApproval: ApprovalHandlersOptions['onSelfApproval']
 }
 
 export function programmeHandlers(options: ProgrammeHandlersOptions): Handlers<typeof PROGRAMME_OPERATIONS> {
@@ -206,13 +199,6 @@ export function programmeHandlers(options: ProgrammeHandlersOptions): Handlers<t
       const flow = await approvals.ofProgramme.flow(author.tenant, params['id'] ?? '', params['flowId'] ?? '')
       return { items: flow.approvals, next: null }
     },
-    async decideOnProgramme({ author, params, body, caller }) {
-      try {
-        return await approvals.ofProgramme.decide(author, params['id'] ?? '', params['flowId'] ?? '', body as Decision)
-      } catch (cause) {
-        if (cause instanceof SelfApproval) await onSelfApproval(caller)
-        throw cause
-      }
-    },
+    decideOnProgramme: (call) => decideBy(approvals.ofProgramme.decide, call, onSelfApproval),
   }
 }
