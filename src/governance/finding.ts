@@ -28,6 +28,9 @@ const ORDER: Readonly<Record<FindingSeverity, number>> = { error: 0, warning: 1,
 
 type Ranked = Pick<Finding, 'severity' | 'rule' | 'pointer'> & Partial<Pick<Finding, 'line' | 'column'>>
 
+/** As a rule tells of it, before its place in the text is looked for. */
+export type Spot = Omit<Finding, 'line' | 'column' | 'fingerprint' | 'principle'>
+
 /** The gravest first, then in the order of the rules' names and of the places in the text: the same in every run. */
 export function compareFindings(a: Ranked, b: Ranked): number {
   return (

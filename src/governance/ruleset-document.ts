@@ -44,6 +44,12 @@ export function levelOf(given: unknown): RuleLevel | undefined {
   return Object.hasOwn(LEVELS, String(value)) ? LEVELS[String(value)] : undefined
 }
 
+/** Of a rule where it is on: what its author says, else a warning. */
+export function ownSeverityOf(given: unknown): FindingSeverity {
+  const level = levelOf(given)
+  return level === undefined || level === 'on' || level === 'off' ? 'warning' : level
+}
+
 /** A rule of one's own, rather than the severity of a known one. */
 export function isDefinition(given: unknown): given is Readonly<Record<string, unknown>> {
   return isObject(given) && Object.keys(given).some((key) => key !== 'severity')

@@ -17,7 +17,7 @@ import { readSpecification, type Specification } from '../specification.ts'
 import { COVERAGE_RULES, gapsOf, unfinished } from './coverage-rules.ts'
 import { DESIGN_RULES } from './design-rules.ts'
 import { DOCUMENTATION_RULES } from './documentation-rules.ts'
-import { compareFindings, type Finding } from '../finding.ts'
+import { compareFindings, type Finding, type Spot } from '../finding.ts'
 import { toLintDocument } from './lint-document.ts'
 import { findPlaces } from './places.ts'
 import type { Rule } from './rule.ts'
@@ -37,8 +37,6 @@ export interface LintResult extends Score {
 const RULES: readonly Rule[] = [...DESIGN_RULES, ...DOCUMENTATION_RULES, ...SECURITY_RULES]
 /** All that are ours. */
 export const OWN_RULES: readonly Omit<Rule, 'find'>[] = [...RULES, ...COVERAGE_RULES]
-
-type Spot = Omit<Finding, 'line' | 'column' | 'fingerprint' | 'principle'>
 
 const FINDINGS_MAX = 500
 const VALIDITY = { rule: 'valid', category: 'validity', severity: 'error' } as const

@@ -5,7 +5,14 @@ import spectralFormats from '@stoplight/spectral-formats'
 import type { FindingCategory, FindingSeverity } from '../finding.ts'
 import { KNOWN_RULES, SPECTRAL_OAS, SPECTRAL_OWASP, type KnownRule } from './known-rules.ts'
 import { FUNCTIONS, makeSchemasLinear } from './linear-functions.ts'
-import { isDefinition, isObject, levelOf, severityIn, type RulesetDocument } from '../ruleset-document.ts'
+import {
+  isDefinition,
+  isObject,
+  levelOf,
+  ownSeverityOf,
+  severityIn,
+  type RulesetDocument,
+} from '../ruleset-document.ts'
 
 export interface CompiledRuleset {
   /** Names of those that are on. */
@@ -62,9 +69,8 @@ function compile(document: RulesetDocument): CompiledRuleset {
   }
   for (const [name, given] of Object.entries(document.rules)) {
     if (!isDefinition(given)) continue
-    const level = levelOf(given['severity'] ?? 'warn')
-    if (level === 'off') continue
-    const severity = level === undefined || level === 'on' ? 'warning' : level
+    if (levelOf(given['severity']) === 'off') continue
+    const severity = ownSeverityOf(given['severity'])
     const advice = given['description'] === undefined ? null : String(given['description'])
     const definition = toDefinition(given, WORDS[severity], document.formats)
     active.set(name, { category: 'design', severity, advice, definition })

@@ -9,7 +9,7 @@ import spectralCore, { type ISpectralDiagnostic } from '@stoplight/spectral-core
 import refResolver from '@stoplight/spectral-ref-resolver'
 import type { ProblemPointer } from '../../domain/problem.ts'
 import type { Fields } from '../fields.ts'
-import type { FindingCategory, FindingSeverity } from '../finding.ts'
+import type { FindingSeverity, Spot } from '../finding.ts'
 import type { DeclaredOperation } from '../operations.ts'
 import { escapePointer } from '../references.ts'
 import { compileRuleset, FORMATS, RULESETS } from './compile-ruleset.ts'
@@ -18,15 +18,6 @@ import { KNOWN_RULES, SPECTRAL_OAS } from './known-rules.ts'
 import { FUNCTIONS } from './linear-functions.ts'
 import type { RulesetDocument } from '../ruleset-document.ts'
 import { vetRuleset } from './vet-ruleset.ts'
-
-export interface SpectralFinding {
-  readonly rule: string
-  readonly category: FindingCategory
-  readonly severity: FindingSeverity
-  readonly message: string
-  readonly advice: string
-  readonly pointer: string
-}
 
 /** What Spectral's rules have seen. */
 export interface Coverage {
@@ -38,7 +29,7 @@ export interface Coverage {
 }
 
 export interface SpectralJudgement extends Coverage {
-  readonly findings: readonly SpectralFinding[]
+  readonly findings: readonly Spot[]
 }
 
 /** About a second of the engine's time. */

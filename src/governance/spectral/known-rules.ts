@@ -7,6 +7,7 @@ import owaspRuleset from '@stoplight/spectral-owasp-ruleset'
 import spectralRulesets from '@stoplight/spectral-rulesets'
 import type { RuleDefinition, RulesetDefinition } from '@stoplight/spectral-core'
 import type { FindingCategory, FindingSeverity } from '../finding.ts'
+import { ownSeverityOf } from '../ruleset-document.ts'
 
 export interface KnownRule {
   readonly id: string
@@ -85,17 +86,6 @@ const NOT_RECOMMENDED = 'Spectral leaves it to taste.'
 const DOCUMENTATION =
   /tag|description|contact|license|example|info-|unused-component|typed-enum|duplicated-entry|markdown/
 const SECURITY = /^owasp:|no-eval-in-markdown|no-script-tags|security-defined/
-const SEVERITIES: Readonly<Record<string, FindingSeverity>> = {
-  error: 'error',
-  '0': 'error',
-  warn: 'warning',
-  '1': 'warning',
-  info: 'info',
-  '2': 'info',
-  hint: 'info',
-  '3': 'info',
-}
-
 /** Rules of ours of the same name, which ask for the same. */
 const OURS: ReadonlySet<string> = new Set(['info-contact', 'info-description'])
 
@@ -109,7 +99,7 @@ export const KNOWN_RULES: readonly KnownRule[] = [SPECTRAL_OAS, SPECTRAL_OWASP]
 function toRule(id: string, { description, message, severity, recommended }: RuleDefinition): KnownRule {
   const isRecommended = recommended !== false
   const covered = COVERED[id]
-  const own = SEVERITIES[String(severity ?? 'warn')] ?? 'warning'
+  const own = ownSeverityOf(severity)
   return {
     id,
     category: SECURITY.test(id) ? 'security' : DOCUMENTATION.test(id) ? 'documentation' : 'design',
