@@ -7,14 +7,8 @@ import { readContent } from '../catalogue/published-content.ts'
 const PAGE = 500
 const MAJOR = /^(.+-v)(\d+)$/
 
-export interface EarlierMajor {
-  /** Id of the document. */
-  readonly content: string
-  readonly bytes: Uint8Array
-}
-
 /** The document of the highest major below that of `api` that serves; null: there is none. */
-export async function findEarlierMajor(registry: Registry, tenant: string, api: string): Promise<EarlierMajor | null> {
+export async function findEarlierMajor(registry: Registry, tenant: string, api: string): Promise<Uint8Array | null> {
   const [, family = '', major = '0'] = MAJOR.exec(api) ?? []
   const lower: { readonly name: string; readonly major: number }[] = []
   for (let after: string | undefined; ;) {
@@ -29,9 +23,7 @@ export async function findEarlierMajor(registry: Registry, tenant: string, api: 
   for (const { name } of lower.sort((a, b) => b.major - a.major)) {
     const proxy = await registry.find<ProxyBody>('proxy', 'api', name)
     const deployment = proxy === null ? null : activeDeployment(proxy.body)
-    if (deployment === null) continue
-    const content = deployment.specification
-    return { content, bytes: (await readContent(registry, tenant, content)).bytes }
+    if (deployment !== null) return (await readContent(registry, tenant, deployment.specification)).bytes
   }
   return null
 }

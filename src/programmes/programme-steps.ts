@@ -73,26 +73,30 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
   /** Of the programme that was judged last: the first three steps tell of one judgement. */
   let latest: { readonly of: string; readonly judgement: Judgement } | null = null
 
-  async function judge(programme: Document<ProgrammeBody>, isAnew = false): Promise<Judgement> {
-    const { id, tenant, body } = programme
-    // Its name is not known before it is read for the first time.
-    const earlier = body.api === '' ? null : await findEarlierMajor(registry, tenant, body.api)
-    const of = `${id} ${body.specification} ${earlier?.content ?? ''}`
-    if (latest?.of === of && !isAnew) return latest.judgement
-    const judgement = await compliance.judge(tenant, await bytesOf(programme), earlier?.bytes ?? null)
-    latest = { of, judgement }
+  /** `api` is the name that the document gives; `''` where it gives none. */
+  async function judge({ id, tenant, body }: Document<ProgrammeBody>, api: string, bytes: Buffer): Promise<Judgement> {
+    const earlier = api === '' ? null : await findEarlierMajor(registry, tenant, api)
+    const judgement = await compliance.judge(tenant, bytes, earlier)
+    latest = { of: `${id} ${body.specification}`, judgement }
     return judgement
   }
 
+  async function judged(programme: Document<ProgrammeBody>): Promise<Judgement> {
+    const { id, body } = programme
+    if (latest?.of === `${id} ${body.specification}`) return latest.judgement
+    return judge(programme, body.api, await bytesOf(programme))
+  }
+
   async function validate(programme: Document<ProgrammeBody>): Promise<StepResult> {
-    const { isServable, findings } = await judge(programme, true)
-    if (!isServable) {
+    const bytes = await bytesOf(programme)
+    const technicalName = await nameIn(bytes)
+    const { isServable, findings } = await judge(programme, technicalName ?? '', bytes)
+    if (!isServable || technicalName === null) {
       const errors = findings.slice(0, ERRORS_MAX)
       throw new Problem('specification_invalid', 'The document cannot be served.', {
         errors: errors.map(({ pointer, message, line, column }) => ({ pointer, detail: message, line, column })),
       })
     }
-    const { technicalName } = await readSpecification(await bytesOf(programme))
     const entry = await registry.get<ApiBody>('api', technicalName)
     const isOthers =
       entry !== null && (entry.tenant !== programme.tenant || ![null, programme.id].includes(entry.body.programme))
@@ -101,13 +105,13 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
   }
 
   async function check(programme: Document<ProgrammeBody>): Promise<StepResult> {
-    const { score, findings, changes } = await judge(programme)
+    const { score, findings, changes } = await judged(programme)
     const errors = findings.filter(({ severity }) => severity === 'error').length
     return { changes: { score, errors, breaking: changes.filter(({ level }) => level === 'breaking').length } }
   }
 
   async function recommend(programme: Document<ProgrammeBody>): Promise<StepResult> {
-    const { costs, findings } = await judge(programme)
+    const { costs, findings } = await judged(programme)
     const recommendations = costs.slice(0, ADVICE_MAX).map(({ rule, count, cost: gain }) => {
       const advice = findings.find((finding) => finding.rule === rule)?.advice ?? ''
       return { rule, advice, count, gain }
@@ -218,4 +222,14 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
 
   const awaitApproval: ProgrammeStepWork = async ({ body }) => ({ isPaused: body.approvalFlow !== null })
   return [validate, check, recommend, submit, awaitApproval, deploy, subscribe, activate]
+}
+
+/** Null where the document cannot be served: its judgement says why. */
+async function nameIn(bytes: Uint8Array): Promise<string | null> {
+  try {
+    return (await readSpecification(bytes)).technicalName
+  } catch (cause) {
+    if (cause instanceof Problem) return null
+    throw cause
+  }
 }
