@@ -1,6 +1,7 @@
 /**
  * What came of deliveries goes to the disk together, some of it each turn of the event loop: a burst of answers
- * must not keep everybody else waiting, and a disk syncs so many at once as fast as one.
+ * must not keep everybody else waiting, and a disk syncs so many at once as fast as one. No more wait than there are
+ * deliveries under way, which the queue bounds.
  */
 
 import type { Commit, Registry } from '../store/registry.ts'
