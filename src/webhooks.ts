@@ -74,6 +74,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     if (document.kind === DELIVERY_KIND && !removed) enter(document as Document<DeliveryBody>)
     if (document.kind !== EVENT_SUBSCRIPTION_KIND) return
     const { id, body } = document as Document<EventSubscriptionBody>
+    if (removed) queue.forget(id)
     if (!removed && stateOfSubscription(body) === 'disabled') {
       queue.drop(id)
       off.add(id)

@@ -21,8 +21,12 @@ export interface DeliveryQueue {
   add(delivery: QueuedDelivery): void
   /** Forgets what waits for a receiver. */
   drop(receiver: string): void
+  /** It is gone: nothing is remembered of it once what waits has had its turn. */
+  forget(receiver: string): void
   /** Deliveries that wait, of one receiver or of all. */
   sizeOf(receiver?: string): number
+  /** Receivers of which something is remembered. */
+  readonly receivers: number
   /** Nothing more is begun; resolves when what is under way has ended. */
   stop(): Promise<void>
 }
@@ -75,6 +79,7 @@ export function createDeliveryQueue({ clock, send, bounds = BOUNDS }: DeliveryQu
     for (let isMore = true; isMore && !isStopped;) {
       isMore = false
       for (const name of [...line]) {
+        if (underWay.size >= bounds.all) return
         const receiver = receivers.get(name)
         const [id] = receiver?.ready ?? []
         if (receiver === undefined || id === undefined) line.delete(name)
@@ -91,7 +96,6 @@ export function createDeliveryQueue({ clock, send, bounds = BOUNDS }: DeliveryQu
   }
 
   function hasRoom({ isProven, tenant, sending: { size: own } }: Receiver): boolean {
-    if (underWay.size >= bounds.all) return false
     if (isProven) return own < bounds.ofReceiver
     return own === 0 && unproven < bounds.unproven && (unprovenOf.get(tenant) ?? 0) < bounds.unprovenOfTenant
   }
@@ -153,6 +157,16 @@ export function createDeliveryQueue({ clock, send, bounds = BOUNDS }: DeliveryQu
       receiver.later.clear()
       receiver.ready.clear()
       line.delete(name)
+      if (isIdle(receiver)) receivers.delete(name)
+    },
+    forget(name) {
+      const receiver = receivers.get(name)
+      if (receiver === undefined) return
+      receiver.isProven = false
+      if (isIdle(receiver)) receivers.delete(name)
+    },
+    get receivers() {
+      return receivers.size
     },
     sizeOf(name) {
       const all = name === undefined ? [...receivers.values()] : [receivers.get(name)]

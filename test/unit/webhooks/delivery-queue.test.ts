@@ -63,6 +63,21 @@ it('one tenant’s that hang leave room for those of others', async () => {
   expect(sent).toEqual(['dead0', 'dead1', 'new', 'dead2'])
 })
 
+it('nothing is remembered of a receiver that is gone, once what waits has had its turn', async () => {
+  const { queue, end, add } = open()
+  add('a0', 'a')
+  await end('a0')
+  add('b0', 'b')
+  await end('b0')
+  add('b1', 'b', 1_000)
+  expect(queue.receivers).toBe(2)
+  queue.forget('a')
+  queue.forget('b')
+  expect(queue.receivers).toBe(1)
+  queue.drop('b')
+  expect(queue.receivers).toBe(0)
+})
+
 it('receivers are served in turn', async () => {
   const { sent, end, add } = open({ all: 1, unproven: 1, ofReceiver: 1 })
   for (const id of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) add(id, id[0]!)
