@@ -119,6 +119,21 @@ it('what waits for a registration that is gone is given up', async () => {
   expect(receiver.asked).toBe(1)
 })
 
+it('what waits for a registration that was off when it was removed is given up too', async () => {
+  const { receiver, registrations, test, stateOf, clock, id: registration } = await open()
+  receiver.status = 410
+  const { id } = await test()
+  await until(async () => expect((await registrations.get('acme', registration)).state).toBe('disabled'))
+  expect(await stateOf(id)).toBe('pending')
+  await registrations.remove(ACME, registration)
+
+  await until(async () => {
+    clock.forward(DAY_MS)
+    expect(await stateOf(id)).toBe('failed')
+  })
+  expect(receiver.asked).toBe(1)
+})
+
 it('deliveries and events are forgotten after 30 days, and what waits is not', async () => {
   const { receiver, registrations, test, stateOf, clock, id: registration } = await open()
   const { id: old } = await test()
