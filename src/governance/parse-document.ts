@@ -11,8 +11,14 @@ import { scanJson } from '../domain/json-scan.ts'
 
 export type ParsedDocument =
   | { readonly value: unknown; readonly mediaType: 'application/json' | 'application/yaml' }
-  /** A sentence for whoever wrote the document, with the line and column. */
-  | { readonly fault: string }
+  /** A sentence for whoever wrote the document, and where it is, as far as that is known. */
+  | { readonly fault: string; readonly place?: Place }
+
+/** In the text, from 1. */
+export interface Place {
+  readonly line: number
+  readonly column: number
+}
 
 const JSON_BYTES_MAX = 16 * 1024 * 1024
 /** The YAML parser needs about a second for this much. */
@@ -33,18 +39,20 @@ export function parseDocumentBytes(bytes: Uint8Array): ParsedDocument {
   const parsed = /^\s*[{[]/.test(text) ? parseJson(text) : parseYaml(text)
   // What only looks like JSON may be YAML in flow style.
   const result = 'fault' in parsed && parsed.isYamlPossible ? parseYaml(text) : parsed
-  if ('fault' in result) return { fault: result.fault }
+  if ('fault' in result) return { fault: result.fault, ...(result.place !== undefined && { place: result.place }) }
   const fault = measure(result.value)
   return fault === null ? result : { fault }
 }
 
 type Parsed =
-  Extract<ParsedDocument, { value: unknown }> | { readonly fault: string; readonly isYamlPossible?: boolean }
+  | Extract<ParsedDocument, { value: unknown }>
+  | { readonly fault: string; readonly place?: Place; readonly isYamlPossible?: boolean }
 
 function parseJson(text: string): Parsed {
   const fault = scanJson(text, { depthMax: DEPTH_MAX, membersMax: VALUES_MAX })
   if (fault !== null && fault.kind !== 'broken') {
-    return { fault: `${JSON_FAULTS[fault.kind]} (${placeOf(text, fault.index)}).` }
+    const place = placeOf(text, fault.index)
+    return { fault: `${JSON_FAULTS[fault.kind]} (${inWords(place)}).`, place }
   }
   try {
     return { value: JSON.parse(text), mediaType: 'application/json' }
@@ -66,17 +74,20 @@ function parseYaml(text: string): Parsed {
     // Doubled keys are looked for below: the parser's own check takes the square of a map's size.
     const document = parseDocument(text, { version: '1.2', uniqueKeys: false, stringKeys: true, lineCounter })
     const [error] = document.errors
-    if (error !== undefined) return { fault: `It does not parse: ${messageOf(error)}.` }
+    if (error !== undefined) {
+      const { line, col } = error.linePos?.[0] ?? { line: 1, col: 1 }
+      return { fault: `It does not parse: ${messageOf(error)}.`, place: { line, column: col } }
+    }
     const fault = findKeyFault(document, lineCounter)
-    if (fault !== null) return { fault }
+    if (fault !== null) return fault
     return { value: document.toJS({ maxAliasCount: ALIASES_MAX }), mediaType: 'application/yaml' }
   } catch (cause) {
     return { fault: `It cannot be read: ${messageOf(cause)}.` }
   }
 }
 
-function findKeyFault(document: Document.Parsed, lines: LineCounter): string | null {
-  let fault: string | null = null
+function findKeyFault(document: Document.Parsed, lines: LineCounter): { fault: string; place?: Place } | null {
+  let fault: { fault: string; place?: Place } | null = null
   let aliases = 0
   visit(document, {
     Map(_, map) {
@@ -85,18 +96,23 @@ function findKeyFault(document: Document.Parsed, lines: LineCounter): string | n
         const name = isScalar(key) ? String(key.value) : ''
         if (names.has(name)) {
           const { line, col } = lines.linePos(isScalar(key) ? (key.range?.[0] ?? 0) : 0)
-          fault = `The key ${name.slice(0, 80)} comes twice in one map (line ${line}, column ${col}).`
+          const place = { line, column: col }
+          fault = { fault: `The key ${name.slice(0, 80)} comes twice in one map (${inWords(place)}).`, place }
           return visit.BREAK
         }
         names.add(name)
       }
       return undefined
     },
-    Alias(_, { source }, path) {
+    Alias(_, { source, range }, path) {
       // Looked for among the ancestors alone: resolving each alias would take the square of the document.
       const isCircle = path.some((node) => 'anchor' in node && node.anchor === source)
       if (!isCircle && ++aliases <= ALIASES_MAX) return undefined
-      fault = isCircle ? `The anchor ${source.slice(0, 80)} holds itself.` : `It has more than ${ALIASES_MAX} aliases.`
+      const { line, col: column } = lines.linePos(range?.[0] ?? 0)
+      const what = isCircle
+        ? `The anchor ${source.slice(0, 80)} holds itself.`
+        : `It has more than ${ALIASES_MAX} aliases.`
+      fault = { fault: what, place: { line, column } }
       return visit.BREAK
     },
   })
@@ -117,9 +133,13 @@ function measure(root: unknown): string | null {
   return null
 }
 
-function placeOf(text: string, index: number): string {
+function placeOf(text: string, index: number): Place {
   const before = text.slice(0, index)
-  return `line ${before.split('\n').length}, column ${index - before.lastIndexOf('\n')}`
+  return { line: before.split('\n').length, column: index - before.lastIndexOf('\n') }
+}
+
+function inWords({ line, column }: Place): string {
+  return `line ${line}, column ${column}`
 }
 
 /** The first line: the ones behind it draw the place. */

@@ -47,7 +47,8 @@ export async function readSpecification(bytes: Uint8Array): Promise<Specificatio
   const document = fieldsOf(parsed.value)
   const dialect = /^3\.([012])\.\d{1,3}$/.exec(String(document['openapi']))
   if (dialect === null) {
-    throw refuse([{ pointer: '/openapi', detail: 'Give an OpenAPI document of version 3.0, 3.1 or 3.2.' }])
+    const what = document['swagger'] === undefined ? '' : ' Swagger 2.0 has to be converted first.'
+    throw refuse([{ pointer: '/openapi', detail: `Give an OpenAPI document of version 3.0, 3.1 or 3.2.${what}` }])
   }
   // Before the verdict, which would follow a circle of references.
   const faults = findBrokenReferences(document, ERRORS_MAX)

@@ -85,9 +85,12 @@ export async function readToJudge(bytes: Uint8Array): Promise<Specification | { 
 
 export function lintUnservable(bytes: Uint8Array, faults: readonly Spot[]): LintResult {
   const parsed = parseDocumentBytes(bytes)
-  const isReadable = !('fault' in parsed)
-  const text = isReadable ? new TextDecoder().decode(bytes) : ''
-  return toResult(faults, null, text, isReadable && parsed.mediaType === 'application/json')
+  if ('fault' in parsed) {
+    const result = toResult(faults, null, '', false)
+    // What does not parse has no pointers, and may have a place all the same.
+    return { ...result, findings: result.findings.map((finding) => ({ ...finding, ...parsed.place })) }
+  }
+  return toResult(faults, null, new TextDecoder().decode(bytes), parsed.mediaType === 'application/json')
 }
 
 function* spotsIn(fields: Fields, ruleset: RulesetDocument): Iterable<Spot> {

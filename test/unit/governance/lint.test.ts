@@ -318,6 +318,16 @@ paths:
     expect(findings[0]?.message).not.toBe('')
   })
 
+  it.each([
+    ['tabs', 'openapi: 3.0.0\n\tinfo: x', 2, 1],
+    ['a key twice in YAML', 'a: 1\nb:\n  c: 1\n  c: 2', 4, 3],
+    ['a member twice in JSON', '{\n "a": 1,\n "a": 2}', 3, 2],
+    ['an anchor that holds itself', 'a: &a\n  b: *a', 2, 6],
+    ['too many levels', `{"a":\n${'['.repeat(300)}${']'.repeat(300)}}`, 2, 256],
+  ])('that does not parse for %s says where', async (_, text, line, column) => {
+    expect((await lint(Buffer.from(text))).findings).toMatchObject([{ rule: 'valid', line, column }])
+  })
+
   it('may refer to itself', async () => {
     const Node = { type: 'object', maxProperties: 9, properties: { next: { $ref: '#/components/schemas/Node' } } }
     const components = { ...(clean()['components'] as Json), schemas: { Node } }
