@@ -23,6 +23,8 @@ export const PROBLEMS = {
   quota_exhausted: { status: 402, title: 'The quota of resource units is used up' },
   payload_invalid: { status: 400, title: 'The request is not as declared' },
   payload_too_large: { status: 413, title: 'The body is too large' },
+  request_timeout: { status: 408, title: 'The request body did not arrive in time' },
+  loop_detected: { status: 508, title: 'The call has come through this gateway before' },
   media_type_unsupported: { status: 415, title: 'The media type is not declared' },
   upstream_refused: { status: 502, title: 'The backend refused the connection' },
   upstream_broken: { status: 502, title: 'The backend broke off its answer' },

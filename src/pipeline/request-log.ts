@@ -7,7 +7,7 @@
  */
 
 import { crc32 } from 'node:zlib'
-import { FIRST_NOTE, OUTCOMES } from '../record/call-record.ts'
+import { IS_NOTE, OUTCOMES } from '../record/call-record.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { LoggedRequest } from '../store/request-store.ts'
 
@@ -31,7 +31,7 @@ export function createRequestLog(mode: RequestLogMode, count: (reason: string, b
   function add(batch: RecordBatch): void {
     for (let index = 0; index < batch.count; index++) {
       const outcome = batch.outcome(index)
-      if (outcome >= FIRST_NOTE || (outcome === SERVED && mode === 'refused')) continue
+      if (IS_NOTE[outcome] !== false || (outcome === SERVED && mode === 'refused')) continue
       if (hashMax < HASH_MAX && crc32(batch.requestId(index)) > hashMax) skipped++
       else rows.push(toRequest(batch, index))
       while (rows.length > ROWS_MAX) halve()

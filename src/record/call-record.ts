@@ -50,20 +50,33 @@ export const OUTCOMES = [
   /** The spool is filling up. */
   'spool_high',
   'spool_critical',
-] as const satisfies readonly (ProblemCode | 'served' | 'client_aborted' | Note)[]
+  /** The client sent its body too slowly, or not at all. */
+  'request_timeout',
+  /** No connection to the backend became free in time, or a fairer share took it away. Answered as `unavailable`. */
+  'backend_busy',
+  /** The client read its response too slowly and was disconnected. */
+  'client_too_slow',
+  /** A fault of the gateway itself. */
+  'internal',
+  /** The call has come through this gateway before. */
+  'loop_detected',
+] as const satisfies readonly (ProblemCode | 'served' | 'client_aborted' | 'backend_busy' | 'client_too_slow' | Note)[]
 
-/** What stands in the spool and is no call. */
-export type Note =
-  | 'retirement_blocked'
-  | 'self_approval'
-  | 'undeclared_operation'
-  | 'undeclared_status'
-  | 'undeclared_media_type'
-  | 'undeclared_body'
-  | 'score_low'
-  | 'score_critical'
-  | 'spool_high'
-  | 'spool_critical'
+/** Outcomes of records that are not calls. */
+const NOTES = [
+  'retirement_blocked',
+  'self_approval',
+  'undeclared_operation',
+  'undeclared_status',
+  'undeclared_media_type',
+  'undeclared_body',
+  'score_low',
+  'score_critical',
+  'spool_high',
+  'spool_critical',
+] as const
+
+export type Note = (typeof NOTES)[number]
 
 export type Outcome = (typeof OUTCOMES)[number]
 
@@ -71,8 +84,8 @@ export const outcomeIndex = Object.freeze(
   Object.fromEntries(OUTCOMES.map((outcome, index) => [outcome, index])),
 ) as Readonly<Record<Outcome, number>>
 
-/** From this position on an outcome is a note, and no call. */
-export const FIRST_NOTE = outcomeIndex.retirement_blocked
+/** By position in `OUTCOMES`: whether a record with that outcome is a note and not a call. */
+export const IS_NOTE: readonly boolean[] = OUTCOMES.map((outcome) => NOTES.some((note) => note === outcome))
 
 /** The call reached the backend: it counts as a call, and its units are charged unless it failed with 5xx. */
 export const FLAG_FORWARDED = 1
