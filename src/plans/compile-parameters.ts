@@ -87,7 +87,8 @@ export function createRequestCompiler({ document, schemas, faults }: RequestComp
       const content = Object.entries(fieldsOf(fields['content'])).map(([mediaType, media]) => {
         const { schema } = fieldsOf(media)
         const place = `${at}/content/${escapePointer(mediaType)}/schema`
-        const plan = schema === undefined || isOpen(schema) ? null : takeSchema(schema, place, at !== start)
+        const isUnbound = schema === undefined || isBinary(schema)
+        const plan = isUnbound ? null : isOpen(schema) || takeSchema(schema, place, at !== start)
         return [(mediaType.split(';')[0] ?? '').trim().toLowerCase(), plan] as const
       })
       return {
@@ -99,14 +100,14 @@ export function createRequestCompiler({ document, schemas, faults }: RequestComp
   }
 }
 
-/** A schema that says nothing (or only that there are bytes) lets a body stream. */
+/** A schema that takes any value: what is sent as JSON must still be JSON. */
 function isOpen(schema: unknown): boolean {
-  if (schema === true) return true
-  const fields = fieldsOf(schema)
-  return (
-    schema !== false &&
-    (Object.keys(fields).length === 0 || (fields['type'] === 'string' && fields['format'] === 'binary'))
-  )
+  return schema === true || (schema !== false && Object.keys(fieldsOf(schema)).length === 0)
+}
+
+function isBinary(schema: unknown): boolean {
+  const { type, format } = fieldsOf(schema)
+  return type === 'string' && format === 'binary'
 }
 
 function readBytesMax(value: unknown, pointer: string, faults: ProblemPointer[]): number {

@@ -11,6 +11,7 @@ import type { Specification } from '../governance/specification.ts'
 import { createRequestCompiler } from './compile-parameters.ts'
 import { compileResponses } from './compile-responses.ts'
 import { compileSecurity } from './compile-security.ts'
+import { readMinRead, readPassHeaders } from './gateway-extensions.ts'
 import type { BackendPlan, RoutePlan } from './route-plan.ts'
 import { createSchemaStore } from './schema-store.ts'
 
@@ -41,8 +42,10 @@ export function compileRoutePlan(options: CompileRoutePlanOptions): RoutePlan {
     security: compileSecurity(operation, specification, faults),
     parameters: request.parameters(operation),
     body: request.body(operation),
+    passHeaders: readPassHeaders(document, operation, faults),
     responses: answers.byOperation[index] ?? [],
   }))
+  const readBytesPerSecondMin = readMinRead(document, faults)
   if (faults.length > 0) {
     const detail = 'The OpenAPI document cannot be served as it declares.'
     throw new Problem('specification_invalid', detail, { errors: faults.slice(0, ERRORS_MAX) })
@@ -55,6 +58,7 @@ export function compileRoutePlan(options: CompileRoutePlanOptions): RoutePlan {
     responses: answers.responses,
     responseComponents: answers.components,
     operations,
+    ...(readBytesPerSecondMin !== undefined && { readBytesPerSecondMin }),
     ...rest,
   }
 }

@@ -24,6 +24,8 @@ export interface RoutePlan {
   /** What their schemas refer to. */
   readonly responseComponents: Readonly<Record<string, unknown>>
   readonly operations: readonly OperationPlan[]
+  /** `x-tollgate-min-read-bytes-per-second` of the document. */
+  readonly readBytesPerSecondMin?: number
 }
 
 export interface DeprecationPlan {
@@ -41,6 +43,10 @@ export interface BackendPlan {
   readonly timeoutMs: number
   /** A path at the origin that says whether the backend is well; missing: calls say it. */
   readonly health?: string
+  /** Connections of all gateway threads together; missing: the default of each thread. */
+  readonly connections?: number
+  /** How long a call waits for a connection. */
+  readonly waitMs?: number
 }
 
 export interface OperationPlan {
@@ -53,6 +59,8 @@ export interface OperationPlan {
   readonly security: readonly SecurityAlternative[]
   readonly parameters: readonly ParameterPlan[]
   readonly body: BodyPlan | null
+  /** `x-tollgate-pass-headers`: names of override headers, in lower case, that the backend receives. */
+  readonly passHeaders?: readonly string[]
   /** What the backend may answer, as positions in the plan's `responses`; empty: nothing is said. */
   readonly responses: readonly number[]
 }
@@ -89,6 +97,9 @@ export interface BodyPlan {
   readonly required: boolean
   /** Default 1 MiB; `x-tollgate-max-body-bytes` of the operation changes it. */
   readonly bytesMax: number
-  /** Media type or range, lower case, without parameters → JSON schema (`null`: anything, streamed). */
+  /**
+   * Media type or range, lower case, without parameters → JSON schema. `null`: anything, streamed; `true`:
+   * any value, which must parse if it is sent as JSON, while other types are streamed.
+   */
   readonly content: Readonly<Record<string, unknown>>
 }

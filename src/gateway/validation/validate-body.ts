@@ -48,10 +48,9 @@ export function compileBody(
 ): BodyValidator {
   const declared = new Map<string, Ways>()
   for (const [mediaType, schema] of Object.entries(content)) {
-    declared.set(
-      mediaType,
-      schema === null ? STREAMED : toWays(compiler.compile(schema), toShape(schema, components), bytesMax),
-    )
+    if (schema === null) declared.set(mediaType, STREAMED)
+    else if (schema === true) declared.set(mediaType, { ...STREAMED, json: toJsonWay(() => null, bytesMax) })
+    else declared.set(mediaType, toWays(compiler.compile(schema), toShape(schema, components), bytesMax))
   }
   const known = [...declared.keys()].join(', ')
 
@@ -77,9 +76,13 @@ function waysFor(declared: ReadonlyMap<string, Ways>, type: string): Ways | unde
   return declared.get(type) ?? declared.get(`${type.slice(0, type.indexOf('/'))}/*`) ?? declared.get('*/*')
 }
 
+function toJsonWay(check: Check, bytesMax: number): BodyWay {
+  return { mode: 'check', bytesMax, check: (body) => checkJson(body, check) }
+}
+
 function toWays(check: Check, shape: Shape, bytesMax: number): Ways {
   return {
-    json: { mode: 'check', bytesMax, check: (body) => checkJson(body, check) },
+    json: toJsonWay(check, bytesMax),
     form: { mode: 'check', bytesMax, check: (body) => checkForm(body, check, shape) },
     other: { mode: 'check', bytesMax, check: () => null },
   }

@@ -1,0 +1,49 @@
+/** The `x-tollgate-…` members of a document that change how the gateway forwards its calls. */
+
+import type { ProblemPointer } from '../domain/problem.ts'
+import type { Fields } from '../governance/fields.ts'
+import type { DeclaredOperation } from '../governance/operations.ts'
+
+const PASS_HEADERS = 'x-tollgate-pass-headers'
+const MIN_READ = 'x-tollgate-min-read-bytes-per-second'
+/** What the gateway drops unless it is named: headers that have a backend serve another method or path. */
+const OVERRIDES: readonly string[] = [
+  'x-http-method-override',
+  'x-method-override',
+  'x-http-method',
+  'x-original-url',
+  'x-rewrite-url',
+]
+const READ_BYTES_PER_SECOND_LIMIT = 1_000_000
+
+/** Names in lower case of the override headers that the document or the operation lets through. */
+export function readPassHeaders(
+  document: Fields,
+  { fields, pointer }: DeclaredOperation,
+  faults: ProblemPointer[],
+): readonly string[] {
+  const [value, at] =
+    fields[PASS_HEADERS] === undefined ? [document[PASS_HEADERS], ''] : [fields[PASS_HEADERS], pointer]
+  if (value === undefined) return []
+  const names = Array.isArray(value) ? value.map((name) => String(name).toLowerCase()) : [String(value)]
+  if (Array.isArray(value) && names.every((name) => OVERRIDES.includes(name))) return names
+  const place = `${at}/${PASS_HEADERS}`
+  if (!faults.some((fault) => fault.pointer === place)) {
+    faults.push({ pointer: place, detail: `Give a list of names out of ${OVERRIDES.join(', ')}.` })
+  }
+  return []
+}
+
+/** What a client must read while bytes of a response wait for it; undefined: the gateway's default. */
+export function readMinRead(document: Fields, faults: ProblemPointer[]): number | undefined {
+  const value = document[MIN_READ]
+  if (value === undefined) return undefined
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= READ_BYTES_PER_SECOND_LIMIT) {
+    return value
+  }
+  faults.push({
+    pointer: `/${MIN_READ}`,
+    detail: `Give a whole number of bytes from 1 to ${READ_BYTES_PER_SECOND_LIMIT}.`,
+  })
+  return undefined
+}
