@@ -92,9 +92,10 @@ function release(limiter: Limiter, call: Call): void {
   call.unitsMicro = 0
 }
 
-/** A client that goes away is charged: its backend has worked, and leaving early must not make calls free. */
+/** A client that leaves or has to be disconnected is charged: its backend has worked, and leaving early must not make calls free. */
 function isCharged(call: Call): boolean {
   if ((call.flags & FLAG_FORWARDED) === 0) return false
   const outcome = OUTCOMES[call.outcome]
-  return outcome === 'client_aborted' || (outcome === 'served' && call.status < 500)
+  if (outcome === 'client_aborted' || outcome === 'client_too_slow') return true
+  return outcome === 'served' && call.status < 500
 }

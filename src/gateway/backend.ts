@@ -1,40 +1,45 @@
 /**
- * The connections of one gateway thread to one backend.
+ * The connections of one gateway thread to one backend, and the calls that use them.
  *
- * Bounded both ways: so many connections, so many calls that wait for one; more are refused at once,
- * since a queue before a slow backend only turns its slowness into ours. undici's own timers are off:
- * `deadlines` and `stalls` are cheaper and say which of the two ran out.
+ * `slots` shares the connections fairly and bounds how long a call waits for one: a queue before a slow
+ * backend only turns its slowness into ours. undici's own timers are off: `deadlines` is cheaper, and
+ * runs only while the backend is the one that is waited for.
  */
 
 import { Pool } from 'undici'
 import type { BackendPlan } from '../plans/route-plan.ts'
+import { BackendSlots } from './backend-slots.ts'
 import { DeadlineQueue } from './deadline-queue.ts'
 import { UpstreamGate } from './upstream-gate.ts'
+import { correctParser } from './upstream-parser.ts'
 
-const CONNECTIONS_MAX = 256
-const CALLS_MAX = 4_096
+/** Of one thread. One subscription uses half of them at most. */
+const CONNECTIONS_PER_THREAD = 512
+const WAIT_MS = 1_000
 const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 30_000
 const HEADER_BYTES_MAX = 32_768
-/** How long a client may take nothing of an answer that waits for it. */
-const STALL_MS = 60_000
 
 export class Backend {
   readonly plan: BackendPlan
   readonly pool: Pool
+  readonly slots: BackendSlots
   readonly deadlines: DeadlineQueue
-  readonly stalls = new DeadlineQueue(STALL_MS)
   /** That of the API; every revision of one backend shares it. */
   gate = new UpstreamGate()
-  calls = 0
+  #calls = 0
   /** Closed for new calls; the pool closes when the last one ends. */
   #isClosing = false
 
-  constructor(plan: BackendPlan) {
+  /** `threads` share the connections that the plan allows. */
+  constructor(plan: BackendPlan, threads: number) {
+    const connections =
+      plan.connections === undefined ? CONNECTIONS_PER_THREAD : Math.max(1, Math.floor(plan.connections / threads))
     this.plan = plan
+    this.slots = new BackendSlots({ connections, waitMs: plan.waitMs ?? WAIT_MS })
     this.deadlines = new DeadlineQueue(plan.timeoutMs)
     this.pool = new Pool(plan.origin, {
-      connections: CONNECTIONS_MAX,
+      connections,
       pipelining: 1,
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -42,20 +47,21 @@ export class Backend {
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
     })
+    correctParser(this.pool)
   }
 
-  get isBusy(): boolean {
-    return this.calls >= CALLS_MAX
+  callBegan(): void {
+    this.#calls++
   }
 
   callEnded(): void {
-    this.calls--
-    if (this.#isClosing && this.calls === 0) void this.pool.close()
+    this.#calls--
+    if (this.#isClosing && this.#calls === 0) void this.pool.close()
   }
 
   close(): void {
     if (this.#isClosing) return
     this.#isClosing = true
-    if (this.calls === 0) void this.pool.close()
+    if (this.#calls === 0) void this.pool.close()
   }
 }

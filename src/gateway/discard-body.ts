@@ -1,18 +1,31 @@
 /**
- * What becomes of a body that nobody will read, once its call has been refused.
+ * Discards the rest of a body that nobody will read, once its call has been answered.
  *
- * A connection that is closed with bytes unread is reset, and a reset can take the answer with it before
- * the client has seen it. So the rest is read and thrown away for a moment; whoever has not ended by
- * then, or sends on and on, is closed. A short rest leaves the connection usable.
+ * A connection that is closed with bytes unread is reset, and a reset can take the response with it
+ * before the client has seen it. So the rest is read and thrown away for a moment; a client that has not
+ * ended by then, or sends more than the bound, is disconnected. A short rest leaves the connection usable.
  */
 
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 
 const BYTES_MAX = 1024 * 1024
 const WITHIN_MS = 1_000
 
-export function discardBody(request: IncomingMessage): void {
-  const { socket } = request
+/** An unread body of up to this Node reads by itself to keep the connection. */
+const UNREAD_BYTES_MAX = 65_536
+
+/**
+ * Discards what is left of the body of a request that has been answered. `socket` is that of the request,
+ * which forgets it once it is destroyed.
+ */
+export function discardRest(request: IncomingMessage, socket: Socket): void {
+  if (socket.destroyed || request.readableEnded) return
+  const isBegun = request.readableFlowing !== null || request.listenerCount('data') > 0
+  if (isBegun || hasLongBody(request)) discard(request, socket)
+}
+
+function discard(request: IncomingMessage, socket: Socket): void {
   let bytes = 0
   const timer = setTimeout(() => socket.destroy(), WITHIN_MS)
   request.on('data', (chunk: Buffer) => {
@@ -26,4 +39,9 @@ export function discardBody(request: IncomingMessage): void {
   request.on('end', done)
   socket.once('close', done)
   request.resume()
+}
+
+function hasLongBody(request: IncomingMessage): boolean {
+  if (request.headers['transfer-encoding'] !== undefined) return true
+  return Number(request.headers['content-length'] ?? 0) > UNREAD_BYTES_MAX
 }

@@ -40,6 +40,8 @@ export interface DriftWatchOptions {
   readonly tell: (drift: Drift) => void
   readonly count: (reason: string) => void
   readonly nowMs: () => number
+  /** For a fault while a sampled body is judged, when its call is over. */
+  readonly onFault: (cause: unknown) => void
 }
 
 const TELL_EVERY_MS = 1_000
@@ -50,7 +52,7 @@ const SAMPLE_BYTES_MAX = 65_536
 const KEYS_MAX = 2_000
 const DETAIL_LENGTH_MAX = 200
 
-export function createDriftWatch({ spool, tell, count, nowMs }: DriftWatchOptions): DriftWatch {
+export function createDriftWatch({ spool, tell, count, nowMs, onFault }: DriftWatchOptions): DriftWatch {
   const toldMs = new Map<string, number>()
   let second = 0
   let samples = 0
@@ -152,7 +154,13 @@ export function createDriftWatch({ spool, tell, count, nowMs }: DriftWatchOption
       },
       end() {
         if (bytes === 0 || bytes > SAMPLE_BYTES_MAX) return
-        setImmediate(() => look(Buffer.concat(chunks), check, call, operation, response, status))
+        setImmediate(() => {
+          try {
+            look(Buffer.concat(chunks), check, call, operation, response, status)
+          } catch (cause) {
+            onFault(cause)
+          }
+        })
       },
     }
   }

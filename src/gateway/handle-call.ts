@@ -1,93 +1,81 @@
 /**
- * The way of a call: route → authenticate → authorise → limit and quota → validate → forward → record.
+ * The stages of a call: route → authenticate → authorise → limit and quota → validate → forward → record.
  *
- * Each function below is one station and ends by calling the next, or by refusing. What is at hand is
- * used in the same turn; only a caller seen for the first time, and a body that is validated, make a
- * call wait. Whoever comes back from waiting first asks whether the call is over.
+ * Each function below is one stage and ends by calling the next, or by refusing; `send-call.ts` has the
+ * last ones. A stage runs in the same turn unless the caller is seen for the first time or a body is
+ * read; a stage that resumes first checks whether the call is over.
  */
 
 import type { Caller } from '../catalogue/caller.ts'
-import type { ProblemCode } from '../domain/problem.ts'
 import type { Outcome } from '../record/call-record.ts'
 import { FLAG_APPROACHING_LIMIT, FLAG_PAST_RETIREMENT } from '../record/call-record.ts'
 import type { Admissions } from './admission.ts'
 import type { Authenticator, Refusal } from './authenticate.ts'
 import { authorise } from './authorise.ts'
-import { readBody, type BodyReader } from './body.ts'
 import type { Call } from './call.ts'
 import type { DriftWatch } from './drift-watch.ts'
-import { Forwarding, type TurnEnd } from './forward.ts'
-import type { HeaderRules } from './header-rules.ts'
-import { createForwarded, toTraceparent } from './identity-headers.ts'
-import type { CompiledOperation, CompiledRevision } from './revision.ts'
-import type { RouteMatch } from './routing/route-table.ts'
+import type { LoopDetection } from './loop-detection.ts'
+import { unavailable, type Passage } from './passage.ts'
+import type { CompiledRevision } from './revision.ts'
 import { toAttribution } from './call-attribution.ts'
 import { attributionOf, type Seat } from './seat.ts'
 import type { Seats } from './seats.ts'
-import { readRequestHeaders, type RequestHeaders } from './upstream-request.ts'
-import type { ValidationFailure } from './validation/validate.ts'
+import type { RequestHeaders } from './upstream-request.ts'
 
 export interface HandleCallOptions {
   readonly authenticator: Authenticator
   readonly seats: Seats
   readonly admissions: Admissions
-  readonly requestRules: HeaderRules
-  readonly responseRules: HeaderRules
-  readonly turnEnd: TurnEnd
+  readonly loops: LoopDetection
   readonly drift: DriftWatch
   readonly nowMs: () => number
   /** False while calls cannot be recorded. */
   readonly isAccepting: () => boolean
-}
-
-/** What a call carries from station to station. */
-interface Passage {
-  readonly call: Call
-  readonly revision: CompiledRevision
-  readonly operation: CompiledOperation
-  readonly match: RouteMatch
-  readonly headers: RequestHeaders
-  /** Request target behind the technical name, as it came. */
-  readonly target: string
-  readonly queryAt: number
-  seat: Seat | null
+  /** Validates and forwards a call that may go on. */
+  readonly send: (passage: Passage) => void
 }
 
 export interface HandleCall {
   /** Takes over a call whose API and revision are known. `pathFrom` is where the operation's path begins in the target. */
-  (call: Call, revision: CompiledRevision, pathFrom: number, queryAt: number): void
+  (call: Call, headers: RequestHeaders, revision: CompiledRevision, pathFrom: number, queryAt: number): void
 }
 
 export function createHandleCall(options: HandleCallOptions): HandleCall {
-  const { authenticator, seats, admissions, requestRules, responseRules, turnEnd, drift, nowMs } = options
-  const pushForwarded = createForwarded()
+  const { authenticator, seats, admissions, loops, drift, nowMs, send } = options
 
-  function route(call: Call, revision: CompiledRevision, pathFrom: number, queryAt: number): void {
+  function route(
+    call: Call,
+    headers: RequestHeaders,
+    revision: CompiledRevision,
+    pathFrom: number,
+    queryAt: number,
+  ): void {
     call.attribution = revision.unrouted
     call.apiHeaders = revision.apiHeaders
+    call.readBytesPerSecondMin = revision.readBytesPerSecondMin
     const { plan, routes, operations } = revision
     if (plan.state === 'Retired') return call.refuse('api_retired', `${plan.api} is retired.`)
     const url = call.request.url ?? ''
     const match = routes.find(call.request.method ?? '', url, pathFrom, queryAt)
-    if (match === null || 'allowed' in match) return refuseUnknown(call, revision, match)
+    if (match === null || 'allowed' in match) return refuseUnknown(call, headers, revision, match)
     const operation = operations[match.operation]!
     call.attribution = operation.anonymous
-    const headers = readRequestHeaders(call.request, requestRules)
-    call.isBodyRead = headers.contentLength === 0 && !headers.isChunked
-    call.requestBytes = headers.contentLength
-    if (headers.isAmbiguous) {
-      return call.refuse('payload_invalid', 'A header that may come once came twice.')
-    }
+    if (headers.isAmbiguous) return call.refuse('payload_invalid', 'A header that may come once came twice.')
+    if (loops.isLoop(headers)) return call.refuse('loop_detected', 'The call has come through this gateway before.')
     authenticate({ call, revision, operation, match, headers, target: url.slice(pathFrom), queryAt, seat: null })
   }
 
   /** What a known caller asks for in vain is told apart: it may be what the contract has forgotten. */
-  function refuseUnknown(call: Call, revision: CompiledRevision, match: { allowed: readonly string[] } | null): void {
+  function refuseUnknown(
+    call: Call,
+    { authorization, apiKey, isAmbiguous }: RequestHeaders,
+    revision: CompiledRevision,
+    match: { allowed: readonly string[] } | null,
+  ): void {
     const { plan } = revision
-    const { authorization, apiKey, isAmbiguous } = readRequestHeaders(call.request, requestRules)
     if (isAmbiguous || (authorization === undefined && apiKey === undefined)) return refuse(null)
     const result = authenticator.authenticate(authorization, apiKey, plan.api)
-    if (result instanceof Promise) void result.then((late) => call.isOver || refuse(late))
+    if (result instanceof Promise) resume(call, result, refuse)
     else refuse(result)
 
     function refuse(result: Caller | Refusal | null): void {
@@ -105,7 +93,7 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
   function authenticate(passage: Passage): void {
     const { headers, operation, revision } = passage
     if (headers.authorization === undefined && headers.apiKey === undefined) {
-      if (operation.plan.security.length === 0) return validate(passage)
+      if (operation.plan.security.length === 0) return send(passage)
       return refuseCredential(passage, {
         code: 'credential_missing',
         grant: null,
@@ -114,25 +102,17 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
       })
     }
     const result = authenticator.authenticate(headers.authorization, headers.apiKey, revision.plan.api)
-    if (result instanceof Promise) {
-      void result.then((late) => {
-        if (!passage.call.isOver) sit(passage, late)
-      })
-    } else sit(passage, result)
+    if (result instanceof Promise) resume(passage.call, result, (late) => sit(passage, late))
+    else sit(passage, result)
   }
 
   function sit(passage: Passage, result: Caller | Refusal): void {
     if ('code' in result) return refuseCredential(passage, result)
     const seat = seats.of(result, passage.revision)
     if (seat instanceof Promise) {
-      void seat.then(
-        (late) => {
-          if (!passage.call.isOver) sitLate(passage, late)
-        },
-        () => {
-          if (!passage.call.isOver) unavailable(passage.call, 'The limits of this subscription cannot be read now.')
-        },
-      )
+      const { call } = passage
+      const noSeat = (): void => unavailable(call, 'The limits of this subscription cannot be read now.')
+      resume(call, seat, (late) => sitLate(passage, late), noSeat)
     } else authoriseSeat(passage, seat)
   }
 
@@ -167,73 +147,8 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
     if (!options.isAccepting()) return unavailable(call, 'Calls cannot be recorded at the moment.')
     const refusal = admissions.admit(call, seat, operation.position, nowMs())
     if (admissions.isApproaching) call.flags |= FLAG_APPROACHING_LIMIT
-    if (refusal === null) return validate(passage)
+    if (refusal === null) return send(passage)
     call.refuse(refusal.code, refusal.detail, { headers: refusal.headers, extensions: refusal.extensions })
-  }
-
-  function validate(passage: Passage): void {
-    const { call, operation, match, headers, queryAt } = passage
-    const { validators } = operation
-    if (validators.parameters !== null) {
-      const failure = validators.parameters(match, call.request, queryAt)
-      if (failure !== null) return refuseInvalid(call, failure)
-    }
-    if (validators.body === null) return forward(passage, hasBody(headers) ? call.request : null)
-    const encoding = call.request.headers['content-encoding']
-    const plan = validators.body.accepts(headers.contentType, hasBody(headers), encoding)
-    if ('code' in plan) return refuseInvalid(call, plan)
-    if (plan.mode === 'none') return forward(passage, null)
-    if (plan.mode === 'stream') return forward(passage, call.request)
-    if (headers.contentLength > plan.bytesMax) return tooLarge(call, plan.bytesMax)
-    readBody(call.request, plan.bytesMax, new Validation(passage, plan.check, plan.bytesMax))
-  }
-
-  class Validation implements BodyReader {
-    readonly #passage: Passage
-    readonly #check: (body: Buffer) => ValidationFailure | null
-    readonly #bytesMax: number
-
-    constructor(passage: Passage, check: (body: Buffer) => ValidationFailure | null, bytesMax: number) {
-      this.#passage = passage
-      this.#check = check
-      this.#bytesMax = bytesMax
-    }
-
-    onBody(body: Buffer): void {
-      const { call } = this.#passage
-      if (call.isOver) return
-      call.isBodyRead = true
-      call.requestBytes = body.length
-      const failure = this.#check(body)
-      if (failure === null) forward(this.#passage, body)
-      else refuseInvalid(call, failure)
-    }
-
-    onTooLarge(): void {
-      if (!this.#passage.call.isOver) tooLarge(this.#passage.call, this.#bytesMax)
-    }
-  }
-
-  function forward(passage: Passage, body: Buffer | Call['request'] | null): void {
-    const { call, revision, operation, headers, target, seat } = passage
-    const { backend } = revision
-    if (backend === null) return call.refuse('not_found', `${revision.plan.api} is not served here.`)
-    const waitMs = backend.gate.waitMs(nowMs())
-    if (waitMs > 0) {
-      const headers = ['Retry-After', String(Math.ceil(waitMs / 1_000))]
-      return call.refuse('upstream_unhealthy', 'The backend of this API is known to be down.', { headers })
-    }
-    if (backend.isBusy) return unavailable(call, 'The backend has too many calls waiting.')
-    if (seat === null && !options.isAccepting()) return unavailable(call, 'Calls cannot be recorded at the moment.')
-    const upstream = headers.forward
-    if (body !== null && body === call.request && !headers.isChunked) {
-      upstream.push('content-length', String(headers.contentLength))
-    }
-    pushForwarded(upstream, call.request.socket, headers.host)
-    upstream.push('X-Request-Id', call.requestId, 'traceparent', toTraceparent(call.requestId))
-    if (seat !== null) for (const part of seat.identityHeaders) upstream.push(part)
-    const path = backend.plan.basePath + target
-    new Forwarding(call, { backend, responseRules, turnEnd, drift, operation, path, headers: upstream, body }).start()
   }
 
   function refuseCredential({ call, revision, operation }: Passage, refusal: Refusal): void {
@@ -260,18 +175,11 @@ const CHALLENGES = {
   subscription_required: null,
 } as const satisfies Partial<Record<Outcome, string | null>>
 
-function hasBody(headers: RequestHeaders): boolean {
-  return headers.isChunked || headers.contentLength > 0
-}
-
-function refuseInvalid(call: Call, { code, detail, errors }: ValidationFailure): void {
-  call.refuse(code satisfies ProblemCode, detail, { errors })
-}
-
-function tooLarge(call: Call, bytesMax: number): void {
-  call.refuse('payload_too_large', `The body of this operation takes at most ${bytesMax} bytes.`)
-}
-
-function unavailable(call: Call, detail: string): void {
-  call.refuse('unavailable', detail, { headers: ['Retry-After', '1'] })
+/** Goes on with a call that has waited, unless it is over by then. */
+function resume<T>(call: Call, waiting: Promise<T>, step: (value: T) => void, failed?: (cause: unknown) => void): void {
+  const onFailure = failed ?? ((cause: unknown) => call.crash(cause))
+  void waiting.then(
+    (value) => call.isOver || call.attempt(() => step(value)),
+    (cause: unknown) => call.isOver || call.attempt(() => onFailure(cause)),
+  )
 }

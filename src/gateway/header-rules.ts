@@ -1,10 +1,15 @@
 /**
- * What becomes of each header of a request or an answer on its way through.
+ * What happens to each header of a request or a response on its way through the gateway.
  *
  * Hop-by-hop headers end here (RFC 9110, 7.6.1); the credential is not passed on; names under which
  * the gateway speaks to the backend are never taken from a client, so that no caller can claim to be
- * another. Names are looked up as they were sent: the table learns spellings, up to a bound.
+ * another. Backends in the tradition of CGI read an underscore as a dash: a name with underscores that
+ * would be one of the names below, or a content header, is dropped without exception.
+ *
+ * Names are looked up as they were sent: the table learns spellings, up to a bound.
  */
+
+import { createHostCheck } from './framing.ts'
 
 export const PASS = 0
 export const DROP = 1
@@ -16,6 +21,10 @@ export const TRANSFER_ENCODING = 6
 export const CONNECTION = 7
 export const HOST = 8
 export const COOKIE = 9
+export const VIA = 10
+export const CDN_LOOP = 11
+/** Passed on only if the document lists the name in `x-tollgate-pass-headers`. */
+export const OVERRIDE = 12
 
 const REQUEST: Readonly<Record<string, number>> = {
   authorization: AUTHORIZATION,
@@ -26,12 +35,20 @@ const REQUEST: Readonly<Record<string, number>> = {
   connection: CONNECTION,
   host: HOST,
   cookie: COOKIE,
+  via: VIA,
+  'cdn-loop': CDN_LOOP,
+  'x-http-method-override': OVERRIDE,
+  'x-method-override': OVERRIDE,
+  'x-http-method': OVERRIDE,
+  'x-original-url': OVERRIDE,
+  'x-rewrite-url': OVERRIDE,
   'keep-alive': DROP,
   'proxy-authenticate': DROP,
   'proxy-authorization': DROP,
   'proxy-connection': DROP,
   te: DROP,
   trailer: DROP,
+  trailers: DROP,
   upgrade: DROP,
   'http2-settings': DROP,
   expect: DROP,
@@ -55,13 +72,13 @@ const REQUEST: Readonly<Record<string, number>> = {
 const RESPONSE: Readonly<Record<string, number>> = {
   connection: CONNECTION,
   'content-length': CONTENT_LENGTH,
+  'transfer-encoding': TRANSFER_ENCODING,
   'keep-alive': DROP,
   'proxy-authenticate': DROP,
   'proxy-authorization': DROP,
   'proxy-connection': DROP,
   te: DROP,
   trailer: DROP,
-  'transfer-encoding': DROP,
   upgrade: DROP,
   ratelimit: DROP,
   'ratelimit-policy': DROP,
@@ -80,7 +97,11 @@ export interface HeaderRules {
   of(name: string): number
 }
 
-export const createRequestRules = (): HeaderRules => createRules(REQUEST)
+export interface RequestRules extends HeaderRules {
+  isValidHost(value: string): boolean
+}
+
+export const createRequestRules = (): RequestRules => ({ ...createRules(REQUEST), isValidHost: createHostCheck() })
 export const createResponseRules = (): HeaderRules => createRules(RESPONSE)
 
 function createRules(known: Readonly<Record<string, number>>): HeaderRules {
@@ -90,15 +111,20 @@ function createRules(known: Readonly<Record<string, number>>): HeaderRules {
     of(name) {
       const rule = spellings.get(name)
       if (rule !== undefined) return rule
-      // An underscore is read as a dash by CGI-like backends: `X_Consumer_Id` must not slip through.
-      const canonical = name.toLowerCase().replaceAll('_', '-')
-      const learned = Object.hasOwn(known, canonical)
-        ? canonical === name.toLowerCase()
-          ? known[canonical]!
-          : DROP
-        : PASS
+      const lower = name.toLowerCase()
+      const learned = lower.includes('_')
+        ? ruleOfUnderscores(lower)
+        : Object.hasOwn(known, lower)
+          ? known[lower]!
+          : PASS
       if (spellings.size < SPELLINGS_MAX) spellings.set(name, learned)
       return learned
     },
   }
+}
+
+function ruleOfUnderscores(lower: string): number {
+  const dashed = lower.replaceAll('_', '-')
+  const isReserved = Object.hasOwn(REQUEST, dashed) || Object.hasOwn(RESPONSE, dashed) || dashed.startsWith('content-')
+  return isReserved ? DROP : PASS
 }

@@ -90,4 +90,6 @@ export interface ThreadSettings {
   readonly reusePort: boolean
   /** One word: 1 while the main thread has yet to hear that the spool of this thread has grown. */
   readonly grown: SharedArrayBuffer
+  /** One word: calls of this thread that have no record yet. */
+  readonly inFlight: SharedArrayBuffer
 }

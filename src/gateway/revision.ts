@@ -10,6 +10,7 @@ import type { OperationPlan, RoutePlan } from '../plans/route-plan.ts'
 import type { Attribution } from '../domain/attribution.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import { Backend } from './backend.ts'
+import { READ_BYTES_PER_SECOND_MIN } from './reader-watch.ts'
 import { compileResponses, type DeclaredResponses } from './validation/declared-responses.ts'
 import type { CompiledSla, Limiter } from './limits/limiter.ts'
 import { createRouteTable, type RouteTable } from './routing/route-table.ts'
@@ -23,6 +24,8 @@ export interface CompiledOperation {
   readonly validators: OperationValidators
   /** What its answers are held to; null: nothing is declared. */
   readonly responses: DeclaredResponses | null
+  /** Names of headers in lower case that a client cannot have removed, since the operation validates them. */
+  readonly validatedHeaders: ReadonlySet<string>
   /** Of calls nobody stands behind. */
   readonly anonymous: Attribution
 }
@@ -32,6 +35,8 @@ export interface CompiledRevision {
   readonly routes: RouteTable
   readonly operations: readonly CompiledOperation[]
   readonly allowedScopes: ReadonlySet<string>
+  /** What a client must read of a response while bytes wait for it. */
+  readonly readBytesPerSecondMin: number
   readonly backend: Backend | null
   /** By variant. */
   readonly slas: Map<string, CompiledSla>
@@ -46,6 +51,7 @@ export async function compileRevision(
   plan: RoutePlan,
   slas: readonly SlaPlan[],
   limiter: Limiter,
+  threads: number,
 ): Promise<CompiledRevision> {
   const validators = await compileValidators(plan)
   const responses = compileResponses(plan)
@@ -54,6 +60,7 @@ export async function compileRevision(
     position,
     validators: validators[position]!,
     responses: responses[position]!,
+    validatedHeaders: validatedHeadersOf(operation),
     anonymous: toAttribution(plan, operation.operationId, null, null),
   }))
   return {
@@ -61,11 +68,21 @@ export async function compileRevision(
     routes: createRouteTable(plan.operations),
     operations,
     allowedScopes: new Set(plan.allowedScopes),
-    backend: plan.backend === null ? null : new Backend(plan.backend),
+    readBytesPerSecondMin: plan.readBytesPerSecondMin ?? READ_BYTES_PER_SECOND_MIN,
+    backend: plan.backend === null ? null : new Backend(plan.backend, threads),
     slas: new Map(slas.map((sla) => [sla.variant, limiter.compile(sla, operationIdsOf(plan))])),
     apiHeaders: plan.deprecation === undefined ? null : toDeprecationHeaders(plan.deprecation),
     unrouted: toAttribution(plan, '', null, null),
   }
+}
+
+function validatedHeadersOf({ parameters }: OperationPlan): ReadonlySet<string> {
+  const names = new Set<string>()
+  for (const { in: place, name } of parameters) {
+    if (place === 'header') names.add(name.toLowerCase())
+    else if (place === 'cookie') names.add('cookie')
+  }
+  return names
 }
 
 /** In the order by which operations are numbered everywhere in a thread. */

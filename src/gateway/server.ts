@@ -2,30 +2,38 @@
  * The server of one gateway thread: decides for each request whether it is a call of an API, an OAuth
  * path or nothing.
  *
- * One Node server serves both (fastify's `serverFactory`): calls go straight to the data plane. What
- * is not HTTP as it should be is refused by the parser, answered once and closed: both lengths, bare
- * line feeds, folded headers, spaces before a colon, a header block over 16 KB.
+ * One Node server serves both (fastify's `serverFactory`): calls go straight to the data plane. The
+ * parser refuses what is not valid HTTP: both lengths, bare line feeds, folded headers, spaces before a
+ * colon, a header block over 16 KB. What it lets through and two readers could take in two ways is
+ * refused here: two hosts, `Content-Length: 010`, other transfer codings, other versions of HTTP.
  */
 
 import { createServer, type IncomingMessage, type Server } from 'node:http'
-import type { Socket } from 'node:net'
 import type { Authenticator } from './authenticate.ts'
 import { Call, type CallContext } from './call.ts'
+import { toAttribution } from './call-attribution.ts'
 import type { HandleCall } from './handle-call.ts'
-import { scanTarget } from './routing/path.ts'
+import type { RequestRules } from './header-rules.ts'
+import { createConnectionRefusals } from './refuse-connection.ts'
 import { GatewayResponse } from './response.ts'
 import type { CompiledRevision } from './revision.ts'
-import { toAttribution } from './call-attribution.ts'
+import { scanTarget } from './routing/path.ts'
+import type { UploadWatch } from './upload-watch.ts'
+import { readRequestHeaders, type RequestHeaders } from './upstream-request.ts'
 
 const HEADER_BYTES_MAX = 16 * 1024
 const HEADERS_WITHIN_MS = 15_000
-const REQUEST_WITHIN_MS = 600_000
+/** The net under the deadlines of `upload-watch.ts`. */
+const REQUEST_WITHIN_MS = 660_000
+const CHECK_EVERY_MS = 5_000
 const KEEP_ALIVE_MS = 65_000
 const CONNECTIONS_MAX = 20_000
 
 export interface GatewayServerOptions {
   readonly context: CallContext
   readonly handleCall: HandleCall
+  readonly requestRules: RequestRules
+  readonly uploads: UploadWatch
   readonly authenticator: Authenticator
   readonly revisionOf: (api: string) => CompiledRevision | undefined
   /** Takes the OAuth paths; answers false for others. */
@@ -33,22 +41,71 @@ export interface GatewayServerOptions {
 }
 
 export function createGatewayServer(options: GatewayServerOptions): Server {
-  const { context, handleCall, authenticator, revisionOf, oauth } = options
+  const { context, handleCall, requestRules, uploads, authenticator, revisionOf, oauth } = options
+  const refusals = createConnectionRefusals(context.count)
   let sequence = 0
 
-  function handle(request: IncomingMessage, response: GatewayResponse): void {
+  function onRequest(request: IncomingMessage, response: GatewayResponse, expectsContinue: boolean): void {
+    if (refusals.isRefused(request.socket)) return
+    const headers = readRequestHeaders(request, requestRules)
+    if (headers.fault !== 0) return refuseHead(request, response, headers.fault)
     const target = request.url ?? ''
     sequence = (sequence + 1) >>> 0
     const queryAt = scanTarget(target)
-    if (queryAt < 0) return refuseTarget(new Call(context, request, response, sequence), target)
-    const nameEnd = endOfName(target, queryAt)
+    const nameEnd = queryAt < 0 ? 0 : endOfName(target, queryAt)
     const revision = revisionOf(target.slice(1, nameEnd))
-    if (isOauthPath(target, nameEnd, queryAt) || revision === undefined) {
-      if (oauth(request, response, target.slice(0, queryAt))) return
+    if (queryAt >= 0 && (isOauthPath(target, nameEnd, queryAt) || revision === undefined)) {
+      if (handleOauth(request, response, target.slice(0, queryAt), expectsContinue)) return
     }
     const call = new Call(context, request, response, sequence)
-    if (revision === undefined) return call.refuse('not_found', 'There is no such API.')
-    handleCall(call, revision, nameEnd, queryAt)
+    call.expectsContinue = expectsContinue
+    try {
+      if (queryAt < 0) refuseTarget(call, target)
+      else if (revision === undefined) call.refuse('not_found', 'There is no such API.')
+      else handleCall(call, headers, revision, nameEnd, queryAt)
+    } catch (cause) {
+      call.crash(cause)
+    }
+  }
+
+  /** The credential of an OAuth request is in its body, so the body is asked for. */
+  function handleOauth(
+    request: IncomingMessage,
+    response: GatewayResponse,
+    path: string,
+    expectsContinue: boolean,
+  ): boolean {
+    try {
+      if (!oauth(request, response, path)) return false
+      if (expectsContinue) response.writeContinue()
+      if (!request.complete) watchUpload(request, response)
+    } catch (cause) {
+      context.onFault(cause)
+      response.destroy()
+    }
+    return true
+  }
+
+  function watchUpload(request: IncomingMessage, response: GatewayResponse): void {
+    const { socket } = request
+    const upload = uploads.create(() => socket.destroy())
+    upload.resume()
+    request.on('data', (chunk: Buffer) => upload.received(chunk.length))
+    request.once('end', () => upload.end())
+    response.once('close', () => upload.end())
+  }
+
+  /** The framing or the host of the request is in doubt: nothing that follows on the connection is read. */
+  function refuseHead(
+    request: IncomingMessage,
+    response: GatewayResponse,
+    status: Exclude<RequestHeaders['fault'], 0>,
+  ): void {
+    const { socket } = request
+    context.count('malformed')
+    refusals.mark(socket)
+    response.writeHead(status, { Connection: 'close', 'Content-Length': '0' })
+    response.end()
   }
 
   /** A path that two readers could take in two ways: nothing looks further, but a known caller is told apart. */
@@ -60,11 +117,13 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     const key = call.request.headers['x-api-key']
     const apiKey = Array.isArray(key) ? undefined : key
     if (authorization === undefined && apiKey === undefined) return call.refuse('path_not_canonical', detail)
-    void Promise.resolve(authenticator.authenticate(authorization, apiKey, revision.plan.api)).then((result) => {
-      if (call.isOver) return
-      if (!('code' in result)) call.attribution = toAttribution(revision.plan, '', result, null)
-      call.refuse('path_not_canonical', detail)
-    })
+    Promise.resolve(authenticator.authenticate(authorization, apiKey, revision.plan.api))
+      .then((result) => {
+        if (call.isOver) return
+        if (!('code' in result)) call.attribution = toAttribution(revision.plan, '', result, null)
+        call.refuse('path_not_canonical', detail)
+      })
+      .catch((cause: unknown) => call.crash(cause))
   }
 
   const server = createServer(
@@ -73,14 +132,16 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: HEADERS_WITHIN_MS,
       requestTimeout: REQUEST_WITHIN_MS,
+      connectionsCheckingInterval: CHECK_EVERY_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       noDelay: true,
       insecureHTTPParser: false,
     },
-    handle,
+    (request, response) => onRequest(request, response, false),
   )
   server.maxConnections = CONNECTIONS_MAX
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => refuseConnection(error, socket, context))
+  server.on('checkContinue', (request, response) => onRequest(request, response, true))
+  server.on('clientError', refusals.refuse)
   server.on('connect', (_request, socket) => socket.destroy())
   return server
 }
@@ -97,14 +158,4 @@ function isOauthPath(target: string, nameEnd: number, queryAt: number): boolean 
 function endOfName(target: string, queryAt: number): number {
   const slash = target.indexOf('/', 1)
   return slash < 0 || slash > queryAt ? queryAt : slash
-}
-
-function refuseConnection(error: NodeJS.ErrnoException, socket: Socket, context: CallContext): void {
-  const isTooLong = error.code === 'HPE_HEADER_OVERFLOW'
-  context.count(
-    isTooLong ? 'header_too_long' : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_too_slow' : 'malformed',
-  )
-  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
-  const status = isTooLong ? '431 Request Header Fields Too Large' : '400 Bad Request'
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy())
 }

@@ -11,25 +11,30 @@ import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
 import type { OauthAnswer, OauthCall } from '../catalogue/oauth-call.ts'
-import { Problem } from '../domain/problem.ts'
 import { openSpoolGauge } from '../record/spool-gauge.ts'
 import { createSpoolWriter } from '../record/spool-writer.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createAdmissions } from './admission.ts'
 import { createAuthenticator } from './authenticate.ts'
+import { toCommandError } from './command-error.ts'
 import { createDriftWatch } from './drift-watch.ts'
+import { createBodyBuffers } from './body.ts'
 import { createHandleCall } from './handle-call.ts'
 import { createRequestRules, createResponseRules } from './header-rules.ts'
 import { createHostLink } from './host-link.ts'
 import { createLimiter } from './limits/limiter.ts'
+import { createLoopDetection } from './loop-detection.ts'
 import { createMemberships } from './membership.ts'
-import type { Command, CommandError, JsonWebKeySet, ThreadSettings, ToThread } from './messages.ts'
+import type { Command, JsonWebKeySet, ThreadSettings, ToThread } from './messages.ts'
+import { ReaderWatch } from './reader-watch.ts'
 import type { GatewayResponse } from './response.ts'
 import { compileRevision, operationIdsOf, type CompiledRevision } from './revision.ts'
 import { createSeats } from './seats.ts'
+import { createSendCall } from './send-call.ts'
 import { createGatewayServer } from './server.ts'
 import { createUpstreamGates } from './upstream-gates.ts'
 import { createTurnEnd } from './turn-end.ts'
+import { UploadWatch } from './upload-watch.ts'
 
 const IDLE_CHECK_MS = 50
 
@@ -98,25 +103,55 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
       host.tell({ type: 'log', level: 'error', message: 'an OAuth request has failed', detail: String(cause) })
     },
   })
+  const onFault = (cause: unknown): void => {
+    host.count('call_failed')
+    const detail = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+    host.tell({ type: 'log', level: 'error', message: 'a call failed with an internal error and was ended', detail })
+  }
+  const drift = createDriftWatch({
+    spool,
+    tell: (drift) => host.tell({ type: 'drift', drift }),
+    count: host.count,
+    nowMs: clock.nowMs,
+    onFault,
+  })
+  const readers = new ReaderWatch(onFault)
+  const uploads = new UploadWatch()
+  const loops = createLoopDetection(`tollgate-${keyedHash('name in Via and CDN-Loop').slice(0, 16)}`)
+  const isAccepting = (): boolean => spool.accepting
   const handleCall = createHandleCall({
     authenticator,
     seats,
     admissions,
-    requestRules: createRequestRules(),
-    responseRules: createResponseRules(),
-    turnEnd: createTurnEnd(),
-    drift: createDriftWatch({
-      spool,
-      tell: (drift) => host.tell({ type: 'drift', drift }),
-      count: host.count,
-      nowMs: clock.nowMs,
-    }),
+    loops,
+    drift,
     nowMs: clock.nowMs,
-    isAccepting: () => spool.accepting,
+    isAccepting,
+    send: createSendCall({
+      responseRules: createResponseRules(),
+      turnEnd: createTurnEnd(),
+      drift,
+      loops,
+      uploads,
+      readers,
+      bodies: createBodyBuffers(uploads),
+      nowMs: clock.nowMs,
+      isAccepting,
+      count: host.count,
+    }),
   })
   const server = createGatewayServer({
-    context: { spool, nowMs: clock.nowMs, count: host.count },
+    context: {
+      spool,
+      nowMs: clock.nowMs,
+      count: host.count,
+      readers,
+      inFlight: new Int32Array(settings.inFlight),
+      onFault,
+    },
     handleCall,
+    requestRules: createRequestRules(),
+    uploads,
     authenticator,
     revisionOf: (api) => revisions.get(api),
     oauth: oauth.handle,
@@ -126,7 +161,7 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
     switch (command.type) {
       case 'prepare': {
         const since = memberships.now()
-        const revision = await compileRevision(command.plan, command.slas, limiter)
+        const revision = await compileRevision(command.plan, command.slas, limiter, settings.threads)
         return void prepared.set(id, { revision, since })
       }
       case 'swap':
@@ -216,10 +251,16 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
       (cause: unknown) => host.tell({ type: 'acknowledged', id: message.id, error: toCommandError(cause) }),
     )
   })
+  // The net under `Call.attempt`: a fault in a library's own callback must not end the calls of all others.
+  process.on('uncaughtException', (cause) => {
+    host.count('thread_fault')
+    const detail = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+    host.tell({
+      type: 'log',
+      level: 'error',
+      message: 'an unexpected error outside of any call; the thread goes on',
+      detail,
+    })
+  })
   host.tell({ type: 'loaded' })
-}
-
-function toCommandError(cause: unknown): CommandError {
-  if (cause instanceof Problem) return { detail: cause.message, errors: cause.errors }
-  return { detail: cause instanceof Error ? cause.message : String(cause), errors: [] }
 }

@@ -1,19 +1,25 @@
-/** Lets whoever joins during a turn of the event loop act when it is over: one `setImmediate` for all. */
+/** Runs whatever joins during a turn of the event loop when that turn is over: one `setImmediate` for all. */
 
-import type { Forwarding, TurnEnd } from './forward.ts'
+export interface TurnMember {
+  onTurnEnd(): void
+}
+
+export interface TurnEnd {
+  join(member: TurnMember): void
+}
 
 export function createTurnEnd(): TurnEnd {
-  let joined: Forwarding[] = []
+  let joined: TurnMember[] = []
 
   function end(): void {
     const now = joined
     joined = []
-    for (const forwarding of now) forwarding.onTurnEnd()
+    for (const member of now) member.onTurnEnd()
   }
 
   return {
-    join(forwarding) {
-      if (joined.push(forwarding) === 1) setImmediate(end)
+    join(member) {
+      if (joined.push(member) === 1) setImmediate(end)
     },
   }
 }

@@ -44,7 +44,7 @@ async function openWatch(responses: object | null = RESPONSES, components: objec
   const specification = await readSpecification(Buffer.from(JSON.stringify(document)))
   const rest = { tenant: 'acme', revision: 1, state: 'Active', backend: null } as const
   const plan = compileRoutePlan({ specification, ...rest, allowedScopes: [], memberOfProductIds: [] })
-  const revision = await compileRevision(structuredClone(plan), [], createLimiter({ thread: 0, threads: 1 }))
+  const revision = await compileRevision(structuredClone(plan), [], createLimiter({ thread: 0, threads: 1 }), 1)
   const told: Drift[] = []
   const noted: RecordedCall[] = []
   const counted: string[] = []
@@ -54,6 +54,9 @@ async function openWatch(responses: object | null = RESPONSES, components: objec
     tell: (drift) => told.push(drift),
     count: (reason) => counted.push(reason),
     nowMs: () => nowMs,
+    onFault(cause) {
+      throw cause
+    },
   })
   const callOf = (method = 'GET', url = '/items-v1/items?secret=1', by = attribution()): Call =>
     ({ request: { method, url }, sequence: 7, requestId: 'req-7', attribution: by, status: 404 }) as unknown as Call

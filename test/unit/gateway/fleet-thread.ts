@@ -14,7 +14,7 @@ await startThread({
   keyedHash: (text) => text,
   createOauth: async ({ ask }) => ({
     handle(_request, response, path) {
-      if (path === '/die') throw new Error('a thread was told to die')
+      if (path === '/die') process.exit(7)
       if (path !== '/oauth2/v2/authorize') return false
       const call = { endpoint: 'authorize', api: '', method: 'GET', form: [] } as const
       void ask({ ...call, authorization: undefined, cookie: undefined }).then(({ status, body }) => {

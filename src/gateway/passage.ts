@@ -1,0 +1,23 @@
+/** What a call carries from stage to stage. */
+
+import type { Call } from './call.ts'
+import type { CompiledOperation, CompiledRevision } from './revision.ts'
+import type { RouteMatch } from './routing/route-table.ts'
+import type { Seat } from './seat.ts'
+import type { RequestHeaders } from './upstream-request.ts'
+
+export interface Passage {
+  readonly call: Call
+  readonly revision: CompiledRevision
+  readonly operation: CompiledOperation
+  readonly match: RouteMatch
+  readonly headers: RequestHeaders
+  /** Request target behind the technical name, as it came. */
+  readonly target: string
+  readonly queryAt: number
+  seat: Seat | null
+}
+
+export function unavailable(call: Call, detail: string): void {
+  call.refuse('unavailable', detail, { headers: ['Retry-After', '1'] })
+}

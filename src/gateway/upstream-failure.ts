@@ -1,0 +1,34 @@
+/** What an error of a connection to a backend means for the call that used it. */
+
+export type UpstreamFailure = 'upstream_broken' | 'upstream_refused' | 'upstream_timeout'
+
+export const UPSTREAM_DETAILS: Readonly<Record<UpstreamFailure, string>> = {
+  upstream_refused: 'The backend of this API does not take connections.',
+  upstream_broken: 'The backend of this API broke off its response.',
+  upstream_timeout: 'The backend of this API did not respond in time.',
+}
+
+/** The connection was closed under the request. */
+export const RESET: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+
+const TIMED_OUT: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'])
+/** The request itself cannot be sent: a fault of ours, not of the backend. */
+const NOT_SENT: ReadonlySet<string> = new Set(['UND_ERR_INVALID_ARG', 'UND_ERR_NOT_SUPPORTED', 'UND_ERR_CLOSED'])
+const UNREACHABLE: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+  'EACCES',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'CERT_HAS_EXPIRED',
+])
+
+export function outcomeOfError(code: string): UpstreamFailure | 'internal' {
+  if (TIMED_OUT.has(code)) return 'upstream_timeout'
+  if (UNREACHABLE.has(code)) return 'upstream_refused'
+  return NOT_SENT.has(code) ? 'internal' : 'upstream_broken'
+}

@@ -1,0 +1,75 @@
+/**
+ * Two corrections of undici's HTTP/1.1 parser.
+ *
+ * - An unsolicited `100 Continue` is skipped like any other interim response (RFC 9110, 15.2); undici
+ *   destroys the connection.
+ * - A `Content-Length` in a trailer is ignored (RFC 9110, 6.5.1); undici takes it for the length of the
+ *   body that has just ended, and llhttp refuses it beside a chunked body.
+ *
+ * The parser is no export of undici. It is found at the first connection and corrected once;
+ * `test/unit/gateway/upstream-parser.test.ts` fails if a release of undici moves it.
+ */
+
+import type { Pool } from 'undici'
+
+interface Parser {
+  readonly ptr: number
+  readonly statusCode: number
+  contentLength: number
+  readonly llhttp: { llhttp_set_lenient_chunked_length(parser: number, isLenient: number): void }
+  onMessageBegin(): number
+  onHeaderField(name: Buffer): number
+  onHeaderValue(value: Buffer): number
+  onHeadersComplete(status: number, isUpgrade: boolean, shouldKeepAlive: boolean): number
+}
+
+const CONTINUE = 100
+const PROCESSING = 102
+const corrected = new WeakSet<object>()
+
+/** Corrects the parser of whatever connects through `pool`, before it reads its first byte. */
+export function correctParser(pool: Pool): void {
+  pool.on('connect', (_origin, targets) => {
+    const parser = parserOf(targets.at(-1))
+    if (parser !== null) correct(Object.getPrototypeOf(parser) as Parser)
+  })
+}
+
+/** Null for a connection of another protocol. */
+export function parserOf(client: object | undefined): Parser | null {
+  const socket = client === undefined ? undefined : symbolOf(client, 'socket')
+  const parser = typeof socket === 'object' && socket !== null ? symbolOf(socket, 'parser') : undefined
+  return typeof parser === 'object' && parser !== null ? (parser as Parser) : null
+}
+
+function symbolOf(target: object, name: string): unknown {
+  for (const symbol of Object.getOwnPropertySymbols(target)) {
+    if (symbol.description === name) return Reflect.get(target, symbol)
+  }
+  return undefined
+}
+
+function correct(prototype: Parser): void {
+  if (corrected.has(prototype)) return
+  corrected.add(prototype)
+  const { onMessageBegin, onHeaderField, onHeaderValue, onHeadersComplete } = prototype
+
+  prototype.onMessageBegin = function () {
+    this.llhttp.llhttp_set_lenient_chunked_length(this.ptr, 0)
+    return onMessageBegin.call(this)
+  }
+  // The status is known from the end of the head to the end of the message: what comes then is a trailer.
+  prototype.onHeaderField = function (name) {
+    if (this.statusCode !== 0) this.llhttp.llhttp_set_lenient_chunked_length(this.ptr, 1)
+    return onHeaderField.call(this, name)
+  }
+  prototype.onHeaderValue = function (value) {
+    const { contentLength } = this
+    const result = onHeaderValue.call(this, value)
+    if (this.statusCode !== 0) this.contentLength = contentLength
+    return result
+  }
+  prototype.onHeadersComplete = function (status, isUpgrade, shouldKeepAlive) {
+    return onHeadersComplete.call(this, status === CONTINUE ? PROCESSING : status, isUpgrade, shouldKeepAlive)
+  }
+}
