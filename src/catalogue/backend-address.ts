@@ -8,6 +8,8 @@ export interface BackendInput {
   readonly url: string
   readonly timeoutMs?: number
   readonly health?: string
+  readonly connections?: number
+  readonly waitMs?: number
 }
 
 const TIMEOUT_MS = 30_000
@@ -34,5 +36,7 @@ export function toBackend(input: BackendInput | undefined, serverUrl: string | n
     basePath: parsed.pathname.replace(/\/+$/, ''),
     timeoutMs: input?.timeoutMs ?? TIMEOUT_MS,
     ...(input?.health !== undefined && { health: input.health }),
+    ...(input?.connections !== undefined && { connections: input.connections }),
+    ...(input?.waitMs !== undefined && { waitMs: input.waitMs }),
   }
 }

@@ -282,6 +282,8 @@ function show({ id, body }: Document<ProxyBody>): Proxy {
       url: backend?.url ?? '',
       timeoutMs: backend?.timeoutMs ?? 0,
       ...(backend?.health !== undefined && { health: backend.health }),
+      ...(backend?.connections !== undefined && { connections: backend.connections }),
+      ...(backend?.waitMs !== undefined && { waitMs: backend.waitMs }),
     },
   }
 }

@@ -95,10 +95,12 @@ export class BackendSlots {
     const holder = this.#holders.get(name)
     if (holder === undefined || !holder.waiting.has(user)) return
     if (nowAt - user.slotAt >= this.#waitMs) {
+      this.#patience.leave(user)
       holder.waiting.delete(user)
       if (holder.waiting.size === 0) this.#queue.delete(holder)
       return user.denied()
     }
+    this.#patience.leave(user)
     this.#patience.enter(user, nowAt)
     if (holder.held.size < this.#holderMax && nowAt - this.#lastFreedAt >= PATIENCE_MS) this.#displace(holder, nowAt)
   }

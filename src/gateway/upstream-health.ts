@@ -4,7 +4,7 @@
  *
  * A backend that is down is shut off on every thread, so that callers hear 503 with `Retry-After` at once
  * instead of queueing for a time-out each; it is tried again by probes or, without a health path, by a
- * call a second of each thread. An API whose calls are well costs nothing here.
+ * call a second of each thread. The failure ratio is taken over all responses of the last ten seconds.
  */
 
 import { begin, step, type PersistedActor } from '../actors/step.ts'
@@ -83,12 +83,11 @@ export function createUpstreamHealth(options: UpstreamHealthOptions): UpstreamHe
     for (const each of reports) {
       const entry = entries.get(each.api)
       if (entry === undefined) continue
-      const isWell = each.failed === 0 && !isSlow(each, entry.backend)
-      // Of a backend that is well and stays so nothing is kept.
-      if (isWell && entry.window.size === 0 && stateIn(entry) === 'healthy') continue
       add(entry, each)
       const { ok, failed, latencyUs } = sumOf(entry)
       const known = { api: each.api, ok, failed, latencyUs }
+      // Nothing can change; the state machine would cost a busy catalogue more than it tells.
+      if (failed === 0 && stateIn(entry) === 'healthy' && !isSlow(known, entry.backend)) continue
       send(entry, { type: 'window', ok, failed, isSlow: isSlow(known, entry.backend) })
     }
   }
@@ -113,7 +112,8 @@ export function createUpstreamHealth(options: UpstreamHealthOptions): UpstreamHe
   function changed(entry: Entry, from: UpstreamState, to: UpstreamState): void {
     const { ok, failed } = sumOf(entry)
     const { tenant, api, backend } = entry
-    if (to !== 'degraded') entry.window.clear()
+    // What was counted before says nothing about a backend that has been shut off, or is tried again.
+    if (to === 'unhealthy' || to === 'recovering') entry.window.clear()
     if (from === to) return
     onChange({ tenant, api, from, to, ok, failed })
     if (to === 'unhealthy') return shut(entry)

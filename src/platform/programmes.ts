@@ -4,6 +4,7 @@ import { STEPS } from '../actors/programme.ts'
 import type { Approvals } from '../subscriptions/approvals.ts'
 import type { ProgrammeInput, Programmes } from '../programmes/programmes.ts'
 import { approval, decideBy, deciding, type ApprovalHandlersOptions } from './approvals.ts'
+import { backendInput } from './backend-input.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import {
@@ -62,14 +63,6 @@ const progressShape = named(
     },
   }),
 )
-const backend = object(
-  {
-    url: { type: 'string', minLength: 1, maxLength: 2_048 },
-    timeoutMs: { type: 'integer', minimum: 1, maximum: 600_000 },
-    health: { type: 'string', pattern: '^/', maxLength: 1_024 },
-  },
-  ['url'],
-)
 const tag = 'Governance'
 const PATH = '/v1/programmes'
 const reading = { method: 'GET', tag, scope: 'programmes:read', status: 200 } as const
@@ -84,7 +77,7 @@ export const PROGRAMME_OPERATIONS = {
     description: `The steps: ${STEPS.join(', ')}. \`progress\` tells how far it is.`,
     body: named(
       'ProgrammeInput',
-      object({ name, specification: base64, openSla: base64, backend }, ['name', 'specification']),
+      object({ name, specification: base64, openSla: base64, backend: backendInput }, ['name', 'specification']),
     ),
     bodyBytesMax: 2 * DOCUMENT_BODY_BYTES_MAX,
     status: 202,

@@ -2,6 +2,7 @@
 
 import type { StageInput } from '../catalogue/deployment.ts'
 import type { Proxies } from '../catalogue/proxies.ts'
+import { backendInput, connections, waitMs } from './backend-input.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import {
@@ -21,15 +22,6 @@ import {
 } from './schemas.ts'
 
 const revisionNumber = { type: ['integer', 'null'] }
-const timeoutMs = { type: 'integer', minimum: 1, maximum: 600_000 }
-const backendInput = object(
-  {
-    url: { type: 'string', minLength: 1, maxLength: 2_048 },
-    timeoutMs,
-    health: { type: 'string', pattern: '^/', maxLength: 1_024 },
-  },
-  ['url'],
-)
 const proxy = named(
   'Proxy',
   object({
@@ -41,7 +33,10 @@ const proxy = named(
     stagingRevision: revisionNumber,
     allowedScopes: scopeNames,
     MemberOfProductIds: { type: 'array', items: id },
-    backend: object({ url: text, timeoutMs: { type: 'integer' }, health: text }, ['url', 'timeoutMs']),
+    backend: object({ url: text, timeoutMs: { type: 'integer' }, health: text, connections, waitMs }, [
+      'url',
+      'timeoutMs',
+    ]),
   }),
 )
 const revision = named(

@@ -4,6 +4,7 @@ import { programme as machine, STEPS, type ProgrammeEvent, type ProgrammeState }
 import { begin, step, type PersistedActor } from '../actors/step.ts'
 import type { ProblemPointer } from '../domain/problem.ts'
 import type { Author, Document, Write } from '../store/registry.ts'
+import type { BackendInput } from '../catalogue/backend-address.ts'
 import { stateConflict, toTime } from '../catalogue/commands.ts'
 
 export interface ProgrammeStep {
@@ -29,7 +30,7 @@ export interface ProgrammeBody {
   /** Ids of contents, byte for byte as they were sent. */
   readonly specification: string
   readonly openSla: string | null
-  readonly backend: { readonly url: string; readonly timeoutMs?: number; readonly health?: string } | null
+  readonly backend: BackendInput | null
   readonly score: number | null
   readonly errors: number
   /** Changes that break callers of the major version before; missing: none was looked for. */

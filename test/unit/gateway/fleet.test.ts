@@ -26,8 +26,8 @@ const NOW_SECONDS = Math.floor(Date.now() / 1_000)
 const TIMES = { iat: NOW_SECONDS, nbf: NOW_SECONDS, exp: NOW_SECONDS + 3_600 }
 const UNTIL_MS = (NOW_SECONDS + 3_600) * 1_000
 
-async function listen(): Promise<string> {
-  const server = createServer((_, response) => response.end('served'))
+async function listen(arrived: (answer: () => void) => void): Promise<string> {
+  const server = createServer((_, response) => arrived(() => response.end('served')))
   const { promise, resolve } = Promise.withResolvers<void>()
   server.listen(0, '127.0.0.1', resolve)
   await promise
@@ -43,13 +43,15 @@ async function open({
   refetch = async () => false,
   limited = false,
   counters = async () => {},
+  arrived = (answer: () => void): void => answer(),
 } = {}) {
   const desk = createLimitDesk(createLimitMemory({ threads: THREADS }))
   const sla = { ...planOf({ limits: [{ name: 'a', totals: { minute: 1_000 } }] }), api: API }
   const slas = limited ? [sla] : []
   for (const each of slas) desk.setPlan(each)
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-fleet-'))
-  const origin = await listen()
+  const origin = await listen(arrived)
+  const counts = new Map<string, number>()
   const restarts = Promise.withResolvers<void>()
   let isThreadGone = false
   const fleet = createFleet({
@@ -89,7 +91,7 @@ async function open({
     },
     log: createLog('silent'),
     onGrowth: () => {},
-    onCount: () => {},
+    onCount: (reason, by) => void counts.set(reason, (counts.get(reason) ?? 0) + by),
     onDrift: () => {},
     onUpstream: () => {},
     onThreadGone() {
@@ -131,7 +133,7 @@ async function open({
   /** On connections of their own, so that every thread takes some. */
   const callAll = async (token: string, times = 16) =>
     new Set(await Promise.all(Array.from({ length: times }, () => request(`/${API}/payments`, token))))
-  return { ...fleet, plan, request, callAll, restarts: restarts.promise }
+  return { ...fleet, plan, request, callAll, counts, restarts: restarts.promise }
 }
 
 function fetchStatus(port: number, path: string, token: string): Promise<number> {
@@ -147,6 +149,30 @@ function fetchStatus(port: number, path: string, token: string): Promise<number>
 
 const token = (claims: object = {}) => authority.token({ ...TIMES, ...claims })
 const foreign = (by = key) => issue(by, TIMES)
+
+describe('a thread that ends', () => {
+  it('takes only its own calls with it, and they are counted', async () => {
+    const CALLS = 16
+    const held: (() => void)[] = []
+    const { promise: allArrived, resolve: arriveAll } = Promise.withResolvers<void>()
+    const { request, counts, restarts } = await open({
+      arrived(answer) {
+        if (held.push(answer) === CALLS) arriveAll()
+      },
+    })
+    const calls = Array.from({ length: CALLS }, () => request(`/${API}/payments`, token()).catch(() => 'cut off'))
+    await allArrived
+    await request('/die', '').catch(() => {})
+    await restarts
+    for (const answer of held) answer()
+
+    const outcomes = await Promise.all(calls)
+    const cutOff = outcomes.filter((outcome) => outcome === 'cut off').length
+    expect(cutOff).toBeGreaterThan(0)
+    expect(outcomes.filter((outcome) => outcome === 200)).toHaveLength(CALLS - cutOff)
+    expect(counts.get('call_lost_with_thread')).toBe(cutOff)
+  })
+})
 
 describe('a command on all threads', () => {
   it('revokes a token: no call that is sent after the answer is served', async () => {

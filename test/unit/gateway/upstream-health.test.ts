@@ -68,6 +68,21 @@ describe('a backend', () => {
     expect(modes()).toEqual([])
   })
 
+  it('is judged by all responses of the window: those before the first failure count as well', async () => {
+    const { report, health, clock } = open()
+    for (let second = 0; second < 5; second++) {
+      report(20, 0)
+      await clock.advance(1_000)
+    }
+    report(0, 5)
+    expect(health.stateOf('a-v1')).toBe('healthy')
+    report(0, 7)
+    expect(health.stateOf('a-v1')).toBe('degraded')
+    await clock.advance(10_000)
+    report(0, 5)
+    expect(health.stateOf('a-v1')).toBe('unhealthy')
+  })
+
   it('fails by what was reported in ten seconds, not before', async () => {
     const { report, health, clock } = open()
     report(0, 3)

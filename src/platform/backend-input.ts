@@ -1,0 +1,29 @@
+/** The backend of a deployment as clients send it, for proxies and programmes alike. */
+
+import { object } from './schemas.ts'
+
+export const connections = {
+  type: 'integer',
+  minimum: 1,
+  maximum: 100_000,
+  description:
+    'Connections to the backend, of all gateway threads together; each thread has an equal share. Default: 512 a thread. One ' +
+    'subscription holds half of them at most, and so do all public calls together.',
+}
+export const waitMs = {
+  type: 'integer',
+  minimum: 1,
+  maximum: 60_000,
+  description: 'How long a call waits for a connection before it is answered with 503. Default: 1000.',
+}
+
+export const backendInput = object(
+  {
+    url: { type: 'string', minLength: 1, maxLength: 2_048 },
+    timeoutMs: { type: 'integer', minimum: 1, maximum: 600_000 },
+    health: { type: 'string', pattern: '^/', maxLength: 1_024 },
+    connections,
+    waitMs,
+  },
+  ['url'],
+)
