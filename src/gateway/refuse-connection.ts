@@ -12,7 +12,7 @@ type Response = ServerResponse<IncomingMessage>
 
 export interface ConnectionRefusals {
   /** For the server's `clientError`. */
-  refuse(error: NodeJS.ErrnoException, socket: Socket): void
+  refuse(error: ParserError, socket: Socket): void
   /** Whether the connection has been refused: later requests on it are not served. */
   isRefused(socket: Socket): boolean
   /** Marks a connection whose last response says why it ends. */
@@ -27,20 +27,18 @@ const STATUS_LINES = {
   505: '505 HTTP Version Not Supported',
 } as const
 
-const REFUSALS: Readonly<Record<string, { readonly reason: string; readonly status: keyof typeof STATUS_LINES }>> = {
-  HPE_HEADER_OVERFLOW: { reason: 'header_too_long', status: 431 },
-  ERR_HTTP_REQUEST_TIMEOUT: { reason: 'request_too_slow', status: 408 },
-  HPE_INVALID_TRANSFER_ENCODING: { reason: 'malformed', status: 501 },
-  HPE_INVALID_VERSION: { reason: 'malformed', status: 505 },
-  HPE_PAUSED_H2_UPGRADE: { reason: 'malformed', status: 505 },
+type Status = keyof typeof STATUS_LINES
+
+/** An error of llhttp, which says more in `reason` than in its code. */
+interface ParserError extends NodeJS.ErrnoException {
+  readonly reason?: string
 }
-const MALFORMED = { reason: 'malformed', status: 400 } as const
 
 export function createConnectionRefusals(count: (reason: string) => void): ConnectionRefusals {
   const refused = new WeakSet<Socket>()
 
   /** Waits for responses to earlier requests; the refusal belongs behind them. */
-  function end(socket: Socket, status: keyof typeof STATUS_LINES): void {
+  function end(socket: Socket, status: Status): void {
     if (!socket.writable) return void socket.destroy()
     const current = currentResponse(socket)
     if (current !== null && current.headersSent && !current.writableEnded) return void socket.destroy()
@@ -56,13 +54,35 @@ export function createConnectionRefusals(count: (reason: string) => void): Conne
     refuse(error, socket) {
       if (refused.has(socket)) return
       refused.add(socket)
-      const { reason, status } = REFUSALS[error.code ?? ''] ?? MALFORMED
-      count(reason)
+      count(reasonOf(error))
       if (error.code === 'ECONNRESET') return void socket.destroy()
-      end(socket, status)
+      end(socket, statusOf(error))
     },
     isRefused: (socket) => refused.has(socket),
     mark: (socket) => void refused.add(socket),
+  }
+}
+
+function reasonOf({ code }: ParserError): string {
+  if (code === 'HPE_HEADER_OVERFLOW') return 'header_too_long'
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_too_slow' : 'malformed'
+}
+
+function statusOf({ code, reason = '' }: ParserError): Status {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return 431
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return 408
+    // A coding that we do not do; an empty one, or one beside a length, is malformed.
+    case 'HPE_INVALID_TRANSFER_ENCODING':
+      return /^(Request has invalid|Invalid) `/.test(reason) ? 501 : 400
+    case 'HPE_INVALID_VERSION':
+      return reason === 'Invalid HTTP version' ? 505 : 400
+    case 'HPE_PAUSED_H2_UPGRADE':
+      return 505
+    default:
+      return 400
   }
 }
 
