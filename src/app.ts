@@ -7,6 +7,8 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { claimAddresses } from './addresses.ts'
 import type { Facts } from './banner.ts'
+import { createBackends } from './backends.ts'
+import { exemptOldBackends } from './catalogue/exempt-backends.ts'
 import { createFirstAdmin } from './catalogue/first-admin.ts'
 import { createGrants } from './catalogue/grants.ts'
 import { PLATFORM_API } from './catalogue/platform-api.ts'
@@ -21,6 +23,7 @@ import { createGatewayPort, platformPlan } from './gateway-port.ts'
 import { openIdentity } from './identity.ts'
 import { openKeyRing } from './identity/key-ring.ts'
 import { platformScopes } from './platform/operations.ts'
+import type { RoutePlan } from './plans/route-plan.ts'
 import { createPlatform } from './platform/server.ts'
 import { systemClock as clock } from './runtime/clock.ts'
 import { createIdFactory } from './runtime/ids.ts'
@@ -59,7 +62,8 @@ export async function startApp({ config, log }: { config: Config; log: Log }): P
 
 async function build(config: Config, log: Log, opened: Opened, startedAt: number): Promise<Facts> {
   const { host, dataDir } = config
-  const { gatewayPort, platformPort, riskPort, gatewayUrl, baseUrl, riskUrl } = await claimAddresses(config)
+  const addresses = await claimAddresses(config)
+  const { gatewayPort, platformPort, riskPort, gatewayUrl, baseUrl, riskUrl } = addresses
   const sampleFiles = config.empty ? null : await readSample()
 
   opened('data folder', lockDataFolder(dataDir))
@@ -71,6 +75,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   ])
   const count = (reason: string, by = 1): void => counted.inc({ reason }, by)
 
+  const backends = createBackends({ config, addresses, clock, log, count })
   const registry = openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
   opened('registry', () => registry.close())
   const kept = openSqliteIdempotencyStore({ path: join(dataDir, 'idempotency.db'), clock })
@@ -112,6 +117,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
       spoolBytesMax: config.spoolMaxBytes,
       hashKey: vault.hashKey,
       reusePort: config.gatewayThreads > 1,
+      ownAddresses: backends.own,
     },
     answers: {
       resolve: grants.resolve,
@@ -137,6 +143,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     recorder,
     gauge: ledger.gauge,
     setGate: fleet.setGate,
+    connectBackend: backends.connect,
     tenant: config.adminTenant,
     createId,
     clock,
@@ -181,6 +188,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     levels: ledger.levels,
     compliance: watches.compliance,
     refuseTarget: createTargetCheck({ clock, allowPrivate: allowsPrivateHooks }),
+    backendRule: backends.rule,
     scopes,
     log,
   })
@@ -188,7 +196,13 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
 
   await (await gateway.prepare(platformPlan(config.adminTenant, scopes), [])).swap()
   await bringUpOldProxies(registry)
-  for await (const { plan, slas } of proxies.activePlans()) await (await gateway.prepare(plan, slas)).swap()
+  await exemptOldBackends(registry, config.adminTenant)
+  const serving: Pick<RoutePlan, 'tenant' | 'api' | 'backend'>[] = []
+  for await (const { plan, slas } of proxies.activePlans()) {
+    await (await gateway.prepare(plan, slas)).swap()
+    if (!backends.rule.mayBePrivate(plan.tenant))
+      serving.push({ tenant: plan.tenant, api: plan.api, backend: plan.backend })
+  }
   let notReady: string | null = 'The gateway threads are starting.'
   const platform = createPlatform({
     ...resources,
@@ -254,6 +268,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   })
   await openDuties({ ...resources, webhooks, registry, recorder, createId, clock, log, count, opened })
   notReady = null
+  void backends.warn(serving)
   log.info({ gatewayUrl, baseUrl, riskUrl, threads: config.gatewayThreads }, 'tollgate is up')
   return {
     gatewayUrl,

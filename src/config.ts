@@ -32,7 +32,7 @@ export interface Config {
   readonly spoolMaxBytes: number
   readonly requestLog: 'off' | 'refused' | 'all'
   readonly riskRules: RiskRules
-  readonly allowPrivateAddresses: readonly ('webhooks' | 'federation')[]
+  readonly allowPrivateAddresses: readonly ('webhooks' | 'federation' | 'backends')[]
   readonly logLevel: LogLevel
   /** Brings no sample. */
   readonly empty: boolean
@@ -117,7 +117,7 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
     spoolMaxBytes: setting('SPOOL_MAX_BYTES', SPOOL_BYTES_DEFAULT, whole(1024 ** 2, 2 ** 43)),
     requestLog: setting('REQUEST_LOG', 'refused', oneOf('off', 'refused', 'all')),
     riskRules: setting('RISK_THRESHOLDS', DEFAULT_RISK_RULES, thresholds),
-    allowPrivateAddresses: setting('ALLOW_PRIVATE_ADDRESSES', [], listOf('webhooks', 'federation')),
+    allowPrivateAddresses: setting('ALLOW_PRIVATE_ADDRESSES', [], listOf('webhooks', 'federation', 'backends')),
     logLevel: setting('LOG_LEVEL', 'info', oneOf(...LOG_LEVELS)),
     empty,
   }

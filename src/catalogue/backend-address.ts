@@ -1,4 +1,4 @@
-/** The address of a backend: what a deployment says, else the document's first server. */
+/** The address of a backend: the one of the deployment, else the document's first server. */
 
 import { Problem } from '../domain/problem.ts'
 import { invalidAt } from './commands.ts'
@@ -8,6 +8,14 @@ export interface BackendInput {
   readonly url: string
   readonly timeoutMs?: number
   readonly health?: string
+}
+
+/** Decides at which addresses the backends of a tenant may be. */
+export interface BackendRule {
+  /** Returns why a backend of `tenant` may not be at `url`, or null. */
+  refuse(tenant: string, url: string): Promise<string | null>
+  /** Returns whether backends of `tenant` may be at any address. */
+  mayBePrivate(tenant: string): boolean
 }
 
 const TIMEOUT_MS = 30_000

@@ -8,6 +8,7 @@
 
 import { Pool } from 'undici'
 import type { BackendPlan } from '../plans/route-plan.ts'
+import type { BackendConnect } from './backend-connect.ts'
 import { DeadlineQueue } from './deadline-queue.ts'
 import { UpstreamGate } from './upstream-gate.ts'
 
@@ -30,7 +31,7 @@ export class Backend {
   /** Closed for new calls; the pool closes when the last one ends. */
   #isClosing = false
 
-  constructor(plan: BackendPlan) {
+  constructor(plan: BackendPlan, connect: BackendConnect) {
     this.plan = plan
     this.deadlines = new DeadlineQueue(plan.timeoutMs)
     this.pool = new Pool(plan.origin, {
@@ -38,7 +39,7 @@ export class Backend {
       pipelining: 1,
       headersTimeout: 0,
       bodyTimeout: 0,
-      connectTimeout: CONNECT_TIMEOUT_MS,
+      connect: connect(plan, { timeout: CONNECT_TIMEOUT_MS }),
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
     })

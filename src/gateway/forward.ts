@@ -14,6 +14,7 @@ import type { Dispatcher } from 'undici'
 import type { IncomingHttpHeaders } from 'undici/types/header.js'
 import { FLAG_FORWARDED } from '../record/call-record.ts'
 import type { Backend } from './backend.ts'
+import { BACKEND_ADDRESS_REFUSED } from './backend-connect.ts'
 import type { Call, CallOwner } from './call.ts'
 import type { BodySample, DriftWatch } from './drift-watch.ts'
 import type { Timed } from './deadline-queue.ts'
@@ -49,6 +50,7 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
   'ENETUNREACH',
   'EADDRNOTAVAIL',
   'EACCES',
+  BACKEND_ADDRESS_REFUSED,
   'ERR_TLS_CERT_ALTNAME_INVALID',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'CERT_HAS_EXPIRED',

@@ -10,6 +10,7 @@ import type { OperationPlan, RoutePlan } from '../plans/route-plan.ts'
 import type { Attribution } from '../domain/attribution.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import { Backend } from './backend.ts'
+import type { BackendConnect } from './backend-connect.ts'
 import { compileResponses, type DeclaredResponses } from './validation/declared-responses.ts'
 import type { CompiledSla, Limiter } from './limits/limiter.ts'
 import { createRouteTable, type RouteTable } from './routing/route-table.ts'
@@ -46,6 +47,7 @@ export async function compileRevision(
   plan: RoutePlan,
   slas: readonly SlaPlan[],
   limiter: Limiter,
+  connect: BackendConnect,
 ): Promise<CompiledRevision> {
   const validators = await compileValidators(plan)
   const responses = compileResponses(plan)
@@ -61,7 +63,7 @@ export async function compileRevision(
     routes: createRouteTable(plan.operations),
     operations,
     allowedScopes: new Set(plan.allowedScopes),
-    backend: plan.backend === null ? null : new Backend(plan.backend),
+    backend: plan.backend === null ? null : new Backend(plan.backend, connect),
     slas: new Map(slas.map((sla) => [sla.variant, limiter.compile(sla, operationIdsOf(plan))])),
     apiHeaders: plan.deprecation === undefined ? null : toDeprecationHeaders(plan.deprecation),
     unrouted: toAttribution(plan, '', null, null),

@@ -12,11 +12,14 @@ import { join } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
 import type { OauthAnswer, OauthCall } from '../catalogue/oauth-call.ts'
 import { Problem } from '../domain/problem.ts'
+import { createBackendGuard } from '../outbound/backend-guard.ts'
+import { systemResolve } from '../outbound/guarded-lookup.ts'
 import { openSpoolGauge } from '../record/spool-gauge.ts'
 import { createSpoolWriter } from '../record/spool-writer.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createAdmissions } from './admission.ts'
 import { createAuthenticator } from './authenticate.ts'
+import { createBackendConnect } from './backend-connect.ts'
 import { createDriftWatch } from './drift-watch.ts'
 import { createHandleCall } from './handle-call.ts'
 import { createRequestRules, createResponseRules } from './header-rules.ts'
@@ -88,6 +91,11 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
     refetch: (provider) => host.ask('refetch', { provider }),
     count: host.count,
   })
+  const connectBackend = createBackendConnect({
+    guard: createBackendGuard({ own: settings.ownAddresses, clock, resolve: systemResolve }),
+    resolve: systemResolve,
+    count: host.count,
+  })
   const oauth = await createOauth({
     gatewayUrl: settings.gatewayUrl,
     ask: (call) => host.ask('oauth', call),
@@ -126,7 +134,7 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
     switch (command.type) {
       case 'prepare': {
         const since = memberships.now()
-        const revision = await compileRevision(command.plan, command.slas, limiter)
+        const revision = await compileRevision(command.plan, command.slas, limiter, connectBackend)
         return void prepared.set(id, { revision, since })
       }
       case 'swap':

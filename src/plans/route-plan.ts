@@ -41,6 +41,8 @@ export interface BackendPlan {
   readonly timeoutMs: number
   /** A path at the origin that says whether the backend is well; missing: calls say it. */
   readonly health?: string
+  /** False: connections are made to public addresses only, and never to this service's own. */
+  readonly mayBePrivate: boolean
 }
 
 export interface OperationPlan {

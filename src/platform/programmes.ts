@@ -7,6 +7,7 @@ import { approval, decideBy, deciding, type ApprovalHandlersOptions } from './ap
 import type { Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import {
+  backendUrl,
   base64,
   DOCUMENT_BODY_BYTES_MAX,
   finding,
@@ -64,7 +65,7 @@ const progressShape = named(
 )
 const backend = object(
   {
-    url: { type: 'string', minLength: 1, maxLength: 2_048 },
+    url: backendUrl,
     timeoutMs: { type: 'integer', minimum: 1, maximum: 600_000 },
     health: { type: 'string', pattern: '^/', maxLength: 1_024 },
   },

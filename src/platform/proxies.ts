@@ -5,6 +5,7 @@ import type { Proxies } from '../catalogue/proxies.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import {
+  backendUrl,
   base64,
   DOCUMENT_BODY_BYTES_MAX,
   id,
@@ -24,7 +25,7 @@ const revisionNumber = { type: ['integer', 'null'] }
 const timeoutMs = { type: 'integer', minimum: 1, maximum: 600_000 }
 const backendInput = object(
   {
-    url: { type: 'string', minLength: 1, maxLength: 2_048 },
+    url: backendUrl,
     timeoutMs,
     health: { type: 'string', pattern: '^/', maxLength: 1_024 },
   },

@@ -65,6 +65,7 @@ async function open({
       spoolBytesMax: 2 ** 30,
       hashKey: '',
       reusePort: true,
+      ownAddresses: { urls: [], ports: [] },
     },
     answers: {
       resolve: async ({ kind }) => (kind === 'federated' ? FEDERATED_GRANT : grant),
@@ -105,7 +106,7 @@ async function open({
     tenant: 'acme',
     revision: 1,
     state: 'Active',
-    backend: { origin, basePath: '', timeoutMs: 5_000 },
+    backend: { origin, basePath: '', timeoutMs: 5_000, mayBePrivate: true },
     allowedScopes: ['payments:read', 'payments:write'],
     memberOfProductIds: ['prd_1'],
     dialect: '3.1',

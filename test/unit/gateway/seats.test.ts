@@ -54,7 +54,7 @@ async function open(slas: readonly SlaPlan[]) {
       responses: [],
     })),
   } as const
-  const compile = (declared: readonly SlaPlan[]) => compileRevision(plan, declared, limiter)
+  const compile = (declared: readonly SlaPlan[]) => compileRevision(plan, declared, limiter, (_plan, base) => base)
   return { seats, desk, asked, compile, revision: await compile(slas) }
 }
 

@@ -151,6 +151,11 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     }),
     refuseTarget: async (url) =>
       new URL(url).hostname === 'localhost' ? 'The host is not at a public address.' : null,
+    backendRule: {
+      refuse: async (_tenant, url) =>
+        new URL(url).hostname === 'localhost' ? 'The backend leads to a private address.' : null,
+      mayBePrivate: () => true,
+    },
     scopes: platformScopes(),
     log: createLog('silent'),
   })
