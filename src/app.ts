@@ -23,12 +23,12 @@ import { createGatewayPort, platformPlan } from './gateway-port.ts'
 import { openIdentity } from './identity.ts'
 import { openKeyRing } from './identity/key-ring.ts'
 import { platformScopes } from './platform/operations.ts'
-import type { RoutePlan } from './plans/route-plan.ts'
 import { createPlatform } from './platform/server.ts'
 import { systemClock as clock } from './runtime/clock.ts'
 import { createIdFactory } from './runtime/ids.ts'
 import { createLifecycle, type Opened } from './runtime/lifecycle.ts'
 import type { Log } from './runtime/log.ts'
+import { metricsAccess, openMetricsPort } from './metrics-port.ts'
 import { createMetrics } from './runtime/metrics.ts'
 import { openLedger } from './ledger.ts'
 import { createResources } from './resources.ts'
@@ -63,7 +63,7 @@ export async function startApp({ config, log }: { config: Config; log: Log }): P
 async function build(config: Config, log: Log, opened: Opened, startedAt: number): Promise<Facts> {
   const { host, dataDir } = config
   const addresses = await claimAddresses(config)
-  const { gatewayPort, platformPort, riskPort, gatewayUrl, baseUrl, riskUrl } = addresses
+  const { gatewayPort, platformPort, riskPort, metricsPort, gatewayUrl, baseUrl, riskUrl } = addresses
   const sampleFiles = config.empty ? null : await readSample()
 
   opened('data folder', lockDataFolder(dataDir))
@@ -197,11 +197,9 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   await (await gateway.prepare(platformPlan(config.adminTenant, scopes), [])).swap()
   await bringUpOldProxies(registry)
   await exemptOldBackends(registry, config.adminTenant)
-  const serving: Pick<RoutePlan, 'tenant' | 'api' | 'backend'>[] = []
   for await (const { plan, slas } of proxies.activePlans()) {
     await (await gateway.prepare(plan, slas)).swap()
-    if (!backends.rule.mayBePrivate(plan.tenant))
-      serving.push({ tenant: plan.tenant, api: plan.api, backend: plan.backend })
+    backends.serves(plan)
   }
   let notReady: string | null = 'The gateway threads are starting.'
   const platform = createPlatform({
@@ -217,6 +215,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     clock,
     newRequestId: () => recorder.newRequestId(),
     metrics,
+    metricsAccess: metricsAccess(config),
     log,
     notReady: () => notReady ?? (spool.accepting ? null : 'The spool cannot be written.'),
     addresses: () => ({ baseUrl, gatewayUrl }),
@@ -239,6 +238,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   opened('platform API', () => platform.close())
   await platform.app.listen({ host, port: platformPort })
   if (riskPort !== null) await platform.createRiskApp().listen({ host, port: riskPort })
+  await openMetricsPort({ config, port: metricsPort, metrics, recorder, opened })
 
   const sample =
     sampleFiles === null || admin.made === null || sampleBackend === null
@@ -268,7 +268,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   })
   await openDuties({ ...resources, webhooks, registry, recorder, createId, clock, log, count, opened })
   notReady = null
-  void backends.warn(serving)
+  void backends.warn()
   log.info({ gatewayUrl, baseUrl, riskUrl, threads: config.gatewayThreads }, 'tollgate is up')
   return {
     gatewayUrl,

@@ -7,7 +7,7 @@ import { createBackendConnect, type BackendConnect } from './gateway/backend-con
 import { createBackendGuard, type OwnAddresses } from './outbound/backend-guard.ts'
 import { createBackendRule } from './outbound/backend-rule.ts'
 import { systemResolve } from './outbound/guarded-lookup.ts'
-import type { RoutePlan } from './plans/route-plan.ts'
+import type { BackendPlan, RoutePlan } from './plans/route-plan.ts'
 import type { Clock } from './runtime/clock.ts'
 import type { Log } from './runtime/log.ts'
 
@@ -15,27 +15,28 @@ export interface Backends {
   readonly own: OwnAddresses
   readonly rule: BackendRule
   readonly connect: BackendConnect
-  /** Logs each serving backend that its tenant could not set now. Runs beside the start, one name after the other. */
-  warn(plans: readonly Pick<RoutePlan, 'tenant' | 'api' | 'backend'>[]): Promise<void>
+  /** Notes a revision that serves from the start on, for `warn`. */
+  serves(plan: Pick<RoutePlan, 'tenant' | 'api' | 'backend'>): void
+  /** Logs each backend among them that its tenant could not set now. Runs beside the start, one name after the other. */
+  warn(): Promise<void>
 }
 
 export interface BackendsOptions {
   readonly config: Pick<Config, 'adminTenant' | 'allowPrivateAddresses'>
   readonly addresses: Addresses
-  /** Further ports that this process listens on. */
-  readonly ports?: readonly number[]
   readonly clock: Clock
   readonly log: Pick<Log, 'warn'>
   readonly count: (reason: string) => void
 }
 
-export function createBackends({ config, addresses, ports = [], clock, log, count }: BackendsOptions): Backends {
-  const { gatewayPort, platformPort, riskPort, gatewayUrl, baseUrl, riskUrl } = addresses
+export function createBackends({ config, addresses, clock, log, count }: BackendsOptions): Backends {
+  const { gatewayPort, platformPort, riskPort, metricsPort, gatewayUrl, baseUrl, riskUrl } = addresses
   const own: OwnAddresses = {
     urls: [...new Set([gatewayUrl, baseUrl, riskUrl])],
-    ports: [gatewayPort, platformPort, ...(riskPort === null ? [] : [riskPort]), ...ports],
+    ports: [gatewayPort, platformPort, riskPort, metricsPort].filter((port) => port !== null),
   }
   const resolve = systemResolve
+  const serving: { tenant: string; api: string; backend: BackendPlan }[] = []
   const guard = createBackendGuard({ own, clock, resolve })
   const rule = createBackendRule({
     operator: config.adminTenant,
@@ -49,9 +50,11 @@ export function createBackends({ config, addresses, ports = [], clock, log, coun
     own,
     rule,
     connect: createBackendConnect({ guard, resolve, count }),
-    async warn(plans) {
-      for (const { tenant, api, backend } of plans) {
-        if (backend === null || rule.mayBePrivate(tenant)) continue
+    serves({ tenant, api, backend }) {
+      if (backend !== null && !rule.mayBePrivate(tenant)) serving.push({ tenant, api, backend })
+    },
+    async warn() {
+      for (const { tenant, api, backend } of serving.splice(0)) {
         const refused = await rule.refuse(tenant, backend.origin)
         if (refused === null) continue
         const effect = backend.mayBePrivate

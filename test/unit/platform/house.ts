@@ -22,6 +22,7 @@ import { createTurns } from '../../../src/catalogue/turns.ts'
 import { createUsers } from '../../../src/catalogue/users.ts'
 import type { PlatformCall, PlatformRefusal } from '../../../src/platform/guard.ts'
 import { platformScopes } from '../../../src/platform/operations.ts'
+import type { MetricsAccess } from '../../../src/platform/metrics-access.ts'
 import type { SigningKeys } from '../../../src/platform/signing-keys.ts'
 import { createPlatform, type Platform } from '../../../src/platform/server.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
@@ -104,6 +105,7 @@ export interface House {
 }
 
 export interface HouseOptions {
+  readonly metricsAccess?: MetricsAccess
   readonly readersMax?: number
   readonly readersOfTenantMax?: number
   /** Instead of the list of line items. */
