@@ -10,6 +10,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import { ANONYMOUS, type Attribution } from '../domain/attribution.ts'
+import type { Explanation, LimitState, Stage } from '../domain/explanation.ts'
 import { problemDocument, PROBLEMS, type ProblemCode, type ProblemPointer } from '../domain/problem.ts'
 import { outcomeIndex, type Outcome } from '../record/call-record.ts'
 import { toRequestId } from '../record/record-batch.ts'
@@ -56,6 +57,8 @@ export class Call implements RecordedCall {
   requestBytes = 0
   responseBytes = 0
 
+  /** Why it was refused, for the request log. */
+  explanation: Explanation | null = null
   owner: CallOwner | null = null
   /** Headers of the answer as name, value, …; those of the gateway are added when the head is sent. */
   head: string[] = []
@@ -121,7 +124,8 @@ export class Call implements RecordedCall {
 
   /** Answers with a problem document (RFC 9457). */
   refuse(code: Outcome & ProblemCode, detail: string, options: RefusalOptions = {}): void {
-    const { errors = [], headers, extensions } = options
+    const { errors = [], headers, extensions, stage, limit } = options
+    this.explanation = { detail, stage, errors, limit }
     const body = JSON.stringify(problemDocument(code, detail, this.requestId, errors, extensions))
     this.status = PROBLEMS[code].status
     this.head = ['Content-Type', 'application/problem+json', 'Content-Length', String(Buffer.byteLength(body))]
@@ -172,6 +176,10 @@ export interface RefusalOptions {
   /** Name, value, … */
   readonly headers?: readonly string[]
   readonly extensions?: Readonly<Record<string, unknown>>
+  /** The stage that refused, if the code does not say it. */
+  readonly stage?: Stage
+  /** The limit that refused. */
+  readonly limit?: LimitState
 }
 
 function onClose(this: GatewayResponse): void {

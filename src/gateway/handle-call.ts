@@ -7,6 +7,7 @@
  */
 
 import type { Caller } from '../catalogue/caller.ts'
+import type { Stage } from '../domain/explanation.ts'
 import type { ProblemCode } from '../domain/problem.ts'
 import type { Outcome } from '../record/call-record.ts'
 import { FLAG_APPROACHING_LIMIT, FLAG_PAST_RETIREMENT } from '../record/call-record.ts'
@@ -76,7 +77,7 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
     call.isBodyRead = headers.contentLength === 0 && !headers.isChunked
     call.requestBytes = headers.contentLength
     if (headers.isAmbiguous) {
-      return call.refuse('payload_invalid', 'A header that may come once came twice.')
+      return call.refuse('payload_invalid', 'A header that may come once came twice.', { stage: 'route' })
     }
     authenticate({ call, revision, operation, match, headers, target: url.slice(pathFrom), queryAt, seat: null })
   }
@@ -130,7 +131,8 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
           if (!passage.call.isOver) sitLate(passage, late)
         },
         () => {
-          if (!passage.call.isOver) unavailable(passage.call, 'The limits of this subscription cannot be read now.')
+          if (!passage.call.isOver)
+            unavailable(passage.call, 'The limits of this subscription cannot be read now.', 'limit')
         },
       )
     } else authoriseSeat(passage, seat)
@@ -168,7 +170,7 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
     const refusal = admissions.admit(call, seat, operation.position, nowMs())
     if (admissions.isApproaching) call.flags |= FLAG_APPROACHING_LIMIT
     if (refusal === null) return validate(passage)
-    call.refuse(refusal.code, refusal.detail, { headers: refusal.headers, extensions: refusal.extensions })
+    call.refuse(refusal.code, refusal.detail, refusal)
   }
 
   function validate(passage: Passage): void {
@@ -223,7 +225,7 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
       const headers = ['Retry-After', String(Math.ceil(waitMs / 1_000))]
       return call.refuse('upstream_unhealthy', 'The backend of this API is known to be down.', { headers })
     }
-    if (backend.isBusy) return unavailable(call, 'The backend has too many calls waiting.')
+    if (backend.isBusy) return unavailable(call, 'The backend has too many calls waiting.', 'forward')
     if (seat === null && !options.isAccepting()) return unavailable(call, 'Calls cannot be recorded at the moment.')
     const upstream = headers.forward
     if (body !== null && body === call.request && !headers.isChunked) {
@@ -246,7 +248,7 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
         null,
       )
     }
-    if (refusal.code === 'unavailable') return unavailable(call, refusal.detail)
+    if (refusal.code === 'unavailable') return unavailable(call, refusal.detail, 'authenticate')
     const challenge = CHALLENGES[refusal.code]
     call.refuse(refusal.code, refusal.detail, challenge === null ? {} : { headers: ['WWW-Authenticate', challenge] })
   }
@@ -272,6 +274,6 @@ function tooLarge(call: Call, bytesMax: number): void {
   call.refuse('payload_too_large', `The body of this operation takes at most ${bytesMax} bytes.`)
 }
 
-function unavailable(call: Call, detail: string): void {
-  call.refuse('unavailable', detail, { headers: ['Retry-After', '1'] })
+function unavailable(call: Call, detail: string, stage: Stage = 'record'): void {
+  call.refuse('unavailable', detail, { headers: ['Retry-After', '1'], stage })
 }

@@ -86,6 +86,8 @@ export interface ThreadSettings {
   readonly spoolSync: SpoolSync
   readonly spoolGauge: SharedArrayBuffer
   readonly spoolBytesMax: number
+  /** Whether explanations of refused calls are kept beside their records. */
+  readonly spoolExplains: boolean
   /** Key of the hash under which API keys are looked up, hex. */
   readonly hashKey: string
   readonly reusePort: boolean

@@ -72,6 +72,7 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
     sync: settings.spoolSync,
     gauge: openSpoolGauge(settings.spoolGauge, settings.spoolBytesMax),
     clock,
+    ...(settings.spoolExplains && { explanations: { onDropped: () => host.count('explanation_dropped') } }),
     onGrowth: host.grown,
     onFailure(cause) {
       host.count('spool_write_failed')

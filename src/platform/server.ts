@@ -101,6 +101,8 @@ export interface PlatformOptions extends GuardOptions {
   readonly onSelfApproval: ApprovalHandlersOptions['onSelfApproval']
   readonly usage: UsageStore
   readonly requests: RequestStore
+  /** `REQUEST_LOG`. */
+  readonly requestLog: 'off' | 'refused' | 'all'
   readonly compliance: Pick<Compliance, 'judge'>
   readonly programmes: Programmes
   readonly policies: TenantPolicies
@@ -213,7 +215,7 @@ function serveResources(serve: Serve, options: PlatformOptions & { readonly prog
   serve(PROGRAMME_OPERATIONS, programmeHandlers(options))
   serve(POLICY_OPERATIONS, policyHandlers(options))
   serve(VALIDATION_OPERATIONS, validationHandlers(options.compliance))
-  serve(REQUEST_OPERATIONS, requestHandlers(options.requests, options.clock))
+  serve(REQUEST_OPERATIONS, requestHandlers(options))
 }
 
 function countEnds(metrics: Metrics): (reason: string) => void {

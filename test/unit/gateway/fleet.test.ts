@@ -63,6 +63,7 @@ async function open({
       spoolSync: 'never',
       spoolGauge: createSpoolGaugeMemory(),
       spoolBytesMax: 2 ** 30,
+      spoolExplains: true,
       hashKey: '',
       reusePort: true,
       ownAddresses: { urls: [], ports: [] },

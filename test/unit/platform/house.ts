@@ -112,6 +112,7 @@ export interface HouseOptions {
   readonly usage?: UsageStore
   /** Instead of a log without calls. */
   readonly requests?: RequestStore
+  readonly requestLog?: 'off' | 'refused' | 'all'
   /** Instead of nothing that was measured. */
   readonly levels?: Pick<ServiceLevelStore, 'measure'>
 }
@@ -174,6 +175,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     }),
     signingKeys: steadyKeys(),
     onSelfApproval: async (caller) => void selfApprovals.push(caller.grant.consumer),
+    requestLog: options.requestLog ?? 'refused',
     requests: options.requests ?? { insert: async () => {}, find: async () => [] },
     usage: options.usage ?? createMemoryUsage(lineItems, usageQueries),
     idempotency: { store: kept, vault: secrets.vault },

@@ -104,7 +104,7 @@ function loggedRequest(ago: number) {
   const nobody = { consumer: '', consumerName: '', subscription: '', agent: '', person: '' }
   const numbers = { status: 401, durationUs: 1, upstreamUs: 0, requestBytes: 0, responseBytes: 0, unitsMicro: 0 }
   const call = { api: 'payments-v1', operation: 'pay', requestId: `0${ago}`, outcome: 'credential_missing' }
-  return { timeMs: NOW_MS - ago, ...call, ...nobody, ...numbers }
+  return { timeMs: NOW_MS - ago, ...call, ...nobody, ...numbers, explanation: '' }
 }
 
 describe('a tenant', () => {
