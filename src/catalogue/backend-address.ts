@@ -44,3 +44,13 @@ export function toBackend(input: BackendInput | undefined, serverUrl: string | n
     ...(input?.health !== undefined && { health: input.health }),
   }
 }
+
+/** Throws if the backend of a staged revision may not serve: it was staged before the rule, or its name has moved since. */
+export async function checkStaged(
+  rule: Pick<BackendRule, 'refuse'>,
+  tenant: string,
+  { url }: Deployment['backend'],
+): Promise<void> {
+  const refused = await rule.refuse(tenant, url)
+  if (refused !== null) throw new Problem('state_conflict', `${refused} Stage another revision.`)
+}

@@ -24,7 +24,7 @@ import { activeDeployment, proxyWrite, servingOrStaged, type Deployment, type Pr
 import { keepContract } from './published-contract.ts'
 import { createServingPlans, type ActivePlan } from './serving-plan.ts'
 import type { Specifications } from './specifications.ts'
-import type { BackendInput, BackendRule } from './backend-address.ts'
+import { checkStaged, type BackendInput, type BackendRule } from './backend-address.ts'
 import type { Turns } from './turns.ts'
 
 export interface Proxy {
@@ -124,6 +124,7 @@ export function createProxies(options: ProxiesOptions): Proxies {
     const entry = await find<ApiBody>(registry, author.tenant, 'api', body.api)
     const deployment = activeDeployment(body)
     if (deployment === null) throw new Error(`proxy ${id} has lost its deployment`)
+    await checkStaged(backendRule, author.tenant, deployment.backend)
     const { version, title } = deployment
     const next: ApiBody = { ...activated(entry.body), version, title }
     const { plan, slas } = await planOf(current, body, deployment, next)

@@ -9,6 +9,7 @@ import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Clock } from '../runtime/clock.ts'
 import { isPublicAddress, toReachedAddress } from './address-guard.ts'
+import { createAddressesOf } from './addresses-of.ts'
 import type { Resolve } from './guarded-lookup.ts'
 
 /** Where this service is reached. Plain data, so that it can be posted to a thread. */
@@ -32,7 +33,7 @@ export type BackendGuard = (endpoint: Endpoint, addresses: readonly string[]) =>
 
 export interface BackendGuardOptions {
   readonly own: OwnAddresses
-  readonly clock: Pick<Clock, 'nowMs'>
+  readonly clock: Pick<Clock, 'nowMs' | 'after'>
   readonly resolve: Resolve
   /** Addresses of the machine; default: those of its network interfaces. */
   readonly localAddresses?: () => readonly string[]
@@ -42,7 +43,8 @@ export interface BackendGuardOptions {
 const KEEP_MS = 30_000
 
 export function createBackendGuard(options: BackendGuardOptions): BackendGuard {
-  const { own, clock, resolve, localAddresses = systemAddresses } = options
+  const { own, clock, localAddresses = systemAddresses } = options
+  const addressesOf = createAddressesOf(options)
   const endpoints = own.urls.map(endpointOf)
   const kept = new Map<string, { readonly addresses: Promise<readonly string[]>; readonly untilMs: number }>()
 
@@ -51,10 +53,7 @@ export function createBackendGuard(options: BackendGuardOptions): BackendGuard {
     if (isIP(hostname) !== 0) return Promise.resolve([toReachedAddress(hostname)])
     const known = kept.get(hostname)
     if (known !== undefined && known.untilMs > clock.nowMs()) return known.addresses
-    const addresses = resolve(hostname).then(
-      (found) => found.map(({ address }) => toReachedAddress(address)),
-      () => [],
-    )
+    const addresses = addressesOf(hostname).then((found) => found.map(toReachedAddress))
     kept.set(hostname, { addresses, untilMs: clock.nowMs() + KEEP_MS })
     return addresses
   }

@@ -72,13 +72,13 @@ describe('point 8: a revision that was activated before the rule', () => {
     expect(await planOf(house)).toMatchObject({ mayBePrivate: false })
   })
 
-  it('is not marked if it was only staged', async () => {
+  it('is not marked if it was only staged, and cannot be activated', async () => {
     const house = openHouse()
     const { proxies, registry } = house
     const { id } = await proxies.stage(ACME, { ...stage, backend: LOCAL })
     expect(await exemptOldBackends(registry, 'default')).toBe(0)
     refuseLocal(house)
-    await proxies.activate(ACME, id)
-    expect(await planOf(house)).toMatchObject({ mayBePrivate: false })
+    await expect(proxies.activate(ACME, id)).rejects.toMatchObject({ code: 'state_conflict' })
+    expect(await planOf(house)).toBeUndefined()
   })
 })
