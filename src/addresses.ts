@@ -8,6 +8,8 @@ export interface Addresses {
   readonly platformPort: number
   /** Null: the risk paths answer on the platform's port alone. */
   readonly riskPort: number | null
+  /** Null: `/metrics` answers on the platform's port. */
+  readonly metricsPort: number | null
   readonly gatewayUrl: string
   readonly baseUrl: string
   readonly riskUrl: string
@@ -19,11 +21,13 @@ export async function claimAddresses(config: Config): Promise<Addresses> {
   const gatewayPort = await claimPort('GATEWAY_PORT', host, config.gatewayPort)
   const platformPort = await claimPort('PLATFORM_PORT', host, config.platformPort)
   const riskPort = config.riskPort === null ? null : await claimPort('RISK_PORT', host, config.riskPort)
+  const metricsPort = config.metricsPort === null ? null : await claimPort('METRICS_PORT', host, config.metricsPort)
   const baseUrl = config.baseUrl ?? urlOf(host, platformPort)
   return {
     gatewayPort,
     platformPort,
     riskPort,
+    metricsPort,
     gatewayUrl: config.gatewayUrl ?? urlOf(host, gatewayPort),
     baseUrl,
     riskUrl: config.riskUrl ?? (riskPort === null ? baseUrl : urlOf(host, riskPort)),

@@ -7,6 +7,8 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { claimAddresses } from './addresses.ts'
 import type { Facts } from './banner.ts'
+import { createBackends } from './backends.ts'
+import { exemptOldBackends } from './catalogue/exempt-backends.ts'
 import { createFirstAdmin } from './catalogue/first-admin.ts'
 import { createGrants } from './catalogue/grants.ts'
 import { PLATFORM_API } from './catalogue/platform-api.ts'
@@ -26,6 +28,7 @@ import { systemClock as clock } from './runtime/clock.ts'
 import { createIdFactory } from './runtime/ids.ts'
 import { createLifecycle, type Opened } from './runtime/lifecycle.ts'
 import type { Log } from './runtime/log.ts'
+import { metricsAccess, openMetricsPort } from './metrics-port.ts'
 import { createMetrics } from './runtime/metrics.ts'
 import { openLedger } from './ledger.ts'
 import { createResources } from './resources.ts'
@@ -59,7 +62,8 @@ export async function startApp({ config, log }: { config: Config; log: Log }): P
 
 async function build(config: Config, log: Log, opened: Opened, startedAt: number): Promise<Facts> {
   const { host, dataDir } = config
-  const { gatewayPort, platformPort, riskPort, gatewayUrl, baseUrl, riskUrl } = await claimAddresses(config)
+  const addresses = await claimAddresses(config)
+  const { gatewayPort, platformPort, riskPort, metricsPort, gatewayUrl, baseUrl, riskUrl } = addresses
   const sampleFiles = config.empty ? null : await readSample()
 
   opened('data folder', lockDataFolder(dataDir))
@@ -71,6 +75,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   ])
   const count = (reason: string, by = 1): void => counted.inc({ reason }, by)
 
+  const backends = createBackends({ config, addresses, clock, log, count })
   const registry = openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
   opened('registry', () => registry.close())
   const kept = openSqliteIdempotencyStore({ path: join(dataDir, 'idempotency.db'), clock })
@@ -110,8 +115,10 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
       spoolSync: config.spoolSync,
       spoolGauge: gaugeMemory,
       spoolBytesMax: config.spoolMaxBytes,
+      spoolExplains: config.requestLog !== 'off',
       hashKey: vault.hashKey,
       reusePort: config.gatewayThreads > 1,
+      ownAddresses: backends.own,
     },
     answers: {
       resolve: grants.resolve,
@@ -137,6 +144,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     recorder,
     gauge: ledger.gauge,
     setGate: fleet.setGate,
+    connectBackend: backends.connect,
     tenant: config.adminTenant,
     createId,
     clock,
@@ -181,6 +189,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     levels: ledger.levels,
     compliance: watches.compliance,
     refuseTarget: createTargetCheck({ clock, allowPrivate: allowsPrivateHooks }),
+    backendRule: backends.rule,
     scopes,
     log,
   })
@@ -188,7 +197,11 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
 
   await (await gateway.prepare(platformPlan(config.adminTenant, scopes), [])).swap()
   await bringUpOldProxies(registry)
-  for await (const { plan, slas } of proxies.activePlans()) await (await gateway.prepare(plan, slas)).swap()
+  await exemptOldBackends(registry, config.adminTenant)
+  for await (const { plan, slas } of proxies.activePlans()) {
+    await (await gateway.prepare(plan, slas)).swap()
+    backends.serves(plan)
+  }
   let notReady: string | null = 'The gateway threads are starting.'
   const platform = createPlatform({
     ...resources,
@@ -198,11 +211,13 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     onSelfApproval: (caller) => recorder.note('self_approval', caller.grant.tenant, PLATFORM_API, caller),
     usage,
     requests: ledger.requests,
+    requestLog: config.requestLog,
     idempotency: { store: kept, vault },
     risks: pipeline.risks,
     clock,
     newRequestId: () => recorder.newRequestId(),
     metrics,
+    metricsAccess: metricsAccess(config),
     log,
     notReady: () => notReady ?? (spool.accepting ? null : 'The spool cannot be written.'),
     addresses: () => ({ baseUrl, gatewayUrl }),
@@ -225,6 +240,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   opened('platform API', () => platform.close())
   await platform.app.listen({ host, port: platformPort })
   if (riskPort !== null) await platform.createRiskApp().listen({ host, port: riskPort })
+  await openMetricsPort({ config, port: metricsPort, metrics, recorder, opened })
 
   const sample =
     sampleFiles === null || admin.made === null || sampleBackend === null
@@ -254,6 +270,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   })
   await openDuties({ ...resources, webhooks, registry, recorder, createId, clock, log, count, opened })
   notReady = null
+  void backends.warn()
   log.info({ gatewayUrl, baseUrl, riskUrl, threads: config.gatewayThreads }, 'tollgate is up')
   return {
     gatewayUrl,

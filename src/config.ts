@@ -30,9 +30,13 @@ export interface Config {
   readonly adminTenant: string
   readonly spoolSync: SpoolSync
   readonly spoolMaxBytes: number
+  /** Serves `/metrics` on a port of its own; null: on the platform's. */
+  readonly metricsPort: number | null
+  /** What a reader of `/metrics` must send; null: nothing, and on the platform's port only loopback is answered. */
+  readonly metricsToken: string | null
   readonly requestLog: 'off' | 'refused' | 'all'
   readonly riskRules: RiskRules
-  readonly allowPrivateAddresses: readonly ('webhooks' | 'federation')[]
+  readonly allowPrivateAddresses: readonly ('webhooks' | 'federation' | 'backends')[]
   readonly logLevel: LogLevel
   /** Brings no sample. */
   readonly empty: boolean
@@ -70,6 +74,8 @@ const NAMES = [
   'ADMIN_TENANT',
   'SPOOL_SYNC',
   'SPOOL_MAX_BYTES',
+  'METRICS_PORT',
+  'METRICS_TOKEN',
   'REQUEST_LOG',
   'RISK_THRESHOLDS',
   'ALLOW_PRIVATE_ADDRESSES',
@@ -115,9 +121,11 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
     adminTenant: setting('ADMIN_TENANT', 'default', tenant),
     spoolSync: setting('SPOOL_SYNC', 'second', oneOf('always', 'second', 'never')),
     spoolMaxBytes: setting('SPOOL_MAX_BYTES', SPOOL_BYTES_DEFAULT, whole(1024 ** 2, 2 ** 43)),
+    metricsPort: setting<number | null>('METRICS_PORT', null, port),
+    metricsToken: setting<string | null>('METRICS_TOKEN', null, token),
     requestLog: setting('REQUEST_LOG', 'refused', oneOf('off', 'refused', 'all')),
     riskRules: setting('RISK_THRESHOLDS', DEFAULT_RISK_RULES, thresholds),
-    allowPrivateAddresses: setting('ALLOW_PRIVATE_ADDRESSES', [], listOf('webhooks', 'federation')),
+    allowPrivateAddresses: setting('ALLOW_PRIVATE_ADDRESSES', [], listOf('webhooks', 'federation', 'backends')),
     logLevel: setting('LOG_LEVEL', 'info', oneOf(...LOG_LEVELS)),
     empty,
   }
@@ -128,7 +136,7 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
   return config
 }
 
-const SECRET: ReadonlySet<Name> = new Set(['MASTER_KEY', 'ADMIN_CLIENT_SECRET', 'CLICKHOUSE_URL'])
+const SECRET: ReadonlySet<Name> = new Set(['MASTER_KEY', 'METRICS_TOKEN', 'ADMIN_CLIENT_SECRET', 'CLICKHOUSE_URL'])
 
 function readFlags(argv: readonly string[], wrong: string[]): { flags: Map<Name, string>; empty: boolean } {
   const flags = new Map<Name, string>()
@@ -182,6 +190,9 @@ const address: Read<string> = (text) => {
   }
   return { value: text.replace(/\/+$/, '') }
 }
+
+const token: Read<string> = (text) =>
+  /^[\x21-\x7e]{16,1024}$/.test(text) ? { value: text } : { takes: '16 to 1024 visible ASCII characters' }
 
 const thresholds: Read<RiskRules> = (text) => {
   const rules = withThresholds(DEFAULT_RISK_RULES, text)

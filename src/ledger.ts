@@ -116,6 +116,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     sync: config.spoolSync,
     gauge,
     clock,
+    ...(config.requestLog !== 'off' && { explanations: { onDropped: () => count('explanation_dropped') } }),
     onGrowth: () => reader.notify(),
     onFailure(cause) {
       count('spool_write_failed')

@@ -3,6 +3,7 @@
  * its own, so that they are billed, watched and counted like any other.
  */
 
+import type { Explanation } from './domain/explanation.ts'
 import { ANONYMOUS, type Attribution } from './domain/attribution.ts'
 import { FLAG_FORWARDED, outcomeIndex, OUTCOMES, type Outcome } from './record/call-record.ts'
 import { REQUEST_PREFIX_LENGTH } from './record/codec.ts'
@@ -22,6 +23,8 @@ export interface RecorderCall {
   readonly code: string
   readonly startedMs: number
   readonly requestId: string | null
+  /** Why it was refused. */
+  readonly explanation?: Explanation | null
 }
 
 export interface PlatformRecorder {
@@ -65,7 +68,7 @@ export function createPlatformRecorder({ spool, clock }: { spool: SpoolWriter; c
   }
 
   function record(call: RecorderCall): Promise<void> {
-    const { status, code, startedMs, requestId } = call
+    const { status, code, startedMs, requestId, explanation = null } = call
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const outcome = isOutcome(code) ? code : 'served'
     const timeMs = clock.nowMs()
@@ -82,6 +85,7 @@ export function createPlatformRecorder({ spool, clock }: { spool: SpoolWriter; c
       requestBytes: 0,
       responseBytes: 0,
       sequence: requestId === null ? next() : Number.parseInt(requestId.slice(REQUEST_PREFIX_LENGTH), 16),
+      explanation,
       onSafe: resolve,
       onRefused: (cause) => reject(new Problem('unavailable', 'The call could not be recorded.', { cause })),
     }

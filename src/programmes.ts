@@ -1,6 +1,7 @@
 /** Programmes put together: commands, the eight steps, and the runner that takes them. */
 
 import type { ApiPolicies } from './catalogue/api-policy.ts'
+import type { BackendRule } from './catalogue/backend-address.ts'
 import type { Compliance } from './programmes/compliance.ts'
 import { createProgrammes, type Programmes } from './programmes/programmes.ts'
 import { createProgrammeRunner, type ProgrammeRunner } from './programmes/programme-runner.ts'
@@ -18,6 +19,7 @@ export interface ProgrammeDesk {
 }
 
 export interface ProgrammeDeskOptions extends Omit<ProgrammeStepsOptions, 'policies' | 'compliance' | 'apiPolicies'> {
+  readonly backendRule: Pick<BackendRule, 'refuse'>
   readonly compliance: Pick<Compliance, 'judge' | 'vet'>
   readonly apiPolicies: Pick<ApiPolicies, 'get'>
   readonly log: Log

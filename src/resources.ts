@@ -5,6 +5,7 @@ import { createApiPolicies } from './catalogue/api-policy.ts'
 import { createApis } from './catalogue/apis.ts'
 import { createApprovals } from './subscriptions/approvals.ts'
 import { createAudit } from './catalogue/audit.ts'
+import type { BackendRule } from './catalogue/backend-address.ts'
 import { createCapacity } from './subscriptions/capacity.ts'
 import type { Compliance } from './programmes/compliance.ts'
 import { createConsumers } from './catalogue/consumers.ts'
@@ -41,6 +42,7 @@ export interface ResourcesOptions extends Secrets {
   readonly compliance: Compliance
   /** Why events may not be sent to a URL; null where they may. */
   readonly refuseTarget: (url: string) => Promise<string | null>
+  readonly backendRule: BackendRule
   /** All scopes of the platform. */
   readonly scopes: readonly string[]
   readonly log: Log

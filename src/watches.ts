@@ -5,6 +5,7 @@ import { createDrifts } from './programmes/drifts.ts'
 import { createUpstreamEvents } from './catalogue/upstream-events.ts'
 import type { Turns } from './catalogue/turns.ts'
 import type { Drift } from './domain/drift.ts'
+import type { BackendConnect } from './gateway/backend-connect.ts'
 import { createHealthProbe } from './gateway/health-probe.ts'
 import type { GatePlan } from './gateway/upstream-gate.ts'
 import { createUpstreamHealth, type UpstreamChange, type UpstreamHealth } from './gateway/upstream-health.ts'
@@ -23,6 +24,7 @@ export interface WatchesOptions {
   readonly recorder: Pick<PlatformRecorder, 'note'>
   readonly gauge: Pick<SpoolGauge, 'share'>
   readonly setGate: (api: string, gate: GatePlan) => Promise<void>
+  readonly connectBackend: BackendConnect
   readonly turns: Turns
   /** Of the gateway itself. */
   readonly tenant: string
@@ -45,7 +47,7 @@ export function openWatches(options: WatchesOptions): Watches {
   opened('drifts', drifts.settled)
   opened('spool pressure', watchSpool(options))
   const raise = createUpstreamEvents(options)
-  const probe = createHealthProbe()
+  const probe = createHealthProbe(options.connectBackend)
   opened('health probes', probe.close)
 
   function onChange({ tenant, api, from, to, ok, failed }: UpstreamChange): void {

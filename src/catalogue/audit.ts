@@ -5,7 +5,7 @@
  * with a resource stays unseen until it is named here. Secrets are not.
  */
 
-import type { AuditEntry, AuditPosition, Registry } from '../store/registry.ts'
+import { FOREIGN_AUTHOR, type AuditEntry, type AuditPosition, type Author, type Registry } from '../store/registry.ts'
 import { toTime } from './commands.ts'
 import { fromCursor, toCursor, type Page, type PageQuery } from './page.ts'
 import { Problem } from '../domain/problem.ts'
@@ -70,14 +70,28 @@ export function createAudit({ registry }: { registry: Pick<Registry, 'history'> 
       const items = entries.slice(0, limit)
       const last = items.at(-1)
       const isMore = entries.length > limit && last !== undefined
-      return { items: items.map(show), next: isMore ? toCursor(`${last.position.change} ${last.position.note}`) : null }
+      return {
+        items: items.map((item) => show(tenant, item)),
+        next: isMore ? toCursor(`${last.position.change} ${last.position.note}`) : null,
+      }
     },
   }
 }
 
-function show({ position: _, atMs, author, kind, before, after, ...entry }: AuditEntry): AuditRecord {
-  const { tenant: __, ...actor } = author
-  return { time: toTime(atMs), actor, kind, ...entry, before: shown(kind, before), after: shown(kind, after) }
+function show(tenant: string, { position: _, atMs, author, kind, before, after, ...entry }: AuditEntry): AuditRecord {
+  return {
+    time: toTime(atMs),
+    actor: actorOf(author, tenant),
+    kind,
+    ...entry,
+    before: shown(kind, before),
+    after: shown(kind, after),
+  }
+}
+
+/** The author without its tenant; one of another tenant, which is the operator's, without its ids. */
+function actorOf({ tenant: of, ...actor }: Author, tenant: string): AuditRecord['actor'] {
+  return of === tenant || actor.consumer === 'system' ? actor : { consumer: FOREIGN_AUTHOR }
 }
 
 function shown(kind: string, body: unknown): unknown {

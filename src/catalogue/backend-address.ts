@@ -1,4 +1,4 @@
-/** The address of a backend: what a deployment says, else the document's first server. */
+/** The address of a backend: the one of the deployment, else the document's first server. */
 
 import { Problem } from '../domain/problem.ts'
 import { invalidAt } from './commands.ts'
@@ -10,6 +10,14 @@ export interface BackendInput {
   readonly health?: string
   readonly connections?: number
   readonly waitMs?: number
+}
+
+/** Decides at which addresses the backends of a tenant may be. */
+export interface BackendRule {
+  /** Returns why a backend of `tenant` may not be at `url`, or null. */
+  refuse(tenant: string, url: string): Promise<string | null>
+  /** Returns whether backends of `tenant` may be at any address. */
+  mayBePrivate(tenant: string): boolean
 }
 
 const TIMEOUT_MS = 30_000
@@ -39,4 +47,14 @@ export function toBackend(input: BackendInput | undefined, serverUrl: string | n
     ...(input?.connections !== undefined && { connections: input.connections }),
     ...(input?.waitMs !== undefined && { waitMs: input.waitMs }),
   }
+}
+
+/** Throws if the backend of a staged revision may not serve: it was staged before the rule, or its name has moved since. */
+export async function checkStaged(
+  rule: Pick<BackendRule, 'refuse'>,
+  tenant: string,
+  { url }: Deployment['backend'],
+): Promise<void> {
+  const refused = await rule.refuse(tenant, url)
+  if (refused !== null) throw new Problem('state_conflict', `${refused} Stage another revision.`)
 }

@@ -3,7 +3,7 @@
 import { readSpecification, type Specification } from '../governance/specification.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Write } from '../store/registry.ts'
-import { toBackend, type BackendInput } from './backend-address.ts'
+import { toBackend, type BackendInput, type BackendRule } from './backend-address.ts'
 import { fromBase64, invalidAt } from './commands.ts'
 import { defaultScopes, usesDefaultScopes } from '../plans/compile-security.ts'
 import { compileDocument, compiledWrite } from './compiled-document.ts'
@@ -27,6 +27,7 @@ export interface DeploymentOptions {
   readonly createId: CreateId
   /** Throws where a new document cannot follow what serves. */
   readonly check: (next: Specification) => Promise<void>
+  readonly backendRule: Pick<BackendRule, 'refuse'>
 }
 
 export interface NewDeployment {
@@ -42,6 +43,7 @@ export async function toDeployment({
   current,
   createId,
   check,
+  backendRule,
 }: DeploymentOptions): Promise<NewDeployment> {
   if ((input.specification === undefined) === (input.fromRevision === undefined)) {
     throw invalidAt('/specification', 'Give either a specification or fromRevision.')
@@ -50,17 +52,26 @@ export async function toDeployment({
     const from = current?.deployments[String(input.fromRevision)]
     if (from === undefined) throw invalidAt('/fromRevision', 'There is no such revision, or it is no longer kept.')
     const backend = input.backend === undefined ? from.backend : toBackend(input.backend, null)
+    await checkAddress(input.backend === undefined ? '/fromRevision' : '/backend/url', backend.url)
+    const { isBackendExempt: _, ...rest } = from
     return {
-      deployment: { ...from, backend, allowedScopes: within(input.allowedScopes, from.declaredScopes) },
+      deployment: { ...rest, backend, allowedScopes: within(input.allowedScopes, from.declaredScopes) },
       writes: [],
     }
   }
+  async function checkAddress(pointer: string, url: string): Promise<void> {
+    const refused = await backendRule.refuse(author.tenant, url)
+    if (refused !== null) throw invalidAt(pointer, refused)
+  }
+
   const bytes = fromBase64(input.specification ?? '', '/specification')
   const specification = await readSpecification(bytes)
   if (specification.technicalName !== input.api) {
     throw invalidAt('/api', `The document is that of ${specification.technicalName}.`)
   }
   await check(specification)
+  const backend = toBackend(input.backend, specification.serverUrl)
+  await checkAddress(input.backend === undefined ? '/servers/0/url' : '/backend/url', backend.url)
   const declaredScopes = declaredBy(specification)
   const id = createId('oas')
   const deployment: Deployment = {
@@ -68,7 +79,7 @@ export async function toDeployment({
     version: specification.version,
     title: specification.title,
     major: specification.major,
-    backend: toBackend(input.backend, specification.serverUrl),
+    backend,
     declaredScopes,
     allowedScopes: within(input.allowedScopes, declaredScopes),
     operationIds: specification.operations.map(({ operationId }) => operationId),

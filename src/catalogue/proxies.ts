@@ -24,7 +24,7 @@ import { activeDeployment, proxyWrite, servingOrStaged, type Deployment, type Pr
 import { keepContract } from './published-contract.ts'
 import { createServingPlans, type ActivePlan } from './serving-plan.ts'
 import type { Specifications } from './specifications.ts'
-import type { BackendInput } from './backend-address.ts'
+import { checkStaged, type BackendInput, type BackendRule } from './backend-address.ts'
 import type { Turns } from './turns.ts'
 
 export interface Proxy {
@@ -71,12 +71,13 @@ export interface ProxiesOptions {
   readonly createId: CreateId
   readonly clock: Clock
   readonly turns: Turns
+  readonly backendRule: BackendRule
 }
 
 const PAGE = 100
 
 export function createProxies(options: ProxiesOptions): Proxies {
-  const { registry, gateway, createId, clock, turns } = options
+  const { registry, gateway, createId, clock, turns, backendRule } = options
   const planOf = createServingPlans(options)
 
   async function stage(author: Author, input: StageInput): Promise<Proxy> {
@@ -89,7 +90,7 @@ export function createProxies(options: ProxiesOptions): Proxies {
     const before = current?.body ?? null
     const check = (next: Specification): Promise<void> =>
       keepContract(registry, author.tenant, before, next, clock.nowMs())
-    const { deployment, writes } = await toDeployment({ author, input, current: before, createId, check })
+    const { deployment, writes } = await toDeployment({ author, input, current: before, createId, check, backendRule })
     const actor = tell(current?.body.actor ?? fresh(), 'revision.staged')
     const body: ProxyBody = {
       api: input.api,
@@ -123,6 +124,7 @@ export function createProxies(options: ProxiesOptions): Proxies {
     const entry = await find<ApiBody>(registry, author.tenant, 'api', body.api)
     const deployment = activeDeployment(body)
     if (deployment === null) throw new Error(`proxy ${id} has lost its deployment`)
+    await checkStaged(backendRule, author.tenant, deployment.backend)
     const { version, title } = deployment
     const next: ApiBody = { ...activated(entry.body), version, title }
     const { plan, slas } = await planOf(current, body, deployment, next)

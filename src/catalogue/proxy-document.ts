@@ -19,7 +19,12 @@ export interface Deployment {
   readonly version: string
   readonly title: string
   readonly major: number
-  readonly backend: BackendPlan & { readonly url: string; readonly health?: string }
+  readonly backend: Omit<BackendPlan, 'mayBePrivate'> & { readonly url: string; readonly health?: string }
+  /**
+   * Activated before tenants' backends were held to public addresses: connections may go to any address until the
+   * next staging.
+   */
+  readonly isBackendExempt?: true
   readonly declaredScopes: readonly string[]
   readonly allowedScopes: readonly string[]
   readonly operationIds: readonly string[]

@@ -3,6 +3,7 @@
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { Document, Registry } from '../store/registry.ts'
 import type { ApiBody } from './apis.ts'
+import type { BackendRule } from './backend-address.ts'
 import { readCompiled } from './compiled-document.ts'
 import type { Deployment, ProxyBody } from './proxy-document.ts'
 import type { RoutePlan } from '../plans/route-plan.ts'
@@ -16,6 +17,7 @@ export interface ActivePlan {
 export interface ServingPlansOptions {
   readonly registry: Registry
   readonly specifications: Pick<Specifications, 'plansInForce'>
+  readonly backendRule: Pick<BackendRule, 'mayBePrivate'>
 }
 
 /** Of the revision that `body` has active, under `entry`. */
@@ -26,17 +28,17 @@ export type ServingPlans = (
   entry: ApiBody,
 ) => Promise<ActivePlan>
 
-export function createServingPlans({ registry, specifications }: ServingPlansOptions): ServingPlans {
+export function createServingPlans({ registry, specifications, backendRule }: ServingPlansOptions): ServingPlans {
   return async (proxy, body, deployment, entry) => {
     const { tenant } = proxy
-    const { backend, allowedScopes, operationIds, specification } = deployment
+    const { backend, isBackendExempt, allowedScopes, operationIds, specification } = deployment
     const plan: RoutePlan = {
       ...(await readCompiled(registry, tenant, specification)),
       tenant,
       revision: body.actor.context.activeRevision ?? 0,
       state: entry.state === 'Prospect' ? 'Active' : entry.state,
       ...deprecationOf(entry),
-      backend,
+      backend: { ...backend, mayBePrivate: isBackendExempt === true || backendRule.mayBePrivate(tenant) },
       allowedScopes,
       memberOfProductIds: body.memberOfProductIds,
     }

@@ -7,10 +7,12 @@
  * gives its units back.
  */
 
+import type { LimitState } from '../domain/explanation.ts'
 import { FLAG_COUNTED, FLAG_FORWARDED, OUTCOMES } from '../record/call-record.ts'
 import type { Call } from './call.ts'
 import { ADMITTED, QUOTA, type CompiledSla, type Limiter } from './limits/limiter.ts'
 import { appendLimitHeaders } from './limits/rate-limit-headers.ts'
+import { limitState, quotaState } from './limits/limit-state.ts'
 import type { Seat } from './seat.ts'
 
 export interface Admission {
@@ -18,6 +20,8 @@ export interface Admission {
   readonly detail: string
   readonly headers: readonly string[]
   readonly extensions: Readonly<Record<string, unknown>>
+  /** Of the limit that refused. */
+  readonly limit: LimitState
 }
 
 export interface Admissions {
@@ -70,6 +74,7 @@ export function createAdmissions({ limiter }: { limiter: Limiter }): Admissions 
         detail: `The ${window.toLowerCase()} quota of resource units is used up until ${opensAt}.`,
         headers,
         extensions: { limit: 'quota', window, opensAt },
+        limit: quotaState(sla, operation, verdict, window, opensAt),
       }
     }
     const { label: limit, rule } = sla.limits[verdict.refusedBy]!
@@ -78,7 +83,8 @@ export function createAdmissions({ limiter }: { limiter: Limiter }): Admissions 
       rule.kind === 'concurrent'
         ? `The limit "${limit}" of ${rule.value} is reached. It opens when a call ends.`
         : `The limit "${limit}" of ${rule.value} is reached. It opens at ${opensAt}.`
-    return { code: 'rate_limited', detail, headers, extensions: { limit, window, opensAt } }
+    const extensions = { limit, window, opensAt }
+    return { code: 'rate_limited', detail, headers, extensions, limit: limitState(sla, verdict, window, opensAt) }
   }
 }
 

@@ -8,6 +8,7 @@
 
 import { Pool } from 'undici'
 import type { BackendPlan } from '../plans/route-plan.ts'
+import type { BackendConnect } from './backend-connect.ts'
 import { BackendSlots } from './backend-slots.ts'
 import { DeadlineQueue } from './deadline-queue.ts'
 import { UpstreamGate } from './upstream-gate.ts'
@@ -20,6 +21,12 @@ const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 30_000
 const HEADER_BYTES_MAX = 32_768
 
+export interface BackendSettings {
+  /** Threads that share the connections which a plan allows. */
+  readonly threads: number
+  readonly connect: BackendConnect
+}
+
 export class Backend {
   readonly plan: BackendPlan
   readonly pool: Pool
@@ -31,8 +38,7 @@ export class Backend {
   /** Closed for new calls; the pool closes when the last one ends. */
   #isClosing = false
 
-  /** `threads` share the connections that the plan allows. */
-  constructor(plan: BackendPlan, threads: number) {
+  constructor(plan: BackendPlan, { threads, connect }: BackendSettings) {
     const connections =
       plan.connections === undefined ? CONNECTIONS_PER_THREAD : Math.max(1, Math.floor(plan.connections / threads))
     this.plan = plan
@@ -43,7 +49,7 @@ export class Backend {
       pipelining: 1,
       headersTimeout: 0,
       bodyTimeout: 0,
-      connectTimeout: CONNECT_TIMEOUT_MS,
+      connect: connect(plan, { timeout: CONNECT_TIMEOUT_MS }),
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
     })

@@ -14,6 +14,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { ANONYMOUS, type Attribution } from '../domain/attribution.ts'
+import type { Explanation, LimitState, Stage } from '../domain/explanation.ts'
 import { problemDocument, PROBLEMS, type ProblemCode, type ProblemPointer } from '../domain/problem.ts'
 import { outcomeIndex, type Outcome } from '../record/call-record.ts'
 import { toRequestId } from '../record/record-batch.ts'
@@ -65,6 +66,8 @@ export class Call implements RecordedCall, WatchedReader {
   requestBytes = 0
   responseBytes = 0
 
+  /** Why it was refused, for the request log. */
+  explanation: Explanation | null = null
   owner: CallOwner | null = null
   /** Headers of the response as name, value, …; those of the gateway are added when the head is sent. */
   head: string[] = []
@@ -149,7 +152,8 @@ export class Call implements RecordedCall, WatchedReader {
 
   /** Responds with a problem document (RFC 9457). `recordedAs` is the outcome if it is not the code. */
   refuse(code: RefusalCode, detail: string, options: RefusalOptions = {}): void {
-    const { errors = [], headers, extensions, recordedAs = code } = options
+    const { errors = [], headers, extensions, stage, limit, recordedAs = code } = options
+    this.explanation = { detail, stage, errors, limit }
     const body = JSON.stringify(problemDocument(code, detail, this.requestId, errors, extensions))
     this.status = PROBLEMS[code].status
     this.head = ['Content-Type', 'application/problem+json', 'Content-Length', String(Buffer.byteLength(body))]
@@ -290,6 +294,10 @@ export interface RefusalOptions {
   readonly headers?: readonly string[]
   readonly extensions?: Readonly<Record<string, unknown>>
   readonly recordedAs?: Outcome
+  /** The stage that refused, if the code does not say it. */
+  readonly stage?: Stage
+  /** The limit that refused. */
+  readonly limit?: LimitState
 }
 
 function onClose(this: GatewayResponse): void {

@@ -238,7 +238,11 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
     call.attempt(() => {
       this.abandon()
       if (this.#relay.isHeadSent) return call.breakOff('backend_busy')
-      call.refuse('unavailable', detail, { headers: ['Retry-After', '1'], recordedAs: 'backend_busy' })
+      call.refuse('unavailable', detail, {
+        headers: ['Retry-After', '1'],
+        recordedAs: 'backend_busy',
+        stage: 'forward',
+      })
     })
   }
 

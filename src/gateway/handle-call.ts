@@ -60,7 +60,9 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
     if (match === null || 'allowed' in match) return refuseUnknown(call, headers, revision, match)
     const operation = operations[match.operation]!
     call.attribution = operation.anonymous
-    if (headers.isAmbiguous) return call.refuse('payload_invalid', 'A header that may come once came twice.')
+    if (headers.isAmbiguous) {
+      return call.refuse('payload_invalid', 'A header that may come once came twice.', { stage: 'route' })
+    }
     if (loops.isLoop(headers)) return call.refuse('loop_detected', 'The call has come through this gateway before.')
     authenticate({ call, revision, operation, match, headers, target: url.slice(pathFrom), queryAt, seat: null })
   }
@@ -111,7 +113,7 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
     const seat = seats.of(result, passage.revision)
     if (seat instanceof Promise) {
       const { call } = passage
-      const noSeat = (): void => unavailable(call, 'The limits of this subscription cannot be read now.')
+      const noSeat = (): void => unavailable(call, 'The limits of this subscription cannot be read now.', 'limit')
       resume(call, seat, (late) => sitLate(passage, late), noSeat)
     } else authoriseSeat(passage, seat)
   }
@@ -148,7 +150,7 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
     const refusal = admissions.admit(call, seat, operation.position, nowMs())
     if (admissions.isApproaching) call.flags |= FLAG_APPROACHING_LIMIT
     if (refusal === null) return send(passage)
-    call.refuse(refusal.code, refusal.detail, { headers: refusal.headers, extensions: refusal.extensions })
+    call.refuse(refusal.code, refusal.detail, refusal)
   }
 
   function refuseCredential({ call, revision, operation }: Passage, refusal: Refusal): void {
@@ -161,7 +163,7 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
         null,
       )
     }
-    if (refusal.code === 'unavailable') return unavailable(call, refusal.detail)
+    if (refusal.code === 'unavailable') return unavailable(call, refusal.detail, 'authenticate')
     const challenge = CHALLENGES[refusal.code]
     call.refuse(refusal.code, refusal.detail, challenge === null ? {} : { headers: ['WWW-Authenticate', challenge] })
   }

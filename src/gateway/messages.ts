@@ -7,6 +7,7 @@
 import type { CredentialName, Grant } from '../catalogue/grant.ts'
 import type { RevokedToken } from '../catalogue/gateway-port.ts'
 import type { OauthAnswer, OauthCall } from '../catalogue/oauth-call.ts'
+import type { OwnAddresses } from '../outbound/backend-guard.ts'
 import type { ProviderPlan } from '../plans/provider-plan.ts'
 import type { RoutePlan } from '../plans/route-plan.ts'
 import type { Drift } from '../domain/drift.ts'
@@ -85,9 +86,13 @@ export interface ThreadSettings {
   readonly spoolSync: SpoolSync
   readonly spoolGauge: SharedArrayBuffer
   readonly spoolBytesMax: number
+  /** Whether explanations of refused calls are kept beside their records. */
+  readonly spoolExplains: boolean
   /** Key of the hash under which API keys are looked up, hex. */
   readonly hashKey: string
   readonly reusePort: boolean
+  /** Where this service is reached: backends of tenants may not be there. */
+  readonly ownAddresses: OwnAddresses
   /** One word: 1 while the main thread has yet to hear that the spool of this thread has grown. */
   readonly grown: SharedArrayBuffer
   /** One word: calls of this thread that have no record yet. */

@@ -1,5 +1,6 @@
 /** What a call carries from stage to stage. */
 
+import type { Stage } from '../domain/explanation.ts'
 import type { Call } from './call.ts'
 import type { CompiledOperation, CompiledRevision } from './revision.ts'
 import type { RouteMatch } from './routing/route-table.ts'
@@ -18,6 +19,7 @@ export interface Passage {
   seat: Seat | null
 }
 
-export function unavailable(call: Call, detail: string): void {
-  call.refuse('unavailable', detail, { headers: ['Retry-After', '1'] })
+/** Refuses a call that may be tried again; `stage` is the one that could not go on. */
+export function unavailable(call: Call, detail: string, stage: Stage = 'record'): void {
+  call.refuse('unavailable', detail, { headers: ['Retry-After', '1'], stage })
 }

@@ -9,7 +9,7 @@
 import type { OperationPlan, RoutePlan } from '../plans/route-plan.ts'
 import type { Attribution } from '../domain/attribution.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
-import { Backend } from './backend.ts'
+import { Backend, type BackendSettings } from './backend.ts'
 import { READ_BYTES_PER_SECOND_MIN } from './reader-watch.ts'
 import { compileResponses, type DeclaredResponses } from './validation/declared-responses.ts'
 import type { CompiledSla, Limiter } from './limits/limiter.ts'
@@ -51,7 +51,7 @@ export async function compileRevision(
   plan: RoutePlan,
   slas: readonly SlaPlan[],
   limiter: Limiter,
-  threads: number,
+  backends: BackendSettings,
 ): Promise<CompiledRevision> {
   const validators = await compileValidators(plan)
   const responses = compileResponses(plan)
@@ -69,7 +69,7 @@ export async function compileRevision(
     operations,
     allowedScopes: new Set(plan.allowedScopes),
     readBytesPerSecondMin: plan.readBytesPerSecondMin ?? READ_BYTES_PER_SECOND_MIN,
-    backend: plan.backend === null ? null : new Backend(plan.backend, threads),
+    backend: plan.backend === null ? null : new Backend(plan.backend, backends),
     slas: new Map(slas.map((sla) => [sla.variant, limiter.compile(sla, operationIdsOf(plan))])),
     apiHeaders: plan.deprecation === undefined ? null : toDeprecationHeaders(plan.deprecation),
     unrouted: toAttribution(plan, '', null, null),

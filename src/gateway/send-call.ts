@@ -105,7 +105,7 @@ export function createSendCall(options: SendCallOptions): (passage: Passage) => 
 
     onNoRoom(): void {
       const { call } = this.#passage
-      if (!call.isOver) unavailable(call, 'The gateway holds too many bodies at the moment.')
+      if (!call.isOver) unavailable(call, 'The gateway holds too many bodies at the moment.', 'validate')
     }
   }
 

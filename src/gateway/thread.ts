@@ -11,11 +11,14 @@ import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
 import type { OauthAnswer, OauthCall } from '../catalogue/oauth-call.ts'
+import { createBackendGuard } from '../outbound/backend-guard.ts'
+import { systemResolve } from '../outbound/guarded-lookup.ts'
 import { openSpoolGauge } from '../record/spool-gauge.ts'
 import { createSpoolWriter } from '../record/spool-writer.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createAdmissions } from './admission.ts'
 import { createAuthenticator } from './authenticate.ts'
+import { createBackendConnect } from './backend-connect.ts'
 import { toCommandError } from './command-error.ts'
 import { createDriftWatch } from './drift-watch.ts'
 import { createBodyBuffers } from './body.ts'
@@ -74,6 +77,7 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
     sync: settings.spoolSync,
     gauge: openSpoolGauge(settings.spoolGauge, settings.spoolBytesMax),
     clock,
+    ...(settings.spoolExplains && { explanations: { onDropped: () => host.count('explanation_dropped') } }),
     onGrowth: host.grown,
     onFailure(cause) {
       host.count('spool_write_failed')
@@ -91,6 +95,11 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
     resolve: (name) => host.ask('resolve', name),
     tenantOf: (api) => revisions.get(api)?.plan.tenant ?? null,
     refetch: (provider) => host.ask('refetch', { provider }),
+    count: host.count,
+  })
+  const connectBackend = createBackendConnect({
+    guard: createBackendGuard({ own: settings.ownAddresses, clock, resolve: systemResolve }),
+    resolve: systemResolve,
     count: host.count,
   })
   const oauth = await createOauth({
@@ -161,7 +170,8 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
     switch (command.type) {
       case 'prepare': {
         const since = memberships.now()
-        const revision = await compileRevision(command.plan, command.slas, limiter, settings.threads)
+        const backends = { threads: settings.threads, connect: connectBackend }
+        const revision = await compileRevision(command.plan, command.slas, limiter, backends)
         return void prepared.set(id, { revision, since })
       }
       case 'swap':

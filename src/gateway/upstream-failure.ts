@@ -1,5 +1,7 @@
 /** What an error of a connection to a backend means for the call that used it. */
 
+import { BACKEND_ADDRESS_REFUSED } from './backend-connect.ts'
+
 export type UpstreamFailure = 'upstream_broken' | 'upstream_refused' | 'upstream_timeout'
 
 export const UPSTREAM_DETAILS: Readonly<Record<UpstreamFailure, string>> = {
@@ -22,6 +24,7 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
   'ENETUNREACH',
   'EADDRNOTAVAIL',
   'EACCES',
+  BACKEND_ADDRESS_REFUSED,
   'ERR_TLS_CERT_ALTNAME_INVALID',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'CERT_HAS_EXPIRED',

@@ -187,5 +187,11 @@ function isSlow({ ok, latencyUs }: UpstreamReport, { timeoutMs }: BackendPlan): 
 }
 
 function isSame(a: BackendPlan, b: BackendPlan): boolean {
-  return a.origin === b.origin && a.basePath === b.basePath && a.health === b.health && a.timeoutMs === b.timeoutMs
+  return (
+    a.origin === b.origin &&
+    a.basePath === b.basePath &&
+    a.health === b.health &&
+    a.timeoutMs === b.timeoutMs &&
+    a.mayBePrivate === b.mayBePrivate
+  )
 }

@@ -53,6 +53,15 @@ export function isPublicAddress(address: string): boolean {
   return isWithinV6(number, GLOBAL_UNICAST) && !REFUSED_V6.some((prefix) => isWithinV6(number, prefix))
 }
 
+/** The IPv4 address within a mapped or NAT64 address, else the address itself in its canonical spelling. */
+export function toReachedAddress(address: string): string {
+  if (!isIPv6(address) || address.includes('%')) return address
+  const number = toNumberV6(address)
+  if (!isWithinV6(number, MAPPED) && !isWithinV6(number, NAT64))
+    return new URL(`http://[${address}]`).hostname.slice(1, -1)
+  return [24n, 16n, 8n, 0n].map((shift) => String((number >> shift) & 0xffn)).join('.')
+}
+
 function isPublicV4(number: number): boolean {
   return !REFUSED_V4.some(([first, length]) => number >>> (32 - length) === toNumberV4(first) >>> (32 - length))
 }

@@ -26,13 +26,25 @@ export class AddressRefused extends Error {
 export const systemResolve: Resolve = (hostname) => lookup(hostname, { all: true })
 
 export function createGuardedLookup(resolve: Resolve, isAllowed: (address: string) => boolean): Lookup {
+  return createJudgedLookup(resolve, async (addresses, hostname) => {
+    const refused = addresses.find((address) => !isAllowed(address))
+    if (refused !== undefined)
+      throw new AddressRefused(`${hostname} leads to ${refused}, which is not a public address`)
+  })
+}
+
+/** As `createGuardedLookup`, for a judge that sees all addresses of a name; it rejects to refuse them. */
+export function createJudgedLookup(
+  resolve: Resolve,
+  judge: (addresses: readonly string[], hostname: string) => Promise<void>,
+): Lookup {
   async function judged(hostname: string): Promise<LookupAddress[]> {
     const addresses = await resolve(hostname)
     if (addresses.length === 0) throw new Error(`${hostname} has no address`)
-    for (const { address } of addresses) {
-      if (!isAllowed(address))
-        throw new AddressRefused(`${hostname} leads to ${address}, which is not a public address`)
-    }
+    await judge(
+      addresses.map(({ address }) => address),
+      hostname,
+    )
     return addresses.map(({ address, family }) => ({ address, family }))
   }
 

@@ -6,6 +6,7 @@
 
 import type { Clock } from '../runtime/clock.ts'
 import { isPublicAddress } from './address-guard.ts'
+import { createAddressesOf } from './addresses-of.ts'
 import { systemResolve, type Resolve } from './guarded-lookup.ts'
 import { refuseUrl } from './url-guard.ts'
 
@@ -15,23 +16,9 @@ export interface TargetCheckOptions {
   readonly resolve?: Resolve
 }
 
-const WITHIN_MS = 2_000
-
 /** Null where it may be registered, else why not. */
 export function createTargetCheck({ clock, allowPrivate, resolve = systemResolve }: TargetCheckOptions) {
-  async function addressesOf(hostname: string): Promise<readonly string[]> {
-    const { promise: late, resolve: giveUp } = Promise.withResolvers<readonly string[]>()
-    const cancel = clock.after(WITHIN_MS, () => giveUp([]))
-    const found = resolve(hostname).then(
-      (addresses) => addresses.map(({ address }) => address),
-      () => [],
-    )
-    try {
-      return await Promise.race([found, late])
-    } finally {
-      cancel()
-    }
-  }
+  const addressesOf = createAddressesOf({ clock, resolve })
 
   return async (url: string): Promise<string | null> => {
     const fault = refuseUrl(url, { allowPrivate })

@@ -73,5 +73,6 @@ function toRequest(batch: RecordBatch, index: number): LoggedRequest {
     person,
     requestId: batch.requestId(index),
     outcome: OUTCOMES[outcome] ?? '',
+    explanation: batch.explanation(index),
   }
 }

@@ -47,6 +47,8 @@ export interface BackendPlan {
   readonly connections?: number
   /** How long a call waits for a connection. */
   readonly waitMs?: number
+  /** False: connections are made to public addresses only, and never to this service's own. */
+  readonly mayBePrivate: boolean
 }
 
 export interface OperationPlan {

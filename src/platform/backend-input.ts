@@ -1,6 +1,6 @@
 /** The backend of a deployment as clients send it, for proxies and programmes alike. */
 
-import { object } from './schemas.ts'
+import { backendUrl, object } from './schemas.ts'
 
 export const connections = {
   type: 'integer',
@@ -19,7 +19,7 @@ export const waitMs = {
 
 export const backendInput = object(
   {
-    url: { type: 'string', minLength: 1, maxLength: 2_048 },
+    url: backendUrl,
     timeoutMs: { type: 'integer', minimum: 1, maximum: 600_000 },
     health: { type: 'string', pattern: '^/', maxLength: 1_024 },
     connections,

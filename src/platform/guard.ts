@@ -9,6 +9,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../catalogue/caller.ts'
 import type { Grant } from '../catalogue/grant.ts'
+import type { Explanation } from '../domain/explanation.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
@@ -30,6 +31,8 @@ export interface PlatformCall {
   readonly code: string
   readonly startedMs: number
   readonly requestId: string
+  /** Why it was refused; null for a call that was served. */
+  readonly explanation: Explanation | null
 }
 
 export interface GuardOptions {
@@ -57,7 +60,7 @@ declare module 'fastify' {
 /** What the guard knows of one call. */
 interface Passage {
   readonly startedMs: number
-  refusal: { readonly code: string; readonly grant: Grant | null } | null
+  refusal: { readonly code: string; readonly grant: Grant | null; readonly explanation: Explanation } | null
 }
 
 /** Refusals that are events of the security stage or of validation; what else fails was still served. */
@@ -93,6 +96,7 @@ export function installGuard(app: FastifyInstance, { authenticate, record, clock
       code: refusal?.code ?? 'served',
       startedMs,
       requestId: request.id,
+      explanation: refusal?.explanation ?? null,
     })
   }
 
@@ -104,15 +108,16 @@ export function installGuard(app: FastifyInstance, { authenticate, record, clock
     passages.set(request, passage)
     const result = await authenticateRequest(request)
     if ('code' in result) {
-      passage.refusal = { code: result.code, grant: result.grant }
+      passage.refusal = { code: result.code, grant: result.grant, explanation: { detail: result.detail } }
       challenge(reply, result.code)
       throw new Problem(result.code, result.detail)
     }
     request.caller = result
     if (result.scopes.has(operation.scope)) return
-    passage.refusal = { code: 'operation_forbidden', grant: result.grant }
+    const detail = `This operation needs the scope ${operation.scope}.`
+    passage.refusal = { code: 'operation_forbidden', grant: result.grant, explanation: { detail } }
     void reply.header('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${operation.scope}"`)
-    throw new Problem('operation_forbidden', `This operation needs the scope ${operation.scope}.`)
+    throw new Problem('operation_forbidden', detail)
   })
 
   app.addHook('onSend', async (request, reply, payload) => {
@@ -131,8 +136,8 @@ export function installGuard(app: FastifyInstance, { authenticate, record, clock
   app.addHook('onError', async (request, _reply, error) => {
     const passage = passages.get(request)
     if (passage === undefined || passage.refusal !== null || request.caller === null) return
-    const { code } = toProblem(error)
-    if (VIOLATIONS.has(code)) passage.refusal = { code, grant: request.caller.grant }
+    const { code, message: detail, errors } = toProblem(error)
+    if (VIOLATIONS.has(code)) passage.refusal = { code, grant: request.caller.grant, explanation: { detail, errors } }
   })
 }
 

@@ -2,16 +2,52 @@
 
 import { fromCursor, toCursor } from '../catalogue/page.ts'
 import { toDecimal } from '../domain/decimal.ts'
+import { STAGES } from '../domain/explanation.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { LoggedRequest, RequestStore } from '../store/request-store.ts'
+import { explainRequest, KEPT_DAYS, whyNotKept } from './explain-request.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
-import { list, named, object, query, reference, text, time } from './schemas.ts'
+import { list, named, object, query, reference, text, time, type Schema } from './schemas.ts'
 import { checkRange, toRange } from './time-range.ts'
 
 const instant = { ...time, maxLength: 64 }
 const milliseconds = { type: 'number' }
+
+/** Of one call. */
+const fields = {
+  time,
+  requestId: text,
+  api: text,
+  operation: text,
+  status: { type: 'integer' },
+  outcome: text,
+  customer: text,
+  customerName: text,
+  subscription: text,
+  agent: text,
+  onBehalfOf: text,
+  durationMs: milliseconds,
+  upstreamMs: milliseconds,
+  requestBytes: { type: 'integer' },
+  responseBytes: { type: 'integer' },
+  resourceUnits: text,
+}
+const nullableNumber = { type: ['number', 'null'] }
+const limitState: Schema = {
+  ...object({
+    name: text,
+    kind: { type: 'string', enum: ['rate', 'total', 'concurrent', 'quota'] },
+    limit: { type: 'number', description: 'Calls; resource units for a quota.' },
+    used: nullableNumber,
+    remaining: nullableNumber,
+    window: { type: ['string', 'null'], description: 'Null for calls at once.' },
+    opensAt: { ...instant, type: ['string', 'null'], description: 'Null if it opens when a call ends.' },
+  }),
+  type: ['object', 'null'],
+  description: 'The limit that refused the call, at that moment; null if none did.',
+}
 
 export const REQUEST_OPERATIONS = {
   listRequests: {
@@ -30,37 +66,67 @@ export const REQUEST_OPERATIONS = {
       requestId: reference,
     }),
     status: 200,
-    answer: list(
-      named(
-        'LoggedRequest',
-        object({
-          time,
-          requestId: text,
-          api: text,
-          operation: text,
-          status: { type: 'integer' },
-          outcome: text,
-          customer: text,
-          customerName: text,
-          subscription: text,
-          agent: text,
-          onBehalfOf: text,
-          durationMs: milliseconds,
-          upstreamMs: milliseconds,
-          requestBytes: { type: 'integer' },
-          responseBytes: { type: 'integer' },
-          resourceUnits: text,
-        }),
-      ),
+    answer: list(named('LoggedRequest', object(fields))),
+  },
+  getRequest: {
+    method: 'GET',
+    path: '/v1/requests/:id',
+    summary: 'One call of the last week, by its X-Request-Id: which stage refused it, why, and the state of the limit',
+    description:
+      'Answers 404 for calls that are not kept, and says what is. A call appears some seconds after it has ended. ' +
+      'Errors name places, never values that were sent.',
+    tag: 'Risks',
+    scope: 'risks:read',
+    status: 200,
+    answer: named(
+      'ExplainedRequest',
+      object({
+        ...fields,
+        stage: {
+          type: ['string', 'null'],
+          enum: [...STAGES, null],
+          description: 'The stage that refused the call; null if none did, or if it may have been any.',
+        },
+        detail: { ...text, description: 'Why, in a sentence.' },
+        errors: {
+          type: 'array',
+          description: 'The first errors of a validation.',
+          items: object({ pointer: { type: 'string', description: 'RFC 6901' }, detail: text }),
+        },
+        limit: limitState,
+      }),
     ),
   },
 } as const satisfies Operations
 
-const DEFAULT_RANGE_MS = 86_400_000
+const DAY_MS = 86_400_000
+const DEFAULT_RANGE_MS = DAY_MS
+/** A gateway thread may have read the clock a little later than this one. */
+const AHEAD_MS = 60_000
 const CURSOR = /^(\d{1,13}) (\d{1,13}) (\d{1,13}) ([0-9a-f]{1,64})$/
 
-export function requestHandlers(store: Pick<RequestStore, 'find'>, clock: Clock): Handlers<typeof REQUEST_OPERATIONS> {
+export interface RequestHandlersOptions {
+  readonly requests: Pick<RequestStore, 'find'>
+  /** `REQUEST_LOG`. */
+  readonly requestLog: 'off' | 'refused' | 'all'
+  readonly clock: Clock
+}
+
+export function requestHandlers({
+  requests: store,
+  requestLog,
+  clock,
+}: RequestHandlersOptions): Handlers<typeof REQUEST_OPERATIONS> {
   return {
+    async getRequest({ author, params }) {
+      const requestId = params['id'] ?? ''
+      if (requestLog === 'off' || requestId === '') throw new Problem('not_found', whyNotKept(requestLog))
+      const nowMs = clock.nowMs()
+      const range = { fromMs: nowMs - KEPT_DAYS * DAY_MS, toMs: nowMs + AHEAD_MS }
+      const [found] = await store.find({ tenant: author.tenant, ...range, requestId, limit: 1 })
+      if (found === undefined) throw new Problem('not_found', whyNotKept(requestLog))
+      return { ...show(found), ...explainRequest(found) }
+    },
     async listRequests({ author, query: given }) {
       const { limit, cursor } = toPageQuery(given)
       const page = cursor === undefined ? null : parseCursor(cursor)
@@ -89,7 +155,17 @@ function parseCursor(cursor: string) {
 }
 
 function show(request: Omit<LoggedRequest, 'tenant'>): Record<string, unknown> {
-  const { timeMs, consumer, consumerName, person, durationUs, upstreamUs, unitsMicro, ...rest } = request
+  const {
+    timeMs,
+    consumer,
+    consumerName,
+    person,
+    durationUs,
+    upstreamUs,
+    unitsMicro,
+    explanation: _,
+    ...rest
+  } = request
   return {
     ...rest,
     time: new Date(timeMs).toISOString(),

@@ -38,6 +38,15 @@ export const scopes: Schema = {
 export const base64: Schema = { type: 'string', minLength: 1, maxLength: 14_000_000 }
 /** What a body with such a document may weigh. */
 export const DOCUMENT_BODY_BYTES_MAX = 15 * 1024 * 1024
+/** Address of a backend, wherever one is set. */
+export const backendUrl: Schema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 2_048,
+  description:
+    'http or https, any port. A tenant other than the operator may not give an address that is private or leads back ' +
+    'to this service (400).',
+}
 /** Nothing need be sent; a client that sends an empty object means the same. */
 export const NO_BODY: Schema = { type: ['object', 'null'], additionalProperties: false }
 

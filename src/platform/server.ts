@@ -51,6 +51,7 @@ import { createOnce, type IdempotencyOptions } from './idempotency.ts'
 import { identityProviderHandlers, IDENTITY_PROVIDER_OPERATIONS } from './identity-providers.ts'
 import { installJsonBody } from './json-body.ts'
 import { buildOpenApi } from './openapi.ts'
+import type { MetricsAccess } from './metrics-access.ts'
 import type { Operations } from './operation.ts'
 import { ALL_OPERATIONS, RISK_PATHS } from './operations.ts'
 import { installProblems, sendProblem, toProblem } from './problems.ts'
@@ -100,6 +101,8 @@ export interface PlatformOptions extends GuardOptions {
   readonly onSelfApproval: ApprovalHandlersOptions['onSelfApproval']
   readonly usage: UsageStore
   readonly requests: RequestStore
+  /** `REQUEST_LOG`. */
+  readonly requestLog: 'off' | 'refused' | 'all'
   readonly compliance: Pick<Compliance, 'judge'>
   readonly programmes: Programmes
   readonly policies: TenantPolicies
@@ -109,6 +112,8 @@ export interface PlatformOptions extends GuardOptions {
   readonly clock: Clock
   readonly newRequestId: () => string
   readonly metrics: Metrics
+  /** Default: loopback. */
+  readonly metricsAccess?: MetricsAccess
   readonly log: Log
   /** Why the service is not ready; null when it is. */
   readonly notReady: () => string | null
@@ -127,7 +132,7 @@ export interface Platform {
 }
 
 export function createPlatform(options: PlatformOptions): Platform {
-  const { metrics, notReady, addresses } = options
+  const { metrics, metricsAccess = { kind: 'loopback' }, notReady, addresses } = options
   const baseUrl = (): string => addresses().baseUrl
   const stream = createRiskStream({ ...options, onEnd: countEnds(metrics) })
   metrics.measured('risk_stream_readers', 'Risk streams that are open', () => stream.readers)
@@ -140,6 +145,7 @@ export function createPlatform(options: PlatformOptions): Platform {
   const apps = [app]
   serviceRoutes(app, {
     metrics,
+    metricsAccess,
     notReady,
     openApi: () => (openApi ??= JSON.stringify(buildOpenApi({ operations: ALL_OPERATIONS, ...addresses() }))),
   })
@@ -209,7 +215,7 @@ function serveResources(serve: Serve, options: PlatformOptions & { readonly prog
   serve(PROGRAMME_OPERATIONS, programmeHandlers(options))
   serve(POLICY_OPERATIONS, policyHandlers(options))
   serve(VALIDATION_OPERATIONS, validationHandlers(options.compliance))
-  serve(REQUEST_OPERATIONS, requestHandlers(options.requests, options.clock))
+  serve(REQUEST_OPERATIONS, requestHandlers(options))
 }
 
 function countEnds(metrics: Metrics): (reason: string) => void {

@@ -1,14 +1,16 @@
 /** Paths that need no credential: alive, ready, metrics, the OpenAPI document. */
 
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../domain/problem.ts'
 import type { Metrics } from '../runtime/metrics.ts'
+import { refuseMetrics, type MetricsAccess } from './metrics-access.ts'
 import type { Operation, Operations } from './operation.ts'
 import { object } from './schemas.ts'
 import { toRouteOptions } from './serve.ts'
 
 export interface ServiceRoutesOptions {
   readonly metrics: Metrics
+  readonly metricsAccess: MetricsAccess
   /** Why the service is not ready; null when it is. */
   readonly notReady: () => string | null
   /** The OpenAPI document as text. */
@@ -25,14 +27,18 @@ export const SERVICE_OPERATIONS = {
     ...shared,
     path: '/metrics',
     summary: 'Metrics in the text format of Prometheus',
+    description:
+      'Answered to loopback only, unless `METRICS_TOKEN` (sent as a bearer token) or `METRICS_PORT` (served there instead) is set.',
+    problems: ['credential_missing', 'credential_invalid', 'operation_forbidden', 'not_found'],
     mediaTypes: ['text/plain'],
   },
   getOpenApi: { ...shared, path: '/openapi.json', summary: 'This document', answer: { type: 'object' } },
 } as const satisfies Operations
 
-type Answer = (reply: FastifyReply) => Promise<unknown>
+type Answer = (reply: FastifyReply, request: FastifyRequest) => Promise<unknown>
 
-export function serviceRoutes(app: FastifyInstance, { metrics, notReady, openApi }: ServiceRoutesOptions): void {
+export function serviceRoutes(app: FastifyInstance, options: ServiceRoutesOptions): void {
+  const { metrics, metricsAccess, notReady, openApi } = options
   const answers: { readonly [Id in keyof typeof SERVICE_OPERATIONS]: Answer } = {
     getHealth: async () => ({ status: 'alive' }),
     async getReadiness() {
@@ -40,13 +46,18 @@ export function serviceRoutes(app: FastifyInstance, { metrics, notReady, openApi
       if (reason !== null) throw new Problem('unavailable', reason)
       return { status: 'ready' }
     },
-    getMetrics: async (reply) => reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
+    async getMetrics(reply, request) {
+      const refused = refuseMetrics(metricsAccess, request.raw)
+      if (refused?.status === 401) void reply.header('WWW-Authenticate', 'Bearer')
+      if (refused !== null) throw refused
+      return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics())
+    },
     getOpenApi: async (reply) => reply.type('application/json; charset=utf-8').send(openApi()),
   }
   for (const operationId of Object.keys(answers) as (keyof typeof answers)[]) {
     const operation = SERVICE_OPERATIONS[operationId]
-    app.get(operation.path, toRouteOptions({ operationId, ...operation }), async (_request, reply) =>
-      answers[operationId](reply),
+    app.get(operation.path, toRouteOptions({ operationId, ...operation }), async (request, reply) =>
+      answers[operationId](reply, request),
     )
   }
 }

@@ -17,6 +17,7 @@ import {
   tellFlow,
   type ApprovalFlowBody,
 } from '../catalogue/approval-document.ts'
+import { toBackend, type BackendInput, type BackendRule } from '../catalogue/backend-address.ts'
 import { commit, find, fromBase64, invalidAt, toTime } from '../catalogue/commands.ts'
 import { COMPLIANCE_KIND, type ComplianceBody } from './compliance.ts'
 import { DRIFT_KIND, type DriftBody } from './drifts.ts'
@@ -79,6 +80,7 @@ export interface ProgrammesOptions {
   readonly createId: CreateId
   readonly clock: Clock
   readonly turns: Turns
+  readonly backendRule: Pick<BackendRule, 'refuse'>
 }
 
 const PAGE = 500
@@ -93,7 +95,7 @@ const DRIFT_SEVERITIES = {
   undeclared_operation: 'info',
 } as const
 
-export function createProgrammes({ registry, createId, clock, turns }: ProgrammesOptions): Programmes {
+export function createProgrammes({ registry, createId, clock, turns, backendRule }: ProgrammesOptions): Programmes {
   const of = (tenant: string, id: string): Promise<Document<ProgrammeBody>> =>
     find(registry, tenant, PROGRAMME_KIND, id)
 
@@ -101,6 +103,7 @@ export function createProgrammes({ registry, createId, clock, turns }: Programme
     const { tenant } = author
     const [id, specification] = [createId('prg'), createId('spc')]
     const openSla = input.openSla === undefined ? null : createId('spc')
+    if (input.backend !== undefined) await checkBackend(tenant, input.backend)
     const body: ProgrammeBody = {
       name: input.name,
       api: '',
@@ -123,6 +126,12 @@ export function createProgrammes({ registry, createId, clock, turns }: Programme
       ...(openSla === null ? [] : [contentOf(openSla, tenant, input.openSla ?? '', '/openSla')]),
     ])
     return get(tenant, id)
+  }
+
+  /** Refuses a backend now that the deployment, some steps later, would refuse. */
+  async function checkBackend(tenant: string, input: BackendInput): Promise<void> {
+    const refused = await backendRule.refuse(tenant, toBackend(input, null).url)
+    if (refused !== null) throw invalidAt('/backend/url', refused)
   }
 
   function contentOf(id: string, tenant: string, text: string, pointer: string): Write {

@@ -22,6 +22,8 @@ export class RecordBatch {
   readonly #requestPrefix: string
   readonly #words: Uint32Array
   readonly #doubles: Float64Array
+  readonly #decodeExplanations: (() => ReadonlyMap<number, string>) | null
+  #explanations: ReadonlyMap<number, string> | null = null
 
   constructor(options: {
     bytes: ArrayBufferLike
@@ -31,12 +33,15 @@ export class RecordBatch {
     segmentKey: number
     attributions: readonly Attribution[]
     requestPrefix: string
+    /** Decodes the explanations by the number of their record; missing if there are none. */
+    explanations?: () => ReadonlyMap<number, string>
   }) {
     const { bytes, offset, count } = options
     this.count = count
     this.segmentKey = options.segmentKey
     this.attributions = options.attributions
     this.#requestPrefix = options.requestPrefix
+    this.#decodeExplanations = options.explanations ?? null
     this.#words = new Uint32Array(bytes, offset, count * RECORD_WORDS)
     this.#doubles = new Float64Array(bytes, offset, count * RECORD_DOUBLES)
   }
@@ -70,6 +75,13 @@ export class RecordBatch {
   /** The `X-Request-Id` that the caller was given. */
   requestId(index: number): string {
     return toRequestId(this.#requestPrefix, this.#words[index * RECORD_WORDS + 1]!)
+  }
+
+  /** Why the call was refused, as JSON (`domain/explanation.ts`); `''` if nothing is kept of it. */
+  explanation(index: number): string {
+    if (this.#decodeExplanations === null) return ''
+    this.#explanations ??= this.#decodeExplanations()
+    return this.#explanations.get(index) ?? ''
   }
 
   /** The whole record as an object; for those who look at few. */

@@ -10,6 +10,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { Attribution } from '../domain/attribution.ts'
 import {
   BATCH_HEADER_BYTES,
+  decodeBatchExplanations,
   decodeBatchHeader,
   decodeDefinitions,
   decodeHeader,
@@ -52,6 +53,9 @@ export function openSegment(path: string, segmentKey: number): SegmentFile {
           segmentKey,
           attributions,
           requestPrefix: requestPrefix ?? '',
+          ...(header.explanationBytes > 0 && {
+            explanations: () => decodeBatchExplanations(buffer, offset, header),
+          }),
         }),
       )
     })

@@ -23,6 +23,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import type { Attribution } from '../domain/attribution.ts'
+import { toExplanationText, type Explanation } from '../domain/explanation.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { BatchBuffer, encodeHeader } from './codec.ts'
 import type { CallRecord } from './call-record.ts'
@@ -33,6 +34,8 @@ export type SpoolSync = 'always' | 'second' | 'never'
 
 /** A call that waits for its record to be safe. Exactly one of the two is called, later in the same turn. */
 export interface RecordedCall extends CallRecord {
+  /** Why it was refused; kept beside its record. */
+  readonly explanation?: Explanation | null
   onSafe(): void
   onRefused(cause: unknown): void
 }
@@ -58,6 +61,11 @@ export interface SpoolWriterOptions {
   readonly onGrowth: () => void
   /** Called on each failing write, for the log and the counter. */
   readonly onFailure: (cause: unknown) => void
+  /** Keeps explanations of refused calls beside their records; missing: nothing reads them. */
+  readonly explanations?: {
+    /** Called for each that a batch has no room for; the record itself is written. */
+    readonly onDropped: () => void
+  }
   readonly segmentBytesMax?: number
 }
 
@@ -69,7 +77,7 @@ const SYNC_EVERY_MS = 1_000
 const COOL_DOWN_MS = 1_000
 
 export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
-  const { folder, requestPrefix, sync, gauge, clock, onGrowth, onFailure } = options
+  const { folder, requestPrefix, sync, gauge, clock, onGrowth, onFailure, explanations } = options
   const segmentBytesMax = options.segmentBytesMax ?? SEGMENT_BYTES_MAX
   mkdirSync(folder, { recursive: true })
 
@@ -95,12 +103,17 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
       definitions.push(call.attribution)
     }
     batch.add(call, id)
+    if (explanations !== undefined && call.explanation) explain(call.explanation, explanations.onDropped)
     waiting.push(call)
     if (batch.count === RECORDS_PER_BATCH_MAX) flush()
     else if (!isScheduled) {
       isScheduled = true
       setImmediate(flush)
     }
+  }
+
+  function explain(explanation: Explanation, onDropped: () => void): void {
+    if (!batch.explain(toExplanationText(explanation))) onDropped()
   }
 
   function flush(): void {

@@ -85,7 +85,7 @@ export interface AuditQuery {
   readonly kind?: string
   readonly id?: string
   readonly action?: string
-  /** Id of the consumer that did it. */
+  /** Id of the consumer that did it; `FOREIGN_AUTHOR`: one of another tenant. */
   readonly consumer?: string
   /** Entries older than this position. */
   readonly before?: AuditPosition
@@ -102,6 +102,9 @@ export interface ListQuery {
   readonly after?: string
   readonly limit: number
 }
+
+/** Stands for the author of a change that the operator made in another tenant, whose ids that tenant may not learn. */
+export const FOREIGN_AUTHOR = 'operator'
 
 /** A document was not at the expected revision; nothing of the commit was done. */
 export class RevisionConflict extends Error {

@@ -19,6 +19,8 @@ export interface LoggedRequest {
   readonly requestBytes: number
   readonly responseBytes: number
   readonly unitsMicro: number
+  /** Why it was refused, as JSON (`domain/explanation.ts`); `''` if nothing is kept of it. */
+  readonly explanation: string
 }
 
 export interface RequestQuery {

@@ -18,7 +18,8 @@ let other: PlatformClient
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'] })
+  // The second tenant's backend is on this machine.
+  service = await createService({ args: ['--empty'], env: { ALLOW_PRIVATE_ADDRESSES: 'backends' } })
   await service.start()
   tenant = await service.platform.post<NewTenant>('/v1/tenants', { name: 'Acme & Sons' })
   const { gatewayUrl, baseUrl } = service

@@ -63,7 +63,7 @@ const TABLE: Readonly<Record<string, Room>> = {
   'gateway/limits': { rooms: RULES, packages: ['node:'] },
   'gateway/tokens': { rooms: RULES, packages: ['node:'] },
   'gateway/validation': { rooms: [...RULES, 'gateway/routing'], packages: [...AJV, 'node:'] },
-  gateway: { rooms: [...RULES, ...WITHIN_GATEWAY], packages: ['undici', 'node:'] },
+  gateway: { rooms: [...RULES, ...WITHIN_GATEWAY, 'outbound'], packages: ['undici', 'node:'] },
   identity: { rooms: [...RULES, 'outbound'], packages: [...FASTIFY, 'jose', 'node:'] },
   platform: { rooms: [...DESKS, 'governance/lint'], packages: [...FASTIFY, ...AJV, 'node:'] },
   pipeline: { rooms: RULES, packages: ['rxjs', 'node:'] },

@@ -24,6 +24,7 @@ interface Row {
   readonly request_bytes: string
   readonly response_bytes: string
   readonly units: string
+  readonly explanation: string
 }
 
 /** After every call there is. */
@@ -84,6 +85,7 @@ function toRow(request: LoggedRequest): Record<string, unknown> {
     request_bytes: request.requestBytes,
     response_bytes: request.responseBytes,
     units: toDecimal(BigInt(request.unitsMicro), 6),
+    explanation: request.explanation.toWellFormed(),
   }
 }
 
@@ -105,5 +107,6 @@ function toRequest(row: Row): Omit<LoggedRequest, 'tenant'> {
     requestBytes: Number(row.request_bytes),
     responseBytes: Number(row.response_bytes),
     unitsMicro: toMicro(row.units) ?? 0,
+    explanation: row.explanation,
   }
 }

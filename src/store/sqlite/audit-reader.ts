@@ -7,7 +7,7 @@
  */
 
 import type { DatabaseSync } from 'node:sqlite'
-import type { AuditEntry, AuditQuery, Author } from '../registry.ts'
+import { FOREIGN_AUTHOR, type AuditEntry, type AuditQuery, type Author } from '../registry.ts'
 
 interface Row {
   readonly position: number
@@ -31,7 +31,9 @@ type Found = Omit<AuditEntry, 'position'> & { readonly source: 'change' | 'note'
 const NO_DELIVERIES = `kind <> 'webhook_delivery'`
 const FILTERS = `tenant = :tenant AND position < :before
   AND (:kind IS NULL OR kind = :kind) AND (:id IS NULL OR id = :id) AND (:action IS NULL OR action = :action)
-  AND (:consumer IS NULL OR json_extract(author, '$.consumer') = :consumer)
+  AND (:consumer IS NULL OR :consumer = CASE
+    WHEN json_extract(author, '$.tenant') = :tenant OR json_extract(author, '$.consumer') = 'system'
+    THEN json_extract(author, '$.consumer') ELSE '${FOREIGN_AUTHOR}' END)
   ORDER BY position DESC LIMIT :limit`
 const LAST = Number.MAX_SAFE_INTEGER
 

@@ -42,6 +42,7 @@ const request = (changes: Partial<LoggedRequest> = {}): LoggedRequest => ({
   requestBytes: 5_000_000_000,
   responseBytes: 1,
   unitsMicro: 1_500_000,
+  explanation: '{"detail":"The credential does not open this operation."}',
   ...changes,
 })
 const range = { fromMs: 0, toMs: NOON_MS + 86_400_000 }

@@ -63,6 +63,11 @@ export interface House {
   readonly consumers: Consumers
   readonly specifications: Specifications
   readonly proxies: Proxies
+  /** At which addresses backends may be; anywhere, unless a test says otherwise. */
+  readonly backends: {
+    refuse: (tenant: string, url: string) => string | null
+    mayBePrivate: (tenant: string) => boolean
+  }
   readonly retirement: Retirement
   readonly subscriptions: Subscriptions
   readonly credentials: Credentials
@@ -91,9 +96,21 @@ function open(path: string, vault: Vault, time: { nowMs: number }): House {
   const turns = createTurns()
   const specifications = createSpecifications({ registry, createId, gateway, turns })
   const secrets = { vault, createId, randomBytes }
+  const backends: House['backends'] = { refuse: () => null, mayBePrivate: () => true }
   const plans = createLatestPlans({ registry, specifications })
   const capacity = createCapacity({ registry, plans, turns })
-  const proxies = createProxies({ registry, gateway, specifications, createId, clock, turns })
+  const proxies = createProxies({
+    registry,
+    gateway,
+    specifications,
+    createId,
+    clock,
+    turns,
+    backendRule: {
+      refuse: async (tenant, url) => backends.refuse(tenant, url),
+      mayBePrivate: (tenant) => backends.mayBePrivate(tenant),
+    },
+  })
   const credentials = createCredentials({ ...secrets, registry, gateway, clock })
   const limits = openCounted(clock)
   return {
@@ -105,6 +122,7 @@ function open(path: string, vault: Vault, time: { nowMs: number }): House {
     apis: createApis({ registry }),
     consumers: createConsumers({ registry, createId }),
     specifications,
+    backends,
     proxies,
     retirement: createRetirement({ registry, proxies, clock, createId, turns }),
     limits,

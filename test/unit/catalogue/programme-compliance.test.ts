@@ -12,7 +12,13 @@ it('tells the latest of many activations and drifts, and counts what was seen in
   const house = openHouse()
   const { registry, createId } = house
   const clock = createManualClock(house.clock.nowMs)
-  const programmes = createProgrammes({ registry, createId, clock, turns: createTurns() })
+  const programmes = createProgrammes({
+    registry,
+    createId,
+    clock,
+    turns: createTurns(),
+    backendRule: { refuse: async () => null },
+  })
   const { id: api } = await programmes.create(ACME, { name: 'Orders', specification: base64(Buffer.from('{}')) })
   const nowMs = clock.nowMs()
   const write = (kind: string, name: string, body: object) => ({

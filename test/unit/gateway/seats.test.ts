@@ -54,7 +54,8 @@ async function open(slas: readonly SlaPlan[]) {
       responses: [],
     })),
   } as const
-  const compile = (declared: readonly SlaPlan[]) => compileRevision(plan, declared, limiter, 1)
+  const backends = { threads: 1, connect: (_: unknown, base: object) => base }
+  const compile = (declared: readonly SlaPlan[]) => compileRevision(plan, declared, limiter, backends)
   return { seats, desk, asked, compile, revision: await compile(slas) }
 }
 

@@ -40,7 +40,10 @@ export interface Recorded {
 }
 
 export interface TestGatewayOptions {
-  readonly backend: Omit<BackendPlan, 'origin' | 'basePath' | 'timeoutMs'> & { origin: string; timeoutMs?: number }
+  readonly backend: Omit<BackendPlan, 'origin' | 'basePath' | 'timeoutMs' | 'mayBePrivate'> & {
+    origin: string
+    timeoutMs?: number
+  }
   readonly paths?: object
   /** Members of the document's root. */
   readonly root?: object
@@ -115,12 +118,15 @@ export async function openTestGateway(options: TestGatewayOptions): Promise<Test
     tenant: 'acme',
     revision: 1,
     state: 'Active',
-    backend: { basePath: '', timeoutMs: 30_000, ...options.backend },
+    backend: { basePath: '', timeoutMs: 30_000, mayBePrivate: true, ...options.backend },
     allowedScopes: specification.declaredScopes,
     memberOfProductIds: [],
   })
   const limiter = createLimiter({ thread: 0, threads: 1 })
-  const compiled = await compileRevision(structuredClone(plan), [], limiter, 1)
+  const compiled = await compileRevision(structuredClone(plan), [], limiter, {
+    threads: 1,
+    connect: (_, base) => base,
+  })
   const revision = options.changeRevision?.(compiled) ?? compiled
 
   const record = (call: RecordedCall): void => {

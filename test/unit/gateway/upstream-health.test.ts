@@ -5,7 +5,7 @@ import { createUpstreamHealth, type UpstreamChange } from '../../../src/gateway/
 import { createHandClock, settled } from '../pipeline/hand-clock.ts'
 
 const START_MS = Date.UTC(2027, 0, 15, 12)
-const BACKEND: BackendPlan = { origin: 'http://backend', basePath: '', timeoutMs: 1_000 }
+const BACKEND: BackendPlan = { origin: 'http://backend', basePath: '', timeoutMs: 1_000, mayBePrivate: true }
 
 function open(backend: BackendPlan = BACKEND) {
   const clock = createHandClock(START_MS)

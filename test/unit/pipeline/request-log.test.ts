@@ -60,6 +60,7 @@ describe('the request log', () => {
         requestBytes: 10,
         responseBytes: 10,
         unitsMicro: 0,
+        explanation: '',
       },
     ])
   })

@@ -22,6 +22,7 @@ import { createTurns } from '../../../src/catalogue/turns.ts'
 import { createUsers } from '../../../src/catalogue/users.ts'
 import type { PlatformCall, PlatformRefusal } from '../../../src/platform/guard.ts'
 import { platformScopes } from '../../../src/platform/operations.ts'
+import type { MetricsAccess } from '../../../src/platform/metrics-access.ts'
 import type { SigningKeys } from '../../../src/platform/signing-keys.ts'
 import { createPlatform, type Platform } from '../../../src/platform/server.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
@@ -104,12 +105,14 @@ export interface House {
 }
 
 export interface HouseOptions {
+  readonly metricsAccess?: MetricsAccess
   readonly readersMax?: number
   readonly readersOfTenantMax?: number
   /** Instead of the list of line items. */
   readonly usage?: UsageStore
   /** Instead of a log without calls. */
   readonly requests?: RequestStore
+  readonly requestLog?: 'off' | 'refused' | 'all'
   /** Instead of nothing that was measured. */
   readonly levels?: Pick<ServiceLevelStore, 'measure'>
 }
@@ -151,6 +154,11 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     }),
     refuseTarget: async (url) =>
       new URL(url).hostname === 'localhost' ? 'The host is not at a public address.' : null,
+    backendRule: {
+      refuse: async (_tenant, url) =>
+        new URL(url).hostname === 'localhost' ? 'The backend leads to a private address.' : null,
+      mayBePrivate: () => true,
+    },
     scopes: platformScopes(),
     log: createLog('silent'),
   })
@@ -167,6 +175,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     }),
     signingKeys: steadyKeys(),
     onSelfApproval: async (caller) => void selfApprovals.push(caller.grant.consumer),
+    requestLog: options.requestLog ?? 'refused',
     requests: options.requests ?? { insert: async () => {}, find: async () => [] },
     usage: options.usage ?? createMemoryUsage(lineItems, usageQueries),
     idempotency: { store: kept, vault: secrets.vault },

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
+import type { RequestStore } from '../../../src/store/request-store.ts'
 import type { RiskEvent } from '../../../src/domain/risk.ts'
 import { furnish as furnishRooms, NOW_MS, openHouse, type House } from './house.ts'
 import { riskEvent } from './risk-event.ts'
@@ -54,6 +55,7 @@ function pathsOf(path: string, rooms: Rooms): string {
     '/v1/eventsubscriptions': rooms.receiver,
     '/v1/risks': rooms.risk,
     '/v1/rulesets': rooms.ruleset,
+    '/v1/requests': loggedRequest(2).requestId,
   }
   const collection = Object.keys(own).find((start) => path.startsWith(`${start}/`)) ?? ''
   if (path.startsWith('/v1/programmes/:id')) {
@@ -104,14 +106,20 @@ function loggedRequest(ago: number) {
   const nobody = { consumer: '', consumerName: '', subscription: '', agent: '', person: '' }
   const numbers = { status: 401, durationUs: 1, upstreamUs: 0, requestBytes: 0, responseBytes: 0, unitsMicro: 0 }
   const call = { api: 'payments-v1', operation: 'pay', requestId: `0${ago}`, outcome: 'credential_missing' }
-  return { timeMs: NOW_MS - ago, ...call, ...nobody, ...numbers }
+  return { timeMs: NOW_MS - ago, ...call, ...nobody, ...numbers, explanation: '' }
+}
+
+/** The request log, of which one tenant has two calls. */
+const REQUESTS: RequestStore = {
+  insert: async () => {},
+  find: async ({ tenant, limit }) => [loggedRequest(2), loggedRequest(1)].slice(0, tenant === 'acme' ? limit : 0),
 }
 
 describe('a tenant', () => {
   it.each(SINGLE)(
     'gets 404, never 403, for another tenant’s resource at %s, and changes nothing',
     async (id, operation) => {
-      const house = await openHouse()
+      const house = await openHouse({ requests: REQUESTS })
       const owner = house.token('acme')
       const rooms = await furnish(house, owner)
       const before = await snapshot(house, owner, rooms)
@@ -130,12 +138,7 @@ describe('a tenant', () => {
   )
 
   it.each(LISTS)('sees nothing of another tenant in %s, nor with its cursor', async (_, { path }) => {
-    const house = await openHouse({
-      requests: {
-        insert: async () => {},
-        find: async ({ tenant, limit }) => [loggedRequest(2), loggedRequest(1)].slice(0, tenant === 'acme' ? limit : 0),
-      },
-    })
+    const house = await openHouse({ requests: REQUESTS })
     const owner = house.token('acme')
     await furnish(house, owner)
     await house.send('POST', '/v1/consumers', { token: owner, body: { name: 'Second', kind: 'agent' } })

@@ -54,6 +54,7 @@ function anySegment(random: Random, recordsMax = 40) {
       const id = random.below(attributions.length)
       const record = anyRecord(random, attributions[id]!)
       buffer.add(record, id)
+      if (random.below(3) === 0) buffer.explain(NAMES[random.below(NAMES.length)]!)
       return record
     })
     chunks.push(Buffer.from(buffer.seal(attributions.slice(first), first)))

@@ -1,0 +1,69 @@
+/**
+ * The optional last section of a batch: explanations of refused calls.
+ *
+ *   section = entries, bytes of the texts (u32 each), entry*, texts: JSON array of strings, padded with spaces to 8
+ *   entry   = number of the record in the batch, number of its text (u32 each)
+ *
+ * Equal texts of a batch are written once, so a flood of one kind of refusal costs 8 bytes a call. Bounded: a record
+ * beyond the bound has no explanation. A batch of served calls has no section.
+ */
+
+/** Of the texts of one batch. */
+const TEXT_BYTES_MAX = 256 * 1024
+const HEAD_BYTES = 8
+const ENTRY_BYTES = 8
+
+export class ExplanationSection {
+  readonly #numbers = new Map<string, number>()
+  #entries: number[] = []
+  #textBytes = 0
+
+  /** Returns false if the section is full. */
+  add(record: number, text: string): boolean {
+    let number = this.#numbers.get(text)
+    if (number === undefined) {
+      const bytes = Buffer.byteLength(text)
+      if (this.#textBytes + bytes > TEXT_BYTES_MAX) return false
+      this.#textBytes += bytes
+      number = this.#numbers.size
+      this.#numbers.set(text, number)
+    }
+    this.#entries.push(record, number)
+    return true
+  }
+
+  clear(): void {
+    if (this.#entries.length === 0) return
+    this.#numbers.clear()
+    this.#entries = []
+    this.#textBytes = 0
+  }
+
+  /** Returns the bytes, or null if there is nothing to write. Empties the section. */
+  seal(): Buffer | null {
+    if (this.#entries.length === 0) return null
+    const texts = Buffer.from(JSON.stringify([...this.#numbers.keys()]), 'utf8')
+    const entriesEnd = HEAD_BYTES + this.#entries.length * 4
+    const bytes = Buffer.alloc(entriesEnd + Math.ceil(texts.length / 8) * 8, ' ')
+    bytes.writeUInt32LE(this.#entries.length / 2, 0)
+    bytes.writeUInt32LE(bytes.length - entriesEnd, 4)
+    this.#entries.forEach((number, index) => bytes.writeUInt32LE(number, HEAD_BYTES + index * 4))
+    texts.copy(bytes, entriesEnd)
+    this.clear()
+    return bytes
+  }
+}
+
+/** Returns the explanations of a section by the number of their record. Throws if the bytes are not those of one. */
+export function decodeExplanations(section: Buffer): ReadonlyMap<number, string> {
+  const found = new Map<number, string>()
+  const entries = section.readUInt32LE(0)
+  const textsFrom = HEAD_BYTES + entries * ENTRY_BYTES
+  const texts: unknown = JSON.parse(section.toString('utf8', textsFrom, textsFrom + section.readUInt32LE(4)))
+  if (!Array.isArray(texts)) throw new Error('the explanations of a batch are damaged')
+  for (let at = HEAD_BYTES; at < textsFrom; at += ENTRY_BYTES) {
+    const text: unknown = texts[section.readUInt32LE(at + 4)]
+    if (typeof text === 'string') found.set(section.readUInt32LE(at), text)
+  }
+  return found
+}

@@ -1,0 +1,147 @@
+/** Issue 14, point 14: GET /v1/requests/{id}. */
+
+import { describe, expect, it } from 'vitest'
+import { toExplanationText, type Explanation } from '../../../src/domain/explanation.ts'
+import type { LoggedRequest, RequestQuery, RequestStore } from '../../../src/store/request-store.ts'
+import { NOW_MS, openHouse, type House } from './house.ts'
+
+const ID = '0123456789abcdef00000001'
+
+const request = (changes: Partial<LoggedRequest> = {}): LoggedRequest => ({
+  timeMs: NOW_MS - 1_000,
+  tenant: 'acme',
+  api: 'payments-v1',
+  operation: 'createPayment',
+  requestId: ID,
+  status: 429,
+  outcome: 'rate_limited',
+  consumer: 'con_1',
+  consumerName: 'Shop',
+  subscription: 'sub_1',
+  agent: '',
+  person: '',
+  durationUs: 500,
+  upstreamUs: 0,
+  requestBytes: 0,
+  responseBytes: 200,
+  unitsMicro: 0,
+  explanation: '',
+  ...changes,
+})
+
+/** A store that holds these calls. */
+function storeOf(...calls: LoggedRequest[]): RequestStore & { readonly queries: RequestQuery[] } {
+  const queries: RequestQuery[] = []
+  return {
+    queries,
+    insert: async () => {},
+    async find(query) {
+      queries.push(query)
+      return calls
+        .filter(({ tenant, requestId }) => tenant === query.tenant && requestId === query.requestId)
+        .map(({ tenant: _, ...call }) => call)
+    },
+  }
+}
+
+const get = (house: House, id = ID, tenant = 'acme') =>
+  house.send('GET', `/v1/requests/${id}`, { token: house.token(tenant) })
+
+describe('point 14: GET /v1/requests/{id}', () => {
+  it('200 says which limit refused a call, and its state at that moment', async () => {
+    const limit = {
+      name: 'all minute',
+      kind: 'total',
+      limit: 5,
+      used: 5,
+      remaining: 0,
+      window: 'minute',
+      opensAt: '2027-01-15T12:01:00.000Z',
+    } as const
+    const explanation = toExplanationText({ detail: 'The limit "all minute" of 5 is reached.', limit })
+    const house = await openHouse({ requests: storeOf(request({ explanation })) })
+    expect((await get(house)).body).toEqual({
+      time: '2027-01-15T11:59:59.000Z',
+      requestId: ID,
+      api: 'payments-v1',
+      operation: 'createPayment',
+      status: 429,
+      outcome: 'rate_limited',
+      customer: 'con_1',
+      customerName: 'Shop',
+      subscription: 'sub_1',
+      agent: '',
+      onBehalfOf: '',
+      durationMs: 0.5,
+      upstreamMs: 0,
+      requestBytes: 0,
+      responseBytes: 200,
+      resourceUnits: '0',
+      stage: 'limit',
+      detail: 'The limit "all minute" of 5 is reached.',
+      errors: [],
+      limit,
+    })
+  })
+
+  it.each([
+    ['not_found', 'route'],
+    ['credential_invalid', 'authenticate'],
+    ['operation_forbidden', 'authorise'],
+    ['quota_exhausted', 'limit'],
+    ['payload_invalid', 'validate'],
+    ['upstream_timeout', 'forward'],
+    ['unavailable', 'record'],
+    ['served', null],
+    ['client_aborted', null],
+  ])('200 says of %s that the stage was %s, also for a call of before explanations', async (outcome, stage) => {
+    const house = await openHouse({ requests: storeOf(request({ outcome })) })
+    const { body } = await get(house)
+    expect(body).toMatchObject({ stage, errors: [], limit: null })
+    expect(body['detail']).toMatch(/^[A-Z].+\.$/)
+  })
+
+  it('200 gives the first errors of a validation, and the stage of a call that could not be served', async () => {
+    const explained = (explanation: Explanation, outcome: string) =>
+      request({ outcome, explanation: toExplanationText(explanation), requestId: outcome })
+    const errors = [{ pointer: '/amount', detail: 'must be >= 1' }]
+    const store = storeOf(
+      explained({ detail: 'The body is not as declared.', errors }, 'payload_invalid'),
+      explained({ detail: 'The backend has too many calls waiting.', stage: 'forward' }, 'unavailable'),
+    )
+    const house = await openHouse({ requests: store })
+    expect((await get(house, 'payload_invalid')).body).toMatchObject({ stage: 'validate', errors })
+    expect((await get(house, 'unavailable')).body).toMatchObject({ stage: 'forward' })
+  })
+
+  it('404 for another tenant’s call, as for one that never was', async () => {
+    const house = await openHouse({ requests: storeOf(request()) })
+    const foreign = await get(house, ID, 'rival')
+    const unknown = await get(house, 'f'.repeat(24))
+    expect(foreign.status).toBe(404)
+    expect({ ...foreign.body, requestId: '' }).toEqual({ ...unknown.body, requestId: '' })
+  })
+
+  it('404 says what is kept, and looks at the last seven days', async () => {
+    const requests = storeOf()
+    const house = await openHouse({ requests })
+    expect((await get(house)).body['detail']).toMatch(/refused calls \(REQUEST_LOG=refused\) of the last 7 days/)
+    expect(requests.queries).toMatchObject([{ fromMs: NOW_MS - 7 * 86_400_000, tenant: 'acme' }])
+    const all = await openHouse({ requestLog: 'all' })
+    expect((await get(all)).body['detail']).toMatch(/: calls of the last 7 days/)
+  })
+
+  it('404 says that REQUEST_LOG is off, and does not ask the store', async () => {
+    const requests = storeOf(request())
+    const house = await openHouse({ requestLog: 'off', requests })
+    expect(await get(house)).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    expect((await get(house)).body['detail']).toMatch(/REQUEST_LOG is off/)
+    expect(requests.queries).toEqual([])
+  })
+
+  it('403 without the scope of the request log', async () => {
+    const house = await openHouse({ requests: storeOf(request()) })
+    const token = house.token('acme', ['apis:read'])
+    expect((await house.send('GET', `/v1/requests/${ID}`, { token })).status).toBe(403)
+  })
+})
