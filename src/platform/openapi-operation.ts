@@ -3,6 +3,7 @@
 import { PROBLEMS, type ProblemCode } from '../domain/problem.ts'
 import { exampleOf } from './openapi-example.ts'
 import type { Operation } from './operation.ts'
+import { toTemplate } from './operations.ts'
 import { headersOf } from './serve.ts'
 import type { Schema } from './schemas.ts'
 
@@ -65,15 +66,16 @@ function toParameters(operation: Operation): Fragment {
 function toParameter(
   place: string,
   name: string,
-  { description = `Only those of this ${name}.`, ...schema }: Schema,
+  { description = `Only those of this ${name}.`, deprecated, ...schema }: Schema,
 ): Fragment {
-  return { name, in: place, description, schema }
+  return { name, in: place, description, ...(deprecated === true && { deprecated }), schema }
 }
 
-function toAnswer({ status, answer, mediaTypes = [], eventData, summary, path }: Operation): Fragment {
+function toAnswer({ status, answer, mediaTypes = [], eventData, summary, path, location }: Operation): Fragment {
   const headers = {
     ...header('X-Request-Id', 'Names the call in logs and records.'),
     ...(status === 201 && header('Location', `Where it is: below ${path}.`)),
+    ...(location !== undefined && header('Location', `Where to read how it goes: ${toTemplate(location)}.`)),
     ...(mediaTypes.includes('text/csv') && header('Link', 'The next page of a CSV answer (RFC 8288).')),
   }
   if (status === 204) return { description: 'Done.', headers }

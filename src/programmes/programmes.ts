@@ -30,12 +30,13 @@ import {
   showProgress,
   tellProgramme,
   type Programme,
+  type ProgrammeWithSpecification,
   type ProgrammeBody,
   type Progress,
 } from './programme-document.ts'
 import type { ProxyBody } from '../catalogue/proxy-document.ts'
 import { keepContract } from '../catalogue/published-contract.ts'
-import { contentWrite } from '../catalogue/published-content.ts'
+import { contentWrite, readContent } from '../catalogue/published-content.ts'
 import type { Turns } from '../catalogue/turns.ts'
 
 export interface ProgrammeInput {
@@ -63,7 +64,7 @@ export interface ProgrammeCompliance {
 
 export interface Programmes {
   create(author: Author, input: ProgrammeInput): Promise<Programme>
-  get(tenant: string, id: string): Promise<Programme>
+  get(tenant: string, id: string): Promise<ProgrammeWithSpecification>
   list(tenant: string, query: PageQuery & { api?: string; state?: string }): Promise<Page<Programme>>
   /** Another version within the major. */
   update(author: Author, id: string, specification: string): Promise<Programme>
@@ -122,7 +123,7 @@ export function createProgrammes({ registry, createId, clock, turns }: Programme
       contentOf(specification, tenant, input.specification, '/specification'),
       ...(openSla === null ? [] : [contentOf(openSla, tenant, input.openSla ?? '', '/openSla')]),
     ])
-    return get(tenant, id)
+    return show(tenant, id)
   }
 
   function contentOf(id: string, tenant: string, text: string, pointer: string): Write {
@@ -157,7 +158,7 @@ export function createProgrammes({ registry, createId, clock, turns }: Programme
       contentOf(specification, tenant, text, '/specification'),
       ...(await withdrawn(body)),
     ])
-    return get(tenant, id)
+    return show(tenant, id)
   }
 
   /** What nobody has to decide on any more. */
@@ -172,11 +173,17 @@ export function createProgrammes({ registry, createId, clock, turns }: Programme
     const { revision, body } = await of(tenant, id)
     const next = { ...body, actor: tellProgramme(body, 'retried') }
     await commit(registry, author, 'programme.retry', [programmeWrite(id, tenant, revision, next)])
-    return get(tenant, id)
+    return show(tenant, id)
   }
 
-  async function get(tenant: string, id: string): Promise<Programme> {
+  async function show(tenant: string, id: string): Promise<Programme> {
     return showProgramme(await of(tenant, id))
+  }
+
+  async function get(tenant: string, id: string): Promise<ProgrammeWithSpecification> {
+    const programme = await of(tenant, id)
+    const { bytes } = await readContent(registry, tenant, programme.body.specification)
+    return { ...showProgramme(programme), specification: bytes.toString('base64') }
   }
 
   /** All of them: lists come in the order of ids, and the latest are the last. */

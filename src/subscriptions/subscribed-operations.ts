@@ -9,7 +9,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Registry } from '../store/registry.ts'
 import { readCompiled } from '../catalogue/compiled-document.ts'
 import type { LimitBook } from '../catalogue/limit-book.ts'
-import type { PlatformOperation } from '../catalogue/platform-api.ts'
+import { PLATFORM_API, type PlatformOperation } from '../catalogue/platform-api.ts'
 import { servingOrStaged, type ProxyBody } from '../catalogue/proxy-document.ts'
 import type { SecurityAlternative } from '../plans/route-plan.ts'
 import { describeLimits, type ShownLimits } from './shown-limits.ts'
@@ -17,6 +17,8 @@ import type { Specifications } from '../catalogue/specifications.ts'
 import type { SubscriptionBody } from '../catalogue/subscription-document.ts'
 
 export interface SubscribedOperation extends ShownLimits {
+  /** Technical name: a product has several. */
+  readonly api: string
   readonly operationId: string
   readonly method: string
   readonly path: string
@@ -59,6 +61,7 @@ export function createSubscribedOperations(options: SubscribedOperationsOptions)
       const needed = first?.tokenScopes ?? first?.keyScopes ?? []
       return [
         {
+          api,
           operationId,
           method,
           path,
@@ -80,7 +83,7 @@ export function ofPlatform(
     .filter(({ scopes }) => scopes.every((scope) => granted.includes(scope)))
     .map((operation) => {
       const security = operation.scopes.length === 0 ? [] : ['OAuth2']
-      return { ...operation, security, ...describeLimits(null, operation.operationId, null, 0) }
+      return { api: PLATFORM_API, ...operation, security, ...describeLimits(null, operation.operationId, null, 0) }
     })
 }
 

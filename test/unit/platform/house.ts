@@ -328,6 +328,7 @@ export async function furnish(
   adr: string
   principle: string
   receiver: string
+  delivery: string
   /** Of a subscription of its own, which waits for a decision. */
   flow: string
   waiting: string
@@ -359,6 +360,8 @@ export async function furnish(
   await house.send('PUT', policy, { token, body: {} })
   const words = { context: 'Because.', decision: 'So.', consequences: 'Thus.' }
   const receiver = await idOf('/v1/eventsubscriptions', { url: 'https://receiver.example/hook' })
+  const sample = { token, body: { type: 'SlaChanged' } }
+  const { body: delivery } = await house.send('POST', `/v1/eventsubscriptions/${receiver}/test`, sample)
   const adr = await idOf('/v1/adrs', { title: 'Why', status: 'Accepted', ...words })
   const principle = await idOf('/v1/principles', { name: 'Plain', statement: 'Be plain.', rationale: 'It helps.' })
   return {
@@ -368,6 +371,7 @@ export async function furnish(
     adr,
     principle,
     receiver,
+    delivery: String(delivery['id']),
     waiting: String(asked.body['id']),
     flow: String(asked.body['approvalFlow']),
     product,
