@@ -6,6 +6,7 @@ import { createApis } from './catalogue/apis.ts'
 import { createApprovals } from './subscriptions/approvals.ts'
 import { createAudit } from './catalogue/audit.ts'
 import { createCapacity } from './subscriptions/capacity.ts'
+import { createApiComplianceReader } from './programmes/api-compliance.ts'
 import type { Compliance } from './programmes/compliance.ts'
 import { createConsumers } from './catalogue/consumers.ts'
 import type { Secrets } from './catalogue/credential-document.ts'
@@ -73,6 +74,7 @@ export function createResources(options: ResourcesOptions) {
     compliance,
     consumers: createConsumers({ registry, createId }),
     apis: createApis({ registry }),
+    apiCompliance: createApiComplianceReader(options),
     serviceLevels: createServiceLevels({ registry, plans, store }),
     products: createProducts(options),
     tenants: createTenants(options),

@@ -5,6 +5,7 @@ import { checkDeclaration, parseDeclaration } from '../opensla/declaration.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
+import { affectsSubscriptions } from './affected-subscriptions.ts'
 import { apiWrite, type ApiBody } from './apis.ts'
 import { commit, find, fromBase64, invalidAt, toTime } from './commands.ts'
 import { eventWrite } from './events.ts'
@@ -95,6 +96,9 @@ export function createSpecifications({ registry, createId, gateway, turns }: Spe
     if (before === undefined && running.length >= VARIANTS_MAX) {
       throw new Problem('state_conflict', `An API takes at most ${VARIANTS_MAX} variants.`)
     }
+    const { variant } = plan
+    const declared = running.map((each) => each.body.variant)
+    const isChange = before !== undefined || (await affectsSubscriptions(registry, { api, variant, declared }))
     const id = createId('sla')
     const body: OpenSlaSpecBody = {
       api,
@@ -109,7 +113,8 @@ export function createSpecifications({ registry, createId, gateway, turns }: Spe
       contentWrite(id, author.tenant, { bytes, mediaType }),
       // Moves the entry on, so that of two declarations, or of one and an activation, one is refused.
       apiWrite(api, author.tenant, entry.revision, entry.body),
-      ...(before === undefined ? [] : [retire(before), slaChanged(createId, author.tenant, before.body, body)]),
+      ...(before === undefined ? [] : [retire(before)]),
+      ...(isChange ? [slaChanged(createId, author.tenant, before?.body ?? null, body)] : []),
     ])
     await gateway.applySla(plan)
     return { ...showSla(await find<OpenSlaSpecBody>(registry, author.tenant, 'openslaspec', id)), warnings }
@@ -157,9 +162,14 @@ export function createSpecifications({ registry, createId, gateway, turns }: Spe
   }
 }
 
-function slaChanged(createId: CreateId, tenant: string, before: OpenSlaSpecBody, after: OpenSlaSpecBody): Write {
+function slaChanged(createId: CreateId, tenant: string, before: OpenSlaSpecBody | null, after: OpenSlaSpecBody): Write {
   const { api, variant, version: to } = after
-  return eventWrite(createId, tenant, 'SlaChanged', { api, variant: variant || null, from: before.version, to })
+  return eventWrite(createId, tenant, 'SlaChanged', {
+    api,
+    variant: variant || null,
+    from: before?.version ?? null,
+    to,
+  })
 }
 
 function keysOf({ api, inForce }: OpenSlaSpecBody): Record<string, string> {

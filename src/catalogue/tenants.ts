@@ -9,6 +9,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import { commit, find, toTime } from './commands.ts'
 import type { CredentialBody, Secrets } from './credential-document.ts'
+import { firstWarningWrite } from './credential-expiry.ts'
 import { fromCursor, toCursor, type Page, type PageQuery } from './page.ts'
 import { newPlatformSubscription, newTenantWrites } from './platform-access.ts'
 
@@ -51,9 +52,13 @@ export function createTenants(options: TenantsOptions): Tenants {
       const consumer = createId('con')
       const made = newPlatformSubscription({ ...options, tenant: id, scopes, chosen: null }, consumer)
       const { subscription, credential } = made
-      const writes = [...newTenantWrites(id, name, consumer), subscription, credential]
-      await commit(registry, author, 'tenant.create', writes)
-      const { clientId, clientSecret } = credential.body as CredentialBody
+      const { clientId, clientSecret, expiresAtMs } = credential.body as CredentialBody
+      await commit(registry, author, 'tenant.create', [
+        ...newTenantWrites(id, name, consumer),
+        subscription,
+        credential,
+        firstWarningWrite(credential.id, id, expiresAtMs, clock.nowMs()),
+      ])
       return {
         id,
         name,

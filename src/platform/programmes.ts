@@ -5,6 +5,7 @@ import { pageOf } from '../catalogue/page.ts'
 import type { Approvals } from '../subscriptions/approvals.ts'
 import type { ProgrammeInput, Programmes } from '../programmes/programmes.ts'
 import { approval, decideBy, deciding, type ApprovalHandlersOptions } from './approvals.ts'
+import { complianceFields, withBand } from './compliance.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { renamed, texts, toPageQuery } from './page-query.ts'
 import {
@@ -25,7 +26,6 @@ import {
   type Schema,
 } from './schemas.ts'
 import type { ProgressStream } from './progress-stream.ts'
-import { bandOf } from './validation.ts'
 
 const points: Schema = { type: 'number', minimum: 0, maximum: 100 }
 const count: Schema = { type: 'integer' }
@@ -147,23 +147,7 @@ export const PROGRAMME_OPERATIONS = {
     ...reading,
     path: `${PATH}/:id/compliance`,
     summary: 'How its document and its running implementation comply',
-    answer: named(
-      'Compliance',
-      object({
-        score: { ...points, description: 'The lower of both.' },
-        band: { type: 'string', enum: ['clean', 'attention', 'drift'] },
-        specification: points,
-        runtime: {
-          ...points,
-          description: 'By what calls of the last 30 days have shown that the contract does not know.',
-        },
-        violations: {
-          type: 'array',
-          items: object({ kind: text, operation: nullable(text), detail: text, lastSeen: time }),
-        },
-        history: { type: 'array', items: object({ revision: count, score: points, time }) },
-      }),
-    ),
+    answer: named('Compliance', object(complianceFields)),
   },
   listProgrammeApprovals: {
     ...reading,
@@ -210,10 +194,8 @@ export function programmeHandlers(options: ProgrammeHandlersOptions): Handlers<t
       await progress.open(call, reply, programmeId)
       return reply
     },
-    async getCompliance({ author, params }) {
-      const compliance = await programmes.compliance(author.tenant, params['id'] ?? '')
-      return { ...compliance, band: bandOf(compliance.score) }
-    },
+    getCompliance: async ({ author, params }) =>
+      withBand(await programmes.compliance(author.tenant, params['id'] ?? '')),
     async listProgrammeApprovals({ author, params, query: given }) {
       const flow = await approvals.ofProgramme.flow(author.tenant, params['id'] ?? '', params['flowId'] ?? '')
       return pageOf(flow.approvals, toPageQuery(given))

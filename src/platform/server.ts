@@ -24,6 +24,7 @@ import type { Proxies } from '../catalogue/proxies.ts'
 import type { Programmes } from '../programmes/programmes.ts'
 import type { Rulesets } from '../programmes/rulesets.ts'
 import type { TenantPolicies } from '../programmes/tenant-policy.ts'
+import type { ApiComplianceReader } from '../programmes/api-compliance.ts'
 import type { Compliance } from '../programmes/compliance.ts'
 import type { ServiceLevels } from '../catalogue/service-levels.ts'
 import type { Specifications } from '../catalogue/specifications.ts'
@@ -42,6 +43,7 @@ import { createAllowedMethods } from './allowed-methods.ts'
 import { apiHandlers, API_OPERATIONS } from './apis.ts'
 import { approvalHandlers, APPROVAL_OPERATIONS, type ApprovalHandlersOptions } from './approvals.ts'
 import { auditHandlers, AUDIT_OPERATIONS } from './audit.ts'
+import { complianceHandlers, COMPLIANCE_OPERATIONS } from './compliance.ts'
 import { installEtags } from './conditional.ts'
 import { consumerHandlers, CONSUMER_OPERATIONS } from './consumers.ts'
 import { eventSubscriptionHandlers, EVENT_SUBSCRIPTION_OPERATIONS } from './event-subscriptions.ts'
@@ -101,6 +103,7 @@ export interface PlatformOptions extends GuardOptions {
   readonly usage: UsageStore
   readonly requests: RequestStore
   readonly compliance: Pick<Compliance, 'judge'>
+  readonly apiCompliance: ApiComplianceReader
   readonly programmes: Programmes
   readonly policies: TenantPolicies
   readonly rulesets: Rulesets
@@ -191,6 +194,7 @@ function createApp(options: PlatformOptions, operations: Operations): FastifyIns
 function serveResources(serve: Serve, options: PlatformOptions & { readonly progress: ProgressStream }): void {
   serve(CONSUMER_OPERATIONS, consumerHandlers(options.consumers))
   serve(API_OPERATIONS, apiHandlers(options))
+  serve(COMPLIANCE_OPERATIONS, complianceHandlers(options))
   serve(SERVICE_LEVEL_OPERATIONS, serviceLevelHandlers(options.serviceLevels, options.clock))
   serve(PROXY_OPERATIONS, proxyHandlers(options.proxies))
   serve(SPECIFICATION_OPERATIONS, specificationHandlers(options.specifications))
