@@ -8,6 +8,7 @@ import { PROBLEMS } from '../domain/problem.ts'
 import { toOpenApiOperation } from './openapi-operation.ts'
 import type { Operation, Operations } from './operation.ts'
 import { toTemplate } from './operations.ts'
+import { SERVICE_OPERATIONS } from './service-routes.ts'
 import { problemSchema, type Schema } from './schemas.ts'
 import { buildWebhooks } from './webhook-events.ts'
 
@@ -47,6 +48,10 @@ export function buildOpenApi({ operations, baseUrl, gatewayUrl }: OpenApiOptions
         'problem documents (RFC 9457) with a stable `code`; every answer carries `X-Request-Id`.',
       contact: { name: 'Whoever runs this gateway', url: baseUrl },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    externalDocs: {
+      description: 'The OAuth paths of the gateway: tokens, login, keys, discovery',
+      url: `${baseUrl}${SERVICE_OPERATIONS.getOauthOpenApi.path}`,
     },
     servers: [{ url: baseUrl }],
     tags: tags.map((name) => ({ name, description: TAGS[name] ?? name })),

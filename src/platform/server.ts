@@ -52,6 +52,7 @@ import { HTTP_BOUNDS, refuseMalformed } from './http-bounds.ts'
 import { createOnce, type IdempotencyOptions } from './idempotency.ts'
 import { identityProviderHandlers, IDENTITY_PROVIDER_OPERATIONS } from './identity-providers.ts'
 import { installJsonBody } from './json-body.ts'
+import { buildOauthOpenApi } from './oauth-openapi.ts'
 import { buildOpenApi } from './openapi.ts'
 import type { Operations } from './operation.ts'
 import { ALL_OPERATIONS, RISK_PATHS } from './operations.ts'
@@ -136,6 +137,7 @@ export function createPlatform(options: PlatformOptions): Platform {
   metrics.measured('risk_stream_readers', 'Risk streams that are open', () => stream.readers)
   const riskPaths = { ...riskHandlers(options.risks), ...stream.handlers }
   let openApi: string | null = null
+  let oauthOpenApi: string | null = null
 
   const app = createApp(options, ALL_OPERATIONS)
   const shared = { baseUrl, once: createOnce(options.idempotency), turns: createTurns() }
@@ -145,6 +147,7 @@ export function createPlatform(options: PlatformOptions): Platform {
     metrics,
     notReady,
     openApi: () => (openApi ??= JSON.stringify(buildOpenApi({ operations: ALL_OPERATIONS, ...addresses() }))),
+    oauthOpenApi: () => (oauthOpenApi ??= JSON.stringify(buildOauthOpenApi(addresses()))),
   })
   const progress = createProgressStream(options)
   serveResources(serve, { ...options, progress })
