@@ -4,6 +4,7 @@ import { APPROVAL_DUE } from './catalogue/approval-document.ts'
 import { createApprovalSilence } from './subscriptions/approval-silence.ts'
 import type { Capacity } from './subscriptions/capacity.ts'
 import { createCredentialExpiry, CREDENTIAL_DUE } from './catalogue/credential-expiry.ts'
+import { PLATFORM_API } from './catalogue/platform-api.ts'
 import type { Compliance } from './programmes/compliance.ts'
 import type { ProgrammeRunner } from './programmes/programme-runner.ts'
 import type { Credentials } from './catalogue/credentials.ts'
@@ -22,7 +23,9 @@ export interface DutiesOptions {
   readonly registry: Registry
   readonly capacity: Capacity
   readonly credentials: Pick<Credentials, 'announce'>
-  readonly compliance: Pick<Compliance, 'start'>
+  readonly compliance: Pick<Compliance, 'start' | 'scoreOwn'>
+  /** The OpenAPI document of the platform's own API. */
+  readonly ownDocument: Uint8Array
   readonly runner: ProgrammeRunner
   readonly retirement: Pick<Retirement, 'retirementDue'>
   readonly webhooks: Webhooks
@@ -65,8 +68,8 @@ export async function openDuties(options: DutiesOptions): Promise<void> {
   opened('waiting list', waitingList.stop)
   await waitingList.start()
   await scheduler.start()
-  // Scoring all that serves may take its time; nobody waits for it.
-  void compliance.start()
+  // Scoring takes seconds, and the start does not wait for it.
+  void compliance.start().then(() => compliance.scoreOwn(PLATFORM_API, options.ownDocument))
   opened('programmes', runner.stop)
   await runner.start()
   opened('webhooks', webhooks.stop)

@@ -4,7 +4,15 @@
  */
 
 import { ANONYMOUS, type Attribution } from './domain/attribution.ts'
-import { FLAG_FORWARDED, outcomeIndex, OUTCOMES, type Outcome } from './record/call-record.ts'
+import type { CallTerms } from './platform/call-limits.ts'
+import {
+  FLAG_APPROACHING_LIMIT,
+  FLAG_COUNTED,
+  FLAG_FORWARDED,
+  outcomeIndex,
+  OUTCOMES,
+  type Outcome,
+} from './record/call-record.ts'
 import { REQUEST_PREFIX_LENGTH } from './record/codec.ts'
 import { toRequestId } from './record/record-batch.ts'
 import type { RecordedCall, SpoolWriter } from './record/spool-writer.ts'
@@ -22,6 +30,8 @@ export interface RecorderCall {
   readonly code: string
   readonly startedMs: number
   readonly requestId: string | null
+  /** Of a call that its limits admitted. */
+  readonly terms?: CallTerms | null
 }
 
 export interface PlatformRecorder {
@@ -44,8 +54,9 @@ export function createPlatformRecorder({ spool, clock }: { spool: SpoolWriter; c
     return sequence
   }
 
-  function attributionOf({ tenant, api, operation, party }: RecorderCall): Attribution {
+  function attributionOf({ tenant, api, operation, party, terms = null }: RecorderCall): Attribution {
     const grant = party?.grant
+    const { variant = grant?.variant, currency = '', priceMicro = 0 } = terms ?? {}
     const key = JSON.stringify([
       tenant,
       api,
@@ -54,18 +65,22 @@ export function createPlatformRecorder({ spool, clock }: { spool: SpoolWriter; c
       grant?.consumer,
       party?.agent,
       party?.person,
+      variant,
+      currency,
+      priceMicro,
     ])
     let attribution = attributions.get(key)
     if (attribution === undefined) {
       if (attributions.size >= ATTRIBUTIONS_MAX) attributions.clear()
-      attribution = { ...ANONYMOUS, tenant, api, operation, ...(party !== null && named(party)) }
+      const bill = { variant: variant ?? '', currency, priceMicro }
+      attribution = { ...ANONYMOUS, tenant, api, operation, ...(party !== null && { ...named(party), ...bill }) }
       attributions.set(key, attribution)
     }
     return attribution
   }
 
   function record(call: RecorderCall): Promise<void> {
-    const { status, code, startedMs, requestId } = call
+    const { status, code, startedMs, requestId, terms = null } = call
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const outcome = isOutcome(code) ? code : 'served'
     const timeMs = clock.nowMs()
@@ -74,11 +89,11 @@ export function createPlatformRecorder({ spool, clock }: { spool: SpoolWriter; c
       timeMs,
       durationUs: Math.max(0, timeMs - startedMs) * 1_000,
       upstreamUs: 0,
-      admittedAgoMs: 0,
+      admittedAgoMs: terms?.isCounted === true ? Math.max(0, timeMs - terms.admittedMs) : 0,
       status,
       outcome: outcomeIndex[outcome],
-      flags: outcome === 'served' ? FLAG_FORWARDED : 0,
-      unitsMicro: 0,
+      flags: flagsOf(outcome, terms),
+      unitsMicro: terms?.unitsMicro ?? 0,
       requestBytes: 0,
       responseBytes: 0,
       sequence: requestId === null ? next() : Number.parseInt(requestId.slice(REQUEST_PREFIX_LENGTH), 16),
@@ -98,8 +113,16 @@ export function createPlatformRecorder({ spool, clock }: { spool: SpoolWriter; c
 }
 
 function named({ grant, agent, person }: NonNullable<RecorderCall['party']>): Partial<Attribution> {
-  const { consumer, consumerName, subscription, variant } = grant
-  return { consumer, consumerName, subscription, variant, agent, person }
+  const { consumer, consumerName, subscription } = grant
+  return { consumer, consumerName, subscription, agent, person }
+}
+
+function flagsOf(outcome: Outcome, terms: CallTerms | null): number {
+  return (
+    (outcome === 'served' ? FLAG_FORWARDED : 0) |
+    (terms?.isCounted === true ? FLAG_COUNTED : 0) |
+    (terms?.isApproaching === true ? FLAG_APPROACHING_LIMIT : 0)
+  )
 }
 
 function isOutcome(code: string): code is Outcome {

@@ -49,7 +49,8 @@ export interface ResourcesOptions extends Secrets {
 
 export function createResources(options: ResourcesOptions) {
   const { registry, createId, levels: store, compliance } = options
-  const specifications = createSpecifications(options)
+  const operations = platformOperations()
+  const specifications = createSpecifications({ ...options, platformOperations: operations })
   const proxies = createProxies({ ...options, specifications })
   const retirement = createRetirement({ ...options, proxies })
   const credentials = createCredentials(options)
@@ -61,7 +62,7 @@ export function createResources(options: ResourcesOptions) {
     credentials,
     specifications,
     capacity,
-    platformOperations: platformOperations(),
+    platformOperations: operations,
   })
   return {
     specifications,

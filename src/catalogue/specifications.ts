@@ -11,6 +11,8 @@ import { commit, find, fromBase64, invalidAt, toTime } from './commands.ts'
 import { eventWrite } from './events.ts'
 import type { GatewayPort } from './gateway-port.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
+import { PLATFORM_API, type PlatformOperation } from './platform-api.ts'
+import { defaultPlatformSla } from './platform-sla.ts'
 import { activeDeployment, stagedDeployment, type ProxyBody } from './proxy-document.ts'
 import { contentWrite, readContent, type Content } from './published-content.ts'
 import type { Turns } from './turns.ts'
@@ -70,12 +72,17 @@ export interface SpecificationsOptions {
   readonly createId: CreateId
   readonly gateway: Pick<GatewayPort, 'applySla'>
   readonly turns: Turns
+  /** Operations of the platform's own API, which has no proxy that would tell. */
+  readonly platformOperations?: readonly Pick<PlatformOperation, 'operationId'>[]
 }
 
 /** More variants of one API are refused. */
 const VARIANTS_MAX = 100
 
-export function createSpecifications({ registry, createId, gateway, turns }: SpecificationsOptions): Specifications {
+export function createSpecifications(options: SpecificationsOptions): Specifications {
+  const { registry, createId, gateway, turns, platformOperations = [] } = options
+  const ofPlatform = platformOperations.map(({ operationId }) => operationId)
+
   async function inForce(api: string): Promise<readonly Document<OpenSlaSpecBody>[]> {
     return registry.list<OpenSlaSpecBody>('openslaspec', { where: { api, inForce: 'true' }, limit: VARIANTS_MAX + 1 })
   }
@@ -85,8 +92,7 @@ export function createSpecifications({ registry, createId, gateway, turns }: Spe
     { api, specification }: { api: string; specification: string },
   ): Promise<DeclaredOpenSla> {
     const entry = await registry.get<ApiBody>('api', api)
-    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
-    const operationIds = proxy === null ? [] : operationsOf(proxy.body)
+    const operationIds = await operationsOf(api)
     if (entry?.tenant !== author.tenant || operationIds.length === 0)
       throw invalidAt('/api', 'There is no such API with a revision.')
     const bytes = fromBase64(specification, '/specification')
@@ -118,6 +124,14 @@ export function createSpecifications({ registry, createId, gateway, turns }: Spe
     ])
     await gateway.applySla(plan)
     return { ...showSla(await find<OpenSlaSpecBody>(registry, author.tenant, 'openslaspec', id)), warnings }
+  }
+
+  /** Of what serves and of what is staged: a declaration may precede the revision that it speaks of. */
+  async function operationsOf(api: string): Promise<readonly string[]> {
+    if (api === PLATFORM_API) return ofPlatform
+    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+    const deployments = proxy === null ? [] : [activeDeployment(proxy.body), stagedDeployment(proxy.body)]
+    return [...new Set(deployments.flatMap((deployment) => deployment?.operationIds ?? []))]
   }
 
   async function contentOf(kind: 'openapispec' | 'openslaspec', tenant: string, id: string): Promise<Content> {
@@ -152,12 +166,14 @@ export function createSpecifications({ registry, createId, gateway, turns }: Spe
     openSlaContent: (tenant, id) => contentOf('openslaspec', tenant, id),
     async plansInForce(api, operationIds) {
       const plans: SlaPlan[] = []
+      const current = api === PLATFORM_API ? ofPlatform : operationIds
       for (const { id, tenant, body } of await inForce(api)) {
         const { bytes } = await readContent(registry, tenant, id)
-        const known = [...new Set([...operationIds, ...body.operationIds])]
+        const known = [...new Set([...current, ...body.operationIds])]
         plans.push(parseDeclaration(bytes, { technicalName: api, operationIds: known }))
       }
-      return plans
+      const isDeclared = api !== PLATFORM_API || plans.some(({ variant }) => variant === '')
+      return isDeclared || ofPlatform.length === 0 ? plans : [...plans, defaultPlatformSla(ofPlatform)]
     },
   }
 }
@@ -179,12 +195,6 @@ function keysOf({ api, inForce }: OpenSlaSpecBody): Record<string, string> {
 function retire({ kind, id, tenant, revision, body }: Document<OpenSlaSpecBody>) {
   const retired = { ...body, inForce: false }
   return { kind, id, tenant, expected: revision, body: retired, keys: keysOf(retired) }
-}
-
-/** Of what serves and of what is staged: a declaration may precede the revision that it speaks of. */
-function operationsOf(body: ProxyBody): readonly string[] {
-  const deployments = [activeDeployment(body), stagedDeployment(body)]
-  return [...new Set(deployments.flatMap((deployment) => deployment?.operationIds ?? []))]
 }
 
 function showOpenApi({ id, body, createdAtMs }: Document<OpenApiSpecBody>): OpenApiSpec {

@@ -15,6 +15,8 @@ const PROTECTED: readonly ProblemCode[] = [
   'credential_invalid',
   'operation_forbidden',
   'subscription_required',
+  'rate_limited',
+  'quota_exhausted',
 ]
 const WITH_BODY: readonly ProblemCode[] = ['payload_too_large', 'media_type_unsupported']
 const ALWAYS: readonly ProblemCode[] = ['internal', 'unavailable']
@@ -71,9 +73,10 @@ function toParameter(
   return { name, in: place, description, ...(deprecated === true && { deprecated }), schema }
 }
 
-function toAnswer({ status, answer, mediaTypes = [], eventData, summary, path, location }: Operation): Fragment {
+function toAnswer({ status, answer, mediaTypes = [], eventData, summary, path, location, scope }: Operation): Fragment {
   const headers = {
     ...header('X-Request-Id', 'Names the call in logs and records.'),
+    ...(scope !== null && LIMIT_HEADERS),
     ...(status === 201 && header('Location', `Where it is: below ${path}.`)),
     ...(location !== undefined && header('Location', `Where to read how it goes: ${toTemplate(location)}.`)),
     ...(mediaTypes.includes('text/csv') && header('Link', 'The next page of a CSV answer (RFC 8288).')),
@@ -86,6 +89,12 @@ function toAnswer({ status, answer, mediaTypes = [], eventData, summary, path, l
     { schema: { type: 'string' }, ...(mediaType === 'text/event-stream' && { 'x-event-data': eventData }) },
   ])
   return { description: summary, headers, content: Object.fromEntries([...json, ...others]) as Fragment }
+}
+
+const LIMIT_HEADERS = {
+  ...header('RateLimit-Policy', 'The tightest limit that applied: its quota and window in seconds.'),
+  ...header('RateLimit', 'What remains of it, and in how many seconds it is whole again.'),
+  ...header('X-RU-Cost', 'Resource units of the call.'),
 }
 
 function header(name: string, description: string): Fragment {

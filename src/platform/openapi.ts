@@ -7,7 +7,7 @@
 import { PROBLEMS } from '../domain/problem.ts'
 import { toOpenApiOperation } from './openapi-operation.ts'
 import type { Operation, Operations } from './operation.ts'
-import { toTemplate } from './operations.ts'
+import { ALL_OPERATIONS, toTemplate } from './operations.ts'
 import { SERVICE_OPERATIONS } from './service-routes.ts'
 import { problemSchema, type Schema } from './schemas.ts'
 import { buildWebhooks } from './webhook-events.ts'
@@ -62,6 +62,12 @@ export function buildOpenApi({ operations, baseUrl, gatewayUrl }: OpenApiOptions
       securitySchemes: { oauth: toSecurityScheme(Object.values(operations), gatewayUrl) },
     },
   }
+}
+
+/** The document without the addresses of this deployment: what is scored, once a version. */
+export function ownDocument(): Buffer {
+  const addresses = { baseUrl: 'https://platform.example', gatewayUrl: 'https://gateway.example' }
+  return Buffer.from(JSON.stringify(buildOpenApi({ operations: ALL_OPERATIONS, ...addresses })))
 }
 
 function toProblemSchema(): Schema {
