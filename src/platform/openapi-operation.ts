@@ -22,8 +22,10 @@ const WITH_BODY: readonly ProblemCode[] = ['payload_too_large', 'media_type_unsu
 const ALWAYS: readonly ProblemCode[] = ['internal', 'unavailable']
 
 const problemContent = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
+/** Only what the caller sent has places that can be pointed at. */
+const invalidContent = { 'application/problem+json': { schema: { $ref: '#/components/schemas/InvalidProblem' } } }
 const ANY_OTHER: Fragment = {
-  default: { description: 'Any other refusal: a problem document too.', content: problemContent },
+  default: { description: 'Any other refusal: a problem document too.', content: { 'application/problem+json': {} } },
 }
 const etags: Schema = { type: 'string', maxLength: 8_192, description: 'ETags, or *.' }
 
@@ -111,7 +113,10 @@ function toProblems(operation: Operation): Fragment {
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => [
       status,
-      { description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '), content: problemContent },
+      {
+        description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
+        content: status === '400' ? invalidContent : problemContent,
+      },
     ]),
   )
 }

@@ -31,7 +31,7 @@ const TAGS: Readonly<Record<string, string>> = {
 }
 
 export function buildOpenApi({ operations, baseUrl, gatewayUrl }: OpenApiOptions): Schema {
-  const components: Record<string, unknown> = { Problem: toProblemSchema() }
+  const components: Record<string, unknown> = toProblemSchemas()
   const paths: Record<string, Record<string, unknown>> = {}
   for (const [operationId, operation] of Object.entries(operations)) {
     const path = (paths[toTemplate(operation.path)] ??= {})
@@ -70,10 +70,18 @@ export function ownDocument(): Buffer {
   return Buffer.from(JSON.stringify(buildOpenApi({ operations: ALL_OPERATIONS, ...addresses })))
 }
 
-function toProblemSchema(): Schema {
+/** Two, since references are unfolded hundreds of times where the document is judged or clients are made from it. */
+function toProblemSchemas(): Record<string, Schema> {
   const properties = problemSchema['properties'] as Readonly<Record<string, Schema>>
-  const code = { type: 'string', enum: Object.keys(PROBLEMS) }
-  return { ...problemSchema, description: 'RFC 9457.', properties: { ...properties, code } }
+  const { errors = {}, ...always } = { ...properties, code: { type: 'string', enum: Object.keys(PROBLEMS) } }
+  return {
+    Problem: { ...problemSchema, description: 'RFC 9457.', properties: always },
+    InvalidProblem: {
+      ...problemSchema,
+      description: 'RFC 9457, with the places that are not as declared.',
+      properties: { ...always, errors },
+    },
+  }
 }
 
 function toSecurityScheme(operations: readonly Operation[], gatewayUrl: string): Schema {
