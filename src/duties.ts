@@ -37,6 +37,9 @@ export interface DutiesOptions {
   readonly opened: Opened
 }
 
+/** The document of the platform is judged when the work of a start is over. */
+const OWN_SCORE_DELAY_MS = 2_000
+
 /** Resolves when what was due and who could be let in is dealt with; goes on by itself. */
 export async function openDuties(options: DutiesOptions): Promise<void> {
   const { registry, compliance, runner, webhooks, retirement, recorder, createId, clock, log, count, opened } = options
@@ -69,7 +72,9 @@ export async function openDuties(options: DutiesOptions): Promise<void> {
   await waitingList.start()
   await scheduler.start()
   // Scoring takes seconds, and the start does not wait for it.
-  void compliance.start().then(() => compliance.scoreOwn(PLATFORM_API, options.ownDocument))
+  void compliance.start()
+  const scoreOwn = (): void => void compliance.scoreOwn(PLATFORM_API, options.ownDocument)
+  opened('score of the platform', clock.after(OWN_SCORE_DELAY_MS, scoreOwn))
   opened('programmes', runner.stop)
   await runner.start()
   opened('webhooks', webhooks.stop)

@@ -47,6 +47,8 @@ export interface Compliance {
 export interface ComplianceOptions {
   readonly registry: Registry
   readonly linter: Linter
+  /** Judges the platform's own document, which is large and can be trusted: without haste. */
+  readonly ownLinter: Pick<Linter, 'judge' | 'close'>
   readonly clock: Clock
   /** Changes of an API's entry take turns by its name. */
   readonly turns: Turns
@@ -63,7 +65,8 @@ const FINDINGS_KEPT = 100
 const PAGE = 500
 const ATTEMPTS = 5
 
-export function createCompliance({ registry, linter, clock, turns, log, onLow }: ComplianceOptions): Compliance {
+export function createCompliance(options: ComplianceOptions): Compliance {
+  const { registry, linter, ownLinter, clock, turns, log, onLow } = options
   /** Ids of proxies whose documents are to be scored, each once. */
   const pending = new Set<string>()
   let isWorking = false
@@ -135,7 +138,12 @@ export function createCompliance({ registry, linter, clock, turns, log, onLow }:
     const id = `own_${createHash('sha256').update(document).digest('hex').slice(0, 32)}`
     try {
       // Rules of a tenant are not looked at: it could not mend the document.
-      await keepScore(entry.tenant, api, id, async () => toBody(api, id, 0, await linter.judge(document)))
+      await keepScore(entry.tenant, api, id, async () => {
+        const judgement = await ownLinter.judge(document)
+        const [unfinished] = judgement.coverage?.failed ?? []
+        if (unfinished !== undefined) throw new Error(unfinished.detail)
+        return toBody(api, id, 0, judgement)
+      })
     } catch (cause) {
       if (!isStopped) log.error({ err: cause, api }, 'the API could not be scored; it is scored at the next start')
     }
@@ -210,7 +218,7 @@ export function createCompliance({ registry, linter, clock, turns, log, onLow }:
     async stop() {
       isStopped = true
       stopWatching()
-      await linter.close()
+      await Promise.all([linter.close(), ownLinter.close()])
       await Promise.all([work, own])
     },
   }

@@ -150,6 +150,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     compliance: createCompliance({
       registry,
       linter,
+      ownLinter: linter,
       clock,
       turns,
       log: createLog('silent'),
