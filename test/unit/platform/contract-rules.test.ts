@@ -4,7 +4,8 @@
 
 import { describe, expect, it } from 'vitest'
 import { buildOpenApi } from '../../../src/platform/openapi.ts'
-import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
+import { OPERATORS_SCOPE } from '../../../src/catalogue/tenants.ts'
+import { ALL_OPERATIONS, platformScopes } from '../../../src/platform/operations.ts'
 import { BASE_URL, furnish, GATEWAY_URL, openHouse, PAYMENTS, PAYMENTS_SLA, type House } from './house.ts'
 
 type Schema = Readonly<Record<string, unknown>>
@@ -274,6 +275,23 @@ describe('contract, 201 and 202', () => {
       const { status, text } = await house.send('GET', location.slice(BASE_URL.length), { token: operator })
       expect(status, `${operationId} ${location} ${text}`).toBe(200)
     }
+  })
+})
+
+describe('contract, tenants', () => {
+  it('are shown one by one to the operator alone, without a secret, and their first credential is watched', async () => {
+    const house = await openHouse()
+    const operator = house.token('acme')
+    const made = await house.send('POST', '/v1/tenants', { token: operator, body: { name: 'Other' } })
+    const path = `/v1/tenants/${String(made.body['id'])}`
+    const shown = await house.send('GET', path, { token: operator })
+    expect(shown.body).toEqual({ id: made.body['id'], name: 'Other', createdAt: made.body['createdAt'] })
+    expect((await house.send('GET', '/v1/tenants/ten_none', { token: operator })).status).toBe(404)
+    const others = platformScopes().filter((scope) => scope !== OPERATORS_SCOPE)
+    expect((await house.send('GET', path, { token: house.token('other', others) })).status).toBe(403)
+    const [credential] = await house.registry.list('credential', { tenant: String(made.body['id']), limit: 1 })
+    const due = await house.registry.list('due', { where: { subject: credential?.id ?? '' }, limit: 9 })
+    expect(due).toHaveLength(1)
   })
 })
 
