@@ -137,8 +137,9 @@ export function installGuard(app: FastifyInstance, options: GuardOptions): void 
       throw new Problem(result.code, result.detail, { extensions: result.extensions })
     }
     passage.admitted = result
-    // Comes also when the client leaves; `finish` does not.
-    reply.raw.once('close', result.end)
+    // Comes also when the client leaves, which may have been before; `finish` does not.
+    if (reply.raw.closed) result.end()
+    else reply.raw.once('close', result.end)
   }
 
   app.addHook('onResponse', async (request) => passages.get(request)?.admitted?.end())

@@ -1,9 +1,10 @@
 /** `platform-v1` as an API: its declaration limits its own calls. */
 
 import { once } from 'node:events'
-import { request as httpRequest } from 'node:http'
+import { request as httpRequest, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import type { Caller } from '../../../src/catalogue/caller.ts'
 import { apiWrite } from '../../../src/catalogue/apis.ts'
 import { NOW_MS, openHouse, type Answer, type House } from './house.ts'
 
@@ -125,6 +126,27 @@ describe('platform-v1 as an API', () => {
     expect((await list(house, token)).status).toBe(429)
     stream.on('error', () => {}).destroy()
     await expect.poll(async () => (await list(house, token)).status).toBe(200)
+  })
+
+  it('frees the place of a client that left while its credential was looked up', async () => {
+    const { house, token } = await open()
+    expect((await declare(house, token, { limits: [{ name: 'one', concurrent: 1 }] })).status).toBe(201)
+    const found = Promise.withResolvers<Caller>()
+    house.callers.set('late', found.promise as unknown as Caller)
+    await house.platform.app.listen({ host: '127.0.0.1', port: 0 })
+    const { server } = house.platform.app
+    const { port } = server.address() as AddressInfo
+    const arrived = once(server, 'request')
+    const headers = { authorization: 'Bearer late' }
+    const call = httpRequest({ port, host: '127.0.0.1', path: '/v1/consumers', headers }).end()
+    const [, response] = (await arrived) as [unknown, ServerResponse]
+    const closed = once(response, 'close')
+    call.on('error', () => {}).destroy()
+    await closed
+    const before = house.recordings
+    found.resolve(house.callers.get(token) as Caller)
+    await expect.poll(() => house.recordings).toBe(before + 1)
+    expect((await list(house, token)).status).toBe(200)
   })
 
   it('shows its limits with the operations of a subscription', async () => {
