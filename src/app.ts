@@ -22,7 +22,9 @@ import { createFleet } from './gateway/fleet.ts'
 import { createGatewayPort, platformPlan } from './gateway-port.ts'
 import { openIdentity } from './identity.ts'
 import { openKeyRing } from './identity/key-ring.ts'
-import { platformScopes } from './platform/operations.ts'
+import { platformOperations, platformScopes } from './platform/operations.ts'
+import { createPlatformLimits } from './platform-limits.ts'
+import { ownDocument } from './platform/openapi.ts'
 import { createPlatform } from './platform/server.ts'
 import { systemClock as clock } from './runtime/clock.ts'
 import { createIdFactory } from './runtime/ids.ts'
@@ -152,9 +154,16 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     count,
     opened,
   })
+  const platformLimits = createPlatformLimits({
+    memory: limits.platformMemory,
+    operationIds: platformOperations().map(({ operationId }) => operationId),
+    operatorTenant: config.adminTenant,
+    clock,
+  })
   const gateway = createGatewayPort({
     fleet,
     limitDesk: limits.desk,
+    platformLimits,
     authenticator,
     onBackend: watches.upstreams.watch,
   })
@@ -195,7 +204,8 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   })
   const { proxies, specifications, subscriptions, credentials, consumers } = resources
 
-  await (await gateway.prepare(platformPlan(config.adminTenant, scopes), [])).swap()
+  const platformSlas = await specifications.plansInForce(PLATFORM_API, [])
+  await (await gateway.prepare(platformPlan(config.adminTenant, scopes), platformSlas)).swap()
   await bringUpOldProxies(registry)
   await exemptOldBackends(registry, config.adminTenant)
   for await (const { plan, slas } of proxies.activePlans()) {
@@ -221,6 +231,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     log,
     notReady: () => notReady ?? (spool.accepting ? null : 'The spool cannot be written.'),
     addresses: () => ({ baseUrl, gatewayUrl }),
+    limits: platformLimits,
     authenticate: async (authorization, apiKey) => authenticator.authenticate(authorization, apiKey, PLATFORM_API),
     record: ({ operationId, caller, grant, ...call }) =>
       recorder.record({
@@ -268,7 +279,18 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     metrics,
     count,
   })
-  await openDuties({ ...resources, webhooks, registry, recorder, createId, clock, log, count, opened })
+  await openDuties({
+    ...resources,
+    ownDocument: ownDocument(),
+    webhooks,
+    registry,
+    recorder,
+    createId,
+    clock,
+    log,
+    count,
+    opened,
+  })
   notReady = null
   void backends.warn()
   log.info({ gatewayUrl, baseUrl, riskUrl, threads: config.gatewayThreads }, 'tollgate is up')

@@ -4,6 +4,7 @@ import { APPROVAL_DUE } from './catalogue/approval-document.ts'
 import { createApprovalSilence } from './subscriptions/approval-silence.ts'
 import type { Capacity } from './subscriptions/capacity.ts'
 import { createCredentialExpiry, CREDENTIAL_DUE } from './catalogue/credential-expiry.ts'
+import { PLATFORM_API } from './catalogue/platform-api.ts'
 import type { Compliance } from './programmes/compliance.ts'
 import type { ProgrammeRunner } from './programmes/programme-runner.ts'
 import type { Credentials } from './catalogue/credentials.ts'
@@ -22,7 +23,9 @@ export interface DutiesOptions {
   readonly registry: Registry
   readonly capacity: Capacity
   readonly credentials: Pick<Credentials, 'announce'>
-  readonly compliance: Pick<Compliance, 'start'>
+  readonly compliance: Pick<Compliance, 'start' | 'scoreOwn'>
+  /** The OpenAPI document of the platform's own API. */
+  readonly ownDocument: Uint8Array
   readonly runner: ProgrammeRunner
   readonly retirement: Pick<Retirement, 'retirementDue'>
   readonly webhooks: Webhooks
@@ -33,6 +36,9 @@ export interface DutiesOptions {
   readonly count: (reason: string) => void
   readonly opened: Opened
 }
+
+/** The document of the platform is judged when the work of a start is over. */
+const OWN_SCORE_DELAY_MS = 2_000
 
 /** Resolves when what was due and who could be let in is dealt with; goes on by itself. */
 export async function openDuties(options: DutiesOptions): Promise<void> {
@@ -65,8 +71,10 @@ export async function openDuties(options: DutiesOptions): Promise<void> {
   opened('waiting list', waitingList.stop)
   await waitingList.start()
   await scheduler.start()
-  // Scoring all that serves may take its time; nobody waits for it.
+  // Scoring takes seconds, and the start does not wait for it.
   void compliance.start()
+  const scoreOwn = (): void => void compliance.scoreOwn(PLATFORM_API, options.ownDocument)
+  opened('score of the platform', clock.after(OWN_SCORE_DELAY_MS, scoreOwn))
   opened('programmes', runner.stop)
   await runner.start()
   opened('webhooks', webhooks.stop)

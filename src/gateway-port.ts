@@ -6,16 +6,24 @@ import type { BackendPlan, RoutePlan } from './plans/route-plan.ts'
 import type { Authenticator } from './gateway/authenticate.ts'
 import type { Fleet } from './gateway/fleet.ts'
 import type { LimitDesk } from './gateway/limits/limit-desk.ts'
+import type { PlatformLimits } from './platform-limits.ts'
 
 export interface GatewayParts {
   readonly fleet: Fleet
   readonly limitDesk: LimitDesk
+  readonly platformLimits: Pick<PlatformLimits, 'setPlan'>
   readonly authenticator: Authenticator
   /** Hears of the backend that an API serves by. */
   readonly onBackend: (tenant: string, api: string, backend: BackendPlan) => void
 }
 
-export function createGatewayPort({ fleet, limitDesk, authenticator, onBackend }: GatewayParts): GatewayPort {
+export function createGatewayPort({
+  fleet,
+  limitDesk,
+  platformLimits,
+  authenticator,
+  onBackend,
+}: GatewayParts): GatewayPort {
   return {
     async prepare(plan, slas) {
       const prepared = await fleet.prepare(plan, slas)
@@ -24,11 +32,16 @@ export function createGatewayPort({ fleet, limitDesk, authenticator, onBackend }
         async swap() {
           for (const sla of slas) limitDesk.setPlan(sla)
           await prepared.swap()
+          for (const sla of slas) platformLimits.setPlan(sla)
           if (plan.backend !== null) onBackend(plan.tenant, plan.api, plan.backend)
         },
       }
     },
-    applySla: (sla) => limitDesk.change(sla, () => fleet.applySla(sla)),
+    applySla: (sla) =>
+      limitDesk.change(sla, async () => {
+        await fleet.applySla(sla)
+        platformLimits.setPlan(sla)
+      }),
     async applyGrant(grant) {
       authenticator.applyGrant(grant)
       await fleet.applyGrant(grant)

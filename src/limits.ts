@@ -4,15 +4,18 @@
  */
 
 import type { LimitBook } from './catalogue/limit-book.ts'
+import { PLATFORM_API } from './catalogue/platform-api.ts'
 import { createLimitDesk, type LimitDesk } from './gateway/limits/limit-desk.ts'
 import { createLimitLedger, type LimitLedger } from './gateway/limits/limit-ledger.ts'
-import { createLimitMemory, type LimitMemory } from './gateway/limits/limit-memory.ts'
+import { createLimitMemory, type LimitMemory, type LimitMemoryOptions } from './gateway/limits/limit-memory.ts'
 import type { Clock } from './runtime/clock.ts'
 import type { LimitCheckpoint } from './store/limit-checkpoint.ts'
 
 export interface Limits extends LimitBook {
   readonly desk: LimitDesk
   readonly memory: LimitMemory
+  /** Where the main thread counts the calls of the platform's own API. */
+  readonly platformMemory: LimitMemory
   readonly ledger: LimitLedger
 }
 
@@ -23,14 +26,18 @@ export interface LimitsOptions {
 }
 
 export function createLimits({ threads, checkpoint, clock }: LimitsOptions): Limits {
-  const memory = createLimitMemory({ threads, restore: (subscription, api) => ledger.counters(subscription, api) })
+  const restore: LimitMemoryOptions['restore'] = (subscription, api) => ledger.counters(subscription, api)
+  const memory = createLimitMemory({ threads, restore })
+  const platformMemory = createLimitMemory({ threads: 1, restore })
   const desk = createLimitDesk(memory)
   const ledger = createLimitLedger({ desk, checkpoint })
   return {
     desk,
     memory,
+    platformMemory,
     ledger,
-    usage: (subscription, plan) => memory.usage(subscription, plan, clock.nowMs()),
+    usage: (subscription, plan) =>
+      (plan.api === PLATFORM_API ? platformMemory : memory).usage(subscription, plan, clock.nowMs()),
     breachesMs: (subscription, api) => ledger.breachesMs(subscription, api, clock.nowMs()),
   }
 }

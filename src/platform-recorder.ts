@@ -5,7 +5,15 @@
 
 import type { Explanation } from './domain/explanation.ts'
 import { ANONYMOUS, type Attribution } from './domain/attribution.ts'
-import { FLAG_FORWARDED, outcomeIndex, OUTCOMES, type Outcome } from './record/call-record.ts'
+import type { CallTerms } from './platform/call-limits.ts'
+import {
+  FLAG_APPROACHING_LIMIT,
+  FLAG_COUNTED,
+  FLAG_FORWARDED,
+  outcomeIndex,
+  OUTCOMES,
+  type Outcome,
+} from './record/call-record.ts'
 import { REQUEST_PREFIX_LENGTH } from './record/codec.ts'
 import { toRequestId } from './record/record-batch.ts'
 import type { RecordedCall, SpoolWriter } from './record/spool-writer.ts'
@@ -25,6 +33,8 @@ export interface RecorderCall {
   readonly requestId: string | null
   /** Why it was refused. */
   readonly explanation?: Explanation | null
+  /** Of a call that its limits admitted. */
+  readonly terms?: CallTerms | null
 }
 
 export interface PlatformRecorder {
@@ -47,8 +57,9 @@ export function createPlatformRecorder({ spool, clock }: { spool: SpoolWriter; c
     return sequence
   }
 
-  function attributionOf({ tenant, api, operation, party }: RecorderCall): Attribution {
+  function attributionOf({ tenant, api, operation, party, terms = null }: RecorderCall): Attribution {
     const grant = party?.grant
+    const { variant = grant?.variant, currency = '', priceMicro = 0 } = terms ?? {}
     const key = JSON.stringify([
       tenant,
       api,
@@ -57,18 +68,22 @@ export function createPlatformRecorder({ spool, clock }: { spool: SpoolWriter; c
       grant?.consumer,
       party?.agent,
       party?.person,
+      variant,
+      currency,
+      priceMicro,
     ])
     let attribution = attributions.get(key)
     if (attribution === undefined) {
       if (attributions.size >= ATTRIBUTIONS_MAX) attributions.clear()
-      attribution = { ...ANONYMOUS, tenant, api, operation, ...(party !== null && named(party)) }
+      const bill = { variant: variant ?? '', currency, priceMicro }
+      attribution = { ...ANONYMOUS, tenant, api, operation, ...(party !== null && { ...named(party), ...bill }) }
       attributions.set(key, attribution)
     }
     return attribution
   }
 
   function record(call: RecorderCall): Promise<void> {
-    const { status, code, startedMs, requestId, explanation = null } = call
+    const { status, code, startedMs, requestId, explanation = null, terms = null } = call
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const outcome = isOutcome(code) ? code : 'served'
     const timeMs = clock.nowMs()
@@ -77,11 +92,11 @@ export function createPlatformRecorder({ spool, clock }: { spool: SpoolWriter; c
       timeMs,
       durationUs: Math.max(0, timeMs - startedMs) * 1_000,
       upstreamUs: 0,
-      admittedAgoMs: 0,
+      admittedAgoMs: terms?.isCounted === true ? Math.max(0, timeMs - terms.admittedMs) : 0,
       status,
       outcome: outcomeIndex[outcome],
-      flags: outcome === 'served' ? FLAG_FORWARDED : 0,
-      unitsMicro: 0,
+      flags: flagsOf(outcome, terms),
+      unitsMicro: terms?.unitsMicro ?? 0,
       requestBytes: 0,
       responseBytes: 0,
       sequence: requestId === null ? next() : Number.parseInt(requestId.slice(REQUEST_PREFIX_LENGTH), 16),
@@ -102,8 +117,16 @@ export function createPlatformRecorder({ spool, clock }: { spool: SpoolWriter; c
 }
 
 function named({ grant, agent, person }: NonNullable<RecorderCall['party']>): Partial<Attribution> {
-  const { consumer, consumerName, subscription, variant } = grant
-  return { consumer, consumerName, subscription, variant, agent, person }
+  const { consumer, consumerName, subscription } = grant
+  return { consumer, consumerName, subscription, agent, person }
+}
+
+function flagsOf(outcome: Outcome, terms: CallTerms | null): number {
+  return (
+    (outcome === 'served' ? FLAG_FORWARDED : 0) |
+    (terms?.isCounted === true ? FLAG_COUNTED : 0) |
+    (terms?.isApproaching === true ? FLAG_APPROACHING_LIMIT : 0)
+  )
 }
 
 function isOutcome(code: string): code is Outcome {

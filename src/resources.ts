@@ -7,6 +7,7 @@ import { createApprovals } from './subscriptions/approvals.ts'
 import { createAudit } from './catalogue/audit.ts'
 import type { BackendRule } from './catalogue/backend-address.ts'
 import { createCapacity } from './subscriptions/capacity.ts'
+import { createApiComplianceReader } from './programmes/api-compliance.ts'
 import type { Compliance } from './programmes/compliance.ts'
 import { createConsumers } from './catalogue/consumers.ts'
 import type { Secrets } from './catalogue/credential-document.ts'
@@ -50,7 +51,8 @@ export interface ResourcesOptions extends Secrets {
 
 export function createResources(options: ResourcesOptions) {
   const { registry, createId, levels: store, compliance } = options
-  const specifications = createSpecifications(options)
+  const operations = platformOperations()
+  const specifications = createSpecifications({ ...options, platformOperations: operations })
   const proxies = createProxies({ ...options, specifications })
   const retirement = createRetirement({ ...options, proxies })
   const credentials = createCredentials(options)
@@ -62,7 +64,7 @@ export function createResources(options: ResourcesOptions) {
     credentials,
     specifications,
     capacity,
-    platformOperations: platformOperations(),
+    platformOperations: operations,
   })
   return {
     specifications,
@@ -75,6 +77,7 @@ export function createResources(options: ResourcesOptions) {
     compliance,
     consumers: createConsumers({ registry, createId }),
     apis: createApis({ registry }),
+    apiCompliance: createApiComplianceReader(options),
     serviceLevels: createServiceLevels({ registry, plans, store }),
     products: createProducts(options),
     tenants: createTenants(options),

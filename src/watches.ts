@@ -41,6 +41,9 @@ export interface Watches {
   readonly compliance: Compliance
 }
 
+/** For the platform's own document, on a machine that is busy. */
+const OWN_DEADLINE_MS = 120_000
+
 export function openWatches(options: WatchesOptions): Watches {
   const { setGate, clock, log, count, opened } = options
   const drifts = createDrifts(options)
@@ -71,6 +74,7 @@ export function openWatches(options: WatchesOptions): Watches {
   const compliance = createCompliance({
     ...options,
     linter: createLinter({ clock, log }),
+    ownLinter: createLinter({ clock, log, deadlineMs: OWN_DEADLINE_MS }),
     async onLow(of, api, score) {
       log.warn({ tenant: of, api, score }, 'a revision of low compliance was activated')
       await options.recorder.note(score < CRITICAL_BELOW ? 'score_critical' : 'score_low', of, api, null)

@@ -1,5 +1,5 @@
 /**
- * Tells that a credential is near its end: 30, 7 and 1 days before it.
+ * Raises `CredentialExpiringSoon` 30, 7 and 1 days before a credential expires, and when one is issued with less time than that.
  *
  * One due time a credential: each warning brings the next, in one commit. What was revoked or replaced
  * meanwhile is not warned of.
@@ -23,8 +23,14 @@ export interface CredentialExpiryOptions {
   readonly createId: CreateId
 }
 
-/** The next warning behind `afterMs` of a credential that was just made or warned of; nothing where none is to come. */
-export function warningWrites(id: string, tenant: string, expiresAtMs: number, afterMs: number): Write[] {
+/** The first warning of a credential that is issued now: at once if its lifetime begins inside a warning window. */
+export function firstWarningWrite(id: string, tenant: string, expiresAtMs: number, issuedMs: number): Write {
+  const atMs = Math.max(issuedMs, expiresAtMs - Math.max(...WARN_DAYS) * DAY_MS)
+  return dueWrite({ tenant, kind: CREDENTIAL_DUE, subject: id, atMs })
+}
+
+/** The next warning after `afterMs` of a credential that was warned of; nothing if none is to come. */
+function nextWarningWrites(id: string, tenant: string, expiresAtMs: number, afterMs: number): Write[] {
   const times = WARN_DAYS.map((days) => expiresAtMs - days * DAY_MS)
   const atMs = times.find((timeMs) => timeMs > afterMs)
   return atMs === undefined ? [] : [dueWrite({ tenant, kind: CREDENTIAL_DUE, subject: id, atMs })]
@@ -43,7 +49,7 @@ export function createCredentialExpiry(options: CredentialExpiryOptions): (due: 
     await registry.commit({ tenant, consumer: 'system' }, 'credential.expiring', [
       eventWrite(createId, tenant, 'CredentialExpiringSoon', data),
       ...(await dropDueWrite(registry, CREDENTIAL_DUE, id, atMs)),
-      ...warningWrites(id, tenant, expiresAtMs, nowMs),
+      ...nextWarningWrites(id, tenant, expiresAtMs, nowMs),
     ])
   }
 }

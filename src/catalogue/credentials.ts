@@ -18,7 +18,7 @@ import {
   type CredentialBody,
   type Secrets,
 } from './credential-document.ts'
-import { warningWrites } from './credential-expiry.ts'
+import { firstWarningWrite } from './credential-expiry.ts'
 import { eventWrite } from './events.ts'
 import type { GatewayPort } from './gateway-port.ts'
 import { toGrant } from './grants.ts'
@@ -102,7 +102,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
       const endsMs = Math.min(body.expiresAtMs, nowMs + overlapSeconds * 1_000)
       return credentialWrite(credential, tenant, revision, { ...body, expiresAtMs: endsMs, isReplaced: true })
     })
-    const warnings = made.flatMap((write) => warningWrites(write.id, tenant, expiresAtMs, nowMs - 1))
+    const warnings = made.map((write) => firstWarningWrite(write.id, tenant, expiresAtMs, nowMs))
     await commit(registry, author, 'credential.rotate', [...ending, ...made, ...warnings])
     await announce(tenant, id)
     const ids = new Set(made.map((write) => write.id))

@@ -37,12 +37,29 @@ export async function listPage<Body, Item>(options: ListOptions<Body, Item>): Pr
   return { items: shown.map(show), next: documents.length > query.limit && last ? toCursor(last.id) : null }
 }
 
+/** Returns a page of a list that is at hand as a whole; its cursor is the number of items before it. */
+export function pageOf<Item>(all: readonly Item[], { limit, cursor }: PageQuery): Page<Item> {
+  const from = cursor === undefined ? 0 : toOffset(fromCursor(cursor))
+  const to = from + limit
+  return { items: all.slice(from, to), next: to < all.length ? toCursor(String(to)) : null }
+}
+
 export function toCursor(position: string): string {
   return Buffer.from(`1 ${position}`).toString('base64url')
 }
 
+/** The number of items that the pages before have shown. */
+export function toOffset(position: string): number {
+  if (!/^\d{1,9}$/.test(position)) throw invalidCursor()
+  return Number(position)
+}
+
 export function fromCursor(cursor: string): string {
   const text = /^[A-Za-z0-9_-]{1,5500}$/.test(cursor) ? Buffer.from(cursor, 'base64url').toString('utf8') : ''
-  if (!text.startsWith('1 ')) throw new Problem('cursor_invalid', 'Give the `next` of the page before, unchanged.')
+  if (!text.startsWith('1 ')) throw invalidCursor()
   return text.slice(2)
+}
+
+export function invalidCursor(): Problem {
+  return new Problem('cursor_invalid', 'Give the `next` of the page before, unchanged.')
 }

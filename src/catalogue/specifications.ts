@@ -5,11 +5,14 @@ import { checkDeclaration, parseDeclaration } from '../opensla/declaration.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
+import { affectsSubscriptions } from './affected-subscriptions.ts'
 import { apiWrite, type ApiBody } from './apis.ts'
 import { commit, find, fromBase64, invalidAt, toTime } from './commands.ts'
 import { eventWrite } from './events.ts'
 import type { GatewayPort } from './gateway-port.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
+import { PLATFORM_API, type PlatformOperation } from './platform-api.ts'
+import { defaultPlatformSla } from './platform-sla.ts'
 import { activeDeployment, stagedDeployment, type ProxyBody } from './proxy-document.ts'
 import { contentWrite, readContent, type Content } from './published-content.ts'
 import type { Turns } from './turns.ts'
@@ -69,12 +72,17 @@ export interface SpecificationsOptions {
   readonly createId: CreateId
   readonly gateway: Pick<GatewayPort, 'applySla'>
   readonly turns: Turns
+  /** Operations of the platform's own API, which has no proxy that would tell. */
+  readonly platformOperations?: readonly Pick<PlatformOperation, 'operationId'>[]
 }
 
 /** More variants of one API are refused. */
 const VARIANTS_MAX = 100
 
-export function createSpecifications({ registry, createId, gateway, turns }: SpecificationsOptions): Specifications {
+export function createSpecifications(options: SpecificationsOptions): Specifications {
+  const { registry, createId, gateway, turns, platformOperations = [] } = options
+  const ofPlatform = platformOperations.map(({ operationId }) => operationId)
+
   async function inForce(api: string): Promise<readonly Document<OpenSlaSpecBody>[]> {
     return registry.list<OpenSlaSpecBody>('openslaspec', { where: { api, inForce: 'true' }, limit: VARIANTS_MAX + 1 })
   }
@@ -84,8 +92,7 @@ export function createSpecifications({ registry, createId, gateway, turns }: Spe
     { api, specification }: { api: string; specification: string },
   ): Promise<DeclaredOpenSla> {
     const entry = await registry.get<ApiBody>('api', api)
-    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
-    const operationIds = proxy === null ? [] : operationsOf(proxy.body)
+    const operationIds = await operationsOf(api)
     if (entry?.tenant !== author.tenant || operationIds.length === 0)
       throw invalidAt('/api', 'There is no such API with a revision.')
     const bytes = fromBase64(specification, '/specification')
@@ -95,6 +102,9 @@ export function createSpecifications({ registry, createId, gateway, turns }: Spe
     if (before === undefined && running.length >= VARIANTS_MAX) {
       throw new Problem('state_conflict', `An API takes at most ${VARIANTS_MAX} variants.`)
     }
+    const { variant } = plan
+    const declared = running.map((each) => each.body.variant)
+    const isChange = before !== undefined || (await affectsSubscriptions(registry, { api, variant, declared }))
     const id = createId('sla')
     const body: OpenSlaSpecBody = {
       api,
@@ -109,10 +119,19 @@ export function createSpecifications({ registry, createId, gateway, turns }: Spe
       contentWrite(id, author.tenant, { bytes, mediaType }),
       // Moves the entry on, so that of two declarations, or of one and an activation, one is refused.
       apiWrite(api, author.tenant, entry.revision, entry.body),
-      ...(before === undefined ? [] : [retire(before), slaChanged(createId, author.tenant, before.body, body)]),
+      ...(before === undefined ? [] : [retire(before)]),
+      ...(isChange ? [slaChanged(createId, author.tenant, before?.body ?? null, body)] : []),
     ])
     await gateway.applySla(plan)
     return { ...showSla(await find<OpenSlaSpecBody>(registry, author.tenant, 'openslaspec', id)), warnings }
+  }
+
+  /** Of what serves and of what is staged: a declaration may precede the revision that it speaks of. */
+  async function operationsOf(api: string): Promise<readonly string[]> {
+    if (api === PLATFORM_API) return ofPlatform
+    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+    const deployments = proxy === null ? [] : [activeDeployment(proxy.body), stagedDeployment(proxy.body)]
+    return [...new Set(deployments.flatMap((deployment) => deployment?.operationIds ?? []))]
   }
 
   async function contentOf(kind: 'openapispec' | 'openslaspec', tenant: string, id: string): Promise<Content> {
@@ -147,19 +166,26 @@ export function createSpecifications({ registry, createId, gateway, turns }: Spe
     openSlaContent: (tenant, id) => contentOf('openslaspec', tenant, id),
     async plansInForce(api, operationIds) {
       const plans: SlaPlan[] = []
+      const current = api === PLATFORM_API ? ofPlatform : operationIds
       for (const { id, tenant, body } of await inForce(api)) {
         const { bytes } = await readContent(registry, tenant, id)
-        const known = [...new Set([...operationIds, ...body.operationIds])]
+        const known = [...new Set([...current, ...body.operationIds])]
         plans.push(parseDeclaration(bytes, { technicalName: api, operationIds: known }))
       }
-      return plans
+      const isDeclared = api !== PLATFORM_API || plans.some(({ variant }) => variant === '')
+      return isDeclared || ofPlatform.length === 0 ? plans : [...plans, defaultPlatformSla(ofPlatform)]
     },
   }
 }
 
-function slaChanged(createId: CreateId, tenant: string, before: OpenSlaSpecBody, after: OpenSlaSpecBody): Write {
+function slaChanged(createId: CreateId, tenant: string, before: OpenSlaSpecBody | null, after: OpenSlaSpecBody): Write {
   const { api, variant, version: to } = after
-  return eventWrite(createId, tenant, 'SlaChanged', { api, variant: variant || null, from: before.version, to })
+  return eventWrite(createId, tenant, 'SlaChanged', {
+    api,
+    variant: variant || null,
+    from: before?.version ?? null,
+    to,
+  })
 }
 
 function keysOf({ api, inForce }: OpenSlaSpecBody): Record<string, string> {
@@ -169,12 +195,6 @@ function keysOf({ api, inForce }: OpenSlaSpecBody): Record<string, string> {
 function retire({ kind, id, tenant, revision, body }: Document<OpenSlaSpecBody>) {
   const retired = { ...body, inForce: false }
   return { kind, id, tenant, expected: revision, body: retired, keys: keysOf(retired) }
-}
-
-/** Of what serves and of what is staged: a declaration may precede the revision that it speaks of. */
-function operationsOf(body: ProxyBody): readonly string[] {
-  const deployments = [activeDeployment(body), stagedDeployment(body)]
-  return [...new Set(deployments.flatMap((deployment) => deployment?.operationIds ?? []))]
 }
 
 function showOpenApi({ id, body, createdAtMs }: Document<OpenApiSpecBody>): OpenApiSpec {

@@ -20,6 +20,8 @@ export interface TermsInput {
   readonly product?: string
   readonly slaVariant?: string
   readonly scopes?: readonly string[]
+  /** Also to an API that is deprecated. */
+  readonly force?: boolean
 }
 
 export interface Terms {
@@ -65,6 +67,15 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
       throw new Problem('state_conflict', 'The API is retired.', { extensions: { state: 'Retired', allowed: [] } })
     }
     return entry
+  }
+
+  async function checkNotDeprecated(apis: readonly string[]): Promise<void> {
+    for (const api of apis) {
+      const { state, retirementDate } = (await registry.get<ApiBody>('api', api))?.body ?? {}
+      if (state !== 'Deprecated') continue
+      const detail = `The API ${api} is deprecated and retires on ${retirementDate}. Send \`force: true\` to subscribe to it.`
+      throw new Problem('state_conflict', detail, { extensions: { state, allowed: ['force'] } })
+    }
   }
 
   async function declaredBy(tenant: string, api: string, pointer: string): Promise<readonly string[]> {
@@ -113,6 +124,7 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
     async of(tenant, input, held) {
       const apis = await membersOf(tenant, input)
       const declared = await declaredByAll(tenant, input, apis)
+      if (input.force !== true) await checkNotDeprecated(apis)
       checkDeclared(declared, input.scopes ?? [])
       const isPlatform = apis.includes(PLATFORM_API)
       const own = isPlatform && held !== null ? declared.filter((scope) => held.has(scope)) : declared

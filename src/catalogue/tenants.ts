@@ -6,9 +6,10 @@
  */
 
 import type { Clock } from '../runtime/clock.ts'
-import type { Author, Registry } from '../store/registry.ts'
-import { commit, toTime } from './commands.ts'
+import type { Author, Document, Registry } from '../store/registry.ts'
+import { commit, find, toTime } from './commands.ts'
 import type { CredentialBody, Secrets } from './credential-document.ts'
+import { firstWarningWrite } from './credential-expiry.ts'
 import { fromCursor, toCursor, type Page, type PageQuery } from './page.ts'
 import { newPlatformSubscription, newTenantWrites } from './platform-access.ts'
 
@@ -24,6 +25,7 @@ export interface NewTenant extends Tenant {
 
 export interface Tenants {
   create(author: Author, name: string): Promise<NewTenant>
+  get(id: string): Promise<Tenant>
   /** Every tenant of the gateway. */
   list(query: PageQuery): Promise<Page<Tenant>>
 }
@@ -32,6 +34,10 @@ export interface TenantsOptions extends Secrets {
   readonly registry: Registry
   readonly clock: Pick<Clock, 'nowMs'>
   readonly scopes: readonly string[]
+}
+
+interface TenantBody {
+  readonly name: string
 }
 
 export const OPERATORS_SCOPE = 'platform:admin'
@@ -46,9 +52,13 @@ export function createTenants(options: TenantsOptions): Tenants {
       const consumer = createId('con')
       const made = newPlatformSubscription({ ...options, tenant: id, scopes, chosen: null }, consumer)
       const { subscription, credential } = made
-      const writes = [...newTenantWrites(id, name, consumer), subscription, credential]
-      await commit(registry, author, 'tenant.create', writes)
-      const { clientId, clientSecret } = credential.body as CredentialBody
+      const { clientId, clientSecret, expiresAtMs } = credential.body as CredentialBody
+      await commit(registry, author, 'tenant.create', [
+        ...newTenantWrites(id, name, consumer),
+        subscription,
+        credential,
+        firstWarningWrite(credential.id, id, expiresAtMs, clock.nowMs()),
+      ])
       return {
         id,
         name,
@@ -56,13 +66,18 @@ export function createTenants(options: TenantsOptions): Tenants {
         credential: { clientId, clientSecret: vault.decrypt(clientSecret, credential.id) },
       }
     },
+    async get(id) {
+      return showTenant(await find<TenantBody>(registry, id, 'tenant', id))
+    },
     async list({ limit, cursor }) {
       const after = cursor === undefined ? {} : { after: fromCursor(cursor) }
-      const documents = await registry.list<{ name: string }>('tenant', { limit: limit + 1, ...after })
-      const items = documents.slice(0, limit).map(({ id, body, createdAtMs }) => {
-        return { id, name: body.name, createdAt: toTime(createdAtMs) }
-      })
+      const documents = await registry.list<TenantBody>('tenant', { limit: limit + 1, ...after })
+      const items = documents.slice(0, limit).map(showTenant)
       return { items, next: documents.length > limit ? toCursor(items.at(-1)?.id ?? '') : null }
     },
   }
+}
+
+function showTenant({ id, body, createdAtMs }: Document<TenantBody>): Tenant {
+  return { id, name: body.name, createdAt: toTime(createdAtMs) }
 }

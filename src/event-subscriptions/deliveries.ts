@@ -29,6 +29,7 @@ export interface Deliveries {
     subscription: string,
     query: PageQuery & { readonly state?: DeliveryState },
   ): Promise<Page<Delivery>>
+  get(tenant: string, subscription: string, delivery: string): Promise<Delivery>
   /** A sample of the kind, to this receiver alone. */
   test(author: Author, subscription: string, type: EventKind): Promise<Delivery>
   /** One, whatever came of it; returns how many. */
@@ -73,6 +74,13 @@ export function createDeliveries({ registry, createId, clock }: DeliveriesOption
         where,
         show: showDelivery,
       })
+    },
+    async get(tenant, subscription, id) {
+      const delivery = await find<DeliveryBody>(registry, tenant, DELIVERY_KIND, id)
+      if (delivery.body.subscription !== subscription) {
+        throw new Problem('not_found', 'The receiver has no such delivery.')
+      }
+      return showDelivery(delivery)
     },
     async test(author, subscription, type) {
       const { tenant } = author

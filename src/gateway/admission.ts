@@ -7,26 +7,16 @@
  * gives its units back.
  */
 
-import type { LimitState } from '../domain/explanation.ts'
 import { FLAG_COUNTED, FLAG_FORWARDED, OUTCOMES } from '../record/call-record.ts'
 import type { Call } from './call.ts'
-import { ADMITTED, QUOTA, type CompiledSla, type Limiter } from './limits/limiter.ts'
+import { toLimitRefusal, type LimitRefusal } from './limits/limit-refusal.ts'
+import { ADMITTED, type Limiter } from './limits/limiter.ts'
 import { appendLimitHeaders } from './limits/rate-limit-headers.ts'
-import { limitState, quotaState } from './limits/limit-state.ts'
 import type { Seat } from './seat.ts'
-
-export interface Admission {
-  readonly code: 'rate_limited' | 'quota_exhausted'
-  readonly detail: string
-  readonly headers: readonly string[]
-  readonly extensions: Readonly<Record<string, unknown>>
-  /** Of the limit that refused. */
-  readonly limit: LimitState
-}
 
 export interface Admissions {
   /** Null where the call may go on; it notes what it holds. */
-  admit(call: Call, seat: Seat, operation: number, nowMs: number): Admission | null
+  admit(call: Call, seat: Seat, operation: number, nowMs: number): LimitRefusal | null
   release(call: Call): void
   /** Whether the last admitted call passed an alert threshold. */
   readonly isApproaching: boolean
@@ -57,35 +47,11 @@ export function createAdmissions({ limiter }: { limiter: Limiter }): Admissions 
         call.limitHeaders = appendLimitHeaders([], sla, operation, verdict)
         return null
       }
-      return refusal(sla, operation, nowMs)
+      return toLimitRefusal(sla, operation, verdict, nowMs)
     },
     release: (call) => release(limiter, call),
   }
   return admissions
-
-  function refusal(sla: CompiledSla, operation: number, nowMs: number): Admission {
-    const headers = appendLimitHeaders([], sla, operation, verdict)
-    headers.push('Retry-After', String(Math.max(1, Math.ceil(verdict.retryAfterMs / 1_000))))
-    const opensAt = new Date(Math.ceil(nowMs + verdict.retryAfterMs)).toISOString()
-    if (verdict.refusedBy === QUOTA) {
-      const window = sla.plan.quota?.period ?? 'Monthly'
-      return {
-        code: 'quota_exhausted',
-        detail: `The ${window.toLowerCase()} quota of resource units is used up until ${opensAt}.`,
-        headers,
-        extensions: { limit: 'quota', window, opensAt },
-        limit: quotaState(sla, operation, verdict, window, opensAt),
-      }
-    }
-    const { label: limit, rule } = sla.limits[verdict.refusedBy]!
-    const window = rule.kind === 'total' ? rule.window : rule.kind === 'rate' ? `${rule.spanMs / 1_000} s` : null
-    const detail =
-      rule.kind === 'concurrent'
-        ? `The limit "${limit}" of ${rule.value} is reached. It opens when a call ends.`
-        : `The limit "${limit}" of ${rule.value} is reached. It opens at ${opensAt}.`
-    const extensions = { limit, window, opensAt }
-    return { code: 'rate_limited', detail, headers, extensions, limit: limitState(sla, verdict, window, opensAt) }
-  }
 }
 
 /** Ends what a call holds of limits and units. */

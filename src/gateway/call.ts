@@ -14,11 +14,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { ANONYMOUS, type Attribution } from '../domain/attribution.ts'
-import type { Explanation, LimitState, Stage } from '../domain/explanation.ts'
-import { problemDocument, PROBLEMS, type ProblemCode, type ProblemPointer } from '../domain/problem.ts'
+import type { Explanation } from '../domain/explanation.ts'
+import { problemDocument, PROBLEMS } from '../domain/problem.ts'
 import { outcomeIndex, type Outcome } from '../record/call-record.ts'
 import { toRequestId } from '../record/record-batch.ts'
 import type { RecordedCall, SpoolWriter } from '../record/spool-writer.ts'
+import type { RefusalCode, RefusalOptions } from './call-refusal.ts'
 import { discardRest } from './discard-body.ts'
 import type { Block, CompiledSla } from './limits/limiter.ts'
 import { READ_BYTES_PER_SECOND_MIN, type ReaderWatch, type WatchedReader } from './reader-watch.ts'
@@ -284,20 +285,6 @@ export class Call implements RecordedCall, WatchedReader {
     response.end(body)
     if (!this.isBodyRead) discardRest(this.request, this.socket)
   }
-}
-
-export type RefusalCode = Outcome & ProblemCode
-
-export interface RefusalOptions {
-  readonly errors?: readonly ProblemPointer[]
-  /** Name, value, … */
-  readonly headers?: readonly string[]
-  readonly extensions?: Readonly<Record<string, unknown>>
-  readonly recordedAs?: Outcome
-  /** The stage that refused, if the code does not say it. */
-  readonly stage?: Stage
-  /** The limit that refused. */
-  readonly limit?: LimitState
 }
 
 function onClose(this: GatewayResponse): void {

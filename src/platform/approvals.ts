@@ -2,9 +2,10 @@
 
 import { SelfApproval, type Approvals, type Decision } from '../subscriptions/approvals.ts'
 import type { Caller } from '../catalogue/caller.ts'
+import { pageOf } from '../catalogue/page.ts'
 import type { Call, Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
-import { id, list, named, nullable, object, prose, query, reference, text, time, whole } from './schemas.ts'
+import { id, list, named, nullable, object, prose, query, reference, text, time } from './schemas.ts'
 
 const outcome = { type: 'string', enum: ['Approved', 'Rejected', 'AmendmentRequired'] }
 const state = {
@@ -54,7 +55,8 @@ export const APPROVAL_OPERATIONS = {
     ...reading,
     path: `${FLOWS}/:flowId/approvals`,
     summary: 'Who decided, when, and why',
-    answer: whole(approval, 1_000),
+    query: query(),
+    answer: list(approval),
   },
   decide: {
     ...deciding,
@@ -80,6 +82,7 @@ export const APPROVAL_OPERATIONS = {
     scope: 'subscriptions:write',
     body: named('TierChange', object({ slaVariant: reference, reason: prose }, ['slaVariant'])),
     status: 202,
+    location: `${FLOWS}/:flowId`,
     answer: flow,
     problems: ['state_conflict'],
   },
@@ -114,9 +117,9 @@ export function approvalHandlers(options: ApprovalHandlersOptions): Handlers<typ
       approvals.flowsOf(author.tenant, params['id'] ?? '', toPageQuery(given)),
     getApprovalFlow: async ({ author, params }) =>
       approvals.flow(author.tenant, params['id'] ?? '', params['flowId'] ?? ''),
-    async listApprovals({ author, params }) {
-      const { approvals: items } = await approvals.flow(author.tenant, params['id'] ?? '', params['flowId'] ?? '')
-      return { items, next: null }
+    async listApprovals({ author, params, query: given }) {
+      const { approvals: all } = await approvals.flow(author.tenant, params['id'] ?? '', params['flowId'] ?? '')
+      return pageOf(all, toPageQuery(given))
     },
     decide: (call) => decideBy(approvals.decide, call, onSelfApproval),
     listWaitingFlows: async ({ author, query: given }) =>

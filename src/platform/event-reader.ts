@@ -6,7 +6,7 @@
  * one that does not close its side in time is cut off as well.
  */
 
-import type { ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Clock } from '../runtime/clock.ts'
 
 export interface EventReader {
@@ -26,6 +26,8 @@ export type EndReason =
 export interface EventReaderOptions {
   readonly response: ServerResponse
   readonly requestId: string
+  /** Further headers, by name. */
+  readonly headers: OutgoingHttpHeaders
   readonly clock: Clock
   readonly endsAtMs: number
   /** Whether the reader's credential still opens the stream; does not reject. */
@@ -43,7 +45,7 @@ const RETRY_MS = 1_000
 const TIMER_MS_MAX = 2_147_483_647
 
 export function createEventReader(options: EventReaderOptions): EventReader {
-  const { response, requestId, clock, endsAtMs, isStillOpen, onEnd } = options
+  const { response, requestId, headers, clock, endsAtMs, isStillOpen, onEnd } = options
   let isOver = false
   let stop: (() => void) | null = null
   let wake: (() => void) | null = null
@@ -55,6 +57,7 @@ export function createEventReader(options: EventReaderOptions): EventReader {
   response.on('error', () => end('reader_gone'))
   response.on('drain', () => wake?.())
   response.writeHead(200, {
+    ...headers,
     'Content-Type': 'text/event-stream',
     'Cache-Control': 'no-store',
     // The connection has nothing else to serve once the stream is over.

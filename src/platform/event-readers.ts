@@ -1,5 +1,6 @@
 /** Readers of one kind of event stream: bounded, in all and of one tenant, and sent home at the end. */
 
+import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -67,6 +68,7 @@ export function createEventReaders(options: EventReadersOptions): EventReaders {
       reader = createEventReader({
         response: reply.raw,
         requestId: request.id,
+        headers: limitHeadersOf(reply),
         clock,
         endsAtMs: caller.expiresAtMs,
         isStillOpen: () =>
@@ -88,4 +90,8 @@ export function createEventReaders(options: EventReadersOptions): EventReaders {
       for (const reader of readers) reader.end('service_stopping')
     },
   }
+}
+
+function limitHeadersOf(reply: FastifyReply): OutgoingHttpHeaders {
+  return Object.fromEntries(Object.entries(reply.getHeaders()).filter(([name]) => /^(ratelimit|x-ru-)/.test(name)))
 }

@@ -113,6 +113,12 @@ export const EVENT_SUBSCRIPTION_OPERATIONS = {
     query: query({ state: { type: 'string', enum: [...DELIVERY_STATES] } }),
     answer: list(delivery),
   },
+  getDelivery: {
+    ...reading,
+    path: `${PATH}/:id/deliveries/:deliveryId`,
+    summary: 'One delivery of the last 30 days',
+    answer: delivery,
+  },
   testEventSubscription: {
     ...writing,
     method: 'POST',
@@ -120,6 +126,7 @@ export const EVENT_SUBSCRIPTION_OPERATIONS = {
     summary: 'Sends a sample of a kind to this receiver',
     body: named('EventSample', object({ type: kind })),
     status: 202,
+    location: `${PATH}/:id/deliveries/:deliveryId`,
     answer: delivery,
     problems: ['state_conflict'],
   },
@@ -142,6 +149,7 @@ export const EVENT_SUBSCRIPTION_OPERATIONS = {
       object({ delivery: reference, since: { type: 'string', format: 'date-time', maxLength: 40 } }, []),
     ),
     status: 202,
+    location: `${PATH}/:id/deliveries`,
     answer: object({ redelivered: { type: 'integer' } }),
     problems: ['state_conflict'],
   },
@@ -170,6 +178,8 @@ export function eventSubscriptionHandlers({
         ...(state !== undefined && { state }),
       })
     },
+    getDelivery: async ({ author, params }) =>
+      deliveries.get(author.tenant, params['id'] ?? '', params['deliveryId'] ?? ''),
     testEventSubscription: async ({ author, params, body }) =>
       deliveries.test(author, params['id'] ?? '', (body as { readonly type: EventKind }).type),
     rotateEventSecret: async ({ author, params }) => registrations.rotateSecret(author, params['id'] ?? ''),

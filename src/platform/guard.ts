@@ -1,6 +1,6 @@
 /**
- * Who may call the platform API, and that every call of it is recorded: the same credentials, scopes,
- * refusals and records as at the gateway.
+ * Who may call the platform API, and that every call of it is limited and recorded: the same credentials,
+ * scopes, limits, refusals and records as at the gateway.
  *
  * The answer of a call leaves when its record is safe; where it cannot be recorded the caller gets 503,
  * and that answer is not recorded again. Public operations and paths that do not exist leave no record.
@@ -13,6 +13,7 @@ import type { Explanation } from '../domain/explanation.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
+import { eachHeader, type AdmittedCall, type CallLimits, type CallTerms } from './call-limits.ts'
 import { toProblem, writeProblem } from './problems.ts'
 
 export interface PlatformRefusal {
@@ -33,6 +34,8 @@ export interface PlatformCall {
   readonly requestId: string
   /** Why it was refused; null for a call that was served. */
   readonly explanation: Explanation | null
+  /** Null: it was refused before its limits were looked at, or by them. */
+  readonly terms: CallTerms | null
 }
 
 export interface GuardOptions {
@@ -40,6 +43,7 @@ export interface GuardOptions {
     authorization: string | undefined,
     apiKey: string | undefined,
   ) => Promise<Caller | PlatformRefusal>
+  readonly limits: CallLimits
   /** Resolves when the record is safe. */
   readonly record: (call: PlatformCall) => Promise<void>
   readonly clock: Clock
@@ -61,12 +65,15 @@ declare module 'fastify' {
 interface Passage {
   readonly startedMs: number
   refusal: { readonly code: string; readonly grant: Grant | null; readonly explanation: Explanation } | null
+  /** What the call holds of limits and units. */
+  admitted: AdmittedCall | null
 }
 
 /** Refusals that are events of the security stage or of validation; what else fails was still served. */
 const VIOLATIONS = new Set(['payload_invalid', 'payload_too_large', 'media_type_unsupported'])
 
-export function installGuard(app: FastifyInstance, { authenticate, record, clock, log }: GuardOptions): void {
+export function installGuard(app: FastifyInstance, options: GuardOptions): void {
+  const { authenticate, limits, record, clock, log } = options
   const passages = new WeakMap<FastifyRequest, Passage>()
   app.decorateRequest('caller', null)
   app.decorateRequest('recordNow', function (this: FastifyRequest) {
@@ -87,8 +94,13 @@ export function installGuard(app: FastifyInstance, { authenticate, record, clock
     const operation = request.routeOptions.config.operation
     const passage = passages.get(request)
     if (operation === undefined || passage === undefined) return
-    const { refusal, startedMs } = passage
+    const { refusal, startedMs, admitted } = passage
+    // As at the gateway: what was refused or failed on our side costs no units.
+    const isServed = refusal === null && status < 500
+    if (!isServed) admitted?.giveBack()
+    const terms = admitted === null || isServed ? admitted?.terms : { ...admitted.terms, unitsMicro: 0 }
     await record({
+      terms: terms ?? null,
       operationId: operation.operationId,
       caller: refusal === null ? request.caller : null,
       grant: refusal?.grant ?? null,
@@ -104,7 +116,7 @@ export function installGuard(app: FastifyInstance, { authenticate, record, clock
     void reply.header('X-Request-Id', request.id).header('X-Content-Type-Options', 'nosniff')
     const operation = request.routeOptions.config.operation
     if (operation === undefined || operation.scope === null) return
-    const passage: Passage = { startedMs: clock.nowMs(), refusal: null }
+    const passage: Passage = { startedMs: clock.nowMs(), refusal: null, admitted: null }
     passages.set(request, passage)
     const result = await authenticateRequest(request)
     if ('code' in result) {
@@ -113,12 +125,30 @@ export function installGuard(app: FastifyInstance, { authenticate, record, clock
       throw new Problem(result.code, result.detail)
     }
     request.caller = result
-    if (result.scopes.has(operation.scope)) return
-    const detail = `This operation needs the scope ${operation.scope}.`
-    passage.refusal = { code: 'operation_forbidden', grant: result.grant, explanation: { detail } }
-    void reply.header('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${operation.scope}"`)
-    throw new Problem('operation_forbidden', detail)
+    if (!result.scopes.has(operation.scope)) {
+      const detail = `This operation needs the scope ${operation.scope}.`
+      passage.refusal = { code: 'operation_forbidden', grant: result.grant, explanation: { detail } }
+      void reply.header('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${operation.scope}"`)
+      throw new Problem('operation_forbidden', detail)
+    }
+    admit(passage, result, operation.operationId, reply)
   })
+
+  function admit(passage: Passage, caller: Caller, operationId: string, reply: FastifyReply): void {
+    const result = limits.admit(caller, operationId)
+    eachHeader(result.headers, (name, value) => reply.header(name, value))
+    if ('code' in result) {
+      const { code, detail, limit } = result
+      passage.refusal = { code, grant: caller.grant, explanation: { detail, limit } }
+      throw new Problem(result.code, result.detail, { extensions: result.extensions })
+    }
+    passage.admitted = result
+    // Comes also when the client leaves, which may have been before; `finish` does not.
+    if (reply.raw.closed) result.end()
+    else reply.raw.once('close', result.end)
+  }
+
+  app.addHook('onResponse', async (request) => passages.get(request)?.admitted?.end())
 
   app.addHook('onSend', async (request, reply, payload) => {
     try {
@@ -127,6 +157,7 @@ export function installGuard(app: FastifyInstance, { authenticate, record, clock
     } catch (cause) {
       // Made here and not thrown: what is thrown comes by here again, to be recorded again.
       log.error({ err: cause, requestId: request.id }, 'a call of the platform could not be recorded')
+      passages.get(request)?.admitted?.giveBack()
       reply.removeHeader('WWW-Authenticate')
       return writeProblem(request, reply, toProblem(cause instanceof Error ? cause : new Error(String(cause))))
     }

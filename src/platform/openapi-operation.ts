@@ -3,6 +3,7 @@
 import { PROBLEMS, type ProblemCode } from '../domain/problem.ts'
 import { exampleOf } from './openapi-example.ts'
 import type { Operation } from './operation.ts'
+import { toTemplate } from './operations.ts'
 import { headersOf } from './serve.ts'
 import type { Schema } from './schemas.ts'
 
@@ -14,13 +15,17 @@ const PROTECTED: readonly ProblemCode[] = [
   'credential_invalid',
   'operation_forbidden',
   'subscription_required',
+  'rate_limited',
+  'quota_exhausted',
 ]
 const WITH_BODY: readonly ProblemCode[] = ['payload_too_large', 'media_type_unsupported']
 const ALWAYS: readonly ProblemCode[] = ['internal', 'unavailable']
 
 const problemContent = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
+/** Only what the caller sent has places that can be pointed at. */
+const invalidContent = { 'application/problem+json': { schema: { $ref: '#/components/schemas/InvalidProblem' } } }
 const ANY_OTHER: Fragment = {
-  default: { description: 'Any other refusal: a problem document too.', content: problemContent },
+  default: { description: 'Any other refusal: a problem document too.', content: { 'application/problem+json': {} } },
 }
 const etags: Schema = { type: 'string', maxLength: 8_192, description: 'ETags, or *.' }
 
@@ -65,15 +70,17 @@ function toParameters(operation: Operation): Fragment {
 function toParameter(
   place: string,
   name: string,
-  { description = `Only those of this ${name}.`, ...schema }: Schema,
+  { description = `Only those of this ${name}.`, deprecated, ...schema }: Schema,
 ): Fragment {
-  return { name, in: place, description, schema }
+  return { name, in: place, description, ...(deprecated === true && { deprecated }), schema }
 }
 
-function toAnswer({ status, answer, mediaTypes = [], eventData, summary, path }: Operation): Fragment {
+function toAnswer({ status, answer, mediaTypes = [], eventData, summary, path, location, scope }: Operation): Fragment {
   const headers = {
     ...header('X-Request-Id', 'Names the call in logs and records.'),
+    ...(scope !== null && LIMIT_HEADERS),
     ...(status === 201 && header('Location', `Where it is: below ${path}.`)),
+    ...(location !== undefined && header('Location', `Where to read how it goes: ${toTemplate(location)}.`)),
     ...(mediaTypes.includes('text/csv') && header('Link', 'The next page of a CSV answer (RFC 8288).')),
   }
   if (status === 204) return { description: 'Done.', headers }
@@ -84,6 +91,12 @@ function toAnswer({ status, answer, mediaTypes = [], eventData, summary, path }:
     { schema: { type: 'string' }, ...(mediaType === 'text/event-stream' && { 'x-event-data': eventData }) },
   ])
   return { description: summary, headers, content: Object.fromEntries([...json, ...others]) as Fragment }
+}
+
+const LIMIT_HEADERS = {
+  ...header('RateLimit-Policy', 'The tightest limit that applied: its quota and window in seconds.'),
+  ...header('RateLimit', 'What remains of it, and in how many seconds it is whole again.'),
+  ...header('X-RU-Cost', 'Resource units of the call.'),
 }
 
 function header(name: string, description: string): Fragment {
@@ -100,7 +113,10 @@ function toProblems(operation: Operation): Fragment {
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => [
       status,
-      { description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '), content: problemContent },
+      {
+        description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
+        content: status === '400' ? invalidContent : problemContent,
+      },
     ]),
   )
 }

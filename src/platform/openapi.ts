@@ -7,7 +7,8 @@
 import { PROBLEMS } from '../domain/problem.ts'
 import { toOpenApiOperation } from './openapi-operation.ts'
 import type { Operation, Operations } from './operation.ts'
-import { toTemplate } from './operations.ts'
+import { ALL_OPERATIONS, toTemplate } from './operations.ts'
+import { SERVICE_OPERATIONS } from './service-routes.ts'
 import { problemSchema, type Schema } from './schemas.ts'
 import { buildWebhooks } from './webhook-events.ts'
 
@@ -30,7 +31,7 @@ const TAGS: Readonly<Record<string, string>> = {
 }
 
 export function buildOpenApi({ operations, baseUrl, gatewayUrl }: OpenApiOptions): Schema {
-  const components: Record<string, unknown> = { Problem: toProblemSchema() }
+  const components: Record<string, unknown> = toProblemSchemas()
   const paths: Record<string, Record<string, unknown>> = {}
   for (const [operationId, operation] of Object.entries(operations)) {
     const path = (paths[toTemplate(operation.path)] ??= {})
@@ -48,6 +49,10 @@ export function buildOpenApi({ operations, baseUrl, gatewayUrl }: OpenApiOptions
       contact: { name: 'Whoever runs this gateway', url: baseUrl },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
+    externalDocs: {
+      description: 'The OAuth paths of the gateway: tokens, login, keys, discovery',
+      url: `${baseUrl}${SERVICE_OPERATIONS.getOauthOpenApi.path}`,
+    },
     servers: [{ url: baseUrl }],
     tags: tags.map((name) => ({ name, description: TAGS[name] ?? name })),
     paths,
@@ -59,10 +64,24 @@ export function buildOpenApi({ operations, baseUrl, gatewayUrl }: OpenApiOptions
   }
 }
 
-function toProblemSchema(): Schema {
+/** The document without the addresses of this deployment: what is scored, once a version. */
+export function ownDocument(): Buffer {
+  const addresses = { baseUrl: 'https://platform.example', gatewayUrl: 'https://gateway.example' }
+  return Buffer.from(JSON.stringify(buildOpenApi({ operations: ALL_OPERATIONS, ...addresses })))
+}
+
+/** Two, since references are unfolded hundreds of times where the document is judged or clients are made from it. */
+function toProblemSchemas(): Record<string, Schema> {
   const properties = problemSchema['properties'] as Readonly<Record<string, Schema>>
-  const code = { type: 'string', enum: Object.keys(PROBLEMS) }
-  return { ...problemSchema, description: 'RFC 9457.', properties: { ...properties, code } }
+  const { errors = {}, ...always } = { ...properties, code: { type: 'string', enum: Object.keys(PROBLEMS) } }
+  return {
+    Problem: { ...problemSchema, description: 'RFC 9457.', properties: always },
+    InvalidProblem: {
+      ...problemSchema,
+      description: 'RFC 9457, with the places that are not as declared.',
+      properties: { ...always, errors },
+    },
+  }
 }
 
 function toSecurityScheme(operations: readonly Operation[], gatewayUrl: string): Schema {

@@ -29,6 +29,11 @@ export interface Operation {
   /** The answer of a success: its status and shape; no shape where it is not JSON. */
   readonly status: number
   readonly answer?: Schema
+  /**
+   * Where the result of a 202 is to be read, in fastify's form. A parameter that the path of the operation does not
+   * have is the id of the answer.
+   */
+  readonly location?: string
   readonly mediaTypes?: readonly string[]
   /** Of the `data` of its events, where it is a stream. */
   readonly eventData?: Schema

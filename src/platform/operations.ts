@@ -5,6 +5,7 @@ import { ADR_OPERATIONS } from './adrs.ts'
 import { API_OPERATIONS } from './apis.ts'
 import { APPROVAL_OPERATIONS } from './approvals.ts'
 import { AUDIT_OPERATIONS } from './audit.ts'
+import { COMPLIANCE_OPERATIONS } from './compliance.ts'
 import { CONSUMER_OPERATIONS } from './consumers.ts'
 import { EVENT_SUBSCRIPTION_OPERATIONS } from './event-subscriptions.ts'
 import { IDENTITY_PROVIDER_OPERATIONS } from './identity-providers.ts'
@@ -33,6 +34,7 @@ export const RISK_PATHS = { ...RISK_OPERATIONS, ...RISK_STREAM_OPERATIONS } as c
 export const ALL_OPERATIONS: Operations = {
   ...CONSUMER_OPERATIONS,
   ...API_OPERATIONS,
+  ...COMPLIANCE_OPERATIONS,
   ...SERVICE_LEVEL_OPERATIONS,
   ...REQUEST_OPERATIONS,
   ...VALIDATION_OPERATIONS,

@@ -1,16 +1,19 @@
 /** `/v1/programmes`: from a document to a running API, step by step. */
 
 import { STEPS } from '../actors/programme.ts'
+import { pageOf } from '../catalogue/page.ts'
 import type { Approvals } from '../subscriptions/approvals.ts'
 import type { ProgrammeInput, Programmes } from '../programmes/programmes.ts'
 import { approval, decideBy, deciding, type ApprovalHandlersOptions } from './approvals.ts'
 import { backendInput } from './backend-input.ts'
+import { complianceFields, withBand } from './compliance.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
+import { renamed, texts, toPageQuery } from './page-query.ts'
 import {
   base64,
   DOCUMENT_BODY_BYTES_MAX,
   finding,
+  formerly,
   id,
   list,
   name,
@@ -21,28 +24,31 @@ import {
   reference,
   text,
   time,
-  whole,
   type Schema,
 } from './schemas.ts'
 import type { ProgressStream } from './progress-stream.ts'
-import { bandOf } from './validation.ts'
 
 const points: Schema = { type: 'number', minimum: 0, maximum: 100 }
 const count: Schema = { type: 'integer' }
 const status = { type: 'string', enum: ['running', 'waiting', 'failed', 'succeeded'] }
-const programme = named(
-  'Programme',
+const programmeFields = {
+  id,
+  name: text,
+  api: nullable(id),
+  status,
+  score: { ...points, type: ['number', 'null'] },
+  approvalFlow: nullable(id),
+  proxy: nullable(id),
+  subscription: nullable(id),
+  recommendations: { type: 'array', items: object({ rule: text, advice: text, count, gain: points }) },
+  createdAt: time,
+}
+const programme = named('Programme', object(programmeFields))
+const withSpecification = named(
+  'ProgrammeWithSpecification',
   object({
-    id,
-    name: text,
-    api: nullable(id),
-    status,
-    score: { ...points, type: ['number', 'null'] },
-    approvalFlow: nullable(id),
-    proxy: nullable(id),
-    subscription: nullable(id),
-    recommendations: { type: 'array', items: object({ rule: text, advice: text, count, gain: points }) },
-    createdAt: time,
+    ...programmeFields,
+    specification: { ...text, description: 'The OpenAPI document as it was sent, in base64.' },
   }),
 )
 const progressShape = named(
@@ -81,16 +87,22 @@ export const PROGRAMME_OPERATIONS = {
     ),
     bodyBytesMax: 2 * DOCUMENT_BODY_BYTES_MAX,
     status: 202,
+    location: `${PATH}/:id/progress`,
     answer: programme,
   },
   listProgrammes: {
     ...reading,
     path: PATH,
     summary: 'Programmes of the tenant',
-    query: query({ api: reference, state: status }),
+    query: query({ api: reference, status, state: formerly('status', status) }),
     answer: list(programme),
   },
-  getProgramme: { ...reading, path: `${PATH}/:id`, summary: 'One programme', answer: programme },
+  getProgramme: {
+    ...reading,
+    path: `${PATH}/:id`,
+    summary: 'One programme, with its document',
+    answer: withSpecification,
+  },
   updateProgramme: {
     ...writing,
     method: 'PUT',
@@ -99,6 +111,7 @@ export const PROGRAMME_OPERATIONS = {
     body: named('ProgrammeUpdate', object({ specification: base64 })),
     bodyBytesMax: DOCUMENT_BODY_BYTES_MAX,
     status: 202,
+    location: `${PATH}/:id/progress`,
     answer: programme,
     problems: ['state_conflict', 'breaking_change', 'specification_invalid'],
     changes: 'getProgramme',
@@ -109,6 +122,7 @@ export const PROGRAMME_OPERATIONS = {
     path: `${PATH}/:id/retry`,
     summary: 'Goes on at the step that failed',
     status: 202,
+    location: `${PATH}/:id/progress`,
     answer: programme,
     problems: ['state_conflict'],
   },
@@ -126,29 +140,14 @@ export const PROGRAMME_OPERATIONS = {
     ...reading,
     path: `${PATH}/:id/compliance`,
     summary: 'How its document and its running implementation comply',
-    answer: named(
-      'Compliance',
-      object({
-        score: { ...points, description: 'The lower of both.' },
-        band: { type: 'string', enum: ['clean', 'attention', 'drift'] },
-        specification: points,
-        runtime: {
-          ...points,
-          description: 'By what calls of the last 30 days have shown that the contract does not know.',
-        },
-        violations: {
-          type: 'array',
-          items: object({ kind: text, operation: nullable(text), detail: text, lastSeen: time }),
-        },
-        history: { type: 'array', items: object({ revision: count, score: points, time }) },
-      }),
-    ),
+    answer: named('Compliance', object(complianceFields)),
   },
   listProgrammeApprovals: {
     ...reading,
     path: `${PATH}/:id/approvalFlows/:flowId/approvals`,
     summary: 'Who decided on a programme, when, and why',
-    answer: whole(approval, 1_000),
+    query: query(),
+    answer: list(approval),
   },
   decideOnProgramme: {
     ...deciding,
@@ -170,7 +169,11 @@ export function programmeHandlers(options: ProgrammeHandlersOptions): Handlers<t
   return {
     createProgramme: async ({ author, body }) => programmes.create(author, body as ProgrammeInput),
     listProgrammes: async ({ author, query: given }) =>
-      programmes.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'api', 'state') }),
+      programmes.list(author.tenant, {
+        ...toPageQuery(given),
+        ...texts(given, 'api'),
+        ...renamed(given, 'status', 'state'),
+      }),
     getProgramme: async ({ author, params }) => programmes.get(author.tenant, params['id'] ?? ''),
     updateProgramme: async ({ author, params, body }) =>
       programmes.update(author, params['id'] ?? '', (body as { specification: string }).specification),
@@ -184,13 +187,11 @@ export function programmeHandlers(options: ProgrammeHandlersOptions): Handlers<t
       await progress.open(call, reply, programmeId)
       return reply
     },
-    async getCompliance({ author, params }) {
-      const compliance = await programmes.compliance(author.tenant, params['id'] ?? '')
-      return { ...compliance, band: bandOf(compliance.score) }
-    },
-    async listProgrammeApprovals({ author, params }) {
+    getCompliance: async ({ author, params }) =>
+      withBand(await programmes.compliance(author.tenant, params['id'] ?? '')),
+    async listProgrammeApprovals({ author, params, query: given }) {
       const flow = await approvals.ofProgramme.flow(author.tenant, params['id'] ?? '', params['flowId'] ?? '')
-      return { items: flow.approvals, next: null }
+      return pageOf(flow.approvals, toPageQuery(given))
     },
     decideOnProgramme: (call) => decideBy(approvals.ofProgramme.decide, call, onSelfApproval),
   }

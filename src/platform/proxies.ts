@@ -2,6 +2,7 @@
 
 import type { StageInput } from '../catalogue/deployment.ts'
 import type { Proxies } from '../catalogue/proxies.ts'
+import { pageOf } from '../catalogue/page.ts'
 import { backendInput, connections, waitMs } from './backend-input.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
@@ -18,7 +19,6 @@ import {
   scopes,
   text,
   time,
-  whole,
 } from './schemas.ts'
 
 const revisionNumber = { type: ['integer', 'null'] }
@@ -109,8 +109,9 @@ export const PROXY_OPERATIONS = {
     summary: 'Every kept revision and its fate',
     tag,
     scope: 'proxies:read',
+    query: query(),
     status: 200,
-    answer: whole(revision, 11),
+    answer: list(revision),
   },
   activateRevision: {
     ...change,
@@ -130,7 +131,8 @@ export function proxyHandlers(proxies: Proxies): Handlers<typeof PROXY_OPERATION
     listProxies: async ({ author, query: given }) =>
       proxies.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'api') }),
     getProxy: async ({ author, params }) => proxies.get(author.tenant, params['id'] ?? ''),
-    listRevisions: async ({ author, params }) => proxies.revisions(author.tenant, params['id'] ?? ''),
+    listRevisions: async ({ author, params, query: given }) =>
+      pageOf((await proxies.revisions(author.tenant, params['id'] ?? '')).items, toPageQuery(given)),
     activateRevision: async ({ author, params }) => proxies.activate(author, params['id'] ?? ''),
     discardRevision: async ({ author, params }) => proxies.discard(author, params['id'] ?? ''),
   }

@@ -1,7 +1,7 @@
 /** `/v1/requests`: single calls, for who must look closer; refused ones unless the gateway is told otherwise. */
 
 import { fromCursor, toCursor } from '../catalogue/page.ts'
-import { toDecimal } from '../domain/decimal.ts'
+import { MICRO } from '../domain/decimal.ts'
 import { STAGES } from '../domain/explanation.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -32,7 +32,7 @@ const fields = {
   upstreamMs: milliseconds,
   requestBytes: { type: 'integer' },
   responseBytes: { type: 'integer' },
-  resourceUnits: text,
+  resourceUnits: { type: 'number' },
 }
 const nullableNumber = { type: ['number', 'null'] }
 const limitState: Schema = {
@@ -174,6 +174,6 @@ function show(request: Omit<LoggedRequest, 'tenant'>): Record<string, unknown> {
     onBehalfOf: person,
     durationMs: durationUs / 1_000,
     upstreamMs: upstreamUs / 1_000,
-    resourceUnits: toDecimal(BigInt(unitsMicro), 6),
+    resourceUnits: unitsMicro / MICRO,
   }
 }

@@ -71,7 +71,12 @@ export function query(properties: Readonly<Record<string, Schema>> = {}): Schema
   return object({ ...properties, ...pageQuery }, [])
 }
 
-/** A list that is answered as a whole, since it never has more than so many items. */
+/** The old name of a filter: it still works. */
+export function formerly(name: string, schema: Schema): Schema {
+  return { ...schema, deprecated: true, description: `The old name of \`${name}\`.` }
+}
+
+/** Everything at once, as an action answers it: never more than so many items. */
 export function whole(item: Schema, maxItems: number): Schema {
   return object({ items: { type: 'array', maxItems, items: item }, next: { type: ['string', 'null'] } })
 }

@@ -38,7 +38,7 @@ export function createServe({ app, baseUrl, once, turns }: ServeOptions): Serve 
     for (const [operationId, operation] of Object.entries<Operation>(operations)) {
       const handler = table[operationId]
       if (handler === undefined) throw new Error(`${operationId} has no handler`)
-      const { method, path, status, changes } = operation
+      const { method, path, status, changes, location = status === 201 ? `${path}/:id` : null } = operation
       const current = changes === undefined ? undefined : table[changes]
       app.route({
         method,
@@ -55,7 +55,7 @@ export function createServe({ app, baseUrl, once, turns }: ServeOptions): Serve 
           const work = (): Promise<unknown> => (current === undefined ? change() : turns.take([resource], change))
           reply.code(status)
           const answer = await (method === 'POST' ? once(call, reply, work) : work())
-          if (status === 201) void reply.header('Location', locationOf(baseUrl() + path, answer))
+          if (location !== null) void reply.header('Location', baseUrl() + fill(location, call.params, answer))
           return status === 204 ? reply.send() : answer
         },
       })
@@ -122,6 +122,8 @@ async function checkMatch(request: FastifyRequest, resource: unknown): Promise<v
   throw new Problem('version_conflict', 'The resource is no longer as `If-Match` says. Read it again.')
 }
 
-function locationOf(collectionUrl: string, resource: unknown): string {
-  return `${collectionUrl}/${encodeURIComponent((resource as { readonly id: string }).id)}`
+/** A path with its parameters: those of the call, and for another one the id of its answer. */
+function fill(path: string, params: Call['params'], answer: unknown): string {
+  const { id = '' } = answer as { readonly id?: string }
+  return path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? id))
 }

@@ -24,6 +24,7 @@ import type { Proxies } from '../catalogue/proxies.ts'
 import type { Programmes } from '../programmes/programmes.ts'
 import type { Rulesets } from '../programmes/rulesets.ts'
 import type { TenantPolicies } from '../programmes/tenant-policy.ts'
+import type { ApiComplianceReader } from '../programmes/api-compliance.ts'
 import type { Compliance } from '../programmes/compliance.ts'
 import type { ServiceLevels } from '../catalogue/service-levels.ts'
 import type { Specifications } from '../catalogue/specifications.ts'
@@ -42,6 +43,7 @@ import { createAllowedMethods } from './allowed-methods.ts'
 import { apiHandlers, API_OPERATIONS } from './apis.ts'
 import { approvalHandlers, APPROVAL_OPERATIONS, type ApprovalHandlersOptions } from './approvals.ts'
 import { auditHandlers, AUDIT_OPERATIONS } from './audit.ts'
+import { complianceHandlers, COMPLIANCE_OPERATIONS } from './compliance.ts'
 import { installEtags } from './conditional.ts'
 import { consumerHandlers, CONSUMER_OPERATIONS } from './consumers.ts'
 import { eventSubscriptionHandlers, EVENT_SUBSCRIPTION_OPERATIONS } from './event-subscriptions.ts'
@@ -50,6 +52,7 @@ import { HTTP_BOUNDS, refuseMalformed } from './http-bounds.ts'
 import { createOnce, type IdempotencyOptions } from './idempotency.ts'
 import { identityProviderHandlers, IDENTITY_PROVIDER_OPERATIONS } from './identity-providers.ts'
 import { installJsonBody } from './json-body.ts'
+import { buildOauthOpenApi } from './oauth-openapi.ts'
 import { buildOpenApi } from './openapi.ts'
 import type { MetricsAccess } from './metrics-access.ts'
 import type { Operations } from './operation.ts'
@@ -104,6 +107,7 @@ export interface PlatformOptions extends GuardOptions {
   /** `REQUEST_LOG`. */
   readonly requestLog: 'off' | 'refused' | 'all'
   readonly compliance: Pick<Compliance, 'judge'>
+  readonly apiCompliance: ApiComplianceReader
   readonly programmes: Programmes
   readonly policies: TenantPolicies
   readonly rulesets: Rulesets
@@ -138,6 +142,7 @@ export function createPlatform(options: PlatformOptions): Platform {
   metrics.measured('risk_stream_readers', 'Risk streams that are open', () => stream.readers)
   const riskPaths = { ...riskHandlers(options.risks), ...stream.handlers }
   let openApi: string | null = null
+  let oauthOpenApi: string | null = null
 
   const app = createApp(options, ALL_OPERATIONS)
   const shared = { baseUrl, once: createOnce(options.idempotency), turns: createTurns() }
@@ -148,6 +153,7 @@ export function createPlatform(options: PlatformOptions): Platform {
     metricsAccess,
     notReady,
     openApi: () => (openApi ??= JSON.stringify(buildOpenApi({ operations: ALL_OPERATIONS, ...addresses() }))),
+    oauthOpenApi: () => (oauthOpenApi ??= JSON.stringify(buildOauthOpenApi(addresses()))),
   })
   const progress = createProgressStream(options)
   serveResources(serve, { ...options, progress })
@@ -197,6 +203,7 @@ function createApp(options: PlatformOptions, operations: Operations): FastifyIns
 function serveResources(serve: Serve, options: PlatformOptions & { readonly progress: ProgressStream }): void {
   serve(CONSUMER_OPERATIONS, consumerHandlers(options.consumers))
   serve(API_OPERATIONS, apiHandlers(options))
+  serve(COMPLIANCE_OPERATIONS, complianceHandlers(options))
   serve(SERVICE_LEVEL_OPERATIONS, serviceLevelHandlers(options.serviceLevels, options.clock))
   serve(PROXY_OPERATIONS, proxyHandlers(options.proxies))
   serve(SPECIFICATION_OPERATIONS, specificationHandlers(options.specifications))

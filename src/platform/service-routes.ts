@@ -15,6 +15,8 @@ export interface ServiceRoutesOptions {
   readonly notReady: () => string | null
   /** The OpenAPI document as text. */
   readonly openApi: () => string
+  /** That of the gateway's OAuth paths. */
+  readonly oauthOpenApi: () => string
 }
 
 const answer = object({ status: { type: 'string' } })
@@ -33,12 +35,20 @@ export const SERVICE_OPERATIONS = {
     mediaTypes: ['text/plain'],
   },
   getOpenApi: { ...shared, path: '/openapi.json', summary: 'This document', answer: { type: 'object' } },
+  getOauthOpenApi: {
+    ...shared,
+    path: '/oauth.openapi.json',
+    summary: 'The document of the OAuth paths, which the gateway serves',
+    answer: { type: 'object' },
+  },
 } as const satisfies Operations
 
 type Answer = (reply: FastifyReply, request: FastifyRequest) => Promise<unknown>
 
 export function serviceRoutes(app: FastifyInstance, options: ServiceRoutesOptions): void {
-  const { metrics, metricsAccess, notReady, openApi } = options
+  const { metrics, metricsAccess, notReady } = options
+  const json = async (reply: FastifyReply, text: string): Promise<FastifyReply> =>
+    reply.type('application/json; charset=utf-8').send(text)
   const answers: { readonly [Id in keyof typeof SERVICE_OPERATIONS]: Answer } = {
     getHealth: async () => ({ status: 'alive' }),
     async getReadiness() {
@@ -52,7 +62,8 @@ export function serviceRoutes(app: FastifyInstance, options: ServiceRoutesOption
       if (refused !== null) throw refused
       return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics())
     },
-    getOpenApi: async (reply) => reply.type('application/json; charset=utf-8').send(openApi()),
+    getOpenApi: (reply) => json(reply, options.openApi()),
+    getOauthOpenApi: (reply) => json(reply, options.oauthOpenApi()),
   }
   for (const operationId of Object.keys(answers) as (keyof typeof answers)[]) {
     const operation = SERVICE_OPERATIONS[operationId]

@@ -1,7 +1,9 @@
 /** `/v1/signingkeys`: the keys that sign the tokens of all APIs of this gateway. */
 
+import { pageOf } from '../catalogue/page.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { id, named, nullable, object, time, whole } from './schemas.ts'
+import { toPageQuery } from './page-query.ts'
+import { id, list, named, nullable, object, query, time, whole } from './schemas.ts'
 
 /** What this resource asks of the keys. */
 export interface SigningKeys {
@@ -34,8 +36,9 @@ export const SIGNING_KEY_OPERATIONS = {
     summary: 'Keys that sign, those that will, and those whose tokens have not all expired',
     tag,
     scope: 'platform:admin',
+    query: query(),
     status: 200,
-    answer: whole(key, 100),
+    answer: list(key),
   },
   rotateSigningKeys: {
     method: 'POST',
@@ -50,19 +53,17 @@ export const SIGNING_KEY_OPERATIONS = {
 } as const satisfies Operations
 
 export function signingKeyHandlers(keys: SigningKeys): Handlers<typeof SIGNING_KEY_OPERATIONS> {
-  const show = () => ({
-    items: keys.list().map(({ createdAtMs, publishedUntilMs, ...shown }) => ({
+  const show = () =>
+    keys.list().map(({ createdAtMs, publishedUntilMs, ...shown }) => ({
       ...shown,
       createdAt: toTime(createdAtMs),
       publishedUntil: publishedUntilMs === null ? null : toTime(publishedUntilMs),
-    })),
-    next: null,
-  })
+    }))
   return {
-    listSigningKeys: async () => show(),
+    listSigningKeys: async ({ query: given }) => pageOf(show(), toPageQuery(given)),
     async rotateSigningKeys() {
       await keys.rotateNow()
-      return show()
+      return { items: show(), next: null }
     },
   }
 }

@@ -2,9 +2,11 @@
 
 import type { Credentials } from '../catalogue/credentials.ts'
 import type { SubscriptionInput, Subscriptions } from '../subscriptions/subscriptions.ts'
+import { pageOf } from '../catalogue/page.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
+import { renamed, texts, toPageQuery } from './page-query.ts'
 import {
+  formerly,
   id,
   line,
   list,
@@ -17,7 +19,7 @@ import {
   scopes,
   text,
   time,
-  whole,
+  type Schema,
 } from './schemas.ts'
 
 const state = {
@@ -77,22 +79,24 @@ const limit = object({
   remaining: { type: ['integer', 'null'], description: 'Calls.' },
   resetsAt: { ...nullable(time), description: 'When a total begins anew.' },
 })
+const units: Schema = { type: 'number', description: 'Resource units.' }
 const quota = object({
   period: { type: 'string', enum: ['Daily', 'Monthly', 'Quarterly', 'Annual', 'PayAsYouGo'] },
-  resourceUnits: nullable(text),
-  used: text,
-  remaining: nullable(text),
+  resourceUnits: { ...nullable(units), description: 'Null: pay as you go.' },
+  used: units,
+  remaining: nullable(units),
   resetsAt: time,
 })
 const operation = named(
   'SubscribedOperation',
   object({
+    api: { ...id, description: 'The API that the operation belongs to: of a product one of its members.' },
     operationId: text,
     method: text,
     path: text,
     scopes: scopeNames,
     security: { type: 'array', items: text },
-    resourceUnits: text,
+    resourceUnits: units,
     limits: { type: 'array', items: limit },
     quota: nullable(quota),
   }),
@@ -114,6 +118,11 @@ const input = named(
       },
       redirectUris: { type: 'array', maxItems: 20, items: { type: 'string', minLength: 1, maxLength: 2_048 } },
       federated: object({ issuer: line, clientId: line }),
+      force: {
+        type: 'boolean',
+        default: false,
+        description: 'Also subscribes to an API that is deprecated.',
+      },
     },
     ['consumer'],
   ),
@@ -140,7 +149,14 @@ export const SUBSCRIPTION_OPERATIONS = {
     ...reading,
     path: '/v1/subscriptions',
     summary: 'Subscriptions of the tenant',
-    query: query({ consumer: reference, api: reference, product: reference, state }),
+    query: query({
+      consumer: reference,
+      ApiId: reference,
+      ApiProductId: reference,
+      state,
+      api: formerly('ApiId', reference),
+      product: formerly('ApiProductId', reference),
+    }),
     answer: list(subscription),
   },
   getSubscription: {
@@ -191,14 +207,16 @@ export const SUBSCRIPTION_OPERATIONS = {
     ...reading,
     path: '/v1/subscriptions/:id/operations',
     summary: 'Operations the subscription may call, with limits, cost and what is left',
-    answer: whole(operation, 50_000),
+    query: query(),
+    answer: list(operation),
   },
   listCredentials: {
     ...reading,
     path: '/v1/subscriptions/:id/credentials',
     summary: 'Credentials with their secrets; each reading is audited',
     scope: 'credentials:read',
-    answer: whole(credential, 1_000),
+    query: query(),
+    answer: list(credential),
   },
   rotateCredentials: {
     ...writing,
@@ -237,7 +255,9 @@ export function subscriptionHandlers(
     listSubscriptions: async ({ author, query: given }) =>
       subscriptions.list(author.tenant, {
         ...toPageQuery(given),
-        ...texts(given, 'consumer', 'api', 'product', 'state'),
+        ...texts(given, 'consumer', 'state'),
+        ...renamed(given, 'ApiId', 'api'),
+        ...renamed(given, 'ApiProductId', 'product'),
       }),
     getSubscription: async ({ author, params }) => subscriptions.get(author.tenant, params['id'] ?? ''),
     cancelSubscription: async ({ author, params }) => subscriptions.cancel(author, params['id'] ?? ''),
@@ -245,10 +265,12 @@ export function subscriptionHandlers(
     resumeSubscription: async ({ author, params }) => subscriptions.resume(author, params['id'] ?? ''),
     setScopes: async ({ author, params, body, caller }) =>
       subscriptions.setScopes(author, params['id'] ?? '', (body as { scopes: string[] }).scopes, caller.scopes),
-    listOperations: async ({ author, params }) => subscriptions.operations(author.tenant, params['id'] ?? ''),
-    async listCredentials({ author, params, caller }, reply) {
+    listOperations: async ({ author, params, query: given }) =>
+      pageOf((await subscriptions.operations(author.tenant, params['id'] ?? '')).items, toPageQuery(given)),
+    async listCredentials({ author, params, caller, query: given }, reply) {
       void reply.header('Cache-Control', 'no-store')
-      return credentials.read(author, params['id'] ?? '', caller.scopes)
+      const { items } = await credentials.read(author, params['id'] ?? '', caller.scopes)
+      return pageOf(items, toPageQuery(given))
     },
     async rotateCredentials({ author, params, body, caller }, reply) {
       void reply.header('Cache-Control', 'no-store')

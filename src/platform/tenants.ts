@@ -32,6 +32,15 @@ export const TENANT_OPERATIONS = {
     status: 200,
     answer: list(tenant),
   },
+  getTenant: {
+    method: 'GET',
+    path: '/v1/tenants/:id',
+    summary: 'One tenant',
+    tag,
+    scope: OPERATORS_SCOPE,
+    status: 200,
+    answer: tenant,
+  },
 } as const satisfies Operations
 
 export function tenantHandlers(tenants: Tenants): Handlers<typeof TENANT_OPERATIONS> {
@@ -40,6 +49,7 @@ export function tenantHandlers(tenants: Tenants): Handlers<typeof TENANT_OPERATI
       void reply.header('Cache-Control', 'no-store')
       return tenants.create(author, (body as { name: string }).name)
     },
+    getTenant: async ({ params }) => tenants.get(params['id'] ?? ''),
     listTenants: async ({ query: given }) => tenants.list(toPageQuery(given)),
   }
 }

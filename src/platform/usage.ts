@@ -4,9 +4,8 @@
  * A cursor carries the range of its first page, so that pages of a range that ends "now" fit together.
  */
 
-import { fromCursor, toCursor } from '../catalogue/page.ts'
+import { fromCursor, invalidCursor, toCursor, toOffset } from '../catalogue/page.ts'
 import { PLATFORM_API } from '../catalogue/platform-api.ts'
-import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { LineItemRow, SummaryInterval, SummaryRow, UsageFilter, UsageStore } from '../store/usage-store.ts'
 import type { Call, Handlers } from './operation.ts'
@@ -74,15 +73,6 @@ function parseCursor(cursor: string): { fromMs: number; toMs: number; position: 
   const [, from, to, position] = CURSOR.exec(fromCursor(cursor)) ?? []
   if (from === undefined || to === undefined || position === undefined) throw invalidCursor()
   return { fromMs: Math.min(Number(from), TIME_MS_MAX), toMs: Math.min(Number(to), TIME_MS_MAX), position }
-}
-
-function toOffset(position: string): number {
-  if (!/^\d{1,9}$/.test(position)) throw invalidCursor()
-  return Number(position)
-}
-
-function invalidCursor(): Problem {
-  return new Problem('cursor_invalid', 'Give the `next` of the page before, unchanged.')
 }
 
 function showLineItem({ timeMs, value, ...row }: LineItemRow): Record<string, unknown> {

@@ -6,6 +6,7 @@
  * what it was made of is kept with the document.
  */
 
+import { createHash } from 'node:crypto'
 import type { Finding } from '../governance/finding.ts'
 import type { Judgement, Linter } from '../governance/lint/linter.ts'
 import type { Score } from '../governance/lint/score.ts'
@@ -33,6 +34,11 @@ export interface Compliance {
   judge(tenant: string, specification: Uint8Array, previous?: Uint8Array | null): Promise<Judgement>
   /** What keeps a ruleset from being used; empty: nothing. */
   readonly vet: Linter['vet']
+  /**
+   * Scores an API that no proxy serves, by the rules that every document is held to. A document that was scored before
+   * is not judged again.
+   */
+  scoreOwn(api: string, document: Uint8Array): Promise<void>
   /** Goes on by itself from now on; resolves when what serves at the start is scored. */
   start(): Promise<void>
   stop(): Promise<void>
@@ -41,6 +47,8 @@ export interface Compliance {
 export interface ComplianceOptions {
   readonly registry: Registry
   readonly linter: Linter
+  /** Judges the platform's own document, which is large and can be trusted: without haste. */
+  readonly ownLinter: Pick<Linter, 'judge' | 'close'>
   readonly clock: Clock
   /** Changes of an API's entry take turns by its name. */
   readonly turns: Turns
@@ -57,11 +65,13 @@ const FINDINGS_KEPT = 100
 const PAGE = 500
 const ATTEMPTS = 5
 
-export function createCompliance({ registry, linter, clock, turns, log, onLow }: ComplianceOptions): Compliance {
+export function createCompliance(options: ComplianceOptions): Compliance {
+  const { registry, linter, ownLinter, clock, turns, log, onLow } = options
   /** Ids of proxies whose documents are to be scored, each once. */
   const pending = new Set<string>()
   let isWorking = false
   let work: Promise<void> = Promise.resolve()
+  let own: Promise<void> = Promise.resolve()
   let stopWatching = (): void => {}
   let isStopped = false
 
@@ -116,17 +126,46 @@ export function createCompliance({ registry, linter, clock, turns, log, onLow }:
     const { specification } = deployment
     const revision = body.actor.context.activeRevision ?? 0
     const { api } = body
-    const known = await registry.get<ComplianceBody>(COMPLIANCE_KIND, specification)
+    await keepScore(tenant, api, specification, async () => {
+      const { bytes } = await readContent(registry, tenant, specification)
+      return toBody(api, specification, revision, await judge(tenant, bytes))
+    })
+  }
+
+  async function scoreOwn(api: string, document: Uint8Array): Promise<void> {
+    const entry = await registry.get<ApiBody>('api', api)
+    if (entry === null || isStopped) return
+    const id = `own_${createHash('sha256').update(document).digest('hex').slice(0, 32)}`
+    try {
+      // Rules of a tenant are not looked at: it could not mend the document.
+      await keepScore(entry.tenant, api, id, async () => {
+        const judgement = await ownLinter.judge(document)
+        const [unfinished] = judgement.coverage?.failed ?? []
+        if (unfinished !== undefined) throw new Error(unfinished.detail)
+        return toBody(api, id, 0, judgement)
+      })
+    } catch (cause) {
+      if (!isStopped) log.error({ err: cause, api }, 'the API could not be scored; it is scored at the next start')
+    }
+  }
+
+  /** Shows the score of a document with its API; `judgeNow` is asked for one that was not scored before. */
+  async function keepScore(
+    tenant: string,
+    api: string,
+    id: string,
+    judgeNow: () => Promise<ComplianceBody>,
+  ): Promise<void> {
+    const known = await registry.get<ComplianceBody>(COMPLIANCE_KIND, id)
     const entry = await registry.get<ApiBody>('api', api)
     if (entry === null || (known !== null && entry.body.complianceScore === known.body.score)) return
-    const scored = known?.body ?? (await judgeContent(tenant, api, specification, revision))
-    await turns.take([api], () => write(tenant, api, specification, scored, known === null))
+    const scored = known?.body ?? (await judgeNow())
+    await turns.take([api], () => write(tenant, api, id, scored, known === null))
     if (known === null && scored.score < LOW_BELOW) await onLow(tenant, api, scored.score)
   }
 
-  async function judgeContent(tenant: string, api: string, specification: string, revision: number) {
-    const { bytes } = await readContent(registry, tenant, specification)
-    const { score, byCategory, costs, findings } = await judge(tenant, bytes)
+  function toBody(api: string, specification: string, revision: number, judgement: Judgement): ComplianceBody {
+    const { score, byCategory, costs, findings } = judgement
     return {
       api,
       specification,
@@ -136,7 +175,7 @@ export function createCompliance({ registry, linter, clock, turns, log, onLow }:
       costs: costs.map(({ rule, count, cost }) => ({ rule, count, cost })),
       findings: findings.slice(0, FINDINGS_KEPT),
       scoredAtMs: clock.nowMs(),
-    } satisfies ComplianceBody
+    }
   }
 
   /** The entry may be changed by somebody meanwhile. */
@@ -158,6 +197,7 @@ export function createCompliance({ registry, linter, clock, turns, log, onLow }:
 
   return {
     judge,
+    scoreOwn: (api, document) => (own = scoreOwn(api, document)),
     vet: linter.vet,
     async start() {
       const end = await registry.end()
@@ -178,8 +218,8 @@ export function createCompliance({ registry, linter, clock, turns, log, onLow }:
     async stop() {
       isStopped = true
       stopWatching()
-      await linter.close()
-      await work
+      await Promise.all([linter.close(), ownLinter.close()])
+      await Promise.all([work, own])
     },
   }
 }

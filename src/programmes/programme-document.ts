@@ -56,6 +56,12 @@ export interface Programme {
   readonly createdAt: string
 }
 
+/** One programme with its document. */
+export interface ProgrammeWithSpecification extends Programme {
+  /** The OpenAPI document as it was sent, in base64. */
+  readonly specification: string
+}
+
 export interface Progress {
   readonly status: ProgrammeState
   readonly currentStep: number

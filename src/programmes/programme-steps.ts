@@ -207,7 +207,9 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
     if (subscription !== null) return {}
     const { items } = await subscriptions.list(tenant, { consumer, api, limit: 500 })
     const live = items.find(({ state }) => state !== 'Cancelled' && state !== 'Rejected')
-    return { changes: { subscription: live?.id ?? (await subscriptions.create(author, { consumer, api })).id } }
+    return {
+      changes: { subscription: live?.id ?? (await subscriptions.create(author, { consumer, api, force: true })).id },
+    }
   }
 
   async function activate(programme: Document<ProgrammeBody>): Promise<StepResult> {

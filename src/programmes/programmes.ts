@@ -5,7 +5,6 @@
  * version is held to what serves before anything is begun.
  */
 
-import { scoreOf, type RuleCount } from '../governance/lint/score.ts'
 import { readSpecification } from '../governance/specification.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
@@ -18,9 +17,8 @@ import {
   type ApprovalFlowBody,
 } from '../catalogue/approval-document.ts'
 import { toBackend, type BackendInput, type BackendRule } from '../catalogue/backend-address.ts'
-import { commit, find, fromBase64, invalidAt, toTime } from '../catalogue/commands.ts'
-import { COMPLIANCE_KIND, type ComplianceBody } from './compliance.ts'
-import { DRIFT_KIND, type DriftBody } from './drifts.ts'
+import { commit, find, fromBase64, invalidAt } from '../catalogue/commands.ts'
+import { createApiComplianceReader, type ApiCompliance } from './api-compliance.ts'
 import { listPage, type Page, type PageQuery } from '../catalogue/page.ts'
 import {
   freshActor,
@@ -31,12 +29,13 @@ import {
   showProgress,
   tellProgramme,
   type Programme,
+  type ProgrammeWithSpecification,
   type ProgrammeBody,
   type Progress,
 } from './programme-document.ts'
 import type { ProxyBody } from '../catalogue/proxy-document.ts'
 import { keepContract } from '../catalogue/published-contract.ts'
-import { contentWrite } from '../catalogue/published-content.ts'
+import { contentWrite, readContent } from '../catalogue/published-content.ts'
 import type { Turns } from '../catalogue/turns.ts'
 
 export interface ProgrammeInput {
@@ -46,25 +45,9 @@ export interface ProgrammeInput {
   readonly backend?: NonNullable<ProgrammeBody['backend']>
 }
 
-/** How an API complies: its document, and its running implementation. */
-export interface ProgrammeCompliance {
-  /** The lower of both. */
-  readonly score: number
-  readonly specification: number
-  readonly runtime: number
-  readonly violations: readonly {
-    readonly kind: string
-    readonly operation: string | null
-    readonly detail: string
-    readonly lastSeen: string
-  }[]
-  /** Of every activation, the latest first. */
-  readonly history: readonly { readonly revision: number; readonly score: number; readonly time: string }[]
-}
-
 export interface Programmes {
   create(author: Author, input: ProgrammeInput): Promise<Programme>
-  get(tenant: string, id: string): Promise<Programme>
+  get(tenant: string, id: string): Promise<ProgrammeWithSpecification>
   list(tenant: string, query: PageQuery & { api?: string; state?: string }): Promise<Page<Programme>>
   /** Another version within the major. */
   update(author: Author, id: string, specification: string): Promise<Programme>
@@ -72,7 +55,7 @@ export interface Programmes {
   progress(tenant: string, id: string): Promise<Progress>
   /** Calls `listener` with every change of progress from now on; returns how to stop. */
   follow(tenant: string, id: string, listener: (progress: Progress) => void): Promise<() => void>
-  compliance(tenant: string, id: string): Promise<ProgrammeCompliance>
+  compliance(tenant: string, id: string): Promise<ApiCompliance>
 }
 
 export interface ProgrammesOptions {
@@ -83,19 +66,8 @@ export interface ProgrammesOptions {
   readonly backendRule: Pick<BackendRule, 'refuse'>
 }
 
-const PAGE = 500
-const HISTORY_MAX = 100
-const DRIFTS_MAX = 200
-const RUNTIME_MS = 30 * 86_400_000
-/** How gravely an implementation is at odds with its contract. */
-const DRIFT_SEVERITIES = {
-  undeclared_status: 'error',
-  undeclared_body: 'warning',
-  undeclared_media_type: 'warning',
-  undeclared_operation: 'info',
-} as const
-
 export function createProgrammes({ registry, createId, clock, turns, backendRule }: ProgrammesOptions): Programmes {
+  const compliance = createApiComplianceReader({ registry, clock })
   const of = (tenant: string, id: string): Promise<Document<ProgrammeBody>> =>
     find(registry, tenant, PROGRAMME_KIND, id)
 
@@ -125,7 +97,7 @@ export function createProgrammes({ registry, createId, clock, turns, backendRule
       contentOf(specification, tenant, input.specification, '/specification'),
       ...(openSla === null ? [] : [contentOf(openSla, tenant, input.openSla ?? '', '/openSla')]),
     ])
-    return get(tenant, id)
+    return show(tenant, id)
   }
 
   /** Refuses a backend now that the deployment, some steps later, would refuse. */
@@ -166,7 +138,7 @@ export function createProgrammes({ registry, createId, clock, turns, backendRule
       contentOf(specification, tenant, text, '/specification'),
       ...(await withdrawn(body)),
     ])
-    return get(tenant, id)
+    return show(tenant, id)
   }
 
   /** What nobody has to decide on any more. */
@@ -181,52 +153,23 @@ export function createProgrammes({ registry, createId, clock, turns, backendRule
     const { revision, body } = await of(tenant, id)
     const next = { ...body, actor: tellProgramme(body, 'retried') }
     await commit(registry, author, 'programme.retry', [programmeWrite(id, tenant, revision, next)])
-    return get(tenant, id)
+    return show(tenant, id)
   }
 
-  async function get(tenant: string, id: string): Promise<Programme> {
+  async function show(tenant: string, id: string): Promise<Programme> {
     return showProgramme(await of(tenant, id))
   }
 
-  /** All of them: lists come in the order of ids, and the latest are the last. */
-  async function bodiesOf<Body>(kind: string, tenant: string, where: { readonly api: string }): Promise<Body[]> {
-    const bodies: Body[] = []
-    for (let after: string | undefined; ;) {
-      const page = await registry.list<Body>(kind, {
-        tenant,
-        where,
-        limit: PAGE,
-        ...(after !== undefined && { after }),
-      })
-      bodies.push(...page.map(({ body }) => body))
-      if (page.length < PAGE) return bodies
-      after = page.at(-1)?.id
-    }
+  async function get(tenant: string, id: string): Promise<ProgrammeWithSpecification> {
+    const programme = await of(tenant, id)
+    const { bytes } = await readContent(registry, tenant, programme.body.specification)
+    return { ...showProgramme(programme), specification: bytes.toString('base64') }
   }
 
-  async function compliance(tenant: string, id: string): Promise<ProgrammeCompliance> {
+  /** Of the API that it is about, else of its own document alone. */
+  async function complianceOf(tenant: string, id: string): Promise<ApiCompliance> {
     const { body } = await of(tenant, id)
-    const where = { api: body.api === '' ? id : body.api }
-    const scored = await bodiesOf<ComplianceBody>(COMPLIANCE_KIND, tenant, where)
-    const history = scored.sort((a, b) => b.scoredAtMs - a.scoredAtMs).slice(0, HISTORY_MAX)
-    const sinceMs = clock.nowMs() - RUNTIME_MS
-    const drifts = (await bodiesOf<DriftBody>(DRIFT_KIND, tenant, where))
-      .filter(({ lastSeenMs }) => lastSeenMs >= sinceMs)
-      .sort((a, b) => b.lastSeenMs - a.lastSeenMs)
-    const specification = history[0]?.score ?? body.score ?? 0
-    const runtime = scoreOf(countsOf(drifts), true).score
-    return {
-      score: Math.min(specification, runtime),
-      specification,
-      runtime,
-      violations: drifts.slice(0, DRIFTS_MAX).map(({ kind, operation, detail, lastSeenMs }) => ({
-        kind,
-        operation: operation === '' ? null : operation,
-        detail,
-        lastSeen: toTime(lastSeenMs),
-      })),
-      history: history.map(({ revision, score, scoredAtMs }) => ({ revision, score, time: toTime(scoredAtMs) })),
-    }
+    return compliance.of(tenant, body.api === '' ? id : body.api, body.score ?? 0)
   }
 
   return {
@@ -258,15 +201,6 @@ export function createProgrammes({ registry, createId, clock, turns, backendRule
       }
       return stop
     },
-    compliance,
+    compliance: complianceOf,
   }
-}
-
-function countsOf(drifts: readonly DriftBody[]): readonly RuleCount[] {
-  return [...Map.groupBy(drifts, ({ kind }) => kind)].map(([rule, { length: count }]) => ({
-    rule,
-    category: 'design',
-    severity: DRIFT_SEVERITIES[rule],
-    count,
-  }))
 }

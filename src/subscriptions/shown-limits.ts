@@ -1,7 +1,7 @@
 /** The limits, the cost and the quota of an operation as a subscriber reads them: declared, used and left. */
 
 import { DAY_MS, startOf } from '../domain/calendar.ts'
-import { toDecimal } from '../domain/decimal.ts'
+import { MICRO } from '../domain/decimal.ts'
 import type { SlaPlan, Validity } from '../opensla/sla-plan.ts'
 import { isValid } from '../opensla/validity-span.ts'
 import { toTime } from '../catalogue/commands.ts'
@@ -26,20 +26,20 @@ export interface ShownLimit {
 
 export interface ShownQuota {
   readonly period: string
-  /** Decimals; null for those who pay as they go. */
-  readonly resourceUnits: string | null
-  readonly used: string
-  readonly remaining: string | null
+  /** Null: pay as you go. */
+  readonly resourceUnits: number | null
+  readonly used: number
+  readonly remaining: number | null
   readonly resetsAt: string
 }
 
 export interface ShownLimits {
-  readonly resourceUnits: string
+  readonly resourceUnits: number
   readonly limits: readonly ShownLimit[]
   readonly quota: ShownQuota | null
 }
 
-const UNDECLARED: ShownLimits = { resourceUnits: '0', limits: [], quota: null }
+const UNDECLARED: ShownLimits = { resourceUnits: 0, limits: [], quota: null }
 
 export function describeLimits(
   plan: SlaPlan | null,
@@ -93,8 +93,8 @@ function describeQuota(quota: SlaPlan['quota'], use: LimitUsage['quota']): Shown
   }
 }
 
-function toUnits(micro: number): string {
-  return toDecimal(BigInt(micro), 6)
+function toUnits(micro: number): number {
+  return micro / MICRO
 }
 
 function timeOfDay(dayMs: number): string {

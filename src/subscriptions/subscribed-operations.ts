@@ -8,15 +8,18 @@
 import type { Clock } from '../runtime/clock.ts'
 import type { Registry } from '../store/registry.ts'
 import { readCompiled } from '../catalogue/compiled-document.ts'
-import type { LimitBook } from '../catalogue/limit-book.ts'
-import type { PlatformOperation } from '../catalogue/platform-api.ts'
+import type { LimitBook, LimitUsage } from '../catalogue/limit-book.ts'
+import { PLATFORM_API, type PlatformOperation } from '../catalogue/platform-api.ts'
 import { servingOrStaged, type ProxyBody } from '../catalogue/proxy-document.ts'
+import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { SecurityAlternative } from '../plans/route-plan.ts'
 import { describeLimits, type ShownLimits } from './shown-limits.ts'
 import type { Specifications } from '../catalogue/specifications.ts'
 import type { SubscriptionBody } from '../catalogue/subscription-document.ts'
 
 export interface SubscribedOperation extends ShownLimits {
+  /** Technical name: a product has several. */
+  readonly api: string
   readonly operationId: string
   readonly method: string
   readonly path: string
@@ -45,10 +48,7 @@ export function createSubscribedOperations(options: SubscribedOperationsOptions)
     const deployment = proxy === null ? null : servingOrStaged(proxy.body)
     if (deployment === null) return []
     const { operations } = await readCompiled(registry, tenant, deployment.specification)
-    const plans = await specifications.plansInForce(api, deployment.operationIds)
-    // An API of a product that does not declare the variant is used under its default one.
-    const plan =
-      plans.find(({ variant }) => variant === slaVariant) ?? plans.find(({ variant }) => variant === '') ?? null
+    const plan = planFor(slaVariant, await specifications.plansInForce(api, deployment.operationIds))
     const usage = plan === null ? null : limits.usage(id, plan)
     const nowMs = clock.nowMs()
     const held = new Set(scopes.filter((scope) => deployment.allowedScopes.includes(scope)))
@@ -59,6 +59,7 @@ export function createSubscribedOperations(options: SubscribedOperationsOptions)
       const needed = first?.tokenScopes ?? first?.keyScopes ?? []
       return [
         {
+          api,
           operationId,
           method,
           path,
@@ -75,13 +76,19 @@ export function createSubscribedOperations(options: SubscribedOperationsOptions)
 export function ofPlatform(
   operations: readonly PlatformOperation[],
   granted: readonly string[],
+  { plan, usage, nowMs }: { readonly plan: SlaPlan | null; readonly usage: LimitUsage | null; readonly nowMs: number },
 ): SubscribedOperation[] {
   return operations
     .filter(({ scopes }) => scopes.every((scope) => granted.includes(scope)))
     .map((operation) => {
       const security = operation.scopes.length === 0 ? [] : ['OAuth2']
-      return { ...operation, security, ...describeLimits(null, operation.operationId, null, 0) }
+      return { api: PLATFORM_API, ...operation, security, ...describeLimits(plan, operation.operationId, usage, nowMs) }
     })
+}
+
+/** An API of a product that does not declare the variant is used under its default one. */
+export function planFor(slaVariant: string, plans: readonly SlaPlan[]): SlaPlan | null {
+  return plans.find(({ variant }) => variant === slaVariant) ?? plans.find(({ variant }) => variant === '') ?? null
 }
 
 function opens({ tokenScopes, keyScopes }: SecurityAlternative, held: ReadonlySet<string>): boolean {

@@ -10,7 +10,7 @@ import { PLATFORM_API, type PlatformOperation } from '../catalogue/platform-api.
 import type { ProductBody } from '../catalogue/products.ts'
 import { recommendTier, type Recommendation } from './recommendations.ts'
 import type { Specifications } from '../catalogue/specifications.ts'
-import { createSubscribedOperations, ofPlatform, type SubscribedOperation } from './subscribed-operations.ts'
+import { createSubscribedOperations, ofPlatform, planFor, type SubscribedOperation } from './subscribed-operations.ts'
 import type { SubscriptionBody } from '../catalogue/subscription-document.ts'
 
 export interface Subscription {
@@ -55,7 +55,12 @@ export function createSubscriptionReader(options: SubscriptionReaderOptions): Su
 
   async function operations(tenant: string, id: string): Promise<Page<SubscribedOperation>> {
     const { body } = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
-    if (body.api === PLATFORM_API) return { items: ofPlatform(platformOperations, body.scopes), next: null }
+    if (body.api === PLATFORM_API) {
+      const plan = planFor(body.slaVariant, await specifications.plansInForce(PLATFORM_API, []))
+      const usage = plan === null ? null : limits.usage(id, plan)
+      const items = ofPlatform(platformOperations, body.scopes, { plan, usage, nowMs: clock.nowMs() })
+      return { items, next: null }
+    }
     const items: SubscribedOperation[] = []
     for (const api of await apisOf(body)) items.push(...(await operationsOf(tenant, id, { ...body, api })))
     return { items, next: null }

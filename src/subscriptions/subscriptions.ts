@@ -26,7 +26,7 @@ import { federatedTaken, toClientTerms, type ClientInput, type ClientTerms } fro
 import { commit, find, invalidAt, stateConflict } from '../catalogue/commands.ts'
 import type { ConsumerBody } from '../catalogue/consumers.ts'
 import { credentialWrite, newCredentialWrite, type Secrets } from '../catalogue/credential-document.ts'
-import { warningWrites } from '../catalogue/credential-expiry.ts'
+import { firstWarningWrite } from '../catalogue/credential-expiry.ts'
 import { DAY_MS, type Credentials } from '../catalogue/credentials.ts'
 import { waitlisted } from '../catalogue/events.ts'
 import { federatedHoldings, isHeld } from '../catalogue/federated-clients.ts'
@@ -143,7 +143,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     const shared = { tenant, subscription, scopes, apiProductId, expiresAtMs, federated }
     return types.flatMap((type) => {
       const write = newCredentialWrite(options, { ...shared, type })
-      return [write, ...warningWrites(write.id, tenant, expiresAtMs, nowMs - 1)]
+      return [write, firstWarningWrite(write.id, tenant, expiresAtMs, nowMs)]
     })
   }
 

@@ -58,7 +58,7 @@ describe('limits over kill -9 under load', () => {
     await load('units-v1', caller, Infinity, async () => {})
 
     expect(await billed('units-v1')).toMatchObject([{ calls: 200, value: 60 }])
-    expect(await left(caller)).toMatchObject({ quota: { period: 'Annual', used: '60', remaining: '0' } })
+    expect(await left(caller)).toMatchObject({ quota: { period: 'Annual', used: 60, remaining: 0 } })
     const refused = await call('units-v1', caller, 'cheap')
     expect(refused).toMatchObject({ status: 402, document: { limit: 'quota', window: 'Annual' } })
     expect(refused.document['opensAt']).toBe(`${new Date().getUTCFullYear() + 1}-01-01T00:00:00.000Z`)

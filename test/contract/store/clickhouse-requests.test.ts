@@ -93,7 +93,7 @@ describe('the request log in ClickHouse', () => {
     const items = [...(first.body['items'] as object[]), ...(second.body['items'] as object[])]
 
     expect(items).toMatchObject([
-      { requestId: 'a0', customer: 'con_1', onBehalfOf: 'per_1', durationMs: 4_000_000, resourceUnits: '1.5' },
+      { requestId: 'a0', customer: 'con_1', onBehalfOf: 'per_1', durationMs: 4_000_000, resourceUnits: 1.5 },
       { requestId: 'a1' },
       { requestId: 'a2' },
     ])

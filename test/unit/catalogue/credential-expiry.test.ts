@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { createApiPolicies } from '../../../src/catalogue/api-policy.ts'
+import { createTurns } from '../../../src/catalogue/turns.ts'
 import { createCredentialExpiry, CREDENTIAL_DUE } from '../../../src/catalogue/credential-expiry.ts'
 import type { DueTime } from '../../../src/catalogue/due-times.ts'
 import { ACME, furnish, openHouse, type House } from './house.ts'
@@ -49,6 +51,36 @@ describe('a credential near its end', () => {
       expect(JSON.stringify(data)).not.toMatch(/secret/i)
     }
     expect(await house.registry.list('due', { limit: 9 })).toEqual([])
+  })
+
+  it.each([
+    [30, [30, 7, 1]],
+    [20, [20, 7, 1]],
+    [7, [7, 1]],
+    [5, [5, 1]],
+    [1, [1]],
+  ])('is warned of once when it is issued for %i days, and at the windows that are left', async (days, expected) => {
+    const house = openHouse()
+    const { consumer } = await furnish(house)
+    const policies = createApiPolicies({ registry: house.registry, turns: createTurns() })
+    await policies.put(ACME, 'orders-v1', { credentialLifetimeDays: days })
+    const { id } = await house.subscriptions.create(ACME, { consumer, api: 'orders-v1', securityTypes: ['OAuth2'] })
+    const { items } = await house.credentials.read(ACME, id)
+    await live(house, Date.parse(items[0]?.expiresAt ?? '') + DAY_MS)
+    const daysBefore = (await eventsOf(house)).map(
+      ({ createdAtMs, data }) => (Date.parse(data.expiresAt ?? '') - createdAtMs) / DAY_MS,
+    )
+    expect(daysBefore).toEqual(expected)
+  })
+
+  it('is warned of once when it is issued by a rotation', async () => {
+    const house = openHouse()
+    const { id } = await subscribe(house)
+    const policies = createApiPolicies({ registry: house.registry, turns: createTurns() })
+    await policies.put(ACME, 'orders-v1', { credentialLifetimeDays: 3 })
+    const made = await house.credentials.rotate(ACME, id, 0)
+    await live(house, house.clock.nowMs)
+    expect((await eventsOf(house)).map(({ data }) => data.credential)).toEqual([made.id])
   })
 
   it('is warned of once for what fell due while the process was down', async () => {

@@ -133,15 +133,19 @@ async function subscribe(house: House, model: Model, author: Author, random: Ran
   const firstBad = entries.find(
     (entry) => entry === undefined || entry.state === 'Retired' || (entry.active ?? entry.staging) === null,
   )
+  const isDeprecated = entries.some((entry) => entry?.state === 'Deprecated')
+  const force = random.next() < 0.7
   let id = ''
-  const work = house.subscriptions.create(author, { consumer, ...to }).then((made) => {
+  const work = house.subscriptions.create(author, { consumer, ...to, force }).then((made) => {
     id = made.id
   })
   const expected =
     author.tenant === 'rival'
       ? 'payload_invalid'
       : isOffered && !isRetired
-        ? 'done'
+        ? isDeprecated && !force
+          ? 'state_conflict'
+          : 'done'
         : firstBad?.state === 'Retired'
           ? 'state_conflict'
           : 'payload_invalid'

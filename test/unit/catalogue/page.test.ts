@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { pageOf, toCursor, type Page } from '../../../src/catalogue/page.ts'
 import { ACME, openHouse, RIVAL } from './house.ts'
 
 describe('a list', () => {
@@ -60,5 +61,31 @@ describe('a consumer', () => {
     })
     expect(await consumers.get('acme', made.id)).toEqual(made)
     await expect(consumers.get('rival', made.id)).rejects.toMatchObject({ status: 404, code: 'not_found' })
+  })
+})
+
+describe('a page of a list that is at hand as a whole', () => {
+  const all = Array.from({ length: 120 }, (_, index) => index)
+
+  it('gives each item once, and no cursor on the last page', () => {
+    for (const limit of [1, 7, 60, 120, 500]) {
+      const found: number[] = []
+      let cursor: string | null = null
+      do {
+        const page: Page<number> = pageOf(all, { limit, ...(cursor !== null && { cursor }) })
+        found.push(...page.items)
+        cursor = page.next
+      } while (cursor !== null)
+      expect(found).toEqual(all)
+    }
+    expect(pageOf([], { limit: 1 })).toEqual({ items: [], next: null })
+  })
+
+  it('is empty behind the end, and refuses a cursor of another kind of list', () => {
+    const { next } = pageOf(all, { limit: 100 })
+    expect(pageOf(all.slice(0, 50), { limit: 100, cursor: next ?? '' })).toEqual({ items: [], next: null })
+    for (const cursor of [toCursor('con_1'), toCursor('-1'), 'AAAA']) {
+      expect(() => pageOf(all, { limit: 1, cursor })).toThrow('Give the `next` of the page before, unchanged.')
+    }
   })
 })

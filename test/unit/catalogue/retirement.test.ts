@@ -39,6 +39,30 @@ describe('a deprecated API', () => {
     expect(await dueOf(house)).toMatchObject([{ kind: 'retirement', subject: API, atMs: Date.parse(retirementDate) }])
   })
 
+  it('takes a new subscription, also by a product, only if it is forced', async () => {
+    const house = openHouse()
+    const { consumer } = await deprecated(house)
+    const { id: product } = await house.products.create(ACME, { name: 'Trade', apis: [API] })
+    for (const to of [{ api: API }, { product }]) {
+      await expect(house.subscriptions.create(ACME, { consumer, ...to })).rejects.toMatchObject({
+        status: 409,
+        code: 'state_conflict',
+        extensions: { state: 'Deprecated', allowed: ['force'] },
+      })
+      expect(await house.subscriptions.create(ACME, { consumer, ...to, force: true })).toMatchObject({
+        state: 'Active',
+      })
+    }
+  })
+
+  it('leaves the subscriptions that it has free to change their scopes', async () => {
+    const house = openHouse()
+    const { subscription } = await deprecated(house)
+    await house.subscriptions.setScopes(ACME, subscription, [])
+    const { scopes } = await house.subscriptions.setScopes(ACME, subscription, ['orders:read'])
+    expect(scopes).toEqual(['orders:read'])
+  })
+
   it('stays so over activations and a restart', async () => {
     const house = openHouse()
     const { proxy } = await deprecated(house)
@@ -109,7 +133,7 @@ describe('retiring', () => {
     const { consumer, subscription } = await deprecated(house)
     await house.subscriptions.cancel(ACME, subscription)
     const { id: product } = await house.products.create(ACME, { name: 'Trade', apis: [API] })
-    const { id } = await house.subscriptions.create(ACME, { consumer, product })
+    const { id } = await house.subscriptions.create(ACME, { consumer, product, force: true })
     await expect(house.retirement.retire(ACME, API, false)).rejects.toMatchObject({
       extensions: { subscriptions: [id] },
     })

@@ -122,3 +122,44 @@ describe('a declaration', () => {
     await expect(created).rejects.toMatchObject({ status: 400, errors: [{ pointer: '/api' }] })
   })
 })
+
+describe('SlaChanged', () => {
+  const changesOf = async ({ registry }: ReturnType<typeof openHouse>): Promise<unknown[]> =>
+    (await registry.list<{ type: string; data: object }>('event', { limit: 99 }))
+      .filter(({ body }) => body.type === 'SlaChanged')
+      .map(({ body }) => body.data)
+
+  it('is raised by the first declaration for an API that already has subscriptions', async () => {
+    const house = openHouse()
+    const { consumer } = await furnish(house)
+    await house.subscriptions.create(ACME, { consumer, api: API })
+    await house.specifications.createOpenSla(ACME, { api: API, specification: base64(declaration()) })
+    expect(await changesOf(house)).toEqual([{ api: API, variant: null, from: null, to: '1.0.0' }])
+  })
+
+  it('is raised by it for a subscription to a product that holds the API, of the variant that it declares', async () => {
+    const house = openHouse()
+    const { consumer } = await furnish(house)
+    await house.proxies.stage(ACME, { api: 'parcels-v1', specification: base64(orders({ title: 'Parcels' })) })
+    const gold = base64(declaration({ variant: 'gold' }))
+    await house.specifications.createOpenSla(ACME, { api: 'parcels-v1', specification: gold })
+    const { id: product } = await house.products.create(ACME, { name: 'Trade', apis: [API, 'parcels-v1'] })
+    await house.subscriptions.create(ACME, { consumer, product, slaVariant: 'gold' })
+    await house.specifications.createOpenSla(ACME, {
+      api: API,
+      specification: base64(declaration({ variant: 'silver' })),
+    })
+    expect(await changesOf(house)).toEqual([])
+    await house.specifications.createOpenSla(ACME, { api: API, specification: gold })
+    expect(await changesOf(house)).toEqual([{ api: API, variant: 'gold', from: null, to: '1.0.0' }])
+  })
+
+  it('is not raised by the first declaration where no subscription is left', async () => {
+    const house = openHouse()
+    const { consumer } = await furnish(house)
+    const { id } = await house.subscriptions.create(ACME, { consumer, api: API })
+    await house.subscriptions.cancel(ACME, id)
+    await house.specifications.createOpenSla(ACME, { api: API, specification: base64(declaration()) })
+    expect(await changesOf(house)).toEqual([])
+  })
+})

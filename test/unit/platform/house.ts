@@ -18,11 +18,13 @@ import type { Caller } from '../../../src/catalogue/caller.ts'
 import type { GatewayPort } from '../../../src/catalogue/gateway-port.ts'
 import type { Grant } from '../../../src/catalogue/grant.ts'
 import { createIdentityProviders } from '../../../src/catalogue/identity-providers.ts'
+import { defaultPlatformSla } from '../../../src/catalogue/platform-sla.ts'
 import { createTurns } from '../../../src/catalogue/turns.ts'
 import { createUsers } from '../../../src/catalogue/users.ts'
 import type { PlatformCall, PlatformRefusal } from '../../../src/platform/guard.ts'
-import { platformScopes } from '../../../src/platform/operations.ts'
 import type { MetricsAccess } from '../../../src/platform/metrics-access.ts'
+import { platformOperations, platformScopes } from '../../../src/platform/operations.ts'
+import { createPlatformLimits, type PlatformLimits } from '../../../src/platform-limits.ts'
 import type { SigningKeys } from '../../../src/platform/signing-keys.ts'
 import { createPlatform, type Platform } from '../../../src/platform/server.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
@@ -124,7 +126,11 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   const createId = createIdFactory(clock.nowMs)
   const kept = openSqliteIdempotencyStore({ path: join(folder, 'idempotency.db'), clock })
   const secrets = { vault: createVault(randomBytes(32)), createId, randomBytes }
-  const gateway = acknowledging(() => house.beforePrepare())
+  const counted = openCounted(clock)
+  const operationIds = platformOperations().map(({ operationId }) => operationId)
+  const limits = createPlatformLimits({ memory: counted.memory, operationIds, operatorTenant: 'acme', clock })
+  limits.setPlan(defaultPlatformSla(operationIds))
+  const gateway = acknowledging(limits, () => house.beforePrepare())
   const turns = createTurns()
   const passwords = createPasswordHasher({ randomBytes })
   const metrics = createMetrics()
@@ -142,11 +148,12 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     gateway,
     clock,
     turns,
-    limits: openCounted(clock),
+    limits: counted,
     levels: { insert: async () => {}, measure: async () => [], ...options.levels },
     compliance: createCompliance({
       registry,
       linter,
+      ownLinter: linter,
       clock,
       turns,
       log: createLog('silent'),
@@ -167,6 +174,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   const platform = createPlatform({
     ...options,
     ...resources,
+    limits,
     users: createUsers({ registry, createId, passwords }),
     identityProviders: createIdentityProviders({
       registry,
@@ -261,13 +269,13 @@ function steadyKeys(): SigningKeys {
 }
 
 /** Gateway threads that acknowledge whatever they are told. */
-function acknowledging(beforePrepare: () => Promise<void>): GatewayPort {
+function acknowledging(limits: PlatformLimits, beforePrepare: () => Promise<void>): GatewayPort {
   return {
     async prepare() {
       await beforePrepare()
       return { swap: async () => {}, abort() {} }
     },
-    applySla: async () => {},
+    applySla: async (sla) => limits.setPlan(sla),
     applyGrant: async () => {},
     applyMembership: async () => {},
     revokeToken: async () => {},
@@ -337,6 +345,7 @@ export async function furnish(
   adr: string
   principle: string
   receiver: string
+  delivery: string
   /** Of a subscription of its own, which waits for a decision. */
   flow: string
   waiting: string
@@ -368,6 +377,8 @@ export async function furnish(
   await house.send('PUT', policy, { token, body: {} })
   const words = { context: 'Because.', decision: 'So.', consequences: 'Thus.' }
   const receiver = await idOf('/v1/eventsubscriptions', { url: 'https://receiver.example/hook' })
+  const sample = { token, body: { type: 'SlaChanged' } }
+  const { body: delivery } = await house.send('POST', `/v1/eventsubscriptions/${receiver}/test`, sample)
   const adr = await idOf('/v1/adrs', { title: 'Why', status: 'Accepted', ...words })
   const principle = await idOf('/v1/principles', { name: 'Plain', statement: 'Be plain.', rationale: 'It helps.' })
   return {
@@ -377,6 +388,7 @@ export async function furnish(
     adr,
     principle,
     receiver,
+    delivery: String(delivery['id']),
     waiting: String(asked.body['id']),
     flow: String(asked.body['approvalFlow']),
     product,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { OPERATORS_SCOPE } from '../../../src/catalogue/tenants.ts'
 import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
 import type { RequestStore } from '../../../src/store/request-store.ts'
 import type { RiskEvent } from '../../../src/domain/risk.ts'
@@ -62,14 +63,17 @@ function pathsOf(path: string, rooms: Rooms): string {
     return path.replace(':id', rooms.programme).replace(':flowId', rooms.programmeFlow)
   }
   if (path.includes(':flowId')) return path.replace(':id', rooms.waiting).replace(':flowId', rooms.flow)
-  return path.replace(':credentialId', rooms.credential).replace(/:(id|name|riskId)/, own[collection] ?? 'missing')
+  return path
+    .replace(':credentialId', rooms.credential)
+    .replace(':deliveryId', rooms.delivery)
+    .replace(/:(id|name|riskId)/, own[collection] ?? 'missing')
 }
 
 async function snapshot(house: House, token: string, rooms: Rooms): Promise<unknown> {
   const reads = Object.values(ALL_OPERATIONS).filter(
     // The audit notes that the others are read.
     ({ method, path, scope, endless }) =>
-      method === 'GET' && scope !== null && endless !== true && path !== '/v1/audit',
+      method === 'GET' && scope !== null && scope !== OPERATORS_SCOPE && endless !== true && path !== '/v1/audit',
   )
   return Promise.all(reads.map(async ({ path }) => (await house.send('GET', pathsOf(path, rooms), { token })).text))
 }
@@ -89,13 +93,15 @@ const BODIES: Readonly<Record<string, unknown>> = {
   redeliver: { since: '2026-01-01T00:00:00Z' },
 }
 
-const SINGLE = Object.entries(ALL_OPERATIONS).filter(([, { path }]) => path.includes(':'))
+const SINGLE = Object.entries(ALL_OPERATIONS).filter(
+  ([, { path, scope }]) => path.includes(':') && scope !== OPERATORS_SCOPE,
+)
 const LISTS = Object.entries(ALL_OPERATIONS).filter(
   ([, { method, path, scope, endless }]) =>
     // What is `platform:admin`'s to see is the gateway's and no tenant's.
     method === 'GET' &&
     scope !== null &&
-    scope !== 'platform:admin' &&
+    scope !== OPERATORS_SCOPE &&
     !path.includes(':') &&
     !endless &&
     // Of each tenant there is one.

@@ -1,10 +1,14 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { PROBLEMS } from '../../../src/domain/problem.ts'
+import { createOauthServer } from '../../../src/identity/oauth-server.ts'
 import { lint } from '../../../src/governance/lint/lint.ts'
+import { buildOauthOpenApi } from '../../../src/platform/oauth-openapi.ts'
 import { platformOperations, platformScopes } from '../../../src/platform/operations.ts'
-import { GATEWAY_URL, openHouse, type House } from './house.ts'
+import { BASE_URL, GATEWAY_URL, openHouse, type House } from './house.ts'
 
 interface Described {
   readonly operationId: string
@@ -130,5 +134,62 @@ describe('/openapi.json', () => {
     const byId = (a: { operationId: string }, b: { operationId: string }) => (a.operationId < b.operationId ? -1 : 1)
     expect([...platformOperations()].sort(byId)).toEqual(described.sort(byId))
     expect(platformScopes()).toEqual(expect.arrayContaining(['consumers:read', 'proxies:write', 'risks:read']))
+  })
+})
+
+describe('/oauth.openapi.json, to which /openapi.json links', () => {
+  it('is a valid OpenAPI 3.1 document, at odds with our rules only where an RFC has it so', async () => {
+    const house = await openHouse()
+    const { body: platform } = await house.send('GET', '/openapi.json')
+    const { url } = platform['externalDocs'] as { url: string }
+    const { status, body, bytes } = await house.send('GET', url.slice(BASE_URL.length))
+    expect(status).toBe(200)
+    expect(body['servers']).toEqual([{ url: GATEWAY_URL }])
+    expect((await new Validator().validate(structuredClone(body))).errors ?? []).toEqual([])
+    const rules = new Set((await lint(bytes)).findings.map(({ rule }) => rule))
+    // HTTP Basic for clients and errors of RFC 6749, `.well-known` of RFC 8615, a login that needs no credential.
+    const dictated = ['path-spelling', 'problem-details', 'security-public-write', 'security-weak-scheme']
+    expect([...rules].sort()).toEqual(dictated)
+  })
+
+  it('describes each OAuth path that the gateway serves, with its methods', async () => {
+    const { paths } = buildOauthOpenApi({ baseUrl: BASE_URL, gatewayUrl: GATEWAY_URL }) as unknown as Document
+    const oauth = await createOauthServer({
+      gatewayUrl: GATEWAY_URL,
+      ask: async () => ({ status: 200, headers: {}, body: 'answered', signal: null }),
+      jwks: () => ({ keys: [] }),
+      scopesOf: () => [],
+    })
+    const server = createServer((request, response) => {
+      if (!oauth.handle(request, response, request.url ?? '')) response.writeHead(404).end()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(async () => {
+      await oauth.close()
+      server.close()
+    })
+    const { port } = server.address() as AddressInfo
+    const described = Object.entries(paths)
+    expect(described.length).toBe(12)
+    for (const [template, item] of described) {
+      const url = `http://127.0.0.1:${port}${template.replace('{api}', 'payments-v1')}`
+      const methods = Object.keys(item).filter((name) => name !== 'parameters')
+      for (const method of methods) {
+        const form = { 'content-type': 'application/x-www-form-urlencoded' }
+        const headers = method === 'post' ? form : {}
+        const answer = await fetch(url, {
+          method: method.toUpperCase(),
+          headers,
+          ...(method === 'post' && { body: '' }),
+        })
+        expect(answer.status, `${method} ${template}`).toBe(200)
+      }
+      const allowed = (await fetch(url, { method: 'DELETE' })).headers.get('allow') ?? ''
+      const named = allowed
+        .toLowerCase()
+        .split(', ')
+        .filter((method) => method !== 'head')
+      expect(named.sort(), template).toEqual(methods.sort())
+    }
   })
 })

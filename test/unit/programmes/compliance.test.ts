@@ -1,15 +1,19 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { apiWrite } from '../../../src/catalogue/apis.ts'
+import { ownDocument } from '../../../src/platform/openapi.ts'
 import { createCompliance, type ComplianceBody } from '../../../src/programmes/compliance.ts'
 import { createTurns } from '../../../src/catalogue/turns.ts'
 import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { ACME, base64, furnish, openHouse, orders, type House } from '../catalogue/house.ts'
 
-function open({ registry }: House, log: (message: string) => void = () => {}) {
+function open({ registry }: House, log: (message: string) => void = () => {}, deadlineMs = 100_000) {
   const low: string[] = []
+  const linter = createLinter({ clock: systemClock, log: { error: () => {} }, deadlineMs })
   const compliance = createCompliance({
     registry,
-    linter: createLinter({ clock: systemClock, log: { error: () => {} } }),
+    linter,
+    ownLinter: linter,
     clock: systemClock,
     turns: createTurns(),
     log: { error: (_, message) => log(message) },
@@ -67,4 +71,46 @@ it('scores every activation, keeps the history, and shows the score of what serv
   await house.proxies.stage(ACME, { api: 'orders-v1', fromRevision: 1 })
   await house.proxies.activate(ACME, proxy)
   expect(await scored(house, after)).toBe(before)
+})
+
+describe('platform-v1', () => {
+  const entry = {
+    title: 'Platform',
+    major: 1,
+    version: '1.0.0',
+    state: 'Active',
+    owner: 'system',
+    complianceScore: null,
+    programme: null,
+    retirementDate: null,
+    successor: null,
+    ownScopes: [],
+  } as const
+  const shown = async ({ apis }: House) => (await apis.get('acme', 'platform-v1')).complianceScore
+
+  it('is scored by the rules that every document is held to, once for each document', { timeout: 60_000 }, async () => {
+    const house = openHouse()
+    await house.registry.commit(ACME, 'test', [apiWrite('platform-v1', 'acme', 0, entry)])
+    const { scoreOwn } = open(house)
+    await scoreOwn('platform-v1', ownDocument())
+    expect(await shown(house)).toBe(100)
+    await open(house).scoreOwn('platform-v1', ownDocument())
+    await open(house).scoreOwn('platform-v1', orders())
+    expect(await shown(house)).toBeLessThan(100)
+    const kept = await house.registry.list<ComplianceBody>('compliance', { tenant: 'acme', limit: 10 })
+    expect(kept.map(({ body }) => [body.api, body.revision])).toEqual([
+      ['platform-v1', 0],
+      ['platform-v1', 0],
+    ])
+  })
+
+  it('keeps no score of a judgement that was not finished', async () => {
+    const house = openHouse()
+    await house.registry.commit(ACME, 'test', [apiWrite('platform-v1', 'acme', 0, entry)])
+    const logged: string[] = []
+    const { scoreOwn } = open(house, (message) => logged.push(message), 1)
+    await scoreOwn('platform-v1', ownDocument())
+    expect(await shown(house)).toBeNull()
+    expect(logged).toEqual(['the API could not be scored; it is scored at the next start'])
+  })
 })

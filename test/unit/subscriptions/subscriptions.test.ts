@@ -355,7 +355,7 @@ describe('the operations of a subscription', () => {
     const { id } = await house.subscriptions.create(ACME, { consumer, api: API, slaVariant: 'gold' })
     const { items } = await house.subscriptions.operations('acme', id)
 
-    expect(items[0]).toMatchObject({ method: 'GET', path: '/listOrders', resourceUnits: '1' })
+    expect(items[0]).toMatchObject({ method: 'GET', path: '/listOrders', resourceUnits: 1 })
     expect(items[0]?.limits).toEqual([
       {
         name: 'all',
@@ -395,9 +395,9 @@ quotas: { period: Monthly, resourceUnits: 2.5 }`)
       ],
       quota: {
         period: 'Monthly',
-        resourceUnits: '2.5',
-        used: '2',
-        remaining: '0.5',
+        resourceUnits: 2.5,
+        used: 2,
+        remaining: 0.5,
         resetsAt: '2027-02-01T00:00:00.000Z',
       },
     })

@@ -1,0 +1,18 @@
+/** The declaration of the platform's own API while its operator has made none. */
+
+import { parseDeclaration } from '../opensla/declaration.ts'
+import type { SlaPlan } from '../opensla/sla-plan.ts'
+import { PLATFORM_API } from './platform-api.ts'
+
+/** Of each subscription: 6,000 calls at once, and 100 more each second. Calls cost nothing. */
+const DECLARATION = {
+  opensla: '1.0.0',
+  info: { title: 'Platform', version: '1.0.0' },
+  limits: [{ name: 'default', rate: { value: 6_000, duration: 'minute' } }],
+  resourceUnits: { default: 0 },
+}
+
+export function defaultPlatformSla(operationIds: readonly string[]): SlaPlan {
+  const bytes = Buffer.from(JSON.stringify(DECLARATION))
+  return parseDeclaration(bytes, { technicalName: PLATFORM_API, operationIds })
+}

@@ -1,0 +1,42 @@
+/** What a caller is told when a limit or quota refuses its call. */
+
+import type { LimitState } from '../../domain/explanation.ts'
+import type { CompiledSla } from './limit-plan.ts'
+import { limitState, quotaState } from './limit-state.ts'
+import { QUOTA, type Verdict } from './limit-verdict.ts'
+import { appendLimitHeaders } from './rate-limit-headers.ts'
+
+export interface LimitRefusal {
+  readonly code: 'rate_limited' | 'quota_exhausted'
+  readonly detail: string
+  /** Name, value, …: the limits and `Retry-After`. */
+  readonly headers: readonly string[]
+  readonly extensions: Readonly<Record<string, unknown>>
+  /** The limit that refused, at that moment. */
+  readonly limit: LimitState
+}
+
+/** Describes the refusal that stands in `verdict`. */
+export function toLimitRefusal(sla: CompiledSla, operation: number, verdict: Verdict, nowMs: number): LimitRefusal {
+  const headers = appendLimitHeaders([], sla, operation, verdict)
+  headers.push('Retry-After', String(Math.max(1, Math.ceil(verdict.retryAfterMs / 1_000))))
+  const opensAt = new Date(Math.ceil(nowMs + verdict.retryAfterMs)).toISOString()
+  if (verdict.refusedBy === QUOTA) {
+    const window = sla.plan.quota?.period ?? 'Monthly'
+    return {
+      code: 'quota_exhausted',
+      detail: `The ${window.toLowerCase()} quota of resource units is used up until ${opensAt}.`,
+      headers,
+      extensions: { limit: 'quota', window, opensAt },
+      limit: quotaState(sla, operation, verdict, window, opensAt),
+    }
+  }
+  const { label: limit, rule } = sla.limits[verdict.refusedBy]!
+  const window = rule.kind === 'total' ? rule.window : rule.kind === 'rate' ? `${rule.spanMs / 1_000} s` : null
+  const detail =
+    rule.kind === 'concurrent'
+      ? `The limit "${limit}" of ${rule.value} is reached. It opens when a call ends.`
+      : `The limit "${limit}" of ${rule.value} is reached. It opens at ${opensAt}.`
+  const extensions = { limit, window, opensAt }
+  return { code: 'rate_limited', detail, headers, extensions, limit: limitState(sla, verdict, window, opensAt) }
+}

@@ -1,0 +1,45 @@
+/** Limits and resource units of the platform's own calls, as the guard applies them. */
+
+import type { Caller } from '../catalogue/caller.ts'
+import type { LimitState } from '../domain/explanation.ts'
+
+export interface CallLimits {
+  /** Takes a call's share of what its subscription may use, or says why it gets none. */
+  admit(caller: Caller, operationId: string): AdmittedCall | RefusedCall
+}
+
+export interface AdmittedCall {
+  /** Name, value, … of `RateLimit-Policy`, `RateLimit` and `X-RU-*`. */
+  readonly headers: readonly string[]
+  readonly terms: CallTerms
+  /** Returns the units: the call was not served. A second time does nothing. */
+  giveBack(): void
+  /** Ends the call, which then no longer counts as concurrent. A second time does nothing. */
+  end(): void
+}
+
+/** What the record of an admitted call says of its limits. */
+export interface CallTerms {
+  readonly admittedMs: number
+  readonly unitsMicro: number
+  /** The declaration counts the call; false for one that repairs a declaration that refuses it. */
+  readonly isCounted: boolean
+  readonly isApproaching: boolean
+  readonly variant: string
+  readonly currency: string
+  readonly priceMicro: number
+}
+
+export interface RefusedCall {
+  readonly code: 'rate_limited' | 'quota_exhausted'
+  readonly detail: string
+  readonly headers: readonly string[]
+  readonly extensions: Readonly<Record<string, unknown>>
+  /** The limit that refused, at that moment. */
+  readonly limit: LimitState
+}
+
+/** Calls `set` with each name and value of `headers`. */
+export function eachHeader(headers: readonly string[], set: (name: string, value: string) => unknown): void {
+  for (let index = 0; index < headers.length; index += 2) set(headers[index]!, headers[index + 1]!)
+}

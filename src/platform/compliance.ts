@@ -1,0 +1,66 @@
+/** `/v1/apis/{name}/compliance`: how an API complies, whether a programme brought it or not. */
+
+import type { Apis } from '../catalogue/apis.ts'
+import type { ApiCompliance, ApiComplianceReader } from '../programmes/api-compliance.ts'
+import type { Handlers, Operations } from './operation.ts'
+import { named, nullable, object, text, time, type Schema } from './schemas.ts'
+import { bandOf } from './validation.ts'
+
+const points: Schema = { type: 'number', minimum: 0, maximum: 100 }
+const band: Schema = { type: 'string', enum: ['clean', 'attention', 'drift'] }
+
+/** Fields that the compliance of an API and of a programme share. */
+export const complianceFields = {
+  score: { ...points, description: 'The lower of both.' },
+  band,
+  specification: points,
+  runtime: {
+    ...points,
+    description: 'By what calls of the last 30 days have shown that the contract does not know.',
+  },
+  violations: {
+    type: 'array',
+    items: object({ kind: text, operation: nullable(text), detail: text, lastSeen: time }),
+  },
+  history: { type: 'array', items: object({ revision: { type: 'integer' }, score: points, time }) },
+} as const satisfies Readonly<Record<string, Schema>>
+
+export const COMPLIANCE_OPERATIONS = {
+  getApiCompliance: {
+    method: 'GET',
+    path: '/v1/apis/:name/compliance',
+    summary: 'How the document and the running implementation of an API comply',
+    description:
+      'Every activation is scored, a moment after it. Until then `score`, `band` and `specification` are null.',
+    tag: 'Governance',
+    scope: 'apis:read',
+    status: 200,
+    answer: named(
+      'ApiCompliance',
+      object({
+        ...complianceFields,
+        score: nullable(complianceFields.score),
+        band: { type: ['string', 'null'], enum: [...(band['enum'] as readonly string[]), null] },
+        specification: nullable(points),
+      }),
+    ),
+  },
+} as const satisfies Operations
+
+export interface ComplianceHandlersOptions {
+  readonly apis: Pick<Apis, 'get'>
+  readonly apiCompliance: ApiComplianceReader
+}
+
+export function complianceHandlers(options: ComplianceHandlersOptions): Handlers<typeof COMPLIANCE_OPERATIONS> {
+  return {
+    async getApiCompliance({ author, params }) {
+      const { id } = await options.apis.get(author.tenant, params['name'] ?? '')
+      return withBand(await options.apiCompliance.of(author.tenant, id))
+    },
+  }
+}
+
+export function withBand(compliance: ApiCompliance): ApiCompliance & { readonly band: string | null } {
+  return { ...compliance, band: compliance.score === null ? null : bandOf(compliance.score) }
+}

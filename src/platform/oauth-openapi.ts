@@ -1,0 +1,226 @@
+/**
+ * The OpenAPI document of the gateway's OAuth paths, which are served at another address than the platform API.
+ *
+ * `/openapi.json` links to it. Errors are those of RFC 6749 (5.2 and 4.1.2.1), not problem documents.
+ */
+
+import { object, text, type Schema } from './schemas.ts'
+
+type Fragment = Readonly<Record<string, unknown>>
+
+export interface OauthOpenApiOptions {
+  readonly baseUrl: string
+  readonly gatewayUrl: string
+}
+
+const FORM = 'application/x-www-form-urlencoded'
+const long: Schema = { type: 'string', maxLength: 4_096 }
+const client = { client_id: long, client_secret: { ...long, writeOnly: true } }
+const ERRORS: Readonly<Record<string, string>> = {
+  default: 'Any other refusal.',
+  400: 'The request cannot be granted; `error` says why.',
+  401: 'The client could not be authenticated.',
+  404: 'There is no such API.',
+  429: 'The client has sent too many wrong secrets. `Retry-After` says when to try again.',
+  503: 'The request cannot be served at the moment.',
+}
+const apiName = { name: 'api', in: 'path', required: true, schema: { type: 'string', maxLength: 128 } }
+const apiParameter = {
+  ...apiName,
+  description: 'Technical name of the API, such as `payments-v1`.',
+  example: 'payments-v1',
+}
+
+const tokenForm = form(
+  {
+    grant_type: { type: 'string', enum: ['client_credentials', 'authorization_code'] },
+    ...client,
+    scope: { ...long, description: 'Scopes with spaces between. Default: all that are granted.' },
+    code: { ...long, description: 'Of an authorization code.' },
+    code_verifier: { ...long, description: 'Of an authorization code (RFC 7636).' },
+    redirect_uri: { ...long, description: 'If sent, the one that the code was given for.' },
+    resource: { ...long, description: 'The address of the API (RFC 8707).' },
+  },
+  ['grant_type'],
+)
+const tokenAnswer = object(
+  {
+    access_token: { ...text, description: 'A JWT (RFC 9068).' },
+    token_type: { type: 'string', const: 'Bearer' },
+    expires_in: { type: 'integer', description: 'Seconds.' },
+    scope: text,
+    id_token: { ...text, description: 'Of an authorization code whose scopes hold `openid`.' },
+  },
+  ['access_token', 'token_type', 'expires_in', 'scope'],
+)
+const tokenInput = form({ token: { ...long, maxLength: 16_384 }, ...client }, ['token'])
+
+export function buildOauthOpenApi({ baseUrl, gatewayUrl }: OauthOpenApiOptions): Schema {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Gateway OAuth',
+      version: '1.0.0',
+      description:
+        'Tokens, keys and discovery of every API of the gateway. Each API is an issuer of its own. The platform API is ' +
+        'described by the document in `externalDocs`.',
+      contact: { name: 'The operator of this gateway', url: baseUrl },
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    externalDocs: { description: 'The platform API', url: `${baseUrl}/openapi.json` },
+    servers: [{ url: gatewayUrl }],
+    tags: [
+      { name: 'Tokens', description: 'Tokens: issued, examined, revoked.' },
+      { name: 'Login', description: 'People who log in (OpenID Connect).' },
+      { name: 'Discovery', description: 'Keys and metadata for clients and resource servers.' },
+    ],
+    security: [],
+    paths: { ...tokenPaths(), ...loginPaths(), ...discoveryPaths() },
+    components: {
+      schemas: { OAuthError: object({ error: text, error_description: text }, ['error']), Token: tokenAnswer },
+      securitySchemes: {
+        client: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'Client id and secret; both may be sent in the form too.',
+        },
+        token: { type: 'http', scheme: 'bearer', description: 'An access token with the scope `openid`.' },
+      },
+    },
+  }
+}
+
+function tokenPaths(): Fragment {
+  const token = { $ref: '#/components/schemas/Token' }
+  return Object.fromEntries(
+    [
+      ['', ''],
+      ['/v1', 'OfMember'],
+    ].flatMap(([prefix = '', suffix = '']) => {
+      const of = prefix === '' ? '' : ' (the address for members of a product)'
+      const path = `/{api}${prefix}/oauth2/v2`
+      return [
+        [`${path}/token`, posting(`issueToken${suffix}`, `Issues a token${of}`, tokenForm, token)],
+        [
+          `${path}/introspect`,
+          posting(`introspectToken${suffix}`, `Examines a token (RFC 7662)${of}`, tokenInput, {
+            ...object({ active: { type: 'boolean' } }),
+            additionalProperties: true,
+          }),
+        ],
+        [`${path}/revoke`, posting(`revokeToken${suffix}`, `Revokes a token (RFC 7009)${of}`, tokenInput, null)],
+        [`${path}/userinfo`, userinfo(suffix, of)],
+      ]
+    }),
+  )
+}
+
+function posting(operationId: string, summary: string, form: Schema, answer: Schema | null): Fragment {
+  return {
+    parameters: [apiParameter],
+    post: {
+      operationId,
+      summary,
+      tags: ['Tokens'],
+      security: [{ client: [] }, {}],
+      requestBody: { required: true, content: { [FORM]: { schema: form } } },
+      responses: answers(200, summary, answer, ['400', '401', '404', '429', '503']),
+    },
+  }
+}
+
+function userinfo(suffix: string, of: string): Fragment {
+  const claims = { ...object({ sub: text, name: text, preferred_username: text }, ['sub']), additionalProperties: true }
+  const summary = `The person that a token was issued for${of}`
+  const shared = { summary, tags: ['Login'], security: [{ token: [] }] }
+  const responses = answers(200, summary, claims, ['400', '401', '404', '503'])
+  return {
+    parameters: [apiParameter],
+    get: { operationId: `getUserinfo${suffix}`, ...shared, responses },
+    post: { operationId: `postUserinfo${suffix}`, ...shared, responses },
+  }
+}
+
+function loginPaths(): Fragment {
+  const wanted: Readonly<Record<string, Schema>> = {
+    response_type: { type: 'string', enum: ['code'], description: 'An authorization code.' },
+    client_id: { ...long, description: 'Of a PKCE credential.' },
+    code_challenge: { ...long, description: 'RFC 7636, 4.2.' },
+    code_challenge_method: { type: 'string', enum: ['S256'], description: 'RFC 7636, 4.2.' },
+  }
+  const optional: Readonly<Record<string, Schema>> = {
+    redirect_uri: { ...long, description: 'Default: the only one that is registered.' },
+    scope: { ...long, description: '`openid` among them adds an ID token.' },
+    state: { ...long, description: 'Comes back unchanged.' },
+    nonce: { ...long, description: 'Becomes a claim of the ID token.' },
+    resource: { ...long, description: 'The address of an API. Default: that of the subscription.' },
+  }
+  const parameters = Object.entries({ ...wanted, ...optional }).map(([name, { description, ...schema }]) => ({
+    ...{ name, in: 'query', description, required: name in wanted, schema },
+  }))
+  const html = { 'text/html': { schema: { type: 'string' } } }
+  const responses = {
+    200: { description: 'A page for the person: login, consent.', content: html },
+    303: { description: 'Back to the client, with `code` or `error` (RFC 6749, 4.1.2).' },
+    400: { description: 'The client or its redirect URI is not known; nobody is sent there.', content: html },
+    503: failure('503'),
+    default: failure('default'),
+  }
+  return {
+    '/oauth2/v2/authorize': {
+      get: {
+        operationId: 'authorize',
+        summary: 'Begins a login with an authorization code and PKCE',
+        tags: ['Login'],
+        security: [],
+        parameters,
+        responses,
+      },
+      post: {
+        operationId: 'continueLogin',
+        summary: 'Continues a login: what the pages send',
+        tags: ['Login'],
+        security: [],
+        requestBody: { required: true, content: { [FORM]: { schema: { type: 'object' } } } },
+        responses,
+      },
+    },
+  }
+}
+
+function discoveryPaths(): Fragment {
+  const document = { type: 'object', additionalProperties: true }
+  const keys = { ...object({ keys: { type: 'array', maxItems: 100, items: document } }) }
+  const get = (operationId: string, summary: string, schema: Schema, codes: readonly string[]): Fragment => ({
+    get: { operationId, summary, tags: ['Discovery'], security: [], responses: answers(200, summary, schema, codes) },
+  })
+  return {
+    '/.well-known/jwks': get('getKeys', 'Public keys that verify tokens (RFC 7517)', keys, ['503']),
+    '/{api}/.well-known/openid-configuration': {
+      parameters: [apiParameter],
+      ...get('getOpenIdConfiguration', 'Metadata of an API as an OpenID provider', document, ['404', '503']),
+    },
+    '/.well-known/oauth-authorization-server/{api}': {
+      parameters: [apiParameter],
+      ...get('getAuthorizationServer', 'Metadata of an API as an issuer (RFC 8414)', document, ['404', '503']),
+    },
+  }
+}
+
+function answers(status: number, description: string, schema: Schema | null, codes: readonly string[]): Fragment {
+  const content = schema === null ? {} : { content: { 'application/json': { schema } } }
+  return {
+    [status]: { description, ...content },
+    ...Object.fromEntries([...codes, 'default'].map((code) => [code, failure(code)])),
+  }
+}
+
+/** Other parameters are ignored (RFC 6749, 3.2). */
+function form(properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema {
+  return { type: 'object', required, properties }
+}
+
+function failure(code: string): Fragment {
+  const schema = { $ref: '#/components/schemas/OAuthError' }
+  return { description: ERRORS[code], content: { 'application/json': { schema } } }
+}

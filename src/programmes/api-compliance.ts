@@ -1,0 +1,97 @@
+/** How an API complies: the scores of the documents that it served by, and what its calls have shown of its contract. */
+
+import { toTime } from '../catalogue/commands.ts'
+import { scoreOf, type RuleCount } from '../governance/lint/score.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Registry } from '../store/registry.ts'
+import { COMPLIANCE_KIND, type ComplianceBody } from './compliance.ts'
+import { DRIFT_KIND, type DriftBody } from './drifts.ts'
+
+export interface ApiCompliance {
+  /** The lower of `specification` and `runtime`; null: no document has been scored yet. */
+  readonly score: number | null
+  readonly specification: number | null
+  readonly runtime: number
+  readonly violations: readonly {
+    readonly kind: string
+    readonly operation: string | null
+    readonly detail: string
+    readonly lastSeen: string
+  }[]
+  /** Of every activation, the latest first. */
+  readonly history: readonly { readonly revision: number; readonly score: number; readonly time: string }[]
+}
+
+export interface ApiComplianceReader {
+  /** `fallback` stands in for the score of a document that has not been activated. */
+  of(tenant: string, api: string, fallback?: number | null): Promise<ApiCompliance>
+}
+
+export interface ApiComplianceOptions {
+  readonly registry: Pick<Registry, 'list'>
+  readonly clock: Pick<Clock, 'nowMs'>
+}
+
+const PAGE = 500
+const HISTORY_MAX = 100
+const DRIFTS_MAX = 200
+const RUNTIME_MS = 30 * 86_400_000
+/** How gravely an implementation is at odds with its contract. */
+const DRIFT_SEVERITIES = {
+  undeclared_status: 'error',
+  undeclared_body: 'warning',
+  undeclared_media_type: 'warning',
+  undeclared_operation: 'info',
+} as const
+
+export function createApiComplianceReader({ registry, clock }: ApiComplianceOptions): ApiComplianceReader {
+  /** All of them: lists come in the order of ids, and the latest are the last. */
+  async function bodiesOf<Body>(kind: string, tenant: string, api: string): Promise<Body[]> {
+    const bodies: Body[] = []
+    for (let after: string | undefined; ;) {
+      const page = await registry.list<Body>(kind, {
+        tenant,
+        where: { api },
+        limit: PAGE,
+        ...(after !== undefined && { after }),
+      })
+      bodies.push(...page.map(({ body }) => body))
+      if (page.length < PAGE) return bodies
+      after = page.at(-1)?.id
+    }
+  }
+
+  return {
+    async of(tenant, api, fallback = null) {
+      const scored = await bodiesOf<ComplianceBody>(COMPLIANCE_KIND, tenant, api)
+      const history = scored.sort((a, b) => b.scoredAtMs - a.scoredAtMs).slice(0, HISTORY_MAX)
+      const sinceMs = clock.nowMs() - RUNTIME_MS
+      const drifts = (await bodiesOf<DriftBody>(DRIFT_KIND, tenant, api))
+        .filter(({ lastSeenMs }) => lastSeenMs >= sinceMs)
+        .sort((a, b) => b.lastSeenMs - a.lastSeenMs)
+      const specification = history[0]?.score ?? fallback
+      const runtime = scoreOf(countsOf(drifts), true).score
+      return {
+        score: specification === null ? null : Math.min(specification, runtime),
+        specification,
+        runtime,
+        violations: drifts.slice(0, DRIFTS_MAX).map(({ kind, operation, detail, lastSeenMs }) => ({
+          kind,
+          operation: operation === '' ? null : operation,
+          detail,
+          lastSeen: toTime(lastSeenMs),
+        })),
+        history: history.map(({ revision, score, scoredAtMs }) => ({ revision, score, time: toTime(scoredAtMs) })),
+      }
+    },
+  }
+}
+
+function countsOf(drifts: readonly DriftBody[]): readonly RuleCount[] {
+  return [...Map.groupBy(drifts, ({ kind }) => kind)].map(([rule, { length: count }]) => ({
+    rule,
+    category: 'design',
+    severity: DRIFT_SEVERITIES[rule],
+    count,
+  }))
+}
