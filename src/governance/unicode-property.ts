@@ -53,26 +53,31 @@ export function createUnicodeProperties(): UnicodeProperties {
 /** First and last code point. */
 type Range = readonly [from: number, to: number]
 
-/** Unassigned as a whole but for two noncharacters at the end of each plane, or for private use. */
-const EVEN_PLANES = [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16]
-const TEXTS: readonly Range[] = [
+/** What is assigned, and what may be soon. */
+const ASSIGNED: readonly Range[] = [
   [0, 0xd7ff],
-  [0xe000, 0x3ffff],
-  [0xe0000, 0xeffff],
+  [0xe000, 0x33fff],
+  [0xe0000, 0xe0fff],
+]
+/** Of one kind throughout: surrogates, unassigned, private use, and noncharacters at the end of each plane. */
+const EVEN: readonly Range[] = [
+  [0xd800, 0xdfff],
+  [0x34000, 0x3fffd],
+  [0xe1000, 0xefffd],
+  ...[4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16].map((plane) => [plane << 16, (plane << 16) + 0xfffd] as const),
+  ...[3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16].map(
+    (plane) => [(plane << 16) + 0xfffe, (plane << 16) + 0xffff] as const,
+  ),
 ]
 
 /** `name` is one that the engine of the language accepts. */
 function computeRanges(name: string): readonly Range[] {
   const one = new RegExp(`\\p{${name}}`, 'u')
   const run = new RegExp(`\\p{${name}}+`, 'gu')
-  const ranges: Range[] = TEXTS.flatMap((text) => findRuns(run, text))
-  const has = (codePoint: number): boolean => one.test(String.fromCodePoint(codePoint))
-  if (has(0xd800)) ranges.push([0xd800, 0xdfff])
-  for (const plane of EVEN_PLANES) {
-    const start = plane * 0x10000
-    if (has(start)) ranges.push([start, start + 0xfffd])
-    if (has(start + 0xffff)) ranges.push([start + 0xfffe, start + 0xffff])
-  }
+  const ranges = [
+    ...ASSIGNED.flatMap((range) => findRuns(run, range)),
+    ...EVEN.filter(([first]) => one.test(String.fromCodePoint(first))),
+  ]
   return ranges.sort(([one], [other]) => one - other)
 }
 
@@ -89,13 +94,14 @@ function findRuns(run: RegExp, [first, last]: Range): Range[] {
   return ranges
 }
 
+/** In UTF-16: a string from units is ten times as fast as one from code points. */
 function textOf(first: number, last: number): string {
-  const parts: string[] = []
-  for (let at = first; at <= last; at += 4_096) {
-    const count = Math.min(4_096, last - at + 1)
-    parts.push(String.fromCodePoint(...Array.from({ length: count }, (_, index) => at + index)))
+  const units: number[] = []
+  for (let at = first; at <= last; at++) {
+    if (at <= 0xffff) units.push(at)
+    else units.push(0xd7c0 + (at >> 10), 0xdc00 + (at & 0x3ff))
   }
-  return parts.join('')
+  return Buffer.from(Uint16Array.from(units).buffer).toString('utf16le')
 }
 
 function complement(ranges: readonly Range[]): readonly Range[] {
