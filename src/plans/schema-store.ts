@@ -65,6 +65,10 @@ export function createSchemaStore({ document, dialect, direction, faults }: Sche
       result[keyword] = keep === 'plain' ? value : keep === 'inner' ? toInner(value, at) : toNamed(keyword, value, at)
     }
     checkPattern(fields['pattern'], `${pointer}/pattern`)
+    if (fields['$dynamicRef'] !== undefined) {
+      const detail = 'The gateway does not evaluate $dynamicRef: write $ref to the schema that is meant.'
+      faults.push({ pointer: `${pointer}/$dynamicRef`, detail })
+    }
     dropNotSent(result, fieldsOf(fields['properties']))
     return dialect === '3.0' ? fromDialect30(result, fields['nullable'] === true) : result
   }

@@ -8,11 +8,12 @@
  * since all of them could be as many as the value has members.
  */
 
-import type { ErrorObject } from 'ajv'
+import { str, type ErrorObject } from 'ajv'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { compileLinear } from '../../governance/linear-pattern.ts'
 import type { RoutePlan } from '../../plans/route-plan.ts'
+import { isMultipleOf } from './multiple-of.ts'
 import { EQUALS, toAjvSchema } from './to-ajv-schema.ts'
 import { hasTwins, toCanonicalText } from './twins.ts'
 import { addUnevaluated } from './unevaluated.ts'
@@ -63,6 +64,15 @@ export function createSchemaCompiler({
     error: { message: 'must not have two equal items' },
     validate: (isUnique: boolean, items: readonly unknown[]) => !isUnique || !hasTwins(items),
   })
+  ajv.removeKeyword('multipleOf')
+  ajv.addKeyword({
+    keyword: 'multipleOf',
+    type: 'number',
+    schemaType: 'number',
+    errors: false,
+    error: { message: ({ schemaCode }) => str`must be multiple of ${schemaCode}` },
+    compile: (divisor: number) => (value: number) => isMultipleOf(value, divisor),
+  })
   ajv.addKeyword({
     keyword: EQUALS,
     schemaType: 'array',
@@ -84,7 +94,11 @@ export function createSchemaCompiler({
     },
   })
   const schemas = withSteps(components)
-  addUnevaluated({ ajv, resolve: (reference) => schemas[reference.slice(COMPONENT.length)], charge })
+  const unevaluated = addUnevaluated({
+    ajv,
+    resolve: (reference) => schemas[reference.slice(COMPONENT.length)],
+    charge,
+  })
   ajv.addSchema({ $id: COMPONENTS_ID, components: { schemas } }, COMPONENTS_ID)
 
   /** By text: the same parameters come back in operation after operation. */
@@ -95,6 +109,7 @@ export function createSchemaCompiler({
       const text = JSON.stringify(schema)
       const known = compiled.get(text)
       if (known !== undefined) return known
+      unevaluated.begin()
       const check = toCheck(ajv.compile(toAjvSchema(schema, COMPONENTS_ID) as object))
       compiled.set(text, check)
       return check
