@@ -76,7 +76,7 @@ function value(random: Random, depth: number): unknown {
 
 it(
   `bodies of ${SCHEMAS} random schemas are judged as by the specification`,
-  { timeout: 60_000 + SCHEMAS * 100 },
+  { timeout: 60_000 + SCHEMAS * 200 },
   async () => {
     let passed = 0
     let refused = 0
