@@ -281,8 +281,8 @@ describe('A property named __proto__', () => {
         `"paths": {"/a": {"get": {"operationId": "a", "responses": ${responses}}}}}`
       )
     }
-    const previous = await readSpecification(Buffer.from(version('{"__proto__": {"type": "string"}}')))
-    const next = await readSpecification(Buffer.from(version('{}')))
+    const previous = await readSpecification(Buffer.from(version('{"__proto__": {"type": "string"}, "a": {}}')))
+    const next = await readSpecification(Buffer.from(version('{"a": {}}')))
     const ids = compareDocuments(previous, next, NOW_MS).map(({ id }) => id)
     expect(ids).toEqual(['response.property.removed'])
   })
