@@ -13,7 +13,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { compileLinear } from '../../governance/linear-pattern.ts'
 import type { RoutePlan } from '../../plans/route-plan.ts'
-import { isMultipleOf } from './multiple-of.ts'
+import { compileMultipleOf } from './multiple-of.ts'
 import { EQUALS, toAjvSchema } from './to-ajv-schema.ts'
 import { hasTwins, toCanonicalText } from './twins.ts'
 import { addUnevaluated } from './unevaluated.ts'
@@ -71,7 +71,7 @@ export function createSchemaCompiler({
     schemaType: 'number',
     errors: false,
     error: { message: ({ schemaCode }) => str`must be multiple of ${schemaCode}` },
-    compile: (divisor: number) => (value: number) => isMultipleOf(value, divisor),
+    compile: compileMultipleOf,
   })
   ajv.addKeyword({
     keyword: EQUALS,

@@ -7,7 +7,7 @@
  */
 
 import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
-import { fieldsOf } from '../../governance/fields.ts'
+import { fieldsOf, type Fields } from '../../governance/fields.ts'
 import { escapePointer } from '../../governance/references.ts'
 import { createEvaluationReader, type Accepts, type Evaluation } from './evaluation.ts'
 
@@ -21,9 +21,12 @@ export interface UnevaluatedOptions {
 
 type Compile = (schema: unknown) => ValidateFunction
 /** Finds what no schema beside the keyword evaluates. */
-type Find = (value: unknown, evaluation: Evaluation) => readonly Left[]
+type Find = (value: unknown, evaluation: Evaluation, certain: ReadonlySet<string>) => readonly Left[]
 type Left = readonly [key: string, value: unknown]
 
+const NONE: readonly never[] = []
+/** Of the members that a schema evaluates in any value; beyond it they are looked up schema by schema. */
+const CERTAIN_MAX = 1_000
 /** Members or items that a visit looks at for one step. */
 const STEP_SIZE = 256
 /** Alternatives are compiled once more, each with all that it holds: chains of them would take the square. */
@@ -58,14 +61,21 @@ export function addUnevaluated({ ajv, resolve, charge }: UnevaluatedOptions): Un
       errors: 'full',
       compile: (schema: unknown, parent) => {
         const evaluation = reader.read(parent)
-        return schema === true ? () => true : toValidator(keyword, schema, compile, (value) => find(value, evaluation))
+        let certain: ReadonlySet<string> | null = null
+        if (schema === true) return () => true
+        return toValidator(keyword, schema, compile, (value) => {
+          // Collected with the first value: a schema that goes in a circle is not read to its end before.
+          certain ??= collectNames(evaluation)
+          return find(value, evaluation, certain)
+        })
       },
     })
   }
 
-  add('unevaluatedProperties', 'object', (value, evaluation) => {
+  add('unevaluatedProperties', 'object', (value, evaluation, certain) => {
     const members = fieldsOf(value)
-    let left: readonly string[] = Object.keys(members)
+    let left = namesOutside(members, certain)
+    if (left.length === 0) return NONE
     visit(evaluation, value, ({ hasAllMembers, names, patterns }) => {
       charge(1 + Math.floor(left.length / STEP_SIZE))
       if (hasAllMembers) left = []
@@ -77,6 +87,7 @@ export function addUnevaluated({ ajv, resolve, charge }: UnevaluatedOptions): Un
 
   add('unevaluatedItems', 'array', (value, evaluation) => {
     const items: readonly unknown[] = Array.isArray(value) ? value : []
+    if (items.length === 0) return NONE
     let left: readonly number[] = [...items.keys()]
     visit(evaluation, value, ({ hasAllItems, prefixLength, contains }) => {
       charge(1 + Math.floor(left.length / STEP_SIZE))
@@ -94,6 +105,23 @@ export function addUnevaluated({ ajv, resolve, charge }: UnevaluatedOptions): Un
 function countSchemas(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   return Object.values(value).reduce((sum: number, inner) => sum + countSchemas(inner), Array.isArray(value) ? 0 : 1)
+}
+
+/** The members that are evaluated in any value, collected so that most values need no visit. */
+function collectNames(evaluation: Evaluation): ReadonlySet<string> {
+  const names = new Set<string>()
+  const visited = new Set([evaluation])
+  for (const { names: own, parts } of visited) {
+    for (const name of own) if (names.size < CERTAIN_MAX) names.add(name)
+    for (const part of parts) if (visited.size < CERTAIN_MAX) visited.add(part)
+  }
+  return names
+}
+
+function namesOutside(members: Fields, certain: ReadonlySet<string>): readonly string[] {
+  let outside: string[] | null = null
+  for (const name of Object.keys(members)) if (!certain.has(name)) (outside ??= []).push(name)
+  return outside ?? NONE
 }
 
 /** Visits the schemas that apply to the value, until `narrow` returns that nothing is left. */
