@@ -25,7 +25,7 @@ interface CompiledBody extends CompiledDocument {
 const RULES = 2
 
 /** Throws `Problem('specification_invalid')`. */
-export function compileDocument(specification: Specification): CompiledDocument {
+export function compileDocument(specification: Specification, { isAccepted = false } = {}): CompiledDocument {
   const { api, dialect, components, responses, responseComponents, operations } = compileRoutePlan({
     specification,
     tenant: '',
@@ -34,6 +34,7 @@ export function compileDocument(specification: Specification): CompiledDocument 
     backend: null,
     allowedScopes: [],
     memberOfProductIds: [],
+    isAccepted,
   })
   return { api, dialect, components, responses, responseComponents, operations }
 }
@@ -51,5 +52,5 @@ export async function readCompiled(registry: Registry, tenant: string, id: strin
     return compiled
   }
   const { bytes } = await readContent(registry, tenant, id)
-  return compileDocument(await readSpecification(bytes))
+  return compileDocument(await readSpecification(bytes), { isAccepted: true })
 }

@@ -10,6 +10,7 @@
  */
 
 import { RE2JS } from 're2js'
+import { createUnicodeProperties } from './unicode-property.ts'
 
 export interface LinearPattern {
   /** Whether the pattern occurs in the text. */
@@ -32,6 +33,13 @@ const NOT_SPACE =
 const NOT_END_OF_LINE = '[^\\n\\r\\x{2028}\\x{2029}]'
 const ANYTHING = '[\\x{0}-\\x{10ffff}]'
 const NOTHING = '[^\\x{0}-\\x{10ffff}]'
+/** ECMA-262, 22.2.1: CharacterClassEscape with a Unicode property. */
+const PROPERTY = /^\\([pP])\{([A-Za-z0-9_=]+)\}/
+const PROPERTY_LENGTH_MAX = 80
+/** Properties of one pattern, written as ranges: a few letters stand for up to 20,000 characters. */
+const PROPERTIES_LENGTH_MAX = 250_000
+/** Shared by all patterns of the thread: what it remembers is constant. */
+const unicode = createUnicodeProperties()
 /** Letters that mean something behind a backslash. */
 const LETTERS: ReadonlySet<string> = new Set('bBdDwWsSfnrtvcxupP')
 
@@ -87,9 +95,16 @@ function isOf(pattern: string, flags: string): boolean {
 function toRe2(pattern: string): string | null {
   let text = ''
   let isInClass = false
+  let propertiesLength = 0
   for (let at = 0; at < pattern.length; at++) {
     const sign = pattern[at]!
-    if (sign === '\\') {
+    const property = sign === '\\' ? PROPERTY.exec(pattern.slice(at, at + PROPERTY_LENGTH_MAX)) : null
+    if (property !== null) {
+      const written = unicode.toRe2(property[1] === 'p' ? 'p' : 'P', property[2] ?? '', isInClass)
+      if (written === null || (propertiesLength += written.length) > PROPERTIES_LENGTH_MAX) return null
+      text += written
+      at += property[0].length - 1
+    } else if (sign === '\\') {
       const escaped = escapeToRe2(pattern[++at] ?? '', isInClass)
       if (escaped === null) return null
       text += escaped

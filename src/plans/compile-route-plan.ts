@@ -23,13 +23,15 @@ export interface CompileRoutePlanOptions {
   readonly backend: BackendPlan | null
   readonly allowedScopes: readonly string[]
   readonly memberOfProductIds: readonly string[]
+  /** The document was accepted before, perhaps under rules that refused less: faults do not stop it from being served. */
+  readonly isAccepted?: boolean
 }
 
 const ERRORS_MAX = 50
 
 /** Throws `Problem('specification_invalid')` with a pointer for each fault. */
 export function compileRoutePlan(options: CompileRoutePlanOptions): RoutePlan {
-  const { specification, ...rest } = options
+  const { specification, isAccepted = false, ...rest } = options
   const { document, dialect, technicalName } = specification
   const faults: ProblemPointer[] = []
   const schemas = createSchemaStore({ document, dialect, direction: 'request', faults })
@@ -46,7 +48,7 @@ export function compileRoutePlan(options: CompileRoutePlanOptions): RoutePlan {
     responses: answers.byOperation[index] ?? [],
   }))
   const readBytesPerSecondMin = readMinRead(document, faults)
-  if (faults.length > 0) {
+  if (faults.length > 0 && !isAccepted) {
     const detail = 'The OpenAPI document cannot be served as it declares.'
     throw new Problem('specification_invalid', detail, { errors: faults.slice(0, ERRORS_MAX) })
   }

@@ -14,6 +14,7 @@ import type { ProblemPointer } from '../domain/problem.ts'
 import { fieldsOf, type Fields } from '../governance/fields.ts'
 import { escapePointer, resolvePointer } from '../governance/references.ts'
 import { compileLinear } from '../governance/linear-pattern.ts'
+import { KEYWORDS } from './schema-keywords.ts'
 
 export interface SchemaStore {
   /** The schema at `pointer`, ready for a plan. */
@@ -30,20 +31,6 @@ export interface SchemaStoreOptions {
   readonly faults: ProblemPointer[]
 }
 
-const PLAIN =
-  'type enum const format pattern minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf ' +
-  'minItems maxItems uniqueItems minContains maxContains minProperties maxProperties required dependentRequired'
-const INNER =
-  'not if then else items additionalItems contains additionalProperties propertyNames unevaluatedItems ' +
-  'unevaluatedProperties allOf anyOf oneOf prefixItems'
-const NAMED = 'properties patternProperties dependentSchemas'
-
-type Keep = 'plain' | 'inner' | 'named'
-const KEYWORDS: ReadonlyMap<string, Keep> = new Map([
-  ...PLAIN.split(' ').map((keyword) => [keyword, 'plain'] as const),
-  ...INNER.split(' ').map((keyword) => [keyword, 'inner'] as const),
-  ...NAMED.split(' ').map((keyword) => [keyword, 'named'] as const),
-])
 /** Of one schema without those it refers to: each is compiled in one go in a thread that serves. */
 const PARTS_MAX = 1_000
 const COMPONENT = '#/components/schemas/'
@@ -78,6 +65,10 @@ export function createSchemaStore({ document, dialect, direction, faults }: Sche
       result[keyword] = keep === 'plain' ? value : keep === 'inner' ? toInner(value, at) : toNamed(keyword, value, at)
     }
     checkPattern(fields['pattern'], `${pointer}/pattern`)
+    if (fields['$dynamicRef'] !== undefined) {
+      const detail = 'The gateway does not evaluate $dynamicRef: write $ref to the schema that is meant.'
+      faults.push({ pointer: `${pointer}/$dynamicRef`, detail })
+    }
     dropNotSent(result, fieldsOf(fields['properties']))
     return dialect === '3.0' ? fromDialect30(result, fields['nullable'] === true) : result
   }
@@ -113,7 +104,7 @@ export function createSchemaStore({ document, dialect, direction, faults }: Sche
   function checkPattern(pattern: unknown, pointer: string): void {
     if (typeof pattern !== 'string' || compileLinear(pattern) !== null) return
     const shown = pattern.length > 80 ? `${pattern.slice(0, 80)}…` : pattern
-    const detail = `The pattern cannot be matched in linear time (no look-around, no back-references, at most 1,000 repetitions), or is none of ECMA-262: ${shown}`
+    const detail = `The pattern cannot be matched in linear time (no look-around, no back-references, no Script_Extensions, at most 1,000 repetitions), or is none of ECMA-262: ${shown}`
     faults.push({ pointer, detail })
   }
 

@@ -8,12 +8,15 @@
  * since all of them could be as many as the value has members.
  */
 
-import type { ErrorObject } from 'ajv'
+import { str, type ErrorObject } from 'ajv'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { compileLinear } from '../../governance/linear-pattern.ts'
 import type { RoutePlan } from '../../plans/route-plan.ts'
-import { hasTwins } from './twins.ts'
+import { compileMultipleOf } from './multiple-of.ts'
+import { EQUALS, toAjvSchema } from './to-ajv-schema.ts'
+import { hasTwins, toCanonicalText } from './twins.ts'
+import { addUnevaluated } from './unevaluated.ts'
 
 /** The faults of a value; null where it is as declared. */
 export type Check = (value: unknown) => readonly ErrorObject[] | null
@@ -24,6 +27,7 @@ export interface SchemaCompiler {
 }
 
 const COMPONENTS_ID = 'urn:tollgate:document'
+const COMPONENT = `${COMPONENTS_ID}#/components/schemas/`
 const STEP = 'x-tollgate-step'
 /** References followed for one value; well below what the stack holds. */
 const STEPS_MAX = 20_000
@@ -60,17 +64,42 @@ export function createSchemaCompiler({
     error: { message: 'must not have two equal items' },
     validate: (isUnique: boolean, items: readonly unknown[]) => !isUnique || !hasTwins(items),
   })
+  ajv.removeKeyword('multipleOf')
+  ajv.addKeyword({
+    keyword: 'multipleOf',
+    type: 'number',
+    schemaType: 'number',
+    errors: false,
+    error: { message: ({ schemaCode }) => str`must be multiple of ${schemaCode}` },
+    compile: compileMultipleOf,
+  })
+  ajv.addKeyword({
+    keyword: EQUALS,
+    schemaType: 'array',
+    errors: false,
+    error: { message: 'must be equal to one of the allowed values' },
+    compile: (values: readonly unknown[]) => {
+      const allowed = new Set(values.map(toCanonicalText))
+      return (value) => allowed.has(toCanonicalText(value))
+    },
+  })
   ajv.addKeyword({
     keyword: STEP,
     before: '$ref',
     schema: false,
     errors: false,
     validate: () => {
-      if (--steps < 0) throw new StepsUsedUp()
+      charge(1)
       return true
     },
   })
-  ajv.addSchema({ $id: COMPONENTS_ID, components: withSteps(components) }, COMPONENTS_ID)
+  const schemas = withSteps(components)
+  const unevaluated = addUnevaluated({
+    ajv,
+    resolve: (reference) => schemas[reference.slice(COMPONENT.length)],
+    charge,
+  })
+  ajv.addSchema({ $id: COMPONENTS_ID, components: { schemas } }, COMPONENTS_ID)
 
   /** By text: the same parameters come back in operation after operation. */
   const compiled = new Map<string, Check>()
@@ -80,10 +109,16 @@ export function createSchemaCompiler({
       const text = JSON.stringify(schema)
       const known = compiled.get(text)
       if (known !== undefined) return known
-      const check = toCheck(ajv.compile(rebase(schema) as object))
+      unevaluated.begin()
+      const check = toCheck(ajv.compile(toAjvSchema(schema, COMPONENTS_ID) as object))
       compiled.set(text, check)
       return check
     },
+  }
+
+  function charge(count: number): void {
+    steps -= count
+    if (steps < 0) throw new StepsUsedUp()
   }
 
   function toCheck(validate: ValidateFunction): Check {
@@ -112,25 +147,12 @@ const TOO_INTRICATE: readonly ErrorObject[] = [
 type Schemas = Readonly<Record<string, unknown>>
 
 /** All that can repeat passes through a reference: what is referred to counts its steps. */
-function withSteps(components: RoutePlan['components']): unknown {
+function withSteps(components: RoutePlan['components']): Schemas {
   const schemas = Object.entries((components['schemas'] ?? {}) as Schemas).map(([name, schema]) => {
-    const based = rebase(schema)
+    const based = toAjvSchema(schema, COMPONENTS_ID)
     return [name, typeof based === 'object' && based !== null ? { ...based, [STEP]: true } : based] as const
   })
-  return { schemas: Object.fromEntries(schemas) }
-}
-
-/** Points `#/components/…` at the document that was added above. */
-function rebase(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(rebase)
-  if (typeof schema !== 'object' || schema === null) return schema
-  return Object.fromEntries(
-    Object.entries(schema).map(([key, value]) =>
-      key === '$ref' && typeof value === 'string' && value.startsWith('#/')
-        ? [key, `${COMPONENTS_ID}${value}`]
-        : [key, rebase(value)],
-    ),
-  )
+  return Object.fromEntries(schemas)
 }
 
 function boundFormats(ajv: Ajv2020): void {

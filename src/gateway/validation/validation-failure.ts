@@ -32,6 +32,7 @@ export function toPointers(errors: readonly ErrorObject[], root = ''): ProblemPo
 function sentence({ keyword, message, params }: ErrorObject): string {
   if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties')
     return 'has a member that is not declared'
+  if (keyword === 'unevaluatedItems') return 'has an item that is not declared'
   const values: unknown = (params as Readonly<Record<string, unknown>>)['allowedValues']
   if (!Array.isArray(values)) return message ?? `breaks ${keyword}`
   return `must be one of ${values.slice(0, ALLOWED_MAX).map(String).join(', ')}${values.length > ALLOWED_MAX ? ', …' : ''}`

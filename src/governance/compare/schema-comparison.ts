@@ -150,7 +150,8 @@ function merged(document: Fields, schema: Fields, depth = 0): Fields {
   const parts = listOf(schema['allOf'])
   if (parts.length === 0 || depth > 10) return schema
   const all = [schema, ...parts.map((part) => merged(document, resolve(document, part), depth + 1))]
-  const properties = Object.assign({}, ...all.map((part) => fieldsOf(part['properties']))) as Fields
+  // Not `Object.assign`, which would set the prototype for a property named `__proto__`.
+  const properties = Object.fromEntries(all.flatMap((part) => Object.entries(fieldsOf(part['properties']))))
   const required = [...new Set(all.flatMap((part) => [...textsOf(part['required'])]))]
   return {
     ...Object.assign({}, ...all.toReversed()),

@@ -134,7 +134,8 @@ function createSizing(document: Fields, stepsMax: number): (value: unknown) => n
 
 /** Components that the paths refer to, and those that these refer to. */
 function reachable(document: Fields, paths: unknown): Record<string, Record<string, unknown>> {
-  const components: Record<string, Record<string, unknown>> = {}
+  // A section may be named `__proto__`: as a member of an object it would be the prototype of all objects.
+  const components = new Map<string, [name: string, target: unknown][]>()
   const seen = new Set<string>()
   const open: unknown[] = [paths]
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
@@ -146,12 +147,14 @@ function reachable(document: Fields, paths: unknown): Record<string, Record<stri
       seen.add(`${section}/${name}`)
       const target = resolvePointer(document, `#/components/${section}/${name}`)
       const key = name.replaceAll('~1', '/').replaceAll('~0', '~')
-      ;(components[section] ??= {})[key] = target
+      const targets = components.get(section)
+      if (targets === undefined) components.set(section, [[key, target]])
+      else targets.push([key, target])
       open.push(target)
     }
     for (const inner of Object.values(value)) if (inner !== undefined) open.push(inner)
   }
-  return components
+  return Object.fromEntries([...components].map(([section, targets]) => [section, Object.fromEntries(targets)]))
 }
 
 /** Spectral evaluates `#{{…}}` wherever a text of the document gets into a message. */

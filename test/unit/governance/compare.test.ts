@@ -270,3 +270,20 @@ function inline(document: unknown, value: unknown, within: readonly string[]): u
   }
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, inline(document, inner, within)]))
 }
+
+describe('A property named __proto__', () => {
+  it('is compared like any other, also where allOf merges properties', async () => {
+    const version = (properties: string): string => {
+      const schema = `{"allOf": [{"type": "object", "properties": ${properties}}]}`
+      const responses = `{"200": {"description": "ok", "content": {"application/json": {"schema": ${schema}}}}}`
+      return (
+        '{"openapi": "3.1.0", "info": {"title": "T", "version": "1.0.0"}, ' +
+        `"paths": {"/a": {"get": {"operationId": "a", "responses": ${responses}}}}}`
+      )
+    }
+    const previous = await readSpecification(Buffer.from(version('{"__proto__": {"type": "string"}, "a": {}}')))
+    const next = await readSpecification(Buffer.from(version('{"a": {}}')))
+    const ids = compareDocuments(previous, next, NOW_MS).map(({ id }) => id)
+    expect(ids).toEqual(['response.property.removed'])
+  })
+})

@@ -1,0 +1,167 @@
+/**
+ * The keywords `unevaluatedProperties` and `unevaluatedItems` of JSON Schema 2020-12, in place of ajv's.
+ *
+ * ajv takes all items for evaluated beside `contains`, and all members beside `if` without `then`. Here the schemas
+ * beside the keyword are asked again, but only for members and items that no unconditional keyword covers. Each schema
+ * that is visited counts as a step of the value, so that a value cannot take long.
+ */
+
+import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
+import { fieldsOf, type Fields } from '../../governance/fields.ts'
+import { escapePointer } from '../../governance/references.ts'
+import { createEvaluationReader, type Accepts, type Evaluation } from './evaluation.ts'
+
+export interface UnevaluatedOptions {
+  readonly ajv: Ajv2020
+  /** The schema that a reference leads to. */
+  readonly resolve: (reference: string) => unknown
+  /** Counts steps, and throws when the value has used up its own. */
+  readonly charge: (steps: number) => void
+}
+
+type Compile = (schema: unknown) => ValidateFunction
+/** Finds what no schema beside the keyword evaluates. */
+type Find = (value: unknown, evaluation: Evaluation, certain: ReadonlySet<string>) => readonly Left[]
+type Left = readonly [key: string, value: unknown]
+
+const NONE: readonly never[] = []
+/** Of the members that a schema evaluates in any value; beyond it they are looked up schema by schema. */
+const CERTAIN_MAX = 1_000
+/** Members or items that a visit looks at for one step. */
+const STEP_SIZE = 256
+/** Alternatives are compiled once more, each with all that it holds: chains of them would take the square. */
+const ALTERNATIVES_MAX = 2_000
+
+export interface Unevaluated {
+  /** To be called before each schema that is compiled. */
+  begin(): void
+}
+
+/** To be called before any schema is compiled. */
+export function addUnevaluated({ ajv, resolve, charge }: UnevaluatedOptions): Unevaluated {
+  let alternatives = 0
+  const compile: Compile = (schema) => ajv.compile(schema as object)
+  const reader = createEvaluationReader({
+    resolve,
+    compile: (schema) => {
+      alternatives += countSchemas(schema)
+      if (alternatives <= ALTERNATIVES_MAX) return compile(schema) as Accepts
+      throw new Error(`there are more than ${ALTERNATIVES_MAX} schemas in alternatives beside unevaluated keywords`)
+    },
+  })
+  // ajv would record in every schema what it evaluates, and could not leave an `anyOf` at the first that holds.
+  ajv.opts.unevaluated = false
+
+  function add(keyword: string, type: 'object' | 'array', find: Find): void {
+    ajv.removeKeyword(keyword)
+    ajv.addKeyword({
+      keyword,
+      type,
+      schemaType: ['boolean', 'object'],
+      errors: 'full',
+      compile: (schema: unknown, parent) => {
+        const evaluation = reader.read(parent)
+        let certain: ReadonlySet<string> | null = null
+        if (schema === true) return () => true
+        return toValidator(keyword, schema, compile, (value) => {
+          // Collected with the first value: a schema that goes in a circle is not read to its end before.
+          certain ??= collectNames(evaluation)
+          return find(value, evaluation, certain)
+        })
+      },
+    })
+  }
+
+  add('unevaluatedProperties', 'object', (value, evaluation, certain) => {
+    const members = fieldsOf(value)
+    let left = namesOutside(members, certain)
+    if (left.length === 0) return NONE
+    visit(evaluation, value, ({ hasAllMembers, names, patterns }) => {
+      charge(1 + Math.floor(left.length / STEP_SIZE))
+      if (hasAllMembers) left = []
+      else left = left.filter((name) => !names.has(name) && !patterns.some((pattern) => pattern.test(name)))
+      return left.length > 0
+    })
+    return left.map((name) => [name, members[name]])
+  })
+
+  add('unevaluatedItems', 'array', (value, evaluation) => {
+    const items: readonly unknown[] = Array.isArray(value) ? value : []
+    if (items.length === 0) return NONE
+    let left: readonly number[] = [...items.keys()]
+    visit(evaluation, value, ({ hasAllItems, prefixLength, contains }) => {
+      charge(1 + Math.floor(left.length / STEP_SIZE))
+      if (hasAllItems) left = []
+      else left = left.filter((index) => index >= prefixLength && !contains.some((accepts) => accepts(items[index])))
+      return left.length > 0
+    })
+    return left.map((index) => [String(index), items[index]])
+  })
+
+  return { begin: () => void (alternatives = 0) }
+}
+
+/** An upper bound: other objects are counted too. */
+function countSchemas(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  return Object.values(value).reduce((sum: number, inner) => sum + countSchemas(inner), Array.isArray(value) ? 0 : 1)
+}
+
+/** The members that are evaluated in any value, collected so that most values need no visit. */
+function collectNames(evaluation: Evaluation): ReadonlySet<string> {
+  const names = new Set<string>()
+  const visited = new Set([evaluation])
+  for (const { names: own, parts } of visited) {
+    for (const name of own) if (names.size < CERTAIN_MAX) names.add(name)
+    for (const part of parts) if (visited.size < CERTAIN_MAX) visited.add(part)
+  }
+  return names
+}
+
+function namesOutside(members: Fields, certain: ReadonlySet<string>): readonly string[] {
+  let outside: string[] | null = null
+  for (const name of Object.keys(members)) if (!certain.has(name)) (outside ??= []).push(name)
+  return outside ?? NONE
+}
+
+/** Visits the schemas that apply to the value, until `narrow` returns that nothing is left. */
+function visit(evaluation: Evaluation, value: unknown, narrow: (at: Evaluation) => boolean): boolean {
+  if (!narrow(evaluation)) return false
+  for (const part of evaluation.parts) if (!visit(part, value, narrow)) return false
+  for (const { applies, evaluation: consequence, otherwise } of evaluation.branches) {
+    const next = applies(value) ? consequence : otherwise
+    if (next !== null && !visit(next, value, narrow)) return false
+  }
+  return true
+}
+
+interface Validator {
+  (value: unknown, context?: { readonly instancePath: string }): boolean
+  errors?: Partial<ErrorObject>[]
+}
+
+/** Validates what `find` leaves against `schema`. */
+function toValidator(
+  keyword: string,
+  schema: unknown,
+  compile: Compile,
+  find: (value: unknown) => readonly Left[],
+): Validator {
+  const accepts = schema === false ? null : compile(schema)
+  const validate: Validator = (value, context) => {
+    const path = context?.instancePath ?? ''
+    for (const [key, inner] of find(value)) {
+      if (accepts === null)
+        validate.errors = [{ keyword, instancePath: path, params: {}, message: `breaks ${keyword}` }]
+      else if (accepts(inner)) continue
+      else validate.errors = moveErrors(accepts.errors ?? [], `${path}/${escapePointer(key)}`)
+      return false
+    }
+    return true
+  }
+  return validate
+}
+
+function moveErrors(errors: readonly ErrorObject[], path: string): ErrorObject[] {
+  return errors.map((error) => ({ ...error, instancePath: path + error.instancePath }))
+}

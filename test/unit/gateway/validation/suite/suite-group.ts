@@ -1,0 +1,38 @@
+/** Groups of tests in the form of the JSON Schema Test Suite. */
+
+export interface SuiteGroup {
+  readonly file: string
+  readonly description: string
+  readonly schema: unknown
+  readonly tests: readonly SuiteTest[]
+}
+
+export interface SuiteTest {
+  readonly description: string
+  readonly data: unknown
+  readonly valid: boolean
+}
+
+/**
+ * Makes a group of a schema, the values that it accepts, and those that it rejects.
+ *
+ * A schema as JSON text takes its values as JSON text too: a literal could not have a member `__proto__`.
+ */
+export function group(
+  description: string,
+  schema: unknown,
+  accepted: readonly unknown[],
+  rejected: readonly unknown[],
+): SuiteGroup {
+  const isText = typeof schema === 'string'
+  const toTest = (valid: boolean) => (value: unknown) => {
+    const data: unknown = isText ? JSON.parse(String(value)) : value
+    return { description: JSON.stringify(data), data, valid }
+  }
+  return {
+    file: 'specification',
+    description,
+    schema: isText ? JSON.parse(schema) : schema,
+    tests: [...accepted.map(toTest(true)), ...rejected.map(toTest(false))],
+  }
+}
