@@ -31,12 +31,16 @@ export interface Service {
 }
 
 export interface ServiceOptions {
+  /** Entry point; default: that of this checkout. */
+  readonly main?: string
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** A folder that exists; default: a new one. */
+  readonly dataDir?: string | undefined
 }
 
-export async function createService({ args = [], env = {} }: ServiceOptions = {}): Promise<Service> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-journey-'))
+export async function createService(options: ServiceOptions = {}): Promise<Service> {
+  const { main = MAIN, args = [], env = {}, dataDir = mkdtempSync(join(tmpdir(), 'tollgate-journey-')) } = options
   const [gatewayPort, platformPort] = await Promise.all([freePort(), freePort()])
   const gatewayUrl = `http://127.0.0.1:${gatewayPort}`
   const baseUrl = `http://127.0.0.1:${platformPort}`
@@ -49,7 +53,7 @@ export async function createService({ args = [], env = {} }: ServiceOptions = {}
   async function start(): Promise<void> {
     output = ''
     errors = ''
-    const started = spawn(process.execPath, [MAIN, ...args], {
+    const started = spawn(process.execPath, [main, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         PATH: process.env['PATH'],
