@@ -83,6 +83,12 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
       ? null
       : { clientId: config.adminClientId, clientSecret: config.adminClientSecret }
   const admin = await createFirstAdmin({ ...secrets, registry, clock, tenant: config.adminTenant, scopes, chosen })
+  if (admin.replaced.length > 0) {
+    log.warn(
+      { clientId: chosen?.clientId, revoked: admin.replaced },
+      'ADMIN_CLIENT_ID is new: it replaces the admin credentials of before, which are revoked',
+    )
+  }
   const keyRing = await openKeyRing({ registry, vault, clock, author })
   const grants = createGrants({ registry })
 

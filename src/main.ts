@@ -1,31 +1,33 @@
 /**
- * The process: settings in, service up, signals heard, a clean end.
+ * Runs the service as a process: reads settings, starts, and drains on a signal.
  *
- * Exit codes: 0 after a clean end, 2 where the start was refused (with one line a reason on stderr),
- * 1 where something failed that nobody foresaw.
+ * Exit codes: 0 after a clean shutdown, 2 if the start was refused (with a line for each reason on stderr), 1 after an
+ * unexpected failure.
  */
 
 import { startApp } from './app.ts'
 import { greeting } from './banner.ts'
-import { ConfigError, readConfig, type Config } from './config.ts'
+import { ConfigError, readConfig, SETTING_NAMES } from './config.ts'
+import { information } from './information.ts'
 import { createLog } from './runtime/log.ts'
 import { StartRefused } from './runtime/start-refused.ts'
+import { unknownVariables } from './unknown-variables.ts'
 
 const EXIT_FAILED = 1
 const EXIT_REFUSED = 2
 
-function settings(): Config {
-  try {
-    return readConfig(process.argv.slice(2), process.env)
-  } catch (cause) {
-    if (!(cause instanceof ConfigError)) throw cause
-    for (const line of cause.lines) process.stderr.write(`tollgate: ${line}\n`)
-    process.exit(EXIT_REFUSED)
-  }
-}
+const argv = process.argv.slice(2)
 
-const config = settings()
+const text = orRefuse(() => information(argv, process.env))
+if (text !== null) {
+  process.stdout.write(text)
+  process.exit(0)
+}
+const config = orRefuse(() => readConfig(argv, process.env))
 const log = createLog(config.logLevel)
+for (const { name, nearest } of unknownVariables(process.env, SETTING_NAMES)) {
+  log.warn({ variable: name, nearest }, `${name} is not a setting and has no effect; the nearest is ${nearest}`)
+}
 
 try {
   const app = await startApp({ config, log })
@@ -35,7 +37,8 @@ try {
   const stop = (signal: NodeJS.Signals): void => {
     if (isStopping) process.exit(EXIT_FAILED)
     isStopping = true
-    log.info({ signal }, 'stopping: calls in flight finish first')
+    process.stdout.write('tollgate: draining; calls in flight finish first. Press Ctrl-C again to end at once.\n')
+    log.info({ signal }, 'draining: calls in flight finish first')
     app.stop().then(
       () => process.exit(0),
       (cause: unknown) => {
@@ -53,4 +56,15 @@ try {
   }
   log.fatal({ err: cause }, 'the service could not start')
   process.exit(EXIT_FAILED)
+}
+
+/** Returns what `read` returns; ends the process with a line for each reason if the settings are wrong. */
+function orRefuse<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause
+    for (const line of cause.lines) process.stderr.write(`tollgate: ${line}\n`)
+    return process.exit(EXIT_REFUSED)
+  }
 }
