@@ -30,6 +30,7 @@ import { createMetrics } from './runtime/metrics.ts'
 import { openLedger } from './ledger.ts'
 import { createResources } from './resources.ts'
 import { toParty } from './oauth-attempts.ts'
+import { asksForRootPage, rootPage, sendRootPage } from './root-page.ts'
 import { createVault, loadMasterKey } from './runtime/vault.ts'
 import { bringSample, openSampleBackend, readSample } from './sample.ts'
 import type { Author } from './store/registry.ts'
@@ -105,6 +106,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     count,
   })
   const scopesOf = createTokenScopes({ registry })
+  const page = rootPage({ gatewayUrl, baseUrl, riskUrl })
   const fleet = createFleet({
     entry: new URL('./thread.ts', import.meta.url),
     threads: config.gatewayThreads,
@@ -118,6 +120,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
       spoolBytesMax: config.spoolMaxBytes,
       hashKey: vault.hashKey,
       reusePort: config.gatewayThreads > 1,
+      rootPage: page,
     },
     answers: {
       resolve: grants.resolve,
@@ -212,6 +215,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     log,
     notReady: () => notReady ?? (spool.accepting ? null : 'The spool cannot be written.'),
     addresses: () => ({ baseUrl, gatewayUrl }),
+    rootPage: { isAskedFor: asksForRootPage, send: (response) => sendRootPage(response, page) },
     authenticate: async (authorization, apiKey) => authenticator.authenticate(authorization, apiKey, PLATFORM_API),
     record: ({ operationId, caller, grant, ...call }) =>
       recorder.record({

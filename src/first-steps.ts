@@ -51,9 +51,9 @@ export function firstSteps(options: FirstStepsOptions): readonly string[] {
   ]
 }
 
-/** What the commands do, for the line above them. */
+/** What the commands do, without a full stop. */
 export const FIRST_STEPS_TITLE =
-  'Two tokens, a call, three calls with a wrong token, the risk that they raise, the bill:'
+  'Two tokens, a call, three calls with a wrong token, the risk that they raise, the bill'
 
 /** A form field for curl: quoted and encoded if a shell or a form could read it in another way. */
 function field(name: string, value: string): string {

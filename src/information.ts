@@ -32,7 +32,7 @@ export function information(
     ...SAMPLE_CALL,
   })
   return `${[
-    FIRST_STEPS_TITLE,
+    `${FIRST_STEPS_TITLE}:`,
     '',
     ...commands,
     '',

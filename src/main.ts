@@ -15,6 +15,8 @@ import { unknownVariables } from './unknown-variables.ts'
 
 const EXIT_FAILED = 1
 const EXIT_REFUSED = 2
+/** One Ctrl-C arrives twice under `npm start`: from the terminal and forwarded by npm. */
+const SAME_SIGNAL_MS = 500
 
 const argv = process.argv.slice(2)
 
@@ -31,12 +33,11 @@ for (const { name, nearest } of unknownVariables(process.env, SETTING_NAMES)) {
 
 try {
   const app = await startApp({ config, log })
-  process.stdout.write(greeting(app.facts, process.stdout.isTTY))
-
-  let isStopping = false
+  let stoppingSinceMs: number | null = null
   const stop = (signal: NodeJS.Signals): void => {
-    if (isStopping) process.exit(EXIT_FAILED)
-    isStopping = true
+    if (stoppingSinceMs !== null && performance.now() - stoppingSinceMs < SAME_SIGNAL_MS) return
+    if (stoppingSinceMs !== null) process.exit(EXIT_FAILED)
+    stoppingSinceMs = performance.now()
     process.stdout.write('tollgate: draining; calls in flight finish first. Press Ctrl-C again to end at once.\n')
     log.info({ signal }, 'draining: calls in flight finish first')
     app.stop().then(
@@ -49,6 +50,8 @@ try {
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
+  // Printed last: a signal that follows it drains the service.
+  process.stdout.write(greeting(app.facts, process.stdout.isTTY))
 } catch (cause) {
   if (cause instanceof StartRefused) {
     for (const line of cause.message.split('\n')) process.stderr.write(`tollgate: ${line}\n`)

@@ -88,6 +88,8 @@ export interface ThreadSettings {
   /** Key of the hash under which API keys are looked up, hex. */
   readonly hashKey: string
   readonly reusePort: boolean
+  /** The page at `/` for browsers, as HTML. */
+  readonly rootPage?: string
   /** One word: 1 while the main thread has yet to hear that the spool of this thread has grown. */
   readonly grown: SharedArrayBuffer
 }

@@ -21,8 +21,8 @@ export interface Service {
   readonly output: () => string
   readonly errors: () => string
   start(): Promise<void>
-  /** SIGTERM; resolves with the exit code. */
-  stop(): Promise<number | null>
+  /** Sends the signal, SIGTERM by default; resolves with the exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>
   /** SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>
   readonly pid: () => number
@@ -87,9 +87,9 @@ export async function createService(options: ServiceOptions = {}): Promise<Servi
     return new Promise((resolve) => running.once('exit', (code) => resolve(code)))
   }
 
-  async function stop(): Promise<number | null> {
+  async function stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     const end = exited()
-    child?.kill('SIGTERM')
+    child?.kill(signal)
     return end
   }
 
