@@ -1,4 +1,4 @@
-/** Shells that a person pastes commands into: interactive ones, so that their comments and histories behave as at a terminal. */
+/** Shells that a person pastes commands into, run as interactive ones: with jobs, and with the expansions of a terminal. */
 
 import { spawn, spawnSync } from 'node:child_process'
 
@@ -19,13 +19,13 @@ export interface Pasted {
   readonly err: string
 }
 
-/** Runs `script` line by line, as if it were pasted; a command that waits for input ends with the script. */
+/** Runs `script` in an interactive shell without a terminal. Programs in the background get no input: a pipe would be the script. */
 export function paste(shell: Shell, script: string, options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}) {
   const { cwd = process.cwd(), env = {} } = options
-  const child = spawn(shell.program, shell.args, {
+  const child = spawn(shell.program, [...shell.args, '-c', script], {
     cwd,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], PS1: '', ...env },
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 120_000,
     killSignal: 'SIGKILL',
   })
@@ -33,7 +33,6 @@ export function paste(shell: Shell, script: string, options: { cwd?: string; env
   const err: Buffer[] = []
   child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
   child.stderr.on('data', (chunk: Buffer) => err.push(chunk))
-  child.stdin.end(`${script}\n`)
   return new Promise<Pasted>((resolve) => {
     child.on('close', () => resolve({ out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() }))
   })
