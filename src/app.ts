@@ -34,6 +34,7 @@ import { asksForRootPage, rootPage, sendRootPage } from './root-page.ts'
 import { createVault, loadMasterKey } from './runtime/vault.ts'
 import { bringSample, openSampleBackend, readSample } from './sample.ts'
 import type { Author } from './store/registry.ts'
+import { createConnectProbe } from './outbound/connect-probe.ts'
 import { createTargetCheck } from './outbound/target-check.ts'
 import { createWebhooks } from './webhooks.ts'
 import { openWatches } from './watches.ts'
@@ -189,6 +190,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     limits,
     levels: ledger.levels,
     compliance: watches.compliance,
+    probeBackend: createConnectProbe({ operator: config.adminTenant }),
     refuseTarget: createTargetCheck({ clock, allowPrivate: allowsPrivateHooks }),
     scopes,
     log,

@@ -4,10 +4,11 @@ import { readSpecification, type Specification } from '../governance/specificati
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Write } from '../store/registry.ts'
 import { toBackend, type BackendInput } from './backend-address.ts'
+import { chooseBackend } from './backend-choice.ts'
 import { fromBase64, invalidAt } from './commands.ts'
 import { defaultScopes, usesDefaultScopes } from '../plans/compile-security.ts'
 import { compileDocument, compiledWrite } from './compiled-document.ts'
-import type { Deployment, ProxyBody } from './proxy-document.ts'
+import { activeDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
 import { contentWrite } from './published-content.ts'
 import type { OpenApiSpecBody } from './specifications.ts'
 
@@ -25,8 +26,8 @@ export interface DeploymentOptions {
   readonly input: StageInput
   readonly current: ProxyBody | null
   readonly createId: CreateId
-  /** Throws where a new document cannot follow what serves. */
-  readonly check: (next: Specification) => Promise<void>
+  /** Returns the document that serves, if any. Throws if a new document cannot follow it. */
+  readonly check: (next: Specification) => Promise<Specification | null>
 }
 
 export interface NewDeployment {
@@ -51,7 +52,12 @@ export async function toDeployment({
     if (from === undefined) throw invalidAt('/fromRevision', 'There is no such revision, or it is no longer kept.')
     const backend = input.backend === undefined ? from.backend : toBackend(input.backend, null)
     return {
-      deployment: { ...from, backend, allowedScopes: within(input.allowedScopes, from.declaredScopes) },
+      deployment: {
+        ...from,
+        backend,
+        ...(input.backend !== undefined && { backendSource: 'request' as const }),
+        allowedScopes: within(input.allowedScopes, from.declaredScopes),
+      },
       writes: [],
     }
   }
@@ -60,7 +66,9 @@ export async function toDeployment({
   if (specification.technicalName !== input.api) {
     throw invalidAt('/api', `The document is that of ${specification.technicalName}.`)
   }
-  await check(specification)
+  const before = await check(specification)
+  const active = current === null ? null : activeDeployment(current)
+  const serving = active === null ? null : { backend: active.backend, serverUrl: before?.serverUrl ?? null }
   const declaredScopes = declaredBy(specification)
   const id = createId('oas')
   const deployment: Deployment = {
@@ -68,7 +76,7 @@ export async function toDeployment({
     version: specification.version,
     title: specification.title,
     major: specification.major,
-    backend: toBackend(input.backend, specification.serverUrl),
+    ...chooseBackend({ input: input.backend, serverUrl: specification.serverUrl, serving }),
     declaredScopes,
     allowedScopes: within(input.allowedScopes, declaredScopes),
     operationIds: specification.operations.map(({ operationId }) => operationId),

@@ -20,6 +20,8 @@ export interface Deployment {
   readonly title: string
   readonly major: number
   readonly backend: BackendPlan & { readonly url: string; readonly health?: string }
+  /** Where the backend came from; missing in revisions of earlier versions. */
+  readonly backendSource?: 'request' | 'activeRevision' | 'document'
   readonly declaredScopes: readonly string[]
   readonly allowedScopes: readonly string[]
   readonly operationIds: readonly string[]
