@@ -34,6 +34,7 @@ export async function claimAddresses(config: Config): Promise<Addresses> {
   }
 }
 
-function urlOf(host: string, port: number): string {
+/** The address of a port as a URL. */
+export function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }

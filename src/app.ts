@@ -9,7 +9,6 @@ import { claimAddresses } from './addresses.ts'
 import type { Facts } from './banner.ts'
 import { createBackends } from './backends.ts'
 import { exemptOldBackends } from './catalogue/exempt-backends.ts'
-import { createFirstAdmin } from './catalogue/first-admin.ts'
 import { createGrants } from './catalogue/grants.ts'
 import { PLATFORM_API } from './catalogue/platform-api.ts'
 import { bringUpOldProxies } from './catalogue/revision-zero.ts'
@@ -33,11 +32,14 @@ import type { Log } from './runtime/log.ts'
 import { metricsAccess, openMetricsPort } from './metrics-port.ts'
 import { createMetrics } from './runtime/metrics.ts'
 import { openLedger } from './ledger.ts'
+import { openAdmin } from './open-admin.ts'
 import { createResources } from './resources.ts'
 import { toParty } from './oauth-attempts.ts'
+import { asksForRootPage, rootPage, sendRootPage } from './root-page.ts'
 import { createVault, loadMasterKey } from './runtime/vault.ts'
 import { bringSample, openSampleBackend, readSample } from './sample.ts'
 import type { Author } from './store/registry.ts'
+import { createConnectProbe } from './outbound/connect-probe.ts'
 import { createTargetCheck } from './outbound/target-check.ts'
 import { createWebhooks } from './webhooks.ts'
 import { openWatches } from './watches.ts'
@@ -85,11 +87,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const author: Author = { tenant: config.adminTenant, consumer: 'system' }
   const secrets = { vault, createId, randomBytes }
   const scopes = platformScopes()
-  const chosen =
-    config.adminClientId === null || config.adminClientSecret === null
-      ? null
-      : { clientId: config.adminClientId, clientSecret: config.adminClientSecret }
-  const admin = await createFirstAdmin({ ...secrets, registry, clock, tenant: config.adminTenant, scopes, chosen })
+  const admin = await openAdmin({ ...secrets, config, registry, clock, scopes, log })
   const keyRing = await openKeyRing({ registry, vault, clock, author })
   const grants = createGrants({ registry })
 
@@ -106,6 +104,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     count,
   })
   const scopesOf = createTokenScopes({ registry })
+  const page = rootPage({ gatewayUrl, baseUrl, riskUrl })
   const fleet = createFleet({
     entry: new URL('./thread.ts', import.meta.url),
     threads: config.gatewayThreads,
@@ -121,6 +120,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
       hashKey: vault.hashKey,
       reusePort: config.gatewayThreads > 1,
       ownAddresses: backends.own,
+      rootPage: page,
     },
     answers: {
       resolve: grants.resolve,
@@ -197,12 +197,13 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     limits,
     levels: ledger.levels,
     compliance: watches.compliance,
+    probeBackend: createConnectProbe({ operator: config.adminTenant }),
     refuseTarget: createTargetCheck({ clock, allowPrivate: allowsPrivateHooks }),
     backendRule: backends.rule,
     scopes,
     log,
   })
-  const { proxies, specifications, subscriptions, credentials, consumers } = resources
+  const { proxies, specifications } = resources
 
   const platformSlas = await specifications.plansInForce(PLATFORM_API, [])
   await (await gateway.prepare(platformPlan(config.adminTenant, scopes), platformSlas)).swap()
@@ -232,6 +233,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     notReady: () => notReady ?? (spool.accepting ? null : 'The spool cannot be written.'),
     addresses: () => ({ baseUrl, gatewayUrl }),
     limits: platformLimits,
+    rootPage: { isAskedFor: asksForRootPage, send: (response) => sendRootPage(response, page) },
     authenticate: async (authorization, apiKey) => authenticator.authenticate(authorization, apiKey, PLATFORM_API),
     record: ({ operationId, caller, grant, ...call }) =>
       recorder.record({
@@ -253,20 +255,10 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   if (riskPort !== null) await platform.createRiskApp().listen({ host, port: riskPort })
   await openMetricsPort({ config, port: metricsPort, metrics, recorder, opened })
 
-  const sample =
-    sampleFiles === null || admin.made === null || sampleBackend === null
-      ? null
-      : await bringSample({
-          files: sampleFiles,
-          backendUrl: sampleBackend.url,
-          registry,
-          proxies,
-          specifications,
-          consumers,
-          subscriptions,
-          credentials,
-          author,
-        })
+  const isSample = sampleFiles !== null && admin.made !== null && sampleBackend !== null
+  const sample = isSample
+    ? await bringSample({ ...resources, files: sampleFiles, backendUrl: sampleBackend.url, registry, author })
+    : null
   const webhooks = createWebhooks({
     registry,
     vault,

@@ -1,4 +1,6 @@
-/** What a person reads when the service is up: where it is, how to get in, and four lines to paste. */
+/** What a person reads when the service is up: where it is, how to get in, and commands to paste. */
+
+import { FIRST_STEPS_TITLE, firstSteps } from './first-steps.ts'
 
 export interface Facts {
   readonly gatewayUrl: string
@@ -24,6 +26,7 @@ export interface SampleFacts {
 export function greeting(facts: Facts, isTerminal: boolean): string {
   const bold = (text: string): string => (isTerminal ? `\u001b[1m${text}\u001b[22m` : text)
   const faint = (text: string): string => (isTerminal ? `\u001b[2m${text}\u001b[22m` : text)
+  const { sample } = facts
   const lines = [
     '',
     `  ${bold('tollgate')} is up ${faint(`(${facts.threads} gateway thread${facts.threads === 1 ? '' : 's'}, ${Math.round(facts.startedInMs)} ms, data in ${facts.dataDir})`)}`,
@@ -41,22 +44,7 @@ export function greeting(facts: Facts, isTerminal: boolean): string {
       '',
     )
   }
-  if (facts.sample !== null) lines.push(...tour(facts, facts.sample, faint))
+  if (sample === null) lines.push(`  ${faint('npm start -- --help-first-steps prints commands to begin with.')}`, '')
+  else lines.push(`  ${faint(`${FIRST_STEPS_TITLE}:`)}`, '', ...firstSteps({ ...facts, ...sample, client: sample }), '')
   return `${lines.join('\n')}\n`
-}
-
-function tour(facts: Facts, sample: SampleFacts, faint: (text: string) => string): string[] {
-  const { gatewayUrl, baseUrl, riskUrl, admin } = facts
-  const token = (api: string, id: string, secret: string): string =>
-    `curl -s ${gatewayUrl}/${api}/oauth2/v2/token -d grant_type=client_credentials -d client_id=${id} -d client_secret=${secret} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/'`
-  const adminToken = admin === null ? '$ADMIN' : `$(${token('platform-v1', admin.clientId, admin.clientSecret)})`
-  return [
-    `  ${faint('Get a token, make a call, watch the risk stream (Ctrl-C ends it), read the summary:')}`,
-    '',
-    `TOKEN=$(${token(sample.api, sample.clientId, sample.clientSecret)})`,
-    `curl -i ${gatewayUrl}/${sample.api}${sample.path} -H "Authorization: Bearer $TOKEN"`,
-    `curl -N ${riskUrl}/v1/events/subscribe -H "Authorization: Bearer ${adminToken}"`,
-    `curl -s ${baseUrl}/v1/summaries -H "Authorization: Bearer ${adminToken}"`,
-    '',
-  ]
 }

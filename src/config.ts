@@ -55,7 +55,8 @@ export class ConfigError extends Error {
 /** Either the value, or a sentence that says what the setting takes. */
 type Read<T> = (text: string) => { readonly value: T } | { readonly takes: string }
 
-const NAMES = [
+/** Every setting. `settings-help.ts` describes each of them. */
+export const SETTING_NAMES = [
   'GATEWAY_PORT',
   'PLATFORM_PORT',
   'RISK_PORT',
@@ -81,7 +82,8 @@ const NAMES = [
   'ALLOW_PRIVATE_ADDRESSES',
   'LOG_LEVEL',
 ] as const
-type Name = (typeof NAMES)[number]
+export type SettingName = (typeof SETTING_NAMES)[number]
+type Name = SettingName
 
 const SPOOL_BYTES_DEFAULT = 8 * 1024 ** 3
 
@@ -148,9 +150,9 @@ function readFlags(argv: readonly string[], wrong: string[]): { flags: Map<Name,
       continue
     }
     const [flag, inline] = splitOnce(argument, '=')
-    const name = NAMES.find((known) => flag === `--${known.toLowerCase().replaceAll('_', '-')}`)
+    const name = SETTING_NAMES.find((known) => flag === flagOf(known))
     if (name === undefined) {
-      wrong.push(`${argument.slice(0, 100)} is not a flag; known are --empty and the settings of the README`)
+      wrong.push(`${argument.slice(0, 100)} is not a flag; --help lists them`)
       continue
     }
     const value = inline ?? argv[++index]
@@ -158,6 +160,11 @@ function readFlags(argv: readonly string[], wrong: string[]): { flags: Map<Name,
     else flags.set(name, value)
   }
   return { flags, empty }
+}
+
+/** `--gateway-port` for `GATEWAY_PORT`. */
+export function flagOf(name: SettingName): string {
+  return `--${name.toLowerCase().replaceAll('_', '-')}`
 }
 
 function splitOnce(text: string, by: string): [string, string | undefined] {

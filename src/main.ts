@@ -1,41 +1,45 @@
 /**
- * The process: settings in, service up, signals heard, a clean end.
+ * Runs the service as a process: reads settings, starts, and drains on a signal.
  *
- * Exit codes: 0 after a clean end, 2 where the start was refused (with one line a reason on stderr),
- * 1 where something failed that nobody foresaw.
+ * Exit codes: 0 after a clean shutdown, 2 if the start was refused (with a line for each reason on stderr), 1 after an
+ * unexpected failure.
  */
 
 import { startApp } from './app.ts'
 import { greeting } from './banner.ts'
-import { ConfigError, readConfig, type Config } from './config.ts'
+import { ConfigError, readConfig, SETTING_NAMES } from './config.ts'
+import { information } from './information.ts'
 import { createLog } from './runtime/log.ts'
 import { StartRefused } from './runtime/start-refused.ts'
+import { unknownVariables } from './unknown-variables.ts'
 
 const EXIT_FAILED = 1
 const EXIT_REFUSED = 2
+/** One Ctrl-C arrives twice under `npm start`: from the terminal and forwarded by npm. */
+const SAME_SIGNAL_MS = 500
 
-function settings(): Config {
-  try {
-    return readConfig(process.argv.slice(2), process.env)
-  } catch (cause) {
-    if (!(cause instanceof ConfigError)) throw cause
-    for (const line of cause.lines) process.stderr.write(`tollgate: ${line}\n`)
-    process.exit(EXIT_REFUSED)
-  }
+const argv = process.argv.slice(2)
+
+const text = orRefuse(() => information(argv, process.env))
+if (text !== null) {
+  process.stdout.write(text)
+  process.exit(0)
 }
-
-const config = settings()
+const config = orRefuse(() => readConfig(argv, process.env))
 const log = createLog(config.logLevel)
+for (const { name, nearest } of unknownVariables(process.env, SETTING_NAMES)) {
+  log.warn({ variable: name, nearest }, `${name} is not a setting and has no effect; the nearest is ${nearest}`)
+}
 
 try {
   const app = await startApp({ config, log })
-  process.stdout.write(greeting(app.facts, process.stdout.isTTY))
-
-  let isStopping = false
+  let stoppingSinceMs: number | null = null
   const stop = (signal: NodeJS.Signals): void => {
-    if (isStopping) process.exit(EXIT_FAILED)
-    isStopping = true
-    log.info({ signal }, 'stopping: calls in flight finish first')
+    if (stoppingSinceMs !== null && performance.now() - stoppingSinceMs < SAME_SIGNAL_MS) return
+    if (stoppingSinceMs !== null) process.exit(EXIT_FAILED)
+    stoppingSinceMs = performance.now()
+    process.stdout.write('tollgate: draining; calls in flight finish first. Press Ctrl-C again to end at once.\n')
+    log.info({ signal }, 'draining: calls in flight finish first')
     app.stop().then(
       () => process.exit(0),
       (cause: unknown) => {
@@ -46,6 +50,8 @@ try {
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
+  // Printed last: a signal that follows it drains the service.
+  process.stdout.write(greeting(app.facts, process.stdout.isTTY))
 } catch (cause) {
   if (cause instanceof StartRefused) {
     for (const line of cause.message.split('\n')) process.stderr.write(`tollgate: ${line}\n`)
@@ -53,4 +59,15 @@ try {
   }
   log.fatal({ err: cause }, 'the service could not start')
   process.exit(EXIT_FAILED)
+}
+
+/** Returns what `read` returns; ends the process with a line for each reason if the settings are wrong. */
+function orRefuse<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause
+    for (const line of cause.lines) process.stderr.write(`tollgate: ${line}\n`)
+    return process.exit(EXIT_REFUSED)
+  }
 }

@@ -26,6 +26,7 @@ import { createSpecifications } from './catalogue/specifications.ts'
 import { createSubscriptions } from './subscriptions/subscriptions.ts'
 import { createTenants } from './catalogue/tenants.ts'
 import type { Turns } from './catalogue/turns.ts'
+import type { ProbeBackend } from './catalogue/backend-warnings.ts'
 import { platformOperations } from './platform/operations.ts'
 import { openProgrammes } from './programmes.ts'
 import type { Clock } from './runtime/clock.ts'
@@ -41,6 +42,7 @@ export interface ResourcesOptions extends Secrets {
   readonly limits: LimitBook
   readonly levels: ServiceLevelStore
   readonly compliance: Compliance
+  readonly probeBackend?: ProbeBackend
   /** Why events may not be sent to a URL; null where they may. */
   readonly refuseTarget: (url: string) => Promise<string | null>
   readonly backendRule: BackendRule

@@ -18,6 +18,7 @@ import { StartRefused } from './runtime/start-refused.ts'
 import { startSampleBackend, type SampleBackend } from './sample/backend.ts'
 import type { Author, Registry } from './store/registry.ts'
 import type { SampleFacts } from './banner.ts'
+import { SAMPLE_CALL } from './first-steps.ts'
 
 export interface SampleFiles {
   readonly api: string
@@ -46,7 +47,6 @@ export interface SampleOptions {
 }
 
 const FOLDER = join(import.meta.dirname, 'sample')
-const SAMPLE_CALL = '/accounts'
 
 /** Reads and judges the sample before anything is touched. Throws `StartRefused`. */
 export async function readSample(): Promise<SampleFiles> {
@@ -105,5 +105,5 @@ export async function bringSample(options: SampleOptions): Promise<SampleFacts> 
   ])
   const { items } = await credentials.read(author, id)
   const client = items.find(({ type }) => type === 'OAuth2')
-  return { api, clientId: client?.clientId ?? '', clientSecret: client?.clientSecret ?? '', path: SAMPLE_CALL }
+  return { api, clientId: client?.clientId ?? '', clientSecret: client?.clientSecret ?? '', path: SAMPLE_CALL.path }
 }

@@ -2,9 +2,10 @@
 
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ThreadSettings } from './gateway/messages.ts'
-import { startThread } from './gateway/thread.ts'
+import { startThread, type OauthServer } from './gateway/thread.ts'
 import { createOauthServer } from './identity/oauth-server.ts'
 import { systemClock } from './runtime/clock.ts'
+import { asksForRootPage, sendRootPage } from './root-page.ts'
 import { createKeyedHash } from './runtime/vault.ts'
 
 if (parentPort === null) throw new Error('this module is run by the service in a thread of its own')
@@ -14,6 +15,19 @@ await startThread({
   settings,
   port: parentPort as Parameters<typeof startThread>[0]['port'],
   clock: systemClock,
-  createOauth: createOauthServer,
+  createOauth: async (oauthPort) => withRootPage(await createOauthServer(oauthPort), settings.rootPage),
   keyedHash: createKeyedHash(settings.hashKey),
 })
+
+/** Serves the page at `/` beside the OAuth paths: no API is published there, so no call of one is slower for it. */
+function withRootPage(oauth: OauthServer, page: string | undefined): OauthServer {
+  if (page === undefined) return oauth
+  return {
+    handle(request, response, path) {
+      if (path !== '/' || !asksForRootPage(request)) return oauth.handle(request, response, path)
+      sendRootPage(response, page)
+      return true
+    },
+    close: () => oauth.close(),
+  }
+}

@@ -4,10 +4,11 @@ import { readSpecification, type Specification } from '../governance/specificati
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Write } from '../store/registry.ts'
 import { toBackend, type BackendInput, type BackendRule } from './backend-address.ts'
+import { chooseBackend } from './backend-choice.ts'
 import { fromBase64, invalidAt } from './commands.ts'
 import { defaultScopes, usesDefaultScopes } from '../plans/compile-security.ts'
 import { compileDocument, compiledWrite } from './compiled-document.ts'
-import type { Deployment, ProxyBody } from './proxy-document.ts'
+import { activeDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
 import { contentWrite } from './published-content.ts'
 import type { OpenApiSpecBody } from './specifications.ts'
 
@@ -25,8 +26,8 @@ export interface DeploymentOptions {
   readonly input: StageInput
   readonly current: ProxyBody | null
   readonly createId: CreateId
-  /** Throws where a new document cannot follow what serves. */
-  readonly check: (next: Specification) => Promise<void>
+  /** Returns the document that serves, if any. Throws if a new document cannot follow it. */
+  readonly check: (next: Specification) => Promise<Specification | null>
   readonly backendRule: Pick<BackendRule, 'refuse'>
 }
 
@@ -55,7 +56,12 @@ export async function toDeployment({
     await checkAddress(input.backend === undefined ? '/fromRevision' : '/backend/url', backend.url)
     const { isBackendExempt: _, ...rest } = from
     return {
-      deployment: { ...rest, backend, allowedScopes: within(input.allowedScopes, from.declaredScopes) },
+      deployment: {
+        ...rest,
+        backend,
+        ...(input.backend !== undefined && { backendSource: 'request' as const }),
+        allowedScopes: within(input.allowedScopes, from.declaredScopes),
+      },
       writes: [],
     }
   }
@@ -69,9 +75,11 @@ export async function toDeployment({
   if (specification.technicalName !== input.api) {
     throw invalidAt('/api', `The document is that of ${specification.technicalName}.`)
   }
-  await check(specification)
-  const backend = toBackend(input.backend, specification.serverUrl)
-  await checkAddress(input.backend === undefined ? '/servers/0/url' : '/backend/url', backend.url)
+  const before = await check(specification)
+  const active = current === null ? null : activeDeployment(current)
+  const serving = active === null ? null : { backend: active.backend, serverUrl: before?.serverUrl ?? null }
+  const chosen = chooseBackend({ input: input.backend, serverUrl: specification.serverUrl, serving })
+  await checkAddress(chosen.backendSource === 'document' ? '/servers/0/url' : '/backend/url', chosen.backend.url)
   const declaredScopes = declaredBy(specification)
   const id = createId('oas')
   const deployment: Deployment = {
@@ -79,7 +87,7 @@ export async function toDeployment({
     version: specification.version,
     title: specification.title,
     major: specification.major,
-    backend,
+    ...chosen,
     declaredScopes,
     allowedScopes: within(input.allowedScopes, declaredScopes),
     operationIds: specification.operations.map(({ operationId }) => operationId),

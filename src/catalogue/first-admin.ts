@@ -1,9 +1,9 @@
 /**
- * The first credential: all scopes of the platform API, for a consumer called admin.
+ * Makes the first credential: all scopes of the platform API, for a consumer called admin.
  *
- * Made once, in one commit; a later start finds it. Where the operator names the credential, it is made
- * to that name, also later: a lost secret is replaced by naming another, and a subscription that was
- * cancelled by one of its own. What was revoked or cancelled comes back in no other way.
+ * It is made once, in one commit; a later start finds it. If the operator names a credential (`ADMIN_CLIENT_ID`), that name is
+ * used. A name that is new on a later start replaces the admin credentials of before, which are revoked in the same commit; a
+ * name that is known gets the secret that is set now. What was revoked or cancelled is not restored in any other way.
  */
 
 import type { Clock } from '../runtime/clock.ts'
@@ -13,6 +13,7 @@ import { apiWrite, type ApiBody } from './apis.ts'
 import { credentialWrite, newCredentialWrite, type CredentialBody, type Secrets } from './credential-document.ts'
 import { newPlatformSubscription, newTenantWrites, toPlatformCredential } from './platform-access.ts'
 import { PLATFORM_API } from './platform-api.ts'
+import { ADMIN_DOCUMENTS_MAX, revokeAll, subscriptionsOfAdmin } from './admin-replacement.ts'
 import { subscriptionWrite, type SubscriptionBody } from './subscription-document.ts'
 
 export interface FirstAdminOptions extends Secrets {
@@ -28,10 +29,9 @@ export interface FirstAdmin {
   /** Null where the credential was made on an earlier start. */
   readonly made: { readonly clientId: string; readonly clientSecret: string } | null
   readonly consumer: string
+  /** Client ids that this start revoked, because the operator named another credential. */
+  readonly replaced: readonly string[]
 }
-
-/** Subscriptions that one after the other were the admin's. */
-const SUBSCRIPTIONS_MAX = 100
 
 export async function createFirstAdmin(options: FirstAdminOptions): Promise<FirstAdmin> {
   const { registry, vault, createId, tenant, chosen } = options
@@ -52,28 +52,20 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
     const { subscription, credential } = newPlatformSubscription(options, consumer)
     await save([...entryWrites(options, entry), ...newTenantWrites(tenant, tenant, consumer), subscription, credential])
     const { clientId, clientSecret } = credential.body as CredentialBody
-    return { made: { clientId, clientSecret: vault.decrypt(clientSecret, credential.id) }, consumer }
+    return { made: { clientId, clientSecret: vault.decrypt(clientSecret, credential.id) }, consumer, replaced: [] }
   }
   const current = held.find(({ body }) => body.actor.value === 'Active')
   await save([...entryWrites(options, entry), ...(current === undefined ? [] : await widened(options, current))])
-  if (current !== undefined) await save(await chosenWrites(options, current.id))
-  else if (chosen !== null && (await known(options)) === null) {
+  if (current !== undefined) {
+    const { writes, replaced } = await chosenWrites(options, current.id)
+    await save(writes)
+    return { made: null, consumer: before, replaced }
+  }
+  if (chosen !== null && (await known(options)) === null) {
     const { subscription, credential } = newPlatformSubscription(options, before)
     await save([subscription, credential])
   }
-  return { made: null, consumer: before }
-}
-
-async function subscriptionsOfAdmin(
-  registry: Registry,
-  tenant: string,
-): Promise<readonly Document<SubscriptionBody>[]> {
-  // The oldest is the admin's; other tenants have theirs.
-  const platform = { tenant, where: { api: PLATFORM_API }, limit: 1 }
-  const [first] = await registry.list<SubscriptionBody>('subscription', platform)
-  if (first === undefined) return []
-  const where = { api: PLATFORM_API, consumer: first.body.consumer }
-  return registry.list<SubscriptionBody>('subscription', { tenant, where, limit: SUBSCRIPTIONS_MAX })
+  return { made: null, consumer: before, replaced: [] }
 }
 
 function entryWrites({ tenant, scopes }: FirstAdminOptions, entry: Document<ApiBody> | null): Write[] {
@@ -101,26 +93,36 @@ async function widened(
 ): Promise<Write[]> {
   if (isSame(body.scopes, scopes)) return []
   const where = { subscription: id }
-  const credentials = await registry.list<CredentialBody>('credential', { tenant, where, limit: SUBSCRIPTIONS_MAX })
+  const credentials = await registry.list<CredentialBody>('credential', { tenant, where, limit: ADMIN_DOCUMENTS_MAX })
   return [
     subscriptionWrite(id, tenant, revision, { ...body, scopes }),
     ...credentials.map((each) => credentialWrite(each.id, tenant, each.revision, { ...each.body, scopes })),
   ]
 }
 
-/** Makes the credential that the operator names, or gives it the secret that is named now. */
-async function chosenWrites(options: FirstAdminOptions, subscription: string): Promise<Write[]> {
-  const { vault, chosen } = options
-  if (chosen === null) return []
+interface Chosen {
+  readonly writes: readonly Write[]
+  readonly replaced: readonly string[]
+}
+
+const NOTHING: Chosen = { writes: [], replaced: [] }
+
+/** Makes the credential that the operator names in place of those of before, or gives it the secret that is set now. */
+async function chosenWrites(options: FirstAdminOptions, subscription: string): Promise<Chosen> {
+  const { vault, chosen, registry, createId, tenant } = options
+  if (chosen === null) return NOTHING
   const credential = await known(options)
-  if (credential === null)
-    return [newCredentialWrite(options, { ...toPlatformCredential(options), subscription, chosen })]
-  const { id, tenant, revision, body } = credential
-  if (body.subscription !== subscription || body.state !== 'Active') return []
+  if (credential === null) {
+    const old = await revokeAll(registry, createId, tenant, subscription)
+    const made = newCredentialWrite(options, { ...toPlatformCredential(options), subscription, chosen })
+    return { writes: [made, ...old.writes], replaced: old.clientIds }
+  }
+  const { id, revision, body } = credential
+  if (body.subscription !== subscription || body.state !== 'Active') return NOTHING
   const secretHash = vault.keyedHash(chosen.clientSecret)
-  if (body.secretHash === secretHash) return []
+  if (body.secretHash === secretHash) return NOTHING
   const clientSecret = vault.encrypt(chosen.clientSecret, id)
-  return [credentialWrite(id, tenant, revision, { ...body, clientSecret, secretHash })]
+  return { writes: [credentialWrite(id, tenant, revision, { ...body, clientSecret, secretHash })], replaced: [] }
 }
 
 /** The credential that carries the chosen name. Throws `StartRefused` where it is another client's. */

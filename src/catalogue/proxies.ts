@@ -20,25 +20,16 @@ import { commit, find, stateConflict, toTime } from './commands.ts'
 import { toDeployment, type StageInput } from './deployment.ts'
 import type { GatewayPort } from './gateway-port.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
-import { activeDeployment, proxyWrite, servingOrStaged, type Deployment, type ProxyBody } from './proxy-document.ts'
+import { activeDeployment, proxyWrite, stagedDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
+import { showProxy, type Proxy } from './proxy-view.ts'
 import { keepContract } from './published-contract.ts'
 import { createServingPlans, type ActivePlan } from './serving-plan.ts'
 import type { Specifications } from './specifications.ts'
-import { checkStaged, type BackendInput, type BackendRule } from './backend-address.ts'
+import { checkStaged, type BackendRule } from './backend-address.ts'
+import { backendWarnings, type ProbeBackend } from './backend-warnings.ts'
 import type { Turns } from './turns.ts'
 
-export interface Proxy {
-  readonly id: string
-  readonly api: string
-  readonly state: string
-  /** The revision that serves; null before the first activation. */
-  readonly revision: number | null
-  readonly activeRevision: number | null
-  readonly stagingRevision: number | null
-  readonly allowedScopes: readonly string[]
-  readonly MemberOfProductIds: readonly string[]
-  readonly backend: BackendInput
-}
+export type { Proxy }
 
 export interface Revision {
   readonly revision: number
@@ -72,12 +63,14 @@ export interface ProxiesOptions {
   readonly clock: Clock
   readonly turns: Turns
   readonly backendRule: BackendRule
+  /** Without it no backend is tried. */
+  readonly probeBackend?: ProbeBackend
 }
 
 const PAGE = 100
 
 export function createProxies(options: ProxiesOptions): Proxies {
-  const { registry, gateway, createId, clock, turns, backendRule } = options
+  const { registry, gateway, createId, clock, turns, backendRule, probeBackend = async () => null } = options
   const planOf = createServingPlans(options)
 
   async function stage(author: Author, input: StageInput): Promise<Proxy> {
@@ -88,7 +81,7 @@ export function createProxies(options: ProxiesOptions): Proxies {
     }
     if (entry !== null) refuseRetired(entry.body)
     const before = current?.body ?? null
-    const check = (next: Specification): Promise<void> =>
+    const check = (next: Specification): Promise<Specification | null> =>
       keepContract(registry, author.tenant, before, next, clock.nowMs())
     const { deployment, writes } = await toDeployment({ author, input, current: before, createId, check, backendRule })
     const actor = tell(current?.body.actor ?? fresh(), 'revision.staged')
@@ -178,7 +171,15 @@ export function createProxies(options: ProxiesOptions): Proxies {
   }
 
   async function get(tenant: string, id: string): Promise<Proxy> {
-    return show(await find<ProxyBody>(registry, tenant, 'proxy', id))
+    return showProxy(await find<ProxyBody>(registry, tenant, 'proxy', id))
+  }
+
+  /** Adds warnings to what a command answers, after it has let go of the API: a probe may take a second. */
+  async function warned({ tenant }: Author, proxy: Proxy): Promise<Proxy> {
+    const { body } = await find<ProxyBody>(registry, tenant, 'proxy', proxy.id)
+    const active = activeDeployment(body)
+    const staged = stagedDeployment(body)
+    return { ...proxy, warnings: await backendWarnings(tenant, staged ?? active, active, probeBackend) }
   }
 
   /** In turn with whatever else changes what this API serves. */
@@ -192,13 +193,20 @@ export function createProxies(options: ProxiesOptions): Proxies {
   }
 
   return {
-    stage: (author, input) => turns.take([input.api], () => stage(author, input)),
-    activate: (author, id) => inTurn(author, id, activate),
+    stage: async (author, input) => warned(author, await turns.take([input.api], () => stage(author, input))),
+    activate: async (author, id) => warned(author, await inTurn(author, id, activate)),
     discard: (author, id) => inTurn(author, id, discard),
     change,
     get,
     list: (tenant, query) =>
-      listPage<ProxyBody, Proxy>({ registry, kind: 'proxy', tenant, query, where: { api: query.api }, show }),
+      listPage<ProxyBody, Proxy>({
+        registry,
+        kind: 'proxy',
+        tenant,
+        query,
+        where: { api: query.api },
+        show: showProxy,
+      }),
     async revisions(tenant, id) {
       const { body } = await find<ProxyBody>(registry, tenant, 'proxy', id)
       const items = body.actor.context.revisions.map(({ revision, fate, atMs }) => ({
@@ -266,26 +274,4 @@ function newEntry(author: Author, api: string, { title, major, version }: Deploy
 function kept({ revisions }: ProxyContext, deployments: ProxyBody['deployments']): ProxyBody['deployments'] {
   const numbers = new Set(revisions.map(({ revision }) => String(revision)))
   return Object.fromEntries(Object.entries(deployments).filter(([revision]) => numbers.has(revision)))
-}
-
-function show({ id, body }: Document<ProxyBody>): Proxy {
-  const { activeRevision, stagingRevision } = body.actor.context
-  const { backend, allowedScopes = [] } = servingOrStaged(body) ?? {}
-  return {
-    id,
-    api: body.api,
-    state: activeRevision === null ? (stagingRevision === null ? 'none' : 'staging') : 'active',
-    revision: activeRevision,
-    activeRevision,
-    stagingRevision,
-    allowedScopes,
-    MemberOfProductIds: body.memberOfProductIds,
-    backend: {
-      url: backend?.url ?? '',
-      timeoutMs: backend?.timeoutMs ?? 0,
-      ...(backend?.health !== undefined && { health: backend.health }),
-      ...(backend?.connections !== undefined && { connections: backend.connections }),
-      ...(backend?.waitMs !== undefined && { waitMs: backend.waitMs }),
-    },
-  }
 }

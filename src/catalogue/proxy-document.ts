@@ -25,6 +25,8 @@ export interface Deployment {
    * next staging.
    */
   readonly isBackendExempt?: true
+  /** Where the backend came from; missing in revisions of earlier versions. */
+  readonly backendSource?: 'request' | 'activeRevision' | 'document'
   readonly declaredScopes: readonly string[]
   readonly allowedScopes: readonly string[]
   readonly operationIds: readonly string[]

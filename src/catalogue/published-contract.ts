@@ -13,20 +13,21 @@ import { readContent } from './published-content.ts'
 /** Named in the answer; there may be more. */
 const CHANGES_MAX = 100
 
-/** Throws `Problem('breaking_change')` with the changes. */
+/** Returns the document that serves, if any. Throws `Problem('breaking_change')` with the changes. */
 export async function keepContract(
   registry: Registry,
   tenant: string,
   current: ProxyBody | null,
   next: Specification,
   nowMs: number,
-): Promise<void> {
+): Promise<Specification | null> {
   const serving = current === null ? null : activeDeployment(current)
-  if (serving === null) return
+  if (serving === null) return null
   const { bytes } = await readContent(registry, tenant, serving.specification)
-  const changes = compareDocuments(await readSpecification(bytes), next, nowMs)
+  const before = await readSpecification(bytes)
+  const changes = compareDocuments(before, next, nowMs)
   const breaking = changes.filter(({ level }) => level === 'breaking')
-  if (breaking.length === 0) return
+  if (breaking.length === 0) return before
   const detail = `The document breaks what ${serving.version} promises in ${breaking.length} places. Publish it as another major version.`
   throw new Problem('breaking_change', detail, { extensions: { changes: breaking.slice(0, CHANGES_MAX) } })
 }

@@ -1,21 +1,49 @@
 #!/usr/bin/env node
 /**
- * `tollgate <command>`: clients of the public API.
+ * `tollgate <command>`.
  *
- * Exit codes: 0 where all is well, 1 where what was asked for is not, 2 where it could not be asked.
+ * `validate` is a client of the public API. `admin` works on a data folder, in a process of its own that has the modules of the
+ * service. Exit codes: 0 done, 1 not good enough, 2 refused.
  */
 
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { validate } from './validate.ts'
 import { readValidateSettings, VALIDATE_HELP } from './validate-settings.ts'
 
 const EXIT_NOT_GOOD = 1
 const EXIT_REFUSED = 2
+const ADMIN = join(import.meta.dirname, '../admin-command.ts')
+const PACKAGE = join(import.meta.dirname, '../../package.json')
+const HELP = `${VALIDATE_HELP}
+tollgate admin reset [--data-dir DIR]
+
+Replaces a lost admin secret while the service is stopped.
+
+tollgate --version
+
+\`npm start -- --help\` lists the settings of the service.
+`
 
 const [command, ...args] = process.argv.slice(2)
-if (command !== 'validate') {
-  process.stderr.write(VALIDATE_HELP)
-  process.exitCode = command === undefined || command === '--help' ? 0 : EXIT_REFUSED
-} else await runValidate()
+if (command === 'validate') await runValidate()
+else if (command === 'admin') process.exitCode = runAdmin()
+else if (command === '--version') process.stdout.write(`${readVersion()}\n`)
+else if (command === undefined || command === '--help') process.stdout.write(HELP)
+else {
+  process.stderr.write(`tollgate: there is no command ${command.slice(0, 100)}\n\n${HELP}`)
+  process.exitCode = EXIT_REFUSED
+}
+
+function runAdmin(): number {
+  const { status } = spawnSync(process.execPath, [ADMIN, ...args], { stdio: 'inherit' })
+  return status ?? EXIT_REFUSED
+}
+
+function readVersion(): string {
+  return (JSON.parse(readFileSync(PACKAGE, 'utf8')) as { readonly version: string }).version
+}
 
 async function runValidate(): Promise<void> {
   const settings = readValidateSettings(args, process.env)

@@ -1,6 +1,6 @@
 /** A judgement for machines: SARIF 2.1.0 for code hosts, JUnit XML for build servers. */
 
-import { isGood, sentencesOf, type ShownFinding, type ValidationResult } from './validation-result.ts'
+import { showScore, sentencesOf, type ShownFinding, type ValidationResult } from './validation-result.ts'
 
 const LEVELS = { error: 'error', breaking: 'error', warning: 'warning', info: 'note' } as const
 
@@ -37,7 +37,7 @@ export function toSarif({ findings, breakingChanges }: ValidationResult, file: s
 export function toJunit(result: ValidationResult, file: string, minScore: number): string {
   const byRule = Map.groupBy(result.findings, ({ rule }) => rule)
   const cases = [
-    testCase('score', isGood(result, minScore) ? null : `${result.score} of 100, asked for ${minScore}`),
+    testCase('score', result.score >= minScore ? null : `${showScore(result.score)} of 100, asked for ${minScore}`),
     ...[...byRule].map(([rule, findings]) =>
       testCase(rule, findings[0]!.severity === 'error' ? textOf(findings) : null),
     ),

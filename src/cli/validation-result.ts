@@ -41,6 +41,22 @@ export function sentencesOf({ message, advice }: Pick<ShownFinding, 'message' | 
 }
 
 /** Whether a build may go on. */
-export function isGood({ score, breakingChanges }: ValidationResult, minScore: number): boolean {
-  return score >= minScore && !breakingChanges.some(({ level }) => level === 'breaking')
+export function isGood(result: ValidationResult, minScore: number): boolean {
+  return reasonsAgainst(result, minScore).length === 0
+}
+
+/** Why a build may not go on; none if it may. */
+export function reasonsAgainst({ score, breakingChanges }: ValidationResult, minScore: number): readonly string[] {
+  const breaking = breakingChanges.filter(({ level }) => level === 'breaking').length
+  return [
+    ...(score < minScore ? [`the score is below ${minScore}`] : []),
+    ...(breaking > 0
+      ? [`${breaking} breaking ${breaking === 1 ? 'change' : 'changes'} since the previous version`]
+      : []),
+  ]
+}
+
+/** The score to one decimal place, rounded down: what is below the bar never looks as if it reached it. */
+export function showScore(score: number): string {
+  return (Math.floor(Number((score * 10).toFixed(6))) / 10).toFixed(1)
 }

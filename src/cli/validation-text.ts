@@ -1,6 +1,6 @@
 /** A judgement for people: what stands where, what breaks, what to do first. */
 
-import { isGood, type ShownFinding, type ValidationResult } from './validation-result.ts'
+import { reasonsAgainst, showScore, type ShownFinding, type ValidationResult } from './validation-result.ts'
 
 export interface TextOptions {
   readonly file: string
@@ -16,11 +16,13 @@ export function toText(result: ValidationResult, { file, minScore, colour }: Tex
   const paint = (style: keyof typeof COLOURS, text: string): string =>
     colour ? `\x1b[${COLOURS[style]}m${text}\x1b[0m` : text
   const { score, findings, compliance, breakingChanges, recommendations } = result
-  const verdict = isGood(result, minScore) ? paint('good', 'good') : paint('error', 'not good enough')
+  const reasons = reasonsAgainst(result, minScore)
+  const verdict =
+    reasons.length === 0 ? paint('good', 'good') : paint('error', `not good enough: ${reasons.join(', ')}`)
   const places = findings.slice(0, FINDINGS_MAX).map(({ line, column }) => `${line}:${column}`)
   const width = Math.max(0, ...places.map(({ length }) => length))
   const lines = [
-    `${paint('bold', file)}  ${bar(score)} ${paint('bold', score.toFixed(1))} of 100, ${compliance.band}; asked for ${minScore}: ${verdict}`,
+    `${paint('bold', file)}  ${bar(score)} ${paint('bold', showScore(score))} of 100, ${compliance.band}; asked for ${minScore}: ${verdict}`,
     paint(
       'dim',
       `  ${Object.entries(compliance.categories)

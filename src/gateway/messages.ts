@@ -93,6 +93,8 @@ export interface ThreadSettings {
   readonly reusePort: boolean
   /** Where this service is reached: backends of tenants may not be there. */
   readonly ownAddresses: OwnAddresses
+  /** The page at `/` for browsers, as HTML. */
+  readonly rootPage?: string
   /** One word: 1 while the main thread has yet to hear that the spool of this thread has grown. */
   readonly grown: SharedArrayBuffer
   /** One word: calls of this thread that have no record yet. */

@@ -12,6 +12,7 @@ import {
   id,
   list,
   named,
+  nullable,
   object,
   query,
   reference,
@@ -19,9 +20,20 @@ import {
   scopes,
   text,
   time,
+  type Schema,
 } from './schemas.ts'
 
 const revisionNumber = { type: ['integer', 'null'] }
+const backend = object({ url: text, timeoutMs: { type: 'integer' }, health: text, connections, waitMs }, [
+  'url',
+  'timeoutMs',
+])
+const backendSource: Schema = {
+  type: ['string', 'null'],
+  enum: ['request', 'activeRevision', 'document', null],
+  description:
+    'Named by the request, kept from the active revision, or `servers[0]`; null: staged by an earlier version.',
+}
 const proxy = named(
   'Proxy',
   object({
@@ -33,10 +45,22 @@ const proxy = named(
     stagingRevision: revisionNumber,
     allowedScopes: scopeNames,
     MemberOfProductIds: { type: 'array', items: id },
-    backend: object({ url: text, timeoutMs: { type: 'integer' }, health: text, connections, waitMs }, [
-      'url',
-      'timeoutMs',
-    ]),
+    backend,
+    backendSource,
+    staging: nullable(object({ revision: { type: 'integer' }, backend, backendSource })),
+  }),
+)
+/** A proxy as staging and activation answer it. */
+const deployed = named(
+  'DeployedProxy',
+  object({
+    ...(proxy['properties'] as Readonly<Record<string, Schema>>),
+    warnings: {
+      type: 'array',
+      items: text,
+      description:
+        'For a backend from the document: that it differs from the active one; for the operator also that it is not reachable.',
+    },
   }),
 )
 const revision = named(
@@ -63,7 +87,8 @@ export const PROXY_OPERATIONS = {
     summary: 'Makes a staging revision of the one proxy of an API; the active one goes on serving',
     description:
       'Give either `specification` (base64; OpenAPI 3.0, 3.1 or 3.2, YAML or JSON) or `fromRevision`. `api` is the name that the ' +
-      'document gives. A second call replaces the staging revision under a new number.',
+      'document gives. A second call replaces the staging revision under a new number. Without `backend`, that of the active ' +
+      'revision stays if the document keeps its `servers[0]` or names no absolute one; else `servers[0]` is the backend.',
     tag,
     scope: 'proxies:write',
     body: named(
@@ -81,7 +106,7 @@ export const PROXY_OPERATIONS = {
     ),
     bodyBytesMax: DOCUMENT_BODY_BYTES_MAX,
     status: 201,
-    answer: proxy,
+    answer: deployed,
     problems: ['specification_invalid', 'name_taken', 'state_conflict'],
   },
   listProxies: {
@@ -116,6 +141,7 @@ export const PROXY_OPERATIONS = {
   activateRevision: {
     ...change,
     path: '/v1/proxies/:id/activate',
+    answer: deployed,
     summary: 'Promotes staging to active, on every thread when this answers',
   },
   discardRevision: {

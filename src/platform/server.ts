@@ -63,6 +63,7 @@ import { principleHandlers, PRINCIPLE_OPERATIONS } from './principles.ts'
 import { productHandlers, PRODUCT_OPERATIONS } from './products.ts'
 import { proxyHandlers, PROXY_OPERATIONS } from './proxies.ts'
 import { createRiskStream } from './risk-stream.ts'
+import { rootRoute, type RootPage } from './root-route.ts'
 import { riskHandlers } from './risks.ts'
 import { createServe, type Serve } from './serve.ts'
 import { serviceRoutes } from './service-routes.ts'
@@ -123,6 +124,8 @@ export interface PlatformOptions extends GuardOptions {
   readonly notReady: () => string | null
   /** Public addresses, asked for once they are known. */
   readonly addresses: () => { readonly baseUrl: string; readonly gatewayUrl: string }
+  /** The page at `/` for browsers; none: 404 there as well. */
+  readonly rootPage?: RootPage
   /** Readers of the risk stream at once, in all and of one tenant. */
   readonly readersMax?: number
   readonly readersOfTenantMax?: number
@@ -155,6 +158,7 @@ export function createPlatform(options: PlatformOptions): Platform {
     openApi: () => (openApi ??= JSON.stringify(buildOpenApi({ operations: ALL_OPERATIONS, ...addresses() }))),
     oauthOpenApi: () => (oauthOpenApi ??= JSON.stringify(buildOauthOpenApi(addresses()))),
   })
+  if (options.rootPage !== undefined) rootRoute(app, options.rootPage)
   const progress = createProgressStream(options)
   serveResources(serve, { ...options, progress })
   serve(RISK_PATHS, riskPaths)

@@ -21,8 +21,8 @@ export interface Service {
   readonly output: () => string
   readonly errors: () => string
   start(): Promise<void>
-  /** SIGTERM; resolves with the exit code. */
-  stop(): Promise<number | null>
+  /** Sends the signal, SIGTERM by default; resolves with the exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>
   /** SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>
   readonly pid: () => number
@@ -31,12 +31,16 @@ export interface Service {
 }
 
 export interface ServiceOptions {
+  /** Entry point; default: that of this checkout. */
+  readonly main?: string
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** A folder that exists; default: a new one. */
+  readonly dataDir?: string | undefined
 }
 
-export async function createService({ args = [], env = {} }: ServiceOptions = {}): Promise<Service> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-journey-'))
+export async function createService(options: ServiceOptions = {}): Promise<Service> {
+  const { main = MAIN, args = [], env = {}, dataDir = mkdtempSync(join(tmpdir(), 'tollgate-journey-')) } = options
   const [gatewayPort, platformPort] = await Promise.all([freePort(), freePort()])
   const gatewayUrl = `http://127.0.0.1:${gatewayPort}`
   const baseUrl = `http://127.0.0.1:${platformPort}`
@@ -49,7 +53,7 @@ export async function createService({ args = [], env = {} }: ServiceOptions = {}
   async function start(): Promise<void> {
     output = ''
     errors = ''
-    const started = spawn(process.execPath, [MAIN, ...args], {
+    const started = spawn(process.execPath, [main, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         PATH: process.env['PATH'],
@@ -83,9 +87,9 @@ export async function createService({ args = [], env = {} }: ServiceOptions = {}
     return new Promise((resolve) => running.once('exit', (code) => resolve(code)))
   }
 
-  async function stop(): Promise<number | null> {
+  async function stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     const end = exited()
-    child?.kill('SIGTERM')
+    child?.kill(signal)
     return end
   }
 

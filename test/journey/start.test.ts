@@ -1,6 +1,6 @@
 /** How the service starts and ends, as its operator sees it. */
 
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -102,25 +102,6 @@ describe('a start that cannot be', () => {
 })
 
 describe('a start', () => {
-  it('prints four lines that do what they say when they are pasted', async () => {
-    const service = await started()
-    const lines = service.output().split('\n')
-    const [token = '', call = '', watch = '', read = ''] = lines.slice(
-      lines.findIndex((line) => line.startsWith('TOKEN=')),
-    )
-
-    const answer = await bash(`${token}\n${call}`)
-    expect(answer).toContain('HTTP/1.1 200')
-    const stream = listen(watch)
-    await stream.says(/^retry/m)
-    const wrong = call.replace('$TOKEN"', '$TOKEN.x"')
-    expect(await bash(`${token}\nfor i in 1 2 3; do ${wrong}; done`)).toContain('credential_invalid')
-    expect(await stream.says(/^data: .*$/m)).toContain('AuthFailure401')
-    let summary = await bash(read)
-    for (let tries = 0; tries < 200 && !summary.includes('"calls":1'); tries++) summary = await bash(read)
-    expect(summary).toContain('"amount":"0.002"')
-  })
-
   it('keeps its secret to the first time, and its sample too', async () => {
     const service = await started()
     await service.stop()
@@ -172,29 +153,4 @@ async function slowBackend() {
       answer()
     },
   }
-}
-
-/** A script that goes on, and what it has said so far. */
-function listen(script: string): { says(pattern: RegExp): Promise<string> } {
-  const child = spawn('bash', ['-c', `exec ${script}`], { stdio: ['ignore', 'pipe', 'ignore'] })
-  opened.push(() => child.kill('SIGKILL'))
-  let text = ''
-  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
-  return {
-    says: (pattern) =>
-      new Promise((resolve) => {
-        const look = (): void => {
-          const match = pattern.exec(text)
-          if (match !== null) resolve(match[0])
-        }
-        look()
-        child.stdout.on('data', look)
-      }),
-  }
-}
-
-function bash(script: string): Promise<string> {
-  return new Promise((resolve) => {
-    execFile('bash', ['-c', script], { timeout: 30_000 }, (_error, stdout) => resolve(stdout))
-  })
 }

@@ -56,22 +56,35 @@ describe('the first admin', () => {
     const { consumer } = await start(house)
     const changes = await changesOf(house)
 
-    expect(await start(house)).toEqual({ made: null, consumer })
-    expect(await start(house.restart())).toEqual({ made: null, consumer })
+    expect(await start(house)).toEqual({ made: null, consumer, replaced: [] })
+    expect(await start(house.restart())).toEqual({ made: null, consumer, replaced: [] })
     expect(await changesOf(house)).toBe(changes)
   })
 
-  it('is made to the name that the operator gives, also later and beside the one before', async () => {
+  it('first use: is replaced by the one that the operator names later; the start says which it revoked', async () => {
     const house = openHouse()
     const { made } = await start(house)
-    await start(house, { chosen: CHOSEN })
+    const { replaced } = await start(house, { chosen: CHOSEN })
     const changes = await changesOf(house)
-    await start(house, { chosen: CHOSEN })
+    expect((await start(house, { chosen: CHOSEN })).replaced).toEqual([])
 
     expect(await changesOf(house)).toBe(changes)
-    for (const { clientId, clientSecret } of [made ?? CHOSEN, CHOSEN]) {
-      expect((await clientOf(house, clientId))?.secretHash).toBe(house.vault.keyedHash(clientSecret))
-    }
+    expect(replaced).toEqual([made?.clientId])
+    expect((await clientOf(house, made?.clientId ?? ''))?.grant.valid).toBe(false)
+    const chosen = await clientOf(house, CHOSEN.clientId)
+    expect(chosen).toMatchObject({ secretHash: house.vault.keyedHash(CHOSEN.clientSecret), grant: { valid: true } })
+  })
+
+  it('keeps what was rotated over the platform API, though the operator still names the credential of before', async () => {
+    const house = openHouse()
+    await start(house, { chosen: CHOSEN })
+    const { subscription = '' } = (await clientOf(house, 'operator'))?.grant ?? {}
+    const { clientId } = await house.credentials.rotate(ACME, subscription)
+    expect((await start(house, { chosen: CHOSEN })).replaced).toEqual([])
+    expect((await clientOf(house, clientId ?? ''))?.grant.valid).toBe(true)
+  })
+
+  it('is made to the name that the operator gives', async () => {
     const fresh = openHouse()
     expect((await start(fresh, { chosen: CHOSEN })).made).toEqual(CHOSEN)
   })
@@ -113,8 +126,8 @@ describe('the first admin', () => {
     const { made, consumer } = await start(house)
     const first = await clientOf(house, made?.clientId ?? '')
     await house.subscriptions.cancel(ACME, first?.grant.subscription ?? '')
-    expect(await start(house)).toEqual({ made: null, consumer })
-    expect(await start(house, { chosen: CHOSEN })).toEqual({ made: null, consumer })
+    expect(await start(house)).toEqual({ made: null, consumer, replaced: [] })
+    expect(await start(house, { chosen: CHOSEN })).toEqual({ made: null, consumer, replaced: [] })
 
     const back = await clientOf(house, 'operator')
     expect(back?.grant).toMatchObject({ valid: true, active: true, consumer, scopes: SCOPES })

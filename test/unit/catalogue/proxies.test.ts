@@ -34,6 +34,13 @@ describe('a revision that is staged', () => {
       allowedScopes: expect.arrayContaining(['orders:read', 'orders:write', 'orders:audit']) as string[],
       MemberOfProductIds: [],
       backend: { url: 'https://orders.example/base', timeoutMs: 30_000 },
+      backendSource: 'document',
+      staging: {
+        revision: 1,
+        backend: { url: 'https://orders.example/base', timeoutMs: 30_000 },
+        backendSource: 'document',
+      },
+      warnings: [],
     })
     expect(await apis.get('acme', API)).toEqual({
       id: API,
@@ -58,6 +65,7 @@ describe('a revision that is staged', () => {
 
     expect(staged).toMatchObject({ id: proxy, state: 'active', revision: 1, activeRevision: 1, stagingRevision: 3 })
     expect(staged.backend.url).toBe('https://orders.example/base')
+    expect(staged.staging).toMatchObject({ revision: 3, backend: { url: 'http://other.example:81/' } })
     expect(await fatesOf(house, proxy)).toEqual(['1 active', '2 replaced', '3 staging'])
     expect(house.gateway.heard).toEqual([])
     expect((await plansOf(house.proxies)).map(({ plan }) => plan.revision)).toEqual([1])

@@ -111,7 +111,9 @@ describe('validate', () => {
 
   it('tells people what stands where, what breaks and what to do first', async () => {
     const { report } = await run([])
-    expect(report).toContain('84.5 of 100, attention; asked for 80: not good enough')
+    expect(report).toContain(
+      '84.5 of 100, attention; asked for 80: not good enough: 1 breaking change since the previous version\n',
+    )
     expect(report).toMatch(/^ {2}4:17 {3}error {4}A secret/m)
     expect(report).toMatch(/^ {2}120:3 {2}info {5}No example\. {2}example$/m)
     expect(report).toContain('and 7 more')
@@ -143,7 +145,39 @@ describe('validate', () => {
       { ruleId: 'operation.removed', level: 'error' },
     ])
     const { report: junit } = await run(['--format', 'junit'])
-    expect(junit).toContain('tests="4" failures="3"')
+    expect(junit).toContain('tests="4" failures="2"')
     expect(junit).toContain('&lt;b&gt;&quot;it&apos;s&quot;&lt;/b&gt; &amp; ??[31m')
+  })
+})
+
+describe('first use: a verdict of validate', () => {
+  const clean = { ...RESULT, breakingChanges: [], compliance: { ...RESULT.compliance, band: 'clean' } }
+  const breaking = RESULT.breakingChanges[0]!
+
+  it('that is "not good enough" stands beside every reason for it', async () => {
+    const { report } = await run(['--min-score', '90'], {
+      ...clean,
+      score: 78.2,
+      breakingChanges: [breaking, { ...breaking, level: 'warning' }, breaking],
+    })
+    const [head] = report.split('\n')
+    expect(head).toContain(
+      '78.2 of 100, clean; asked for 90: not good enough: the score is below 90, 2 breaking changes since the previous version',
+    )
+  })
+
+  it('never shows a score as reaching the bar that it does not reach', async () => {
+    const { report, isGood } = await run(['--min-score', '80'], { ...clean, score: 79.96 })
+    expect(isGood).toBe(false)
+    expect(report).toContain('79.9 of 100, clean; asked for 80: not good enough: the score is below 80')
+    expect((await run(['--min-score', '98.7'], { ...clean, score: 98.7 })).report).toContain(
+      '98.7 of 100, clean; asked for 98.7: good\n',
+    )
+  })
+
+  it('as JUnit fails the case of the score only for the score', async () => {
+    const { report } = await run(['--format', 'junit'])
+    expect(report).toContain('name="score"/>')
+    expect(report).toContain('The operation is gone.')
   })
 })

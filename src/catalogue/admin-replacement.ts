@@ -1,0 +1,126 @@
+/**
+ * Replaces the credentials of the admin: one that is new takes the place of all others, which are revoked in the same commit.
+ *
+ * Runs while no gateway thread does: at startup, or on the data folder of a service that is stopped.
+ */
+
+import type { Clock } from '../runtime/clock.ts'
+import type { CreateId } from '../runtime/ids.ts'
+import { StartRefused } from '../runtime/start-refused.ts'
+import type { Document, Registry, Write } from '../store/registry.ts'
+import type { ApiBody } from './apis.ts'
+import { credentialWrite, newCredentialWrite, type CredentialBody, type Secrets } from './credential-document.ts'
+import { eventWrite } from './events.ts'
+import { newPlatformSubscription, toPlatformCredential } from './platform-access.ts'
+import { PLATFORM_API } from './platform-api.ts'
+import type { SubscriptionBody } from './subscription-document.ts'
+
+export interface AdminResetOptions extends Secrets {
+  readonly registry: Registry
+  readonly clock: Pick<Clock, 'nowMs'>
+}
+
+export interface AdminReset {
+  readonly clientId: string
+  readonly clientSecret: string
+  /** Client ids that open nothing any more. */
+  readonly revoked: readonly string[]
+}
+
+export interface Revocations {
+  readonly writes: readonly Write[]
+  readonly clientIds: readonly string[]
+}
+
+/** Subscriptions that one after the other were the admin's, and credentials of one of them. */
+export const ADMIN_DOCUMENTS_MAX = 500
+
+/** Makes a new admin credential and revokes all others of the admin. Throws `StartRefused`. */
+export async function resetAdmin(options: AdminResetOptions): Promise<AdminReset> {
+  const { registry, vault, createId, clock } = options
+  const entry = await registry.get<ApiBody>('api', PLATFORM_API)
+  const held = entry === null ? [] : await subscriptionsOfAdmin(registry, entry.tenant)
+  const consumer = held[0]?.body.consumer
+  if (entry === null || consumer === undefined) {
+    throw new StartRefused('the data folder has no admin yet; the first start makes one and prints its secret')
+  }
+  const { tenant } = entry
+  const platform = { ...options, clock, tenant, scopes: entry.body.ownScopes ?? [], chosen: null }
+  const old: Write[] = []
+  const clientIds: string[] = []
+  for (const { id } of held) {
+    const revocations = await revokeAll(registry, createId, tenant, id)
+    await checkKey(options, tenant, id)
+    old.push(...revocations.writes)
+    clientIds.push(...revocations.clientIds)
+  }
+  const current = held.find(({ body }) => body.actor.value === 'Active')
+  const made =
+    current === undefined
+      ? newPlatformSubscription(platform, consumer)
+      : {
+          credential: newCredentialWrite(options, {
+            ...toPlatformCredential({ ...platform, scopes: current.body.scopes }),
+            subscription: current.id,
+          }),
+        }
+  const writes = [...('subscription' in made ? [made.subscription] : []), made.credential, ...old]
+  await registry.commit({ tenant, consumer: 'system' }, 'admin.reset', writes)
+  const { clientId, clientSecret } = made.credential.body as CredentialBody
+  return { clientId, clientSecret: vault.decrypt(clientSecret, made.credential.id), revoked: clientIds }
+}
+
+/** The admin's subscriptions to the platform, oldest first. */
+export async function subscriptionsOfAdmin(
+  registry: Registry,
+  tenant: string,
+): Promise<readonly Document<SubscriptionBody>[]> {
+  // The oldest subscription of the tenant is the admin's.
+  const platform = { tenant, where: { api: PLATFORM_API }, limit: 1 }
+  const [first] = await registry.list<SubscriptionBody>('subscription', platform)
+  if (first === undefined) return []
+  const where = { api: PLATFORM_API, consumer: first.body.consumer }
+  return registry.list<SubscriptionBody>('subscription', { tenant, where, limit: ADMIN_DOCUMENTS_MAX })
+}
+
+/** Writes that revoke every credential of a subscription that is active, with an event for each. */
+export async function revokeAll(
+  registry: Registry,
+  createId: CreateId,
+  tenant: string,
+  subscription: string,
+): Promise<Revocations> {
+  const active = (await credentialsOf(registry, tenant, subscription)).filter(({ body }) => body.state === 'Active')
+  return {
+    clientIds: active.flatMap(({ body }) => (body.clientId === '' ? [] : [body.clientId])),
+    writes: active.flatMap(({ id, revision, body }) => [
+      credentialWrite(id, tenant, revision, { ...body, state: 'Revoked' }),
+      eventWrite(createId, tenant, 'CredentialRevoked', {
+        credential: id,
+        subscription,
+        type: body.type,
+        clientId: body.clientId || null,
+      }),
+    ]),
+  }
+}
+
+/** A secret that another master key encrypted does not decrypt: a new one would not open for the service either. */
+async function checkKey({ registry, vault }: AdminResetOptions, tenant: string, subscription: string): Promise<void> {
+  for (const { id, body } of await credentialsOf(registry, tenant, subscription)) {
+    if (body.clientSecret === '') continue
+    try {
+      vault.decrypt(body.clientSecret, id)
+    } catch {
+      throw new StartRefused('the master key is not that of this data folder; set the MASTER_KEY of the service')
+    }
+  }
+}
+
+function credentialsOf(
+  registry: Registry,
+  tenant: string,
+  subscription: string,
+): Promise<readonly Document<CredentialBody>[]> {
+  return registry.list<CredentialBody>('credential', { tenant, where: { subscription }, limit: ADMIN_DOCUMENTS_MAX })
+}

@@ -1,0 +1,29 @@
+/** What a deployment should be checked for: its backend came from the document, and may not be the one that is meant. */
+
+import type { Deployment } from './proxy-document.ts'
+
+/** Resolves with why a connection to `url` failed; null if it succeeded, or if the tenant may not probe. Never rejects. */
+export type ProbeBackend = (tenant: string, url: string) => Promise<string | null>
+
+export async function backendWarnings(
+  tenant: string,
+  deployment: Deployment | null,
+  serving: Deployment | null,
+  probe: ProbeBackend,
+): Promise<readonly string[]> {
+  if (deployment === null || deployment.backendSource !== 'document') return []
+  const { url } = deployment.backend
+  const warnings: string[] = []
+  if (serving !== null && serving.backend.url !== url) {
+    warnings.push(
+      `The backend is now ${url}, from servers[0] of the document; the active revision uses ${serving.backend.url}.`,
+    )
+  }
+  const fault = await probe(tenant, url)
+  if (fault !== null) {
+    warnings.push(
+      `The backend ${url}, from servers[0] of the document, is not reachable (${fault}). Give "backend" to use another.`,
+    )
+  }
+  return warnings
+}

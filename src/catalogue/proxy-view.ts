@@ -1,0 +1,67 @@
+/** A proxy as the platform API shows it: the revision that serves, and beside it the one that is staged. */
+
+import type { Document } from '../store/registry.ts'
+import type { BackendInput } from './backend-address.ts'
+import type { BackendSource } from './backend-choice.ts'
+import { servingOrStaged, stagedDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
+
+export interface Proxy {
+  readonly id: string
+  readonly api: string
+  readonly state: string
+  /** The revision that serves; null before the first activation. */
+  readonly revision: number | null
+  readonly activeRevision: number | null
+  readonly stagingRevision: number | null
+  readonly allowedScopes: readonly string[]
+  readonly MemberOfProductIds: readonly string[]
+  readonly backend: BackendInput
+  /** Where `backend` came from; null for revisions of earlier versions. */
+  readonly backendSource: BackendSource | null
+  /** What the staging revision deploys; null if there is none. */
+  readonly staging: Staging | null
+  /** Only in the answer to staging and activation. */
+  readonly warnings?: readonly string[]
+}
+
+export interface Staging {
+  readonly revision: number
+  readonly backend: BackendInput
+  readonly backendSource: BackendSource | null
+}
+
+export function showProxy({ id, body }: Document<ProxyBody>): Proxy {
+  const { activeRevision, stagingRevision } = body.actor.context
+  const { backend, backendSource = null, allowedScopes = [] } = servingOrStaged(body) ?? {}
+  const staged = stagedDeployment(body)
+  return {
+    id,
+    api: body.api,
+    state: activeRevision === null ? (stagingRevision === null ? 'none' : 'staging') : 'active',
+    revision: activeRevision,
+    activeRevision,
+    stagingRevision,
+    allowedScopes,
+    MemberOfProductIds: body.memberOfProductIds,
+    backend: showBackend(backend),
+    backendSource,
+    staging:
+      staged === null || stagingRevision === null
+        ? null
+        : {
+            revision: stagingRevision,
+            backend: showBackend(staged.backend),
+            backendSource: staged.backendSource ?? null,
+          },
+  }
+}
+
+function showBackend(backend: Deployment['backend'] | undefined): BackendInput {
+  return {
+    url: backend?.url ?? '',
+    timeoutMs: backend?.timeoutMs ?? 0,
+    ...(backend?.health !== undefined && { health: backend.health }),
+    ...(backend?.connections !== undefined && { connections: backend.connections }),
+    ...(backend?.waitMs !== undefined && { waitMs: backend.waitMs }),
+  }
+}

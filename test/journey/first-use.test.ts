@@ -1,0 +1,226 @@
+/** First use, as a person at a terminal and at a browser meets it. `quickstart.test.ts` runs the README. */
+
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { request } from 'undici'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { fetchToken } from '../../src/cli/platform-client.ts'
+import { createService, type Service } from './service.ts'
+import { paste, SHELLS } from './shells.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const CLI = join(ROOT, 'src/cli/main.ts')
+const opened: (() => unknown)[] = []
+
+afterEach(async () => {
+  for (const close of opened.splice(0).reverse()) await close()
+})
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'tollgate-first-use-'))
+  opened.push(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+async function started(options: Parameters<typeof createService>[0] = {}): Promise<Service> {
+  const service = await createService(options)
+  opened.push(() => service.remove())
+  await service.start()
+  return service
+}
+
+const admin = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+  spawnSync(process.execPath, [CLI, 'admin', ...args], {
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'], ...env },
+    timeout: 30_000,
+  })
+
+describe.each(SHELLS)('first use: the commands that a first start prints, pasted into $name', (shell) => {
+  it('end by themselves, make a call, raise a risk that is seen, and show a bill', { timeout: 120_000 }, async () => {
+    const service = await started()
+    const lines = service.output().split('\n')
+    const commands = lines.slice(lines.findIndex((line) => line.startsWith('ADMIN=')))
+    const { out } = await paste(shell, commands.join('\n'))
+
+    expect(out).toContain('HTTP/1.1 200 OK')
+    expect(out).toMatch(/^data: .*"AuthFailure401".*$/m)
+    const bill = commands.findLast((line) => line !== '') ?? ''
+    const setUp = commands[0] ?? ''
+    let summary = out
+    for (let tries = 0; tries < 100 && !summary.includes('"amount":"0.002"'); tries++) {
+      summary = (await paste(shell, `${setUp}\n${bill}`)).out
+    }
+    expect(summary).toContain('"amount":"0.002"')
+  })
+})
+
+describe('first use: a page at / for browsers', () => {
+  const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+  let service: Service
+
+  beforeAll(async () => {
+    service = await createService({ args: ['--empty'] })
+    await service.start()
+  })
+  afterAll(() => service.remove())
+
+  it.each(['gatewayUrl', 'baseUrl'] as const)(
+    '200 at %s: what this is, links that work, and no secret',
+    async (place) => {
+      const { statusCode, headers, body } = await request(`${service[place]}/`, { headers: html })
+      const text = await body.text()
+      expect([statusCode, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+      expect(text).toContain('<h1>tollgate</h1>')
+      expect(text).toContain('YOUR_ADMIN_CLIENT_SECRET')
+      expect(text).not.toMatch(/journey-admin|tgs_|<script|src=|style=/)
+      const links = [...text.matchAll(/href="([^"]+)"/g)].map(([, link]) => link ?? '')
+      expect(links).toContain(`${service.baseUrl}/openapi.json`)
+      for (const link of links) {
+        const linked = await request(link)
+        await linked.body.dump()
+        expect([link, linked.statusCode]).toEqual([link, 200])
+      }
+    },
+  )
+
+  it.each(['gatewayUrl', 'baseUrl'] as const)(
+    'at %s loads nothing but its own style and is framed by nobody',
+    async (place) => {
+      const { headers, body } = await request(`${service[place]}/`, { headers: html })
+      await body.dump()
+      expect(headers['content-security-policy']).toMatch(
+        /^default-src 'none'; style-src 'sha256-[^']+'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'$/,
+      )
+      expect(headers['x-content-type-options']).toBe('nosniff')
+    },
+  )
+
+  it.each(['gatewayUrl', 'baseUrl'] as const)('404 at %s for a client that does not ask for HTML', async (place) => {
+    for (const accept of ['application/json', '*/*']) {
+      const { statusCode, body } = await request(`${service[place]}/`, { headers: { accept } })
+      expect([statusCode, ((await body.json()) as { code: string }).code]).toEqual([404, 'not_found'])
+    }
+    const { statusCode, body } = await request(`${service[place]}/`, { method: 'POST', headers: html })
+    await body.dump()
+    expect(statusCode).toBe(404)
+  })
+})
+
+describe('first use: a shutdown', () => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('by %s prints one line that says that the service drains', async (signal) => {
+    const service = await started({ args: ['--empty'] })
+    const before = service.output()
+    expect(await service.stop(signal)).toBe(0)
+    const lines = service.output().slice(before.length).trim().split('\n')
+    expect(lines).toEqual([expect.stringContaining('draining; calls in flight finish first')])
+  })
+})
+
+describe('first use: a variable with a wrong name', () => {
+  it('logs a warning with the nearest name, and its value is not logged', async () => {
+    const service = await started({
+      args: ['--empty'],
+      env: { GATEWAY_PROT: 'value-1', TOLLGATE_DATA_DIR: 'value-2', TOLLGATE_CLIENT_SECRET: 'value-3' },
+    })
+    const warnings = service
+      .errors()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+    expect(warnings.map(({ variable, nearest }) => [variable, nearest]).toSorted()).toEqual([
+      ['GATEWAY_PROT', 'GATEWAY_PORT'],
+      ['TOLLGATE_DATA_DIR', 'DATA_DIR'],
+    ])
+    expect(service.errors()).not.toContain('value-')
+  })
+})
+
+describe('first use: tollgate admin reset', () => {
+  const MASTER_KEY = 'ab'.repeat(32)
+  const tokenOf = (service: Service, clientId: string, clientSecret: string): Promise<unknown> =>
+    fetchToken({ ...service, api: 'platform-v1', clientId, clientSecret })
+
+  it.each([
+    ['the key file of the folder', {}],
+    ['MASTER_KEY', { MASTER_KEY }],
+  ])('replaces a lost admin secret, with %s', async (_name, env) => {
+    const service = await started({ args: ['--empty'], env: { ...env, ADMIN_CLIENT_ID: '', ADMIN_CLIENT_SECRET: '' } })
+    const credential = /client id +(\S+)\s+client secret +(\S+)/
+    const [, oldId = '', oldSecret = ''] = credential.exec(service.output()) ?? []
+    await tokenOf(service, oldId, oldSecret)
+
+    const refused = admin(['reset', '--data-dir', service.dataDir], env)
+    expect([refused.status, refused.stdout]).toEqual([2, ''])
+    expect(refused.stderr).toContain('in use by another process')
+
+    await service.stop()
+    const { status, stdout } = admin(['reset', '--data-dir', service.dataDir], env)
+    const [, newId = '', newSecret = ''] = credential.exec(stdout) ?? []
+    expect([status, stdout]).toEqual([0, expect.stringContaining(`Revoked: ${oldId}`)])
+    await service.start()
+    await tokenOf(service, newId, newSecret)
+    await expect(tokenOf(service, oldId, oldSecret)).rejects.toThrow('invalid_client')
+    expect(service.output()).not.toContain(newSecret)
+  })
+
+  it('is refused for a folder that is none, and for one whose master key it does not have', async () => {
+    const empty = folder()
+    expect(admin(['reset', '--data-dir', empty])).toMatchObject({ status: 2, stdout: '' })
+    const service = await started({ args: ['--empty'], env: { MASTER_KEY } })
+    await service.stop()
+    const none = admin(['reset', '--data-dir', service.dataDir])
+    expect([none.status, none.stderr]).toEqual([2, expect.stringContaining('MASTER_KEY')])
+    const other = admin(['reset', '--data-dir', service.dataDir], { MASTER_KEY: 'cd'.repeat(32) })
+    expect([other.status, other.stderr]).toEqual([2, expect.stringContaining('master key is not that')])
+  })
+})
+
+describe('first use: a second admin that is set through the environment', () => {
+  it('replaces the first, and the log says which', async () => {
+    const service = await started({ args: ['--empty'] })
+    const { clientId, clientSecret } = { clientId: 'second-admin', clientSecret: 'second-admin-secret-0123' }
+    await service.stop()
+    const second = await createService({
+      args: ['--empty'],
+      env: { ADMIN_CLIENT_ID: clientId, ADMIN_CLIENT_SECRET: clientSecret },
+      dataDir: service.dataDir,
+    })
+    opened.push(() => second.remove())
+    await second.start()
+
+    await fetchToken({ ...second, api: 'platform-v1', clientId, clientSecret })
+    await expect(service.platform.get('/v1/apis')).rejects.toThrow()
+    await expect(
+      fetchToken({
+        ...second,
+        api: 'platform-v1',
+        clientId: 'journey-admin',
+        clientSecret: 'journey-admin-secret-0123456789',
+      }),
+    ).rejects.toThrow('invalid_client')
+    const [warning] = second.errors().trim().split('\n')
+    expect(JSON.parse(warning ?? '{}')).toMatchObject({ clientId, revoked: ['journey-admin'] })
+    expect(second.errors()).not.toContain(clientSecret)
+  })
+})
+
+describe('first use: npm start', () => {
+  it.each([
+    ['--help', /^Usage: npm start/m],
+    ['--version', /^\d+\.\d+\.\d+$/m],
+    ['--help-first-steps', /^ADMIN=\$\(curl .*YOUR_ADMIN_CLIENT_ID/m],
+  ])('prints and exits for %s, and touches nothing', async (flag, expected) => {
+    const data = folder()
+    rmSync(data, { recursive: true })
+    const { PATH, HOME } = process.env
+    const child = spawn('npm', ['start', '--', flag], { cwd: ROOT, env: { PATH, HOME, DATA_DIR: data } })
+    let out = ''
+    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+    const code = await new Promise((resolve) => child.on('close', resolve))
+    expect([code, out]).toEqual([0, expect.stringMatching(expected)])
+    expect(() => readFileSync(join(data, 'registry.db'))).toThrow()
+  })
+})

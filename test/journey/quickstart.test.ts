@@ -1,0 +1,59 @@
+/** The README's quickstart, run as it stands there: in the folder of a checkout, pasted into an interactive shell. */
+
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { freePort } from '../../src/cli/free-port.ts'
+import { paste, SHELLS } from './shells.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
+const QUICKSTART = README.slice(README.indexOf('\n## Quickstart\n'), README.indexOf('\n## The path of a call\n'))
+const BLOCKS = [...QUICKSTART.matchAll(/^```sh\n([^]*?)\n```$/gm)].map(([, block]) => block ?? '')
+const BILL = BLOCKS.at(-1)?.split('\n').at(-1) ?? ''
+/** Until the bill shows an amount, at most so many times: the last command, again. */
+const TRIES = Array.from({ length: 30 }, (_, index) => index).join(' ')
+
+/** A folder that looks like a checkout, so that logs and data of the test do not end up in this one. */
+function checkout(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-quickstart-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  for (const name of ['package.json', 'node_modules', 'src', 'sql', 'examples'])
+    symlinkSync(join(ROOT, name), join(folder, name))
+  return folder
+}
+
+describe('first use: the quickstart of the README', () => {
+  it('installs, starts, and uses only files and commands that every Linux and macOS has', () => {
+    expect(BLOCKS).toHaveLength(3)
+    expect(BLOCKS[0]).toBe('npm ci')
+    for (const block of BLOCKS) {
+      // Interactive zsh has no comments, interactive bash expands `!`; the rest is GNU's alone, or not everywhere.
+      expect(block).not.toMatch(/#|!|base64 -w|sed -i|date -d|grep -P|readlink -f|\b(python3?|jq|seq|timeout)\b/)
+    }
+  })
+
+  it.each(SHELLS)('pasted into $name ends with a risk that is seen and a bill', { timeout: 150_000 }, async (shell) => {
+    const cwd = checkout()
+    const [gatewayPort, platformPort, backendPort] = await Promise.all([freePort(), freePort(), freePort()])
+    const env = {
+      GATEWAY_PORT: String(gatewayPort),
+      PLATFORM_PORT: String(platformPort),
+      BACKEND_PORT: String(backendPort),
+      GATEWAY_URL: `http://127.0.0.1:${gatewayPort}`,
+      BASE_URL: `http://127.0.0.1:${platformPort}`,
+    }
+    const again = `for i in ${TRIES}; do ${BILL} | grep 0.002 && break; sleep 1; done`
+    const script = [...BLOCKS.slice(1), again, 'kill %1 %2', 'wait', 'echo all stopped']
+    const { out } = await paste(shell, script.join('\n'), { cwd, env })
+
+    expect(out).toContain('HTTP/1.1 200 OK')
+    expect(out).toContain('"code":"payload_invalid"')
+    expect(out).toMatch(/^data: .*"ProtectionViolation".*"severity":"Critical".*"name":"Acme"/m)
+    expect(out).toMatch(/^orders-v1,con_\w+,1,1,0\.002,EUR,/m)
+    expect(out).toContain('all stopped')
+    expect(readFileSync(join(cwd, 'tollgate.log'), 'utf8')).toContain('draining; calls in flight finish first')
+    await expect(fetch(`${env.BASE_URL}/healthz`)).rejects.toThrow()
+  })
+})

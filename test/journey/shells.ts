@@ -1,0 +1,39 @@
+/** Shells that a person pastes commands into, run as interactive ones: with jobs, and with the expansions of a terminal. */
+
+import { spawn, spawnSync } from 'node:child_process'
+
+export interface Shell {
+  readonly name: string
+  readonly program: string
+  readonly args: readonly string[]
+}
+
+/** zsh is tested if it is installed; `.ci/run` installs it. */
+export const SHELLS: readonly Shell[] = [
+  { name: 'bash', program: 'bash', args: ['--norc', '--noprofile', '-i'] },
+  { name: 'zsh', program: 'zsh', args: ['-f', '-i'] },
+].filter(({ program }) => spawnSync(program, ['-c', 'exit 0']).status === 0)
+
+export interface Pasted {
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs `script` in an interactive shell without a terminal. Programs in the background get no input: a pipe would be the script. */
+export function paste(shell: Shell, script: string, options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}) {
+  const { cwd = process.cwd(), env = {} } = options
+  const child = spawn(shell.program, [...shell.args, '-c', script], {
+    cwd,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], PS1: '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 120_000,
+    killSignal: 'SIGKILL',
+  })
+  const out: Buffer[] = []
+  const err: Buffer[] = []
+  child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
+  child.stderr.on('data', (chunk: Buffer) => err.push(chunk))
+  return new Promise<Pasted>((resolve) => {
+    child.on('close', () => resolve({ out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() }))
+  })
+}

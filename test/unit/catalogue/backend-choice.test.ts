@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { chooseBackend, type BackendChoiceOptions } from '../../../src/catalogue/backend-choice.ts'
+import { toBackend } from '../../../src/catalogue/backend-address.ts'
+
+const NAMED = toBackend({ url: 'http://127.0.0.1:9090/base', timeoutMs: 500, health: '/up' }, null)
+const SERVER = 'https://api.example'
+const choose = (more: Partial<BackendChoiceOptions>) => {
+  const { backend, backendSource } = chooseBackend({ input: undefined, serverUrl: SERVER, serving: null, ...more })
+  return [backend.url, backendSource]
+}
+
+describe('first use: the backend of a new document', () => {
+  it('is the one that the request names', () => {
+    const serving = { backend: NAMED, serverUrl: SERVER }
+    expect(choose({ input: { url: 'http://new.example' }, serving })).toEqual(['http://new.example', 'request'])
+  })
+
+  it('is servers[0] for the first revision', () => {
+    expect(choose({})).toEqual([SERVER, 'document'])
+    expect(() => choose({ serverUrl: null })).toThrow('No usable backend')
+  })
+
+  it('stays that of the active revision, with its time limit, if servers[0] is unchanged or not absolute', () => {
+    for (const serverUrl of [SERVER, null]) {
+      const choice = chooseBackend({ input: undefined, serverUrl, serving: { backend: NAMED, serverUrl: SERVER } })
+      expect(choice).toEqual({ backend: NAMED, backendSource: 'activeRevision' })
+    }
+  })
+
+  it('is servers[0] if the document names another one than before', () => {
+    const serving = { backend: NAMED, serverUrl: 'https://old.example' }
+    expect(choose({ serving })).toEqual([SERVER, 'document'])
+  })
+
+  it('counts as that of the document as long as it is servers[0]', () => {
+    const serving = { backend: toBackend({ url: SERVER }, null), serverUrl: SERVER }
+    expect(choose({ serving })).toEqual([SERVER, 'document'])
+  })
+})
