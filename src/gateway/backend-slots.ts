@@ -38,6 +38,9 @@ interface Holder {
 const PATIENCE_MS = 100
 /** Younger calls are not displaced: their speed is not known yet. */
 const DISPLACED_AGE_MIN_MS = 1_000
+/** At most one call is displaced in this time, however many wait. */
+const DISPLACE_EVERY_MS = 10
+/** Idle holders that are kept, so that a call of a known one allocates nothing. */
 const IDLE_HOLDERS_MAX = 1_024
 
 export class BackendSlots {
@@ -50,6 +53,7 @@ export class BackendSlots {
   readonly #patience: DeadlineQueue
   #held = 0
   #lastFreedAt = 0
+  #lastDisplacedAt = 0
   #isGranting = false
 
   constructor({ connections, waitMs }: SlotOptions) {
@@ -82,12 +86,12 @@ export class BackendSlots {
     if (holder.waiting.delete(user)) {
       this.#patience.leave(user)
       if (holder.waiting.size === 0) this.#queue.delete(holder)
-      return
+    } else if (holder.held.delete(user)) {
+      this.#held--
+      if (this.#queue.size > 0) this.#grantWaiting()
     }
-    if (!holder.held.delete(user)) return
-    this.#held--
-    if (this.#queue.size > 0) this.#grantWaiting()
-    else if (this.#holders.size > IDLE_HOLDERS_MAX) this.#dropIdleHolders()
+    const isIdle = holder.held.size + holder.waiting.size === 0
+    if (isIdle && this.#holders.size > IDLE_HOLDERS_MAX) this.#holders.delete(name)
   }
 
   /** Called by a waiting user when its patience is over. */
@@ -102,7 +106,10 @@ export class BackendSlots {
     }
     this.#patience.leave(user)
     this.#patience.enter(user, nowAt)
-    if (holder.held.size < this.#holderMax && nowAt - this.#lastFreedAt >= PATIENCE_MS) this.#displace(holder, nowAt)
+    if (holder.held.size >= this.#holderMax || nowAt - this.#lastFreedAt < PATIENCE_MS) return
+    if (nowAt - this.#lastDisplacedAt < DISPLACE_EVERY_MS) return
+    this.#lastDisplacedAt = nowAt
+    this.#displace(holder, nowAt)
   }
 
   #grant(holder: Holder, user: SlotUser, nowAt: number): void {
@@ -161,11 +168,5 @@ export class BackendSlots {
     let holder = this.#holders.get(name)
     if (holder === undefined) this.#holders.set(name, (holder = { name, held: new Set(), waiting: new Set() }))
     return holder
-  }
-
-  #dropIdleHolders(): void {
-    for (const [name, { held, waiting }] of this.#holders) {
-      if (held.size + waiting.size === 0) this.#holders.delete(name)
-    }
   }
 }

@@ -2,8 +2,8 @@
  * Reads whole bodies into memory: those that are validated, and short ones that are forwarded as they
  * are. Stops reading at the bound, not after it.
  *
- * What all bodies of one thread hold is bounded as well: many clients that are slow, each within its own
- * bound, cannot fill the memory.
+ * What all bodies of one thread hold, from their first byte to the end of their calls, is bounded as
+ * well: many clients that are slow, each within its own bound, cannot fill the memory.
  */
 
 import type { Call } from './call.ts'
@@ -47,6 +47,9 @@ export function createBodyBuffers(uploads: UploadWatch, heldBytesMax = HELD_BYTE
       }
       const onEnd = (): void => {
         const body = chunks.length === 1 ? chunks[0]! : bytes === 0 ? NOTHING : Buffer.concat(chunks, bytes)
+        const length = bytes
+        heldBytes += length
+        call.response.once('close', () => (heldBytes -= length))
         detach()
         call.attempt(() => reader.onBody(body))
       }

@@ -22,6 +22,7 @@ import { createBackendConnect } from './backend-connect.ts'
 import { toCommandError } from './command-error.ts'
 import { createDriftWatch } from './drift-watch.ts'
 import { createBodyBuffers } from './body.ts'
+import { createFaultLog } from './fault-log.ts'
 import { createHandleCall } from './handle-call.ts'
 import { createRequestRules, createResponseRules } from './header-rules.ts'
 import { createHostLink } from './host-link.ts'
@@ -112,10 +113,10 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
       host.tell({ type: 'log', level: 'error', message: 'an OAuth request has failed', detail: String(cause) })
     },
   })
+  const faults = createFaultLog({ clock, tell: host.tell })
   const onFault = (cause: unknown): void => {
     host.count('call_failed')
-    const detail = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
-    host.tell({ type: 'log', level: 'error', message: 'a call failed with an internal error and was ended', detail })
+    faults.report('a call failed with an internal error and was ended', cause)
   }
   const drift = createDriftWatch({
     spool,
@@ -264,13 +265,7 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
   // The net under `Call.attempt`: a fault in a library's own callback must not end the calls of all others.
   process.on('uncaughtException', (cause) => {
     host.count('thread_fault')
-    const detail = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
-    host.tell({
-      type: 'log',
-      level: 'error',
-      message: 'an unexpected error outside of any call; the thread goes on',
-      detail,
-    })
+    faults.report('an unexpected error outside of any call; the thread goes on', cause)
   })
   host.tell({ type: 'loaded' })
 }

@@ -125,7 +125,7 @@ function flood(requestOf: () => string): (socket: Socket) => void {
   return (socket) => {
     let left = 200
     const next = (): void => void (left-- > 0 && !isOver() ? socket.write(requestOf()) : socket.end())
-    socket.on('data', (data) => data.includes('HTTP/1.1') && setTimeout(next, 2))
+    socket.on('data', (data) => data.includes('HTTP/1.1') && setTimeout(next, 20))
     next()
   }
 }
