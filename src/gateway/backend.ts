@@ -15,7 +15,7 @@ import { UpstreamGate } from './upstream-gate.ts'
 import { correctParser } from './upstream-parser.ts'
 
 /** Of one thread. One subscription uses half of them at most. */
-const CONNECTIONS_PER_THREAD = 512
+const CONNECTIONS_PER_THREAD = 256
 const WAIT_MS = 1_000
 const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 30_000

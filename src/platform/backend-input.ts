@@ -7,7 +7,7 @@ export const connections = {
   minimum: 1,
   maximum: 100_000,
   description:
-    'Connections to the backend, of all gateway threads together; each thread has an equal share. Default: 512 a thread. One ' +
+    'Connections to the backend, of all gateway threads together; each thread has an equal share. Default: 256 a thread. One ' +
     'subscription holds half of them at most, and so do all public calls together.',
 }
 export const waitMs = {

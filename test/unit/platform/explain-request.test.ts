@@ -76,7 +76,7 @@ describe('point 14: GET /v1/requests/{id}', () => {
       upstreamMs: 0,
       requestBytes: 0,
       responseBytes: 200,
-      resourceUnits: '0',
+      resourceUnits: 0,
       stage: 'limit',
       detail: 'The limit "all minute" of 5 is reached.',
       errors: [],
