@@ -25,8 +25,10 @@ export function readPassHeaders(
   const [value, at] =
     fields[PASS_HEADERS] === undefined ? [document[PASS_HEADERS], ''] : [fields[PASS_HEADERS], pointer]
   if (value === undefined) return []
-  const names = Array.isArray(value) ? value.map((name) => String(name).toLowerCase()) : [String(value)]
-  if (Array.isArray(value) && names.every((name) => OVERRIDES.includes(name))) return names
+  const names = Array.isArray(value)
+    ? value.map((name: unknown) => (typeof name === 'string' ? name.toLowerCase() : ''))
+    : ['']
+  if (names.every((name) => OVERRIDES.includes(name))) return names
   const place = `${at}/${PASS_HEADERS}`
   if (!faults.some((fault) => fault.pointer === place)) {
     faults.push({ pointer: place, detail: `Give a list of names out of ${OVERRIDES.join(', ')}.` })

@@ -296,6 +296,14 @@ describe('backends that misbehave', () => {
   })
 })
 
+describe('a backend that leads back to the gateway', () => {
+  it('is answered 508 loop_detected, after one round', async () => {
+    await publish(service, 'loop-v1', document('Loop'), `${service.gatewayUrl}/loop-v1`)
+    const answer = await call('/loop-v1/public')
+    expect([answer.status, answer.code]).toEqual([508, 'loop_detected'])
+  })
+})
+
 describe('what is not HTTP as it should be', () => {
   it.each([
     [

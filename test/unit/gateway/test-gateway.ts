@@ -11,7 +11,7 @@ import { createAdmissions } from '../../../src/gateway/admission.ts'
 import type { Authenticator } from '../../../src/gateway/authenticate.ts'
 import { createBodyBuffers } from '../../../src/gateway/body.ts'
 import type { DriftWatch } from '../../../src/gateway/drift-watch.ts'
-import { createHandleCall } from '../../../src/gateway/handle-call.ts'
+import { createHandleCall, type HandleCallOptions } from '../../../src/gateway/handle-call.ts'
 import { createRequestRules, createResponseRules } from '../../../src/gateway/header-rules.ts'
 import { createLimiter } from '../../../src/gateway/limits/limiter.ts'
 import { createLoopDetection } from '../../../src/gateway/loop-detection.ts'
@@ -52,6 +52,7 @@ export interface TestGatewayOptions {
   readonly bodyBytesHeldMax?: number
   /** Replaces parts of the gateway, to inject faults. */
   readonly send?: Partial<SendCallOptions>
+  readonly handle?: Partial<HandleCallOptions>
   readonly authenticator?: Partial<Authenticator>
   readonly server?: Partial<GatewayServerOptions>
   readonly changeRevision?: (revision: CompiledRevision) => CompiledRevision
@@ -184,6 +185,7 @@ export async function openTestGateway(options: TestGatewayOptions): Promise<Test
         count,
         ...options.send,
       }),
+      ...options.handle,
     }),
     authenticator,
     revisionOf: (api) => (api === API ? revision : undefined),
@@ -277,7 +279,8 @@ function listen(server: ReturnType<typeof createTcpServer>): Promise<number> {
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)))
 }
 
-function callerOf(subscription: string, scopes: readonly string[]): Caller {
+/** The caller of a key. */
+export function callerOf(subscription: string, scopes: readonly string[] = []): Caller {
   const grant: Caller['grant'] = {
     credential: `crd_${subscription}`,
     type: 'ApiKey',

@@ -277,3 +277,29 @@ describe('a route plan', () => {
     await expect(compileValidators(plan)).resolves.toHaveLength(plan.operations.length)
   })
 })
+
+describe('the members of a document for the gateway', () => {
+  it('are compiled: the minimum read rate of the API, the headers that an operation lets through', async () => {
+    const plan = await compile(get({ 'x-tollgate-pass-headers': ['X-HTTP-Method'] }), {
+      'x-tollgate-min-read-bytes-per-second': 1_000,
+      'x-tollgate-pass-headers': ['X-Original-URL'],
+    })
+    expect(plan.readBytesPerSecondMin).toBe(1_000)
+    expect(plan.operations[0]?.passHeaders).toEqual(['x-http-method'])
+    const other = await compile(get({}), { 'x-tollgate-pass-headers': ['X-Original-URL'] })
+    expect([other.readBytesPerSecondMin, other.operations[0]?.passHeaders]).toEqual([undefined, ['x-original-url']])
+  })
+
+  it.each([0, -1, 1.5, '100', null, 1_000_001])('are refused at their place: a read rate of %j', async (value) => {
+    const pointer = '/x-tollgate-min-read-bytes-per-second'
+    await expect(compile(get({}), { [pointer.slice(1)]: value })).rejects.toMatchObject({ errors: [{ pointer }] })
+  })
+
+  it.each([['X-Consumer-Id'], 'x-http-method', [['x-http-method']], [1], {}].map((value) => ({ value })))(
+    'are refused at their place: headers $value',
+    async ({ value }) => {
+      const errors = [{ pointer: '/x-tollgate-pass-headers' }]
+      await expect(compile(get({}), { 'x-tollgate-pass-headers': value })).rejects.toMatchObject({ errors })
+    },
+  )
+})
