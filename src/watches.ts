@@ -74,7 +74,7 @@ export function openWatches(options: WatchesOptions): Watches {
   const compliance = createCompliance({
     ...options,
     linter: createLinter({ clock, log }),
-    ownLinter: createLinter({ clock, log, deadlineMs: OWN_DEADLINE_MS }),
+    ownDeadlineMs: OWN_DEADLINE_MS,
     async onLow(of, api, score) {
       log.warn({ tenant: of, api, score }, 'a revision of low compliance was activated')
       await options.recorder.note(score < CRITICAL_BELOW ? 'score_critical' : 'score_low', of, api, null)

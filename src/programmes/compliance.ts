@@ -47,8 +47,8 @@ export interface Compliance {
 export interface ComplianceOptions {
   readonly registry: Registry
   readonly linter: Linter
-  /** Judges the platform's own document, which is large and can be trusted: without haste. */
-  readonly ownLinter: Pick<Linter, 'judge' | 'close'>
+  /** For the platform's own document, which is large and can be trusted. */
+  readonly ownDeadlineMs: number
   readonly clock: Clock
   /** Changes of an API's entry take turns by its name. */
   readonly turns: Turns
@@ -66,7 +66,7 @@ const PAGE = 500
 const ATTEMPTS = 5
 
 export function createCompliance(options: ComplianceOptions): Compliance {
-  const { registry, linter, ownLinter, clock, turns, log, onLow } = options
+  const { registry, linter, ownDeadlineMs, clock, turns, log, onLow } = options
   /** Ids of proxies whose documents are to be scored, each once. */
   const pending = new Set<string>()
   let isWorking = false
@@ -139,7 +139,7 @@ export function createCompliance(options: ComplianceOptions): Compliance {
     try {
       // Rules of a tenant are not looked at: it could not mend the document.
       await keepScore(entry.tenant, api, id, async () => {
-        const judgement = await ownLinter.judge(document)
+        const judgement = await linter.judge(document, null, undefined, undefined, ownDeadlineMs)
         const [unfinished] = judgement.coverage?.failed ?? []
         if (unfinished !== undefined) throw new Error(unfinished.detail)
         return toBody(api, id, 0, judgement)
@@ -218,7 +218,7 @@ export function createCompliance(options: ComplianceOptions): Compliance {
     async stop() {
       isStopped = true
       stopWatching()
-      await Promise.all([linter.close(), ownLinter.close()])
+      await linter.close()
       await Promise.all([work, own])
     },
   }

@@ -25,6 +25,7 @@ export interface Linter {
     previous?: Uint8Array | null,
     ruleset?: RulesetDocument,
     tenant?: string,
+    deadlineMs?: number,
   ): Promise<Judgement>
   /** What keeps a ruleset from being used; empty: nothing. Throws as `judge` does. */
   vet(ruleset: RulesetDocument, tenant?: string): Promise<readonly ProblemPointer[]>
@@ -56,6 +57,7 @@ export interface LinterOptions {
 
 interface Waiting extends LintQuestion {
   readonly tenant: string | undefined
+  readonly deadlineMs: number
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (cause: Error) => void
   soFar: Judgement | null
@@ -68,7 +70,7 @@ const IDLE_MS = 60_000
 const WAITING_MAX = 32
 const WAITING_OF_TENANT_MAX = 16
 
-export function createLinter({ clock, log, deadlineMs = DEADLINE_MS }: LinterOptions): Linter {
+export function createLinter({ clock, log, deadlineMs: usualMs = DEADLINE_MS }: LinterOptions): Linter {
   const waiting: Waiting[] = []
   let current: Waiting | null = null
   let cancel = (): void => {}
@@ -145,25 +147,25 @@ export function createLinter({ clock, log, deadlineMs = DEADLINE_MS }: LinterOpt
     current = one
     lastTenant = one.tenant
     worker ??= start()
+    const { id, specification, previous, ruleset, deadlineMs } = one
     cancel = clock.after(deadlineMs, () => giveUp(`It takes longer than ${deadlineMs / 1_000} s to judge.`))
-    const { id, specification, previous, ruleset } = one
     worker.postMessage({ id, specification, previous, ruleset } satisfies LintQuestion)
   }
 
-  function ask(question: Omit<LintQuestion, 'id'>, tenant: string | undefined): Promise<Outcome> {
+  function ask(question: Omit<LintQuestion, 'id'>, tenant: string | undefined, deadlineMs = usualMs): Promise<Outcome> {
     const ofTenant = tenant === undefined ? 0 : waiting.filter((one) => one.tenant === tenant).length
     if (isClosed || waiting.length >= WAITING_MAX || ofTenant >= WAITING_OF_TENANT_MAX) {
       return Promise.reject(new Problem('unavailable', 'Too many documents wait to be judged; come back shortly.'))
     }
     return new Promise((resolve, reject) => {
-      waiting.push({ id: ++lastId, ...question, tenant, resolve, reject, soFar: null })
+      waiting.push({ id: ++lastId, ...question, tenant, deadlineMs, resolve, reject, soFar: null })
       next()
     })
   }
 
   return {
-    async judge(specification, previous = null, ruleset = EMPTY_RULESET, tenant) {
-      const outcome = await ask({ specification, previous, ruleset }, tenant)
+    async judge(specification, previous = null, ruleset = EMPTY_RULESET, tenant, deadlineMs) {
+      const outcome = await ask({ specification, previous, ruleset }, tenant, deadlineMs)
       if (!('judgement' in outcome)) throw new Error('a document was answered as a ruleset')
       return outcome.judgement
     },

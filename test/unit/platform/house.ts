@@ -153,7 +153,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     compliance: createCompliance({
       registry,
       linter,
-      ownLinter: linter,
+      ownDeadlineMs: 100_000,
       clock,
       turns,
       log: createLog('silent'),

@@ -7,13 +7,13 @@ import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { ACME, base64, furnish, openHouse, orders, type House } from '../catalogue/house.ts'
 
-function open({ registry }: House, log: (message: string) => void = () => {}, deadlineMs = 100_000) {
+function open({ registry }: House, log: (message: string) => void = () => {}, ownDeadlineMs = 100_000) {
   const low: string[] = []
-  const linter = createLinter({ clock: systemClock, log: { error: () => {} }, deadlineMs })
+  const linter = createLinter({ clock: systemClock, log: { error: () => {} } })
   const compliance = createCompliance({
     registry,
     linter,
-    ownLinter: linter,
+    ownDeadlineMs,
     clock: systemClock,
     turns: createTurns(),
     log: { error: (_, message) => log(message) },
