@@ -2,7 +2,7 @@
  * Hostile clients and backends beside a well-behaved client: slow readers, slow uploads, fuzzed requests,
  * floods and backends that break every rule, all at once.
  *
- * `HOSTILE_SECONDS` says for how long (40 in the suite; `npm run hostile` makes it 900); `SEED` repeats a
+ * `HOSTILE_SECONDS` says for how long (20 in the suite; `npm run hostile` makes it 900); `SEED` repeats a
  * run. The counts are asserted; times and memory are printed, for `bench/RESULTS.md`.
  */
 
@@ -13,7 +13,7 @@ import { Agent } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
 
-const SECONDS = Number(process.env['HOSTILE_SECONDS'] ?? 40)
+const SECONDS = Number(process.env['HOSTILE_SECONDS'] ?? 20)
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 const CALL_EVERY_MS = 20
 
