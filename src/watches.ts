@@ -68,7 +68,11 @@ export function openWatches(options: WatchesOptions): Watches {
     setGate,
     probe: probe.ask,
     onChange,
-    onFailure: (cause) => log.error({ err: cause }, 'a gate of the gateway could not be changed'),
+    onFailure: (cause) =>
+      log.error(
+        { err: cause },
+        'circuit breaker state could not be sent to the gateway threads; they keep the previous state',
+      ),
   })
   opened('upstream health', upstreams.stop)
   const compliance = createCompliance({

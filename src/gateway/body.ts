@@ -48,9 +48,10 @@ export function createBodyBuffers(uploads: UploadWatch, heldBytesMax = HELD_BYTE
       const onEnd = (): void => {
         const body = chunks.length === 1 ? chunks[0]! : bytes === 0 ? NOTHING : Buffer.concat(chunks, bytes)
         const length = bytes
+        detach()
+        if (call.isOver) return
         heldBytes += length
         call.response.once('close', () => (heldBytes -= length))
-        detach()
         call.attempt(() => reader.onBody(body))
       }
       const stop = (then: () => void): void => {

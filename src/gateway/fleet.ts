@@ -165,7 +165,7 @@ export function createFleet(options: FleetOptions): Fleet {
       const value = await (answers[name] as (ask: unknown) => Promise<unknown>)(ask)
       tell(thread, { type: 'answer', id, value })
     } catch (cause) {
-      log.error({ err: cause, name }, 'a question of a gateway thread could not be answered')
+      log.error({ err: cause, name }, 'request of a gateway thread failed on the main thread; its call is answered 503')
       tell(thread, { type: 'failed', id, reason: `${name} failed` })
     }
   }

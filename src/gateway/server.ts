@@ -86,11 +86,11 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     return true
   }
 
+  /** Form bodies are short: one window of the watch has to do. Listening to the data would take it from its reader. */
   function watchUpload(request: IncomingMessage, response: GatewayResponse): void {
     const { socket } = request
     const upload = uploads.create(() => socket.destroy())
     upload.resume()
-    request.on('data', (chunk: Buffer) => upload.received(chunk.length))
     request.once('end', () => upload.end())
     response.once('close', () => upload.end())
   }

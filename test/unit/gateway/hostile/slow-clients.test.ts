@@ -222,3 +222,32 @@ describe('the connections of a backend', () => {
     expect(gateway.revision.backend?.gate.hasFailed).toBe(false)
   })
 })
+
+describe('an OAuth request whose body never ends', () => {
+  it('is cut off after one window, and its body is left to its reader', async () => {
+    const origin = await openBackend((_, response) => response.end())
+    const bodies: string[] = []
+    const gateway = await openTestGateway({
+      backend: { origin },
+      uploads: UPLOADS,
+      server: {
+        oauth(request, response) {
+          // A reader that begins late must find the whole body.
+          setImmediate(() => {
+            let body = ''
+            request.on('data', (chunk) => (body += chunk))
+            request.on('end', () => {
+              bodies.push(body)
+              response.end('token')
+            })
+          })
+          return true
+        },
+      },
+    })
+    const form = 'POST /things-v1/oauth2/v2/token HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 5\r\n\r\n'
+    expect(await gateway.raw(`${form}hello`)).toContain('token')
+    expect(bodies).toEqual(['hello'])
+    expect(await gateway.raw(`${form}he`)).toBe('')
+  })
+})
