@@ -193,7 +193,8 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
 
   #onHead(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
     const call = this.#call
-    this.restart()
+    // While a body streams the deadline may be off.
+    if (this.#body instanceof RequestBody) this.restart()
     if (!this.#relay.head(controller, status, headers)) return this.#fail('upstream_broken')
     this.#isAnswered = true
     call.upstreamUs = Math.min(0xffff_ffff, Math.round((performance.now() - this.#sentAt) * 1_000))

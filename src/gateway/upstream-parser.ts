@@ -14,13 +14,11 @@ import type { Pool } from 'undici'
 
 interface Parser {
   readonly ptr: number
-  readonly statusCode: number
+  readonly hasTransferEncoding: boolean
   contentLength: number
   readonly llhttp: { llhttp_set_lenient_chunked_length(parser: number, isLenient: number): void }
-  onMessageBegin(): number
-  onHeaderField(name: Buffer): number
-  onHeaderValue(value: Buffer): number
   onHeadersComplete(status: number, isUpgrade: boolean, shouldKeepAlive: boolean): number
+  onMessageComplete(): number
 }
 
 const CONTINUE = 100
@@ -52,24 +50,18 @@ function symbolOf(target: object, name: string): unknown {
 function correct(prototype: Parser): void {
   if (corrected.has(prototype)) return
   corrected.add(prototype)
-  const { onMessageBegin, onHeaderField, onHeaderValue, onHeadersComplete } = prototype
+  const { onHeadersComplete, onMessageComplete } = prototype
 
-  prototype.onMessageBegin = function () {
-    this.llhttp.llhttp_set_lenient_chunked_length(this.ptr, 0)
-    return onMessageBegin.call(this)
-  }
-  // The status is known from the end of the head to the end of the message: what comes then is a trailer.
-  prototype.onHeaderField = function (name) {
-    if (this.statusCode !== 0) this.llhttp.llhttp_set_lenient_chunked_length(this.ptr, 1)
-    return onHeaderField.call(this, name)
-  }
-  prototype.onHeaderValue = function (value) {
-    const { contentLength } = this
-    const result = onHeaderValue.call(this, value)
-    if (this.statusCode !== 0) this.contentLength = contentLength
-    return result
-  }
+  // From the end of the head to the end of the message a length can only stand in a trailer.
   prototype.onHeadersComplete = function (status, isUpgrade, shouldKeepAlive) {
+    if (this.hasTransferEncoding) this.llhttp.llhttp_set_lenient_chunked_length(this.ptr, 1)
     return onHeadersComplete.call(this, status === CONTINUE ? PROCESSING : status, isUpgrade, shouldKeepAlive)
+  }
+  prototype.onMessageComplete = function () {
+    if (this.hasTransferEncoding) {
+      this.contentLength = -1
+      this.llhttp.llhttp_set_lenient_chunked_length(this.ptr, 0)
+    }
+    return onMessageComplete.call(this)
   }
 }
