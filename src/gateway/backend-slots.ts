@@ -19,8 +19,11 @@ export interface SlotUser extends Timed {
   evicted(): void
   /** Bytes moved so far; the call that moved the fewest per second is the slowest. */
   readonly bytesMoved: number
-  /** When it began to wait, then when it was granted; set by `BackendSlots`. */
+  /** When it began to wait, then when it was granted; set by `BackendSlots`, as are its neighbours among those that are granted. */
   slotAt: number
+  slotNext: SlotUser | null
+  slotPrevious: SlotUser | null
+  isSlotHeld: boolean
 }
 
 export interface SlotOptions {
@@ -30,7 +33,9 @@ export interface SlotOptions {
 
 interface Holder {
   readonly name: string
-  readonly held: Set<SlotUser>
+  /** The granted calls as a list: it costs a call less than a set. */
+  first: SlotUser | null
+  held: number
   readonly waiting: Set<SlotUser>
 }
 
@@ -70,7 +75,7 @@ export class BackendSlots {
 
   acquire(user: SlotUser, name: string, nowAt: number): void {
     const holder = this.#holderOf(name)
-    if (this.#held < this.#connections && holder.held.size < this.#holderMax && holder.waiting.size === 0) {
+    if (this.#held < this.#connections && holder.held < this.#holderMax && holder.waiting.size === 0) {
       return this.#grant(holder, user, nowAt)
     }
     user.slotAt = nowAt
@@ -86,11 +91,12 @@ export class BackendSlots {
     if (holder.waiting.delete(user)) {
       this.#patience.leave(user)
       if (holder.waiting.size === 0) this.#queue.delete(holder)
-    } else if (holder.held.delete(user)) {
+    } else if (user.isSlotHeld) {
+      unlink(holder, user)
       this.#held--
       if (this.#queue.size > 0) this.#grantWaiting()
     }
-    const isIdle = holder.held.size + holder.waiting.size === 0
+    const isIdle = holder.held + holder.waiting.size === 0
     if (isIdle && this.#holders.size > IDLE_HOLDERS_MAX) this.#holders.delete(name)
   }
 
@@ -106,7 +112,7 @@ export class BackendSlots {
     }
     this.#patience.leave(user)
     this.#patience.enter(user, nowAt)
-    if (holder.held.size >= this.#holderMax || nowAt - this.#lastFreedAt < PATIENCE_MS) return
+    if (holder.held >= this.#holderMax || nowAt - this.#lastFreedAt < PATIENCE_MS) return
     if (nowAt - this.#lastDisplacedAt < DISPLACE_EVERY_MS) return
     this.#lastDisplacedAt = nowAt
     this.#displace(holder, nowAt)
@@ -115,7 +121,7 @@ export class BackendSlots {
   #grant(holder: Holder, user: SlotUser, nowAt: number): void {
     this.#held++
     user.slotAt = nowAt
-    holder.held.add(user)
+    link(holder, user)
     user.granted()
   }
 
@@ -128,7 +134,7 @@ export class BackendSlots {
     try {
       for (const holder of this.#queue) {
         if (this.#held >= this.#connections) break
-        if (holder.held.size >= this.#holderMax) continue
+        if (holder.held >= this.#holderMax) continue
         const [user] = holder.waiting
         this.#queue.delete(holder)
         if (user === undefined) continue
@@ -146,15 +152,15 @@ export class BackendSlots {
     let largest = waiting
     let sharers = 0
     for (const holder of this.#holders.values()) {
-      if (holder.held.size + holder.waiting.size > 0) sharers++
-      if (holder.held.size > largest.held.size) largest = holder
+      if (holder.held + holder.waiting.size > 0) sharers++
+      if (holder.held > largest.held) largest = holder
     }
-    const isUnfair = largest.held.size * sharers > this.#connections
+    const isUnfair = largest.held * sharers > this.#connections
     // Fairer afterwards than before, or two holders would displace each other without end.
-    if (!isUnfair || largest.held.size < waiting.held.size + 2) return
+    if (!isUnfair || largest.held < waiting.held + 2) return
     let slowest: SlotUser | null = null
     let slowestRate = Infinity
-    for (const user of largest.held) {
+    for (let user = largest.first; user !== null; user = user.slotNext) {
       const ageMs = nowAt - user.slotAt
       const rate = user.bytesMoved / ageMs
       if (ageMs < DISPLACED_AGE_MIN_MS || rate >= slowestRate) continue
@@ -166,7 +172,25 @@ export class BackendSlots {
 
   #holderOf(name: string): Holder {
     let holder = this.#holders.get(name)
-    if (holder === undefined) this.#holders.set(name, (holder = { name, held: new Set(), waiting: new Set() }))
+    if (holder === undefined) this.#holders.set(name, (holder = { name, first: null, held: 0, waiting: new Set() }))
     return holder
   }
+}
+
+function link(holder: Holder, user: SlotUser): void {
+  user.isSlotHeld = true
+  user.slotPrevious = null
+  user.slotNext = holder.first
+  if (holder.first !== null) holder.first.slotPrevious = user
+  holder.first = user
+  holder.held++
+}
+
+function unlink(holder: Holder, user: SlotUser): void {
+  user.isSlotHeld = false
+  if (user.slotPrevious === null) holder.first = user.slotNext
+  else user.slotPrevious.slotNext = user.slotNext
+  if (user.slotNext !== null) user.slotNext.slotPrevious = user.slotPrevious
+  user.slotNext = user.slotPrevious = null
+  holder.held--
 }

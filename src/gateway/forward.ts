@@ -57,6 +57,9 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
   next: Timed | null = null
   dueAt = 0
   slotAt = 0
+  slotNext: SlotUser | null = null
+  slotPrevious: SlotUser | null = null
+  isSlotHeld = false
 
   constructor(call: Call, options: ForwardOptions) {
     this.#call = call

@@ -97,11 +97,13 @@ export class ResponseRelay implements TurnMember {
       this.#held = null
       this.#write(held)
     }
-    if (this.#announced < 0 || this.#received === this.#announced) {
+    const isWhole = this.#received === this.#announced
+    if (isWhole || this.#announced < 0) {
       this.#held = chunk
-      if (this.#announced < 0) this.#joinTurnEnd()
+      if (!isWhole) this.#joinTurnEnd()
     } else this.#write(chunk)
-    if (!controller.paused) this.#deadline.restart()
+    // Nothing is missing but the word that it ends, which most responses bring in the same turn.
+    if (!isWhole && !controller.paused) this.#deadline.restart()
   }
 
   /** The response is whole: records the call, then sends what is held. */

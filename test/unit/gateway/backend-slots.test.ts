@@ -8,6 +8,9 @@ class User implements SlotUser {
   next: Timed | null = null
   dueAt = 0
   slotAt = 0
+  slotNext: SlotUser | null = null
+  slotPrevious: SlotUser | null = null
+  isSlotHeld = false
   bytesMoved = 0
   state: 'new' | 'held' | 'denied' | 'evicted' = 'new'
   readonly name: string
