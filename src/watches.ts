@@ -80,7 +80,7 @@ export function openWatches(options: WatchesOptions): Watches {
     linter: createLinter({ clock, log }),
     ownDeadlineMs: OWN_DEADLINE_MS,
     async onLow(of, api, score) {
-      log.warn({ tenant: of, api, score }, 'a revision of low compliance was activated')
+      log.warn({ tenant: of, api, score }, 'activated revision has a low compliance score')
       await options.recorder.note(score < CRITICAL_BELOW ? 'score_critical' : 'score_low', of, api, null)
     },
   })

@@ -82,7 +82,10 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     } else if (off.delete(id)) {
       takeUp({ subscription: id }).catch((cause: unknown) => {
         count('webhook_not_taken_up')
-        log.error({ err: cause, subscription: id }, 'what waits could not be read; it goes out after a restart')
+        log.error(
+          { err: cause, subscription: id },
+          'webhook queue could not be loaded for this subscription; its deliveries are paused until restart',
+        )
       })
     }
   }

@@ -103,7 +103,7 @@ export function createScheduler({ registry, handlers, clock, log, count }: Sched
   function wake(): void {
     void run().catch((cause: unknown) => {
       count('due_failed')
-      log.error({ err: cause }, 'what is due could not be read; it is tried again')
+      log.error({ err: cause }, 'due tasks could not be read; retrying')
       if (!isStopped) cancel = clock.after(RETRY_FIRST_MS, wake)
     })
   }

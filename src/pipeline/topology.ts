@@ -54,7 +54,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     matches,
     onBroken(cause) {
       count('risk_subscriber_broken')
-      log.error({ err: cause }, 'a subscriber of risks threw and is not told anything more')
+      log.error({ err: cause }, 'risk subscriber threw; it receives no more events')
     },
   })
   const work = createWork({ ...options, publish: risks.publish })

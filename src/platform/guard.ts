@@ -156,7 +156,7 @@ export function installGuard(app: FastifyInstance, options: GuardOptions): void 
       return payload
     } catch (cause) {
       // Made here and not thrown: what is thrown comes by here again, to be recorded again.
-      log.error({ err: cause, requestId: request.id }, 'a call of the platform could not be recorded')
+      log.error({ err: cause, requestId: request.id }, 'platform call could not be recorded; it is answered 503')
       passages.get(request)?.admitted?.giveBack()
       reply.removeHeader('WWW-Authenticate')
       return writeProblem(request, reply, toProblem(cause instanceof Error ? cause : new Error(String(cause))))

@@ -33,7 +33,8 @@ const OF_A_SUCCESS = ['ETag', 'Location', 'Link', 'Vary', 'Content-Length']
 export function installProblems(app: FastifyInstance, { log, allowedMethods }: ProblemsOptions): void {
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const problem = toProblem(error)
-    if (problem.status >= 500) log.error({ err: error, requestId: request.id }, 'a call of the platform failed')
+    if (problem.status >= 500)
+      log.error({ err: error, requestId: request.id }, 'platform call failed; it is answered with a problem document')
     return sendProblem(request, reply, problem)
   })
   app.setNotFoundHandler((request, reply) => {

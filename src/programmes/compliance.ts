@@ -114,7 +114,7 @@ export function createCompliance(options: ComplianceOptions): Compliance {
         const proxy = await registry.get<ProxyBody>('proxy', id)
         if (proxy !== null) await scoreOf(proxy)
       } catch (cause) {
-        log.error({ err: cause, proxy: id }, 'what serves could not be scored; it is tried again at the next start')
+        log.error({ err: cause, proxy: id }, 'active revision could not be scored; retrying at the next start')
       }
     }
     isWorking = false

@@ -106,7 +106,10 @@ export function createProgrammeRunner({ registry, steps, clock, turns, log }: Pr
     } catch (cause) {
       errors = errorsOf(cause)
       if (!(cause instanceof Problem))
-        log.error({ err: cause, programme: programme.id, step: STEPS[number - 1] }, 'a step of a programme has failed')
+        log.error(
+          { err: cause, programme: programme.id, step: STEPS[number - 1] },
+          'programme step failed; the programme stops there until it is retried',
+        )
     }
     await note(programme, number, startedAt, result, errors)
     return result !== null && result.isPaused !== true

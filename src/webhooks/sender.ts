@@ -148,7 +148,10 @@ export function createSender(options: SenderOptions): (id: string) => Promise<bo
     send(id).catch((cause: unknown) => {
       // It stands as pending, and goes out again.
       count('webhook_not_noted')
-      log.error({ err: cause, delivery: id }, 'what came of a delivery could not be written down')
+      log.error(
+        { err: cause, delivery: id },
+        'result of a webhook delivery could not be stored; it stays pending and is sent again',
+      )
       return null
     })
 }
