@@ -120,7 +120,7 @@ export class Call implements RecordedCall, WatchedReader {
 
   /** Asks the client for the body it holds back. */
   continueBody(): void {
-    if (!this.expectsContinue) return
+    if (!this.expectsContinue || this.response.headersSent) return
     this.expectsContinue = false
     this.response.writeContinue()
   }
@@ -173,9 +173,11 @@ export class Call implements RecordedCall, WatchedReader {
     try {
       const { response } = this
       if (!response.destroyed) {
-        if (!response.headersSent) this.sendHead()
-        if (this.#held === null) response.end()
-        else response.end(this.#held)
+        if (response.headersSent) response.end(this.#held)
+        else {
+          this.sendHead()
+          response.endWithHead(this.#held)
+        }
         this.#context.readers.enter(this)
         if (!this.isBodyRead) discardRest(this.request, this.socket)
       }
