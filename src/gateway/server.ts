@@ -68,7 +68,10 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     }
   }
 
-  /** The credential of an OAuth request is in its body, so the body is asked for. */
+  /**
+   * The credential of an OAuth request is in its body, so the body is asked for, unless the answer is already on its way. A
+   * client that was not asked may send its body or not: either way the connection ends with the response.
+   */
   function handleOauth(
     request: IncomingMessage,
     response: GatewayResponse,
@@ -76,8 +79,13 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     expectsContinue: boolean,
   ): boolean {
     try {
-      if (!oauth(request, response, path)) return false
-      if (expectsContinue) response.writeContinue()
+      const { shouldKeepAlive } = response
+      if (expectsContinue) response.shouldKeepAlive = false
+      if (!oauth(request, response, path)) {
+        response.shouldKeepAlive = shouldKeepAlive
+        return false
+      }
+      if (expectsContinue && !response.headersSent) response.writeContinue()
       if (!request.complete) watchUpload(request, response)
     } catch (cause) {
       context.onFault(cause)

@@ -323,4 +323,22 @@ describe('100 Continue', () => {
     socket.write('hello')
     expect(statusesIn(await answered)).toEqual(['100', '200'])
   })
+
+  it.each([
+    ['at once, and the connection is closed', (answer: () => void) => answer(), ['404']],
+    ['later', (answer: () => void) => setImmediate(answer), ['100', '404']],
+  ])('is no fault where an OAuth path is answered %s', async (_, when, statuses) => {
+    const gateway = await openTestGateway({
+      backend: { origin: await openEcho() },
+      server: {
+        oauth(request, response) {
+          request.resume()
+          when(() => response.writeHead(404, { 'Content-Length': '0' }).end())
+          return true
+        },
+      },
+    })
+    expect(statusesIn(await gateway.raw(expecting('oauth2/v2/nothing')))).toEqual(statuses)
+    expect(gateway.faults).toEqual([])
+  })
 })
