@@ -11,7 +11,7 @@ import { FLAG_COUNTED, FLAG_FORWARDED, OUTCOMES } from '../record/call-record.ts
 import type { Call } from './call.ts'
 import { toLimitRefusal, type LimitRefusal } from './limits/limit-refusal.ts'
 import { ADMITTED, type Limiter } from './limits/limiter.ts'
-import { appendLimitHeaders } from './limits/rate-limit-headers.ts'
+import { appendLimitHeaders, refundUnits } from './limits/rate-limit-headers.ts'
 import type { Seat } from './seat.ts'
 
 export interface Admissions {
@@ -61,6 +61,7 @@ function release(limiter: Limiter, call: Call): void {
   limiter.release(block, call.gauge)
   if (isCharged(call)) return
   limiter.giveBack(sla, block, call.unitsMicro, call.quotaStartMs)
+  if (call.limitHeaders !== null) refundUnits(call.limitHeaders, sla, call.unitsMicro)
   call.unitsMicro = 0
 }
 

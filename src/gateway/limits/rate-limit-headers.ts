@@ -5,6 +5,7 @@
  * What does not change from call to call is text already (`limit-plan.ts`).
  */
 
+import { MICRO } from '../../domain/decimal.ts'
 import { toUnits, type CompiledSla } from './limit-plan.ts'
 import type { Verdict } from './limit-verdict.ts'
 
@@ -28,4 +29,15 @@ export function appendLimitHeaders(target: string[], sla: CompiledSla, operation
   const remaining = Math.max(0, quota.unitsMicro - verdict.quotaUsedMicro)
   target.push('X-RU-Limit', sla.quota.limitText, 'X-RU-Remaining', toUnits(remaining))
   return target
+}
+
+/** Corrects headers of a call whose units were given back before its head was sent: it has consumed nothing. */
+export function refundUnits(headers: string[], { plan }: CompiledSla, unitsMicro: number): void {
+  const at = headers.indexOf('X-RU-Consumed')
+  if (at < 0 || unitsMicro === 0) return
+  const usedMicro = Math.max(0, Math.round(Number(headers[at + 1]) * MICRO) - unitsMicro)
+  headers[at + 1] = toUnits(usedMicro)
+  const remainingAt = headers.indexOf('X-RU-Remaining')
+  if (remainingAt < 0 || plan.quota === null) return
+  headers[remainingAt + 1] = toUnits(Math.max(0, plan.quota.unitsMicro - usedMicro))
 }

@@ -1,6 +1,6 @@
 import { parseList, type Item } from 'structured-headers'
 import { expect, it } from 'vitest'
-import { appendLimitHeaders } from '../../../src/gateway/limits/rate-limit-headers.ts'
+import { appendLimitHeaders, refundUnits } from '../../../src/gateway/limits/rate-limit-headers.ts'
 import { openLimit, type Desk } from './limit-fixture.ts'
 
 function headersOf({ sla, limiter }: Desk, operation = 0): Record<string, string> {
@@ -60,6 +60,19 @@ it('tells units as decimals', () => {
     'X-RU-Limit': '10.5',
     'X-RU-Remaining': '7.25',
   })
+})
+
+it('does not count units that were given back before the head was sent', () => {
+  const desk = openLimit({}, { quotas: { period: 'Daily', resourceUnits: 4 }, resourceUnits: { default: 0.1 } })
+  desk.take(0)
+  desk.take(0)
+  const headers = appendLimitHeaders([], desk.sla, 0, desk.limiter.verdict)
+  refundUnits(headers, desk.sla, desk.sla.unitsMicro[0]!)
+
+  expect(headers).toEqual([
+    ...['X-RU-Cost', '0.1', 'X-RU-Consumed', '0.1', 'X-RU-Period', 'Daily'],
+    ...['X-RU-Limit', '4', 'X-RU-Remaining', '3.9'],
+  ])
 })
 
 it('gives no limit of units to those who pay as they go', () => {
