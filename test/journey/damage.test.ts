@@ -1,0 +1,78 @@
+/**
+ * No damaged file makes a wrong bill in silence.
+ *
+ * Data folders that were killed under load are damaged, one fault each, and started. Each start ends exact, reported or
+ * refused (`damage/verdict.ts`). `CASES` says how many (8 in the suite; `npm run damage` makes it 300); `SEED` repeats a
+ * run, `CASE` one case of it.
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createRandom } from '../random.ts'
+import { makeBaseFolder, type BaseFolder } from './damage/base-folder.ts'
+import { applyDamage, copyFolder } from './damage/damage.ts'
+import { judge } from './damage/verdict.ts'
+import { startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+
+const CASES = Number(process.env['CASES'] ?? 8)
+const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+const ONLY = process.env['CASE'] === undefined ? null : Number(process.env['CASE'])
+/** Cases that share a base folder. */
+const CASES_PER_BASE = 60
+const AT_ONCE = 2
+
+let backend: LedgerBackend
+const bases: BaseFolder[] = []
+
+beforeAll(
+  async () => {
+    backend = await startLedgerBackend()
+    const random = createRandom(SEED)
+    for (let made = 0; made < Math.ceil(CASES / CASES_PER_BASE); made++)
+      bases.push(await makeBaseFolder(random, backend))
+  },
+  60_000 + CASES * 2_000,
+)
+
+afterAll(async () => {
+  for (const { dataDir, oldDir } of bases) {
+    for (const folder of [dataDir, oldDir]) rmSync(folder, { recursive: true, force: true })
+  }
+  await backend.close()
+})
+
+describe('damage of a data folder', () => {
+  it(`ends exact, reported or refused in ${CASES} cases`, { timeout: 120_000 + CASES * 60_000 }, async () => {
+    const tally = { exact: 0, reported: 0, refused: 0 }
+    const faults: string[] = []
+    let next = ONLY ?? 0
+    const end = ONLY === null ? CASES : ONLY + 1
+
+    async function worker(): Promise<void> {
+      while (next < end) {
+        const number = next++
+        const { what, verdict } = await runCase(number)
+        process.stdout.write(`case ${number}: ${what} -> ${verdict.is} ${verdict.note.split('\n')[0]}\n`)
+        if (verdict.is === 'fault') faults.push(`case ${number} of seed ${SEED}: ${what}\n  ${verdict.note}`)
+        else tally[verdict.is]++
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, worker))
+    process.stdout.write(`seed ${SEED}: ${JSON.stringify({ ...tally, faults: faults.length })}\n`)
+    expect(faults).toEqual([])
+  })
+})
+
+async function runCase(number: number) {
+  const base = bases[Math.floor(number / CASES_PER_BASE) % bases.length]!
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-damaged-'))
+  const random = createRandom(SEED * 1_000 + number)
+  let what: string | null = null
+  for (let tries = 0; what === null && tries < 50; tries++) {
+    if (tries === 0) copyFolder(base.dataDir, dataDir)
+    what = applyDamage(random, dataDir, base.oldDir)
+  }
+  return { what: what ?? 'nothing', verdict: await judge(base, dataDir) }
+}

@@ -1,0 +1,147 @@
+/** One fault of the files of a data folder, chosen by a seed and applied to a copy. */
+
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  openSync,
+  closeSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import type { Random } from '../../random.ts'
+
+/** What a fault is about. Each is chosen as often as the others, however many files it has. */
+const GROUPS: readonly (readonly [name: string, pattern: RegExp])[] = [
+  ['spool', /^spool\//],
+  ['checkpoint', /^checkpoint\./],
+  ['registry', /^registry\./],
+  ['idempotency', /^idempotency\./],
+  ['store data', /^clickhouse\/store\/.*\/(?!format_version|detached)[^/]*_[^/]*\//],
+  ['store metadata', /^clickhouse\/(?:metadata\/|.*\.sql$)/],
+  ['store rest', /^clickhouse\//],
+  ['other files', /^(?:lock|master\.key|[^/]+\.mark|[^/]+\.json)/],
+]
+/** What an operator restores or loses in one piece. */
+const SETS: readonly (readonly [name: string, pattern: RegExp])[] = [
+  ['checkpoint with its log', /^checkpoint\./],
+  ['checkpoint without its log', /^checkpoint\.db$/],
+  ['log of the checkpoint', /^checkpoint\.db-wal$/],
+  ['registry with its log', /^registry\./],
+  ['registry without its log', /^registry\.db$/],
+  ['log of the registry', /^registry\.db-wal$/],
+  ['all logs of SQLite', /\.db-(?:wal|shm)$/],
+  ['spool', /^spool\//],
+  ['store', /^clickhouse\//],
+  ['marks', /\.mark$/],
+]
+const KINDS = ['truncate', 'cut the end', 'flip bits', 'remove', 'empty', 'garbage', 'zeros', 'old version'] as const
+
+/** Applies a fault to `dataDir`; returns what was done, or null if this fault changes nothing here. */
+export function applyDamage(random: Random, dataDir: string, oldDir: string): string | null {
+  return random.next() < 0.3 ? damageSet(random, dataDir, oldDir) : damageFile(random, dataDir, oldDir)
+}
+
+function damageSet(random: Random, dataDir: string, oldDir: string): string | null {
+  const [name, pattern] = SETS[random.below(SETS.length)]!
+  const files = filesOf(dataDir).filter((path) => pattern.test(path))
+  if (files.length === 0) return null
+  const way = (['remove', 'empty', 'old version'] as const)[random.below(3)]!
+  if (way === 'empty') for (const path of files) truncateSync(join(dataDir, path))
+  else {
+    for (const path of files) rmSync(join(dataDir, path))
+    if (way === 'remove' && random.below(2) === 0) removeFolders(dataDir, name)
+    const old = filesOf(oldDir).filter((path) => pattern.test(path))
+    if (way === 'old version') for (const path of old) restore(path, dataDir, oldDir)
+  }
+  return `${way}: ${name}`
+}
+
+function removeFolders(dataDir: string, name: string): void {
+  const folder = { spool: 'spool', store: 'clickhouse' }[name]
+  if (folder !== undefined) rmSync(join(dataDir, folder), { recursive: true, force: true })
+}
+
+function damageFile(random: Random, dataDir: string, oldDir: string): string | null {
+  const [, pattern] = GROUPS[random.below(GROUPS.length)]!
+  const files = filesOf(dataDir).filter((path) => pattern.test(path))
+  const path = files[random.below(files.length)]
+  if (path === undefined) return null
+  const kind = KINDS[random.below(KINDS.length)]!
+  const file = join(dataDir, path)
+  const { size } = statSync(file)
+  const at = size === 0 ? 0 : random.below(size)
+  switch (kind) {
+    case 'remove':
+      rmSync(file)
+      break
+    case 'old version':
+      rmSync(file)
+      if (existsSync(join(oldDir, path))) restore(path, dataDir, oldDir)
+      break
+    case 'empty':
+      if (size === 0) return null
+      truncateSync(file)
+      break
+    case 'truncate':
+      if (size === 0) return null
+      truncateSync(file, at)
+      break
+    case 'cut the end':
+      if (size === 0) return null
+      truncateSync(file, size - 1 - random.below(Math.min(size, 64)))
+      break
+    case 'flip bits':
+      if (size === 0) return null
+      for (let flips = 1 + random.below(3); flips > 0; flips--) flip(file, random.below(size), random.below(8))
+      break
+    case 'garbage':
+    case 'zeros':
+      overwrite(file, at, 1 + random.below(8_192), kind === 'zeros' ? () => 0 : () => random.below(256))
+  }
+  return `${kind}: ${path} at ${at} of ${size}`
+}
+
+function restore(path: string, dataDir: string, oldDir: string): void {
+  cpSync(join(oldDir, path), join(dataDir, path), { preserveTimestamps: true })
+}
+
+function flip(path: string, at: number, bit: number): void {
+  const file = openSync(path, 'r+')
+  const byte = Buffer.alloc(1)
+  readSync(file, byte, 0, 1, at)
+  byte[0]! ^= 1 << bit
+  writeSync(file, byte, 0, 1, at)
+  closeSync(file)
+}
+
+function overwrite(path: string, at: number, length: number, byte: () => number): void {
+  if (lstatSync(path).size === 0) return writeFileSync(path, Buffer.from(Array.from({ length }, byte)))
+  const file = openSync(path, 'r+')
+  writeSync(file, Buffer.from(Array.from({ length }, byte)), 0, length, at)
+  closeSync(file)
+}
+
+/** Regular files below `folder`, by path relative to it, in a stable order. Links are not followed: ClickHouse has them. */
+export function filesOf(folder: string, within = ''): string[] {
+  const entries = readdirSync(join(folder, within), { withFileTypes: true })
+  return entries
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const path = join(within, entry.name)
+      if (entry.isDirectory()) return filesOf(folder, path)
+      return entry.isFile() ? [path] : []
+    })
+}
+
+/** A copy that keeps what ClickHouse links. */
+export function copyFolder(from: string, to: string): void {
+  rmSync(to, { recursive: true, force: true })
+  cpSync(from, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true })
+}

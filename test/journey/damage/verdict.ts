@@ -1,0 +1,124 @@
+/**
+ * What the service makes of a damaged data folder.
+ *
+ * - `exact`: it starts, and the bill of every consumer is what was called.
+ * - `reported`: something is missing, and log, counter and risk stream say so.
+ * - `refused`: it ends with exit code 2 and a sentence.
+ *
+ * Everything else is a fault of ours, and named as one.
+ */
+
+import { request } from 'undici'
+import { createService, type Service } from '../service.ts'
+import { API, type BaseFolder } from './base-folder.ts'
+
+export type Verdict =
+  | { readonly is: 'exact' | 'reported' | 'refused'; readonly note: string }
+  | { readonly is: 'fault'; readonly note: string }
+
+const EVER = 'from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z'
+const READY_MS_MAX = 90_000
+const POLLS_MAX = 2_000
+
+export async function judge(base: BaseFolder, dataDir: string): Promise<Verdict> {
+  const service = await createService({
+    args: ['--empty'],
+    env: { GATEWAY_THREADS: String(base.threads), LOG_LEVEL: 'warn' },
+    dataDir,
+  })
+  try {
+    const refusal = await start(service)
+    if (refusal !== null) return refusal
+    return await judgeRunning(base, service)
+  } catch (cause) {
+    return fault(`the service answers, but not with its bill: ${text(cause)}`, service)
+  } finally {
+    await service.remove()
+  }
+}
+
+/** Null if the service is up. */
+async function start(service: Service): Promise<Verdict | null> {
+  let onSlow: NodeJS.Timeout | undefined
+  const slow = new Promise<'slow'>((resolve) => (onSlow = setTimeout(resolve, READY_MS_MAX, 'slow')))
+  try {
+    const result = await Promise.race([service.start(), slow])
+    return result === 'slow' ? fault('it was not ready in time', service) : null
+  } catch {
+    const code = await service.stop()
+    const said = service.errors()
+    const sentence = said.split('\n').find((line) => line.startsWith('tollgate: '))
+    if (code === 2 && sentence !== undefined) return { is: 'refused', note: sentence }
+    return fault(`it ended with ${code} and no sentence`, service)
+  } finally {
+    clearTimeout(onSlow)
+  }
+}
+
+async function judgeRunning(base: BaseFolder, service: Service): Promise<Verdict> {
+  if ((await call(service, base.revokedKey)) === 200) return fault('a revoked key opens the API again', service)
+  // What is read before a call of now is billed before it, so its line is the sign that the replay is over.
+  const sentinelStatus = await call(service, base.sentinel.apiKey)
+  if (sentinelStatus !== 200) return fault(`a good key is answered with ${sentinelStatus}`, service)
+  let bill = new Map<string, number>()
+  for (let polls = 0; polls < POLLS_MAX && !bill.has(base.sentinel.consumer); polls++) bill = await readBill(service)
+  if (!bill.has(base.sentinel.consumer)) return fault('a call of now is not billed', service)
+  const wrong: string[] = []
+  const missing: string[] = []
+  for (const [consumer, { sent, answered }] of base.truth) {
+    const billed = bill.get(consumer) ?? 0
+    if (billed > sent) wrong.push(`${consumer} is billed ${billed} of ${sent}`)
+    if (billed < answered) missing.push(`${consumer} is billed ${billed} of ${answered}`)
+  }
+  for (const consumer of bill.keys()) {
+    if (!base.truth.has(consumer) && consumer !== base.sentinel.consumer) wrong.push(`${consumer} never called`)
+  }
+  if (wrong.length > 0) return fault(wrong.join('; '), service)
+  if (missing.length === 0) return { is: 'exact', note: '' }
+  const unsaid = await whatIsUnsaid(service)
+  if (unsaid.length > 0) return fault(`${missing.join('; ')}; without ${unsaid.join(' and ')}`, service)
+  return { is: 'reported', note: missing.join('; ') }
+}
+
+async function call(service: Service, apiKey: string): Promise<number> {
+  const { statusCode, body } = await request(`${service.gatewayUrl}/${API}/entries`, {
+    headers: { 'x-api-key': apiKey },
+  })
+  await body.dump()
+  return statusCode
+}
+
+async function readBill(service: Service): Promise<Map<string, number>> {
+  const path = `/v1/summaries?api=${API}&groupBy=customer&limit=500&${EVER}`
+  const { items } = await service.platform.get<{ items: readonly { customer: string; calls: number }[] }>(path)
+  return new Map(items.map(({ customer, calls }) => [customer, calls]))
+}
+
+/** The places that should name the damage and do not. */
+async function whatIsUnsaid(service: Service): Promise<string[]> {
+  const unsaid: string[] = []
+  const errors = service.errors().split('\n')
+  if (!errors.some((line) => line.includes('"level":"error"') && line.includes('"records"'))) unsaid.push('a log line')
+  const { body } = await request(`${service.baseUrl}/metrics`)
+  if (!/^tollgate_events_total\{reason="records_damaged"\} [1-9]/m.test(await body.text())) unsaid.push('a counter')
+  if (!(await hasRisk(service))) unsaid.push('a risk')
+  return unsaid
+}
+
+async function hasRisk(service: Service): Promise<boolean> {
+  for (let polls = 0; polls < POLLS_MAX; polls++) {
+    const { items } = await service.platform.get<{ items: readonly { type: string; severity: string }[] }>(
+      '/v1/risks?limit=500',
+    )
+    if (items.some(({ type, severity }) => type === 'RecordsDamaged' && severity === 'Critical')) return true
+  }
+  return false
+}
+
+function fault(what: string, service: Service): Verdict {
+  return { is: 'fault', note: `${what}\n${service.errors().slice(-3_000)}` }
+}
+
+function text(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}
