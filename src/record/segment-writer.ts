@@ -1,0 +1,210 @@
+/**
+ * One spool segment while it is written: whole batches, and nothing of one whose write failed.
+ *
+ * The file gets its name when its header is written, so a full disk leaves no empty segments. What a failed
+ * write has left is cut off before anything else is written. The segment counts the records that no sync has
+ * covered yet: those are uncertain when a sync fails, since the system reports a lost page once and then
+ * takes it for written.
+ */
+
+import {
+  closeSync,
+  fdatasync,
+  fdatasyncSync,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+
+/** Records that a power cut could take, and when they were written. */
+export interface Unsynced {
+  readonly records: number
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+type OnSynced = (cause: Error | null) => void
+
+export interface SegmentWriter {
+  readonly name: string
+  /** Length up to the last whole batch. */
+  readonly bytes: number
+  readonly unsynced: Unsynced | null
+  /** Appends a batch whole; throws if it cannot be written, and leaves nothing of it that a reader takes for a batch. */
+  write(batch: Buffer, records: number, nowMs: number): void
+  /** Cuts the last batch off again; false if that fails. */
+  takeBack(batch: Buffer, records: number): boolean
+  /** Whether writing can go on here: cuts off what a failed write has left, and looks whether the file still has its name. */
+  isSound(): boolean
+  /** Writes more than most batches need and takes it back. Throws if there is no room. */
+  probe(): void
+  /** Writes the header again, so that there is something to sync. For a segment without batches. */
+  rewriteHeader(): void
+  /** Throws if the disk does not take what was written. */
+  syncNow(): void
+  /** Calls `done` when everything written so far is on the disk, or could not be brought there; not if a sync is under way or nothing is to do. */
+  sync(done: OnSynced): void
+  /** Syncs what is left and closes the file. */
+  retire(done: OnSynced): void
+  /** Closes the file, after the sync that is under way. */
+  close(): void
+}
+
+export interface SegmentWriterOptions {
+  readonly folder: string
+  readonly name: string
+  readonly header: Buffer
+}
+
+/** A name that no reader takes for a segment. */
+const UNFINISHED = 'unfinished'
+const PROBE_BYTES = 256 * 1024
+
+/** Throws, and leaves no file, if the header cannot be written or the name is taken. */
+export function createSegmentWriter({ folder, name, header }: SegmentWriterOptions): SegmentWriter {
+  const file = openNamed(folder, name, header)
+  let bytes = header.length
+  let unsynced: Unsynced | null = null
+  let isDirty = true
+  let isTorn = false
+  let isSyncing = false
+  let isClosed = false
+  let onIdle = (): void => {}
+
+  function writeAt(chunk: Buffer, offset: number): void {
+    writeWhole(file, chunk, offset)
+    isDirty = true
+  }
+
+  /** Must not throw: the error of the write is the one to report. */
+  function cut(): boolean {
+    try {
+      ftruncateSync(file, bytes)
+      isTorn = false
+    } catch {
+      isTorn = true
+    }
+    return !isTorn
+  }
+
+  function isSound(): boolean {
+    try {
+      return fstatSync(file).nlink > 0 && (!isTorn || cut())
+    } catch {
+      return false
+    }
+  }
+
+  function sync(done: OnSynced): void {
+    if (!isDirty || isSyncing || isClosed) return
+    isSyncing = true
+    isDirty = false
+    const covered = unsynced
+    fdatasync(file, (cause) => {
+      isSyncing = false
+      if (cause === null) unsynced = without(unsynced, covered)
+      if (isClosed) closeSync(file)
+      done(cause)
+      onIdle()
+    })
+  }
+
+  function retire(done: OnSynced): void {
+    if (isSyncing) {
+      onIdle = () => retire(done)
+      return
+    }
+    sync(done)
+    close()
+  }
+
+  function close(): void {
+    if (isClosed) return
+    isClosed = true
+    if (!isSyncing) closeSync(file)
+  }
+
+  return {
+    name,
+    get bytes() {
+      return bytes
+    },
+    get unsynced() {
+      return unsynced
+    },
+    write(batch, records, nowMs) {
+      try {
+        writeAt(batch, bytes)
+      } catch (cause) {
+        cut()
+        throw cause
+      }
+      bytes += batch.length
+      unsynced = {
+        records: (unsynced?.records ?? 0) + records,
+        fromMs: unsynced?.fromMs ?? nowMs,
+        toMs: nowMs,
+      }
+    },
+    takeBack(batch, records) {
+      bytes -= batch.length
+      unsynced = without(unsynced, unsynced && { ...unsynced, records })
+      return cut()
+    },
+    isSound,
+    probe() {
+      try {
+        writeAt(Buffer.alloc(PROBE_BYTES), bytes)
+      } finally {
+        cut()
+      }
+      if (isTorn) throw new Error(`${name} could not be cut back`)
+    },
+    rewriteHeader: () => writeAt(header, 0),
+    syncNow() {
+      fdatasyncSync(file)
+      isDirty = false
+      unsynced = null
+    },
+    sync,
+    retire,
+    close,
+  }
+}
+
+function openNamed(folder: string, name: string, header: Buffer): number {
+  const [unfinished, path] = [join(folder, UNFINISHED), join(folder, name)]
+  if (existsSync(path)) throw new Error(`${path} exists already`)
+  const file = openSync(unfinished, 'w', 0o600)
+  try {
+    writeWhole(file, header, 0)
+    renameSync(unfinished, path)
+    return file
+  } catch (cause) {
+    closeSync(file)
+    removeQuietly(unfinished)
+    throw cause
+  }
+}
+
+/** The next attempt writes over it if it stays. */
+function removeQuietly(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch {}
+}
+
+function writeWhole(file: number, chunk: Buffer, offset: number): void {
+  for (let written = 0; written < chunk.length;)
+    written += writeSync(file, chunk, written, chunk.length - written, offset + written)
+}
+
+function without(unsynced: Unsynced | null, covered: Unsynced | null): Unsynced | null {
+  if (unsynced === null || covered === null || unsynced.records === covered.records) return null
+  return { records: unsynced.records - covered.records, fromMs: covered.toMs, toMs: unsynced.toMs }
+}
