@@ -92,7 +92,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const grants = createGrants({ registry })
 
   const ledger = await openLedger({ config, metrics, createId, clock, log, count, opened })
-  const { pipeline, limits, spool, recorder, reader, usage, spoolFolder, gaugeMemory } = ledger
+  const { pipeline, limits, recorder, reader, usage } = ledger
 
   const authenticator = createAuthenticator({
     gatewayUrl,
@@ -112,11 +112,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     settings: {
       host,
       gatewayUrl,
-      spoolFolder,
-      spoolSync: config.spoolSync,
-      spoolGauge: gaugeMemory,
-      spoolBytesMax: config.spoolMaxBytes,
-      spoolExplains: config.requestLog !== 'off',
+      ...ledger.threadSpools,
       hashKey: vault.hashKey,
       reusePort: config.gatewayThreads > 1,
       ownAddresses: backends.own,
@@ -134,6 +130,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     onCount: count,
     onDrift: (drift) => watches.onDrift(drift),
     onUpstream: (reports) => watches.upstreams.report(reports),
+    onDamage: ledger.onDamage,
     onThreadGone(thread) {
       count('gateway_thread_gone')
       limits.memory.releaseThread(thread)
@@ -230,7 +227,9 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     metrics,
     metricsAccess: metricsAccess(config),
     log,
-    notReady: () => notReady ?? (spool.accepting ? null : 'The spool cannot be written.'),
+    notReady: () => notReady ?? ledger.refusing(),
+    cannotRecord: ledger.cannotRecord,
+    onUnrecorded: () => count('platform_call_unrecorded'),
     addresses: () => ({ baseUrl, gatewayUrl }),
     limits: platformLimits,
     rootPage: { isAskedFor: asksForRootPage, send: (response) => sendRootPage(response, page) },

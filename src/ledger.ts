@@ -7,9 +7,12 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from './config.ts'
+import type { ThreadSettings } from './gateway/messages.ts'
 import { createLimits, type Limits } from './limits.ts'
 import { createPipeline, type Pipeline } from './pipeline/topology.ts'
 import { createPlatformRecorder, type PlatformRecorder } from './platform-recorder.ts'
+import type { Damage } from './record/damage.ts'
+import { createSpoolFaultsMemory, openSpoolFaults } from './record/spool-faults.ts'
 import { createSpoolGaugeMemory, openSpoolGauge, type SpoolGauge } from './record/spool-gauge.ts'
 import { openSpoolReader } from './record/spool-reader.ts'
 import { createSpoolWriter, type SpoolWriter } from './record/spool-writer.ts'
@@ -49,10 +52,20 @@ export interface Ledger {
   readonly reader: { notify(): void }
   readonly spool: SpoolWriter
   readonly recorder: PlatformRecorder
-  readonly spoolFolder: string
-  readonly gaugeMemory: SharedArrayBuffer
   readonly gauge: SpoolGauge
+  /** What the gateway threads need for their spools. */
+  readonly threadSpools: ThreadSpools
+  readonly onDamage: (damage: Damage) => void
+  /** Why calls are refused; null while they are not. */
+  readonly refusing: () => string | null
+  /** Why calls of the platform API cannot be recorded; null while they can. */
+  readonly cannotRecord: () => string | null
 }
+
+type ThreadSpools = Pick<
+  ThreadSettings,
+  'spoolFolder' | 'spoolSync' | 'spoolGauge' | 'spoolBytesMax' | 'spoolFaults' | 'spoolExplains'
+>
 
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { config, metrics, createId, clock, log, count, opened } = options
@@ -82,6 +95,10 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const gaugeMemory = createSpoolGaugeMemory()
   const gauge = openSpoolGauge(gaugeMemory, config.spoolMaxBytes)
   metrics.measured('spool_used_ratio', 'Share of the spool limit that is used', () => gauge.share)
+  const faultsMemory = createSpoolFaultsMemory(config.gatewayThreads + 1)
+  const faults = openSpoolFaults(faultsMemory)
+  /** Behind those of the gateway threads. */
+  const own = config.gatewayThreads
   const reader = openSpoolReader({
     folder: spoolFolder,
     gauge,
@@ -110,6 +127,11 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     onCalls: (counted) => counted.forEach(({ calls: by, ...labels }) => calls.inc(labels, by)),
   })
   opened('pipeline', () => pipeline.stop())
+  function onDamage(damage: Damage): void {
+    count('records_uncertain', damage.records)
+    log.error(damage, 'records of the spool may be lost if this machine loses its power; the bill may lack them then')
+  }
+
   const spool = createSpoolWriter({
     folder: join(spoolFolder, 'platform'),
     requestPrefix: randomBytes(8).toString('hex'),
@@ -120,11 +142,46 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     onGrowth: () => reader.notify(),
     onFailure(cause) {
       count('spool_write_failed')
-      log.error({ err: cause }, 'the spool cannot be written')
+      log.error(
+        { err: cause },
+        'the spool of the platform API cannot be written; commands are answered 503 until it can',
+      )
     },
+    onRefusing: (cause) => faults.note(own, cause),
+    onUncertain: onDamage,
   })
   opened('platform spool', () => spool.close())
   const recorder = createPlatformRecorder({ spool, clock })
 
-  return { usage, levels, requests, pipeline, limits, reader, spool, recorder, spoolFolder, gaugeMemory, gauge }
+  const threadSpools: ThreadSpools = {
+    spoolFolder,
+    spoolSync: config.spoolSync,
+    spoolGauge: gaugeMemory,
+    spoolBytesMax: config.spoolMaxBytes,
+    spoolFaults: faultsMemory,
+    spoolExplains: config.requestLog !== 'off',
+  }
+
+  function refusing(): string | null {
+    const { reason } = faults
+    if (reason !== null) return `The spool cannot be written (${reason}); calls are answered 503 until it can.`
+    if (!gauge.isFull) return null
+    return 'The spool has reached SPOOL_MAX_BYTES; calls are answered 503 until the store has taken records in.'
+  }
+
+  return {
+    usage,
+    levels,
+    requests,
+    pipeline,
+    limits,
+    reader,
+    spool,
+    recorder,
+    gauge,
+    threadSpools,
+    onDamage,
+    refusing,
+    cannotRecord: () => faults.reasonOf(own),
+  }
 }
