@@ -37,8 +37,8 @@ export interface SegmentWriter {
   readonly unsynced: Unsynced | null
   /** Appends a batch whole; throws if it cannot be written, and leaves nothing of it that a reader takes for a batch. */
   write(batch: Buffer, records: number, nowMs: number): void
-  /** Cuts the last batch off again; false if that fails. */
-  takeBack(batch: Buffer, records: number): boolean
+  /** Cuts the last batch off again, which was the only one since the last sync; false if that fails. */
+  takeBack(batch: Buffer): boolean
   /** Whether writing can go on here: cuts off what a failed write has left, and looks whether the file still has its name. */
   isSound(): boolean
   /** Writes more than most batches need and takes it back. Throws if there is no room. */
@@ -69,7 +69,9 @@ const PROBE_BYTES = 256 * 1024
 export function createSegmentWriter({ folder, name, header }: SegmentWriterOptions): SegmentWriter {
   const file = openNamed(folder, name, header)
   let bytes = header.length
-  let unsynced: Unsynced | null = null
+  /** Written before the sync that is under way or has failed, and since. */
+  let covered: Unsynced | null = null
+  let fresh: Unsynced | null = null
   let isDirty = true
   let isTorn = false
   let isSyncing = false
@@ -104,10 +106,11 @@ export function createSegmentWriter({ folder, name, header }: SegmentWriterOptio
     if (!isDirty || isSyncing || isClosed) return
     isSyncing = true
     isDirty = false
-    const covered = unsynced
+    covered = together(covered, fresh)
+    fresh = null
     fdatasync(file, (cause) => {
       isSyncing = false
-      if (cause === null) unsynced = without(unsynced, covered)
+      if (cause === null) covered = null
       if (isClosed) closeSync(file)
       done(cause)
       onIdle()
@@ -135,7 +138,7 @@ export function createSegmentWriter({ folder, name, header }: SegmentWriterOptio
       return bytes
     },
     get unsynced() {
-      return unsynced
+      return together(covered, fresh)
     },
     write(batch, records, nowMs) {
       try {
@@ -145,15 +148,11 @@ export function createSegmentWriter({ folder, name, header }: SegmentWriterOptio
         throw cause
       }
       bytes += batch.length
-      unsynced = {
-        records: (unsynced?.records ?? 0) + records,
-        fromMs: unsynced?.fromMs ?? nowMs,
-        toMs: nowMs,
-      }
+      fresh = together(fresh, { records, fromMs: nowMs, toMs: nowMs })
     },
-    takeBack(batch, records) {
+    takeBack(batch) {
       bytes -= batch.length
-      unsynced = without(unsynced, unsynced && { ...unsynced, records })
+      fresh = null
       return cut()
     },
     isSound,
@@ -169,7 +168,7 @@ export function createSegmentWriter({ folder, name, header }: SegmentWriterOptio
     syncNow() {
       fdatasyncSync(file)
       isDirty = false
-      unsynced = null
+      covered = fresh = null
     },
     sync,
     retire,
@@ -204,7 +203,7 @@ function writeWhole(file: number, chunk: Buffer, offset: number): void {
     written += writeSync(file, chunk, written, chunk.length - written, offset + written)
 }
 
-function without(unsynced: Unsynced | null, covered: Unsynced | null): Unsynced | null {
-  if (unsynced === null || covered === null || unsynced.records === covered.records) return null
-  return { records: unsynced.records - covered.records, fromMs: covered.toMs, toMs: unsynced.toMs }
+function together(a: Unsynced | null, b: Unsynced | null): Unsynced | null {
+  if (a === null || b === null) return a ?? b
+  return { records: a.records + b.records, fromMs: a.fromMs, toMs: b.toMs }
 }

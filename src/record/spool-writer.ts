@@ -159,7 +159,7 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
       to.syncNow()
     } catch (cause) {
       mustReplace = mustSync = true
-      if (!to.takeBack(chunk, records)) {
+      if (!to.takeBack(chunk)) {
         const nowMs = clock.nowMs()
         report(to, 'calls that were refused because a sync failed may be billed', records, nowMs, nowMs)
       }
