@@ -91,7 +91,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
 
   const damage = createDamageReport({ metrics, clock, log, count })
   const ledger = await openLedger({ config, metrics, createId, clock, log, count, onDamage: damage.report, opened })
-  const { pipeline, limits, spool, recorder, reader, usage, spoolFolder, gaugeMemory } = ledger
+  const { pipeline, limits, recorder, reader, usage } = ledger
   opened('damage report', damage.connect(recorder, config.adminTenant))
 
   const authenticator = createAuthenticator({
@@ -112,12 +112,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     settings: {
       host,
       gatewayUrl,
-      spoolFolder,
-      spoolAfter: ledger.spoolAfter,
-      spoolSync: config.spoolSync,
-      spoolGauge: gaugeMemory,
-      spoolBytesMax: config.spoolMaxBytes,
-      spoolExplains: config.requestLog !== 'off',
+      ...ledger.threadSpools,
       hashKey: vault.hashKey,
       reusePort: config.gatewayThreads > 1,
       ownAddresses: backends.own,
@@ -135,6 +130,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     onCount: count,
     onDrift: (drift) => watches.onDrift(drift),
     onUpstream: (reports) => watches.upstreams.report(reports),
+    onDamage: damage.report,
     onThreadGone(thread) {
       count('gateway_thread_gone')
       limits.memory.releaseThread(thread)
@@ -231,7 +227,9 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     metrics,
     metricsAccess: metricsAccess(config),
     log,
-    notReady: () => notReady ?? (spool.accepting ? null : 'The spool cannot be written.'),
+    notReady: () => notReady ?? ledger.refusing(),
+    cannotRecord: ledger.cannotRecord,
+    onUnrecorded: () => count('platform_call_unrecorded'),
     addresses: () => ({ baseUrl, gatewayUrl }),
     limits: platformLimits,
     rootPage: { isAskedFor: asksForRootPage, send: (response) => sendRootPage(response, page) },

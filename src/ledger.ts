@@ -7,11 +7,13 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from './config.ts'
+import type { ThreadSettings } from './gateway/messages.ts'
 import { createLimits, type Limits } from './limits.ts'
 import { createPipeline, type Pipeline } from './pipeline/topology.ts'
 import { laterOf } from './pipeline/spool-position.ts'
 import { createPlatformRecorder, type PlatformRecorder } from './platform-recorder.ts'
 import type { OnDamage } from './record/damage.ts'
+import { createSpoolFaultsMemory, openSpoolFaults } from './record/spool-faults.ts'
 import { createSpoolGaugeMemory, openSpoolGauge, type SpoolGauge } from './record/spool-gauge.ts'
 import { openSpoolReader } from './record/spool-reader.ts'
 import { createSpoolWriter, type SpoolWriter } from './record/spool-writer.ts'
@@ -27,7 +29,6 @@ import { createClickHouseRiskStore } from './store/clickhouse/risk-store.ts'
 import { createClickHouseServiceLevelStore } from './store/clickhouse/service-level-store.ts'
 import { createClickHouseUsageStore } from './store/clickhouse/usage-store.ts'
 import { matches, openSqliteCheckpoint } from './store/sqlite/checkpoint.ts'
-import type { SpoolPosition } from './store/checkpoint.ts'
 import type { RequestStore } from './store/request-store.ts'
 import type { ServiceLevelStore } from './store/service-level-store.ts'
 import type { UsageStore } from './store/usage-store.ts'
@@ -53,12 +54,19 @@ export interface Ledger {
   readonly reader: { notify(): void }
   readonly spool: SpoolWriter
   readonly recorder: PlatformRecorder
-  readonly spoolFolder: string
-  /** How far the spool was taken in when the service started. */
-  readonly spoolAfter: SpoolPosition
-  readonly gaugeMemory: SharedArrayBuffer
   readonly gauge: SpoolGauge
+  /** What the gateway threads need for their spools. */
+  readonly threadSpools: ThreadSpools
+  /** Why calls are refused; null while they are not. */
+  readonly refusing: () => string | null
+  /** Why calls of the platform API cannot be recorded; null while they can. */
+  readonly cannotRecord: () => string | null
 }
+
+type ThreadSpools = Pick<
+  ThreadSettings,
+  'spoolFolder' | 'spoolAfter' | 'spoolSync' | 'spoolGauge' | 'spoolBytesMax' | 'spoolFaults' | 'spoolExplains'
+>
 
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { config, metrics, createId, clock, log, count, onDamage, opened } = options
@@ -91,6 +99,10 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const billed = checkpoint.position()
   const pendingTo = checkpoint.pending()?.to ?? {}
   const spoolAfter = [pendingTo, checkpoint.riskPosition(), checkpoint.limitPosition()].reduce(laterOf, billed)
+  const faultsMemory = createSpoolFaultsMemory(config.gatewayThreads + 1)
+  const faults = openSpoolFaults(faultsMemory)
+  /** Behind those of the gateway threads. */
+  const own = config.gatewayThreads
   const reader = openSpoolReader({
     folder: spoolFolder,
     gauge,
@@ -132,11 +144,33 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     onGrowth: () => reader.notify(),
     onFailure(cause) {
       count('spool_write_failed')
-      log.error({ err: cause }, 'the spool cannot be written')
+      log.error(
+        { err: cause },
+        'the spool of the platform API cannot be written; commands are answered 503 until it can',
+      )
     },
+    onRefusing: (cause) => faults.note(own, cause),
+    onUncertain: onDamage,
   })
   opened('platform spool', () => spool.close())
   const recorder = createPlatformRecorder({ spool, clock })
+
+  const threadSpools: ThreadSpools = {
+    spoolFolder,
+    spoolAfter,
+    spoolSync: config.spoolSync,
+    spoolGauge: gaugeMemory,
+    spoolBytesMax: config.spoolMaxBytes,
+    spoolFaults: faultsMemory,
+    spoolExplains: config.requestLog !== 'off',
+  }
+
+  function refusing(): string | null {
+    const { reason } = faults
+    if (reason !== null) return `The spool cannot be written (${reason}); calls are answered 503 until it can.`
+    if (!gauge.isFull) return null
+    return 'The spool has reached SPOOL_MAX_BYTES; calls are answered 503 until the store has taken records in.'
+  }
 
   return {
     usage,
@@ -147,9 +181,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     reader,
     spool,
     recorder,
-    spoolFolder,
-    spoolAfter,
-    gaugeMemory,
     gauge,
+    threadSpools,
+    refusing,
+    cannotRecord: () => faults.reasonOf(own),
   }
 }

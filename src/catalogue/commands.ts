@@ -11,6 +11,7 @@ import {
   type Registry,
   type Write,
 } from '../store/registry.ts'
+import { StoreUnwritable } from '../store/unwritable.ts'
 
 /** The document, or `Problem('not_found')`: another tenant's is not there either. */
 export async function find<Body>(
@@ -43,6 +44,9 @@ export async function commit(
     }
     if (cause instanceof RegistryFull) {
       throw new Problem('unavailable', 'Nothing can be written at the moment; the disk is full.', { cause })
+    }
+    if (cause instanceof StoreUnwritable) {
+      throw new Problem('unavailable', 'Nothing can be written at the moment; the disk refuses.', { cause })
     }
     throw cause
   }

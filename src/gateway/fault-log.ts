@@ -1,6 +1,7 @@
 /** Logs faults of a gateway thread with their stacks, each message at most once in ten seconds, with the number of repetitions. */
 
 import type { Clock } from '../runtime/clock.ts'
+import { createLogLimit } from '../runtime/log-limit.ts'
 import type { ToHost } from './messages.ts'
 
 export interface FaultLog {
@@ -12,20 +13,17 @@ export interface FaultLogOptions {
   readonly tell: (message: ToHost) => void
 }
 
-const EVERY_MS = 10_000
-
+/** Limited here as well as by the log: what is not written must not cost a message to the main thread. */
 export function createFaultLog({ clock, tell }: FaultLogOptions): FaultLog {
-  const last = new Map<string, { atMs: number; repeated: number }>()
+  const { limit } = createLogLimit(clock)
 
   return {
     report(message, cause) {
-      const nowMs = clock.nowMs()
-      const before = last.get(message)
-      if (before !== undefined && nowMs - before.atMs < EVERY_MS) return void before.repeated++
-      last.set(message, { atMs: nowMs, repeated: 0 })
-      const stack = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
-      const repeated = before === undefined || before.repeated === 0 ? '' : ` (${before.repeated} more since the last)`
-      tell({ type: 'log', level: 'error', message, detail: stack + repeated })
+      limit(message, (repeated) => {
+        const stack = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+        const more = repeated === 0 ? '' : ` (${repeated} more since the last)`
+        tell({ type: 'log', level: 'error', message, detail: stack + more })
+      })
     },
   }
 }

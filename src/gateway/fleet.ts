@@ -13,6 +13,7 @@ import type { RoutePlan } from '../plans/route-plan.ts'
 import type { Drift } from '../domain/drift.ts'
 import { Problem } from '../domain/problem.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
+import type { Damage } from '../record/damage.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { GatePlan, UpstreamReport } from './upstream-gate.ts'
@@ -36,6 +37,7 @@ export interface FleetOptions {
   /** At most one a second of each kind and thread. */
   readonly onDrift: (drift: Drift) => void
   readonly onUpstream: (reports: readonly UpstreamReport[]) => void
+  readonly onDamage: (damage: Damage) => void
   /** A thread has died: its share of what is shared must be given back. */
   readonly onThreadGone: (thread: number) => void
 }
@@ -129,8 +131,7 @@ export function createFleet(options: FleetOptions): Fleet {
       case 'loaded':
         return onLoaded()
       case 'listening':
-        port = message.port
-        return
+        return void (port = message.port)
       case 'acknowledged':
         thread.waiting.get(message.id)?.(message.error)
         thread.waiting.delete(message.id)
@@ -144,8 +145,9 @@ export function createFleet(options: FleetOptions): Fleet {
       case 'upstream':
         return options.onUpstream(message.reports)
       case 'counted':
-        for (const [reason, by] of message.counts) options.onCount(reason, by)
-        return
+        return message.counts.forEach(([reason, by]) => options.onCount(reason, by))
+      case 'damage':
+        return options.onDamage(message.damage)
       case 'log':
         return log[message.level]({ thread: threads.indexOf(thread), detail: message.detail }, message.message)
     }

@@ -12,6 +12,7 @@ import type { ProviderPlan } from '../plans/provider-plan.ts'
 import type { RoutePlan } from '../plans/route-plan.ts'
 import type { Drift } from '../domain/drift.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
+import type { Damage } from '../record/damage.ts'
 import type { SpoolSync } from '../record/spool-writer.ts'
 import type { SpoolPosition } from '../store/checkpoint.ts'
 import type { BlockRef } from './limits/limit-memory.ts'
@@ -64,6 +65,7 @@ export type ToHost =
   | { readonly type: 'grown' }
   | { readonly type: 'drift'; readonly drift: Drift }
   | { readonly type: 'upstream'; readonly reports: readonly UpstreamReport[] }
+  | { readonly type: 'damage'; readonly damage: Damage }
   | { readonly type: 'counted'; readonly counts: readonly (readonly [string, number])[] }
   | {
       readonly type: 'log'
@@ -89,6 +91,8 @@ export interface ThreadSettings {
   readonly spoolSync: SpoolSync
   readonly spoolGauge: SharedArrayBuffer
   readonly spoolBytesMax: number
+  /** Why the spool of a thread cannot be written; see `spool-faults.ts`. */
+  readonly spoolFaults: SharedArrayBuffer
   /** Whether explanations of refused calls are kept beside their records. */
   readonly spoolExplains: boolean
   /** Key of the hash under which API keys are looked up, hex. */

@@ -14,6 +14,7 @@ import type { OauthAnswer, OauthCall } from '../catalogue/oauth-call.ts'
 import { createBackendGuard } from '../outbound/backend-guard.ts'
 import { systemResolve } from '../outbound/guarded-lookup.ts'
 import { openSpoolGauge } from '../record/spool-gauge.ts'
+import { openSpoolFaults } from '../record/spool-faults.ts'
 import { createSpoolWriter } from '../record/spool-writer.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createAdmissions } from './admission.ts'
@@ -41,6 +42,7 @@ import { createTurnEnd } from './turn-end.ts'
 import { UploadWatch } from './upload-watch.ts'
 
 const IDLE_CHECK_MS = 50
+const SPOOL_UNWRITABLE = 'the spool cannot be written; calls are answered 503 until it can'
 
 export interface OauthServer {
   /** Answers false where the path is none of its own. */
@@ -73,6 +75,8 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
   let jwks: JsonWebKeySet = { keys: [] }
 
   const source = `gateway-${settings.thread}`
+  const spoolFaults = openSpoolFaults(settings.spoolFaults)
+  spoolFaults.note(settings.thread, null)
   const spool = createSpoolWriter({
     folder: join(settings.spoolFolder, source),
     after: settings.spoolAfter[source],
@@ -84,8 +88,10 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
     onGrowth: host.grown,
     onFailure(cause) {
       host.count('spool_write_failed')
-      host.tell({ type: 'log', level: 'error', message: 'the spool cannot be written', detail: String(cause) })
+      host.tell({ type: 'log', level: 'error', message: SPOOL_UNWRITABLE, detail: String(cause) })
     },
+    onRefusing: (cause) => spoolFaults.note(settings.thread, cause),
+    onUncertain: (damage) => host.tell({ type: 'damage', damage }),
   })
   const gates = createUpstreamGates({ clock, tell: (reports) => host.tell({ type: 'upstream', reports }) })
   const limiter = createLimiter({ thread: settings.thread, threads: settings.threads })

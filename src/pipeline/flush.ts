@@ -41,7 +41,8 @@ export interface Flusher {
   stop(): void
 }
 
-const RETRY_MS = [100, 300, 1_000, 3_000, 10_000]
+/** Short at the end, too: a disk that has room again is used within seconds. */
+const RETRY_MS = [100, 300, 1_000, 3_000]
 
 export function createFlusher(options: FlushOptions): Flusher {
   const { checkpoint, usage, levels, requests, clock, log, count } = options

@@ -2,8 +2,12 @@
  * Who may call the platform API, and that every call of it is limited and recorded: the same credentials,
  * scopes, limits, refusals and records as at the gateway.
  *
- * The answer of a call leaves when its record is safe; where it cannot be recorded the caller gets 503,
+ * The answer of a call leaves when its record is safe; if it cannot be recorded the caller gets 503,
  * and that answer is not recorded again. Public operations and paths that do not exist leave no record.
+ *
+ * While the disk refuses records, commands are refused before they do anything, and reads are answered and
+ * counted as unrecorded (ADR 9): an operator has to see what is wrong. So is a command that was done when the
+ * disk began to refuse: its caller must not believe otherwise.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -46,6 +50,10 @@ export interface GuardOptions {
   readonly limits: CallLimits
   /** Resolves when the record is safe. */
   readonly record: (call: PlatformCall) => Promise<void>
+  /** Why the disk refuses records; null while it takes them. */
+  readonly cannotRecord: () => string | null
+  /** Called for each call that was served without a record. */
+  readonly onUnrecorded: () => void
   readonly clock: Clock
   readonly log: Log
 }
@@ -69,15 +77,16 @@ interface Passage {
   admitted: AdmittedCall | null
 }
 
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 /** Refusals that are events of the security stage or of validation; what else fails was still served. */
 const VIOLATIONS = new Set(['payload_invalid', 'payload_too_large', 'media_type_unsupported'])
 
 export function installGuard(app: FastifyInstance, options: GuardOptions): void {
-  const { authenticate, limits, record, clock, log } = options
+  const { authenticate, limits, record, cannotRecord, onUnrecorded, clock, log } = options
   const passages = new WeakMap<FastifyRequest, Passage>()
   app.decorateRequest('caller', null)
   app.decorateRequest('recordNow', function (this: FastifyRequest) {
-    return recordCall(this, 200)
+    return recordServed(this, 200)
   })
   app.decorateRequest('isStillOpen', async function (this: FastifyRequest) {
     const scope = this.routeOptions.config.operation?.scope ?? ''
@@ -112,6 +121,24 @@ export function installGuard(app: FastifyInstance, options: GuardOptions): void 
     })
   }
 
+  /** Throws if a call may not be answered, because it has no record. */
+  async function recordServed(request: FastifyRequest, status: number): Promise<void> {
+    try {
+      await recordCall(request, status)
+    } catch (cause) {
+      const passage = passages.get(request)
+      const isServed = passage !== undefined && passage.refusal === null && status < 500
+      if (!isServed || cannotRecord() === null) throw cause
+      onUnrecorded()
+    }
+  }
+
+  function refuseUnrecorded({ method }: FastifyRequest): void {
+    const reason = READS.has(method) ? null : cannotRecord()
+    if (reason === null) return
+    throw new Problem('unavailable', `Nothing can be changed at the moment: the disk refuses (${reason}).`)
+  }
+
   app.addHook('onRequest', async (request, reply) => {
     void reply.header('X-Request-Id', request.id).header('X-Content-Type-Options', 'nosniff')
     const operation = request.routeOptions.config.operation
@@ -132,6 +159,7 @@ export function installGuard(app: FastifyInstance, options: GuardOptions): void 
       throw new Problem('operation_forbidden', detail)
     }
     admit(passage, result, operation.operationId, reply)
+    refuseUnrecorded(request)
   })
 
   function admit(passage: Passage, caller: Caller, operationId: string, reply: FastifyReply): void {
@@ -152,7 +180,7 @@ export function installGuard(app: FastifyInstance, options: GuardOptions): void 
 
   app.addHook('onSend', async (request, reply, payload) => {
     try {
-      await recordCall(request, reply.statusCode)
+      await recordServed(request, reply.statusCode)
       return payload
     } catch (cause) {
       // Made here and not thrown: what is thrown comes by here again, to be recorded again.

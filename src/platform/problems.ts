@@ -8,6 +8,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem, problemDocument, type ProblemCode, type ProblemPointer } from '../domain/problem.ts'
 import type { Log } from '../runtime/log.ts'
+import { StoreUnwritable } from '../store/unwritable.ts'
 import type { AllowedMethods } from './allowed-methods.ts'
 
 export interface ProblemsOptions {
@@ -61,6 +62,9 @@ export function writeProblem(request: FastifyRequest, reply: FastifyReply, probl
 /** Any error as its caller may know it. */
 export function toProblem(error: Error): Problem {
   if (error instanceof Problem) return error
+  if (error instanceof StoreUnwritable) {
+    return new Problem('unavailable', 'Nothing can be written at the moment; the disk refuses.', { cause: error })
+  }
   const { validation, validationContext = '', code, statusCode = 500 } = error as FastifyError
   if (validation !== undefined) {
     const place = CONTEXTS[validationContext] ?? 'request'

@@ -9,19 +9,27 @@
  * A writer always begins a segment of its own and never appends to one it finds: whatever is torn at
  * the end of an older one stays apart. Its number is above the last segment, the checkpoint's (`after`) and the time in
  * seconds, so that numbers never go back, also in an emptied folder. Records are counted over segments and restarts: each
- * batch carries the number of its first one. A write that failed half-way is cut off again.
+ * batch carries the number of its first one.
+ *
+ * After a failed write all calls are refused without another attempt. Once a second a probe cuts back
+ * what the failed write has left, writes, and takes that back; then writing goes on in the same segment.
+ * A new one is begun only where the old cannot be continued, and only by the probe: a disk that refuses
+ * for hours costs one file at most. After a failed sync the next segment has to be written and synced
+ * before a call is accepted, and the records that no sync has covered are reported.
  */
 
-import { closeSync, fdatasync, fdatasyncSync, ftruncateSync, mkdirSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import type { Attribution } from '../domain/attribution.ts'
 import { toExplanationText, type Explanation } from '../domain/explanation.ts'
 import type { SpoolPlace } from '../store/checkpoint.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { BatchBuffer, encodeEnd } from './codec.ts'
 import type { CallRecord } from './call-record.ts'
+import type { Damage } from './damage.ts'
+import { createSegmentWriter, type SegmentWriter } from './segment-writer.ts'
 import type { SpoolGauge } from './spool-gauge.ts'
-import { createSegment, HEADER_BYTES } from './segment-header.ts'
+import { HEADER_BYTES } from './segment-header.ts'
 import { segmentName } from './segment-name.ts'
 import { findSourceEnd } from './source-end.ts'
 
@@ -56,8 +64,12 @@ export interface SpoolWriterOptions {
   readonly clock: Clock
   /** Called after each write. */
   readonly onGrowth: () => void
-  /** Called on each failing write, for the log and the counter. */
+  /** Called on each write, probe or sync that fails, for the log and the counter. */
   readonly onFailure: (cause: unknown) => void
+  /** Called with why when the writer begins to refuse calls, and with null when it accepts them again. */
+  readonly onRefusing?: (cause: unknown) => void
+  /** Called with records that were answered and that a power cut may take, since a sync failed. */
+  readonly onUncertain?: (damage: Damage) => void
   /** Keeps explanations of refused calls beside their records; missing: nothing reads them. */
   readonly explanations?: {
     /** Called for each that a batch has no room for; the record itself is written. */
@@ -70,30 +82,40 @@ const SEGMENT_BYTES_MAX = 64 * 1024 * 1024
 const ATTRIBUTIONS_MAX = 65_536
 const RECORDS_PER_BATCH_MAX = 16_384
 const SYNC_EVERY_MS = 1_000
-/** How long the writer lets the disk alone after it refused. */
-const COOL_DOWN_MS = 1_000
+/** How long the writer leaves the disk alone after it refused. */
+const PROBE_EVERY_MS = 1_000
 
 export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
   const { folder, requestPrefix, after, sync, gauge, clock, onGrowth, onFailure, explanations } = options
-  const segmentBytesMax = options.segmentBytesMax ?? SEGMENT_BYTES_MAX
+  const { segmentBytesMax = SEGMENT_BYTES_MAX, onRefusing = () => {}, onUncertain = () => {} } = options
   mkdirSync(folder, { recursive: true })
 
   const batch = new BatchBuffer(RECORDS_PER_BATCH_MAX, requestPrefix)
   const ids = new Map<Attribution, number>()
   let waiting: RecordedCall[] = []
+  /** Those of `ids` that readers do not know yet: the last ones. */
   let definitions: Attribution[] = []
   const end = findSourceEnd(folder)
-  let segment = Math.max(end.lastSegment, after?.segment ?? 0, Math.floor(clock.nowMs() / 1000))
+  let number = Math.max(end.lastSegment, after?.segment ?? 0, Math.floor(clock.nowMs() / 1000))
   let nextRecord = Math.max(end.nextRecord, after?.records ?? 0)
   /** The last segment that this writer made; 0: none. */
   let madeLast = 0
-  let file = -1
-  let bytes = 0
-  let isDirty = false
+  let segment: SegmentWriter | null = null
   let isScheduled = false
-  let failedAtMs = -Infinity
-  openNext()
-
+  let isClosed = false
+  /** Why calls are refused. */
+  let fault: { readonly cause: unknown } | null = null
+  let probeFromMs = 0
+  let cancelProbe = (): void => {}
+  /** The segment cannot be continued, or is full. */
+  let mustReplace = true
+  /** A sync has failed: one has to succeed before calls are accepted. */
+  let mustSync = false
+  try {
+    replace()
+  } catch (cause) {
+    fail(cause)
+  }
   const stopSync = sync === 'second' ? clock.every(SYNC_EVERY_MS, syncLater) : () => {}
 
   function append(call: RecordedCall): void {
@@ -122,89 +144,146 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
     if (waiting.length === 0) return
     const calls = waiting
     waiting = []
+    if (segment === null || fault !== null) return refuse(calls, fault?.cause)
     try {
-      write(batch.seal(definitions, ids.size - definitions.length, nextRecord))
-      definitions = []
-      nextRecord += calls.length
+      write(segment, batch.seal(definitions, ids.size - definitions.length, nextRecord), calls.length)
     } catch (cause) {
-      refuse(calls, cause)
-      return
+      fail(cause)
+      return refuse(calls, cause)
     }
+    definitions = []
+    nextRecord += calls.length
     for (const call of calls) call.onSafe()
     onGrowth()
-    if (bytes >= segmentBytesMax || ids.size >= ATTRIBUTIONS_MAX) endSegment()
+    if (segment.bytes >= segmentBytesMax || ids.size >= ATTRIBUTIONS_MAX) endSegment(segment)
   }
 
   /** The mark lets readers see that a segment must follow. The next header says so too: a mark that fails is left out. */
-  function endSegment(): void {
+  function endSegment(full: SegmentWriter): void {
     try {
-      write(encodeEnd(nextRecord))
+      mustReplace = true
+      write(full, encodeEnd(nextRecord), 0)
+      replace()
     } catch (cause) {
-      onFailure(cause)
+      fail(cause)
     }
-    rotate()
   }
 
-  function write(chunk: Buffer): void {
-    if (file < 0) throw new Error('the spool segment could not be opened')
-    let written = 0
-    try {
-      while (written < chunk.length) written += writeSync(file, chunk, written, chunk.length - written, bytes + written)
-      if (sync === 'always') fdatasyncSync(file)
-    } catch (cause) {
-      ftruncateSync(file, bytes)
-      throw cause
-    }
-    bytes += chunk.length
-    isDirty = true
+  function write(to: SegmentWriter, chunk: Buffer, records: number): void {
+    to.write(chunk, records, clock.nowMs())
+    if (sync === 'always') syncBatch(to, chunk, records)
     gauge.add(chunk.length)
   }
 
-  /** The definitions of a batch that was not written are unknown to readers: the next segment starts afresh. */
-  function refuse(calls: readonly RecordedCall[], cause: unknown): void {
-    failedAtMs = clock.nowMs()
-    batch.clear()
-    onFailure(cause)
-    rotate()
-    for (const call of calls) call.onRefused(cause)
-  }
-
-  function rotate(): void {
-    if (file >= 0) retire(file)
-    file = -1
-    openNext()
-  }
-
-  /** What was written since the last sync goes to the disk before the file is let go of. */
-  function retire(old: number): void {
-    if (sync !== 'second') return closeSync(old)
-    fdatasync(old, (cause) => {
-      if (cause !== null) onFailure(cause)
-      closeSync(old)
-    })
-  }
-
-  function openNext(): void {
-    ids.clear()
-    definitions = []
+  /** What was synced before is safe; the calls of this batch are refused, so it must not be billed. */
+  function syncBatch(to: SegmentWriter, chunk: Buffer, records: number): void {
     try {
-      const header = { madeMs: clock.nowMs(), requestPrefix, firstRecord: nextRecord, continues: madeLast }
-      file = createSegment(join(folder, segmentName(++segment)), header)
-      madeLast = segment
-      bytes = HEADER_BYTES
-      gauge.add(HEADER_BYTES)
+      to.syncNow()
     } catch (cause) {
-      failedAtMs = clock.nowMs()
-      onFailure(cause)
+      mustReplace = mustSync = true
+      if (!to.takeBack(chunk)) {
+        const nowMs = clock.nowMs()
+        nextRecord += records
+        report(to, 'calls that were refused because a sync failed may be billed', records, nowMs, nowMs)
+      }
+      throw cause
     }
   }
 
+  /** What readers do not know is forgotten with the batch, and defined again when it is used again. */
+  function refuse(calls: readonly RecordedCall[], cause: unknown): void {
+    batch.clear()
+    for (const definition of definitions) ids.delete(definition)
+    definitions = []
+    for (const call of calls) call.onRefused(cause)
+  }
+
+  function fail(cause: unknown): void {
+    const isFirst = fault === null
+    fault = { cause }
+    probeFromMs = clock.nowMs() + PROBE_EVERY_MS
+    cancelProbe()
+    if (!isClosed) cancelProbe = clock.after(PROBE_EVERY_MS, probe)
+    if (isFirst) onRefusing(cause)
+    onFailure(cause)
+  }
+
+  function goOn(): void {
+    cancelProbe()
+    fault = null
+    mustSync = false
+    onRefusing(null)
+  }
+
+  function probe(): void {
+    // Records that wait carry numbers of a table that a new segment would not have.
+    flush()
+    if (fault === null) return
+    try {
+      if (segment === null || mustReplace || !segment.isSound()) replace()
+      segment?.probe()
+      if (mustSync) return syncProbe()
+    } catch (cause) {
+      return fail(cause)
+    }
+    goOn()
+  }
+
+  /** Nothing but the header is in a segment that is not synced yet. */
+  function syncProbe(): void {
+    segment?.rewriteHeader()
+    segment?.sync((cause) => (cause === null ? goOn() : fail(cause)))
+  }
+
+  /** Begins a segment; the old one is kept until that has succeeded. Throws. */
+  function replace(): void {
+    const header = { madeMs: clock.nowMs(), requestPrefix, firstRecord: nextRecord, continues: madeLast }
+    const next = createSegmentWriter({ folder, name: segmentName(number + 1), header })
+    const old = segment
+    madeLast = ++number
+    segment = next
+    mustReplace = false
+    ids.clear()
+    definitions = []
+    gauge.add(HEADER_BYTES)
+    if (old === null) return
+    // What a failed sync has lost is reported already: another sync would take it for written.
+    if (sync === 'second' && !mustSync) old.retire((cause) => cause !== null && syncFailed(old, cause))
+    else old.close()
+  }
+
   function syncLater(): void {
-    if (!isDirty || file < 0) return
-    isDirty = false
-    fdatasync(file, (cause) => {
-      if (cause !== null && (cause as NodeJS.ErrnoException).code !== 'EBADF') onFailure(cause)
-    })
+    const current = segment
+    if (fault === null) current?.sync((cause) => cause !== null && syncFailed(current, cause))
+  }
+
+  function syncFailed(of: SegmentWriter, cause: unknown): void {
+    const { unsynced } = of
+    if (unsynced !== null) {
+      const { records, fromMs, toMs } = unsynced
+      report(of, 'a sync failed: records that were written may not be on the disk', records, fromMs, toMs)
+    }
+    mustReplace = mustSync = true
+    fail(cause)
+  }
+
+  function report({ name }: SegmentWriter, what: string, records: number, fromMs: number, toMs: number): void {
+    onUncertain({ file: join('spool', basename(folder), name), what, records, isExact: false, fromMs, toMs })
+  }
+
+  function close(): void {
+    flush()
+    isClosed = true
+    stopSync()
+    cancelProbe()
+    if (segment === null) return
+    try {
+      if (sync !== 'never') segment.syncNow()
+    } catch (cause) {
+      syncFailed(segment, cause)
+    }
+    segment.close()
+    segment = null
   }
 
   return {
@@ -212,19 +291,15 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
     requestPrefix,
     get accepting() {
       if (gauge.isFull) return false
-      if (failedAtMs === -Infinity) return true
-      if (clock.nowMs() - failedAtMs < COOL_DOWN_MS) return false
-      if (file < 0) openNext()
-      if (file >= 0) failedAtMs = -Infinity
-      return file >= 0
+      if (fault === null) return true
+      if (waiting.length === 0 && clock.nowMs() >= probeFromMs) probe()
+      return isWriting()
     },
-    close() {
-      flush()
-      stopSync()
-      if (file < 0) return
-      if (sync !== 'never') fdatasyncSync(file)
-      closeSync(file)
-      file = -1
-    },
+    close,
+  }
+
+  /** As it is after a probe. */
+  function isWriting(): boolean {
+    return fault === null
   }
 }

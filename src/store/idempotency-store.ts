@@ -14,8 +14,9 @@ export interface KeptRequest {
 }
 
 export interface IdempotencyStore {
-  /** Null: the key is the caller's now. Else what is kept under it. */
+  /** Null: the key is the caller's now. Else what is kept under it. Throws `StoreUnwritable`. */
   claim(key: string, requestHash: string): Promise<KeptRequest | null>
+  /** Both ends are held in memory if the disk refuses them. */
   finish(key: string, answer: string): Promise<void>
   /** Nothing was done: the key is free again. */
   release(key: string): Promise<void>

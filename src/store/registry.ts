@@ -7,6 +7,8 @@
  * Adapters: `sqlite/registry.ts` (one node); PostgreSQL can stand behind the same port.
  */
 
+import { StoreUnwritable } from './unwritable.ts'
+
 export interface Document<Body = unknown> {
   readonly kind: string
   readonly id: string
@@ -122,7 +124,7 @@ export class KeyTaken extends Error {
 }
 
 /** There is no room to write; nothing of the commit was done, and what is there is whole. */
-export class RegistryFull extends Error {
+export class RegistryFull extends StoreUnwritable {
   override readonly name = 'RegistryFull'
 }
 
@@ -132,11 +134,11 @@ export interface Registry {
   find<Body>(kind: string, name: string, value: string): Promise<Document<Body> | null>
   /** Documents of one kind, in id order. */
   list<Body>(kind: string, query: ListQuery): Promise<readonly Document<Body>[]>
-  /** Throws `RevisionConflict`, `KeyTaken` or `RegistryFull`; resolves when the change is on disk. */
+  /** Throws `RevisionConflict`, `KeyTaken` or `StoreUnwritable` (`RegistryFull` if there is no room); resolves when the change is on disk. */
   commit(author: Author, action: string, writes: readonly Write[]): Promise<void>
   /**
    * Several commits in one go to the disk, in their order. One that is refused, as `commit` would refuse it, does not
-   * touch the others: its error stands in its place. Throws `RegistryFull` where none of them is done.
+   * touch the others: its error stands in its place. Throws `StoreUnwritable` if none of them is done.
    */
   commitEach(commits: readonly Commit[]): Promise<readonly (Error | null)[]>
   /** Notes something that was read and not changed. */

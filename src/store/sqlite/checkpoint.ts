@@ -7,6 +7,7 @@ import type { LimitCheckpoint } from '../limit-checkpoint.ts'
 import type { LevelMark, OutboxBatch, RiskCheckpoint, SavedEpisode } from '../risk-checkpoint.ts'
 import type { RiskPosition, RiskPositionQuery } from '../risk-store.ts'
 import { openCounterTable } from './counter-table.ts'
+import { transact } from './transaction.ts'
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -73,17 +74,7 @@ export function openSqliteCheckpoint(options: SqliteCheckpointOptions): SqliteCh
     return row === undefined ? fallback : (JSON.parse(row.value) as T)
   }
 
-  function once(work: () => void): void {
-    database.exec('BEGIN IMMEDIATE')
-    try {
-      work()
-      database.exec('COMMIT')
-    } catch (cause) {
-      database.exec('ROLLBACK')
-      throw cause
-    }
-  }
-
+  const once = (work: () => void): void => transact(database, work)
   const outboxSize = (): number => (countWaiting.get() as { events: number }).events
   let inOutbox = outboxSize()
   const instance = state('instance', '') || newInstance()

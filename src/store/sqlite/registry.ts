@@ -17,11 +17,14 @@ import {
   type Registry,
   type Write,
 } from '../registry.ts'
+import { StoreUnwritable } from '../unwritable.ts'
 import { createAuditReader } from './audit-reader.ts'
 import { createChangeFeed } from './change-feed.ts'
 import { createDocumentList } from './document-list.ts'
 import { toDocument, type DocumentRow } from './document-row.ts'
 import { bringUpSchema } from './registry-schema.ts'
+import { isFull, isUnwritable } from './sqlite-error.ts'
+import { transact, transactWithin } from './transaction.ts'
 
 export interface SqliteRegistryOptions {
   readonly path: string
@@ -29,9 +32,6 @@ export interface SqliteRegistryOptions {
   /** How large the file may become; missing: as the disk has room. */
   readonly bytesMax?: number
 }
-
-/** https://sqlite.org/rescode.html */
-const SQLITE_FULL = 13
 
 export function openSqliteRegistry({ path, clock, bytesMax }: SqliteRegistryOptions): Registry {
   const database = new DatabaseSync(path)
@@ -80,33 +80,23 @@ export function openSqliteRegistry({ path, clock, bytesMax }: SqliteRegistryOpti
     for (const each of last.values()) writeKeys(each)
   }
 
-  /** Everything that `work` does, or nothing of it. */
-  function transact<Result>(work: () => Result): Result {
-    database.exec('BEGIN IMMEDIATE')
+  function change<Result>(work: () => Result): Result {
     try {
-      const result = work()
-      database.exec('COMMIT')
-      return result
+      return transact(database, work)
     } catch (cause) {
-      // A full disk has rolled back already.
-      if (database.isTransaction) database.exec('ROLLBACK')
-      if (isFull(cause)) throw full(cause)
-      throw cause
+      throw refusal(cause)
     }
   }
 
   /** The error of one that is refused, which leaves nothing behind. */
   function tryApply(commit: Commit): Error | null {
-    database.exec('SAVEPOINT one')
     try {
-      apply(commit)
-      database.exec('RELEASE one')
+      transactWithin(database, () => apply(commit))
       return null
     } catch (cause) {
       if (!database.isTransaction) throw cause
-      database.exec('ROLLBACK TO one; RELEASE one')
-      if (isFull(cause)) return full(cause)
-      return cause instanceof Error ? cause : new Error(String(cause))
+      const error = refusal(cause)
+      return error instanceof Error ? error : new Error(String(error))
     }
   }
 
@@ -121,16 +111,16 @@ export function openSqliteRegistry({ path, clock, bytesMax }: SqliteRegistryOpti
     },
     list: async <Body>(kind: string, query: ListQuery) => list(kind, query).map((row) => toDocument<Body>(row)),
     commit: async (author, action, writes) => {
-      transact(() => apply({ author, action, writes }))
+      change(() => apply({ author, action, writes }))
       feed.tell()
     },
     commitEach: async (commits) => {
-      const errors = transact(() => commits.map(tryApply))
+      const errors = change(() => commits.map(tryApply))
       feed.tell()
       return errors
     },
     audit: async (author, action, { kind, id, tenant }) => {
-      statements.note.run(kind, id, tenant, clock.nowMs(), JSON.stringify(author), action)
+      change(() => statements.note.run(kind, id, tenant, clock.nowMs(), JSON.stringify(author), action))
     },
     history: async (query) => history(query),
     end: async () => Number(statements.end.get()?.['position'] ?? 0),
@@ -144,12 +134,10 @@ function limitSize(database: DatabaseSync, bytesMax: number): void {
   database.exec(`PRAGMA max_page_count = ${Math.floor(bytesMax / pageBytes)}`)
 }
 
-function full(cause: unknown): RegistryFull {
-  return new RegistryFull('there is no room for the registry to grow', { cause })
-}
-
-function isFull(cause: unknown): boolean {
-  return cause instanceof Error && (cause as { errcode?: unknown }).errcode === SQLITE_FULL
+/** What a commit throws for an error of SQLite. */
+function refusal(cause: unknown): unknown {
+  if (isFull(cause)) return new RegistryFull('there is no room for the registry to grow', { cause })
+  return isUnwritable(cause) ? new StoreUnwritable('the registry cannot be written', { cause }) : cause
 }
 
 function prepare(database: DatabaseSync) {

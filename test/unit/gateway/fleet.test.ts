@@ -11,6 +11,7 @@ import type { RoutePlan } from '../../../src/plans/route-plan.ts'
 import { createFleet } from '../../../src/gateway/fleet.ts'
 import { createLimitDesk } from '../../../src/gateway/limits/limit-desk.ts'
 import { createLimitMemory } from '../../../src/gateway/limits/limit-memory.ts'
+import { createSpoolFaultsMemory } from '../../../src/record/spool-faults.ts'
 import { createSpoolGaugeMemory } from '../../../src/record/spool-gauge.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { createLog } from '../../../src/runtime/log.ts'
@@ -66,6 +67,7 @@ async function open({
       spoolSync: 'never',
       spoolGauge: createSpoolGaugeMemory(),
       spoolBytesMax: 2 ** 30,
+      spoolFaults: createSpoolFaultsMemory(8),
       spoolExplains: true,
       hashKey: '',
       reusePort: true,
@@ -97,6 +99,7 @@ async function open({
     onCount: (reason, by) => void counts.set(reason, (counts.get(reason) ?? 0) + by),
     onDrift: () => {},
     onUpstream: () => {},
+    onDamage: () => {},
     onThreadGone() {
       isThreadGone = true
     },

@@ -92,6 +92,10 @@ export interface House {
   readonly callers: Map<string, Caller | PlatformRefusal>
   /** Rejects instead of recording while it is set. */
   refuseRecords: Error | null
+  /** Why the disk refuses records. */
+  cannotRecord: string | null
+  /** Calls that were served without a record. */
+  unrecorded: number
   /** How often a record was to be written. */
   recordings: number
   /** What a record waits for. */
@@ -199,6 +203,8 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       const known = callers.get(authorization.replace('Bearer ', ''))
       return known ?? { code: 'credential_invalid', grant: null, detail: 'The token is not known.' }
     },
+    cannotRecord: () => house.cannotRecord,
+    onUnrecorded: () => void house.unrecorded++,
     async record(call) {
       house.recordings++
       await house.beforeRecord()
@@ -220,6 +226,8 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     selfApprovals,
     callers,
     refuseRecords: null,
+    cannotRecord: null,
+    unrecorded: 0,
     beforeRecord: async () => {},
     beforePrepare: async () => {},
     recordings: 0,

@@ -1,0 +1,36 @@
+/** What SQLite's result codes mean for those who wrote: https://sqlite.org/rescode.html. */
+
+import { StoreUnwritable } from '../unwritable.ts'
+
+const FULL = 13
+const READ_ONLY = 8
+const IO_ERROR = 10
+const CANNOT_OPEN = 14
+const UNWRITABLE = new Set([FULL, READ_ONLY, IO_ERROR, CANNOT_OPEN])
+
+/** True if the disk, or the bound of the file, has no room. */
+export function isFull(cause: unknown): boolean {
+  return primaryCode(cause) === FULL
+}
+
+/** True if the disk refused, for whatever reason. */
+export function isUnwritable(cause: unknown): boolean {
+  const code = primaryCode(cause)
+  return code !== null && UNWRITABLE.has(code)
+}
+
+/** Runs `work`; throws `StoreUnwritable` with the cause if the disk refused, else what `work` throws. */
+export function written<Result>(what: string, work: () => Result): Result {
+  try {
+    return work()
+  } catch (cause) {
+    if (isUnwritable(cause)) throw new StoreUnwritable(`${what} cannot be written`, { cause })
+    throw cause
+  }
+}
+
+/** Extended codes carry it in their low byte. */
+function primaryCode(cause: unknown): number | null {
+  const code = cause instanceof Error ? (cause as { errcode?: unknown }).errcode : undefined
+  return typeof code === 'number' ? code & 0xff : null
+}
