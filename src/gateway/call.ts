@@ -197,7 +197,7 @@ export class Call implements RecordedCall, WatchedReader {
 
   /** Breaks the connection to the client off: what it has seen of the response is not the whole. */
   breakOff(outcome: Outcome): void {
-    this.response.destroy()
+    this.response.breakOff()
     this.finish(outcome, null)
   }
 
@@ -219,7 +219,7 @@ export class Call implements RecordedCall, WatchedReader {
       else this.refuse('internal', 'The gateway could not handle this call.')
     } catch (again) {
       this.#context.onFault(again)
-      this.response.destroy()
+      this.response.breakOff()
     }
   }
 
@@ -236,7 +236,7 @@ export class Call implements RecordedCall, WatchedReader {
   onReaderTooSlow(): void {
     if (this.isOver) {
       this.#context.count('client_too_slow')
-      return void this.response.destroy()
+      return void this.response.breakOff()
     }
     this.#stopOwner()
     this.breakOff('client_too_slow')
@@ -277,7 +277,7 @@ export class Call implements RecordedCall, WatchedReader {
   #refuseUnrecorded(): void {
     const { response } = this
     if (response.destroyed) return
-    if (response.headersSent) return void response.destroy()
+    if (response.headersSent) return void response.breakOff()
     const body = JSON.stringify(problemDocument('unavailable', 'The call could not be recorded.', this.requestId))
     this.status = PROBLEMS.unavailable.status
     this.head = ['Content-Type', 'application/problem+json', 'Retry-After', '1']

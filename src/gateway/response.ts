@@ -9,4 +9,13 @@ export interface AnsweredCall {
 
 export class GatewayResponse extends ServerResponse<IncomingMessage> {
   call: AnsweredCall | null = null
+
+  /**
+   * Ends the connection under this response. If it still waits behind others on its connection, those are sent first:
+   * left alone, Node would then send what there is of this one, and wait without end for the rest.
+   */
+  breakOff(): void {
+    if (this.socket === null) this.once('socket', (socket) => socket.destroy())
+    this.destroy()
+  }
 }
