@@ -97,6 +97,40 @@ describe('a client that uploads too slowly', () => {
     expect(gateway.records.map(({ outcome }) => outcome)).toEqual(['served', 'served'])
   })
 
+  it('is not held against a backend that has begun to answer, and needs the rest of the body to go on', async () => {
+    const origin = await openBackend((incoming, response) => {
+      if (incoming.method === 'GET') return
+      response.writeHead(200)
+      response.write('begun')
+      incoming.resume()
+      incoming.on('end', () => response.end('done'))
+    })
+    const gateway = await openTestGateway({ backend: { origin, timeoutMs: 20 } })
+    const socket = await gateway.open()
+    const begun = receivedUntil(socket, /begun/)
+    const done = receivedUntil(socket, /done/)
+    socket.write(`${upload('Transfer-Encoding: chunked')}5\r\nhello\r\n`)
+    await begun
+    // A call that comes later runs into the deadline of the backend: this one has outlived it.
+    expect(await get(gateway, 'b')).toBe(504)
+    expect(gateway.records).toMatchObject([{ outcome: 'upstream_timeout', subscription: 'b' }])
+    socket.write('0\r\n\r\n')
+    expect(await done).toMatch(/^HTTP\/1.1 200 /)
+  })
+
+  it('is disconnected if the answer has begun', async () => {
+    const origin = await openBackend((incoming, response) => {
+      incoming.resume()
+      response.writeHead(200)
+      response.write('begun')
+    })
+    const gateway = await openTestGateway({ backend: { origin }, uploads: UPLOADS })
+    const text = await gateway.raw(`${upload('Transfer-Encoding: chunked')}5\r\nhello\r\n`)
+    expect(text).toMatch(/^HTTP\/1.1 200 [^]*begun\r\n$/)
+    expect(gateway.records).toMatchObject([{ outcome: 'request_timeout', status: 200, flags: FLAG_FORWARDED }])
+    expect(gateway.revision.backend?.gate.hasFailed).toBe(false)
+  })
+
   it('cannot fill the memory together with others: beyond the bound bodies are refused', async () => {
     const origin = await openBackend((incoming) => void incoming.resume())
     const gateway = await openTestGateway({ backend: { origin }, bodyBytesHeldMax: 50_000 })
