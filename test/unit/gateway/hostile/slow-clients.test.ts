@@ -133,12 +133,43 @@ describe('a client that uploads too slowly', () => {
 
   it('cannot fill the memory together with others: beyond the bound bodies are refused', async () => {
     const origin = await openBackend((incoming) => void incoming.resume())
-    const gateway = await openTestGateway({ backend: { origin }, bodyBytesHeldMax: 50_000 })
-    const first = await gateway.open()
-    first.write(upload('Content-Length: 60000'))
-    first.write(Buffer.alloc(45_000))
-    const answer = await gateway.raw(`${upload('Content-Length: 10000\r\nConnection: close')}${'x'.repeat(10_000)}`)
+    const gateway = await openTestGateway({ backend: { origin }, bodyBytesHeldMax: 95_000 })
+    for (const key of ['a', 'b']) {
+      const slow = await gateway.open()
+      slow.write(upload('Content-Length: 60000', key))
+      slow.write(Buffer.alloc(45_000))
+    }
+    const body = 'x'.repeat(10_000)
+    const answer = await gateway.raw(`${upload('Content-Length: 10000\r\nConnection: close', 'c')}${body}`)
     expect(answer).toContain('HTTP/1.1 503')
+  })
+
+  it.each([
+    ['a subscription', 'a', '/things-v1/keyed'],
+    ['the public calls of an API', '', '/things-v1/open'],
+  ])('cannot take the memory of others: (%s) has half of it', async (_, key, path) => {
+    const origin = await openBackend((incoming, response) => {
+      incoming.resume()
+      incoming.on('end', () => response.end())
+    })
+    const gateway = await openTestGateway({ backend: { origin }, bodyBytesHeldMax: 100_000 })
+    const long = 'Content-Length: 30000\r\nConnection: close'
+    const slow = await gateway.open()
+    slow.write(upload('Content-Length: 60000', key, path).replace(/x-api-key: key-\r\n/, ''))
+    slow.write(Buffer.alloc(45_000))
+    const body = 'x'.repeat(30_000)
+    expect(await gateway.raw(upload(long, key, path).replace(/x-api-key: key-\r\n/, '') + body)).toContain(
+      'HTTP/1.1 503',
+    )
+    expect(await gateway.raw(upload(long, 'other') + body)).toContain('HTTP/1.1 200')
+    // What ended has given its room back.
+    const gone = new Promise((resolve) => slow.once('close', resolve))
+    slow.destroy()
+    await gone
+    await gateway.recorded(3)
+    expect(await gateway.raw(upload(long, key, path).replace(/x-api-key: key-\r\n/, '') + body)).toContain(
+      'HTTP/1.1 200',
+    )
   })
 })
 
