@@ -233,13 +233,22 @@ export class Call implements RecordedCall, WatchedReader {
     })
   }
 
+  get pendingBytes(): number {
+    return this.response.writableLength
+  }
+
+  get isQueued(): boolean {
+    return this.response.socket === null
+  }
+
+  /** Whatever else its connection carries has the same reader. */
   onReaderTooSlow(): void {
-    if (this.isOver) {
-      this.#context.count('client_too_slow')
-      return void this.response.breakOff()
+    if (this.isOver) this.#context.count('client_too_slow')
+    else {
+      this.#stopOwner()
+      this.breakOff('client_too_slow')
     }
-    this.#stopOwner()
-    this.breakOff('client_too_slow')
+    this.socket.destroy()
   }
 
   /** A fault here must not cost the record. */
