@@ -65,10 +65,13 @@ function release(limiter: Limiter, call: Call): void {
   call.unitsMicro = 0
 }
 
-/** A client that leaves or has to be disconnected is charged: its backend has worked, and leaving early must not make calls free. */
+/**
+ * A client that leaves or has to be disconnected is charged: its backend has worked, and leaving early must not make
+ * calls free. A body that is too slow while nothing has been answered takes `FLAG_FORWARDED` from its call.
+ */
 function isCharged(call: Call): boolean {
   if ((call.flags & FLAG_FORWARDED) === 0) return false
   const outcome = OUTCOMES[call.outcome]
-  if (outcome === 'client_aborted' || outcome === 'client_too_slow') return true
+  if (outcome === 'client_aborted' || outcome === 'client_too_slow' || outcome === 'request_timeout') return true
   return outcome === 'served' && call.status < 500
 }

@@ -32,13 +32,14 @@ export interface BackendSettings {
 
 export class Backend {
   readonly plan: BackendPlan
-  readonly pool: Pool
   readonly slots: BackendSlots
   readonly deadlines: DeadlineQueue
   /** That of the API; every revision of one backend shares it. */
   gate = new UpstreamGate()
+  readonly #open: () => Pool
+  #pool: Pool | null = null
   #calls = 0
-  /** Closed for new calls; the pool closes when the last one ends. */
+  /** Its revision is no longer in force: the pool closes whenever no call uses it. */
   #isClosing = false
 
   constructor(plan: BackendPlan, { threads, connect }: BackendSettings) {
@@ -47,16 +48,12 @@ export class Backend {
     this.plan = plan
     this.slots = new BackendSlots({ connections, waitMs: plan.waitMs ?? WAIT_MS })
     this.deadlines = new DeadlineQueue(plan.timeoutMs)
-    this.pool = new Pool(plan.origin, {
-      connections,
-      pipelining: 1,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: connect(plan, { timeout: CONNECT_TIMEOUT_MS }),
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      maxHeaderSize: HEADER_BYTES_MAX,
-    })
-    correctParser(this.pool)
+    this.#open = () => openPool(plan, connections, connect)
+  }
+
+  /** Opened when a call needs it: one whose body arrived while its revision was replaced still has a backend. */
+  get pool(): Pool {
+    return (this.#pool ??= this.#open())
   }
 
   callBegan(): void {
@@ -65,12 +62,30 @@ export class Backend {
 
   callEnded(): void {
     this.#calls--
-    if (this.#isClosing && this.#calls === 0) void this.pool.close()
+    if (this.#isClosing && this.#calls === 0) this.#closePool()
   }
 
   close(): void {
-    if (this.#isClosing) return
     this.#isClosing = true
-    if (this.#calls === 0) void this.pool.close()
+    if (this.#calls === 0) this.#closePool()
   }
+
+  #closePool(): void {
+    void this.#pool?.close()
+    this.#pool = null
+  }
+}
+
+function openPool(plan: BackendPlan, connections: number, connect: BackendConnect): Pool {
+  const pool = new Pool(plan.origin, {
+    connections,
+    pipelining: 1,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: connect(plan, { timeout: CONNECT_TIMEOUT_MS }),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: HEADER_BYTES_MAX,
+  })
+  correctParser(pool)
+  return pool
 }

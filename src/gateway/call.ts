@@ -199,7 +199,7 @@ export class Call implements RecordedCall, WatchedReader {
 
   /** Breaks the connection to the client off: what it has seen of the response is not the whole. */
   breakOff(outcome: Outcome): void {
-    this.response.destroy()
+    this.response.breakOff()
     this.finish(outcome, null)
   }
 
@@ -221,7 +221,7 @@ export class Call implements RecordedCall, WatchedReader {
       else this.refuse('internal', 'The gateway could not handle this call.')
     } catch (again) {
       this.#context.onFault(again)
-      this.response.destroy()
+      this.response.breakOff()
     }
   }
 
@@ -235,13 +235,22 @@ export class Call implements RecordedCall, WatchedReader {
     })
   }
 
+  get pendingBytes(): number {
+    return this.response.writableLength
+  }
+
+  get isQueued(): boolean {
+    return this.response.socket === null
+  }
+
+  /** Whatever else its connection carries has the same reader. */
   onReaderTooSlow(): void {
-    if (this.isOver) {
-      this.#context.count('client_too_slow')
-      return void this.response.destroy()
+    if (this.isOver) this.#context.count('client_too_slow')
+    else {
+      this.#stopOwner()
+      this.breakOff('client_too_slow')
     }
-    this.#stopOwner()
-    this.breakOff('client_too_slow')
+    this.socket.destroy()
   }
 
   /** A fault here must not cost the record. */
@@ -279,7 +288,7 @@ export class Call implements RecordedCall, WatchedReader {
   #refuseUnrecorded(): void {
     const { response } = this
     if (response.destroyed) return
-    if (response.headersSent) return void response.destroy()
+    if (response.headersSent) return void response.breakOff()
     const body = JSON.stringify(problemDocument('unavailable', 'The call could not be recorded.', this.requestId))
     this.status = PROBLEMS.unavailable.status
     this.head = ['Content-Type', 'application/problem+json', 'Retry-After', '1']

@@ -49,6 +49,8 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
   /** When the request had been sent whole: from then on the backend is measured. */
   #sentAt = 0
   #isGranted = false
+  /** The backend has taken what has arrived of the body, and more is to come: the client is waited for. */
+  #isClientsTurn = false
   #isAnswered = false
   #isRetried = false
   #isSettled = false
@@ -104,7 +106,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
   restart(): void {
     const { deadlines } = this.#options.backend
     deadlines.leave(this)
-    deadlines.enter(this, performance.now())
+    if (!this.#isClientsTurn) deadlines.enter(this, performance.now())
   }
 
   stop(): void {
@@ -176,22 +178,32 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
   /** The backend's clock runs while it connects and while it does not take what the client has sent. */
   #stream(request: Call['request']): RequestBody {
     const call = this.#call
-    const isWaiting = (): boolean => !this.#isSettled && !this.#isAnswered
     return new RequestBody({
       request,
       upload: this.#options.uploads.create(() => call.attempt(() => this.#clientTooSlow())),
       onWanted: () => {
-        if (isWaiting()) this.stop()
+        this.#beginClientsTurn()
         call.continueBody()
       },
-      onBackendsTurn: () => isWaiting() && this.restart(),
-      onClientsTurn: () => isWaiting() && this.stop(),
+      onBackendsTurn: () => this.#endClientsTurn(),
+      onClientsTurn: () => this.#beginClientsTurn(),
       onSent: () => {
-        if (!isWaiting()) return
         this.#sentAt = performance.now()
-        this.restart()
+        this.#endClientsTurn()
       },
     })
+  }
+
+  /** Even if the backend has begun to answer: it may need the rest of the body to go on. */
+  #beginClientsTurn(): void {
+    if (this.#isSettled) return
+    this.#isClientsTurn = true
+    this.stop()
+  }
+
+  #endClientsTurn(): void {
+    this.#isClientsTurn = false
+    if (!this.#isSettled && !this.#relay.isPaused) this.restart()
   }
 
   #onHead(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
@@ -200,6 +212,8 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
     if (this.#body instanceof RequestBody) this.restart()
     if (!this.#relay.head(controller, status, headers)) return this.#fail('upstream_broken')
     this.#isAnswered = true
+    // An answer that comes before the body is whole was not waited for.
+    if (this.#isClientsTurn) return
     call.upstreamUs = Math.min(0xffff_ffff, Math.round((performance.now() - this.#sentAt) * 1_000))
   }
 

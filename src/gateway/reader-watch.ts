@@ -4,6 +4,8 @@
  * A response is watched while bytes of it wait for its client: from back-pressure to `drain`, and from
  * its end until the socket has taken everything. Over each window the client must take a minimum rate.
  * What all of them leave waiting in one thread is bounded as well; above that the slowest go first.
+ * A response that waits behind another one of its connection is not what the client reads: it counts for
+ * the memory only.
  *
  * Progress is what the kernel has accepted, partial writes included (`writeQueueSize` of the handle): a
  * large chunk in flight counts as it leaves, not when its last byte has left.
@@ -30,6 +32,10 @@ export const READ_BYTES_PER_SECOND_MIN = 4_096
 export interface WatchedReader {
   readonly socket: Socket
   readonly readBytesPerSecondMin: number
+  /** Bytes that wait for the client. */
+  readonly pendingBytes: number
+  /** Behind another response of its connection. */
+  readonly isQueued: boolean
   /** State of the watch. A window begins with the first scan: entering and leaving must cost a call nothing. */
   isWatched: boolean
   readSince: number
@@ -77,13 +83,14 @@ export class ReaderWatch {
     let pending = 0
     const slow: WatchedReader[] = []
     for (let reader = this.#first; reader !== null; reader = reader.readNext) {
-      pending += reader.socket.writableLength
+      pending += reader.pendingBytes
       const elapsedMs = nowAt - reader.readSince
       if (reader.readSince !== 0 && elapsedMs < windowMs) continue
       const delivered = deliveredBytes(reader.socket)
       if (reader.readSince !== 0 && (delivered - reader.readBase) * 1_000 < reader.readBytesPerSecondMin * elapsedMs)
         slow.push(reader)
-      reader.readSince = nowAt
+      // The window of one that is queued begins when its turn comes.
+      reader.readSince = reader.isQueued ? 0 : nowAt
       reader.readBase = delivered
     }
     if (pending > pendingBytesMax) this.#addSlowest(slow, pending, nowAt)
@@ -99,7 +106,7 @@ export class ReaderWatch {
     const chosen = new Set(slow)
     const others: { readonly reader: WatchedReader; readonly rate: number }[] = []
     for (let reader = this.#first; reader !== null; reader = reader.readNext) {
-      if (chosen.has(reader)) pending -= reader.socket.writableLength
+      if (chosen.has(reader)) pending -= reader.pendingBytes
       else {
         const rate = (deliveredBytes(reader.socket) - reader.readBase) / Math.max(1, nowAt - reader.readSince)
         others.push({ reader, rate })
@@ -108,7 +115,7 @@ export class ReaderWatch {
     others.sort((a, b) => a.rate - b.rate)
     for (const { reader } of others) {
       if (pending <= this.#bounds.pendingBytesMax) return
-      pending -= reader.socket.writableLength
+      pending -= reader.pendingBytes
       slow.push(reader)
     }
   }

@@ -78,9 +78,15 @@ export class RequestBody extends Readable {
   }
 
   readonly #onEnd = (): void => {
+    const { upload, onBackendsTurn, onSent } = this.#options
     this.#isWhole = true
-    this.#options.upload.end()
-    this.once('end', this.#options.onSent)
+    upload.end()
+    // What is left may wait for the backend, though it is too little to hold up the client.
+    if (!this.#isBackendsTurn) {
+      this.#isBackendsTurn = true
+      onBackendsTurn()
+    }
+    this.once('end', onSent)
     this.push(null)
   }
 }

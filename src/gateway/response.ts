@@ -21,4 +21,13 @@ export class GatewayResponse extends ServerResponse<IncomingMessage> {
     if (Buffer.isBuffer(last) && last.length <= TEXT_BYTES_MAX) this.end(last.toString('latin1'), 'latin1')
     else this.end(last)
   }
+
+  /**
+   * Ends the connection under this response. If it still waits behind others on its connection, those are sent first:
+   * left alone, Node would then send what there is of this one, and wait without end for the rest.
+   */
+  breakOff(): void {
+    if (this.socket === null) this.once('socket', (socket) => socket.destroy())
+    this.destroy()
+  }
 }

@@ -89,7 +89,7 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
       if (!request.complete) watchUpload(request, response)
     } catch (cause) {
       context.onFault(cause)
-      response.destroy()
+      response.breakOff()
     }
     return true
   }

@@ -97,14 +97,79 @@ describe('a client that uploads too slowly', () => {
     expect(gateway.records.map(({ outcome }) => outcome)).toEqual(['served', 'served'])
   })
 
+  it('is not held against a backend that has begun to answer, and needs the rest of the body to go on', async () => {
+    const origin = await openBackend((incoming, response) => {
+      if (incoming.method === 'GET') return
+      response.writeHead(200)
+      response.write('begun')
+      incoming.resume()
+      incoming.on('end', () => response.end('done'))
+    })
+    const gateway = await openTestGateway({ backend: { origin, timeoutMs: 20 } })
+    const socket = await gateway.open()
+    const begun = receivedUntil(socket, /begun/)
+    const done = receivedUntil(socket, /done/)
+    socket.write(`${upload('Transfer-Encoding: chunked')}5\r\nhello\r\n`)
+    await begun
+    // A call that comes later runs into the deadline of the backend: this one has outlived it.
+    expect(await get(gateway, 'b')).toBe(504)
+    expect(gateway.records).toMatchObject([{ outcome: 'upstream_timeout', subscription: 'b' }])
+    socket.write('0\r\n\r\n')
+    expect(await done).toMatch(/^HTTP\/1.1 200 /)
+  })
+
+  it('is disconnected if the answer has begun', async () => {
+    const origin = await openBackend((incoming, response) => {
+      incoming.resume()
+      response.writeHead(200)
+      response.write('begun')
+    })
+    const gateway = await openTestGateway({ backend: { origin }, uploads: UPLOADS })
+    const text = await gateway.raw(`${upload('Transfer-Encoding: chunked')}5\r\nhello\r\n`)
+    expect(text).toMatch(/^HTTP\/1.1 200 [^]*begun\r\n$/)
+    expect(gateway.records).toMatchObject([{ outcome: 'request_timeout', status: 200, flags: FLAG_FORWARDED }])
+    expect(gateway.revision.backend?.gate.hasFailed).toBe(false)
+  })
+
   it('cannot fill the memory together with others: beyond the bound bodies are refused', async () => {
     const origin = await openBackend((incoming) => void incoming.resume())
-    const gateway = await openTestGateway({ backend: { origin }, bodyBytesHeldMax: 50_000 })
-    const first = await gateway.open()
-    first.write(upload('Content-Length: 60000'))
-    first.write(Buffer.alloc(45_000))
-    const answer = await gateway.raw(`${upload('Content-Length: 10000\r\nConnection: close')}${'x'.repeat(10_000)}`)
+    const gateway = await openTestGateway({ backend: { origin }, bodyBytesHeldMax: 95_000 })
+    for (const key of ['a', 'b']) {
+      const slow = await gateway.open()
+      slow.write(upload('Content-Length: 60000', key))
+      slow.write(Buffer.alloc(45_000))
+    }
+    const body = 'x'.repeat(10_000)
+    const answer = await gateway.raw(`${upload('Content-Length: 10000\r\nConnection: close', 'c')}${body}`)
     expect(answer).toContain('HTTP/1.1 503')
+  })
+
+  it.each([
+    ['a subscription', 'a', '/things-v1/keyed'],
+    ['the public calls of an API', '', '/things-v1/open'],
+  ])('cannot take the memory of others: (%s) has half of it', async (_, key, path) => {
+    const origin = await openBackend((incoming, response) => {
+      incoming.resume()
+      incoming.on('end', () => response.end())
+    })
+    const gateway = await openTestGateway({ backend: { origin }, bodyBytesHeldMax: 100_000 })
+    const long = 'Content-Length: 30000\r\nConnection: close'
+    const slow = await gateway.open()
+    slow.write(upload('Content-Length: 60000', key, path).replace(/x-api-key: key-\r\n/, ''))
+    slow.write(Buffer.alloc(45_000))
+    const body = 'x'.repeat(30_000)
+    expect(await gateway.raw(upload(long, key, path).replace(/x-api-key: key-\r\n/, '') + body)).toContain(
+      'HTTP/1.1 503',
+    )
+    expect(await gateway.raw(upload(long, 'other') + body)).toContain('HTTP/1.1 200')
+    // What ended has given its room back.
+    const gone = new Promise((resolve) => slow.once('close', resolve))
+    slow.destroy()
+    await gone
+    await gateway.recorded(3)
+    expect(await gateway.raw(upload(long, key, path).replace(/x-api-key: key-\r\n/, '') + body)).toContain(
+      'HTTP/1.1 200',
+    )
   })
 })
 

@@ -1,0 +1,73 @@
+/** Several requests on one connection: what becomes of one leaves the others in step. */
+
+import { describe, expect, it } from 'vitest'
+import { openBackend, openRawBackend, openTestGateway, received } from '../test-gateway.ts'
+
+const get = (path = '/things-v1/open', headers = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`
+const statusesIn = (text: string): string[] => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status!)
+
+describe('a response that is broken off behind another one', () => {
+  it('ends the connection when its turn comes, and nothing of it is sent', async () => {
+    const { promise: isReached, resolve: reached } = Promise.withResolvers<() => void>()
+    const origin = await openRawBackend((socket) =>
+      socket.once('data', (head) => {
+        if (String(head).includes('?first')) {
+          return reached(() => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst'))
+        }
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\npartial', () => socket.destroy())
+      }),
+    )
+    const gateway = await openTestGateway({ backend: { origin } })
+    const socket = await gateway.open()
+    const answer = received(socket)
+    socket.write(get('/things-v1/open?first') + get('/things-v1/open?second') + get('/things-v1/open?third'))
+    const finish = await isReached
+    expect(await gateway.recorded(2)).toMatchObject([{ outcome: 'upstream_broken' }, { outcome: 'upstream_broken' }])
+    finish()
+    const text = await answer
+    expect(statusesIn(text)).toEqual(['200'])
+    expect(text.endsWith('first')).toBe(true)
+    expect(gateway.inFlight()).toBe(0)
+  })
+})
+
+describe('responses that wait behind another one', () => {
+  it('count for the memory that slow readers may hold', async () => {
+    const origin = await openBackend((incoming, response) => {
+      if (!incoming.url?.includes('?first')) response.end(Buffer.alloc(60_000))
+    })
+    const readers = { windowMs: 600_000, pendingBytesMax: 200_000, scanEveryMs: 20 }
+    const gateway = await openTestGateway({ backend: { origin }, readers })
+    const answer = gateway.raw(get('/things-v1/open?first') + get().repeat(10))
+    expect(await answer).toBe('')
+    await gateway.recorded(11)
+    expect(gateway.inFlight()).toBe(0)
+    expect(gateway.counts.get('client_too_slow')).toBeGreaterThan(0)
+  })
+
+  it('are not what the client reads: it is not too slow while the first one is not there', async () => {
+    const { promise: isReached, resolve: reached } = Promise.withResolvers<() => void>()
+    const origin = await openBackend((incoming, response) => {
+      if (incoming.url?.includes('?first')) reached(() => response.end('first'))
+      else response.end(Buffer.alloc(incoming.url?.includes('?long') ? 50_000_000 : 1_000_000, 'x'))
+    })
+    const readers = { windowMs: 50, pendingBytesMax: 1e9, scanEveryMs: 20 }
+    const gateway = await openTestGateway({ backend: { origin }, readers })
+    const socket = await gateway.open()
+    const answer = received(socket)
+    socket.write(get('/things-v1/open?first') + get('/things-v1/open', 'Connection: close\r\n'))
+    const finish = await isReached
+    // Others come later, and have been too slow for a window each.
+    for (let slow = 1; slow <= 3; slow++) {
+      const other = await gateway.open()
+      other.pause()
+      other.write(get('/things-v1/open?long'))
+      const records = await gateway.recorded(slow)
+      expect(records[slow - 1]).toMatchObject({ outcome: 'client_too_slow' })
+    }
+    finish()
+    const text = await answer
+    expect(statusesIn(text)).toEqual(['200', '200'])
+    expect(text.length).toBeGreaterThan(1_000_000)
+  })
+})
