@@ -4,7 +4,6 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from './config.ts'
 import { createLimits, type Limits } from './limits.ts'
@@ -78,7 +77,6 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const limits = createLimits({ threads: config.gatewayThreads, checkpoint, clock })
 
   const spoolFolder = join(dataDir, 'spool')
-  mkdirSync(spoolFolder, { recursive: true, mode: 0o700 })
   const gaugeMemory = createSpoolGaugeMemory()
   const gauge = openSpoolGauge(gaugeMemory, config.spoolMaxBytes)
   metrics.measured('spool_used_ratio', 'Share of the spool limit that is used', () => gauge.share)

@@ -1,6 +1,6 @@
 /** What lies in the spool's folder: a folder a source, its segments in the order they were made. */
 
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { closeSync, existsSync, fdatasync, openSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { segmentName, segmentNumber } from './segment-name.ts'
 
@@ -30,4 +30,15 @@ export function bytesIn(folder: string): number {
     segmentsIn(join(folder, source)).map((segment) => statSync(join(folder, source, segmentName(segment))).size),
   )
   return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+/** Brings what the segments of a source hold to the disk, without waiting; `onDone` gets the error of each, or null. */
+export function syncSegments(folder: string, onDone: (cause: unknown) => void): void {
+  for (const segment of segmentsIn(folder)) {
+    const file = openSync(join(folder, segmentName(segment)), 'r')
+    fdatasync(file, (cause) => {
+      closeSync(file)
+      onDone(cause)
+    })
+  }
 }

@@ -6,8 +6,9 @@
  * of a final segment (a torn tail) is passed over, and counted.
  */
 
-import { mkdirSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeFolder } from '../runtime/sync-folder.ts'
 import type { SpoolPosition } from '../store/checkpoint.ts'
 import { HEADER_BYTES } from './codec.ts'
 import type { RecordBatch } from './record-batch.ts'
@@ -59,7 +60,7 @@ interface Place {
 const START: Place = { segment: 0, offset: 0 }
 
 export function openSpoolReader({ folder, gauge, onTornTail }: SpoolReaderOptions): OpenSpoolReader {
-  mkdirSync(folder, { recursive: true })
+  makeFolder(folder, 0o700)
   const open = new Map<string, SegmentFile>()
   const listeners = new Set<() => void>()
   const torn = new Set<string>()

@@ -11,24 +11,17 @@
  * numbers rise even where somebody emptied the folder. A write that failed half-way is cut off again.
  */
 
-import {
-  closeSync,
-  fdatasync,
-  fdatasyncSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, fdatasync, fdatasyncSync, ftruncateSync, openSync, readdirSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Attribution } from '../domain/attribution.ts'
 import { toExplanationText, type Explanation } from '../domain/explanation.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { makeFolder, syncFolder, syncFolderLater } from '../runtime/sync-folder.ts'
 import { BatchBuffer, encodeHeader } from './codec.ts'
 import type { CallRecord } from './call-record.ts'
 import type { SpoolGauge } from './spool-gauge.ts'
 import { segmentName, segmentNumber } from './segment-name.ts'
+import { syncSegments } from './spool-folder.ts'
 
 export type SpoolSync = 'always' | 'second' | 'never'
 
@@ -79,7 +72,9 @@ const COOL_DOWN_MS = 1_000
 export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
   const { folder, requestPrefix, sync, gauge, clock, onGrowth, onFailure, explanations } = options
   const segmentBytesMax = options.segmentBytesMax ?? SEGMENT_BYTES_MAX
-  mkdirSync(folder, { recursive: true })
+  makeFolder(folder)
+  // A writer that was killed has left what it had not synced: it may be older than a second when the power is cut.
+  if (sync === 'second') syncSegments(folder, noteFailure)
 
   const batch = new BatchBuffer(RECORDS_PER_BATCH_MAX)
   const ids = new Map<Attribution, number>()
@@ -182,12 +177,18 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
       writeSync(file, header, 0, header.length, 0)
       bytes = header.length
       gauge.add(header.length)
+      if (sync === 'always') syncFolder(folder)
+      if (sync === 'second') syncFolderLater(folder, noteFailure)
     } catch (cause) {
       failedAtMs = clock.nowMs()
       onFailure(cause)
       if (file >= 0) closeSync(file)
       file = -1
     }
+  }
+
+  function noteFailure(cause: unknown): void {
+    if (cause !== null) onFailure(cause)
   }
 
   function syncLater(): void {
