@@ -15,6 +15,7 @@ import { bringUpOldProxies } from './catalogue/revision-zero.ts'
 import { createTokenScopes } from './catalogue/token-scopes.ts'
 import { createTurns } from './catalogue/turns.ts'
 import type { Config } from './config.ts'
+import { createDamageReport } from './damage-report.ts'
 import { openDuties } from './duties.ts'
 import { createAuthenticator } from './gateway/authenticate.ts'
 import { createFleet } from './gateway/fleet.ts'
@@ -30,7 +31,7 @@ import { createIdFactory } from './runtime/ids.ts'
 import { createLifecycle, type Opened } from './runtime/lifecycle.ts'
 import type { Log } from './runtime/log.ts'
 import { metricsAccess, openMetricsPort } from './metrics-port.ts'
-import { createMetrics } from './runtime/metrics.ts'
+import { countEvents, createMetrics } from './runtime/metrics.ts'
 import { openLedger } from './ledger.ts'
 import { openAdmin } from './open-admin.ts'
 import { createResources } from './resources.ts'
@@ -74,10 +75,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const vault = createVault(loadMasterKey({ dataDir, masterKey: config.masterKey }))
   const metrics = createMetrics()
   const createId = createIdFactory(clock.nowMs)
-  const counted = metrics.counter('events_total', 'Drops, retries, refusals without a record and the like, by reason', [
-    'reason',
-  ])
-  const count = (reason: string, by = 1): void => counted.inc({ reason }, by)
+  const count = countEvents(metrics)
 
   const backends = createBackends({ config, addresses, clock, log, count })
   const registry = openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
@@ -91,8 +89,10 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const keyRing = await openKeyRing({ registry, vault, clock, author })
   const grants = createGrants({ registry })
 
-  const ledger = await openLedger({ config, metrics, createId, clock, log, count, opened })
+  const damage = createDamageReport({ metrics, clock, log, count })
+  const ledger = await openLedger({ config, metrics, createId, clock, log, count, onDamage: damage.report, opened })
   const { pipeline, limits, spool, recorder, reader, usage, spoolFolder, gaugeMemory } = ledger
+  opened('damage report', damage.connect(recorder, config.adminTenant))
 
   const authenticator = createAuthenticator({
     gatewayUrl,

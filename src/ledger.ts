@@ -9,6 +9,7 @@ import type { Config } from './config.ts'
 import { createLimits, type Limits } from './limits.ts'
 import { createPipeline, type Pipeline } from './pipeline/topology.ts'
 import { createPlatformRecorder, type PlatformRecorder } from './platform-recorder.ts'
+import type { OnDamage } from './record/damage.ts'
 import { createSpoolGaugeMemory, openSpoolGauge, type SpoolGauge } from './record/spool-gauge.ts'
 import { openSpoolReader } from './record/spool-reader.ts'
 import { createSpoolWriter, type SpoolWriter } from './record/spool-writer.ts'
@@ -35,6 +36,7 @@ export interface LedgerOptions {
   readonly clock: Clock
   readonly log: Log
   readonly count: (reason: string, by?: number) => void
+  readonly onDamage: OnDamage
   readonly opened: Opened
 }
 

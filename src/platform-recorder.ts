@@ -41,8 +41,8 @@ export interface PlatformRecorder {
   newRequestId(): string
   /** Resolves when the record is safe; throws `Problem('unavailable')` where it cannot be written. */
   record(call: RecorderCall): Promise<void>
-  /** Records what is no call and still a risk. */
-  note(code: Outcome, tenant: string, api: string, party: RecorderCall['party']): Promise<void>
+  /** Records what is no call and still a risk. `operation` is shown in the risk's evidence. */
+  note(code: Outcome, tenant: string, api: string, party: RecorderCall['party'], operation?: string): Promise<void>
 }
 
 /** Attributions are remembered up to here, then afresh. */
@@ -111,8 +111,8 @@ export function createPlatformRecorder({ spool, clock }: { spool: SpoolWriter; c
   return {
     newRequestId: () => toRequestId(spool.requestPrefix, next()),
     record,
-    note: (code, tenant, api, party) =>
-      record({ tenant, api, operation: '', party, status: 0, code, startedMs: clock.nowMs(), requestId: null }),
+    note: (code, tenant, api, party, operation = '') =>
+      record({ tenant, api, operation, party, status: 0, code, startedMs: clock.nowMs(), requestId: null }),
   }
 }
 

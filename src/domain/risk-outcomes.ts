@@ -23,6 +23,7 @@ export const OUTCOME_RISKS: Readonly<Record<string, RiskType>> = {
   score_critical: 'ComplianceScoreLow',
   spool_high: 'SpoolPressure',
   spool_critical: 'SpoolPressure',
+  records_damaged: 'RecordsDamaged',
 }
 
 /** Each of these makes its episode Critical by itself. */
@@ -43,4 +44,5 @@ export const PROVIDER_OUTCOMES: ReadonlySet<string> = new Set([
   'score_critical',
   'spool_high',
   'spool_critical',
+  'records_damaged',
 ])

@@ -68,6 +68,13 @@ export const DEFAULT_RISK_RULES: RiskRules = {
     windowSeconds: 60,
     phrase: 'has calls that wait to be stored, and little room is left for more',
   },
+  RecordsDamaged: {
+    category: 'Governance',
+    base: 'Critical',
+    ...ONE,
+    windowSeconds: 300,
+    phrase: 'has lost call records',
+  },
 }
 
 /** The severity that `count` events in the window call for, `grave` of them grave. */

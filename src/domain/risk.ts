@@ -19,6 +19,7 @@ export const RISK_TYPES = [
   'ComplianceScoreLow',
   'DeprecatedVersionInUse',
   'SpoolPressure',
+  'RecordsDamaged',
 ] as const
 export type RiskType = (typeof RISK_TYPES)[number]
 

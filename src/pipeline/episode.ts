@@ -126,7 +126,7 @@ export function createEpisode({ key, rule, riskId, newEventId, onEvent, saved }:
       windowSeconds,
       firstSeenMs,
       lastSeenMs,
-      message: riskMessage({ attributedTo, api, phase: is, count, rule, isEarly }),
+      message: riskMessage({ attributedTo, api, phase: is, count, rule, isEarly, detail: detailOf(type, operation) }),
       evidence: evidence.show(),
     }
   }
@@ -192,4 +192,9 @@ export function createEpisode({ key, rule, riskId, newEventId, onEvent, saved }:
       }
     },
   }
+}
+
+/** The note of damaged records carries their number and time range in place of an operation. */
+function detailOf(type: RiskType, operation: string): string {
+  return type === 'RecordsDamaged' ? operation : ''
 }

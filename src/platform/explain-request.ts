@@ -45,6 +45,7 @@ const STAGE_OF: Readonly<Record<Outcome, Stage | null>> = {
   score_critical: null,
   spool_high: null,
   spool_critical: null,
+  records_damaged: null,
 }
 
 /** What an outcome means for which no problem document was sent under its name. */

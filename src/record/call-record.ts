@@ -60,6 +60,8 @@ export const OUTCOMES = [
   'internal',
   /** The call has come through this gateway before. */
   'loop_detected',
+  /** No call: records of calls are missing because a file is damaged. */
+  'records_damaged',
 ] as const satisfies readonly (ProblemCode | 'served' | 'client_aborted' | 'backend_busy' | 'client_too_slow' | Note)[]
 
 /** Outcomes of records that are not calls. */
@@ -74,6 +76,7 @@ const NOTES = [
   'score_critical',
   'spool_high',
   'spool_critical',
+  'records_damaged',
 ] as const
 
 export type Note = (typeof NOTES)[number]

@@ -38,3 +38,10 @@ export function createMetrics(): Metrics {
     histogram: (name, help, buckets) => new Histogram({ name: `tollgate_${name}`, help, buckets, ...options }),
   }
 }
+
+/** Counts events that no other metric shows, by reason. */
+export function countEvents(metrics: Pick<Metrics, 'counter'>): (reason: string, by?: number) => void {
+  const help = 'Drops, retries, refusals without a record and the like, by reason'
+  const counted = metrics.counter('events_total', help, ['reason'])
+  return (reason, by = 1) => counted.inc({ reason }, by)
+}

@@ -354,6 +354,7 @@ describe('graded risks', () => {
     ['score_critical', 'ComplianceScoreLow', 'Compliance', 'Critical', 'provider'],
     ['spool_high', 'SpoolPressure', 'Governance', 'Warning', 'provider'],
     ['spool_critical', 'SpoolPressure', 'Governance', 'Critical', 'provider'],
+    ['records_damaged', 'RecordsDamaged', 'Governance', 'Critical', 'provider'],
   ] as const)('%s is %s', (outcome, type, category, severity, kind) => {
     const [event] = watch().see([one(outcome)])
 
@@ -401,4 +402,19 @@ it('tells of calls past the retirement date by the consumer that makes them', ()
     attributedTo: { kind: 'consumer' },
     evidence: { reasons: { past_retirement: 1 } },
   })
+})
+
+it('says how many records are missing and from when, as long as the risk is shown', () => {
+  const { see, calm } = watch()
+  const first = '12 records from between A and B (spool/gateway-0/0000000007.spool)'
+  const second = 'at least 3 records of an unknown time (spool/gateway-1/0000000009.spool)'
+  const [opened] = see([call(attribution({ operation: first }), START_MS, 'records_damaged')])
+  see([call(attribution({ operation: second }), START_MS + 1, 'records_damaged')])
+  const [updated] = calm(START_MS + 10_001)
+  const cleared = calm(START_MS + 400_000).at(-1)
+
+  expect(opened?.message).toBe(`The provider has lost call records: ${first}.`)
+  expect(updated?.message).toBe(`The provider has lost call records: ${second}.`)
+  expect(cleared?.message).toContain(second)
+  expect(cleared?.evidence.operations).toEqual({ [first]: 1, [second]: 1 })
 })

@@ -61,6 +61,7 @@ const EVENTS: Readonly<Record<RiskType, (atMs: number) => CallRecord>> = {
   DeprecatedVersionInUse: (atMs) =>
     call(attribution(), atMs, 'served', { flags: FLAG_FORWARDED | FLAG_PAST_RETIREMENT }),
   SpoolPressure: (atMs) => call(attribution(), atMs, 'spool_high'),
+  RecordsDamaged: (atMs) => call(attribution(), atMs, 'records_damaged'),
 }
 
 describe.each([
@@ -123,6 +124,7 @@ describe.each([
   ['ApproachingLimit', 'Warning'],
   ['RetirementBlocked', 'Warning'],
   ['SelfApprovalAttempt', 'Critical'],
+  ['RecordsDamaged', 'Critical'],
   ['DeprecatedVersionInUse', 'Warning'],
 ] as const)('%s', (type, severity) => {
   it(`is ${severity} from the first to the hundredth, and until it clears`, () => {
