@@ -10,6 +10,7 @@ import { createLimits, type Limits } from './limits.ts'
 import { createPipeline, type Pipeline } from './pipeline/topology.ts'
 import { createPlatformRecorder, type PlatformRecorder } from './platform-recorder.ts'
 import type { OnDamage } from './record/damage.ts'
+import { readBoot, setRunningMark } from './record/running-mark.ts'
 import { createSpoolGaugeMemory, openSpoolGauge, type SpoolGauge } from './record/spool-gauge.ts'
 import { openSpoolReader } from './record/spool-reader.ts'
 import { createSpoolWriter, type SpoolWriter } from './record/spool-writer.ts'
@@ -56,7 +57,7 @@ export interface Ledger {
 }
 
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const { config, metrics, createId, clock, log, count, opened } = options
+  const { config, metrics, createId, clock, log, count, onDamage, opened } = options
   const { dataDir } = config
   const calls = metrics.counter('calls_total', 'Calls that were recorded, by API, outcome and class of status', [
     'api',
@@ -79,6 +80,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const limits = createLimits({ threads: config.gatewayThreads, checkpoint, clock })
 
   const spoolFolder = join(dataDir, 'spool')
+  const mark = { dataDir, sync: config.spoolSync, nowMs: clock.nowMs(), boot: readBoot(), onDamage }
+  opened('running mark', setRunningMark(mark))
   const gaugeMemory = createSpoolGaugeMemory()
   const gauge = openSpoolGauge(gaugeMemory, config.spoolMaxBytes)
   metrics.measured('spool_used_ratio', 'Share of the spool limit that is used', () => gauge.share)

@@ -21,7 +21,7 @@ import { BatchBuffer, encodeHeader } from './codec.ts'
 import type { CallRecord } from './call-record.ts'
 import type { SpoolGauge } from './spool-gauge.ts'
 import { segmentName, segmentNumber } from './segment-name.ts'
-import { syncSegments } from './spool-folder.ts'
+import { syncSegmentsLater } from './spool-folder.ts'
 
 export type SpoolSync = 'always' | 'second' | 'never'
 
@@ -74,7 +74,7 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
   const segmentBytesMax = options.segmentBytesMax ?? SEGMENT_BYTES_MAX
   makeFolder(folder)
   // A writer that was killed has left what it had not synced: it may be older than a second when the power is cut.
-  if (sync === 'second') syncSegments(folder, noteFailure)
+  if (sync === 'second') syncSegmentsLater(folder, noteFailure)
 
   const batch = new BatchBuffer(RECORDS_PER_BATCH_MAX)
   const ids = new Map<Attribution, number>()

@@ -1,9 +1,9 @@
 /**
- * Folders whose entries outlast a power cut: what is synced in a file is lost with its name, unless the folder that
+ * Files and folders that outlast a power cut: what is synced in a file is lost with its name, unless the folder that
  * holds the name was synced too.
  */
 
-import { closeSync, fsync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, fsync, fsyncSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /** Makes `path` and the folders above it that are missing; they are on disk when it returns. */
@@ -31,4 +31,12 @@ export function syncFolderLater(path: string, onDone: (cause: unknown) => void):
     closeSync(folder)
     onDone(cause)
   })
+}
+
+/** Replaces the file at `path`; after a power cut it is as before or as it should be, and never a part of either. */
+export function writeWhole(path: string, text: string): void {
+  const draft = `${path}.new`
+  writeFileSync(draft, text, { mode: 0o600, flush: true })
+  renameSync(draft, path)
+  syncFolder(dirname(path))
 }
