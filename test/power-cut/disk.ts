@@ -14,7 +14,8 @@
 import type { Random } from '../random.ts'
 import { ROOT, type Recording, type Step } from './recording.ts'
 
-export type FileSystem = 'ordered' | 'strict'
+export const FILE_SYSTEMS = ['ordered', 'strict'] as const
+export type FileSystem = (typeof FILE_SYSTEMS)[number]
 
 /** Files by their path below the recorded folder; a folder is `null`. */
 export type Tree = ReadonlyMap<string, Buffer | null>
@@ -49,7 +50,7 @@ export function createDisk({ steps, initial }: Recording): Disk {
 
   for (const [inode, node] of initial) {
     if ('bytes' in node) files.set(inode, { bytes: Buffer.from(node.bytes), size: node.bytes.length, unsynced: [] })
-    else for (const kind of ['ordered', 'strict'] as const) folders[kind].set(inode, new Map(node.entries))
+    else for (const kind of FILE_SYSTEMS) folders[kind].set(inode, new Map(node.entries))
   }
 
   function fileOf(inode: number): File {

@@ -3,6 +3,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import type { Damage } from '../../src/record/damage.ts'
+import { setRunningMark } from '../../src/record/running-mark.ts'
 import { createSpoolGaugeMemory, openSpoolGauge } from '../../src/record/spool-gauge.ts'
 import { openSpoolReader, type OpenSpoolReader } from '../../src/record/spool-reader.ts'
 import { createSpoolWriter, type SpoolSync } from '../../src/record/spool-writer.ts'
@@ -24,19 +26,27 @@ export interface Verdict {
   readonly found: ReadonlySet<string>
   /** Calls whose caller had been told that they are safe, and that `SPOOL_SYNC` allows to be lost. */
   readonly lost: number
-  readonly tornTails: number
+  readonly damage: readonly Damage[]
 }
 
 const SOURCES = ['gateway-0', 'gateway-1', 'platform', 'gateway-2']
 const NEW_RECORDS = 3
 const NOT_FOUND_MAX = 5
 
-export async function verify(dataDir: string, promises: Promises, sync: SpoolSync, nowMs: number): Promise<Verdict> {
+export interface VerifyOptions {
+  readonly dataDir: string
+  readonly promises: Promises
+  readonly sync: SpoolSync
+  /** As the machine's clock stands after the cut, which may be earlier than before it. */
+  readonly nowMs: number
+}
+
+export async function verify({ dataDir, promises, sync, nowMs }: VerifyOptions): Promise<Verdict> {
   const faults: string[] = []
   const check = (isTrue: boolean, fault: () => string): void => {
     if (!isTrue) faults.push(fault())
   }
-  const result = { found: new Set<string>(), lost: 0, tornTails: 0 }
+  const result = { found: new Set<string>(), lost: 0, damage: [] as Damage[] }
   try {
     const unlock = lockDataFolder(dataDir)
     verifyKey(dataDir, promises, check)
@@ -124,8 +134,9 @@ interface SpoolCase {
 function verifySpool({ dataDir, checkpoint, promises, sync, nowMs, check }: SpoolCase) {
   const spool = join(dataDir, 'spool')
   const gauge = openSpoolGauge(createSpoolGaugeMemory(), 1 << 30)
-  let tornTails = 0
-  const reader = openSpoolReader({ folder: spool, gauge, onTornTail: () => tornTails++ })
+  const damage: Damage[] = []
+  setRunningMark({ dataDir, sync, nowMs, boot: 'after the cut', onDamage: (each) => damage.push(each) })
+  const reader = openSpoolReader({ folder: spool, gauge, onTornTail: () => {} })
   const found = new Set<string>()
   for (const ids of promises.stored.values()) for (const id of ids) found.add(id)
 
@@ -159,7 +170,8 @@ function verifySpool({ dataDir, checkpoint, promises, sync, nowMs, check }: Spoo
   const read = readAll(reader, rest.to).records.map(({ id }) => id)
   check(read.join() === written.join(), () => `of new calls ${written.join(' ')} these are read: ${read.join(' ')}`)
   reader.close()
-  return { found, lost, tornTails }
+  check(lost === 0 || damage.length > 0, () => `${lost} calls are lost in silence`)
+  return { found, lost, damage }
 }
 
 /** Calls of writers that start after the power cut, by source. */

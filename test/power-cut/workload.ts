@@ -10,6 +10,7 @@ import { writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Explanation } from '../../src/domain/explanation.ts'
 import type { RiskEvent } from '../../src/domain/risk.ts'
+import { setRunningMark } from '../../src/record/running-mark.ts'
 import { createSpoolGaugeMemory, openSpoolGauge } from '../../src/record/spool-gauge.ts'
 import { openSpoolReader } from '../../src/record/spool-reader.ts'
 import { createSpoolWriter, type SpoolSync, type SpoolWriter } from '../../src/record/spool-writer.ts'
@@ -33,6 +34,8 @@ export interface WorkloadOptions {
   readonly steps: number
   readonly segmentBytesMax: number
   readonly isKilled: boolean
+  /** The boot of the machine that the process runs in. */
+  readonly boot: string
 }
 
 const SOURCES = ['gateway-0', 'gateway-1', 'platform']
@@ -62,7 +65,7 @@ const options = JSON.parse(process.argv[2] ?? '') as WorkloadOptions
 await work(options)
 if (options.isKilled) process.kill(process.pid, 'SIGKILL')
 
-async function work({ dataDir, seed, session, sync, steps, segmentBytesMax }: WorkloadOptions): Promise<void> {
+async function work({ dataDir, seed, session, sync, steps, segmentBytesMax, boot }: WorkloadOptions): Promise<void> {
   const random = createRandom(seed)
   const clock = createTickClock(1_700_000_000_000 + (random.below(3) - 1) * session * 3_600_000)
 
@@ -77,6 +80,7 @@ async function work({ dataDir, seed, session, sync, steps, segmentBytesMax }: Wo
   let risks = Number(checkpoint.lastEventId().slice('evt_'.length) || 0)
   print({ did: 'open', instance: checkpoint.instance, commits: await lastCommit() })
 
+  const removeMark = setRunningMark({ dataDir, sync, nowMs: clock.nowMs(), boot, onDamage: () => {} })
   const spool = join(dataDir, 'spool')
   const gauge = openSpoolGauge(createSpoolGaugeMemory(), 1 << 30)
   const reader = openSpoolReader({ folder: spool, gauge, onTornTail: () => {} })
@@ -119,6 +123,7 @@ async function work({ dataDir, seed, session, sync, steps, segmentBytesMax }: Wo
   for (const { writer } of writers) writer.close()
   print({ did: 'ticked' })
   reader.close()
+  removeMark()
   checkpoint.close()
   registry.close()
   unlock()
