@@ -4,7 +4,6 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from './config.ts'
 import type { ThreadSettings } from './gateway/messages.ts'
@@ -14,6 +13,7 @@ import { laterOf } from './pipeline/spool-position.ts'
 import { createPlatformRecorder, type PlatformRecorder } from './platform-recorder.ts'
 import type { OnDamage } from './record/damage.ts'
 import { createSpoolFaultsMemory, openSpoolFaults } from './record/spool-faults.ts'
+import { readBoot, setRunningMark } from './record/running-mark.ts'
 import { createSpoolGaugeMemory, openSpoolGauge, type SpoolGauge } from './record/spool-gauge.ts'
 import { openSpoolReader } from './record/spool-reader.ts'
 import { createSpoolWriter, type SpoolWriter } from './record/spool-writer.ts'
@@ -92,7 +92,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const limits = createLimits({ threads: config.gatewayThreads, checkpoint, clock })
 
   const spoolFolder = join(dataDir, 'spool')
-  mkdirSync(spoolFolder, { recursive: true, mode: 0o700 })
+  const mark = { dataDir, sync: config.spoolSync, nowMs: clock.nowMs(), boot: readBoot(), onDamage }
+  opened('running mark', setRunningMark(mark))
   const gaugeMemory = createSpoolGaugeMemory()
   const gauge = openSpoolGauge(gaugeMemory, config.spoolMaxBytes)
   metrics.measured('spool_used_ratio', 'Share of the spool limit that is used', () => gauge.share)

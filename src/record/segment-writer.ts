@@ -7,9 +7,11 @@
  * takes it for written.
  */
 
-import { closeSync, fdatasync, fdatasyncSync, fstatSync, ftruncateSync, writeSync } from 'node:fs'
+import { closeSync, fdatasync, fdatasyncSync, fstatSync, ftruncateSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { syncFolder } from '../runtime/sync-folder.ts'
 import { createSegment, encodeHeader, HEADER_BYTES, type NewSegmentHeader } from './segment-header.ts'
+import type { SpoolSync } from './spool-writer.ts'
 
 /** Records that a power cut could take, and when they were written. */
 export interface Unsynced {
@@ -49,13 +51,15 @@ export interface SegmentWriterOptions {
   readonly folder: string
   readonly name: string
   readonly header: NewSegmentHeader
+  /** With `always` the name is on the disk when the segment is created. */
+  readonly sync: SpoolSync
 }
 
 const PROBE_BYTES = 256 * 1024
 
 /** Throws, and leaves no file, if the header cannot be written or the name is taken. */
-export function createSegmentWriter({ folder, name, header }: SegmentWriterOptions): SegmentWriter {
-  const file = createSegment(join(folder, name), header)
+export function createSegmentWriter({ folder, name, header, sync: durability }: SegmentWriterOptions): SegmentWriter {
+  const file = createNamed(folder, name, header, durability)
   let bytes = HEADER_BYTES
   /** Written before the sync that is under way or has failed, and since. */
   let covered: Unsynced | null = null
@@ -161,6 +165,20 @@ export function createSegmentWriter({ folder, name, header }: SegmentWriterOptio
     sync,
     retire,
     close,
+  }
+}
+
+function createNamed(folder: string, name: string, header: NewSegmentHeader, sync: SpoolSync): number {
+  const path = join(folder, name)
+  const file = createSegment(path, header)
+  if (sync !== 'always') return file
+  try {
+    syncFolder(folder)
+    return file
+  } catch (cause) {
+    closeSync(file)
+    rmSync(path, { force: true })
+    throw cause
   }
 }
 

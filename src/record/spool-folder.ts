@@ -1,7 +1,8 @@
 /** What lies in the spool's folder: a folder a source, its segments in the order they were made. */
 
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { closeSync, existsSync, fdatasync, fdatasyncSync, openSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { syncFolder } from '../runtime/sync-folder.ts'
 import { DAMAGED_FOLDER } from './damaged-segments.ts'
 import { TEMPORARY_SUFFIX } from './segment-header.ts'
 import { segmentName, segmentNumber } from './segment-name.ts'
@@ -41,4 +42,32 @@ export function removeTemporaries(folder: string): void {
       if (name.endsWith(TEMPORARY_SUFFIX)) rmSync(join(folder, source, name), { force: true })
     }
   }
+}
+
+/** Brings what the segments of a source hold to the disk, without waiting; `onDone` gets the error of each, or null. */
+export function syncSegmentsLater(folder: string, onDone: (cause: unknown) => void): void {
+  for (const segment of segmentsIn(folder)) {
+    const file = openSync(join(folder, segmentName(segment)), 'r')
+    fdatasync(file, (cause) => {
+      closeSync(file)
+      onDone(cause)
+    })
+  }
+}
+
+/** Brings all that the spool holds to the disk; throws what the first sync that fails gives. */
+export function syncSpool(folder: string): void {
+  if (!existsSync(folder)) return
+  for (const source of foldersIn(folder)) {
+    for (const segment of segmentsIn(join(folder, source))) {
+      const file = openSync(join(folder, source, segmentName(segment)), 'r')
+      try {
+        fdatasyncSync(file)
+      } finally {
+        closeSync(file)
+      }
+    }
+    syncFolder(join(folder, source))
+  }
+  syncFolder(folder)
 }

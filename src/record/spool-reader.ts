@@ -10,8 +10,9 @@
  * reader: a file that cannot be opened counts as an empty one.
  */
 
-import { mkdirSync, rmSync, statSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeFolder } from '../runtime/sync-folder.ts'
 import type { SpoolPlace, SpoolPosition } from '../store/checkpoint.ts'
 import type { OnDamage } from './damage.ts'
 import { keepDamaged, moveDamaged } from './damaged-segments.ts'
@@ -66,7 +67,7 @@ const START: SpoolPlace = { segment: 0, offset: 0 }
 
 export function openSpoolReader(options: SpoolReaderOptions): OpenSpoolReader {
   const { folder, gauge, onTornTail, onDamage, billed } = options
-  mkdirSync(folder, { recursive: true })
+  makeFolder(folder, 0o700)
   removeTemporaries(folder)
   const open = createOpenSegments()
   const listeners = new Set<() => void>()
@@ -150,7 +151,7 @@ export function openSpoolReader(options: SpoolReaderOptions): OpenSpoolReader {
     const file = nameOf(source, segment)
     missing.unnumbered(file, { file, what: WHAT.gone, fromMs: null, toMs: null }, 0)
     if (next !== undefined) return
-    mkdirSync(join(folder, source), { recursive: true })
+    makeFolder(join(folder, source))
     replaceByReleased(pathOf(source, segment), { madeMs: 0, requestPrefix: '', firstRecord: records ?? 0 })
     gauge.add(HEADER_BYTES)
   }

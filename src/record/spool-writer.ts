@@ -18,20 +18,18 @@
  * before a call is accepted, and the records that no sync has covered are reported.
  */
 
-import { mkdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Attribution } from '../domain/attribution.ts'
 import { toExplanationText, type Explanation } from '../domain/explanation.ts'
-import type { SpoolPlace } from '../store/checkpoint.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { makeFolder, syncFolderLater } from '../runtime/sync-folder.ts'
 import { BatchBuffer, encodeEnd } from './codec.ts'
 import type { CallRecord } from './call-record.ts'
-import type { Damage } from './damage.ts'
 import { createSegmentWriter, type SegmentWriter } from './segment-writer.ts'
-import type { SpoolGauge } from './spool-gauge.ts'
 import { HEADER_BYTES } from './segment-header.ts'
 import { segmentName } from './segment-name.ts'
 import { findSourceEnd } from './source-end.ts'
+import { syncSegmentsLater } from './spool-folder.ts'
+import type { SpoolWriterOptions } from './spool-writer-options.ts'
 
 export type SpoolSync = 'always' | 'second' | 'never'
 
@@ -53,31 +51,6 @@ export interface SpoolWriter {
   close(): void
 }
 
-export interface SpoolWriterOptions {
-  /** The folder of this thread alone; made where it is missing. */
-  readonly folder: string
-  readonly requestPrefix: string
-  /** The farthest committed place of this source; missing: none is known. */
-  readonly after?: SpoolPlace | undefined
-  readonly sync: SpoolSync
-  readonly gauge: SpoolGauge
-  readonly clock: Clock
-  /** Called after each write. */
-  readonly onGrowth: () => void
-  /** Called on each write, probe or sync that fails, for the log and the counter. */
-  readonly onFailure: (cause: unknown) => void
-  /** Called with why when the writer begins to refuse calls, and with null when it accepts them again. */
-  readonly onRefusing?: (cause: unknown) => void
-  /** Called with records that were answered and that a power cut may take, since a sync failed. */
-  readonly onUncertain?: (damage: Damage) => void
-  /** Keeps explanations of refused calls beside their records; missing: nothing reads them. */
-  readonly explanations?: {
-    /** Called for each that a batch has no room for; the record itself is written. */
-    readonly onDropped: () => void
-  }
-  readonly segmentBytesMax?: number
-}
-
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024
 const ATTRIBUTIONS_MAX = 65_536
 const RECORDS_PER_BATCH_MAX = 16_384
@@ -88,7 +61,9 @@ const PROBE_EVERY_MS = 1_000
 export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
   const { folder, requestPrefix, after, sync, gauge, clock, onGrowth, onFailure, explanations } = options
   const { segmentBytesMax = SEGMENT_BYTES_MAX, onRefusing = () => {}, onUncertain = () => {} } = options
-  mkdirSync(folder, { recursive: true })
+  makeFolder(folder)
+  // A writer that was killed has left what it had not synced: it may be older than a second when the power is cut.
+  if (sync === 'second') syncSegmentsLater(folder, noteFailure)
 
   const batch = new BatchBuffer(RECORDS_PER_BATCH_MAX, requestPrefix)
   const ids = new Map<Attribution, number>()
@@ -238,7 +213,7 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
   /** Begins a segment; the old one is kept until that has succeeded. Throws. */
   function replace(): void {
     const header = { madeMs: clock.nowMs(), requestPrefix, firstRecord: nextRecord, continues: madeLast }
-    const next = createSegmentWriter({ folder, name: segmentName(number + 1), header })
+    const next = createSegmentWriter({ folder, name: segmentName(number + 1), header, sync })
     const old = segment
     madeLast = ++number
     segment = next
@@ -246,10 +221,15 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
     ids.clear()
     definitions = []
     gauge.add(HEADER_BYTES)
+    if (sync === 'second') syncFolderLater(folder, noteFailure)
     if (old === null) return
     // What a failed sync has lost is reported already: another sync would take it for written.
     if (sync === 'second' && !mustSync) old.retire((cause) => cause !== null && syncFailed(old, cause))
     else old.close()
+  }
+
+  function noteFailure(cause: unknown): void {
+    if (cause !== null) onFailure(cause)
   }
 
   function syncLater(): void {

@@ -8,9 +8,10 @@
  */
 
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
-import { chmodSync, closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { chmodSync, existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { StartRefused } from './start-refused.ts'
+import { writeWhole } from './sync-folder.ts'
 
 export interface Vault {
   encrypt(text: string, context: string): string
@@ -36,18 +37,9 @@ export function loadMasterKey({ dataDir, masterKey }: { dataDir: string; masterK
     return parseKey(readFileSync(path, 'utf8').trim(), path)
   }
   const key = randomBytes(KEY_BYTES)
+  // On disk before anything is encrypted with it: half a key, or none, would lose every secret.
   writeWhole(path, `${key.toString('hex')}\n`)
   return key
-}
-
-/** On disk as a whole before anything is encrypted with it: half a key, or none, would lose every secret. */
-function writeWhole(path: string, text: string): void {
-  const draft = `${path}.new`
-  writeFileSync(draft, text, { mode: 0o600, flush: true })
-  renameSync(draft, path)
-  const folder = openSync(dirname(path), 'r')
-  fsyncSync(folder)
-  closeSync(folder)
 }
 
 function parseKey(text: string, place: string): Buffer {

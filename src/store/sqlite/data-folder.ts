@@ -5,15 +5,16 @@
  * SQLite's own lock on a file of its own is used, since Node has no file locks; no byte of it matters.
  */
 
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StartRefused } from '../../runtime/start-refused.ts'
+import { makeFolder } from '../../runtime/sync-folder.ts'
 
 /** Makes the folder where it is missing. Throws `StartRefused`. Returns how to let go of it. */
 export function lockDataFolder(folder: string): () => void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder, 0o700)
     if (!statSync(folder).isDirectory()) throw new Error('it is not a folder')
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (cause) {

@@ -1,0 +1,34 @@
+/** Records of a range of the spool, read to its end. */
+
+import { readRange } from '../../src/pipeline/read-range.ts'
+import type { CallRecord } from '../../src/record/call-record.ts'
+import type { RecordBatch } from '../../src/record/record-batch.ts'
+import type { SpoolReader } from '../../src/record/spool-reader.ts'
+import { isSame } from '../../src/pipeline/spool-position.ts'
+import type { SpoolPosition } from '../../src/store/checkpoint.ts'
+
+export interface ReadRecord {
+  readonly id: string
+  readonly record: CallRecord
+}
+
+/** What lies between `from` and `to`. */
+export function readRest(reader: SpoolReader, from: SpoolPosition, to: SpoolPosition): ReadRecord[] {
+  const records: ReadRecord[] = []
+  readRange(reader, from, to, (batch) => records.push(...recordsOf(batch)))
+  return records
+}
+
+/** All that follows `from`, and where it ends. */
+export function readAll(reader: SpoolReader, from: SpoolPosition): { records: ReadRecord[]; to: SpoolPosition } {
+  const records: ReadRecord[] = []
+  for (let at = from; ;) {
+    const to = reader.read(at, (batch) => records.push(...recordsOf(batch)))
+    if (isSame(at, to)) return { records, to }
+    at = to
+  }
+}
+
+function* recordsOf(batch: RecordBatch): Iterable<ReadRecord> {
+  for (let index = 0; index < batch.count; index++) yield { id: batch.requestId(index), record: batch.at(index) }
+}
