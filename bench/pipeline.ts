@@ -155,7 +155,7 @@ function toCall(record: number): RecordedCall {
 /** Reads the whole spool with everything new, as after a start. */
 function readSpool(folder: string, closeEvery: number) {
   const createId = createIdFactory(() => START_MS)
-  const reader = openSpoolReader({ folder, gauge, onTornTail: refuse })
+  const reader = openSpoolReader({ folder, gauge, onTornTail: refuse, onDamage: refuse })
   const metering = createMetering({ requestLog: 'refused', count: () => {} })
   const limits = openLedger()
   const promises = { isAny: true, of: () => PLAN.runtime }

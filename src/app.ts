@@ -113,6 +113,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
       host,
       gatewayUrl,
       spoolFolder,
+      spoolAfter: ledger.spoolAfter,
       spoolSync: config.spoolSync,
       spoolGauge: gaugeMemory,
       spoolBytesMax: config.spoolMaxBytes,

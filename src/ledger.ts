@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import type { Config } from './config.ts'
 import { createLimits, type Limits } from './limits.ts'
 import { createPipeline, type Pipeline } from './pipeline/topology.ts'
+import { laterOf } from './pipeline/spool-position.ts'
 import { createPlatformRecorder, type PlatformRecorder } from './platform-recorder.ts'
 import type { OnDamage } from './record/damage.ts'
 import { readBoot, setRunningMark } from './record/running-mark.ts'
@@ -26,6 +27,7 @@ import { createClickHouseRiskStore } from './store/clickhouse/risk-store.ts'
 import { createClickHouseServiceLevelStore } from './store/clickhouse/service-level-store.ts'
 import { createClickHouseUsageStore } from './store/clickhouse/usage-store.ts'
 import { matches, openSqliteCheckpoint } from './store/sqlite/checkpoint.ts'
+import type { SpoolPosition } from './store/checkpoint.ts'
 import type { RequestStore } from './store/request-store.ts'
 import type { ServiceLevelStore } from './store/service-level-store.ts'
 import type { UsageStore } from './store/usage-store.ts'
@@ -52,6 +54,8 @@ export interface Ledger {
   readonly spool: SpoolWriter
   readonly recorder: PlatformRecorder
   readonly spoolFolder: string
+  /** How far the spool was taken in when the service started. */
+  readonly spoolAfter: SpoolPosition
   readonly gaugeMemory: SharedArrayBuffer
   readonly gauge: SpoolGauge
 }
@@ -85,9 +89,14 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const gaugeMemory = createSpoolGaugeMemory()
   const gauge = openSpoolGauge(gaugeMemory, config.spoolMaxBytes)
   metrics.measured('spool_used_ratio', 'Share of the spool limit that is used', () => gauge.share)
+  const billed = checkpoint.position()
+  const pendingTo = checkpoint.pending()?.to ?? {}
+  const spoolAfter = [pendingTo, checkpoint.riskPosition(), checkpoint.limitPosition()].reduce(laterOf, billed)
   const reader = openSpoolReader({
     folder: spoolFolder,
     gauge,
+    billed,
+    onDamage,
     onTornTail(path, bytes) {
       count('spool_torn_tail')
       log.warn({ path, bytes }, 'the end of a spool segment was torn and is passed over')
@@ -116,6 +125,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const spool = createSpoolWriter({
     folder: join(spoolFolder, 'platform'),
     requestPrefix: randomBytes(8).toString('hex'),
+    after: spoolAfter['platform'],
     sync: config.spoolSync,
     gauge,
     clock,
@@ -129,5 +139,18 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   opened('platform spool', () => spool.close())
   const recorder = createPlatformRecorder({ spool, clock })
 
-  return { usage, levels, requests, pipeline, limits, reader, spool, recorder, spoolFolder, gaugeMemory, gauge }
+  return {
+    usage,
+    levels,
+    requests,
+    pipeline,
+    limits,
+    reader,
+    spool,
+    recorder,
+    spoolFolder,
+    spoolAfter,
+    gaugeMemory,
+    gauge,
+  }
 }

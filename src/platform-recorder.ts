@@ -14,7 +14,7 @@ import {
   OUTCOMES,
   type Outcome,
 } from './record/call-record.ts'
-import { REQUEST_PREFIX_LENGTH } from './record/codec.ts'
+import { REQUEST_PREFIX_LENGTH } from './record/segment-header.ts'
 import { toRequestId } from './record/record-batch.ts'
 import type { RecordedCall, SpoolWriter } from './record/spool-writer.ts'
 import type { Clock } from './runtime/clock.ts'

@@ -13,6 +13,7 @@ import type { RoutePlan } from '../plans/route-plan.ts'
 import type { Drift } from '../domain/drift.ts'
 import type { SlaPlan } from '../opensla/sla-plan.ts'
 import type { SpoolSync } from '../record/spool-writer.ts'
+import type { SpoolPosition } from '../store/checkpoint.ts'
 import type { BlockRef } from './limits/limit-memory.ts'
 import type { GatePlan, UpstreamReport } from './upstream-gate.ts'
 
@@ -83,6 +84,8 @@ export interface ThreadSettings {
   readonly host: string
   readonly gatewayUrl: string
   readonly spoolFolder: string
+  /** How far the spool was taken in when the service started. */
+  readonly spoolAfter: SpoolPosition
   readonly spoolSync: SpoolSync
   readonly spoolGauge: SharedArrayBuffer
   readonly spoolBytesMax: number

@@ -72,8 +72,10 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
   const memberships = createMemberships()
   let jwks: JsonWebKeySet = { keys: [] }
 
+  const source = `gateway-${settings.thread}`
   const spool = createSpoolWriter({
-    folder: join(settings.spoolFolder, `gateway-${settings.thread}`),
+    folder: join(settings.spoolFolder, source),
+    after: settings.spoolAfter[source],
     requestPrefix: randomBytes(8).toString('hex'),
     sync: settings.spoolSync,
     gauge: openSpoolGauge(settings.spoolGauge, settings.spoolBytesMax),

@@ -1,6 +1,6 @@
 /** Positions in the spool, compared: which bytes two readers have both left behind. */
 
-import type { SpoolPosition } from '../store/checkpoint.ts'
+import type { SpoolPlace, SpoolPosition } from '../store/checkpoint.ts'
 
 /** Whether both stand at the same place of every source. */
 export function isSame(a: SpoolPosition, b: SpoolPosition): boolean {
@@ -16,6 +16,15 @@ export function isWithin(a: SpoolPosition, b: SpoolPosition): boolean {
   })
 }
 
+/** The later place of each source that one of them knows. */
+export function laterOf(a: SpoolPosition, b: SpoolPosition): SpoolPosition {
+  const later = Object.entries(b).filter(([source, place]) => {
+    const other = a[source]
+    return other === undefined || isEarlier(other, place)
+  })
+  return { ...a, ...Object.fromEntries(later) }
+}
+
 /** What lies before this, both have read. A source that one of them does not know is not in it. */
 export function earlierOf(a: SpoolPosition, b: SpoolPosition): SpoolPosition {
   return Object.fromEntries(
@@ -27,7 +36,7 @@ export function earlierOf(a: SpoolPosition, b: SpoolPosition): SpoolPosition {
   )
 }
 
-type Place = SpoolPosition[string]
+type Place = SpoolPlace
 
 function isEarlier(a: Place, b: Place): boolean {
   return a.segment < b.segment || (a.segment === b.segment && a.offset < b.offset)

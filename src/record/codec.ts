@@ -1,17 +1,21 @@
 /**
- * The bytes of a spool segment.
+ * The bytes of a spool segment: a header (`segment-header.ts`), and batches.
  *
- *   segment = header, batch*
- *   header  = "TGSPOOL1", made at (f64, ms), prefix of request ids (16 ASCII), zeros        64 bytes
- *   batch   = magic, bytes, crc32, records, definition bytes, first definition (u32 each)   24 bytes
- *             record*                                                                       56 bytes each
- *             definitions: JSON array of attributions, padded with spaces to 8
+ *   batch   = magic, bytes, crc32, records, definition bytes, first definition (u32 each), first record (f64)  32 bytes
+ *             record*                                                                                56 bytes each
+ *             definitions, if there are any: prefix of request ids (16 ASCII), JSON array of attributions, padded with
+ *             spaces to 8
  *             explanations of refused calls, if there are any (`explanation-section.ts`)
+ *   end     = a batch without records: the writer goes on in another segment
  *
  * Numbers are little-endian and everything is a multiple of 8 long, so a reader can lay typed arrays
  * over the bytes. `crc32` covers the batch behind itself: a batch is whole or it is not there. An
- * attribution is written once per segment; records name it by its position. A batch with explanations has
- * a magic of its own: batches without them are as they were before explanations existed.
+ * attribution is written once per segment; records name it by its number, and `first definition` is the
+ * number of the first one in this batch: it proves which are missing after a damaged stretch. `first record` counts the
+ * records of the source, for the same reason. The prefix of request ids is there for a segment whose header is damaged.
+ *
+ * Format 1 had no `first record` and no prefix beside the definitions, and magics of its own. It is still read.
+ * No magic occurs in JSON, since JSON has no control characters: scanning for the next batch finds no text of a caller.
  */
 
 import { crc32 } from 'node:zlib'
@@ -19,30 +23,21 @@ import type { Attribution } from '../domain/attribution.ts'
 import { decodeExplanations, ExplanationSection } from './explanation-section.ts'
 import { RECORD_BYTES, RECORD_DOUBLES, RECORD_WORDS } from './record-batch.ts'
 import type { CallRecord } from './call-record.ts'
+import { REQUEST_PREFIX_LENGTH } from './segment-header.ts'
 
-export const HEADER_BYTES = 64
-export const BATCH_HEADER_BYTES = 24
-export const REQUEST_PREFIX_LENGTH = 16
+export const BATCH_HEADER_BYTES = 32
 
-const SEGMENT_MAGIC = 'TGSPOOL1'
-const BATCH_MAGIC = 0x42_47_54_01
+const OLD_BATCH_HEADER_BYTES = 24
+const OLD_BATCH_MAGIC = 0x42_47_54_01
+const OLD_EXPLAINED_MAGIC = 0x42_47_54_02
+const BATCH_MAGIC = 0x42_47_54_03
 /** Of a batch that ends with explanations. */
-const EXPLAINED_MAGIC = 0x42_47_54_02
+const EXPLAINED_MAGIC = 0x42_47_54_04
+const END_MAGIC = 0x42_47_54_05
 const CRC_FROM = 12
-
-export function encodeHeader(timeMs: number, requestPrefix: string): Buffer {
-  const header = Buffer.alloc(HEADER_BYTES)
-  header.write(SEGMENT_MAGIC, 0, 'latin1')
-  header.writeDoubleLE(timeMs, 8)
-  header.write(requestPrefix, 16, REQUEST_PREFIX_LENGTH, 'latin1')
-  return header
-}
-
-/** The prefix of request ids, or null where `header` is not that of a segment. */
-export function decodeHeader(header: Buffer): string | null {
-  if (header.length < HEADER_BYTES || header.toString('latin1', 0, 8) !== SEGMENT_MAGIC) return null
-  return header.toString('latin1', 16, 16 + REQUEST_PREFIX_LENGTH)
-}
+/** More than a batch can hold: a header that names more is damaged. */
+const RECORDS_MAX = 1 << 20
+const EXPLANATION_BYTES_MAX = 1 << 21
 
 /** One batch while it is filled: records are laid down as calls end, the rest when the batch is sealed. */
 export class BatchBuffer {
@@ -50,12 +45,14 @@ export class BatchBuffer {
   readonly #words: Uint32Array
   readonly #doubles: Float64Array
   readonly recordsMax: number
+  readonly #requestPrefix: string
   readonly #explanations = new ExplanationSection()
   count = 0
 
-  constructor(recordsMax: number) {
+  constructor(recordsMax: number, requestPrefix = '') {
     const buffer = new ArrayBuffer(BATCH_HEADER_BYTES + recordsMax * RECORD_BYTES)
     this.recordsMax = recordsMax
+    this.#requestPrefix = requestPrefix
     this.#bytes = Buffer.from(buffer)
     this.#words = new Uint32Array(buffer)
     this.#doubles = new Float64Array(buffer)
@@ -90,9 +87,9 @@ export class BatchBuffer {
   }
 
   /** The bytes to write; valid until the next `add`. Empties the buffer. */
-  seal(definitions: readonly Attribution[], firstDefinition: number): Buffer {
+  seal(definitions: readonly Attribution[], firstDefinition: number, firstRecord = 0): Buffer {
     const recordsEnd = BATCH_HEADER_BYTES + this.count * RECORD_BYTES
-    const tail = definitions.length === 0 ? null : encodeDefinitions(definitions)
+    const tail = definitions.length === 0 ? null : encodeDefinitions(definitions, this.#requestPrefix)
     const explanations = this.#explanations.seal()
     const tails = [tail, explanations].filter((each) => each !== null)
     const records = this.#bytes.subarray(0, recordsEnd)
@@ -102,32 +99,64 @@ export class BatchBuffer {
     bytes.writeUInt32LE(this.count, 12)
     bytes.writeUInt32LE(tail?.length ?? 0, 16)
     bytes.writeUInt32LE(firstDefinition, 20)
+    bytes.writeDoubleLE(firstRecord, 24)
     bytes.writeUInt32LE(crc32(bytes.subarray(CRC_FROM)), 8)
     this.count = 0
     return bytes
   }
 }
 
+/** The mark after the last batch of a segment whose writer goes on in another one. */
+export function encodeEnd(nextRecord: number): Buffer {
+  const bytes = Buffer.alloc(BATCH_HEADER_BYTES)
+  bytes.writeUInt32LE(END_MAGIC, 0)
+  bytes.writeUInt32LE(bytes.length, 4)
+  bytes.writeDoubleLE(nextRecord, 24)
+  bytes.writeUInt32LE(crc32(bytes.subarray(CRC_FROM)), 8)
+  return bytes
+}
+
 export interface BatchHeader {
+  /** Length of the whole batch. */
   readonly bytes: number
+  readonly headerBytes: number
   readonly records: number
   readonly definitionBytes: number
   readonly firstDefinition: number
+  /** Number of its first record; null in format 1. */
+  readonly firstRecord: number | null
   /** 0: none of its calls is explained. */
   readonly explanationBytes: number
+  /** The mark after the last batch. */
+  readonly isEnd: boolean
 }
 
-/** The header at `offset`, or null where there is no sound one (yet). */
+export function isBatchMagic(word: number): boolean {
+  return word >= OLD_BATCH_MAGIC && word <= END_MAGIC
+}
+
+/** The header at `offset`, or null if there is none or its numbers contradict each other. */
 export function decodeBatchHeader(view: DataView, offset: number): BatchHeader | null {
-  if (offset + BATCH_HEADER_BYTES > view.byteLength) return null
+  if (offset + OLD_BATCH_HEADER_BYTES > view.byteLength) return null
   const magic = view.getUint32(offset, true)
-  if (magic !== BATCH_MAGIC && magic !== EXPLAINED_MAGIC) return null
+  if (!isBatchMagic(magic)) return null
+  const isOld = magic < BATCH_MAGIC
+  const headerBytes = isOld ? OLD_BATCH_HEADER_BYTES : BATCH_HEADER_BYTES
+  if (offset + headerBytes > view.byteLength) return null
   const bytes = view.getUint32(offset + 4, true)
   const records = view.getUint32(offset + 12, true)
   const definitionBytes = view.getUint32(offset + 16, true)
-  const explanationBytes = bytes - BATCH_HEADER_BYTES - records * RECORD_BYTES - definitionBytes
-  if (bytes % 8 !== 0 || (magic === BATCH_MAGIC ? explanationBytes !== 0 : explanationBytes <= 0)) return null
-  return { bytes, records, definitionBytes, firstDefinition: view.getUint32(offset + 20, true), explanationBytes }
+  const firstDefinition = view.getUint32(offset + 20, true)
+  const firstRecord = isOld ? null : view.getFloat64(offset + 24, true)
+  const explanationBytes = bytes - headerBytes - records * RECORD_BYTES - definitionBytes
+  const isEnd = magic === END_MAGIC
+  const isExplained = magic === EXPLAINED_MAGIC || magic === OLD_EXPLAINED_MAGIC
+  if (bytes % 8 !== 0 || records > RECORDS_MAX) return null
+  if (isExplained ? explanationBytes <= 0 || explanationBytes > EXPLANATION_BYTES_MAX : explanationBytes !== 0)
+    return null
+  if (firstRecord !== null && !(Number.isSafeInteger(firstRecord) && firstRecord >= 0)) return null
+  if (isEnd && bytes !== headerBytes) return null
+  return { bytes, headerBytes, records, definitionBytes, firstDefinition, firstRecord, explanationBytes, isEnd }
 }
 
 export function isWhole(buffer: ArrayBuffer, offset: number, header: BatchHeader): boolean {
@@ -136,10 +165,26 @@ export function isWhole(buffer: ArrayBuffer, offset: number, header: BatchHeader
   return crc32(new Uint8Array(buffer, offset + CRC_FROM, header.bytes - CRC_FROM)) === stored
 }
 
-export function decodeDefinitions(buffer: ArrayBuffer, offset: number, header: BatchHeader): readonly Attribution[] {
-  if (header.definitionBytes === 0) return []
-  const from = offset + BATCH_HEADER_BYTES + header.records * RECORD_BYTES
-  return JSON.parse(Buffer.from(buffer, from, header.definitionBytes).toString('utf8')) as Attribution[]
+export interface Definitions {
+  /** Null in format 1. */
+  readonly requestPrefix: string | null
+  readonly attributions: readonly Attribution[]
+}
+
+const NO_DEFINITIONS: Definitions = { requestPrefix: null, attributions: [] }
+
+/** Throws if the bytes are not JSON. */
+export function decodeDefinitions(buffer: ArrayBuffer, offset: number, header: BatchHeader): Definitions {
+  const { headerBytes, records, definitionBytes, firstRecord } = header
+  if (definitionBytes === 0) return NO_DEFINITIONS
+  const bytes = Buffer.from(buffer, offset + headerBytes + records * RECORD_BYTES, definitionBytes)
+  const prefixLength = firstRecord === null ? 0 : REQUEST_PREFIX_LENGTH
+  const attributions: unknown = JSON.parse(bytes.toString('utf8', prefixLength))
+  if (!Array.isArray(attributions)) throw new Error('the definitions of a batch are not an array')
+  return {
+    requestPrefix: prefixLength === 0 ? null : bytes.toString('latin1', 0, prefixLength),
+    attributions: attributions as Attribution[],
+  }
 }
 
 /** The explanations of a whole batch, by the number of their record. */
@@ -151,8 +196,10 @@ export function decodeBatchExplanations(
   return decodeExplanations(Buffer.from(buffer, offset + bytes - explanationBytes, explanationBytes))
 }
 
-function encodeDefinitions(definitions: readonly Attribution[]): Buffer {
+function encodeDefinitions(definitions: readonly Attribution[], requestPrefix: string): Buffer {
+  const prefix = Buffer.alloc(REQUEST_PREFIX_LENGTH, ' ')
+  prefix.write(requestPrefix, 'latin1')
   const text = Buffer.from(JSON.stringify(definitions), 'utf8')
-  const padding = (8 - (text.length % 8)) % 8
-  return padding === 0 ? text : Buffer.concat([text, Buffer.alloc(padding, ' ')])
+  const padding = Buffer.alloc((8 - (text.length % 8)) % 8, ' ')
+  return Buffer.concat([prefix, text, padding])
 }

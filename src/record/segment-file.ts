@@ -2,111 +2,292 @@
  * One segment as the reader sees it: its table of attributions, and batches from any offset.
  *
  * The table is built by a walk over the batches from the start, once; whoever begins in the middle
- * (a replay, a second consumer at another position) gets the same table. Reading stops at the first
- * batch that is not whole: of a live segment it is being written, of a dead one it is torn.
+ * (a replay, a second consumer at another position) gets the same table and the same batches. Bytes that do not verify
+ * are skipped if a batch that verifies follows them. If none follows, reading stops there: of a live segment a batch is
+ * being written, of a final one the end is truncated or damaged (`tail`).
  */
 
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import type { Attribution } from '../domain/attribution.ts'
+import { closeSync, fstatSync, openSync, statSync } from 'node:fs'
+import { AttributionTable } from './attribution-table.ts'
 import {
   BATCH_HEADER_BYTES,
   decodeBatchExplanations,
   decodeBatchHeader,
   decodeDefinitions,
-  decodeHeader,
-  HEADER_BYTES,
+  isBatchMagic,
   isWhole,
   type BatchHeader,
 } from './codec.ts'
-import { RecordBatch } from './record-batch.ts'
-
-const CHUNK_BYTES = 1024 * 1024
+import { FileWindow } from './file-window.ts'
+import { RECORD_BYTES, RecordBatch } from './record-batch.ts'
+import { decodeHeader, HEADER_BYTES, type SegmentHeader } from './segment-header.ts'
 
 export interface SegmentFile {
   readonly bytes: number
+  /** Null if it is not there or damaged. */
+  readonly header: SegmentHeader | null
+  /** The writer has written its last batch and gone on in another segment. Known when it was read to its end. */
+  readonly isEnded: boolean
   /**
    * Hands over whole batches of `[fromOffset, toOffset)` until `bytesMax` are read, and answers the
    * offset after the last one.
    */
-  read(fromOffset: number, toOffset: number, bytesMax: number, onBatch: (batch: RecordBatch) => void): number
+  read(fromOffset: number, toOffset: number, bytesMax: number, onBatch: OnBatch, onSkipped?: OnSkipped): number
+  /** What lies after `offset`, at which `read` has stopped. */
+  tail(offset: number): Tail
   close(): void
 }
 
-export function openSegment(path: string, segmentKey: number): SegmentFile {
-  const file = openSync(path, 'r')
-  const attributions: Attribution[] = []
-  let requestPrefix: string | null = null
-  let tableEnd = HEADER_BYTES
-  let buffer = new ArrayBuffer(CHUNK_BYTES)
+/** `firstRecord` is null in format 1. The mark at the end of a segment is a batch without records. */
+export type OnBatch = (batch: RecordBatch, firstRecord: number | null) => void
+export type OnSkipped = (stretch: Skipped) => void
 
-  function read(fromOffset: number, toOffset: number, bytesMax: number, onBatch: (batch: RecordBatch) => void): number {
+/** A stretch whose records cannot be read. */
+export interface Skipped {
+  readonly from: number
+  readonly to: number
+  readonly what: 'unreadable' | 'attributions unknown'
+  /** Number of the record that follows it; null in format 1. */
+  readonly nextRecord: number | null
+  /** Records in it, as far as they can be counted without record numbers. */
+  readonly records: number
+  /** Time of the last record before it and the first after it, as far as known. */
+  readonly fromMs: number | null
+  readonly toMs: number | null
+}
+
+export interface Tail {
+  readonly bytes: number
+  /** `truncated`: the beginning of a batch, as a crash leaves it. */
+  readonly kind: 'none' | 'truncated' | 'damaged'
+  /** Records of a batch that is all there and does not verify. */
+  readonly records: number
+}
+
+const NO_TAIL: Tail = { bytes: 0, kind: 'none', records: 0 }
+/** Stands for a file that cannot be opened. */
+export const NO_SEGMENT: SegmentFile = Object.freeze({
+  bytes: 0,
+  header: null,
+  isEnded: false,
+  read: (fromOffset: number) => fromOffset,
+  tail: () => NO_TAIL,
+  close: () => {},
+})
+/** Bounds the checksums of a scan: this many times the size of the file, and as much again for small ones. */
+const CHECKED_SHARE = 4
+const CHECKED_BYTES = 64 * 1024 * 1024
+
+export function openSegment(path: string, segmentKey: number): SegmentFile {
+  if (!statSync(path).isFile()) throw new Error(`${path} is not a file`)
+  const file = openSync(path, 'r')
+  const window = new FileWindow(file)
+  const table = new AttributionTable()
+  const skipped = new Map<number, Skipped>()
+  let header: SegmentHeader | null = null
+  let requestPrefix: string | null = null
+  /** The table holds the definitions of all batches before it. */
+  let tableEnd = HEADER_BYTES
+  let lastMs: number | null = null
+  let isEnded = false
+  let checkedBytes = 0
+  /** Nothing that verifies begins in `[from, to)`. */
+  let deadEnd = { from: -1, to: -1 }
+
+  const size = (): number => fstatSync(file).size
+
+  function read(
+    fromOffset: number,
+    toOffset: number,
+    bytesMax: number,
+    onBatch: OnBatch,
+    onSkipped: OnSkipped = () => {},
+  ): number {
+    window.reset()
     if (!hasHeader()) return fromOffset
-    const start = Math.max(fromOffset, HEADER_BYTES)
-    if (start > tableEnd) walk(tableEnd, start, Infinity, () => {})
-    return walk(start, toOffset, bytesMax, (offset, header) => {
-      if (header.records === 0) return
-      onBatch(
-        new RecordBatch({
-          bytes: buffer,
-          offset: offset + BATCH_HEADER_BYTES,
-          count: header.records,
-          segmentKey,
-          attributions,
-          requestPrefix: requestPrefix ?? '',
-          ...(header.explanationBytes > 0 && {
-            explanations: () => decodeBatchExplanations(buffer, offset, header),
-          }),
-        }),
-      )
+    const start = Math.max(Math.ceil(fromOffset / 8) * 8, HEADER_BYTES)
+    walk(tableEnd, start, Infinity, null, () => {})
+    const end = walk(start, toOffset, bytesMax, onBatch, onSkipped)
+    return end > start ? end : Math.max(fromOffset, HEADER_BYTES)
+  }
+
+  function walk(from: number, to: number, bytesMax: number, onBatch: OnBatch | null, onSkipped: OnSkipped): number {
+    let offset = from
+    while (offset < to && offset - from < bytesMax) {
+      const next = step(offset, onBatch, onSkipped)
+      if (next === offset) break
+      offset = next
+    }
+    // A stretch may reach beyond the end of a range that was read when it was not damaged.
+    return from < to ? Math.min(offset, to) : offset
+  }
+
+  /** Hands over the batch at `offset` or the stretch that is skipped there, and answers the offset after it. */
+  function step(offset: number, onBatch: OnBatch | null, onSkipped: OnSkipped): number {
+    let stretch = skipped.size === 0 ? undefined : skipped.get(offset)
+    const batch = stretch === undefined ? batchAt(offset) : null
+    if (batch !== null) {
+      if (offset === tableEnd) stretch = examine(offset, batch)
+      if (stretch === undefined) {
+        if (onBatch !== null) onBatch(toRecords(window.load(offset, batch.bytes), batch), batch.firstRecord)
+        return offset + batch.bytes
+      }
+    }
+    stretch ??= skipUnreadable(offset)
+    if (stretch === undefined) return offset
+    onSkipped(stretch)
+    return stretch.to
+  }
+
+  /** Adds the next batch to the table. Returns the stretch if it has to be skipped. */
+  function examine(offset: number, batch: BatchHeader): Skipped | undefined {
+    const { headerBytes, bytes, records, firstRecord } = batch
+    tableEnd = offset + bytes
+    isEnded = batch.isEnd
+    if (batch.isEnd) return undefined
+    const at = window.load(offset, bytes)
+    const beforeMs = lastMs
+    if (records > 0) lastMs = timeAt(at + headerBytes, records - 1)
+    if (define(at, batch)) return undefined
+    return skip({
+      from: offset,
+      to: offset + bytes,
+      what: 'attributions unknown',
+      nextRecord: firstRecord === null ? null : firstRecord + records,
+      records,
+      fromMs: records > 0 ? timeAt(at + headerBytes, 0) : beforeMs,
+      toMs: lastMs,
     })
   }
 
-  /** Calls `visit` with the place in `buffer` of each whole batch that starts in `[from, to)` of the file. */
-  function walk(from: number, to: number, bytesMax: number, visit: (at: number, header: BatchHeader) => void): number {
-    let offset = from
-    while (offset < to && offset - from < bytesMax) {
-      const filled = fill(offset)
-      const view = new DataView(buffer, 0, filled)
-      let at = 0
-      while (offset + at < to && offset + at - from < bytesMax) {
-        const header = decodeBatchHeader(view, at)
-        if (header === null || at + header.bytes > filled || !isWhole(buffer, at, header)) break
-        define(offset + at, at, header)
-        visit(at, header)
-        at += header.bytes
-      }
-      offset += at
-      if (at > 0) continue
-      const header = decodeBatchHeader(view, 0)
-      if (header === null || header.bytes <= buffer.byteLength || offset + header.bytes > fstatSync(file).size) break
-      buffer = new ArrayBuffer(header.bytes)
+  function define(at: number, batch: BatchHeader): boolean {
+    try {
+      const definitions = decodeDefinitions(window.buffer, at, batch)
+      requestPrefix ??= definitions.requestPrefix
+      if (!table.define(batch.firstDefinition, definitions.attributions)) return false
+    } catch {
+      return false
     }
-    return offset
+    if (!table.hasUnknown) return true
+    const records = toRecords(at, batch)
+    return table.knows(batch.records, (index) => records.attributionId(index))
   }
 
-  function define(offset: number, at: number, header: BatchHeader): void {
-    if (offset < tableEnd) return
-    tableEnd = offset + header.bytes
-    for (const attribution of decodeDefinitions(buffer, at, header)) attributions.push(attribution)
+  function skipUnreadable(offset: number): Skipped | undefined {
+    const to = scan(offset)
+    if (to === null) return undefined
+    // It may have been written to its end meanwhile.
+    window.reset()
+    const next = batchAt(to)
+    if (next === null || batchAt(offset) !== null) return undefined
+    const toMs = next.records > 0 ? timeAt(window.load(to, next.bytes) + next.headerBytes, 0) : null
+    const isOnWalk = offset === tableEnd
+    if (isOnWalk) tableEnd = to
+    const fromMs = isOnWalk ? (lastMs ?? header?.madeMs ?? null) : null
+    const records = recordsWithin(offset, to)
+    return skip({ from: offset, to, what: 'unreadable', nextRecord: next.firstRecord, records, fromMs, toMs })
   }
 
-  function fill(offset: number): number {
-    return readSync(file, new Uint8Array(buffer), 0, buffer.byteLength, offset)
+  /** Records of a batch that does not verify, if its header is sound and it ends within `to`. */
+  function recordsWithin(offset: number, to: number): number {
+    const at = window.load(offset, BATCH_HEADER_BYTES)
+    const batch = at < 0 ? null : decodeBatchHeader(window.view, at)
+    return batch !== null && offset + batch.bytes <= to ? batch.records : 0
+  }
+
+  function skip(stretch: Skipped): Skipped {
+    skipped.set(stretch.from, stretch)
+    return stretch
+  }
+
+  /** The offset of the next batch that verifies after `offset`; null: there is none. */
+  function scan(offset: number): number | null {
+    let resumeAt: number | null = null
+    let at = nextMagic(deadEnd.from === offset ? deadEnd.to : offset + 8)
+    for (; at >= 0; at = nextMagic(at + 8)) {
+      const place = window.load(at, BATCH_HEADER_BYTES)
+      const batch = place < 0 ? null : decodeBatchHeader(window.view, place)
+      // Perhaps it is being written.
+      if (place < 0 || (batch !== null && at + batch.bytes > size())) resumeAt ??= at
+      if (batch === null) continue
+      checkedBytes += batch.bytes
+      if (checkedBytes > CHECKED_BYTES + CHECKED_SHARE * size()) break
+      if (batchAt(at) !== null) return at
+    }
+    deadEnd = { from: offset, to: resumeAt ?? Math.max(offset + 8, Math.floor(size() / 8) * 8) }
+    return null
+  }
+
+  /** The next place, in steps of 8, that begins like a batch; -1: there is none. */
+  function nextMagic(offset: number): number {
+    let at = offset
+    for (let place = window.load(at, 4); place >= 0; place = window.load(at, 4)) {
+      const { view } = window
+      const end = at + window.heldFrom(at) - 4
+      for (; at <= end; at += 8, place += 8) if (isBatchMagic(view.getUint32(place, true))) return at
+    }
+    return -1
+  }
+
+  function batchAt(offset: number): BatchHeader | null {
+    let at = window.load(offset, BATCH_HEADER_BYTES)
+    if (at < 0) return null
+    const batch = decodeBatchHeader(window.view, at)
+    if (batch === null) return null
+    at = window.load(offset, batch.bytes)
+    return at >= 0 && isWhole(window.buffer, at, batch) ? batch : null
+  }
+
+  function toRecords(at: number, batch: BatchHeader): RecordBatch {
+    return new RecordBatch({
+      bytes: window.buffer,
+      offset: at + batch.headerBytes,
+      count: batch.records,
+      segmentKey,
+      attributions: table.attributions,
+      requestPrefix: requestPrefix ?? '',
+      ...(batch.explanationBytes > 0 && { explanations: () => decodeBatchExplanations(window.buffer, at, batch) }),
+    })
+  }
+
+  function timeAt(recordsAt: number, index: number): number {
+    return window.view.getFloat64(recordsAt + index * RECORD_BYTES + 8, true)
   }
 
   function hasHeader(): boolean {
-    if (requestPrefix !== null) return true
-    const header = Buffer.alloc(HEADER_BYTES)
-    if (readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return false
-    requestPrefix = decodeHeader(header)
-    return requestPrefix !== null
+    if (header !== null) return true
+    const at = window.load(0, HEADER_BYTES)
+    if (at < 0) return false
+    header = decodeHeader(Buffer.from(window.buffer, at, HEADER_BYTES))
+    requestPrefix = header?.requestPrefix ?? requestPrefix
+    return true
+  }
+
+  function tail(offset: number): Tail {
+    const bytes = size() - offset
+    if (bytes <= 0) return NO_TAIL
+    const at = window.load(offset, Math.min(bytes, BATCH_HEADER_BYTES))
+    if (at < 0) return NO_TAIL
+    if (bytes >= 4 && !isBatchMagic(window.view.getUint32(at, true))) return { bytes, kind: 'damaged', records: 0 }
+    if (bytes < BATCH_HEADER_BYTES) return { bytes, kind: 'truncated', records: 0 }
+    const batch = decodeBatchHeader(window.view, at)
+    if (batch !== null && batch.bytes > bytes) return { bytes, kind: 'truncated', records: 0 }
+    return { bytes, kind: 'damaged', records: batch?.records ?? 0 }
   }
 
   return {
     get bytes() {
-      return fstatSync(file).size
+      return size()
+    },
+    get header() {
+      hasHeader()
+      return header
+    },
+    get isEnded() {
+      return isEnded
     },
     read,
+    tail,
     close: () => closeSync(file),
   }
 }

@@ -1,13 +1,15 @@
 /** What lies in the spool's folder: a folder a source, its segments in the order they were made. */
 
-import { closeSync, existsSync, fdatasync, fdatasyncSync, openSync, readdirSync, statSync } from 'node:fs'
+import { closeSync, existsSync, fdatasync, fdatasyncSync, openSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncFolder } from '../runtime/sync-folder.ts'
+import { DAMAGED_FOLDER } from './damaged-segments.ts'
+import { TEMPORARY_SUFFIX } from './segment-header.ts'
 import { segmentName, segmentNumber } from './segment-name.ts'
 
 export function foldersIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
+    .filter((entry) => entry.isDirectory() && entry.name !== DAMAGED_FOLDER)
     .map(({ name }) => name)
     .sort()
 }
@@ -31,6 +33,15 @@ export function bytesIn(folder: string): number {
     segmentsIn(join(folder, source)).map((segment) => statSync(join(folder, source, segmentName(segment))).size),
   )
   return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+/** Removes what a crash left of segments that were being created or replaced. Call it before there are writers. */
+export function removeTemporaries(folder: string): void {
+  for (const source of foldersIn(folder)) {
+    for (const name of readdirSync(join(folder, source))) {
+      if (name.endsWith(TEMPORARY_SUFFIX)) rmSync(join(folder, source, name), { force: true })
+    }
+  }
 }
 
 /** Brings what the segments of a source hold to the disk, without waiting; `onDone` gets the error of each, or null. */

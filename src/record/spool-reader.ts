@@ -2,19 +2,28 @@
  * Reads the spools of all gateway threads, oldest segment first, whole batches only.
  *
  * Live records and a replay after a crash take this one way. A segment is final when it was there
- * before this process wrote, or when its writer has begun another; what follows the last whole batch
- * of a final segment (a torn tail) is passed over, and counted.
+ * before this process wrote, or when its writer has begun another. A batch that was cut off at the end of a final segment
+ * (a torn tail) is passed over, and counted: no client has seen the answers of its calls.
+ *
+ * Everything else that cannot be read is damage. It is skipped and reported with the number of records that are missing;
+ * the same range gives the same batches each time. A damaged segment is kept (`damaged-segments.ts`) and never stops the
+ * reader: a file that cannot be opened counts as an empty one.
  */
 
-import { rmSync, statSync, truncateSync } from 'node:fs'
+import { mkdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder } from '../runtime/sync-folder.ts'
-import type { SpoolPosition } from '../store/checkpoint.ts'
-import { HEADER_BYTES } from './codec.ts'
+import type { SpoolPlace, SpoolPosition } from '../store/checkpoint.ts'
+import type { OnDamage } from './damage.ts'
+import { keepDamaged, moveDamaged } from './damaged-segments.ts'
+import { createMissingRecords } from './missing-records.ts'
+import { createOpenSegments } from './open-segments.ts'
+import { finishSegment, readSegment, toPlace, WHAT, type SegmentReading } from './read-segment.ts'
 import type { RecordBatch } from './record-batch.ts'
-import { openSegment, type SegmentFile } from './segment-file.ts'
+import type { SegmentFile } from './segment-file.ts'
+import { HEADER_BYTES, replaceByReleased } from './segment-header.ts'
 import { segmentName } from './segment-name.ts'
-import { bytesIn, foldersIn, lastSegments, segmentsIn } from './spool-folder.ts'
+import { bytesIn, foldersIn, lastSegments, removeTemporaries, segmentsIn } from './spool-folder.ts'
 import type { SpoolGauge } from './spool-gauge.ts'
 
 export interface SpoolReader {
@@ -42,6 +51,9 @@ export interface SpoolReaderOptions {
   readonly gauge: SpoolGauge
   /** Called once for each torn tail. */
   readonly onTornTail: (path: string, bytes: number) => void
+  readonly onDamage: OnDamage
+  /** Where the bill stands: records before it are in the store and not missing. A source that is not in it is new. */
+  readonly billed?: SpoolPosition
 }
 
 /** The reader, and the way its writers tell it that there is more. */
@@ -50,109 +62,160 @@ export interface OpenSpoolReader extends SpoolReader {
 }
 
 const READ_BYTES_MAX = 16 * 1024 * 1024
-const OPEN_SEGMENTS_MAX = 64
 
-interface Place {
-  readonly segment: number
-  readonly offset: number
-}
+const START: SpoolPlace = { segment: 0, offset: 0 }
 
-const START: Place = { segment: 0, offset: 0 }
-
-export function openSpoolReader({ folder, gauge, onTornTail }: SpoolReaderOptions): OpenSpoolReader {
+export function openSpoolReader(options: SpoolReaderOptions): OpenSpoolReader {
+  const { folder, gauge, onTornTail, onDamage, billed } = options
   makeFolder(folder, 0o700)
-  const open = new Map<string, SegmentFile>()
+  removeTemporaries(folder)
+  const open = createOpenSegments()
   const listeners = new Set<() => void>()
   const torn = new Set<string>()
+  const kept = new Set<string>()
+  /** Damaged segments that have no second name: they are moved when they are released. */
+  const notKept = new Set<string>()
   /** Segments that were read to the end of what can be read and get nothing more: where that end is. */
   const finished = new Map<string, number>()
-  let nextKey = 0
+  const lastMs = new Map<string, number>()
+  const missing = createMissingRecords(billed ?? {}, onDamage)
   const found = lastSegments(folder)
   gauge.add(bytesIn(folder))
 
   function read(from: SpoolPosition, onBatch: (batch: RecordBatch) => void, options: ReadOptions = {}): SpoolPosition {
     const { until, bytesMax = READ_BYTES_MAX } = options
-    const position: Record<string, Place> = { ...from }
+    const position: Record<string, SpoolPlace> = { ...from }
     let left = bytesMax
-    const sources = until === undefined ? foldersIn(folder) : Object.keys(until).sort()
+    const sources = until === undefined ? sourcesOf(from) : Object.keys(until).sort()
     for (const [index, source] of sources.entries()) {
-      const start = from[source] ?? START
+      const start = from[source] ?? startOf(source)
       // An equal share each: threads that wrote at one time are read at one time, also in a long replay.
       const share = Math.max(1, left / (sources.length - index))
       const end = readSource(source, start, until?.[source], share, onBatch, (bytes) => (left -= bytes))
-      if (end !== START) position[source] = end
+      if (end.segment > 0) position[source] = end
+      missing.flush()
     }
     return position
   }
 
+  /** A folder that was taken away is in the position only. */
+  function sourcesOf(from: SpoolPosition): string[] {
+    return [...new Set([...foldersIn(folder), ...Object.keys(from)])].sort()
+  }
+
+  /** Records are counted from 0, unless earlier versions wrote the source. */
+  function startOf(source: string): SpoolPlace {
+    return billed === undefined || billed[source] !== undefined ? START : { ...START, records: 0 }
+  }
+
   function readSource(
     source: string,
-    start: Place,
-    until: Place | undefined,
+    start: SpoolPlace,
+    until: SpoolPlace | undefined,
     bytesMax: number,
     onBatch: (batch: RecordBatch) => void,
     onRead: (bytes: number) => void,
-  ): Place {
+  ): SpoolPlace {
     let place = start
     let left = bytesMax
-    const segments = segmentsIn(join(folder, source)).filter((segment) => segment >= start.segment)
+    const segments = segmentsIn(join(folder, source))
+    if (until === undefined) seekStart(source, start, segments)
     for (const segment of segments) {
+      if (segment < start.segment) continue
       if (until !== undefined && segment > until.segment) break
       if (left <= 0) return place
-      if (segment > place.segment) place = { segment, offset: HEADER_BYTES }
-      const to = until !== undefined && segment === until.segment ? until.offset : Infinity
-      const file = fileOf(source, segment)
-      const offset = file.read(place.offset, to, left, onBatch)
-      onRead(offset - place.offset)
-      left -= offset - place.offset
-      place = { segment, offset }
+      if (segment > place.segment) place = toPlace(segment, HEADER_BYTES, place.records)
+      const before = place.offset
+      const reading = readingOf(source, segment)
+      const end = until !== undefined && segment === until.segment ? until : null
+      place = readSegment(reading, place, end, left, onBatch)
+      if (reading.lastMs !== null) lastMs.set(source, reading.lastMs)
+      onRead(place.offset - before)
+      left -= place.offset - before
       if (left <= 0) return place
-      if (!isFinal(source, segment, segments)) return place
-      if (to !== Infinity) continue
-      finish(source, segment, offset, file.bytes)
-      if (segment < segments[segments.length - 1]!) closeFile(join(folder, source, segmentName(segment)))
+      if (!isFinal(source, segment, segments)) break
+      if (end !== null) break
+      place = finish(reading, place, segments)
+      if (segment < segments[segments.length - 1]!) open.closeAt(pathOf(source, segment))
     }
-    return place
+    return until === undefined ? place : reach(source, place, until)
+  }
+
+  /** The segment that a position names is not there. A header takes its place, so that it is reported once. */
+  function seekStart(source: string, place: SpoolPlace, segments: readonly number[]): void {
+    const { segment, records } = place
+    if (segment === 0 || segments.includes(segment)) return
+    const next = segments.find((each) => each > segment)
+    // The number of the first record in the next segment tells how many are missing.
+    if (records !== undefined && next !== undefined && headerOf(source, next)?.continues === segment) return
+    const file = nameOf(source, segment)
+    missing.unnumbered(file, { file, what: WHAT.gone, fromMs: null, toMs: null }, 0)
+    if (next !== undefined) return
+    mkdirSync(join(folder, source), { recursive: true })
+    replaceByReleased(pathOf(source, segment), { madeMs: 0, requestPrefix: '', firstRecord: records ?? 0 })
+    gauge.add(HEADER_BYTES)
+  }
+
+  /** A range ends where it ended when it was read first, also if its end can no longer be read. */
+  function reach(source: string, place: SpoolPlace, until: SpoolPlace): SpoolPlace {
+    if (isBefore(until, place)) return place
+    const file = nameOf(source, until.segment)
+    const at = { file, what: WHAT.range, fromMs: lastMs.get(source) ?? null, toMs: null }
+    const { records } = until
+    if (records !== undefined && place.records !== undefined) {
+      if (records > place.records) missing.numbered(source, at, place.records, records, true)
+    } else if (isBefore(place, until)) missing.unnumbered(`${file} range`, at, 0)
+    return until
   }
 
   function isFinal(source: string, segment: number, segments: readonly number[]): boolean {
     return segment <= (found.get(source) ?? 0) || segment < segments[segments.length - 1]!
   }
 
-  function finish(source: string, segment: number, offset: number, bytes: number): void {
-    const path = join(folder, source, segmentName(segment))
-    finished.set(path, offset)
-    if (bytes <= offset || torn.has(path)) return
+  /** Nothing more comes. */
+  function finish(reading: SegmentReading, place: SpoolPlace, segments: readonly number[]): SpoolPlace {
+    const { source, segment } = reading
+    const path = pathOf(source, segment)
+    const next = segments.find((each) => each > segment)
+    const isContinued = next !== undefined && headerOf(source, next)?.continues === segment
+    const end = finishSegment(reading, place, isContinued, (bytes) => tornTail(path, bytes))
+    if (!finished.has(path)) finished.set(path, end.offset)
+    return end
+  }
+
+  function tornTail(path: string, bytes: number): void {
+    if (torn.has(path)) return
     torn.add(path)
-    onTornTail(path, bytes - offset)
+    onTornTail(path, bytes)
   }
 
-  function fileOf(source: string, segment: number): SegmentFile {
-    const path = join(folder, source, segmentName(segment))
-    let file = open.get(path)
-    if (file === undefined) {
-      if (open.size >= OPEN_SEGMENTS_MAX) closeOldest()
-      file = openSegment(path, nextKey++)
-      open.set(path, file)
-    }
-    return file
+  function readingOf(source: string, segment: number): SegmentReading {
+    const name = nameOf(source, segment)
+    const keep = (): void => keepOnce(source, segment)
+    return { source, segment, name, file: fileOf(source, segment), missing, keep, lastMs: lastMs.get(source) ?? null }
   }
 
-  function closeOldest(): void {
-    closeFile(open.keys().next().value!)
+  function keepOnce(source: string, segment: number): void {
+    const path = pathOf(source, segment)
+    if (kept.has(path)) return
+    kept.add(path)
+    if (!keepDamaged(folder, source, segment)) notKept.add(path)
   }
 
-  function closeFile(path: string): void {
-    open.get(path)?.close()
-    open.delete(path)
+  function headerOf(source: string, segment: number): SegmentFile['header'] {
+    return fileOf(source, segment).header
   }
+
+  const fileOf = (source: string, segment: number): SegmentFile => open.at(pathOf(source, segment))
+  const pathOf = (source: string, segment: number): string => join(folder, source, segmentName(segment))
+  const nameOf = (source: string, segment: number): string => `spool/${source}/${segmentName(segment)}`
 
   function release(position: SpoolPosition): void {
     for (const [source, place] of Object.entries(position)) {
-      for (const segment of segmentsIn(join(folder, source))) {
-        const path = join(folder, source, segmentName(segment))
-        if (segment < place.segment) remove(path)
-        else if (segment === place.segment && isOver(path, place.offset)) empty(path)
+      const segments = segmentsIn(join(folder, source))
+      for (const segment of segments.filter((each) => isFinal(source, each, segments))) {
+        if (segment < place.segment) remove(source, segment)
+        else if (segment === place.segment && isOver(pathOf(source, segment), place.offset)) empty(source, place)
       }
     }
   }
@@ -162,27 +225,36 @@ export function openSpoolReader({ folder, gauge, onTornTail }: SpoolReaderOption
     return end !== undefined && offset >= end
   }
 
-  function remove(path: string): void {
+  function remove(source: string, segment: number): void {
+    const path = pathOf(source, segment)
     forget(path)
-    rmSync(path)
+    if (notKept.delete(path)) moveDamaged(folder, source, segment)
+    else rmSync(path, { force: true })
   }
 
   /**
    * The last segment of a source without a writer. Its name stays: a later writer numbers on from it, also
-   * where the clock was set back, so that no segment ever lies before a position that was committed.
+   * where the clock was set back, so that no segment ever lies before a position that was committed. So does its count of
+   * records.
    */
-  function empty(path: string): void {
-    if (forget(path) > 0) truncateSync(path)
+  function empty(source: string, { segment, records = 0 }: SpoolPlace): void {
+    const path = pathOf(source, segment)
+    const header = headerOf(source, segment)
+    if (header?.isReleased === true) return
+    forget(path)
+    if (notKept.delete(path)) moveDamaged(folder, source, segment)
+    const { madeMs = 0, requestPrefix = '', continues = 0 } = header ?? {}
+    replaceByReleased(path, { madeMs, requestPrefix, continues, firstRecord: records })
+    gauge.add(HEADER_BYTES)
   }
 
   /** The room that it took, given back. */
-  function forget(path: string): number {
-    const { size } = statSync(path)
-    closeFile(path)
+  function forget(path: string): void {
+    const stats = statSync(path, { throwIfNoEntry: false })
+    open.closeAt(path)
     torn.delete(path)
     finished.delete(path)
-    gauge.add(-size)
-    return size
+    gauge.add(-(stats?.size ?? 0))
   }
 
   return {
@@ -196,8 +268,11 @@ export function openSpoolReader({ folder, gauge, onTornTail }: SpoolReaderOption
       for (const listener of listeners) listener()
     },
     close() {
-      for (const file of open.values()) file.close()
-      open.clear()
+      open.close()
     },
   }
+}
+
+function isBefore(a: SpoolPlace, b: SpoolPlace): boolean {
+  return a.segment < b.segment || (a.segment === b.segment && a.offset < b.offset)
 }

@@ -7,20 +7,24 @@
  * Bodies and credentials cannot leak from here: a record does not carry them.
  *
  * A writer always begins a segment of its own and never appends to one it finds: whatever is torn at
- * the end of an older one stays apart. Segments are numbered from the time on (in seconds), so that
- * numbers rise even where somebody emptied the folder. A write that failed half-way is cut off again.
+ * the end of an older one stays apart. Its number is above the last segment, the checkpoint's (`after`) and the time in
+ * seconds, so that numbers never go back, also in an emptied folder. Records are counted over segments and restarts: each
+ * batch carries the number of its first one. A write that failed half-way is cut off again.
  */
 
-import { closeSync, fdatasync, fdatasyncSync, ftruncateSync, openSync, readdirSync, writeSync } from 'node:fs'
+import { closeSync, fdatasync, fdatasyncSync, ftruncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Attribution } from '../domain/attribution.ts'
 import { toExplanationText, type Explanation } from '../domain/explanation.ts'
+import type { SpoolPlace } from '../store/checkpoint.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { makeFolder, syncFolder, syncFolderLater } from '../runtime/sync-folder.ts'
-import { BatchBuffer, encodeHeader } from './codec.ts'
+import { BatchBuffer, encodeEnd } from './codec.ts'
 import type { CallRecord } from './call-record.ts'
 import type { SpoolGauge } from './spool-gauge.ts'
-import { segmentName, segmentNumber } from './segment-name.ts'
+import { createSegment, HEADER_BYTES } from './segment-header.ts'
+import { segmentName } from './segment-name.ts'
+import { findSourceEnd } from './source-end.ts'
 import { syncSegmentsLater } from './spool-folder.ts'
 
 export type SpoolSync = 'always' | 'second' | 'never'
@@ -47,6 +51,8 @@ export interface SpoolWriterOptions {
   /** The folder of this thread alone; made where it is missing. */
   readonly folder: string
   readonly requestPrefix: string
+  /** The farthest committed place of this source; missing: none is known. */
+  readonly after?: SpoolPlace | undefined
   readonly sync: SpoolSync
   readonly gauge: SpoolGauge
   readonly clock: Clock
@@ -70,17 +76,21 @@ const SYNC_EVERY_MS = 1_000
 const COOL_DOWN_MS = 1_000
 
 export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
-  const { folder, requestPrefix, sync, gauge, clock, onGrowth, onFailure, explanations } = options
+  const { folder, requestPrefix, after, sync, gauge, clock, onGrowth, onFailure, explanations } = options
   const segmentBytesMax = options.segmentBytesMax ?? SEGMENT_BYTES_MAX
   makeFolder(folder)
   // A writer that was killed has left what it had not synced: it may be older than a second when the power is cut.
   if (sync === 'second') syncSegmentsLater(folder, noteFailure)
 
-  const batch = new BatchBuffer(RECORDS_PER_BATCH_MAX)
+  const batch = new BatchBuffer(RECORDS_PER_BATCH_MAX, requestPrefix)
   const ids = new Map<Attribution, number>()
   let waiting: RecordedCall[] = []
   let definitions: Attribution[] = []
-  let segment = Math.max(lastSegment(folder), Math.floor(clock.nowMs() / 1000))
+  const end = findSourceEnd(folder)
+  let segment = Math.max(end.lastSegment, after?.segment ?? 0, Math.floor(clock.nowMs() / 1000))
+  let nextRecord = Math.max(end.nextRecord, after?.records ?? 0)
+  /** The last segment that this writer made; 0: none. */
+  let madeLast = 0
   let file = -1
   let bytes = 0
   let isDirty = false
@@ -117,15 +127,26 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
     const calls = waiting
     waiting = []
     try {
-      write(batch.seal(definitions, ids.size - definitions.length))
+      write(batch.seal(definitions, ids.size - definitions.length, nextRecord))
       definitions = []
+      nextRecord += calls.length
     } catch (cause) {
       refuse(calls, cause)
       return
     }
     for (const call of calls) call.onSafe()
     onGrowth()
-    if (bytes >= segmentBytesMax || ids.size >= ATTRIBUTIONS_MAX) rotate()
+    if (bytes >= segmentBytesMax || ids.size >= ATTRIBUTIONS_MAX) endSegment()
+  }
+
+  /** The mark lets readers see that a segment must follow. The next header says so too: a mark that fails is left out. */
+  function endSegment(): void {
+    try {
+      write(encodeEnd(nextRecord))
+    } catch (cause) {
+      onFailure(cause)
+    }
+    rotate()
   }
 
   function write(chunk: Buffer): void {
@@ -171,19 +192,16 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
     ids.clear()
     definitions = []
     try {
-      file = openSync(join(folder, segmentName(++segment)), 'wx', 0o600)
-      bytes = 0
-      const header = encodeHeader(clock.nowMs(), requestPrefix)
-      writeSync(file, header, 0, header.length, 0)
-      bytes = header.length
-      gauge.add(header.length)
+      const header = { madeMs: clock.nowMs(), requestPrefix, firstRecord: nextRecord, continues: madeLast }
+      file = createSegment(join(folder, segmentName(++segment)), header)
+      madeLast = segment
+      bytes = HEADER_BYTES
+      gauge.add(HEADER_BYTES)
       if (sync === 'always') syncFolder(folder)
       if (sync === 'second') syncFolderLater(folder, noteFailure)
     } catch (cause) {
       failedAtMs = clock.nowMs()
       onFailure(cause)
-      if (file >= 0) closeSync(file)
-      file = -1
     }
   }
 
@@ -219,8 +237,4 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
       file = -1
     },
   }
-}
-
-function lastSegment(folder: string): number {
-  return readdirSync(folder).reduce((last, name) => Math.max(last, segmentNumber(name) ?? 0), 0)
 }

@@ -7,8 +7,16 @@
  * two the pending flush is found again, and the same range gives the same rows and the same token.
  */
 
-/** For every spool source: the segment and the offset of the first byte that is not taken in. */
-export type SpoolPosition = Readonly<Record<string, { readonly segment: number; readonly offset: number }>>
+export interface SpoolPlace {
+  readonly segment: number
+  /** Of the first byte that is not taken in. */
+  readonly offset: number
+  /** Number of the first record that is not taken in; missing in positions of earlier versions. */
+  readonly records?: number
+}
+
+/** By spool source, how far it is taken in. */
+export type SpoolPosition = Readonly<Record<string, SpoolPlace>>
 
 export interface PendingFlush {
   /** Counts up by one; makes the insert tokens. */

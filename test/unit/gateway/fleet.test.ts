@@ -61,6 +61,7 @@ async function open({
     settings: {
       host: '127.0.0.1',
       gatewayUrl: GATEWAY_URL,
+      spoolAfter: {},
       spoolFolder: folder,
       spoolSync: 'never',
       spoolGauge: createSpoolGaugeMemory(),

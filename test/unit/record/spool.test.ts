@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ANONYMOUS, type Attribution } from '../../../src/domain/attribution.ts'
+import type { Damage } from '../../../src/record/damage.ts'
 import type { CallRecord } from '../../../src/record/call-record.ts'
 import type { SpoolPosition } from '../../../src/store/checkpoint.ts'
 import { createSpoolGaugeMemory, openSpoolGauge } from '../../../src/record/spool-gauge.ts'
@@ -46,7 +47,13 @@ function call(sequence: number, by: Attribution, outcomes?: string[]): RecordedC
 function open(options: { segmentBytesMax?: number; bytesMax?: number; source?: string } = {}) {
   const gauge = openSpoolGauge(createSpoolGaugeMemory(), options.bytesMax ?? 1 << 30)
   const torn: number[] = []
-  const reader = openSpoolReader({ folder, gauge, onTornTail: (_, bytes) => torn.push(bytes) })
+  const damages: Damage[] = []
+  const reader = openSpoolReader({
+    folder,
+    gauge,
+    onTornTail: (_, bytes) => torn.push(bytes),
+    onDamage: (damage) => damages.push(damage),
+  })
   const start = (source = 'gateway-0') =>
     createSpoolWriter({
       folder: join(folder, source),
@@ -58,7 +65,7 @@ function open(options: { segmentBytesMax?: number; bytesMax?: number; source?: s
       onFailure: () => {},
       ...(options.segmentBytesMax && { segmentBytesMax: options.segmentBytesMax }),
     })
-  return { gauge, reader, torn, start }
+  return { gauge, reader, torn, damages, start }
 }
 
 /** Reads everything after `from` and says what was there. */
@@ -276,7 +283,7 @@ describe('spool', () => {
     for (let times = 0; times < 3; times++) {
       reader.release(position)
       expect(drain(reader, position).records).toEqual([])
-      expect(sizes()).toEqual([0])
+      expect(sizes()).toEqual([64])
     }
     expect(segments()).toHaveLength(1)
     expect(torn).toEqual([100])
@@ -299,7 +306,7 @@ describe('spool', () => {
     const without = open()
     const { position } = drain(without.reader)
     without.reader.release(position)
-    expect(segments().map((name) => statSync(join(folder, 'gateway-0', name)).size)).toEqual([0])
+    expect(segments().map((name) => statSync(join(folder, 'gateway-0', name)).size)).toEqual([64])
     without.reader.close()
 
     const { gauge, reader } = open()

@@ -1,0 +1,63 @@
+/**
+ * Keeps damaged segments in `spool/damaged/` for inspection.
+ *
+ * A damaged segment gets a second name there as soon as the damage is found, so that it outlives its release and any
+ * crash. Bounded by number and bytes; the oldest are removed first.
+ */
+
+import { copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { segmentName } from './segment-name.ts'
+
+export const DAMAGED_FOLDER = 'damaged'
+const FILES_MAX = 32
+const BYTES_MAX = 512 * 1024 * 1024
+
+/** Gives a segment a second name in `damaged/`. `folder` is the spool's. Returns false if that is not possible. */
+export function keepDamaged(folder: string, source: string, segment: number): boolean {
+  const { kept, name, path } = namesOf(folder, source, segment)
+  try {
+    if (existsSync(name)) return true
+    mkdirSync(kept, { recursive: true, mode: 0o700 })
+    linkOrCopy(path, name)
+    prune(kept)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Moves a segment that could not get a second name. */
+export function moveDamaged(folder: string, source: string, segment: number): void {
+  const { kept, name, path } = namesOf(folder, source, segment)
+  mkdirSync(kept, { recursive: true, mode: 0o700 })
+  renameSync(path, name)
+  prune(kept)
+}
+
+function namesOf(folder: string, source: string, segment: number) {
+  const kept = join(folder, DAMAGED_FOLDER)
+  const name = segmentName(segment)
+  return { kept, name: join(kept, `${source}-${name}`), path: join(folder, source, name) }
+}
+
+function linkOrCopy(path: string, name: string): void {
+  try {
+    linkSync(path, name)
+  } catch {
+    // A file system without links.
+    copyFileSync(path, name)
+  }
+}
+
+function prune(kept: string): void {
+  const files = readdirSync(kept)
+    .map((name) => join(kept, name))
+    .map((path) => ({ path, stats: statSync(path) }))
+    .sort((a, b) => b.stats.ctimeMs - a.stats.ctimeMs)
+  let bytes = 0
+  for (const [index, { path, stats }] of files.entries()) {
+    bytes += stats.size
+    if (index > 0 && (index >= FILES_MAX || bytes > BYTES_MAX)) rmSync(path, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * Reads one stretch of a segment and compares the numbers of its records with what precedes them.
+ *
+ * `expected` is the number of the next record: a batch, a stretch that was skipped, or the next segment that begins with a
+ * higher one proves how many records are missing. It travels in the position, so that a gap is seen whether or not its two
+ * sides are read at one time. Segments of format 1 have no numbers: there only the damage itself is seen.
+ */
+
+import type { SpoolPlace } from '../store/checkpoint.ts'
+import type { MissingRecords, Place } from './missing-records.ts'
+import type { RecordBatch } from './record-batch.ts'
+import type { SegmentFile, Skipped } from './segment-file.ts'
+import { HEADER_BYTES } from './segment-header.ts'
+
+export interface SegmentReading {
+  readonly source: string
+  readonly segment: number
+  /** Path relative to `DATA_DIR`. */
+  readonly name: string
+  readonly file: SegmentFile
+  readonly missing: MissingRecords
+  readonly keep: () => void
+  /** Time of the last record of the source that was read; null: none in this process. */
+  lastMs: number | null
+}
+
+/** Returns the place after the last batch. `until` ends the range that is read; its `records` say what belongs to it. */
+export function readSegment(
+  reading: SegmentReading,
+  place: SpoolPlace,
+  until: SpoolPlace | null,
+  bytesMax: number,
+  onBatch: (batch: RecordBatch) => void,
+): SpoolPlace {
+  const { source, segment, name, file, missing, keep } = reading
+  const to = until?.offset ?? Infinity
+  let expected =
+    place.offset <= HEADER_BYTES || file.header?.isReleased === true ? enter(reading, place) : place.records
+
+  function gap(at: Place, next: number, isExact = true): void {
+    if (expected !== undefined && next > expected) missing.numbered(source, at, expected, next, isExact)
+    expected = next
+  }
+
+  function skipped(stretch: Skipped): void {
+    keep()
+    if (stretch.to > to) return
+    const { what, nextRecord, records, fromMs, toMs } = stretch
+    const at: Place = { file: name, what: SKIPPED[what], fromMs: fromMs ?? reading.lastMs, toMs }
+    if (nextRecord === null || expected === undefined) {
+      missing.unnumbered(`${name} ${stretch.from}`, at, records)
+      if (nextRecord !== null) expected = nextRecord
+    } else if (nextRecord > expected) gap(at, nextRecord)
+    else missing.harmless(`${name} ${stretch.from}`, at)
+  }
+
+  const offset = file.read(
+    place.offset,
+    to,
+    bytesMax,
+    (batch, first) => {
+      const { count } = batch
+      if (first !== null) {
+        const toMs = count > 0 ? batch.timeMs(0) : null
+        if (first !== expected) gap({ file: name, what: WHAT.cutOut, fromMs: reading.lastMs, toMs }, first)
+        expected = first + count
+      }
+      if (count === 0) return
+      reading.lastMs = batch.timeMs(count - 1)
+      onBatch(batch)
+    },
+    skipped,
+  )
+  return toPlace(segment, Math.max(offset, place.offset), expected)
+}
+
+/**
+ * Judges what lies behind the last whole batch of a segment that gets nothing more. A batch that was cut off is what a
+ * crash leaves; anything else is damage. If the next segment continues this one, its first number tells how many records
+ * are missing.
+ */
+export function finishSegment(
+  { source, name, file, missing, keep, lastMs }: SegmentReading,
+  place: SpoolPlace,
+  isContinued: boolean,
+  onTorn: (bytes: number) => void,
+): SpoolPlace {
+  const { segment, offset, records } = place
+  const tail = file.tail(offset)
+  if (tail.kind !== 'none') onTorn(tail.bytes)
+  const what = problemOf(file, place, isContinued) ?? (tail.kind === 'damaged' ? WHAT.tail : null)
+  if (what === null) return place
+  if (what !== WHAT.next) keep()
+  if (isContinued && records !== undefined) return place
+  const at = { file: name, what, fromMs: lastMs ?? file.header?.madeMs ?? null, toMs: null }
+  if (tail.records === 0 || records === undefined) {
+    missing.unnumbered(`${name} end`, at, tail.records)
+    return place
+  }
+  missing.numbered(source, at, records, records + tail.records, false)
+  return toPlace(segment, offset + tail.bytes, records + tail.records)
+}
+
+function problemOf(file: SegmentFile, { offset, records }: SpoolPlace, isContinued: boolean): string | null {
+  const { header, bytes, isEnded } = file
+  if (header?.isReleased === true) return null
+  // Earlier versions released the last segment by emptying it.
+  if (bytes === 0 && records === undefined && offset > HEADER_BYTES) return null
+  if (bytes < HEADER_BYTES) return WHAT.empty
+  if (bytes < offset) return WHAT.shorter
+  return isEnded && !isContinued ? WHAT.next : null
+}
+
+export function toPlace(segment: number, offset: number, records: number | undefined): SpoolPlace {
+  return records === undefined ? { segment, offset } : { segment, offset, records }
+}
+
+/** Compares the header of a segment with the number that is expected. Returns the number of its first record. */
+function enter(
+  { source, name, file, missing, keep, lastMs }: SegmentReading,
+  { records }: SpoolPlace,
+): number | undefined {
+  const { header, bytes } = file
+  if (header === null) {
+    if (bytes >= HEADER_BYTES) {
+      keep()
+      missing.harmless(`${name} header`, { file: name, what: WHAT.header, fromMs: null, toMs: null })
+    }
+    return records
+  }
+  const { firstRecord, continues, madeMs, isReleased } = header
+  if (firstRecord === null) return records
+  if (records !== undefined && firstRecord > records) {
+    const what = isReleased ? WHAT.released : WHAT.before
+    const isExact = continues > 0 || isReleased
+    missing.numbered(source, { file: name, what, fromMs: lastMs, toMs: madeMs }, records, firstRecord, isExact)
+  }
+  return isReleased ? Math.max(firstRecord, records ?? 0) : firstRecord
+}
+
+const SKIPPED = {
+  unreadable: 'A part of a spool segment is damaged.',
+  'attributions unknown': 'Records of a spool segment belong to unknown consumers, because an earlier part is damaged.',
+} as const satisfies Record<Skipped['what'], string>
+
+export const WHAT = {
+  header: 'The header of a spool segment is damaged.',
+  before: 'Records before a spool segment are missing: a segment is missing, or cut off at its end.',
+  cutOut: 'A part of a spool segment is missing.',
+  released: 'The checkpoint lies before records that were already taken in and removed.',
+  shorter: 'A spool segment is shorter than the checkpoint says.',
+  empty: 'A spool segment has no whole header and no records.',
+  gone: 'A spool segment that the checkpoint names is missing.',
+  next: 'The spool segment that follows this one is missing.',
+  tail: 'The end of a spool segment is damaged.',
+  range: 'Records of the spool that were read before can no longer be read.',
+} as const

@@ -1,0 +1,103 @@
+/**
+ * The first 64 bytes of a spool segment.
+ *
+ *   header  = "TGSPOOL2", made at (f64, ms), prefix of request ids (16 ASCII), first record (f64), segment that this one
+ *             continues (f64), flags (u32), zeros, crc32 of the 60 bytes before it (u32)
+ *   format 1 = "TGSPOOL1", made at (f64, ms), prefix of request ids (16 ASCII), zeros
+ *
+ * Records are counted per source, over all segments and restarts: `firstRecord` is the number of the segment's first one.
+ * `continues` names the previous segment if the same writer made it; then the two numbers prove whether records between
+ * them are missing. A writer that starts after a restart continues none: it knows only what it found.
+ */
+
+import { closeSync, existsSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { crc32 } from 'node:zlib'
+
+export const HEADER_BYTES = 64
+export const REQUEST_PREFIX_LENGTH = 16
+export const TEMPORARY_SUFFIX = '.tmp'
+
+const MAGIC = 'TGSPOOL2'
+const OLD_MAGIC = 'TGSPOOL1'
+const CRC_AT = 60
+const FLAG_RELEASED = 1
+
+export interface SegmentHeader {
+  readonly madeMs: number
+  /** First 16 characters of the request ids of its records. */
+  readonly requestPrefix: string
+  /** Number of the first record; null in format 1. */
+  readonly firstRecord: number | null
+  /** Number of the segment that the same writer wrote before; 0: none, or format 1. */
+  readonly continues: number
+  /** Everything was read and its room given back; `firstRecord` is the number after its last record. */
+  readonly isReleased: boolean
+}
+
+export type NewSegmentHeader = Pick<SegmentHeader, 'madeMs' | 'requestPrefix'> & Partial<SegmentHeader>
+
+export function encodeHeader(header: NewSegmentHeader): Buffer {
+  const { madeMs, requestPrefix, firstRecord, continues = 0, isReleased = false } = header
+  const bytes = Buffer.alloc(HEADER_BYTES)
+  bytes.write(MAGIC, 0, 'latin1')
+  bytes.writeDoubleLE(madeMs, 8)
+  bytes.write(requestPrefix, 16, REQUEST_PREFIX_LENGTH, 'latin1')
+  bytes.writeDoubleLE(firstRecord ?? 0, 32)
+  bytes.writeDoubleLE(continues, 40)
+  bytes.writeUInt32LE(isReleased ? FLAG_RELEASED : 0, 48)
+  bytes.writeUInt32LE(crc32(bytes.subarray(0, CRC_AT)), CRC_AT)
+  return bytes
+}
+
+/** Returns null if `bytes` are not the header of a segment, or a damaged one. */
+export function decodeHeader(bytes: Buffer): SegmentHeader | null {
+  if (bytes.length < HEADER_BYTES) return null
+  const magic = bytes.toString('latin1', 0, MAGIC.length)
+  const common = {
+    madeMs: bytes.readDoubleLE(8),
+    requestPrefix: bytes.toString('latin1', 16, 16 + REQUEST_PREFIX_LENGTH),
+  }
+  if (magic === OLD_MAGIC) return { ...common, firstRecord: null, continues: 0, isReleased: false }
+  if (magic !== MAGIC || crc32(bytes.subarray(0, CRC_AT)) !== bytes.readUInt32LE(CRC_AT)) return null
+  return {
+    ...common,
+    firstRecord: bytes.readDoubleLE(32),
+    continues: bytes.readDoubleLE(40),
+    isReleased: (bytes.readUInt32LE(48) & FLAG_RELEASED) !== 0,
+  }
+}
+
+/**
+ * Creates a segment and returns its descriptor. The name appears with the whole header in it: a crash leaves no segment
+ * that is cut in its header. Throws if there is a segment of this name.
+ */
+export function createSegment(path: string, header: NewSegmentHeader): number {
+  const temporary = path + TEMPORARY_SUFFIX
+  const file = openSync(temporary, 'w', 0o600)
+  try {
+    const bytes = encodeHeader(header)
+    if (writeSync(file, bytes, 0, bytes.length, 0) < bytes.length) throw new Error('no space for a segment header')
+    if (existsSync(path)) throw new Error(`${path} exists already`)
+    renameSync(temporary, path)
+    return file
+  } catch (cause) {
+    closeSync(file)
+    rmSync(temporary, { force: true })
+    throw cause
+  }
+}
+
+/**
+ * Replaces a segment by a header alone. Its name stays, so that later segments have higher numbers and the count of
+ * records goes on.
+ */
+export function replaceByReleased(path: string, header: NewSegmentHeader): void {
+  const temporary = path + TEMPORARY_SUFFIX
+  const file = openSync(temporary, 'w', 0o600)
+  try {
+    writeSync(file, encodeHeader({ ...header, isReleased: true }), 0, HEADER_BYTES, 0)
+  } finally {
+    closeSync(file)
+  }
+  renameSync(temporary, path)
+}

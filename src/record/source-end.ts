@@ -1,0 +1,85 @@
+/**
+ * Where a writer continues the spool of a source: above the last segment, and with the number after the last record.
+ *
+ * Batch headers are enough for an intact segment, so that a start stays fast. If they contradict each other, the segment is
+ * read like the reader reads it, with checksums, so that both count alike.
+ */
+
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { BATCH_HEADER_BYTES, decodeBatchHeader, isWhole } from './codec.ts'
+import { FileWindow } from './file-window.ts'
+import { openSegment, type SegmentFile } from './segment-file.ts'
+import { HEADER_BYTES } from './segment-header.ts'
+import { segmentName } from './segment-name.ts'
+import { segmentsIn } from './spool-folder.ts'
+
+export interface SourceEnd {
+  /** 0: there is none. */
+  readonly lastSegment: number
+  /** Number of the next record. */
+  readonly nextRecord: number
+}
+
+/** A damaged last segment is no reason not to start: then the one before tells the least number. */
+export function findSourceEnd(folder: string): SourceEnd {
+  const segments = segmentsIn(folder)
+  const lastSegment = segments.at(-1) ?? 0
+  for (const segment of segments.toReversed()) {
+    const nextRecord = nextRecordOf(join(folder, segmentName(segment)))
+    if (nextRecord !== null) return { lastSegment, nextRecord }
+  }
+  return { lastSegment, nextRecord: 0 }
+}
+
+/** Null: the segment does not tell. */
+function nextRecordOf(path: string): number | null {
+  let segment: SegmentFile | null = null
+  try {
+    segment = openSegment(path, 0)
+    if (segment.header !== null && segment.header.firstRecord === null) return null
+    const quick = endByHeaders(path, segment.bytes)
+    if (quick !== null) return quick
+    return endByBatches(segment)
+  } catch {
+    return null
+  } finally {
+    segment?.close()
+  }
+}
+
+/** Follows the lengths in the batch headers and verifies the last batch alone. Null: they do not end with the file. */
+function endByHeaders(path: string, bytes: number): number | null {
+  const file = openSync(path, 'r')
+  try {
+    const window = new FileWindow(file)
+    let last = -1
+    let offset = HEADER_BYTES
+    while (offset < bytes) {
+      const at = window.load(offset, BATCH_HEADER_BYTES)
+      const batch = at < 0 ? null : decodeBatchHeader(window.view, at)
+      if (batch === null || batch.firstRecord === null) return null
+      last = offset
+      offset += batch.bytes
+    }
+    if (last < 0 || offset !== bytes) return null
+    const batch = decodeBatchHeader(window.view, window.load(last, BATCH_HEADER_BYTES))
+    const at = batch === null ? -1 : window.load(last, batch.bytes)
+    if (batch === null || batch.firstRecord === null || at < 0 || !isWhole(window.buffer, at, batch)) return null
+    return batch.firstRecord + batch.records
+  } finally {
+    closeSync(file)
+  }
+}
+
+function endByBatches(segment: SegmentFile): number | null {
+  let next = segment.header?.firstRecord ?? null
+  const offset = segment.read(
+    HEADER_BYTES,
+    Infinity,
+    Infinity,
+    (batch, firstRecord) => (next = firstRecord === null ? next : firstRecord + batch.count),
+    ({ nextRecord }) => (next = nextRecord ?? next),
+  )
+  return next === null ? null : next + segment.tail(offset).records
+}
