@@ -18,7 +18,7 @@ import type { Attribution } from '../domain/attribution.ts'
 import { toExplanationText, type Explanation } from '../domain/explanation.ts'
 import type { SpoolPlace } from '../store/checkpoint.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { makeFolder, syncFolder, syncFolderLater } from '../runtime/sync-folder.ts'
+import { makeFolder, syncFolderLater } from '../runtime/sync-folder.ts'
 import { BatchBuffer, encodeEnd } from './codec.ts'
 import type { CallRecord } from './call-record.ts'
 import type { SpoolGauge } from './spool-gauge.ts'
@@ -139,14 +139,26 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
     if (bytes >= segmentBytesMax || ids.size >= ATTRIBUTIONS_MAX) endSegment()
   }
 
-  /** The mark lets readers see that a segment must follow. The next header says so too: a mark that fails is left out. */
+  /**
+   * The mark lets readers see that a segment must follow. It is written when that segment is there: a crash between the two
+   * leaves none that is missed in vain. The next header says the same: a mark that fails is left out.
+   */
   function endSegment(): void {
+    const [old, end] = [file, bytes]
+    file = -1
+    openNext()
+    if (file >= 0) markEnd(old, end)
+    retire(old)
+  }
+
+  function markEnd(old: number, at: number): void {
+    const mark = encodeEnd(nextRecord)
     try {
-      write(encodeEnd(nextRecord))
+      if (writeSync(old, mark, 0, mark.length, at) < mark.length) ftruncateSync(old, at)
+      else gauge.add(mark.length)
     } catch (cause) {
       onFailure(cause)
     }
-    rotate()
   }
 
   function write(chunk: Buffer): void {
@@ -193,11 +205,10 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
     definitions = []
     try {
       const header = { madeMs: clock.nowMs(), requestPrefix, firstRecord: nextRecord, continues: madeLast }
-      file = createSegment(join(folder, segmentName(++segment)), header)
+      file = createSegment(join(folder, segmentName(++segment)), header, sync === 'always')
       madeLast = segment
       bytes = HEADER_BYTES
       gauge.add(HEADER_BYTES)
-      if (sync === 'always') syncFolder(folder)
       if (sync === 'second') syncFolderLater(folder, noteFailure)
     } catch (cause) {
       failedAtMs = clock.nowMs()
