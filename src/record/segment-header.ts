@@ -10,8 +10,10 @@
  * them are missing. A writer that starts after a restart continues none: it knows only what it found.
  */
 
-import { closeSync, existsSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fdatasyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
+import { syncFolder } from '../runtime/sync-folder.ts'
 
 export const HEADER_BYTES = 64
 export const REQUEST_PREFIX_LENGTH = 16
@@ -69,16 +71,18 @@ export function decodeHeader(bytes: Buffer): SegmentHeader | null {
 
 /**
  * Creates a segment and returns its descriptor. The name appears with the whole header in it: a crash leaves no segment
- * that is cut in its header. Throws if there is a segment of this name.
+ * that is cut in its header; a power cut does not either if it is synced. Throws if there is a segment of this name.
  */
-export function createSegment(path: string, header: NewSegmentHeader): number {
+export function createSegment(path: string, header: NewSegmentHeader, isSynced = false): number {
   const temporary = path + TEMPORARY_SUFFIX
   const file = openSync(temporary, 'w', 0o600)
   try {
     const bytes = encodeHeader(header)
     if (writeSync(file, bytes, 0, bytes.length, 0) < bytes.length) throw new Error('no space for a segment header')
+    if (isSynced) fdatasyncSync(file)
     if (existsSync(path)) throw new Error(`${path} exists already`)
     renameSync(temporary, path)
+    if (isSynced) syncFolder(dirname(path))
     return file
   } catch (cause) {
     closeSync(file)

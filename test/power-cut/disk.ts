@@ -85,7 +85,7 @@ export function createDisk({ steps, initial }: Recording): Disk {
     if (isJournalled || pending.ordered.some(({ entry }) => entry.kind === 'link' && entry.inode === inode)) {
       settle('ordered', ({ at }) => at < since)
     }
-    settle('strict', ({ at, entry }) => at < since && entry.dir === inode)
+    settle('strict', ({ at, entry }) => at < since && isIn(entry, inode))
   }
 
   function settle(kind: FileSystem, isSettled: (one: { at: number; entry: Entry }) => boolean): void {
@@ -140,15 +140,23 @@ function surviving<T>(pending: readonly T[], kind: FileSystem, random: Random): 
   }
 }
 
+const isIn = (entry: Entry, dir: number): boolean =>
+  entry.dir === dir || (entry.kind === 'rename' && entry.toDir === dir)
+
 function applyEntry(folders: Folders, entry: Entry): void {
-  let names = folders.get(entry.dir)
-  if (names === undefined) folders.set(entry.dir, (names = new Map()))
+  const names = namesIn(folders, entry.dir)
   if (entry.kind === 'link') names.set(entry.name, entry.inode)
   else if (entry.kind === 'unlink') names.delete(entry.name)
   else {
     names.delete(entry.from)
-    names.set(entry.to, entry.inode)
+    namesIn(folders, entry.toDir).set(entry.to, entry.inode)
   }
+}
+
+function namesIn(folders: Folders, dir: number): Map<string, number> {
+  let names = folders.get(dir)
+  if (names === undefined) folders.set(dir, (names = new Map()))
+  return names
 }
 
 interface Loss {

@@ -23,6 +23,7 @@ export type Step =
   | {
       readonly kind: 'rename'
       readonly dir: number
+      readonly toDir: number
       readonly from: string
       readonly to: string
       readonly inode: number
@@ -114,6 +115,14 @@ export function createRecording(folder: string): Recording {
     return inode
   }
 
+  function link(from: string, to: string): void {
+    const { dir, name, entries } = placeOf(to)
+    const inode = find(from)
+    if (typeof inode !== 'number') throw new Error(`the trace links an unknown file: ${from}`)
+    entries.set(name, inode)
+    steps.push({ kind: 'link', dir, name, inode, isFolder: false })
+  }
+
   function remove(path: string): void {
     const { dir, name, entries } = placeOf(path)
     entries.delete(name)
@@ -122,12 +131,18 @@ export function createRecording(folder: string): Recording {
 
   function rename(from: string, to: string): void {
     const [source, target] = [placeOf(from), placeOf(to)]
-    if (source.dir !== target.dir) throw new Error(`a rename between folders is not modelled: ${from} to ${to}`)
     const inode = source.entries.get(source.name)
     if (inode === undefined) throw new Error(`the trace renames an unknown file: ${from}`)
     source.entries.delete(source.name)
     source.entries.set(target.name, inode)
-    steps.push({ kind: 'rename', dir: source.dir, from: source.name, to: target.name, inode })
+    steps.push({
+      kind: 'rename',
+      dir: source.dir,
+      toDir: target.dir,
+      from: source.name,
+      to: target.name,
+      inode,
+    })
   }
 
   function write(inode: number, offset: number, data: Buffer): void {
@@ -202,6 +217,9 @@ export function createRecording(folder: string): Recording {
         case 'renameat':
         case 'renameat2':
           return find(path) === undefined && find(to) === undefined ? undefined : rename(path, to)
+        case 'link':
+        case 'linkat':
+          return find(path) === undefined && find(to) === undefined ? undefined : link(path, to)
         case 'unlink':
         case 'unlinkat':
         case 'rmdir':

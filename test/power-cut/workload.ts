@@ -10,6 +10,7 @@ import { writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Explanation } from '../../src/domain/explanation.ts'
 import type { RiskEvent } from '../../src/domain/risk.ts'
+import { laterOf } from '../../src/pipeline/spool-position.ts'
 import { setRunningMark } from '../../src/record/running-mark.ts'
 import { createSpoolGaugeMemory, openSpoolGauge } from '../../src/record/spool-gauge.ts'
 import { openSpoolReader } from '../../src/record/spool-reader.ts'
@@ -83,7 +84,9 @@ async function work({ dataDir, seed, session, sync, steps, segmentBytesMax, boot
   const removeMark = setRunningMark({ dataDir, sync, nowMs: clock.nowMs(), boot, onDamage: () => {} })
   const spool = join(dataDir, 'spool')
   const gauge = openSpoolGauge(createSpoolGaugeMemory(), 1 << 30)
-  const reader = openSpoolReader({ folder: spool, gauge, onTornTail: () => {}, onDamage: () => {} })
+  const billed = checkpoint.position()
+  const after = [checkpoint.pending()?.to ?? {}, checkpoint.riskPosition()].reduce(laterOf, billed)
+  const reader = openSpoolReader({ folder: spool, gauge, billed, onDamage: () => {}, onTornTail: () => {} })
   const pending = checkpoint.pending()
   if (pending !== null) {
     const ids = readRest(reader, pending.from, pending.to)
@@ -95,6 +98,7 @@ async function work({ dataDir, seed, session, sync, steps, segmentBytesMax, boot
     const prefix = (seed % 2 ** 31).toString(16).padStart(8, '0') + session.toString(16).padStart(6, '0') + `0${index}`
     const writer = createSpoolWriter({
       folder: join(spool, source),
+      after: after[source],
       requestPrefix: prefix,
       sync,
       gauge,
@@ -176,7 +180,7 @@ async function work({ dataDir, seed, session, sync, steps, segmentBytesMax, boot
       id: `evt_${String(number).padStart(8, '0')}${index === 0 ? '' : `_${index}`}`,
     }))
     const last = { ...RISK, id: `evt_${String(number).padStart(8, '0')}` }
-    checkpoint.commitRisk({ risks: { segment: number, offset: 0 } }, [], [...events.slice(1), last], 0)
+    checkpoint.commitRisk(checkpoint.riskPosition(), [], [...events.slice(1), last], 0)
     print({ did: 'risked', number })
     if (random.below(4) > 0) return
     const batch = checkpoint.nextBatch()

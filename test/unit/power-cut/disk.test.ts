@@ -91,7 +91,7 @@ describe('the simulated disk', () => {
   })
 
   it('renames a file as a whole, or not at all', () => {
-    const steps: Step[] = [{ kind: 'rename', dir: ROOT, from: 'file', to: 'name', inode: FILE }]
+    const steps: Step[] = [{ kind: 'rename', dir: ROOT, toDir: ROOT, from: 'file', to: 'name', inode: FILE }]
     for (const kind of ['strict', 'ordered'] as const) {
       const names = new Set(cuts(steps, kind, withFile).map((tree) => [...tree.keys()].join()))
       expect([...names].sort()).toEqual(['file', 'name'])

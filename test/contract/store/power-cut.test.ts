@@ -1,0 +1,44 @@
+/**
+ * What a power cut leaves of spool, checkpoint, registry and master key, on a simulated disk that loses and reorders what
+ * was not synced.
+ *
+ * `CUTS` says how many (300 in the suite; `npm run power-cut` makes it 10,000); `SEED` repeats the choices.
+ */
+
+import { describe, expect, it } from 'vitest'
+import { runCampaign, type Tally } from '../../power-cut/campaign.ts'
+import { runCampaigns } from '../../power-cut/campaigns.ts'
+
+const CUTS = Number(process.env['CUTS'] ?? 300)
+const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+const CUTS_PER_RECORDING = 250
+const TIMEOUT_MS = 120_000 + CUTS * 300
+
+describe('a power cut', () => {
+  it(
+    `loses only what SPOOL_SYNC allows, and never in silence, over ${CUTS} cuts`,
+    { timeout: TIMEOUT_MS },
+    async () => {
+      const recordings = Math.max(6, Math.ceil(CUTS / CUTS_PER_RECORDING))
+      const { cuts, faults, tally } = await runCampaigns({ seed: SEED, cuts: CUTS, recordings })
+      console.log(summary(cuts, tally))
+      expect(faults).toEqual([])
+      expect(cuts).toBe(CUTS)
+    },
+  )
+
+  it('is noticed as loss if the disk only says that it has synced', { timeout: TIMEOUT_MS }, async () => {
+    const { faults } = await runCampaign({ seed: SEED, cuts: 40, recordings: 1, syncs: ['always'], ignoresSyncs: true })
+    for (const fault of [/promised calls are lost/, /answered commits/]) {
+      expect(faults, `seed ${SEED}`).toContainEqual(expect.stringMatching(fault))
+    }
+  })
+})
+
+function summary(cuts: number, tally: ReadonlyMap<string, Tally>): string {
+  const lines = [...tally].sort().map(([name, { cuts, withLoss, callsLost, reported, callsReported }]) => {
+    const loss = `${withLoss} with loss (${callsLost} calls)`
+    return `  ${name}: ${cuts} cuts, ${loss}, ${reported} reported (at least ${callsReported} calls)`
+  })
+  return [`seed ${SEED}, ${cuts} power cuts`, ...lines].join('\n')
+}
