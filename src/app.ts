@@ -91,7 +91,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const keyRing = await openKeyRing({ registry, vault, clock, author })
   const grants = createGrants({ registry })
 
-  const ledger = await openLedger({ config, metrics, createId, clock, log, count, opened })
+  const ledger = await openLedger({ config, metrics, createId, clock, log, count, opened, registryEnd: registry.end })
   const { pipeline, limits, spool, recorder, reader, usage, spoolFolder, gaugeMemory } = ledger
 
   const authenticator = createAuthenticator({

@@ -8,6 +8,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from './config.ts'
 import { createLimits, type Limits } from './limits.ts'
+import { flushToken } from './pipeline/flush-token.ts'
 import { createPipeline, type Pipeline } from './pipeline/topology.ts'
 import { createPlatformRecorder, type PlatformRecorder } from './platform-recorder.ts'
 import { createSpoolGaugeMemory, openSpoolGauge, type SpoolGauge } from './record/spool-gauge.ts'
@@ -19,6 +20,7 @@ import type { Opened } from './runtime/lifecycle.ts'
 import type { Log } from './runtime/log.ts'
 import type { Metrics } from './runtime/metrics.ts'
 import { openClickHouse } from './store/clickhouse/client.ts'
+import { createFlushLog } from './store/clickhouse/flush-log.ts'
 import { migrate } from './store/clickhouse/migrations.ts'
 import { createClickHouseRequestStore } from './store/clickhouse/request-store.ts'
 import { createClickHouseRiskStore } from './store/clickhouse/risk-store.ts'
@@ -37,6 +39,8 @@ export interface LedgerOptions {
   readonly log: Log
   readonly count: (reason: string, by?: number) => void
   readonly opened: Opened
+  /** Position of the registry's last change. */
+  readonly registryEnd: () => Promise<number>
 }
 
 export interface Ledger {
@@ -55,7 +59,7 @@ export interface Ledger {
 }
 
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const { config, metrics, createId, clock, log, count, opened } = options
+  const { config, metrics, createId, clock, log, count, opened, registryEnd } = options
   const { dataDir } = config
   const calls = metrics.counter('calls_total', 'Calls that were recorded, by API, outcome and class of status', [
     'api',
@@ -91,9 +95,17 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     },
   })
   opened('spool reader', () => reader.close())
+  const flushLog = createFlushLog({
+    client: clickHouse,
+    instance: () => checkpoint.instance,
+    nowMs: clock.nowMs,
+    tokenOf: (table, flush) => flushToken(table, checkpoint.instance, flush),
+    registryEnd,
+  })
   const pipeline = createPipeline({
     reader,
     checkpoint,
+    flushLog,
     usage,
     levels,
     requests,
