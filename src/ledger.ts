@@ -11,6 +11,9 @@ import { createLimits, type Limits } from './limits.ts'
 import { flushToken } from './pipeline/flush-token.ts'
 import { createPipeline, type Pipeline } from './pipeline/topology.ts'
 import { createPlatformRecorder, type PlatformRecorder } from './platform-recorder.ts'
+import { agree } from './recovery/agree.ts'
+import type { DataFolder } from './recovery/folder-parts.ts'
+import { openStore } from './recovery/open-store.ts'
 import { createSpoolGaugeMemory, openSpoolGauge, type SpoolGauge } from './record/spool-gauge.ts'
 import { openSpoolReader } from './record/spool-reader.ts'
 import { createSpoolWriter, type SpoolWriter } from './record/spool-writer.ts'
@@ -19,9 +22,7 @@ import type { CreateId } from './runtime/ids.ts'
 import type { Opened } from './runtime/lifecycle.ts'
 import type { Log } from './runtime/log.ts'
 import type { Metrics } from './runtime/metrics.ts'
-import { openClickHouse } from './store/clickhouse/client.ts'
 import { createFlushLog } from './store/clickhouse/flush-log.ts'
-import { migrate } from './store/clickhouse/migrations.ts'
 import { createClickHouseRequestStore } from './store/clickhouse/request-store.ts'
 import { createClickHouseRiskStore } from './store/clickhouse/risk-store.ts'
 import { createClickHouseServiceLevelStore } from './store/clickhouse/service-level-store.ts'
@@ -39,6 +40,7 @@ export interface LedgerOptions {
   readonly log: Log
   readonly count: (reason: string, by?: number) => void
   readonly opened: Opened
+  readonly folder: DataFolder
   /** Position of the registry's last change. */
   readonly registryEnd: () => Promise<number>
 }
@@ -59,7 +61,7 @@ export interface Ledger {
 }
 
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const { config, metrics, createId, clock, log, count, opened, registryEnd } = options
+  const { config, metrics, createId, clock, log, count, opened, folder, registryEnd } = options
   const { dataDir } = config
   const calls = metrics.counter('calls_total', 'Calls that were recorded, by API, outcome and class of status', [
     'api',
@@ -67,9 +69,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     'status',
   ])
 
-  const clickHouse = openClickHouse({ url: config.clickhouseUrl, folder: join(dataDir, 'clickhouse') })
+  const { client: clickHouse, isNew: isNewStore } = await openStore(config)
   opened('ClickHouse', () => clickHouse.close())
-  await migrate(clickHouse)
   const usage = createClickHouseUsageStore(clickHouse)
   const requests = createClickHouseRequestStore(clickHouse)
   const levels = createClickHouseServiceLevelStore(clickHouse)
@@ -79,10 +80,22 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   })
   opened('checkpoint', () => checkpoint.close())
 
-  const limits = createLimits({ threads: config.gatewayThreads, checkpoint, clock })
-
   const spoolFolder = join(dataDir, 'spool')
   mkdirSync(spoolFolder, { recursive: true, mode: 0o700 })
+  await agree({
+    dataDir,
+    spoolFolder,
+    folder,
+    client: clickHouse,
+    isNewStore,
+    checkpoint,
+    registryEnd: await registryEnd(),
+    nowMs: clock.nowMs(),
+    log,
+    count,
+  })
+  folder.complete(checkpoint.instance)
+  const limits = createLimits({ threads: config.gatewayThreads, checkpoint, clock })
   const gaugeMemory = createSpoolGaugeMemory()
   const gauge = openSpoolGauge(gaugeMemory, config.spoolMaxBytes)
   metrics.measured('spool_used_ratio', 'Share of the spool limit that is used', () => gauge.share)

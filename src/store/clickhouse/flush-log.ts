@@ -83,7 +83,10 @@ export function createFlushLog({ client, instance, nowMs, tokenOf, registryEnd }
 
 /** The last note of each instance. */
 export async function lastNotes(client: ClickHouse): Promise<readonly FlushNote[]> {
-  return select(client, `SELECT ${COLUMNS} FROM flushes ORDER BY instance, number DESC, done DESC LIMIT 1 BY instance`)
+  return select(
+    client,
+    `SELECT ${COLUMNS} FROM flushes ORDER BY instance, number DESC, done DESC, at DESC LIMIT 1 BY instance`,
+  )
 }
 
 /** What was noted last of one flush; null: nothing. */
@@ -102,7 +105,7 @@ export async function notesFrom(
   const where = `WHERE instance = {instance:String} AND number >= {number:UInt64}`
   return select(
     client,
-    `SELECT ${COLUMNS} FROM flushes ${where} ORDER BY number, done DESC LIMIT 1 BY number LIMIT {limit:UInt32}`,
+    `SELECT ${COLUMNS} FROM flushes ${where} ORDER BY number, done DESC, at DESC LIMIT 1 BY number LIMIT {limit:UInt32}`,
     { instance, number: Math.max(0, number), limit },
   )
 }
@@ -118,6 +121,16 @@ export async function countFlushes(client: ClickHouse, instance: string, from: n
   return Number(rows[0]?.flushes ?? 0)
 }
 
+/** Tables and views of the database. */
+export async function tablesOf(client: ClickHouse): Promise<readonly string[]> {
+  const rows = await rowsOf<{ name: string }>(
+    client,
+    'SELECT name FROM system.tables WHERE database = currentDatabase()',
+  )
+  return rows.map(({ name }) => name)
+}
+
+/** A note in place of those of the same flush before: what is there is accepted as what should be there. */
 export async function writeBaseline(client: ClickHouse, note: FlushNote): Promise<FlushNote> {
   await insertNote(client, `flush-base-${note.instance}-${note.number}-${note.atMs}`, note)
   return note

@@ -5,7 +5,9 @@
  * commit, so that a file that went back is recognised.
  */
 
+import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+import { acceptLossCommand } from '../../runtime/accept-loss.ts'
 import { damaged, openDatabase, toRefusal } from './open-database.ts'
 import { markPathOf, openMarkFile } from './mark-file.ts'
 import { checksumOf, verifyRow } from './row-checksum.ts'
@@ -27,8 +29,6 @@ const SCHEMA = `
 `
 /** `user_version` of a file whose rows have checksums. */
 const WITH_CHECKSUMS = 1
-export const CHECKPOINT_REMEDY =
-  'put back its last whole copy, or accept the loss with: tollgate recover --accept-loss checkpoint'
 
 export interface CheckpointFile {
   readonly database: DatabaseSync
@@ -47,17 +47,18 @@ export interface CheckpointFile {
 
 /** Throws `StartRefused`. */
 export function openCheckpointFile(path: string): CheckpointFile {
-  const { database, isCheckedLater } = openDatabase({ path, remedy: CHECKPOINT_REMEDY })
+  const remedy = `put back its newest whole copy, or ${acceptLossCommand('checkpoint', dirname(path))}`
+  const { database, isCheckedLater } = openDatabase({ path, remedy })
   try {
     const isNew = database.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'state'`).get() === undefined
     database.exec(SCHEMA)
     addChecksums(database)
     const fault = isCheckedLater ? null : verifyTables(database, CHECKPOINT_TABLES)
-    if (fault !== null) throw damaged(path, fault, CHECKPOINT_REMEDY)
+    if (fault !== null) throw damaged(path, fault, remedy)
     return openState(path, database, isNew, isCheckedLater)
   } catch (cause) {
     database.close()
-    throw toRefusal(path, cause, CHECKPOINT_REMEDY)
+    throw toRefusal(path, cause, remedy)
   }
 }
 

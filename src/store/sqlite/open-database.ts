@@ -65,12 +65,16 @@ export function damaged(path: string, fault: string, remedy: string): DatabaseDa
 export function toRefusal(path: string, cause: unknown, remedy: string): unknown {
   if (!(cause instanceof Error) || cause instanceof StartRefused) return cause
   const { code, errcode } = cause as { readonly code?: unknown; readonly errcode?: unknown }
-  if (typeof errcode === 'number') {
-    const primary = errcode & PRIMARY_CODE
-    if (primary === NOT_A_DATABASE || primary === CORRUPT) return damaged(path, cause.message, remedy)
-    return unusable(path, cause.message, cause)
-  }
+  if (isCorruption(cause)) return damaged(path, cause.message, remedy)
+  if (typeof errcode === 'number') return unusable(path, cause.message, cause)
   return typeof code === 'string' && 'syscall' in cause ? unusable(path, code, cause) : cause
+}
+
+/** SQLite found that the content of a file is not what it must be. */
+export function isCorruption(cause: unknown): cause is Error & { readonly errcode: number } {
+  if (!(cause instanceof Error)) return false
+  const { errcode } = cause as { readonly errcode?: unknown }
+  return typeof errcode === 'number' && [CORRUPT, NOT_A_DATABASE].includes(errcode & PRIMARY_CODE)
 }
 
 function unusable(path: string, reason: string, cause: Error): StartRefused {

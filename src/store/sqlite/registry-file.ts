@@ -4,15 +4,15 @@
  * A registry that went back is refused: credentials that were revoked since would open again.
  */
 
+import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+import { acceptLossCommand } from '../../runtime/accept-loss.ts'
 import { StartRefused } from '../../runtime/start-refused.ts'
 import { markPathOf, openMarkFile } from './mark-file.ts'
 import { damaged, openDatabase, toRefusal } from './open-database.ts'
 import { bringUpSchema } from './registry-schema.ts'
 import { REGISTRY_TABLES, verifyFeed, verifyTables } from './verify-tables.ts'
 
-export const REGISTRY_REMEDY =
-  'put back its last whole copy, or accept the loss with: tollgate recover --accept-loss registry'
 const IN_MEMORY = ':memory:'
 
 export interface RegistryFile {
@@ -25,15 +25,16 @@ export interface RegistryFile {
 
 /** Throws `StartRefused`. */
 export function openRegistryFile(path: string, isLossAccepted: boolean): RegistryFile {
-  const { database, isCheckedLater } = openDatabase({ path, remedy: REGISTRY_REMEDY })
+  const remedy = `put back its newest whole copy, or ${acceptLossCommand('registry', dirname(path))}`
+  const { database, isCheckedLater } = openDatabase({ path, remedy })
   try {
     bringUpSchema(database, path)
     const fault = isCheckedLater ? null : (verifyTables(database, REGISTRY_TABLES) ?? verifyFeed(database))
-    if (fault !== null) throw damaged(path, fault, REGISTRY_REMEDY)
+    if (fault !== null) throw damaged(path, fault, remedy)
     return withMark(path, database, isCheckedLater, isLossAccepted)
   } catch (cause) {
     database.close()
-    throw toRefusal(path, cause, REGISTRY_REMEDY)
+    throw toRefusal(path, cause, remedy)
   }
 }
 
@@ -52,7 +53,7 @@ function withMark(
     mark.close()
     throw new StartRefused(
       `${path} went back by ${lost} changes: it is an older copy, or lacks its ${path}-wal; put back the newer files, ` +
-        `or accept the loss with: tollgate recover --accept-loss registry`,
+        `or ${acceptLossCommand('registry', dirname(path))}`,
     )
   }
   mark.write(change())
