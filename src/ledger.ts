@@ -8,12 +8,16 @@ import { join } from 'node:path'
 import type { Config } from './config.ts'
 import type { ThreadSettings } from './gateway/messages.ts'
 import { createLimits, type Limits } from './limits.ts'
+import { flushToken } from './pipeline/flush-token.ts'
 import { createPipeline, type Pipeline } from './pipeline/topology.ts'
 import { laterOf } from './pipeline/spool-position.ts'
 import { createPlatformRecorder, type PlatformRecorder } from './platform-recorder.ts'
 import type { OnDamage } from './record/damage.ts'
 import { createSpoolFaultsMemory, openSpoolFaults } from './record/spool-faults.ts'
 import { readBoot, setRunningMark } from './record/running-mark.ts'
+import { agree } from './recovery/agree.ts'
+import type { DataFolder } from './recovery/folder-parts.ts'
+import { openStore } from './recovery/open-store.ts'
 import { createSpoolGaugeMemory, openSpoolGauge, type SpoolGauge } from './record/spool-gauge.ts'
 import { openSpoolReader } from './record/spool-reader.ts'
 import { createSpoolWriter, type SpoolWriter } from './record/spool-writer.ts'
@@ -22,8 +26,7 @@ import type { CreateId } from './runtime/ids.ts'
 import type { Opened } from './runtime/lifecycle.ts'
 import type { Log } from './runtime/log.ts'
 import type { Metrics } from './runtime/metrics.ts'
-import { openClickHouse } from './store/clickhouse/client.ts'
-import { migrate } from './store/clickhouse/migrations.ts'
+import { createFlushLog } from './store/clickhouse/flush-log.ts'
 import { createClickHouseRequestStore } from './store/clickhouse/request-store.ts'
 import { createClickHouseRiskStore } from './store/clickhouse/risk-store.ts'
 import { createClickHouseServiceLevelStore } from './store/clickhouse/service-level-store.ts'
@@ -42,6 +45,9 @@ export interface LedgerOptions {
   readonly count: (reason: string, by?: number) => void
   readonly onDamage: OnDamage
   readonly opened: Opened
+  readonly folder: DataFolder
+  /** Position of the registry's last change. */
+  readonly registryEnd: () => Promise<number>
 }
 
 export interface Ledger {
@@ -69,7 +75,7 @@ type ThreadSpools = Pick<
 >
 
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const { config, metrics, createId, clock, log, count, onDamage, opened } = options
+  const { config, metrics, createId, clock, log, count, onDamage, opened, folder, registryEnd } = options
   const { dataDir } = config
   const calls = metrics.counter('calls_total', 'Calls that were recorded, by API, outcome and class of status', [
     'api',
@@ -77,9 +83,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     'status',
   ])
 
-  const clickHouse = openClickHouse({ url: config.clickhouseUrl, folder: join(dataDir, 'clickhouse') })
+  const { client: clickHouse, isNew: isNewStore } = await openStore(config)
   opened('ClickHouse', () => clickHouse.close())
-  await migrate(clickHouse)
   const usage = createClickHouseUsageStore(clickHouse)
   const requests = createClickHouseRequestStore(clickHouse)
   const levels = createClickHouseServiceLevelStore(clickHouse)
@@ -89,11 +94,23 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   })
   opened('checkpoint', () => checkpoint.close())
 
-  const limits = createLimits({ threads: config.gatewayThreads, checkpoint, clock })
-
   const spoolFolder = join(dataDir, 'spool')
   const mark = { dataDir, sync: config.spoolSync, nowMs: clock.nowMs(), boot: readBoot(), onDamage }
   opened('running mark', setRunningMark(mark))
+  await agree({
+    dataDir,
+    spoolFolder,
+    folder,
+    client: clickHouse,
+    isNewStore,
+    checkpoint,
+    registryEnd: await registryEnd(),
+    nowMs: clock.nowMs(),
+    log,
+    count,
+  })
+  folder.complete(checkpoint.instance)
+  const limits = createLimits({ threads: config.gatewayThreads, checkpoint, clock })
   const gaugeMemory = createSpoolGaugeMemory()
   const gauge = openSpoolGauge(gaugeMemory, config.spoolMaxBytes)
   metrics.measured('spool_used_ratio', 'Share of the spool limit that is used', () => gauge.share)
@@ -115,9 +132,17 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     },
   })
   opened('spool reader', () => reader.close())
+  const flushLog = createFlushLog({
+    client: clickHouse,
+    instance: () => checkpoint.instance,
+    nowMs: clock.nowMs,
+    tokenOf: (table, flush) => flushToken(table, checkpoint.instance, flush),
+    registryEnd,
+  })
   const pipeline = createPipeline({
     reader,
     checkpoint,
+    flushLog,
     usage,
     levels,
     requests,
