@@ -15,6 +15,7 @@ import { bringUpOldProxies } from './catalogue/revision-zero.ts'
 import { createTokenScopes } from './catalogue/token-scopes.ts'
 import { createTurns } from './catalogue/turns.ts'
 import type { Config } from './config.ts'
+import { openControl } from './control.ts'
 import { openDuties } from './duties.ts'
 import { createAuthenticator } from './gateway/authenticate.ts'
 import { createFleet } from './gateway/fleet.ts'
@@ -38,7 +39,6 @@ import { toParty } from './oauth-attempts.ts'
 import { asksForRootPage, rootPage, sendRootPage } from './root-page.ts'
 import { createVault, loadMasterKey } from './runtime/vault.ts'
 import { bringSample, openSampleBackend, readSample } from './sample.ts'
-import type { Author } from './store/registry.ts'
 import { createConnectProbe } from './outbound/connect-probe.ts'
 import { createTargetCheck } from './outbound/target-check.ts'
 import { createWebhooks } from './webhooks.ts'
@@ -84,7 +84,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   opened('registry', () => registry.close())
   const kept = openSqliteIdempotencyStore({ path: join(dataDir, 'idempotency.db'), clock })
   opened('idempotency keys', () => kept.close())
-  const author: Author = { tenant: config.adminTenant, consumer: 'system' }
+  const author = { tenant: config.adminTenant, consumer: 'system' }
   const secrets = { vault, createId, randomBytes }
   const scopes = platformScopes()
   const admin = await openAdmin({ ...secrets, config, registry, clock, scopes, log })
@@ -203,13 +203,12 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     scopes,
     log,
   })
-  const { proxies, specifications } = resources
 
-  const platformSlas = await specifications.plansInForce(PLATFORM_API, [])
+  const platformSlas = await resources.specifications.plansInForce(PLATFORM_API, [])
   await (await gateway.prepare(platformPlan(config.adminTenant, scopes), platformSlas)).swap()
   await bringUpOldProxies(registry)
   await exemptOldBackends(registry, config.adminTenant)
-  for await (const { plan, slas } of proxies.activePlans()) {
+  for await (const { plan, slas } of resources.proxies.activePlans()) {
     await (await gateway.prepare(plan, slas)).swap()
     backends.serves(plan)
   }
@@ -254,6 +253,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   await platform.app.listen({ host, port: platformPort })
   if (riskPort !== null) await platform.createRiskApp().listen({ host, port: riskPort })
   await openMetricsPort({ config, port: metricsPort, metrics, recorder, opened })
+  await openControl({ config, holds: ledger.holds, clock, log, opened })
 
   const isSample = sampleFiles !== null && admin.made !== null && sampleBackend !== null
   const sample = isSample

@@ -6,18 +6,21 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Holds } from './backup/control-socket.ts'
+import { PLATFORM_API } from './catalogue/platform-api.ts'
 import type { Config } from './config.ts'
 import { createLimits, type Limits } from './limits.ts'
 import { createPipeline, type Pipeline } from './pipeline/topology.ts'
 import { createPlatformRecorder, type PlatformRecorder } from './platform-recorder.ts'
 import { createSpoolGaugeMemory, openSpoolGauge, type SpoolGauge } from './record/spool-gauge.ts'
-import { openSpoolReader } from './record/spool-reader.ts'
+import { openSpoolReader, type SpoolReader } from './record/spool-reader.ts'
 import { createSpoolWriter, type SpoolWriter } from './record/spool-writer.ts'
 import type { Clock } from './runtime/clock.ts'
 import type { CreateId } from './runtime/ids.ts'
 import type { Opened } from './runtime/lifecycle.ts'
 import type { Log } from './runtime/log.ts'
 import type { Metrics } from './runtime/metrics.ts'
+import { createStoreFreezer } from './store/clickhouse/frozen-store.ts'
 import { openClickHouse } from './store/clickhouse/client.ts'
 import { migrate } from './store/clickhouse/migrations.ts'
 import { createClickHouseRequestStore } from './store/clickhouse/request-store.ts'
@@ -52,6 +55,8 @@ export interface Ledger {
   readonly spoolFolder: string
   readonly gaugeMemory: SharedArrayBuffer
   readonly gauge: SpoolGauge
+  /** What a backup holds back. */
+  readonly holds: Holds
 }
 
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
@@ -63,7 +68,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     'status',
   ])
 
-  const clickHouse = openClickHouse({ url: config.clickhouseUrl, folder: join(dataDir, 'clickhouse') })
+  const place = { url: config.clickhouseUrl, folder: join(dataDir, 'clickhouse') }
+  const clickHouse = openClickHouse(place)
   opened('ClickHouse', () => clickHouse.close())
   await migrate(clickHouse)
   const usage = createClickHouseUsageStore(clickHouse)
@@ -91,8 +97,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     },
   })
   opened('spool reader', () => reader.close())
+  const { keepSpool, ...kept } = keepSegments(reader)
   const pipeline = createPipeline({
-    reader,
+    reader: kept.reader,
     checkpoint,
     usage,
     levels,
@@ -126,5 +133,31 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   opened('platform spool', () => spool.close())
   const recorder = createPlatformRecorder({ spool, clock })
 
-  return { usage, levels, requests, pipeline, limits, reader, spool, recorder, spoolFolder, gaugeMemory, gauge }
+  const freezer = createStoreFreezer({ client: clickHouse, ...place, leaveOut: PLATFORM_API })
+  const holds: Holds = {
+    holdStore: pipeline.hold,
+    keepSpool,
+    freezeStore: () => freezer.freeze('backup'),
+    thawStore: freezer.thaw,
+    spoolShare: () => gauge.share,
+    hasMasterKey: config.masterKey === null,
+  }
+  return { usage, levels, requests, pipeline, limits, reader, spool, recorder, spoolFolder, gaugeMemory, gauge, holds }
+}
+
+/** A reader whose segments can be kept while a backup copies them; the next release makes up for it. */
+function keepSegments(reader: SpoolReader): { readonly reader: SpoolReader; keepSpool: () => () => void } {
+  let isKept = false
+  return {
+    reader: {
+      ...reader,
+      release(position) {
+        if (!isKept) reader.release(position)
+      },
+    },
+    keepSpool() {
+      isKept = true
+      return () => (isKept = false)
+    },
+  }
 }
