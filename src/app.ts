@@ -14,6 +14,7 @@ import { bringUpOldProxies } from './catalogue/revision-zero.ts'
 import { createTokenScopes } from './catalogue/token-scopes.ts'
 import { createTurns } from './catalogue/turns.ts'
 import type { Config } from './config.ts'
+import { openControl } from './control.ts'
 import { createDamageReport } from './damage-report.ts'
 import { openDataFolder } from './data-folder.ts'
 import { openDuties } from './duties.ts'
@@ -38,7 +39,6 @@ import { createResources } from './resources.ts'
 import { toParty } from './oauth-attempts.ts'
 import { asksForRootPage, rootPage, sendRootPage } from './root-page.ts'
 import { bringSample, openSampleBackend, readSample } from './sample.ts'
-import type { Author } from './store/registry.ts'
 import { createConnectProbe } from './outbound/connect-probe.ts'
 import { createTargetCheck } from './outbound/target-check.ts'
 import { createWebhooks } from './webhooks.ts'
@@ -73,7 +73,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
 
   const { folder, vault, registry, kept } = openDataFolder({ config, clock, log, count, opened })
   const backends = createBackends({ config, addresses, clock, log, count })
-  const author: Author = { tenant: config.adminTenant, consumer: 'system' }
+  const author = { tenant: config.adminTenant, consumer: 'system' }
   const secrets = { vault, createId, randomBytes }
   const scopes = platformScopes()
   const admin = await openAdmin({ ...secrets, config, registry, clock, scopes, log })
@@ -81,20 +81,8 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const grants = createGrants({ registry })
 
   const damage = createDamageReport({ metrics, clock, log, count })
-  const onDamage = damage.report
-  const registryEnd = registry.end
-  const ledger = await openLedger({
-    config,
-    metrics,
-    createId,
-    clock,
-    log,
-    count,
-    onDamage,
-    opened,
-    folder,
-    registryEnd,
-  })
+  const shared = { config, metrics, createId, clock, log, count, opened }
+  const ledger = await openLedger({ ...shared, onDamage: damage.report, folder, registryEnd: registry.end })
   const { pipeline, limits, recorder, reader, usage } = ledger
   opened('damage report', damage.connect(recorder, config.adminTenant))
 
@@ -204,13 +192,12 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     scopes,
     log,
   })
-  const { proxies, specifications } = resources
 
-  const platformSlas = await specifications.plansInForce(PLATFORM_API, [])
+  const platformSlas = await resources.specifications.plansInForce(PLATFORM_API, [])
   await (await gateway.prepare(platformPlan(config.adminTenant, scopes), platformSlas)).swap()
   await bringUpOldProxies(registry)
   await exemptOldBackends(registry, config.adminTenant)
-  for await (const { plan, slas } of proxies.activePlans()) {
+  for await (const { plan, slas } of resources.proxies.activePlans()) {
     await (await gateway.prepare(plan, slas)).swap()
     backends.serves(plan)
   }
@@ -257,6 +244,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   await platform.app.listen({ host, port: platformPort })
   if (riskPort !== null) await platform.createRiskApp().listen({ host, port: riskPort })
   await openMetricsPort({ config, port: metricsPort, metrics, recorder, opened })
+  await openControl({ config, holds: ledger.holds, clock, log, opened })
 
   const isSample = sampleFiles !== null && admin.made !== null && sampleBackend !== null
   const sample = isSample

@@ -5,6 +5,8 @@
 
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import type { Holds } from './backup/control-socket.ts'
+import { PLATFORM_API } from './catalogue/platform-api.ts'
 import type { Config } from './config.ts'
 import type { ThreadSettings } from './gateway/messages.ts'
 import { createLimits, type Limits } from './limits.ts'
@@ -19,7 +21,7 @@ import { agree } from './recovery/agree.ts'
 import type { DataFolder } from './recovery/folder-parts.ts'
 import { openStore } from './recovery/open-store.ts'
 import { createSpoolGaugeMemory, openSpoolGauge, type SpoolGauge } from './record/spool-gauge.ts'
-import { openSpoolReader } from './record/spool-reader.ts'
+import { openSpoolReader, type SpoolReader } from './record/spool-reader.ts'
 import { createSpoolWriter, type SpoolWriter } from './record/spool-writer.ts'
 import type { Clock } from './runtime/clock.ts'
 import type { CreateId } from './runtime/ids.ts'
@@ -27,6 +29,7 @@ import type { Opened } from './runtime/lifecycle.ts'
 import type { Log } from './runtime/log.ts'
 import type { Metrics } from './runtime/metrics.ts'
 import { createFlushLog } from './store/clickhouse/flush-log.ts'
+import { createStoreFreezer } from './store/clickhouse/frozen-store.ts'
 import { createClickHouseRequestStore } from './store/clickhouse/request-store.ts'
 import { createClickHouseRiskStore } from './store/clickhouse/risk-store.ts'
 import { createClickHouseServiceLevelStore } from './store/clickhouse/service-level-store.ts'
@@ -67,6 +70,8 @@ export interface Ledger {
   readonly refusing: () => string | null
   /** Why calls of the platform API cannot be recorded; null while they can. */
   readonly cannotRecord: () => string | null
+  /** What a backup holds back. */
+  readonly holds: Holds
 }
 
 type ThreadSpools = Pick<
@@ -139,8 +144,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     tokenOf: (table, flush) => flushToken(table, checkpoint.instance, flush),
     registryEnd,
   })
+  const { keepSpool, ...kept } = keepSegments(reader)
   const pipeline = createPipeline({
-    reader,
+    reader: kept.reader,
     checkpoint,
     flushLog,
     usage,
@@ -198,6 +204,21 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     return 'The spool has reached SPOOL_MAX_BYTES; calls are answered 503 until the store has taken records in.'
   }
 
+  const freezer = createStoreFreezer({
+    client: clickHouse,
+    url: config.clickhouseUrl,
+    folder: join(dataDir, 'clickhouse'),
+    leaveOut: PLATFORM_API,
+  })
+  const holds: Holds = {
+    holdStore: pipeline.hold,
+    keepSpool,
+    freezeStore: () => freezer.freeze('backup'),
+    thawStore: freezer.thaw,
+    spoolShare: () => gauge.share,
+    hasMasterKey: config.masterKey === null,
+  }
+
   return {
     usage,
     levels,
@@ -211,5 +232,23 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     threadSpools,
     refusing,
     cannotRecord: () => faults.reasonOf(own),
+    holds,
+  }
+}
+
+/** A reader whose segments can be kept while a backup copies them; the next release makes up for it. */
+function keepSegments(reader: SpoolReader): { readonly reader: SpoolReader; keepSpool: () => () => void } {
+  let isKept = false
+  return {
+    reader: {
+      ...reader,
+      release(position) {
+        if (!isKept) reader.release(position)
+      },
+    },
+    keepSpool() {
+      isKept = true
+      return () => (isKept = false)
+    },
   }
 }

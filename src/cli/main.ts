@@ -2,8 +2,8 @@
 /**
  * `tollgate <command>`.
  *
- * `validate` is a client of the public API. `admin` works on a data folder, in a process of its own that has the modules of the
- * service. Exit codes: 0 done, 1 not good enough, 2 refused.
+ * `validate` is a client of the public API. `admin`, `backup` and `restore` work on a data folder, in a process of their own that has
+ * the modules of the service. Exit codes: 0 done, 1 not good enough, 2 refused.
  */
 
 import { spawnSync } from 'node:child_process'
@@ -14,12 +14,22 @@ import { readValidateSettings, VALIDATE_HELP } from './validate-settings.ts'
 
 const EXIT_NOT_GOOD = 1
 const EXIT_REFUSED = 2
-const ADMIN = join(import.meta.dirname, '../admin-command.ts')
+/** Modules that work on a data folder. */
+const FOLDER_COMMANDS: ReadonlyMap<string, string> = new Map([
+  ['admin', '../admin-command.ts'],
+  ['backup', '../backup-command.ts'],
+  ['restore', '../restore-command.ts'],
+])
 const PACKAGE = join(import.meta.dirname, '../../package.json')
 const HELP = `${VALIDATE_HELP}
 tollgate admin reset [--data-dir DIR]
 
 Replaces a lost admin secret while the service is stopped.
+
+tollgate backup DIR [--data-dir DATA_DIR]
+tollgate restore DIR --data-dir NEW
+
+Copies the data folder of a service that runs or is stopped, and brings the copy up elsewhere.
 
 tollgate --version
 
@@ -27,8 +37,9 @@ tollgate --version
 `
 
 const [command, ...args] = process.argv.slice(2)
+const folderCommand = FOLDER_COMMANDS.get(command ?? '')
 if (command === 'validate') await runValidate()
-else if (command === 'admin') process.exitCode = runAdmin()
+else if (folderCommand !== undefined) process.exitCode = runOnFolder(folderCommand)
 else if (command === '--version') process.stdout.write(`${readVersion()}\n`)
 else if (command === undefined || command === '--help') process.stdout.write(HELP)
 else {
@@ -36,8 +47,8 @@ else {
   process.exitCode = EXIT_REFUSED
 }
 
-function runAdmin(): number {
-  const { status } = spawnSync(process.execPath, [ADMIN, ...args], { stdio: 'inherit' })
+function runOnFolder(module: string): number {
+  const { status } = spawnSync(process.execPath, [join(import.meta.dirname, module), ...args], { stdio: 'inherit' })
   return status ?? EXIT_REFUSED
 }
 

@@ -13,6 +13,7 @@
 import { exhaustMap, merge, Observable, retry, startWith, Subject, takeUntil, tap } from 'rxjs'
 import type { RiskEvent } from '../domain/risk.ts'
 import type { RiskPositionQuery, RiskStore } from '../store/risk-store.ts'
+import { createGate } from '../runtime/gate.ts'
 import { coalesce } from './coalesce.ts'
 import { FlushStopped } from './flush.ts'
 import { createHistory } from './history.ts'
@@ -20,7 +21,7 @@ import { readOn } from './read-on.ts'
 import { createRiskFeed, type OpenRiskFeed } from './risk-feed.ts'
 import { createWork, type WorkOptions } from './work.ts'
 
-export interface PipelineOptions extends Omit<WorkOptions, 'publish'> {
+export interface PipelineOptions extends Omit<WorkOptions, 'publish' | 'gate'> {
   readonly riskStore: RiskStore
   readonly matches: (event: RiskEvent, query: RiskPositionQuery) => boolean
 }
@@ -34,6 +35,11 @@ export interface Pipeline {
   start(): Promise<void>
   /** Takes in all that is written now; resolves when it is stored. */
   flush(): Promise<void>
+  /**
+   * Resolves when nothing is on its way to the store; nothing is sent there until the function that it returns is called.
+   * Reading goes on meanwhile.
+   */
+  hold(): Promise<() => void>
   /** Flushes once more, within what the store allows, and ends. */
   stop(): Promise<void>
 }
@@ -57,8 +63,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       log.error({ err: cause }, 'risk subscriber threw; it receives no more events')
     },
   })
-  const work = createWork({ ...options, publish: risks.publish })
-  const sendHistory = createHistory({ checkpoint, store: riskStore, log, count })
+  const gate = createGate()
+  const work = createWork({ ...options, publish: risks.publish, gate })
+  const history = createHistory({ checkpoint, store: riskStore, log, count })
+  const sendHistory = (): Promise<void> => gate.run(history)
 
   const { promise: level, resolve: onLevel } = Promise.withResolvers<void>()
   const stopped$ = new Subject<void>()
@@ -112,6 +120,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       return level
     },
     flush: drain,
+    hold: gate.hold,
     async stop() {
       stopped$.next()
       const cancel = clock.after(LAST_FLUSH_MS, work.stop)

@@ -11,6 +11,7 @@ import type { RiskEvent } from '../domain/risk.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { SpoolReader } from '../record/spool-reader.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { Gate } from '../runtime/gate.ts'
 import { createIdFactory, timeOfId, type CreateId } from '../runtime/ids.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Checkpoint } from '../store/checkpoint.ts'
@@ -51,6 +52,8 @@ export interface WorkOptions {
   readonly onCalls: (calls: readonly CountedCalls[]) => void
   /** Hears of events when they can no longer be lost. */
   readonly publish: (events: readonly RiskEvent[]) => void
+  /** Every flush goes through it: a backup copies the store while none runs. */
+  readonly gate: Gate
 }
 
 /** Counts what calls have used of their limits. */
@@ -93,7 +96,7 @@ const SAVE_MANY_MS = 10_000
 const CLEARED_KEPT_MS = 30 * 86_400_000
 
 export function createWork(options: WorkOptions): Work {
-  const { reader, checkpoint, rules, limits, promises, clock, createId, count, onCalls, publish } = options
+  const { reader, checkpoint, rules, limits, promises, clock, createId, count, onCalls, publish, gate } = options
   const flusher = createFlusher(options)
   const counter = createCallCounter()
   // Ids of events rise over a restart too, also where the clock was set back.
@@ -102,7 +105,7 @@ export function createWork(options: WorkOptions): Work {
   let limitsSavedMs = clock.nowMs()
   /** Taken up with the first stretch: what the limits count by is not known before. */
   let held: Held | null = null
-  let flushing = flusher.resume(reader)
+  let flushing = gate.run(() => flusher.resume(reader))
 
   function takeUp(): Held {
     const metering = createMetering(options)
@@ -171,7 +174,9 @@ export function createWork(options: WorkOptions): Work {
     limitsSavedMs = nowMs
   }
 
-  async function flushNow(): Promise<void> {
+  const flushNow = (): Promise<void> => gate.run(flush)
+
+  async function flush(): Promise<void> {
     const metered = using(({ metering, intake }) =>
       metering.isEmpty ? null : { to: intake.metered, rows: metering.take() },
     )

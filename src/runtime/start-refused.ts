@@ -1,4 +1,60 @@
+/**
+ * A start that is refused: exit code 2 and a sentence that names the file and the remedy.
+ *
+ * `toStartRefused` maps the errors of the operating system and of SQLite. SQLite reports most of them as "unable to open database
+ * file", so the file, its folder and its companions are probed for the first one that this user cannot use.
+ */
+
+import { fileFault, type FileFault } from './file-fault.ts'
+
 /** The service must not start: the message is for the operator, a line a reason, and says what to do. */
 export class StartRefused extends Error {
   override readonly name = 'StartRefused'
+}
+
+/**
+ * Returns the refusal for an operation on `file` that failed with `cause`. A `StartRefused` is returned as it is, and so is an
+ * error that is neither the operating system's nor SQLite's: that is a bug, with a stack of its own.
+ *
+ * `remedyIfDamaged` replaces the advice for a file that is not a database, or a damaged one.
+ */
+export function toStartRefused(file: string, cause: unknown, remedyIfDamaged = RESTORE): Error {
+  if (cause instanceof StartRefused) return cause
+  const fault = fileFault(file, cause)
+  if (fault !== null) return new StartRefused(sentence(fault, remedyIfDamaged), { cause })
+  return cause instanceof Error ? cause : new Error(String(cause))
+}
+
+const RESTORE = 'restore it from a backup'
+
+function sentence({ kind, path, reason, owner }: FileFault, remedyIfDamaged: string): string {
+  switch (kind) {
+    case 'denied':
+      return `${path} cannot be used by this user (${reason}); ${toOwner(path, owner)}`
+    case 'read-only':
+      return `${path} is on a read-only file system (${reason}); mount it writable, or give another DATA_DIR`
+    case 'full':
+      return `${path} cannot be written (${reason}): the disk or the quota is full; free some space, or give another DATA_DIR`
+    case 'descriptors':
+      return `${path} cannot be opened (${reason}): too many files are open; raise the limit with ulimit -n`
+    case 'wrong-kind':
+      return `${path} is not what it should be (${reason}); move it away, or restore it from a backup`
+    case 'missing':
+      return `${path} does not exist (${reason}); restore it from a backup`
+    case 'in-use':
+      return `${path} is in use by another process (${reason}); stop it, or give another DATA_DIR`
+    case 'device':
+      return `${path} cannot be read or written (${reason}): the device reports errors; check it (dmesg), then restore the file from a backup`
+    case 'damaged':
+      return `${path} is damaged or not a database (${reason}); ${remedyIfDamaged}`
+    default:
+      return kind satisfies never
+  }
+}
+
+function toOwner(path: string, owner: FileFault['owner']): string {
+  if (owner === null) return 'give this user permission to read and write it'
+  const { file, process } = owner
+  if (file === process) return `it belongs to this user; allow it with: chmod u+rwX '${path}'`
+  return `it belongs to user ${file} and this process runs as user ${process}; run: chown -R ${process} '${path}'`
 }

@@ -70,6 +70,8 @@ const TABLE: Readonly<Record<string, Room>> = {
   platform: { rooms: [...DESKS, 'governance/lint'], packages: [...FASTIFY, ...AJV, 'node:'] },
   pipeline: { rooms: RULES, packages: ['rxjs', 'node:'] },
   webhooks: { rooms: [...RULES, 'event-subscriptions', 'outbound'], packages: ['undici', 'node:'] },
+  // Copies of a data folder: of a running service, and back.
+  backup: { rooms: [...PORTS, 'record', 'catalogue', 'store/sqlite', 'store/clickhouse'], packages: ['node:'] },
   // Clients of the public API and what stands behind the gateway: no door into the house.
   sample: { rooms: [], packages: ['node:'] },
   cli: { rooms: [], packages: ['undici', 'node:'] },

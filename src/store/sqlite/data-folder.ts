@@ -6,33 +6,56 @@
  */
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { StartRefused } from '../../runtime/start-refused.ts'
+import { StartRefused, toStartRefused } from '../../runtime/start-refused.ts'
 import { makeFolder } from '../../runtime/sync-folder.ts'
+
+/** Lies in a folder while `tollgate restore` fills it. */
+export const RESTORING = 'restore.incomplete'
+
+const SQLITE_BUSY = 5
+const PRIMARY_CODE = 0xff
 
 /** Makes the folder where it is missing. Throws `StartRefused`. Returns how to let go of it. */
 export function lockDataFolder(folder: string): () => void {
-  try {
-    makeFolder(folder, 0o700)
-    if (!statSync(folder).isDirectory()) throw new Error('it is not a folder')
-    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
-  } catch (cause) {
-    const place = existsSync(folder) ? folder : dirname(folder)
-    throw new StartRefused(
-      `DATA_DIR ${folder} cannot be written (${reason(cause)}); give one that this user owns, or change ${place}`,
-    )
+  const unlock = tryLockDataFolder(folder)
+  if (unlock !== null) return unlock
+  throw new StartRefused(`DATA_DIR ${folder} is in use by another process; stop it or give another folder`)
+}
+
+/** The same, but null if another process holds the folder. */
+export function tryLockDataFolder(folder: string): (() => void) | null {
+  ensureFolder(folder)
+  if (existsSync(join(folder, RESTORING))) {
+    throw new StartRefused(`${folder} holds a restore that was not finished; empty the folder and restore again`)
   }
-  const database = new DatabaseSync(join(folder, 'lock'))
+  const path = join(folder, 'lock')
+  let database: DatabaseSync | null = null
   try {
+    database = new DatabaseSync(path)
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE')
-  } catch {
-    database.close()
-    throw new StartRefused(`DATA_DIR ${folder} is in use by another process; stop it or give another folder`)
+  } catch (cause) {
+    database?.close()
+    if (isBusy(cause)) return null
+    throw toStartRefused(path, cause, 'no process holds it and nothing in it matters: delete it')
   }
   return () => database.close()
 }
 
-function reason(cause: unknown): string {
-  return cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : String(cause)
+function ensureFolder(folder: string): void {
+  if (existsSync(folder) && !statSync(folder).isDirectory()) {
+    throw new StartRefused(`DATA_DIR ${folder} is not a folder; move it away, or give another DATA_DIR`)
+  }
+  try {
+    makeFolder(folder, 0o700)
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (cause) {
+    throw toStartRefused(folder, cause)
+  }
+}
+
+function isBusy(cause: unknown): boolean {
+  const { errcode } = cause as { errcode?: unknown }
+  return typeof errcode === 'number' && (errcode & PRIMARY_CODE) === SQLITE_BUSY
 }

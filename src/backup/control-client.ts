@@ -1,0 +1,70 @@
+/** The side of `tollgate backup`: asks the running service to freeze its data folder. Throws `StartRefused`. */
+
+import { connect, type Socket } from 'node:net'
+import { StartRefused } from '../runtime/start-refused.ts'
+import { socketPath } from './control-socket.ts'
+import { readLines, sendLine, type Ask, type Frozen, type Reply } from './line-protocol.ts'
+
+export interface ControlClient {
+  freeze(): Promise<Frozen>
+  resume(): Promise<void>
+  release(): Promise<void>
+  close(): void
+}
+
+export async function connectToService(dataDir: string): Promise<ControlClient> {
+  const socket = await open(dataDir)
+  const replies: Reply[] = []
+  let onReply: (() => void) | null = null
+  let isClosed = false
+  const wake = (): void => {
+    onReply?.()
+    onReply = null
+  }
+  readLines(socket, (message) => {
+    replies.push(message as Reply)
+    wake()
+  })
+  socket.on('error', () => socket.destroy())
+  socket.once('close', () => {
+    isClosed = true
+    wake()
+  })
+
+  /** A refusal may come before anything is asked: what was frozen is no more then. */
+  async function ask(what: Ask): Promise<Reply> {
+    sendLine(socket, { ask: what })
+    while (replies.length === 0 && !isClosed) await new Promise<void>((resolve) => (onReply = resolve))
+    const reply = replies.shift()
+    if (reply === undefined) throw new StartRefused('the service ended during the backup; try again')
+    if (reply.reply === 'refused') throw new StartRefused(`the service refuses the backup: ${reply.reason}`)
+    return reply
+  }
+
+  return {
+    async freeze() {
+      const reply = await ask('freeze')
+      if (reply.reply !== 'frozen') throw new Error(`unexpected reply ${reply.reply}`)
+      return reply.frozen
+    },
+    resume: async () => void (await ask('resume')),
+    release: async () => void (await ask('release')),
+    close: () => socket.destroy(),
+  }
+}
+
+function open(dataDir: string): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>()
+  const socket = connect(socketPath(dataDir))
+  socket.once('connect', () => resolve(socket))
+  socket.once('error', (cause: NodeJS.ErrnoException) =>
+    reject(
+      new StartRefused(
+        `${dataDir} is in use, but the process does not answer on ${socketPath(dataDir)} (${cause.code ?? cause.message}); ` +
+          'wait until the service is up, and run this command as its user, on its machine or in its container',
+        { cause },
+      ),
+    ),
+  )
+  return promise
+}

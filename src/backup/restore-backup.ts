@@ -1,0 +1,68 @@
+/**
+ * Brings a backup up in a new data folder, after every file of it was compared with the manifest.
+ *
+ * A marker lies in the target while it is filled; the service does not start on a folder with it. The target may exist if it is
+ * empty (a volume that is mounted there).
+ */
+
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import { StartRefused, toStartRefused } from '../runtime/start-refused.ts'
+import { RESTORING } from '../store/sqlite/data-folder.ts'
+import { copyFile, describeFile, filesIn, syncFolders } from './copy-files.ts'
+import { MANIFEST_NAME, readManifest, type BackupFile, type Manifest } from './manifest.ts'
+
+/** What a mount point may hold. */
+const IGNORED = new Set(['lost+found'])
+
+/** Throws `StartRefused`; a target that was touched by then keeps its marker. */
+export function restoreBackup(backup: string, target: string): Manifest {
+  const [from, to] = [resolve(backup), resolve(target)]
+  const manifest = readManifest(from)
+  compare(from, manifest)
+  if (!relative(from, to).startsWith('..')) throw new StartRefused(`${to} lies in the backup; give a folder elsewhere`)
+  try {
+    refuseUsed(to)
+    mkdirSync(to, { recursive: true, mode: 0o700 })
+    writeFileSync(join(to, RESTORING), `${from}\n`, { mode: 0o600, flush: true })
+    for (const { path } of manifest.files) copyFile(join(from, path), join(to, path))
+    compare(to, manifest, new Set([RESTORING, ...IGNORED]))
+    mkdirSync(join(to, 'spool'), { recursive: true, mode: 0o700 })
+    syncFolders(to)
+    rmSync(join(to, RESTORING))
+    syncFolders(to)
+  } catch (cause) {
+    throw toStartRefused(to, cause)
+  }
+  return manifest
+}
+
+function refuseUsed(to: string): void {
+  if (existsSync(to) && readdirSync(to).some((name) => !IGNORED.has(name))) {
+    throw new StartRefused(`${to} is not empty; a backup is restored into a folder that does not exist or is empty`)
+  }
+}
+
+/** Every file of the manifest as it was, and no other. */
+function compare(folder: string, { files }: Manifest, ignored: ReadonlySet<string> = new Set()): void {
+  const expected = new Map(files.map((file) => [file.path, file]))
+  try {
+    for (const path of filesIn(folder, (found) => !ignored.has(found) && found !== MANIFEST_NAME)) {
+      const file = expected.get(path)
+      if (file === undefined) throw new StartRefused(`${join(folder, path)} is not of this backup; use another one`)
+      expected.delete(path)
+      if (!isSame(describeFile(folder, path), file)) {
+        throw new StartRefused(`${join(folder, path)} is not as it was backed up; use another backup`)
+      }
+    }
+  } catch (cause) {
+    throw toStartRefused(folder, cause)
+  }
+  const [missing] = expected.keys()
+  if (missing !== undefined) throw new StartRefused(`${join(folder, missing)} is missing; use another backup`)
+}
+
+function isSame(a: BackupFile, b: BackupFile): boolean {
+  if ('link' in a) return 'link' in b && a.link === b.link
+  return 'sha256' in b && a.bytes === b.bytes && a.sha256 === b.sha256
+}

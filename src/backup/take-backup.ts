@@ -1,0 +1,206 @@
+/**
+ * Copies a data folder, consistent at one moment, and verifies the copy.
+ *
+ * The order makes it consistent. While nothing goes to the store: its parts are linked, its frame is copied, the checkpoint is fixed
+ * (a read transaction), then the spool's length, then the other databases. So the spool is never shorter than the checkpoint
+ * says, and the registry knows whoever called. Everything is copied after the store is open again; segments of the spool are kept
+ * until they are copied. Of a stopped service the same files are copied under its lock.
+ *
+ * Written to `TARGET.partial` and renamed at the end: what has the name is whole.
+ */
+
+import {
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  closeSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { StartRefused, toStartRefused } from '../runtime/start-refused.ts'
+import { tryLockDataFolder } from '../store/sqlite/data-folder.ts'
+import { openSnapshot, readCheckpointState, type Snapshot } from '../store/sqlite/snapshot.ts'
+import { connectToService, type ControlClient } from './control-client.ts'
+import { copyFile, describeFile, filesIn, syncFolders } from './copy-files.ts'
+import { MANIFEST_NAME, type Manifest } from './manifest.ts'
+import { frameOf, partsOf } from './store-files.ts'
+import { measureSpool, type MeasuredFile } from './spool-files.ts'
+import { countCallsOfStoreCopy, readSpoolCopy } from './verify-copy.ts'
+
+export interface BackupOptions {
+  readonly dataDir: string
+  readonly target: string
+  readonly version: string
+  readonly nowMs: () => number
+  /** Where a stopped service keeps its bill, as far as the environment says; null: in the folder. */
+  readonly server: string | null
+}
+
+/** How the data folder is kept still. */
+interface Source {
+  readonly wasRunning: boolean
+  readonly server: string | null
+  /** Folder of the store's parts, laid out as `clickhouse/`; null: they are not part of the copy. */
+  readonly parts: string | null
+  /** Calls that the store has; null: counted in the copy. */
+  readonly storedCalls: number | null
+  readonly resume: () => Promise<void>
+  readonly release: () => Promise<void>
+  readonly close: () => void
+}
+
+const DATABASES = ['checkpoint.db', 'idempotency.db', 'registry.db'] as const
+
+/** Throws `StartRefused`; nothing is left then. */
+export async function takeBackup(options: BackupOptions): Promise<Manifest> {
+  const dataDir = resolve(options.dataDir)
+  const target = resolve(options.target)
+  const partial = `${target}.partial`
+  if (!existsSync(join(dataDir, 'registry.db'))) {
+    throw new StartRefused(`${dataDir} is not a data folder of tollgate; --data-dir names it`)
+  }
+  makePartial(target, partial, dataDir)
+  const removePartial = (): void => rmSync(partial, { recursive: true, force: true })
+  process.once('exit', removePartial)
+  try {
+    const source = await openSource(dataDir, options.server)
+    let manifest: Manifest
+    try {
+      manifest = await copy(dataDir, partial, source, options)
+    } finally {
+      source.close()
+    }
+    finish(partial, target, manifest)
+    return manifest
+  } catch (cause) {
+    removePartial()
+    throw toStartRefused(partial, cause)
+  } finally {
+    process.off('exit', removePartial)
+  }
+}
+
+function makePartial(target: string, partial: string, dataDir: string): void {
+  const isInside = (path: string): boolean => !relative(dataDir, path).startsWith('..')
+  if (isInside(target)) throw new StartRefused(`${target} lies in the data folder; give a folder elsewhere`)
+  if (existsSync(target) && readdirOrRefuse(target).length > 0) {
+    throw new StartRefused(`${target} is not empty; give a folder that does not exist yet`)
+  }
+  if (existsSync(partial)) {
+    throw new StartRefused(`${partial} is left of a backup that was not finished; remove it, or give another folder`)
+  }
+  try {
+    mkdirSync(partial, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    throw toStartRefused(partial, cause)
+  }
+}
+
+function readdirOrRefuse(path: string): string[] {
+  try {
+    return readdirSync(path)
+  } catch (cause) {
+    throw toStartRefused(path, cause)
+  }
+}
+
+async function openSource(dataDir: string, server: string | null): Promise<Source> {
+  const unlock = tryLockDataFolder(dataDir)
+  if (unlock === null) return openRunning(await connectToService(dataDir))
+  const folder = join(dataDir, 'clickhouse')
+  const isElsewhere = server !== null || !existsSync(folder)
+  return {
+    wasRunning: false,
+    server: server ?? (isElsewhere ? 'a server elsewhere' : null),
+    parts: isElsewhere ? null : folder,
+    storedCalls: null,
+    resume: async () => {},
+    release: async () => {},
+    close: unlock,
+  }
+}
+
+async function openRunning(service: ControlClient): Promise<Source> {
+  try {
+    const { folder, server, calls } = await service.freeze()
+    return { wasRunning: true, server, parts: folder, storedCalls: calls, ...service }
+  } catch (cause) {
+    service.close()
+    throw cause
+  }
+}
+
+async function copy(dataDir: string, partial: string, source: Source, options: BackupOptions): Promise<Manifest> {
+  const snapshots = new Map<string, Snapshot>()
+  const snap = (name: string): void => {
+    if (existsSync(join(dataDir, name))) snapshots.set(name, openSnapshot(join(dataDir, name)))
+  }
+  let spool: readonly MeasuredFile[]
+  let atMs: number
+  try {
+    const store = join(dataDir, 'clickhouse')
+    if (source.parts !== null) copyAll(frameOf(store), store, join(partial, 'clickhouse'))
+    snap('checkpoint.db')
+    atMs = options.nowMs()
+    spool = measureSpool(join(dataDir, 'spool'))
+    snap('idempotency.db')
+    snap('registry.db')
+    await source.resume()
+    for (const name of DATABASES) await snapshots.get(name)?.copyTo(join(partial, name))
+  } finally {
+    for (const snapshot of snapshots.values()) snapshot.close()
+  }
+  for (const { path, bytes } of spool) copyFile(join(dataDir, 'spool', path), join(partial, 'spool', path), bytes)
+  await source.release()
+  if (source.parts !== null) copyAll(partsOf(source.parts), source.parts, join(partial, 'clickhouse'))
+  if (existsSync(join(dataDir, 'master.key'))) copyFile(join(dataDir, 'master.key'), join(partial, 'master.key'))
+  return verify(dataDir, partial, source, atMs, options.version)
+}
+
+function copyAll(paths: readonly string[], from: string, to: string): void {
+  for (const path of paths) copyFile(join(from, path), join(to, path))
+}
+
+async function verify(
+  dataDir: string,
+  partial: string,
+  { wasRunning, server, parts, storedCalls }: Source,
+  atMs: number,
+  version: string,
+): Promise<Manifest> {
+  const { instance, flushes, position, pending } = readCheckpointState(join(partial, 'checkpoint.db'))
+  mkdirSync(join(partial, 'spool'), { recursive: true, mode: 0o700 })
+  const spool = readSpoolCopy(join(partial, 'spool'), position)
+  const counted =
+    parts === null ? null : await countCallsOfStoreCopy(join(partial, 'clickhouse'), join(partial, 'verify'))
+  if (counted !== null && storedCalls !== null && counted !== storedCalls) {
+    throw new StartRefused(`the copy of the store has ${counted} calls, the store has ${storedCalls}; try again`)
+  }
+  return {
+    format: 1,
+    version,
+    at: new Date(atMs).toISOString(),
+    dataDir,
+    wasRunning,
+    hasMasterKey: existsSync(join(partial, 'master.key')),
+    server,
+    checkpoint: { instance, flushes, position, isFlushPending: pending !== null },
+    spoolEnd: spool.end,
+    calls: { stored: counted ?? storedCalls, inSpool: spool.calls },
+    files: filesIn(partial).map((path) => describeFile(partial, path)),
+  }
+}
+
+function finish(partial: string, target: string, manifest: Manifest): void {
+  const text = `${JSON.stringify(manifest, null, 2)}\n`
+  writeFileSync(join(partial, MANIFEST_NAME), text, { mode: 0o600, flush: true })
+  syncFolders(partial)
+  renameSync(partial, target)
+  const parent = openSync(dirname(target), 'r')
+  fsyncSync(parent)
+  closeSync(parent)
+}

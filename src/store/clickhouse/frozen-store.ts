@@ -1,0 +1,83 @@
+/**
+ * Freezes the store for a backup: hard links to the parts that are active, made by `ALTER TABLE … FREEZE`.
+ *
+ * Parts never change, so the links stay what they are while inserts and merges go on. Of a server elsewhere nothing is frozen; what
+ * it holds is only counted. The caller sees to it that nothing is inserted meanwhile.
+ */
+
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { within, type ClickHouse } from './client.ts'
+
+export interface FrozenStore {
+  /** Folder of the frozen parts, laid out as the engine's own folder; null: the store is a server elsewhere. */
+  readonly folder: string | null
+  /** Address of the server, without credentials; null: the store is embedded. */
+  readonly server: string | null
+  /** Calls of all line items, but for those of the API that is left out. */
+  readonly calls: number
+}
+
+export interface StoreFreezer {
+  freeze(name: string): Promise<FrozenStore>
+  /** Removes what was frozen, and what an earlier process has left. */
+  thaw(): Promise<void>
+}
+
+export interface StoreFreezerOptions {
+  readonly client: ClickHouse
+  /** Null: embedded. */
+  readonly url: string | null
+  /** Folder of the embedded engine. */
+  readonly folder: string
+  /** API whose calls are not counted. */
+  readonly leaveOut: string
+}
+
+export function createStoreFreezer({ client, url, folder, leaveOut }: StoreFreezerOptions): StoreFreezer {
+  const shadow = join(folder, 'shadow')
+
+  async function tables(): Promise<string[]> {
+    const result = await client.query({
+      query: "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'",
+      format: 'JSONEachRow',
+      abort_signal: within(undefined),
+    })
+    return (await result.json<{ name: string }>()).map(({ name }) => name)
+  }
+
+  return {
+    async freeze(name) {
+      const calls = await countCalls(client, leaveOut)
+      if (url !== null) return { folder: null, server: withoutCredentials(url), calls }
+      for (const table of await tables()) {
+        await client.command({
+          query: `ALTER TABLE \`${table}\` FREEZE WITH NAME '${name}'`,
+          abort_signal: within(undefined),
+        })
+      }
+      return { folder: join(shadow, name), server: null, calls }
+    },
+    async thaw() {
+      if (url === null) await rm(shadow, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Calls of all line items that are stored, but for those of the API `leaveOut`. */
+export async function countCalls(client: ClickHouse, leaveOut: string): Promise<number> {
+  const result = await client.query({
+    query: 'SELECT sum(line_items.calls) AS calls FROM line_items WHERE api != {leave_out: String}',
+    query_params: { leave_out: leaveOut },
+    format: 'JSONEachRow',
+    abort_signal: within(undefined),
+  })
+  const [row] = await result.json<{ calls: string }>()
+  return Number(row?.calls ?? 0)
+}
+
+/** The address without what opens it. */
+export function withoutCredentials(url: string): string {
+  const { protocol, host, pathname } = new URL(url)
+  return `${protocol}//${host}${pathname === '/' ? '' : pathname}`
+}

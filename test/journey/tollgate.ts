@@ -1,0 +1,26 @@
+/** Runs `tollgate <command>` as its users do. */
+
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+
+const CLI = join(import.meta.dirname, '../../src/cli/main.ts')
+
+export interface Ended {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+export function tollgate(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  const child = spawn(process.execPath, [CLI, ...args], {
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 240_000,
+    killSignal: 'SIGKILL',
+  })
+  let out = ''
+  let err = ''
+  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })))
+}
