@@ -173,11 +173,9 @@ export class Call implements RecordedCall, WatchedReader {
     try {
       const { response } = this
       if (!response.destroyed) {
-        if (response.headersSent) response.end(this.#held)
-        else {
-          this.sendHead()
-          response.endWithHead(this.#held)
-        }
+        const isHeadSent = response.headersSent
+        if (!isHeadSent) this.sendHead()
+        response.endWith(this.#held, isHeadSent)
         this.#context.readers.enter(this)
         if (!this.isBodyRead) discardRest(this.request, this.socket)
       }
@@ -246,10 +244,8 @@ export class Call implements RecordedCall, WatchedReader {
   /** Whatever else its connection carries has the same reader. */
   onReaderTooSlow(): void {
     if (this.isOver) this.#context.count('client_too_slow')
-    else {
-      this.#stopOwner()
-      this.breakOff('client_too_slow')
-    }
+    this.#stopOwner()
+    this.breakOff('client_too_slow')
     this.socket.destroy()
   }
 

@@ -14,11 +14,12 @@ export class GatewayResponse extends ServerResponse<IncomingMessage> {
   call: AnsweredCall | null = null
 
   /**
-   * Ends a response whose head has not left yet. Node writes the head and a `Buffer` with `writev`; a
-   * short body goes as text, byte for byte, and leaves with the head in one cheaper write.
+   * Ends the response. Node writes a head and a `Buffer` with `writev`; a short body that leaves with its head goes as
+   * text, byte for byte, in one cheaper write.
    */
-  endWithHead(last: Buffer | string | null): void {
-    if (Buffer.isBuffer(last) && last.length <= TEXT_BYTES_MAX) this.end(last.toString('latin1'), 'latin1')
+  endWith(last: Buffer | string | null, isHeadSent: boolean): void {
+    const isText = !isHeadSent && Buffer.isBuffer(last) && last.length <= TEXT_BYTES_MAX
+    if (isText) this.end(last.toString('latin1'), 'latin1')
     else this.end(last)
   }
 

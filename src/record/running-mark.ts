@@ -15,7 +15,7 @@ import { syncFolder, writeWhole } from '../runtime/sync-folder.ts'
 import type { OnDamage } from './damage.ts'
 import { foldersIn, segmentsIn, syncSpool } from './spool-folder.ts'
 import { segmentName } from './segment-name.ts'
-import type { SpoolSync } from './spool-writer.ts'
+import type { SpoolSync } from './spool-writer-options.ts'
 
 interface Mark {
   readonly version: 1

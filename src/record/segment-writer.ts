@@ -11,7 +11,7 @@ import { closeSync, fdatasync, fdatasyncSync, fstatSync, ftruncateSync, rmSync, 
 import { join } from 'node:path'
 import { syncFolder } from '../runtime/sync-folder.ts'
 import { createSegment, encodeHeader, HEADER_BYTES, type NewSegmentHeader } from './segment-header.ts'
-import type { SpoolSync } from './spool-writer.ts'
+import type { SpoolSync } from './spool-writer-options.ts'
 
 /** Records that a power cut could take, and when they were written. */
 export interface Unsynced {

@@ -4,7 +4,8 @@ import type { SpoolPlace } from '../store/checkpoint.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Damage } from './damage.ts'
 import type { SpoolGauge } from './spool-gauge.ts'
-import type { SpoolSync } from './spool-writer.ts'
+
+export type SpoolSync = 'always' | 'second' | 'never'
 
 export interface SpoolWriterOptions {
   /** The folder of this thread alone; made where it is missing. */

@@ -31,8 +31,6 @@ import { findSourceEnd } from './source-end.ts'
 import { syncSegmentsLater } from './spool-folder.ts'
 import type { SpoolWriterOptions } from './spool-writer-options.ts'
 
-export type SpoolSync = 'always' | 'second' | 'never'
-
 /** A call that waits for its record to be safe. Exactly one of the two is called, later in the same turn. */
 export interface RecordedCall extends CallRecord {
   /** Why it was refused; kept beside its record. */

@@ -1,6 +1,6 @@
 /** What a process had promised when the power was cut: the lines that it printed until then, added up. */
 
-import type { SpoolSync } from '../../src/record/spool-writer.ts'
+import type { SpoolSync } from '../../src/record/spool-writer-options.ts'
 import { toRequestId } from './calls.ts'
 
 export type Line =
