@@ -14,6 +14,7 @@ import { Call, type CallContext } from './call.ts'
 import { toAttribution } from './call-attribution.ts'
 import type { HandleCall } from './handle-call.ts'
 import type { RequestRules } from './header-rules.ts'
+import { createQueuedResponses } from './queued-responses.ts'
 import { createConnectionRefusals } from './refuse-connection.ts'
 import { GatewayResponse } from './response.ts'
 import type { CompiledRevision } from './revision.ts'
@@ -43,10 +44,12 @@ export interface GatewayServerOptions {
 export function createGatewayServer(options: GatewayServerOptions): Server {
   const { context, handleCall, requestRules, uploads, authenticator, revisionOf, oauth } = options
   const refusals = createConnectionRefusals(context.count)
+  const queued = createQueuedResponses()
   let sequence = 0
 
   function onRequest(request: IncomingMessage, response: GatewayResponse, expectsContinue: boolean): void {
     if (refusals.isRefused(request.socket)) return
+    if (response.socket === null) queued.add(request.socket, response)
     const headers = readRequestHeaders(request, requestRules)
     if (headers.fault !== 0) return refuseHead(request, response, headers.fault)
     const target = request.url ?? ''
@@ -135,6 +138,8 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
       connectionsCheckingInterval: CHECK_EVERY_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       noDelay: true,
+      // Refused here instead, so that nothing behind it is served.
+      requireHostHeader: false,
       insecureHTTPParser: false,
     },
     (request, response) => onRequest(request, response, false),
@@ -142,7 +147,7 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
   server.maxConnections = CONNECTIONS_MAX
   server.on('checkContinue', (request, response) => onRequest(request, response, true))
   server.on('clientError', refusals.refuse)
-  server.on('connect', (_request, socket) => socket.destroy())
+  server.on('connect', refusals.refuseConnect)
   return server
 }
 

@@ -71,3 +71,46 @@ describe('responses that wait behind another one', () => {
     expect(text.length).toBeGreaterThan(1_000_000)
   })
 })
+
+describe('a pipeline that ends in CONNECT', () => {
+  const body = 'x'.repeat(30_000)
+  const post = (headers = '') =>
+    `POST /things-v1/open HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\n${headers}Content-Length: 30000\r\n\r\n${body}`
+  const connect = 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n'
+
+  it('is answered up to there, then refused once', async () => {
+    const { promise: isReached, resolve: reached } = Promise.withResolvers<() => void>()
+    const origin = await openBackend((incoming, response) => {
+      if (incoming.url?.includes('?first')) reached(() => response.end(Buffer.alloc(1_000_000, 'x')))
+      else response.end('second')
+    })
+    const gateway = await openTestGateway({ backend: { origin } })
+    const answer = gateway.raw(get('/things-v1/open?first') + get() + connect + get())
+    const finish = await isReached
+    finish()
+    const text = await answer
+    expect(statusesIn(text)).toEqual(['200', '200', '400'])
+    expect(text).toContain('second')
+    expect(gateway.counts.get('malformed')).toBe(1)
+    expect(gateway.faults).toEqual([])
+  })
+
+  it('leaves nothing behind when its client goes', async () => {
+    const origin = await openBackend((incoming, response) => {
+      if (incoming.url?.includes('?first')) return
+      incoming.resume()
+      incoming.on('end', () => response.end('ok'))
+    })
+    const gateway = await openTestGateway({ backend: { origin }, bodyBytesHeldMax: 120_000 })
+    for (let index = 0; index < 5; index++) {
+      const socket = await gateway.open()
+      socket.write(get('/things-v1/open?first') + post() + connect)
+      await gateway.recorded(index * 2 + 1)
+      socket.destroy()
+      await gateway.recorded(index * 2 + 2)
+    }
+    expect(gateway.inFlight()).toBe(0)
+    expect(gateway.revision.backend?.slots.held).toBe(0)
+    expect(statusesIn(await gateway.raw(post('Connection: close\r\n')))).toEqual(['200'])
+  })
+})
