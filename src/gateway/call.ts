@@ -177,7 +177,7 @@ export class Call implements RecordedCall, WatchedReader {
         if (this.#held === null) response.end()
         else response.end(this.#held)
         this.#context.readers.enter(this)
-        if (!this.isBodyRead) discardRest(this.request, this.socket)
+        if (!this.isBodyRead) discardRest(this.request, this.response, this.socket)
       }
     } catch (cause) {
       this.crash(cause)
@@ -292,7 +292,7 @@ export class Call implements RecordedCall, WatchedReader {
     this.head = ['Content-Type', 'application/problem+json', 'Retry-After', '1']
     this.sendHead()
     response.end(body)
-    if (!this.isBodyRead) discardRest(this.request, this.socket)
+    if (!this.isBodyRead) discardRest(this.request, this.response, this.socket)
   }
 }
 

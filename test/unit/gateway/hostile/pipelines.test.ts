@@ -1,7 +1,7 @@
 /** Several requests on one connection: what becomes of one leaves the others in step. */
 
 import { describe, expect, it } from 'vitest'
-import { openBackend, openRawBackend, openTestGateway, received } from '../test-gateway.ts'
+import { openBackend, openRawBackend, openTestGateway, received, receivedUntil } from '../test-gateway.ts'
 
 const get = (path = '/things-v1/open', headers = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`
 const statusesIn = (text: string): string[] => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status!)
@@ -28,6 +28,26 @@ describe('a response that is broken off behind another one', () => {
     expect(statusesIn(text)).toEqual(['200'])
     expect(text.endsWith('first')).toBe(true)
     expect(gateway.inFlight()).toBe(0)
+  })
+})
+
+describe('a refused upload behind a call that is under way', () => {
+  it('does not suppress the response to the first, however long its rest takes', async () => {
+    const { promise: isReached, resolve: reached } = Promise.withResolvers<() => void>()
+    const origin = await openBackend((_, response) => reached(() => response.end('first')))
+    const gateway = await openTestGateway({ backend: { origin } })
+    const socket = await gateway.open()
+    const answer = receivedUntil(socket, /credential_missing/)
+    socket.write(get() + 'POST /things-v1/keyed HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nbegun')
+    const finish = await isReached
+    expect(await gateway.recorded(1)).toMatchObject([{ outcome: 'credential_missing' }])
+    // The rest of another refused upload is given up.
+    const other = await gateway.open()
+    const closed = received(other)
+    other.write('POST /things-v1/keyed HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nbegun')
+    expect(statusesIn(await closed)).toEqual(['401'])
+    finish()
+    expect(statusesIn(await answer)).toEqual(['200', '401'])
   })
 })
 
