@@ -60,8 +60,9 @@ export function createConnectionRefusals(count: (reason: string) => void): Conne
     refuse(error, socket) {
       if (refused.has(socket)) return
       refused.add(socket)
-      count(reasonOf(error))
-      if (error.code === 'ECONNRESET') return void socket.destroy()
+      const reason = reasonOf(error)
+      if (reason === null) return void socket.destroy()
+      count(reason)
       end(socket, statusOf(error))
     },
     refuseConnect({ socket, complete: isComplete }) {
@@ -76,9 +77,11 @@ export function createConnectionRefusals(count: (reason: string) => void): Conne
   }
 }
 
-function reasonOf({ code }: ParserError): string {
+/** Null if the client has gone, at the end of a message or within it: its call says so, if there is one. */
+function reasonOf({ code = '' }: ParserError): string | null {
   if (code === 'HPE_HEADER_OVERFLOW') return 'header_too_long'
-  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_too_slow' : 'malformed'
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_too_slow'
+  return code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE' ? 'malformed' : null
 }
 
 function statusOf({ code, reason = '' }: ParserError): Status {

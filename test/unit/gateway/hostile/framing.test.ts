@@ -69,6 +69,28 @@ describe('a request whose framing or host is in doubt', () => {
   )
 })
 
+describe('a client that goes away', () => {
+  it.each([
+    ['in its body', 'POST', 'Content-Length: 10\r\n\r\nbegun'],
+    ['before the response', 'GET', '\r\n'],
+  ])('%s has sent nothing malformed', async (_, method, rest) => {
+    const { promise: isReached, resolve: reached } = Promise.withResolvers<void>()
+    const origin = await openBackend(() => reached())
+    const gateway = await openTestGateway({ backend: { origin } })
+    for (const leave of ['destroy', 'resetAndDestroy'] as const) {
+      const socket = await gateway.open()
+      const type = 'Content-Type: application/octet-stream\r\n'
+      socket.write(`${open(CLOSE)}`)
+      await isReached
+      const other = await gateway.open()
+      other.write(`${method} /things-v1/open HTTP/1.1\r\nHost: a\r\n${type}${rest}`, () => other[leave]())
+      socket[leave]()
+    }
+    await gateway.recorded(4)
+    expect([...gateway.counts]).toEqual([])
+  })
+})
+
 describe('a pipeline', () => {
   it.each([
     ['garbage', 'this is not HTTP\r\n\r\n'],
@@ -135,6 +157,15 @@ describe('a backend', () => {
     'whose transfer coding is %s is broken',
     async (coding) => {
       const origin = await answering(`HTTP/1.1 200 OK\r\nTransfer-Encoding: ${coding}\r\n\r\n2\r\nok\r\n0\r\n\r\n`)
+      const gateway = await openTestGateway({ backend: { origin } })
+      expect(await gateway.raw(open(CLOSE))).toMatch(/^HTTP\/1.1 502 [^]*upstream_broken/)
+    },
+  )
+
+  it.each(['02', '0x2', '+2', '2.0', '2, 2', '2\r\nContent-Length: 2'])(
+    'whose length is %s is broken',
+    async (length) => {
+      const origin = await answering(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\nok`)
       const gateway = await openTestGateway({ backend: { origin } })
       expect(await gateway.raw(open(CLOSE))).toMatch(/^HTTP\/1.1 502 [^]*upstream_broken/)
     },
