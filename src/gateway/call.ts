@@ -122,7 +122,7 @@ export class Call implements RecordedCall, WatchedReader {
   continueBody(): void {
     if (!this.expectsContinue) return
     this.expectsContinue = false
-    this.response.writeContinue()
+    this.response.askForBody()
   }
 
   /** Sends the head as it stands. */

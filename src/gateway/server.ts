@@ -80,7 +80,7 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
   ): boolean {
     try {
       if (!oauth(request, response, path)) return false
-      if (expectsContinue) response.writeContinue()
+      if (expectsContinue) response.askForBody()
       if (!request.complete) watchUpload(request, response)
     } catch (cause) {
       context.onFault(cause)

@@ -31,6 +31,47 @@ describe('a response that is broken off behind another one', () => {
   })
 })
 
+describe('a body that waits for 100 Continue behind a call that is under way', () => {
+  const upload =
+    'POST /things-v1/open?upload HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\nExpect: 100-continue\r\n'
+  const answering = async (answer: string) => {
+    const { promise: isReached, resolve: reached } = Promise.withResolvers<() => void>()
+    const origin = await openBackend((incoming, response) => {
+      if (!incoming.url?.includes('?upload')) return reached(() => response.end('first'))
+      incoming.resume()
+      incoming.on('end', () => response.end(answer))
+    })
+    return { isReached, gateway: await openTestGateway({ backend: { origin } }) }
+  }
+
+  it('is asked for in its turn', async () => {
+    const { isReached, gateway } = await answering('second')
+    const socket = await gateway.open()
+    const asked = receivedUntil(socket, /100 Continue\r\n\r\n/)
+    const answer = receivedUntil(socket, /second/)
+    socket.write(`${get()}${upload}Content-Length: 5\r\n\r\n`)
+    const finish = await isReached
+    finish()
+    expect(statusesIn(await asked)).toEqual(['200', '100'])
+    socket.write('hello')
+    expect(statusesIn(await answer)).toEqual(['200', '100', '200'])
+  })
+
+  it.each([
+    ['short', 'Content-Length: 5\r\n\r\nhello'],
+    ['streamed', 'Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n'],
+  ])('(%s) that comes unasked gets no 100 Continue into its response', async (_, body) => {
+    const { isReached, gateway } = await answering('second')
+    const socket = await gateway.open()
+    const answer = receivedUntil(socket, /second$/)
+    socket.write(`${get()}${upload}${body}`)
+    const finish = await isReached
+    await gateway.recorded(1)
+    finish()
+    expect(statusesIn(await answer)).toEqual(['200', '200'])
+  })
+})
+
 describe('a refused upload behind a call that is under way', () => {
   it('does not suppress the response to the first, however long its rest takes', async () => {
     const { promise: isReached, resolve: reached } = Promise.withResolvers<() => void>()
