@@ -233,14 +233,6 @@ export class Call implements RecordedCall, WatchedReader {
     })
   }
 
-  get pendingBytes(): number {
-    return this.response.writableLength
-  }
-
-  get isQueued(): boolean {
-    return this.response.socket === null
-  }
-
   /** Whatever else its connection carries has the same reader. */
   onReaderTooSlow(): void {
     if (this.isOver) this.#context.count('client_too_slow')

@@ -9,12 +9,14 @@
  */
 
 import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Authenticator } from './authenticate.ts'
 import { Call, type CallContext } from './call.ts'
 import { toAttribution } from './call-attribution.ts'
 import type { HandleCall } from './handle-call.ts'
 import type { RequestRules } from './header-rules.ts'
 import { createQueuedResponses } from './queued-responses.ts'
+import { PlainReader } from './reader-watch.ts'
 import { createConnectionRefusals } from './refuse-connection.ts'
 import { GatewayResponse } from './response.ts'
 import type { CompiledRevision } from './revision.ts'
@@ -82,6 +84,7 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
       if (!oauth(request, response, path)) return false
       if (expectsContinue) response.askForBody()
       if (!request.complete) watchUpload(request, response)
+      watchReader(request.socket, response)
     } catch (cause) {
       context.onFault(cause)
       response.breakOff()
@@ -96,6 +99,15 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     upload.resume()
     request.once('end', () => upload.end())
     response.once('close', () => upload.end())
+  }
+
+  /** From the end of the response until the socket has taken everything. */
+  function watchReader(socket: Socket, response: GatewayResponse): void {
+    const { readers, count } = context
+    const reader = new PlainReader(socket, response, () => count('client_too_slow'))
+    response.once('close', () => readers.leave(reader))
+    if (response.writableEnded) readers.enter(reader)
+    else response.once('prefinish', () => readers.enter(reader))
   }
 
   /** The framing or the host of the request is in doubt: nothing that follows on the connection is read. */
@@ -146,6 +158,8 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
   )
   server.maxConnections = CONNECTIONS_MAX
   server.on('checkContinue', (request, response) => onRequest(request, response, true))
+  // What else a client expects is not answered with 417 (RFC 9110, 10.1.1 leaves it open), which Node would send unwatched.
+  server.on('checkExpectation', (request, response) => onRequest(request, response, false))
   server.on('clientError', refusals.refuse)
   server.on('connect', refusals.refuseConnect)
   return server

@@ -69,6 +69,19 @@ describe('a request whose framing or host is in doubt', () => {
   )
 })
 
+describe('an expectation that nobody knows', () => {
+  it('is passed over, with or without the one that everybody knows', async () => {
+    const gateway = await openTestGateway({ backend: { origin: await openEcho() } })
+    for (const expectation of ['other', 'other=1', '100-continue, other']) {
+      const text = await gateway.raw(post(`${CLOSE}Expect: ${expectation}\r\nContent-Length: 5`, 'hello'))
+      expect(statusesIn(text).at(-1)).toBe('200')
+      expect(text).toContain('"body":"hello"')
+      expect(text).not.toContain('expect')
+    }
+    expect(gateway.records).toHaveLength(3)
+  })
+})
+
 describe('a client that goes away', () => {
   it.each([
     ['in its body', 'POST', 'Content-Length: 10\r\n\r\nbegun'],
