@@ -283,6 +283,26 @@ describe('what reaches a backend', () => {
     expect(headers['host']).toBeDefined()
   })
 
+  it.each(['From', 'User-Agent', 'Referer', 'Max-Forwards', 'If-Modified-Since', 'Age', 'ETag', 'Location', 'X-Other'])(
+    'is no second %s that the operation would not accept',
+    async (name) => {
+      const paths = {
+        '/open': {
+          get: {
+            operationId: 'open',
+            security: [],
+            parameters: [{ name, in: 'header', schema: { type: 'string', maxLength: 3 } }],
+            responses: { 200: { description: 'ok' } },
+          },
+        },
+      }
+      const gateway = await openTestGateway({ backend: { origin: await openEcho() }, paths })
+      expect(await gateway.raw(open(`${name}: one\r\n${CLOSE}`))).toMatch(/^HTTP\/1.1 200 /)
+      const twice = await gateway.raw(open(`${name}: one\r\n${name}: too long\r\n${CLOSE}`))
+      expect(twice).toMatch(/^HTTP\/1.1 400 [^]*payload_invalid/)
+    },
+  )
+
   const OVERRIDES = ['X-HTTP-Method-Override', 'X-Method-Override', 'X-HTTP-Method', 'X-Original-URL', 'X-Rewrite-URL']
   const overriding = open(OVERRIDES.map((name) => `${name}: DELETE\r\n`).join('') + CLOSE)
 
