@@ -34,6 +34,8 @@ type Status = keyof typeof STATUS_LINES
 /** A client that does not read its refusal is disconnected after this. */
 const UNREAD_MS = 5_000
 
+const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT'
+
 /** An error of llhttp, which says more in `reason` than in its code. */
 interface ParserError extends NodeJS.ErrnoException {
   readonly reason?: string
@@ -60,9 +62,9 @@ export function createConnectionRefusals(count: (reason: string) => void): Conne
     refuse(error, socket) {
       if (refused.has(socket)) return
       refused.add(socket)
-      const reason = reasonOf(error)
-      if (reason === null) return void socket.destroy()
-      count(reason)
+      if (error.code?.startsWith('HPE_') !== true && error.code !== TIMED_OUT) return void socket.destroy()
+      // A client that goes away within a message has sent nothing malformed: its call says so, if there is one.
+      if (error.code !== 'HPE_INVALID_EOF_STATE') count(reasonOf(error))
       end(socket, statusOf(error))
     },
     refuseConnect({ socket, complete: isComplete }) {
@@ -77,18 +79,16 @@ export function createConnectionRefusals(count: (reason: string) => void): Conne
   }
 }
 
-/** Null if the client has gone, at the end of a message or within it: its call says so, if there is one. */
-function reasonOf({ code = '' }: ParserError): string | null {
+function reasonOf({ code }: ParserError): string {
   if (code === 'HPE_HEADER_OVERFLOW') return 'header_too_long'
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_too_slow'
-  return code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE' ? 'malformed' : null
+  return code === TIMED_OUT ? 'request_too_slow' : 'malformed'
 }
 
 function statusOf({ code, reason = '' }: ParserError): Status {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return 431
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
+    case TIMED_OUT:
       return 408
     // A coding that we do not do; an empty one, or one beside a length, is malformed.
     case 'HPE_INVALID_TRANSFER_ENCODING':
