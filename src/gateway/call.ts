@@ -122,7 +122,7 @@ export class Call implements RecordedCall, WatchedReader {
   continueBody(): void {
     if (!this.expectsContinue || this.response.headersSent) return
     this.expectsContinue = false
-    this.response.writeContinue()
+    this.response.askForBody()
   }
 
   /** Sends the head as it stands. */
@@ -177,7 +177,7 @@ export class Call implements RecordedCall, WatchedReader {
         if (!isHeadSent) this.sendHead()
         response.endWith(this.#held, isHeadSent)
         this.#context.readers.enter(this)
-        if (!this.isBodyRead) discardRest(this.request, this.socket)
+        if (!this.isBodyRead) discardRest(this.request, this.response, this.socket)
       }
     } catch (cause) {
       this.crash(cause)
@@ -233,14 +233,6 @@ export class Call implements RecordedCall, WatchedReader {
     })
   }
 
-  get pendingBytes(): number {
-    return this.response.writableLength
-  }
-
-  get isQueued(): boolean {
-    return this.response.socket === null
-  }
-
   /** Whatever else its connection carries has the same reader. */
   onReaderTooSlow(): void {
     if (this.isOver) this.#context.count('client_too_slow')
@@ -290,7 +282,7 @@ export class Call implements RecordedCall, WatchedReader {
     this.head = ['Content-Type', 'application/problem+json', 'Retry-After', '1']
     this.sendHead()
     response.end(body)
-    if (!this.isBodyRead) discardRest(this.request, this.socket)
+    if (!this.isBodyRead) discardRest(this.request, this.response, this.socket)
   }
 }
 

@@ -4,9 +4,10 @@
  * A connection that is closed with bytes unread is reset, and a reset can take the response with it
  * before the client has seen it. So the rest is read and thrown away for a moment; a client that has not
  * ended by then, or sends more than the bound, is disconnected. A short rest leaves the connection usable.
+ * While the response waits behind others on its connection, the moment has not begun.
  */
 
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 const BYTES_MAX = 1024 * 1024
@@ -19,25 +20,29 @@ const UNREAD_BYTES_MAX = 65_536
  * Discards what is left of the body of a request that has been answered. `socket` is that of the request,
  * which forgets it once it is destroyed.
  */
-export function discardRest(request: IncomingMessage, socket: Socket): void {
+export function discardRest(request: IncomingMessage, response: ServerResponse, socket: Socket): void {
   if (socket.destroyed || request.readableEnded) return
   const isBegun = request.readableFlowing !== null || request.listenerCount('data') > 0
-  if (isBegun || hasLongBody(request)) discard(request, socket)
+  if (isBegun || hasLongBody(request)) discard(request, response, socket)
 }
 
-function discard(request: IncomingMessage, socket: Socket): void {
+function discard(request: IncomingMessage, response: ServerResponse, socket: Socket): void {
   let bytes = 0
-  const timer = setTimeout(() => socket.destroy(), WITHIN_MS)
+  let timer: NodeJS.Timeout | undefined
+  const begin = (): void => void (timer = setTimeout(() => socket.destroy(), WITHIN_MS))
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length
     if (bytes > BYTES_MAX) request.pause()
   })
   const done = (): void => {
     clearTimeout(timer)
+    response.off('socket', begin)
     socket.off('close', done)
   }
   request.on('end', done)
   socket.once('close', done)
+  if (response.socket === null && !response.writableFinished) response.once('socket', begin)
+  else begin()
   request.resume()
 }
 

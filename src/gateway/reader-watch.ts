@@ -11,6 +11,7 @@
  * large chunk in flight counts as it leaves, not when its last byte has left.
  */
 
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export interface ReaderBounds {
@@ -32,10 +33,8 @@ export const READ_BYTES_PER_SECOND_MIN = 4_096
 export interface WatchedReader {
   readonly socket: Socket
   readonly readBytesPerSecondMin: number
-  /** Bytes that wait for the client. */
-  readonly pendingBytes: number
-  /** Behind another response of its connection. */
-  readonly isQueued: boolean
+  /** It has no socket while it waits behind another one. */
+  readonly response: ServerResponse
   /** State of the watch. A window begins with the first scan: entering and leaving must cost a call nothing. */
   isWatched: boolean
   readSince: number
@@ -83,14 +82,14 @@ export class ReaderWatch {
     let pending = 0
     const slow: WatchedReader[] = []
     for (let reader = this.#first; reader !== null; reader = reader.readNext) {
-      pending += reader.pendingBytes
+      pending += reader.response.writableLength
       const elapsedMs = nowAt - reader.readSince
       if (reader.readSince !== 0 && elapsedMs < windowMs) continue
       const delivered = deliveredBytes(reader.socket)
       if (reader.readSince !== 0 && (delivered - reader.readBase) * 1_000 < reader.readBytesPerSecondMin * elapsedMs)
         slow.push(reader)
       // The window of one that is queued begins when its turn comes.
-      reader.readSince = reader.isQueued ? 0 : nowAt
+      reader.readSince = reader.response.socket === null ? 0 : nowAt
       reader.readBase = delivered
     }
     if (pending > pendingBytesMax) this.#addSlowest(slow, pending, nowAt)
@@ -106,7 +105,7 @@ export class ReaderWatch {
     const chosen = new Set(slow)
     const others: { readonly reader: WatchedReader; readonly rate: number }[] = []
     for (let reader = this.#first; reader !== null; reader = reader.readNext) {
-      if (chosen.has(reader)) pending -= reader.pendingBytes
+      if (chosen.has(reader)) pending -= reader.response.writableLength
       else {
         const rate = (deliveredBytes(reader.socket) - reader.readBase) / Math.max(1, nowAt - reader.readSince)
         others.push({ reader, rate })
@@ -115,7 +114,7 @@ export class ReaderWatch {
     others.sort((a, b) => a.rate - b.rate)
     for (const { reader } of others) {
       if (pending <= this.#bounds.pendingBytesMax) return
-      pending -= reader.pendingBytes
+      pending -= reader.response.writableLength
       slow.push(reader)
     }
   }
@@ -127,6 +126,30 @@ export class ReaderWatch {
     } catch (cause) {
       this.#onFault(cause)
     }
+  }
+}
+
+/** The reader of a response that is no call's. */
+export class PlainReader implements WatchedReader {
+  readonly socket: Socket
+  readonly response: ServerResponse
+  readonly readBytesPerSecondMin = READ_BYTES_PER_SECOND_MIN
+  isWatched = false
+  readSince = 0
+  readBase = 0
+  readNext: WatchedReader | null = null
+  readPrevious: WatchedReader | null = null
+  readonly #onSlow: () => void
+
+  constructor(socket: Socket, response: ServerResponse, onSlow: () => void) {
+    this.socket = socket
+    this.response = response
+    this.#onSlow = onSlow
+  }
+
+  onReaderTooSlow(): void {
+    this.#onSlow()
+    this.socket.destroy()
   }
 }
 

@@ -13,6 +13,8 @@ type Response = ServerResponse<IncomingMessage>
 export interface ConnectionRefusals {
   /** For the server's `clientError`. */
   refuse(error: ParserError, socket: Socket): void
+  /** For the server's `connect`: responses to earlier requests are sent first. */
+  refuseConnect(request: IncomingMessage): void
   /** Whether the connection has been refused: later requests on it are not served. */
   isRefused(socket: Socket): boolean
   /** Marks a connection whose last response says why it ends. */
@@ -28,6 +30,11 @@ const STATUS_LINES = {
 } as const
 
 type Status = keyof typeof STATUS_LINES
+
+/** A client that does not read its refusal is disconnected after this. */
+const UNREAD_MS = 5_000
+
+const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT'
 
 /** An error of llhttp, which says more in `reason` than in its code. */
 interface ParserError extends NodeJS.ErrnoException {
@@ -45,6 +52,7 @@ export function createConnectionRefusals(count: (reason: string) => void): Conne
     if (current !== null && (current.req.complete || current.headersSent)) {
       return void current.once('close', () => end(socket, status))
     }
+    socket.setTimeout(UNREAD_MS, () => socket.destroy())
     socket.end(`HTTP/1.1 ${STATUS_LINES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () =>
       socket.destroy(),
     )
@@ -54,9 +62,17 @@ export function createConnectionRefusals(count: (reason: string) => void): Conne
     refuse(error, socket) {
       if (refused.has(socket)) return
       refused.add(socket)
-      count(reasonOf(error))
-      if (error.code === 'ECONNRESET') return void socket.destroy()
+      if (error.code?.startsWith('HPE_') !== true && error.code !== TIMED_OUT) return void socket.destroy()
+      // A client that goes away within a message has sent nothing malformed: its call says so, if there is one.
+      if (error.code !== 'HPE_INVALID_EOF_STATE') count(reasonOf(error))
       end(socket, statusOf(error))
+    },
+    refuseConnect({ socket, complete: isComplete }) {
+      refused.add(socket)
+      count('malformed')
+      if (!isComplete) return void socket.destroy()
+      attend(socket)
+      end(socket, 400)
     },
     isRefused: (socket) => refused.has(socket),
     mark: (socket) => void refused.add(socket),
@@ -65,14 +81,14 @@ export function createConnectionRefusals(count: (reason: string) => void): Conne
 
 function reasonOf({ code }: ParserError): string {
   if (code === 'HPE_HEADER_OVERFLOW') return 'header_too_long'
-  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_too_slow' : 'malformed'
+  return code === TIMED_OUT ? 'request_too_slow' : 'malformed'
 }
 
 function statusOf({ code, reason = '' }: ParserError): Status {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return 431
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
+    case TIMED_OUT:
       return 408
     // A coding that we do not do; an empty one, or one beside a length, is malformed.
     case 'HPE_INVALID_TRANSFER_ENCODING':
@@ -84,6 +100,15 @@ function statusOf({ code, reason = '' }: ParserError): Status {
     default:
       return 400
   }
+}
+
+/** Node has taken its listeners from the connection: those are missing that the responses under way need. */
+function attend(socket: Socket): void {
+  socket.on('error', () => socket.destroy())
+  socket.on('end', () => socket.destroy())
+  socket.on('timeout', () => socket.destroy())
+  socket.on('drain', () => currentResponse(socket)?.emit('drain'))
+  socket.resume()
 }
 
 /** The response that Node is writing to a connection, if any; its `clientError` handler by default asks for the same. */

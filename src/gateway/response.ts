@@ -24,6 +24,15 @@ export class GatewayResponse extends ServerResponse<IncomingMessage> {
   }
 
   /**
+   * Sends `100 Continue` when it is this response's turn on its connection. Node would put an earlier one behind
+   * the head of the response, where it is taken for the body.
+   */
+  askForBody(): void {
+    if (this.socket === null) this.once('socket', () => this.headersSent || this.writeContinue())
+    else if (!this.headersSent) this.writeContinue()
+  }
+
+  /**
    * Ends the connection under this response. If it still waits behind others on its connection, those are sent first:
    * left alone, Node would then send what there is of this one, and wait without end for the rest.
    */

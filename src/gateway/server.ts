@@ -9,11 +9,14 @@
  */
 
 import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Authenticator } from './authenticate.ts'
 import { Call, type CallContext } from './call.ts'
 import { toAttribution } from './call-attribution.ts'
 import type { HandleCall } from './handle-call.ts'
 import type { RequestRules } from './header-rules.ts'
+import { createQueuedResponses } from './queued-responses.ts'
+import { PlainReader } from './reader-watch.ts'
 import { createConnectionRefusals } from './refuse-connection.ts'
 import { GatewayResponse } from './response.ts'
 import type { CompiledRevision } from './revision.ts'
@@ -43,10 +46,12 @@ export interface GatewayServerOptions {
 export function createGatewayServer(options: GatewayServerOptions): Server {
   const { context, handleCall, requestRules, uploads, authenticator, revisionOf, oauth } = options
   const refusals = createConnectionRefusals(context.count)
+  const queued = createQueuedResponses()
   let sequence = 0
 
   function onRequest(request: IncomingMessage, response: GatewayResponse, expectsContinue: boolean): void {
     if (refusals.isRefused(request.socket)) return
+    if (response.socket === null) queued.add(request.socket, response)
     const headers = readRequestHeaders(request, requestRules)
     if (headers.fault !== 0) return refuseHead(request, response, headers.fault)
     const target = request.url ?? ''
@@ -85,8 +90,9 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
         response.shouldKeepAlive = shouldKeepAlive
         return false
       }
-      if (expectsContinue && !response.headersSent) response.writeContinue()
+      if (expectsContinue) response.askForBody()
       if (!request.complete) watchUpload(request, response)
+      watchReader(request.socket, response)
     } catch (cause) {
       context.onFault(cause)
       response.breakOff()
@@ -101,6 +107,15 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     upload.resume()
     request.once('end', () => upload.end())
     response.once('close', () => upload.end())
+  }
+
+  /** From the end of the response until the socket has taken everything. */
+  function watchReader(socket: Socket, response: GatewayResponse): void {
+    const { readers, count } = context
+    const reader = new PlainReader(socket, response, () => count('client_too_slow'))
+    response.once('close', () => readers.leave(reader))
+    if (response.writableEnded) readers.enter(reader)
+    else response.once('prefinish', () => readers.enter(reader))
   }
 
   /** The framing or the host of the request is in doubt: nothing that follows on the connection is read. */
@@ -143,14 +158,18 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
       connectionsCheckingInterval: CHECK_EVERY_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       noDelay: true,
+      // Refused here instead, so that nothing behind it is served.
+      requireHostHeader: false,
       insecureHTTPParser: false,
     },
     (request, response) => onRequest(request, response, false),
   )
   server.maxConnections = CONNECTIONS_MAX
   server.on('checkContinue', (request, response) => onRequest(request, response, true))
+  // What else a client expects is not answered with 417 (RFC 9110, 10.1.1 leaves it open), which Node would send unwatched.
+  server.on('checkExpectation', (request, response) => onRequest(request, response, false))
   server.on('clientError', refusals.refuse)
-  server.on('connect', (_request, socket) => socket.destroy())
+  server.on('connect', refusals.refuseConnect)
   return server
 }
 

@@ -113,6 +113,7 @@ export function readRequestHeaders(request: IncomingMessage, rules: RequestRules
         forward.push(name, value)
     }
   }
+  if (hosts === 0 && request.httpVersionMinor !== 0) headers.fault ||= 400
   // HTTP/1.0 knows no transfer codings: a body framed by one could be read in two ways (RFC 9112, 6.1).
   if (headers.isChunked && request.httpVersionMinor === 0) headers.fault ||= 400
   return headers

@@ -8,7 +8,7 @@ export interface ResponseHead {
   readonly headers: string[]
   /** Bytes of the body that the backend has announced, or -1. */
   readonly length: number
-  /** It uses a transfer coding other than `chunked`: where its body ends cannot be known. */
+  /** It uses a transfer coding other than `chunked`, or a length with a leading zero: where its body ends is in doubt. */
   readonly isUnreadable: boolean
 }
 
@@ -35,6 +35,8 @@ export function readResponseHead(status: number, headers: IncomingHttpHeaders, r
         // A 204 has no body, and says nothing of its length (RFC 9110, 8.6).
         if (status === NO_CONTENT) continue
         length = Number(value)
+        // The parser has let through nothing but digits. A leading zero stands for octal with some readers.
+        if (value.length > 1 && value[0] === '0') isUnreadable = true
     }
     if (typeof value === 'string') kept.push(name, value)
     else for (const item of value) kept.push(name, item)

@@ -10,6 +10,23 @@ import type { IncomingMessage } from 'node:http'
 import type { ParameterPlan } from '../../plans/route-plan.ts'
 import { kindOf, toScalar, type Shape } from './shape.ts'
 
+/** Headers of which Node shows the first alone if they come twice; others it joins. */
+const FIRST_ALONE: ReadonlySet<string> = new Set([
+  'age',
+  'etag',
+  'expires',
+  'from',
+  'if-modified-since',
+  'if-unmodified-since',
+  'last-modified',
+  'location',
+  'max-forwards',
+  'referer',
+  'retry-after',
+  'server',
+  'user-agent',
+])
+
 /** A value that is there and cannot be decoded. */
 export const UNREADABLE = Symbol('unreadable')
 
@@ -73,9 +90,14 @@ export function readPath({ explode }: ParameterPlan, shape: Shape, raw: string |
   return text === UNREADABLE ? UNREADABLE : readSimple(text, shape, explode)
 }
 
-export function readHeader({ name, explode }: ParameterPlan, shape: Shape, { headers }: IncomingMessage): unknown {
-  const value = headers[name.toLowerCase()]
+export function readHeader({ name, explode }: ParameterPlan, shape: Shape, request: IncomingMessage): unknown {
+  const lower = name.toLowerCase()
+  const value = FIRST_ALONE.has(lower) ? oneOrAll(request.headersDistinct[lower]) : request.headers[lower]
   return typeof value === 'string' ? readSimple(value, shape, explode) : value
+}
+
+function oneOrAll(values: readonly string[] | undefined): string | readonly string[] | undefined {
+  return values?.length === 1 ? values[0] : values
 }
 
 export function readCookie({ name, explode }: ParameterPlan, shape: Shape, { headers }: IncomingMessage): unknown {

@@ -53,7 +53,9 @@ describe('a request whose framing or host is in doubt', () => {
     const gateway = await openTestGateway({ backend: { origin } })
     expect(statusesIn(await gateway.raw(text + open()))).toEqual([status])
     expect(calls).toBe(0)
-    expect(gateway.counts.size).toBe(text.startsWith('GET /things-v1/open HTTP/1.1\r\n\r\n') ? 0 : 1)
+    expect(gateway.counts.size).toBe(1)
+    expect(gateway.inFlight()).toBe(0)
+    expect(gateway.records).toEqual([])
   })
 
   it.each(['a', 'A.example:8080', '127.0.0.1', '[::1]:80', 'a_b', '%41', 'a:'])(
@@ -65,6 +67,41 @@ describe('a request whose framing or host is in doubt', () => {
       expect(statusesIn(await gateway.raw(text))).toEqual(['200'])
     },
   )
+})
+
+describe('an expectation that nobody knows', () => {
+  it('is passed over, with or without the one that everybody knows', async () => {
+    const gateway = await openTestGateway({ backend: { origin: await openEcho() } })
+    for (const expectation of ['other', 'other=1', '100-continue, other']) {
+      const text = await gateway.raw(post(`${CLOSE}Expect: ${expectation}\r\nContent-Length: 5`, 'hello'))
+      expect(statusesIn(text).at(-1)).toBe('200')
+      expect(text).toContain('"body":"hello"')
+      expect(text).not.toContain('expect')
+    }
+    expect(gateway.records).toHaveLength(3)
+  })
+})
+
+describe('a client that goes away', () => {
+  it.each([
+    ['in its body', 'POST', 'Content-Length: 10\r\n\r\nbegun'],
+    ['before the response', 'GET', '\r\n'],
+  ])('%s has sent nothing malformed', async (_, method, rest) => {
+    const { promise: isReached, resolve: reached } = Promise.withResolvers<void>()
+    const origin = await openBackend(() => reached())
+    const gateway = await openTestGateway({ backend: { origin } })
+    for (const leave of ['destroy', 'resetAndDestroy'] as const) {
+      const socket = await gateway.open()
+      const type = 'Content-Type: application/octet-stream\r\n'
+      socket.write(`${open(CLOSE)}`)
+      await isReached
+      const other = await gateway.open()
+      other.write(`${method} /things-v1/open HTTP/1.1\r\nHost: a\r\n${type}${rest}`, () => other[leave]())
+      socket[leave]()
+    }
+    await gateway.recorded(4)
+    expect([...gateway.counts]).toEqual([])
+  })
 })
 
 describe('a pipeline', () => {
@@ -133,6 +170,15 @@ describe('a backend', () => {
     'whose transfer coding is %s is broken',
     async (coding) => {
       const origin = await answering(`HTTP/1.1 200 OK\r\nTransfer-Encoding: ${coding}\r\n\r\n2\r\nok\r\n0\r\n\r\n`)
+      const gateway = await openTestGateway({ backend: { origin } })
+      expect(await gateway.raw(open(CLOSE))).toMatch(/^HTTP\/1.1 502 [^]*upstream_broken/)
+    },
+  )
+
+  it.each(['02', '0x2', '+2', '2.0', '2, 2', '2\r\nContent-Length: 2'])(
+    'whose length is %s is broken',
+    async (length) => {
+      const origin = await answering(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\nok`)
       const gateway = await openTestGateway({ backend: { origin } })
       expect(await gateway.raw(open(CLOSE))).toMatch(/^HTTP\/1.1 502 [^]*upstream_broken/)
     },
@@ -236,6 +282,26 @@ describe('what reaches a backend', () => {
     expect(headers['x-hop']).toBeUndefined()
     expect(headers['host']).toBeDefined()
   })
+
+  it.each(['From', 'User-Agent', 'Referer', 'Max-Forwards', 'If-Modified-Since', 'Age', 'ETag', 'Location', 'X-Other'])(
+    'is no second %s that the operation would not accept',
+    async (name) => {
+      const paths = {
+        '/open': {
+          get: {
+            operationId: 'open',
+            security: [],
+            parameters: [{ name, in: 'header', schema: { type: 'string', maxLength: 3 } }],
+            responses: { 200: { description: 'ok' } },
+          },
+        },
+      }
+      const gateway = await openTestGateway({ backend: { origin: await openEcho() }, paths })
+      expect(await gateway.raw(open(`${name}: one\r\n${CLOSE}`))).toMatch(/^HTTP\/1.1 200 /)
+      const twice = await gateway.raw(open(`${name}: one\r\n${name}: too long\r\n${CLOSE}`))
+      expect(twice).toMatch(/^HTTP\/1.1 400 [^]*payload_invalid/)
+    },
+  )
 
   const OVERRIDES = ['X-HTTP-Method-Override', 'X-Method-Override', 'X-HTTP-Method', 'X-Original-URL', 'X-Rewrite-URL']
   const overriding = open(OVERRIDES.map((name) => `${name}: DELETE\r\n`).join('') + CLOSE)

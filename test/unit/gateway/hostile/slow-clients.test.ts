@@ -316,3 +316,26 @@ describe('an OAuth request whose body never ends', () => {
     expect(await gateway.raw(`${form}he`)).toBe('')
   })
 })
+
+describe('a client that does not read what is no response of a call', () => {
+  it('is disconnected from an OAuth response', async () => {
+    const origin = await openBackend((_, response) => response.end())
+    const { promise: closed, resolve: close } = Promise.withResolvers<void>()
+    const gateway = await openTestGateway({
+      backend: { origin },
+      readers: READERS,
+      server: {
+        oauth(_, response) {
+          response.once('close', () => close())
+          response.end(Buffer.alloc(50_000_000))
+          return true
+        },
+      },
+    })
+    const socket = await gateway.open()
+    socket.pause()
+    socket.write('GET /things-v1/.well-known/keys HTTP/1.1\r\nHost: a\r\n\r\n')
+    await closed
+    expect([...gateway.counts]).toEqual([['client_too_slow', 1]])
+  })
+})
