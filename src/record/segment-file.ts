@@ -18,6 +18,7 @@ import {
   isWhole,
   type BatchHeader,
 } from './codec.ts'
+import { EXPLANATION_HEAD_BYTES, explanationSectionBytes } from './explanation-section.ts'
 import { FileWindow } from './file-window.ts'
 import { RECORD_BYTES, RecordBatch } from './record-batch.ts'
 import { decodeHeader, HEADER_BYTES, type SegmentHeader } from './segment-header.ts'
@@ -271,8 +272,19 @@ export function openSegment(path: string, segmentKey: number): SegmentFile {
     if (bytes >= 4 && !isBatchMagic(window.view.getUint32(at, true))) return { bytes, kind: 'damaged', records: 0 }
     if (bytes < BATCH_HEADER_BYTES) return { bytes, kind: 'truncated', records: 0 }
     const batch = decodeBatchHeader(window.view, at)
-    if (batch !== null && batch.bytes > bytes) return { bytes, kind: 'truncated', records: 0 }
-    return { bytes, kind: 'damaged', records: batch?.records ?? 0 }
+    if (batch !== null && batch.bytes > bytes && isBeginning(offset, bytes, batch))
+      return { bytes, kind: 'truncated', records: 0 }
+    const isAllThere = batch !== null && batch.bytes <= bytes
+    return { bytes, kind: 'damaged', records: isAllThere ? batch.records : 0 }
+  }
+
+  /** Whether the length of a batch that is not all there agrees with that of its explanations. */
+  function isBeginning(offset: number, bytes: number, batch: BatchHeader): boolean {
+    const { explanationBytes } = batch
+    const from = batch.bytes - explanationBytes
+    if (explanationBytes === 0 || from + EXPLANATION_HEAD_BYTES > bytes) return true
+    const at = window.load(offset + from, EXPLANATION_HEAD_BYTES)
+    return at < 0 || explanationSectionBytes(window.view, at) === explanationBytes
   }
 
   return {
