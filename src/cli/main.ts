@@ -2,8 +2,8 @@
 /**
  * `tollgate <command>`.
  *
- * `validate` is a client of the public API. `admin`, `backup` and `restore` work on a data folder, in a process of their own that has
- * the modules of the service. Exit codes: 0 done, 1 not good enough, 2 refused.
+ * `validate` is a client of the public API. `admin`, `backup`, `restore` and `spool` work on a data folder, in a process of
+ * their own that has the modules of the service. Exit codes: 0 done, 1 not good enough, 2 refused.
  */
 
 import { spawnSync } from 'node:child_process'
@@ -19,6 +19,7 @@ const FOLDER_COMMANDS: ReadonlyMap<string, string> = new Map([
   ['admin', '../admin-command.ts'],
   ['backup', '../backup-command.ts'],
   ['restore', '../restore-command.ts'],
+  ['spool', '../spool-command.ts'],
 ])
 const PACKAGE = join(import.meta.dirname, '../../package.json')
 const HELP = `${VALIDATE_HELP}
@@ -30,6 +31,10 @@ tollgate backup DIR [--data-dir DATA_DIR]
 tollgate restore DIR --data-dir NEW
 
 Copies the data folder of a service that runs or is stopped, and brings the copy up elsewhere.
+
+tollgate spool inspect DIR [--batches]
+
+Prints what a spool holds and what is damaged. Changes nothing; the service may run.
 
 tollgate --version
 
