@@ -4,7 +4,6 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
 import { claimAddresses } from './addresses.ts'
 import type { Facts } from './banner.ts'
 import { createBackends } from './backends.ts'
@@ -16,6 +15,7 @@ import { createTokenScopes } from './catalogue/token-scopes.ts'
 import { createTurns } from './catalogue/turns.ts'
 import type { Config } from './config.ts'
 import { createDamageReport } from './damage-report.ts'
+import { openDataFolder } from './data-folder.ts'
 import { openDuties } from './duties.ts'
 import { createAuthenticator } from './gateway/authenticate.ts'
 import { createFleet } from './gateway/fleet.ts'
@@ -37,16 +37,12 @@ import { openAdmin } from './open-admin.ts'
 import { createResources } from './resources.ts'
 import { toParty } from './oauth-attempts.ts'
 import { asksForRootPage, rootPage, sendRootPage } from './root-page.ts'
-import { createVault, loadMasterKey } from './runtime/vault.ts'
 import { bringSample, openSampleBackend, readSample } from './sample.ts'
 import type { Author } from './store/registry.ts'
 import { createConnectProbe } from './outbound/connect-probe.ts'
 import { createTargetCheck } from './outbound/target-check.ts'
 import { createWebhooks } from './webhooks.ts'
 import { openWatches } from './watches.ts'
-import { lockDataFolder } from './store/sqlite/data-folder.ts'
-import { openSqliteIdempotencyStore } from './store/sqlite/idempotency-store.ts'
-import { openSqliteRegistry } from './store/sqlite/registry.ts'
 
 export interface App {
   readonly facts: Facts
@@ -71,17 +67,12 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const { gatewayPort, platformPort, riskPort, metricsPort, gatewayUrl, baseUrl, riskUrl } = addresses
   const sampleFiles = config.empty ? null : await readSample()
 
-  opened('data folder', lockDataFolder(dataDir))
-  const vault = createVault(loadMasterKey({ dataDir, masterKey: config.masterKey }))
   const metrics = createMetrics()
   const createId = createIdFactory(clock.nowMs)
   const count = countEvents(metrics)
 
+  const { folder, vault, registry, kept } = openDataFolder({ config, clock, log, count, opened })
   const backends = createBackends({ config, addresses, clock, log, count })
-  const registry = openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
-  opened('registry', () => registry.close())
-  const kept = openSqliteIdempotencyStore({ path: join(dataDir, 'idempotency.db'), clock })
-  opened('idempotency keys', () => kept.close())
   const author: Author = { tenant: config.adminTenant, consumer: 'system' }
   const secrets = { vault, createId, randomBytes }
   const scopes = platformScopes()
@@ -90,7 +81,18 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const grants = createGrants({ registry })
 
   const damage = createDamageReport({ metrics, clock, log, count })
-  const ledger = await openLedger({ config, metrics, createId, clock, log, count, onDamage: damage.report, opened })
+  const ledger = await openLedger({
+    config,
+    metrics,
+    createId,
+    clock,
+    log,
+    count,
+    onDamage: damage.report,
+    opened,
+    folder,
+    registryEnd: registry.end,
+  })
   const { pipeline, limits, spool, recorder, reader, usage, spoolFolder, gaugeMemory } = ledger
   opened('damage report', damage.connect(recorder, config.adminTenant))
 

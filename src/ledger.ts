@@ -7,11 +7,15 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Config } from './config.ts'
 import { createLimits, type Limits } from './limits.ts'
+import { flushToken } from './pipeline/flush-token.ts'
 import { createPipeline, type Pipeline } from './pipeline/topology.ts'
 import { laterOf } from './pipeline/spool-position.ts'
 import { createPlatformRecorder, type PlatformRecorder } from './platform-recorder.ts'
 import type { OnDamage } from './record/damage.ts'
 import { readBoot, setRunningMark } from './record/running-mark.ts'
+import { agree } from './recovery/agree.ts'
+import type { DataFolder } from './recovery/folder-parts.ts'
+import { openStore } from './recovery/open-store.ts'
 import { createSpoolGaugeMemory, openSpoolGauge, type SpoolGauge } from './record/spool-gauge.ts'
 import { openSpoolReader } from './record/spool-reader.ts'
 import { createSpoolWriter, type SpoolWriter } from './record/spool-writer.ts'
@@ -20,8 +24,8 @@ import type { CreateId } from './runtime/ids.ts'
 import type { Opened } from './runtime/lifecycle.ts'
 import type { Log } from './runtime/log.ts'
 import type { Metrics } from './runtime/metrics.ts'
-import { openClickHouse } from './store/clickhouse/client.ts'
-import { migrate } from './store/clickhouse/migrations.ts'
+import { makeFolder } from './runtime/sync-folder.ts'
+import { createFlushLog } from './store/clickhouse/flush-log.ts'
 import { createClickHouseRequestStore } from './store/clickhouse/request-store.ts'
 import { createClickHouseRiskStore } from './store/clickhouse/risk-store.ts'
 import { createClickHouseServiceLevelStore } from './store/clickhouse/service-level-store.ts'
@@ -41,6 +45,9 @@ export interface LedgerOptions {
   readonly count: (reason: string, by?: number) => void
   readonly onDamage: OnDamage
   readonly opened: Opened
+  readonly folder: DataFolder
+  /** Position of the registry's last change. */
+  readonly registryEnd: () => Promise<number>
 }
 
 export interface Ledger {
@@ -61,7 +68,7 @@ export interface Ledger {
 }
 
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const { config, metrics, createId, clock, log, count, onDamage, opened } = options
+  const { config, metrics, createId, clock, log, count, onDamage, opened, folder, registryEnd } = options
   const { dataDir } = config
   const calls = metrics.counter('calls_total', 'Calls that were recorded, by API, outcome and class of status', [
     'api',
@@ -69,9 +76,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     'status',
   ])
 
-  const clickHouse = openClickHouse({ url: config.clickhouseUrl, folder: join(dataDir, 'clickhouse') })
+  const { client: clickHouse, isNew: isNewStore } = await openStore(config)
   opened('ClickHouse', () => clickHouse.close())
-  await migrate(clickHouse)
   const usage = createClickHouseUsageStore(clickHouse)
   const requests = createClickHouseRequestStore(clickHouse)
   const levels = createClickHouseServiceLevelStore(clickHouse)
@@ -81,9 +87,22 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   })
   opened('checkpoint', () => checkpoint.close())
 
-  const limits = createLimits({ threads: config.gatewayThreads, checkpoint, clock })
-
   const spoolFolder = join(dataDir, 'spool')
+  makeFolder(spoolFolder, 0o700)
+  await agree({
+    dataDir,
+    spoolFolder,
+    folder,
+    client: clickHouse,
+    isNewStore,
+    checkpoint,
+    registryEnd: await registryEnd(),
+    nowMs: clock.nowMs(),
+    log,
+    count,
+  })
+  folder.complete(checkpoint.instance)
+  const limits = createLimits({ threads: config.gatewayThreads, checkpoint, clock })
   const mark = { dataDir, sync: config.spoolSync, nowMs: clock.nowMs(), boot: readBoot(), onDamage }
   opened('running mark', setRunningMark(mark))
   const gaugeMemory = createSpoolGaugeMemory()
@@ -103,9 +122,17 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     },
   })
   opened('spool reader', () => reader.close())
+  const flushLog = createFlushLog({
+    client: clickHouse,
+    instance: () => checkpoint.instance,
+    nowMs: clock.nowMs,
+    tokenOf: (table, flush) => flushToken(table, checkpoint.instance, flush),
+    registryEnd,
+  })
   const pipeline = createPipeline({
     reader,
     checkpoint,
+    flushLog,
     usage,
     levels,
     requests,

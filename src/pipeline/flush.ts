@@ -1,9 +1,9 @@
 /**
  * Takes what was metered to the store, exactly once.
  *
- * A flush is a transaction over a range of the spool: the range is noted on disk, the rows go in under a
- * token made of the flush's number, the position moves. Whoever dies in between is found again: the
- * same range gives the same rows and the same token, and the store drops what it has. While the store is
+ * A flush is a transaction over a range of the spool: the range is noted on disk and in the store, the rows are
+ * inserted under a token that names the range, the store notes that they are there, the position moves. After a crash
+ * in between the same range gives the same rows and the same token, and the store drops what it has. While the store is
  * away the same flush is tried again, ever more rarely, and nothing is read beyond a bound: the spool
  * keeps it.
  */
@@ -12,10 +12,13 @@ import type { SpoolReader } from '../record/spool-reader.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Checkpoint, PendingFlush, SpoolPosition } from '../store/checkpoint.ts'
+import type { FlushLog } from '../store/flush-log.ts'
 import type { RequestStore } from '../store/request-store.ts'
 import type { ServiceLevelStore } from '../store/service-level-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
 import type { RequestLogMode } from './request-log.ts'
+import { flushToken } from './flush-token.ts'
+import { totalsOf } from './flush-totals.ts'
 import { createMetering, type Metered, type Metering } from './metering.ts'
 import { readRange } from './read-range.ts'
 
@@ -24,6 +27,7 @@ export interface FlushOptions {
   readonly usage: Pick<UsageStore, 'insert'>
   readonly levels: Pick<ServiceLevelStore, 'insert'>
   readonly requests: Pick<RequestStore, 'insert'>
+  readonly flushLog: FlushLog
   readonly requestLog: RequestLogMode
   readonly clock: Clock
   readonly log: Log
@@ -44,7 +48,7 @@ export interface Flusher {
 const RETRY_MS = [100, 300, 1_000, 3_000, 10_000]
 
 export function createFlusher(options: FlushOptions): Flusher {
-  const { checkpoint, usage, levels, requests, clock, log, count } = options
+  const { checkpoint, flushLog, clock, log, count, ...stores } = options
   const stopping = new AbortController()
   const cutOff = checkpoint.pending()
   let goOnFrom = cutOff?.to ?? checkpoint.position()
@@ -57,10 +61,7 @@ export function createFlusher(options: FlushOptions): Flusher {
       try {
         metered ??= make()
         flush ??= checkpoint.begin(to)
-        await usage.insert(`usage-${checkpoint.instance}-${flush.number}`, metered.items, stopping.signal)
-        await levels.insert(`levels-${checkpoint.instance}-${flush.number}`, metered.levels, stopping.signal)
-        await requests.insert(`requests-${checkpoint.instance}-${flush.number}`, metered.requests, stopping.signal)
-        checkpoint.commit(flush)
+        checkpoint.commit(flush, await insert(flush, metered))
         return
       } catch (cause) {
         if (stopping.signal.aborted) break
@@ -70,6 +71,18 @@ export function createFlusher(options: FlushOptions): Flusher {
       }
     }
     throw new FlushStopped()
+  }
+
+  /** Answers the position of the registry that was noted; undefined: an earlier version began the flush, without a note. */
+  async function insert(flush: PendingFlush, { items, levels, requests }: Metered): Promise<number | undefined> {
+    const { signal } = stopping
+    const token = (table: string): string => flushToken(table, checkpoint.instance, flush)
+    const totals = totalsOf({ items, levels })
+    if (flush.tokens === 'range') await flushLog.begin(flush, totals, signal)
+    await stores.usage.insert(token('usage'), items, signal)
+    await stores.levels.insert(token('levels'), levels, signal)
+    await stores.requests.insert(token('requests'), requests, signal)
+    return flush.tokens === 'range' ? flushLog.done(flush, totals, signal) : undefined
   }
 
   function pause(delayMs: number): Promise<void> {

@@ -8,6 +8,7 @@
 import type { Log } from '../runtime/log.ts'
 import type { RiskCheckpoint } from '../store/risk-checkpoint.ts'
 import type { RiskStore } from '../store/risk-store.ts'
+import { riskToken } from './flush-token.ts'
 
 export interface HistoryOptions {
   readonly checkpoint: Pick<RiskCheckpoint, 'nextBatch' | 'sent'> & { readonly instance: string }
@@ -21,7 +22,7 @@ export function createHistory({ checkpoint, store, log, count }: HistoryOptions)
   return async () => {
     try {
       for (let batch = checkpoint.nextBatch(); batch !== null; batch = checkpoint.nextBatch()) {
-        await store.insert(`risk-${checkpoint.instance}-${batch.number}`, batch.events)
+        await store.insert(riskToken(checkpoint.instance, batch), batch.events)
         checkpoint.sent(batch)
       }
     } catch (cause) {

@@ -14,6 +14,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { createIdFactory, timeOfId, type CreateId } from '../runtime/ids.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Checkpoint } from '../store/checkpoint.ts'
+import type { FlushLog } from '../store/flush-log.ts'
 import type { LimitCheckpoint, SavedCounters } from '../store/limit-checkpoint.ts'
 import type { RiskCheckpoint } from '../store/risk-checkpoint.ts'
 import type { RequestStore } from '../store/request-store.ts'
@@ -37,6 +38,7 @@ export interface WorkOptions {
   readonly usage: Pick<UsageStore, 'insert'>
   readonly levels: Pick<ServiceLevelStore, 'insert'>
   readonly requests: Pick<RequestStore, 'insert'>
+  readonly flushLog: FlushLog
   readonly requestLog: RequestLogMode
   readonly rules: RiskRules
   readonly limits: LimitSink

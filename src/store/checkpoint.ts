@@ -19,10 +19,12 @@ export interface SpoolPlace {
 export type SpoolPosition = Readonly<Record<string, SpoolPlace>>
 
 export interface PendingFlush {
-  /** Counts up by one; makes the insert tokens. */
+  /** Counts up by one; part of the insert tokens. */
   readonly number: number
   readonly from: SpoolPosition
   readonly to: SpoolPosition
+  /** `range`: its tokens name the range, and the store notes it. Missing: begun by a version before that. */
+  readonly tokens?: 'range'
 }
 
 export interface Checkpoint {
@@ -31,5 +33,37 @@ export interface Checkpoint {
   pending(): PendingFlush | null
   /** On disk when it returns. */
   begin(to: SpoolPosition): PendingFlush
-  commit(flush: PendingFlush): void
+  /** `registryEnd`: position of the registry's last change; a registry that goes back behind it is recognised. */
+  commit(flush: PendingFlush, registryEnd?: number): void
+}
+
+/** What a start compares with the store. */
+export interface CheckpointClaims {
+  /** Distinguishes the insert tokens of this data folder from those of any other. */
+  readonly instance: string
+  /** The file was made by this start. */
+  readonly isNew: boolean
+  /** The number of the last flush that was committed. */
+  readonly flushes: number
+  readonly position: SpoolPosition
+  readonly pending: PendingFlush | null
+  /** The last flush was noted in the store; false with flushes of earlier versions only. */
+  readonly isNoted: boolean
+  readonly registryEnd: number
+  /** Changes that the file has lost; 0: none. */
+  readonly wentBackBy: number
+}
+
+/** Positions that a repair sets, in one transaction; episodes, counters and events that wait stay. */
+export interface CheckpointRepair {
+  readonly instance: string
+  readonly flushes: number
+  readonly position: SpoolPosition
+  readonly pending: PendingFlush | null
+  readonly isNoted: boolean
+  readonly registryEnd: number
+  readonly riskPosition: SpoolPosition
+  readonly limitPosition: SpoolPosition
+  /** Null: promises are judged from now on. */
+  readonly levelPosition: SpoolPosition | null
 }

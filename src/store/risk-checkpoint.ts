@@ -21,6 +21,8 @@ export interface SavedEpisode {
 export interface OutboxBatch {
   readonly number: number
   readonly events: readonly RiskEvent[]
+  /** Claimed by a version whose tokens name the number alone. */
+  readonly isNumbered: boolean
 }
 
 /** How far promises were judged. */

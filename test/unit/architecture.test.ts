@@ -57,6 +57,8 @@ const TABLE: Readonly<Record<string, Room>> = {
   programmes: { rooms: [...RULES, 'governance/lint', 'subscriptions'], packages: ['node:'] },
   // Who is told of what, and what was told.
   'event-subscriptions': { rooms: [...WORDS, 'actors', 'catalogue'], packages: ['node:'] },
+  // A data folder at startup: what is missing, what disagrees, what can be repaired.
+  recovery: { rooms: [...WORDS, 'store/clickhouse', 'store/sqlite'], packages: ['node:'] },
   // Calls to addresses that customers name.
   outbound: { rooms: GROUND, packages: ['undici', 'node:'] },
   'gateway/routing': { rooms: RULES, packages: ['node:'] },

@@ -1,22 +1,14 @@
 /** The pipeline's checkpoint in a SQLite file of its own: every method that changes something is one transaction on disk. */
 
-import { DatabaseSync } from 'node:sqlite'
 import { SEVERITIES, type RiskEvent } from '../../domain/risk.ts'
-import type { Checkpoint, PendingFlush, SpoolPosition } from '../checkpoint.ts'
+import type { Checkpoint, CheckpointClaims, CheckpointRepair, PendingFlush, SpoolPosition } from '../checkpoint.ts'
 import type { LimitCheckpoint } from '../limit-checkpoint.ts'
 import type { LevelMark, OutboxBatch, RiskCheckpoint, SavedEpisode } from '../risk-checkpoint.ts'
 import type { RiskPosition, RiskPositionQuery } from '../risk-store.ts'
+import { openCheckpointFile } from './checkpoint-file.ts'
 import { openCounterTable } from './counter-table.ts'
+import { checksumOf, verifyRow } from './row-checksum.ts'
 
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS episode (
-    risk_id TEXT PRIMARY KEY, tenant TEXT NOT NULL, state TEXT NOT NULL, last_seen_ms INTEGER NOT NULL, body TEXT NOT NULL
-  ) STRICT;
-  CREATE INDEX IF NOT EXISTS episode_by_state ON episode (state, tenant, risk_id);
-  CREATE INDEX IF NOT EXISTS episode_by_age ON episode (state, last_seen_ms);
-  CREATE TABLE IF NOT EXISTS outbox (id TEXT PRIMARY KEY, batch INTEGER, body TEXT NOT NULL) STRICT;
-`
 const BATCH_EVENTS_MAX = 5_000
 /** Some 200 MB, for a store that stays away for long. */
 const OUTBOX_MAX = 200_000
@@ -24,6 +16,10 @@ const OUTBOX_MAX = 200_000
 export interface SqliteCheckpoint extends Checkpoint, RiskCheckpoint, LimitCheckpoint {
   /** Distinguishes the insert tokens of this data folder from those of any other. */
   readonly instance: string
+  /** The file is too large to be checked before it is used. */
+  readonly isCheckedLater: boolean
+  claims(): CheckpointClaims
+  repair(repair: CheckpointRepair): void
   close(): void
 }
 
@@ -35,101 +31,127 @@ export interface SqliteCheckpointOptions {
 
 export function openSqliteCheckpoint(options: SqliteCheckpointOptions): SqliteCheckpoint {
   const { path, newInstance, outboxMax = OUTBOX_MAX } = options
-  const database = new DatabaseSync(path)
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000')
-  database.exec(SCHEMA)
+  const file = openCheckpointFile(path)
+  const { database, state, setState, once } = file
   const counterTable = openCounterTable(database)
-  const readState = database.prepare('SELECT value FROM state WHERE name = ?')
-  const writeState = database.prepare(
-    'INSERT INTO state (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
-  )
-  const dropState = database.prepare('DELETE FROM state WHERE name = ?')
   const saveEpisode = database.prepare(
-    `INSERT INTO episode (risk_id, tenant, state, last_seen_ms, body) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (risk_id) DO UPDATE SET state = excluded.state, last_seen_ms = excluded.last_seen_ms, body = excluded.body`,
+    `INSERT INTO episode (risk_id, tenant, state, last_seen_ms, body, checksum) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (risk_id) DO UPDATE SET tenant = excluded.tenant, state = excluded.state,
+       last_seen_ms = excluded.last_seen_ms, body = excluded.body, checksum = excluded.checksum`,
   )
   const forget = database.prepare(`DELETE FROM episode WHERE state = 'cleared' AND last_seen_ms < ?`)
-  const open = database.prepare(`SELECT body FROM episode WHERE state = 'open' ORDER BY risk_id`)
+  const open = database.prepare(`SELECT * FROM episode WHERE state = 'open' ORDER BY risk_id`)
   const cleared = database.prepare(
-    `SELECT body FROM episode WHERE state = 'cleared' AND tenant = ? AND risk_id > ? ORDER BY risk_id`,
+    `SELECT * FROM episode WHERE state = 'cleared' AND tenant = ? AND risk_id > ? ORDER BY risk_id`,
   )
-  const clearedOne = database.prepare(`SELECT body FROM episode WHERE state = 'cleared' AND tenant = ? AND risk_id = ?`)
-  const post = database.prepare('INSERT INTO outbox (id, body) VALUES (?, ?)')
+  const clearedOne = database.prepare(`SELECT * FROM episode WHERE state = 'cleared' AND tenant = ? AND risk_id = ?`)
+  const post = database.prepare('INSERT INTO outbox (id, body, checksum) VALUES (?, ?, ?)')
   const claim = database.prepare(
     `UPDATE outbox SET batch = ? WHERE id IN (SELECT id FROM outbox WHERE batch IS NULL ORDER BY id LIMIT ${BATCH_EVENTS_MAX})`,
   )
-  const claimed = database.prepare('SELECT batch, body FROM outbox WHERE batch IS NOT NULL ORDER BY id')
+  const claimed = database.prepare('SELECT * FROM outbox WHERE batch IS NOT NULL ORDER BY id')
   const dropBatch = database.prepare('DELETE FROM outbox WHERE batch = ?')
   const isWaiting = database.prepare('SELECT 1 FROM outbox LIMIT 1')
-  const waiting = database.prepare(`SELECT body FROM outbox WHERE id > ? AND body ->> 'tenant' = ? ORDER BY id`)
+  const waiting = database.prepare(`SELECT * FROM outbox WHERE id > ? AND body ->> 'tenant' = ? ORDER BY id`)
   const countWaiting = database.prepare('SELECT count(*) AS events FROM outbox')
   // What is claimed stays: its batch must be the same each time it is sent.
   const dropOldest = database.prepare(
     'DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE batch IS NULL ORDER BY id LIMIT ?)',
   )
 
-  function state<T>(name: string, fallback: T): T {
-    const row = readState.get(name) as { value: string } | undefined
-    return row === undefined ? fallback : (JSON.parse(row.value) as T)
-  }
-
-  function once(work: () => void): void {
-    database.exec('BEGIN IMMEDIATE')
-    try {
-      work()
-      database.exec('COMMIT')
-    } catch (cause) {
-      database.exec('ROLLBACK')
-      throw cause
-    }
-  }
-
   const outboxSize = (): number => (countWaiting.get() as { events: number }).events
   let inOutbox = outboxSize()
-  const instance = state('instance', '') || newInstance()
-  writeState.run('instance', JSON.stringify(instance))
+  let instance = state('instance', '')
+  if (instance === '') {
+    instance = newInstance()
+    once(() => setState('instance', instance))
+  }
+  // Batches up to this number were claimed by a version whose tokens name the number alone.
+  if (state('numbered_batches', -1) < 0) once(() => setState('numbered_batches', state('batches', 0)))
 
   return {
-    instance,
+    get instance() {
+      return instance
+    },
+    isCheckedLater: file.isCheckedLater,
     position: () => state<SpoolPosition>('position', {}),
     pending: () => state<PendingFlush | null>('pending', null),
     begin(to) {
-      const flush: PendingFlush = { number: state('flushes', 0) + 1, from: state<SpoolPosition>('position', {}), to }
-      writeState.run('pending', JSON.stringify(flush))
+      const flush: PendingFlush = {
+        number: state('flushes', 0) + 1,
+        from: state<SpoolPosition>('position', {}),
+        to,
+        tokens: 'range',
+      }
+      once(() => setState('pending', flush))
       return flush
     },
-    commit(flush) {
+    commit(flush, registryEnd) {
       once(() => {
-        writeState.run('position', JSON.stringify(flush.to))
-        writeState.run('flushes', JSON.stringify(flush.number))
-        dropState.run('pending')
+        setState('position', flush.to)
+        setState('flushes', flush.number)
+        if (flush.tokens === 'range') setState('noted', true)
+        if (registryEnd !== undefined) setState('registry_end', registryEnd)
+        file.dropState('pending')
       })
+    },
+    claims: () => ({
+      instance,
+      isNew: file.isNew,
+      flushes: state('flushes', 0),
+      position: state<SpoolPosition>('position', {}),
+      pending: state<PendingFlush | null>('pending', null),
+      isNoted: state('noted', false),
+      registryEnd: state('registry_end', 0),
+      wentBackBy: file.wentBackBy,
+    }),
+    repair({ levelPosition, pending, ...to }) {
+      const level = state<LevelMark | null>('level_mark', null)
+      once(() => {
+        setState('instance', to.instance)
+        setState('flushes', to.flushes)
+        setState('position', to.position)
+        setState('noted', to.isNoted)
+        setState('registry_end', to.registryEnd)
+        setState('risk_position', to.riskPosition)
+        setState('limit_position', to.limitPosition)
+        if (pending === null) file.dropState('pending')
+        else setState('pending', pending)
+        if (levelPosition === null || level === null) file.dropState('level_mark')
+        else setState('level_mark', { ...level, position: levelPosition })
+      })
+      instance = to.instance
     },
     limitPosition: () => state<SpoolPosition>('limit_position', {}),
     countersOf: counterTable.of,
     saveCounters(position, counters, nowMs) {
       once(() => {
-        writeState.run('limit_position', JSON.stringify(position))
+        setState('limit_position', position)
         counterTable.save(counters, nowMs)
       })
     },
     riskPosition: () => state<SpoolPosition>('risk_position', {}),
-    openEpisodes: () => (open.all() as { body: string }[]).map(({ body }) => JSON.parse(body) as SavedEpisode),
+    openEpisodes: () => (open.all() as unknown as EpisodeRow[]).map(toEpisode),
     lastEventId: () => state('last_event', ''),
     levelMark: () => state<LevelMark | null>('level_mark', null),
     commitRisk(position, episodes, events, forgetBeforeMs, level = null) {
       const excess = Math.max(0, inOutbox + events.length - outboxMax)
       let dropped = 0
       once(() => {
-        writeState.run('risk_position', JSON.stringify(position))
-        if (level !== null) writeState.run('level_mark', JSON.stringify(level))
+        setState('risk_position', position)
+        if (level !== null) setState('level_mark', level)
         const last = events.at(-1)
-        if (last !== undefined) writeState.run('last_event', JSON.stringify(last.id))
+        if (last !== undefined) setState('last_event', last.id)
         for (const episode of episodes) {
           const { riskId, tenant, state: is, event } = episode
-          saveEpisode.run(riskId, tenant, is, event.lastSeenMs, JSON.stringify(episode))
+          const body = JSON.stringify(episode)
+          const checksum = checksumOf([riskId, tenant, is, event.lastSeenMs], body)
+          saveEpisode.run(riskId, tenant, is, event.lastSeenMs, body, checksum)
         }
-        for (const event of events) post.run(event.id, JSON.stringify(event))
+        for (const event of events) {
+          const body = JSON.stringify(event)
+          post.run(event.id, body, checksumOf([event.id], body))
+        }
         if (excess > 0) dropped = Number(dropOldest.run(excess).changes)
         forget.run(forgetBeforeMs)
       })
@@ -137,40 +159,66 @@ export function openSqliteCheckpoint(options: SqliteCheckpointOptions): SqliteCh
       return dropped
     },
     clearedEpisode(tenant, riskId) {
-      const row = clearedOne.get(tenant, riskId) as { body: string } | undefined
-      return row === undefined ? null : (JSON.parse(row.body) as SavedEpisode).event
+      const row = clearedOne.get(tenant, riskId) as EpisodeRow | undefined
+      return row === undefined ? null : toEpisode(row).event
     },
     clearedEpisodes(query) {
       const found: RiskPosition[] = []
-      for (const row of cleared.iterate(query.tenant, query.after ?? '') as Iterable<{ body: string }>) {
-        const { event } = JSON.parse(row.body) as SavedEpisode
+      for (const row of cleared.iterate(query.tenant, query.after ?? '') as unknown as Iterable<EpisodeRow>) {
+        const { event } = toEpisode(row)
         if (matches(event, query)) found.push({ event, state: 'cleared' })
         if (found.length >= query.limit) break
       }
       return found
     },
     nextBatch(): OutboxBatch | null {
-      let rows = claimed.all() as { batch: number; body: string }[]
+      let rows = claimed.all() as unknown as OutboxRow[]
       if (rows.length === 0 && isWaiting.get() !== undefined) {
         const number = state('batches', 0) + 1
         once(() => {
-          writeState.run('batches', JSON.stringify(number))
+          setState('batches', number)
           claim.run(number)
         })
-        rows = claimed.all() as { batch: number; body: string }[]
+        rows = claimed.all() as unknown as OutboxRow[]
       }
-      const [first] = rows
-      if (first === undefined) return null
-      return { number: first.batch, events: rows.map(({ body }) => JSON.parse(body) as RiskEvent) }
+      const number = rows[0]?.batch ?? null
+      if (number === null) return null
+      return { number, events: rows.map(toEvent), isNumbered: number <= state('numbered_batches', 0) }
     },
     sent({ number }) {
-      dropBatch.run(number)
+      once(() => dropBatch.run(number))
       inOutbox = outboxSize()
     },
-    waiting: (tenant, afterId) =>
-      (waiting.all(afterId, tenant) as { body: string }[]).map(({ body }) => JSON.parse(body) as RiskEvent),
-    close: () => database.close(),
+    waiting: (tenant, afterId) => (waiting.all(afterId, tenant) as unknown as OutboxRow[]).map(toEvent),
+    close: file.close,
   }
+}
+
+interface EpisodeRow {
+  readonly risk_id: string
+  readonly tenant: string
+  readonly state: string
+  readonly last_seen_ms: number
+  readonly body: string
+  readonly checksum: number | null
+}
+
+interface OutboxRow {
+  readonly id: string
+  readonly batch: number | null
+  readonly body: string
+  readonly checksum: number | null
+}
+
+function toEpisode(row: EpisodeRow): SavedEpisode {
+  const { risk_id, tenant, state, last_seen_ms, body, checksum } = row
+  verifyRow(`episode ${risk_id}`, checksum, [risk_id, tenant, state, last_seen_ms], body)
+  return JSON.parse(body) as SavedEpisode
+}
+
+function toEvent({ id, body, checksum }: OutboxRow): RiskEvent {
+  verifyRow(`event ${id}`, checksum, [id], body)
+  return JSON.parse(body) as RiskEvent
 }
 
 /** Whether an episode's last word passes the filters of a query. */

@@ -1,17 +1,17 @@
-/** Counters of limits in the checkpoint's file: one row for a subscription at an API. */
+/** Counters of limits in the checkpoint's file (`checkpoint-file.ts`): one row for a subscription at an API. */
 
 import type { DatabaseSync } from 'node:sqlite'
 import type { SavedCounters } from '../limit-checkpoint.ts'
+import { checksumOf, verifyRow } from './row-checksum.ts'
 
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS counter (
-    subscription TEXT NOT NULL, api TEXT NOT NULL, saved_ms INTEGER NOT NULL, body TEXT NOT NULL,
-    PRIMARY KEY (subscription, api)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS counter_by_age ON counter (saved_ms);
-`
 /** Longer than the longest window, which is a year. */
 const KEPT_MS = 400 * 86_400_000
+
+interface Row {
+  readonly saved_ms: number
+  readonly body: string
+  readonly checksum: number | null
+}
 
 export interface CounterTable {
   of(subscription: string, api: string): SavedCounters | null
@@ -20,21 +20,27 @@ export interface CounterTable {
 }
 
 export function openCounterTable(database: DatabaseSync): CounterTable {
-  database.exec(SCHEMA)
-  const read = database.prepare('SELECT body FROM counter WHERE subscription = ? AND api = ?')
+  const read = database.prepare('SELECT saved_ms, body, checksum FROM counter WHERE subscription = ? AND api = ?')
   const write = database.prepare(
-    `INSERT INTO counter (subscription, api, saved_ms, body) VALUES (?, ?, ?, ?)
-     ON CONFLICT (subscription, api) DO UPDATE SET saved_ms = excluded.saved_ms, body = excluded.body`,
+    `INSERT INTO counter (subscription, api, saved_ms, body, checksum) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (subscription, api) DO UPDATE SET saved_ms = excluded.saved_ms, body = excluded.body,
+       checksum = excluded.checksum`,
   )
   const forget = database.prepare('DELETE FROM counter WHERE saved_ms < ?')
 
   return {
     of(subscription, api) {
-      const row = read.get(subscription, api) as { body: string } | undefined
-      return row === undefined ? null : (JSON.parse(row.body) as SavedCounters)
+      const row = read.get(subscription, api) as Row | undefined
+      if (row === undefined) return null
+      verifyRow(`counter of ${subscription} at ${api}`, row.checksum, [subscription, api, row.saved_ms], row.body)
+      return JSON.parse(row.body) as SavedCounters
     },
     save(counters, nowMs) {
-      for (const each of counters) write.run(each.subscription, each.api, nowMs, JSON.stringify(each))
+      for (const each of counters) {
+        const { subscription, api } = each
+        const body = JSON.stringify(each)
+        write.run(subscription, api, nowMs, body, checksumOf([subscription, api, nowMs], body))
+      }
       forget.run(nowMs - KEPT_MS)
     },
   }

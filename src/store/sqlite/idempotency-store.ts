@@ -1,27 +1,27 @@
 /** Idempotency keys of one node, in a file of their own: they come and go, and are no part of the audit. */
 
-import { DatabaseSync } from 'node:sqlite'
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../../runtime/clock.ts'
 import type { IdempotencyStore, KeptRequest } from '../idempotency-store.ts'
+import { DatabaseDamaged, openDatabase, toRefusal } from './open-database.ts'
 
 export interface SqliteIdempotencyOptions {
   readonly path: string
   readonly clock: Pick<Clock, 'nowMs'>
+  /** A damaged file was moved to `aside`, and a new one is used. */
+  readonly onDamaged?: (cause: Error, aside: string) => void
 }
 
+const REMEDY = 'remove it: it holds answers to repeated requests, for a day'
 const KEPT_MS = 86_400_000
 /** Old ones that each claim clears away: more than one, so that they go faster than they come. */
 const CLEARED_AT_ONCE = 4
 
-export function openSqliteIdempotencyStore({ path, clock }: SqliteIdempotencyOptions): IdempotencyStore {
-  const database = new DatabaseSync(path)
-  database.exec(`
-    PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;
-    CREATE TABLE IF NOT EXISTS kept (
-      key TEXT PRIMARY KEY, request_hash TEXT NOT NULL, state TEXT NOT NULL, answer TEXT, at_ms INTEGER NOT NULL
-    ) STRICT, WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS kept_by_age ON kept (at_ms);
-    UPDATE kept SET state = 'cut_off' WHERE state = 'running'`)
+/** Throws `StartRefused`; a damaged file is moved aside, since it holds a day of answers only. */
+export function openSqliteIdempotencyStore(options: SqliteIdempotencyOptions): IdempotencyStore {
+  const { path, clock, onDamaged = () => {} } = options
+  const database = openOrReplace(path, onDamaged)
   const clear = database.prepare(
     'DELETE FROM kept WHERE key IN (SELECT key FROM kept WHERE at_ms <= ? ORDER BY at_ms LIMIT ?)',
   )
@@ -48,4 +48,39 @@ export function openSqliteIdempotencyStore({ path, clock }: SqliteIdempotencyOpt
     release: async (key) => void release.run(key),
     close: () => database.close(),
   }
+}
+
+function openOrReplace(path: string, onDamaged: (cause: Error, aside: string) => void): DatabaseSync {
+  try {
+    return open(path)
+  } catch (cause) {
+    if (!(cause instanceof DatabaseDamaged)) throw cause
+    const aside = `${path}.damaged`
+    for (const suffix of ['', '-wal']) moveAside(path + suffix, aside + suffix)
+    rmSync(`${path}-shm`, { force: true })
+    onDamaged(cause, aside)
+    return open(path)
+  }
+}
+
+function open(path: string): DatabaseSync {
+  const { database } = openDatabase({ path, remedy: REMEDY })
+  try {
+    database.exec(`
+      CREATE TABLE IF NOT EXISTS kept (
+        key TEXT PRIMARY KEY, request_hash TEXT NOT NULL, state TEXT NOT NULL, answer TEXT, at_ms INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX IF NOT EXISTS kept_by_age ON kept (at_ms);
+      UPDATE kept SET state = 'cut_off' WHERE state = 'running'`)
+    return database
+  } catch (cause) {
+    database.close()
+    throw toRefusal(path, cause, REMEDY)
+  }
+}
+
+/** The last one that was moved is kept. */
+function moveAside(from: string, to: string): void {
+  rmSync(to, { force: true })
+  if (existsSync(from)) renameSync(from, to)
 }

@@ -6,7 +6,7 @@
  * number of documents costs disk alone. The audit is only ever added to.
  */
 
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../../runtime/clock.ts'
 import {
   KeyTaken,
@@ -20,23 +20,31 @@ import {
 import { createAuditReader } from './audit-reader.ts'
 import { createChangeFeed } from './change-feed.ts'
 import { createDocumentList } from './document-list.ts'
-import { toDocument, type DocumentRow } from './document-row.ts'
-import { bringUpSchema } from './registry-schema.ts'
+import { documentChecksum, toDocument, type DocumentRow } from './document-row.ts'
+import { openRegistryFile } from './registry-file.ts'
 
 export interface SqliteRegistryOptions {
   readonly path: string
   readonly clock: Clock
   /** How large the file may become; missing: as the disk has room. */
   readonly bytesMax?: number
+  /** Opens a file that is older than its mark: the operator accepts what is lost. */
+  readonly isLossAccepted?: boolean
+}
+
+export interface SqliteRegistry extends Registry {
+  /** The file is too large to be checked before it is used. */
+  readonly isCheckedLater: boolean
 }
 
 /** https://sqlite.org/rescode.html */
 const SQLITE_FULL = 13
 
-export function openSqliteRegistry({ path, clock, bytesMax }: SqliteRegistryOptions): Registry {
-  const database = new DatabaseSync(path)
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000')
-  bringUpSchema(database, path)
+/** Throws `StartRefused`. */
+export function openSqliteRegistry(options: SqliteRegistryOptions): SqliteRegistry {
+  const { path, clock, bytesMax, isLossAccepted = false } = options
+  const file = openRegistryFile(path, isLossAccepted)
+  const { database } = file
   if (bytesMax !== undefined) limitSize(database, bytesMax)
   const statements = prepare(database)
   const list = createDocumentList(database)
@@ -53,10 +61,13 @@ export function openSqliteRegistry({ path, clock, bytesMax }: SqliteRegistryOpti
     const createdAtMs = before?.created_at_ms ?? nowMs
     const text = body === null ? (before?.body ?? 'null') : JSON.stringify(body)
     if (body === null) statements.remove.run(kind, id)
-    else if (before === undefined) statements.insert.run(kind, id, tenant, text, createdAtMs, nowMs)
-    else statements.update.run(text, nowMs, kind, id)
     const removed = body === null ? 1 : 0
     const [from, to] = [before?.body ?? null, expected + 1]
+    if (removed === 0) {
+      const checksum = documentChecksum({ kind, id, tenant, revision: to, body: text })
+      if (before === undefined) statements.insert.run(kind, id, tenant, text, createdAtMs, nowMs, checksum)
+      else statements.update.run(text, nowMs, checksum, kind, id)
+    }
     statements.change.run(kind, id, tenant, to, text, createdAtMs, nowMs, removed, from, author, action)
   }
 
@@ -122,20 +133,24 @@ export function openSqliteRegistry({ path, clock, bytesMax }: SqliteRegistryOpti
     list: async <Body>(kind: string, query: ListQuery) => list(kind, query).map((row) => toDocument<Body>(row)),
     commit: async (author, action, writes) => {
       transact(() => apply({ author, action, writes }))
+      file.committed()
       feed.tell()
     },
     commitEach: async (commits) => {
       const errors = transact(() => commits.map(tryApply))
+      file.committed()
       feed.tell()
       return errors
     },
     audit: async (author, action, { kind, id, tenant }) => {
       statements.note.run(kind, id, tenant, clock.nowMs(), JSON.stringify(author), action)
+      file.committed()
     },
     history: async (query) => history(query),
     end: async () => Number(statements.end.get()?.['position'] ?? 0),
     watch: feed.watch,
-    close: () => database.close(),
+    isCheckedLater: file.isCheckedLater,
+    close: file.close,
   }
 }
 
@@ -160,10 +175,10 @@ function prepare(database: DatabaseSync) {
        WHERE k.kind = ? AND k.name = ? AND k.value = ? ORDER BY k.tenant, k.id LIMIT 1`,
     ),
     insert: database.prepare(
-      'INSERT INTO document (kind, id, tenant, revision, body, created_at_ms, updated_at_ms) VALUES (?, ?, ?, 1, ?, ?, ?)',
+      'INSERT INTO document (kind, id, tenant, revision, body, created_at_ms, updated_at_ms, checksum) VALUES (?, ?, ?, 1, ?, ?, ?, ?)',
     ),
     update: database.prepare(
-      'UPDATE document SET body = ?, updated_at_ms = ?, revision = revision + 1 WHERE kind = ? AND id = ?',
+      'UPDATE document SET body = ?, updated_at_ms = ?, revision = revision + 1, checksum = ? WHERE kind = ? AND id = ?',
     ),
     remove: database.prepare('DELETE FROM document WHERE kind = ? AND id = ?'),
     otherHolder: database.prepare(

@@ -68,7 +68,7 @@ describe('checkpoint in SQLite', () => {
     reopen()
 
     expect(checkpoint.position()).toEqual(at(10))
-    expect(checkpoint.pending()).toEqual({ number: first.number + 1, from: at(10), to: at(20) })
+    expect(checkpoint.pending()).toEqual({ number: first.number + 1, from: at(10), to: at(20), tokens: 'range' })
     checkpoint.commit(checkpoint.pending()!)
     expect(checkpoint.pending()).toBeNull()
     expect(checkpoint.position()).toEqual(at(20))

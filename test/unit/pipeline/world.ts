@@ -26,6 +26,8 @@ export interface World {
   /** Calls in the request log. */
   readonly logged: readonly LoggedRequest[]
   readonly inserts: readonly string[]
+  /** Notes of flushes in the store, in order. */
+  readonly noted: readonly { readonly number: number; readonly isDone: boolean }[]
   /** Events in the store's history. */
   readonly history: readonly RiskEvent[]
   /** Events that subscribers were told. */
@@ -65,6 +67,7 @@ export async function createWorld(path: string, startMs: number): Promise<World>
   const levelTokens = new Map<string, readonly ServiceLevelRow[]>()
   const items: LineItem[] = []
   const inserts: string[] = []
+  const noted: { number: number; isDone: boolean }[] = []
   const historyTokens = new Set<string>()
   const history: RiskEvent[] = []
   const told: RiskEvent[] = []
@@ -135,6 +138,7 @@ export async function createWorld(path: string, startMs: number): Promise<World>
     spool,
     items,
     inserts,
+    noted,
     history,
     told,
     counted,
@@ -193,6 +197,10 @@ export async function createWorld(path: string, startMs: number): Promise<World>
         usage: { insert },
         levels: { insert: insertLevels },
         requests: { insert: insertRequests },
+        flushLog: {
+          begin: async (flush) => step(() => void noted.push({ number: flush.number, isDone: false })),
+          done: async (flush) => step(() => noted.push({ number: flush.number, isDone: true })),
+        },
         requestLog: 'refused',
         riskStore: {
           insert: async (token, events) =>

@@ -1,0 +1,86 @@
+/**
+ * Makes checkpoint, store, spool and registry agree before anything is taken in, or refuses the start.
+ *
+ * Repairs what is certain and logs it; everything else is refused with the command that accepts the loss.
+ */
+
+import type { Log } from '../runtime/log.ts'
+import { acceptLossCommand, type LossPart } from '../runtime/accept-loss.ts'
+import { StartRefused } from '../runtime/start-refused.ts'
+import type { ClickHouse } from '../store/clickhouse/client.ts'
+import type { CheckpointClaims } from '../store/checkpoint.ts'
+import type { SqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
+import { compare } from './compare.ts'
+import type { DataFolder } from './folder-parts.ts'
+import { isSpoolEmptied, spoolHolds } from './spool-holdings.ts'
+import { readStoreClaims, type StoreClaims } from './store-claims.ts'
+
+export interface AgreeOptions {
+  readonly dataDir: string
+  readonly spoolFolder: string
+  readonly folder: Pick<DataFolder, 'isEmpty' | 'manifest' | 'isAccepted'>
+  readonly client: ClickHouse
+  /** The store had no table before this start. */
+  readonly isNewStore: boolean
+  readonly checkpoint: SqliteCheckpoint
+  readonly registryEnd: number
+  readonly nowMs: number
+  readonly log: Log
+  readonly count: (reason: string) => void
+}
+
+/** Throws `StartRefused`. */
+export async function agree(options: AgreeOptions): Promise<void> {
+  const { dataDir, spoolFolder, folder, checkpoint, log, count } = options
+  const refuse = (part: LossPart, sentence: string): never => {
+    throw new StartRefused(`${sentence} (${dataDir}); put back its newest copy, or ${acceptLossCommand(part, dataDir)}`)
+  }
+  const claims = checkpoint.claims()
+  const { manifest } = folder
+  if (manifest !== null && manifest.instance !== claims.instance) {
+    refuse('checkpoint', 'checkpoint.db is not that of this data folder')
+  }
+  if (isSpoolEmptied(spoolFolder, claims.position) && !folder.isAccepted('spool')) {
+    refuse(
+      'spool',
+      'spool/ is empty, but checkpoint.db names segments of it: calls that were not billed yet are missing',
+    )
+  }
+  const { isNewStore: isNew, nowMs } = options
+  const store = await readStoreClaims(options.client, claims, { isNew, nowMs })
+  const lost = registryLoss(claims, store, options.registryEnd)
+  if (lost > 0) refuse('registry', `registry.db went back by ${lost} changes: it is an older copy`)
+  const verdict = compare({
+    ...positionsOf(checkpoint),
+    checkpoint: claims,
+    store,
+    holds: spoolHolds(spoolFolder),
+    isKnown: folder.isEmpty || manifest?.instance === claims.instance,
+  })
+  if (verdict.kind === 'refused') return refuse(verdict.part, verdict.sentence)
+  if (verdict.kind === 'repaired') {
+    checkpoint.repair(verdict.repair)
+    count('checkpoint_repaired')
+    log.error({ file: 'checkpoint.db', count: claims.wentBackBy }, verdict.sentence)
+    return
+  }
+  if (claims.wentBackBy === 0) return
+  count('checkpoint_went_back')
+  log.error(
+    { file: 'checkpoint.db', count: claims.wentBackBy },
+    'checkpoint.db went back, the bill is not affected; open risks and counters of limits may lack what happened since its copy was made',
+  )
+}
+
+export function positionsOf(checkpoint: SqliteCheckpoint) {
+  return {
+    riskPosition: checkpoint.riskPosition(),
+    limitPosition: checkpoint.limitPosition(),
+    levelPosition: checkpoint.levelMark()?.position ?? null,
+  }
+}
+
+/** Changes that the registry has lost by what checkpoint and store noted of it. */
+function registryLoss(claims: CheckpointClaims, { last }: StoreClaims, registryEnd: number): number {
+  return Math.max(claims.registryEnd, last?.registryEnd ?? 0) - registryEnd
+}

@@ -1,0 +1,151 @@
+/**
+ * Compares how far the checkpoint is with how far the store is.
+ *
+ * Both count flushes, each with its range of the spool. Where they disagree, the result is a repair if the range that is in the store
+ * is known for certain, else a refusal: a bill must not lack a call, and not hold one twice.
+ */
+
+import type { CheckpointClaims, CheckpointRepair, SpoolPosition } from '../store/checkpoint.ts'
+import type { FlushNote } from '../store/flush-log.ts'
+import type { StoreClaims } from './store-claims.ts'
+import { forward, isSamePosition } from './positions.ts'
+
+export interface Comparison {
+  readonly checkpoint: CheckpointClaims
+  readonly riskPosition: SpoolPosition
+  readonly limitPosition: SpoolPosition
+  /** Null: no promise was judged yet. */
+  readonly levelPosition: SpoolPosition | null
+  readonly store: StoreClaims
+  /** Whether the spool holds every record of a source from a place on. */
+  readonly holds: (source: string, place: SpoolPosition[string]) => boolean
+  /** The data folder was empty before this start, or an earlier one noted this checkpoint's instance. */
+  readonly isKnown: boolean
+}
+
+export type Verdict =
+  | { readonly kind: 'agreed' }
+  | { readonly kind: 'repaired'; readonly repair: CheckpointRepair; readonly sentence: string }
+  | { readonly kind: 'refused'; readonly part: 'checkpoint' | 'store'; readonly sentence: string }
+
+const AGREED: Verdict = { kind: 'agreed' }
+
+export function compare(comparison: Comparison): Verdict {
+  const { checkpoint, store } = comparison
+  const { last } = store
+  if (store.missingTables.length > 0) return refused('store', `the store lacks ${store.missingTables.join(', ')}`)
+  if (last === null) return withoutNotes(comparison)
+  if (store.missing.length > 0) return refused('store', `rows of the store are missing: ${store.missing.join(', ')}`)
+  if (last.number < checkpoint.flushes || (last.number === checkpoint.flushes && !last.isDone)) {
+    return storeIsBehind(comparison, last)
+  }
+  if (last.number === checkpoint.flushes) {
+    if (isSamePosition(last.to, checkpoint.position)) return AGREED
+    return refused(
+      'checkpoint',
+      `checkpoint.db and the store name different ranges of the spool for flush ${last.number}`,
+    )
+  }
+  if (isPending(checkpoint, last)) return AGREED
+  return checkpointIsBehind(comparison, last)
+}
+
+/** The store knows no flush of this checkpoint. */
+function withoutNotes({ checkpoint, store, isKnown }: Comparison): Verdict {
+  const { flushes } = checkpoint
+  if (checkpoint.isNoted) {
+    return refused(
+      'store',
+      `the store holds none of the ${flushes} flushes that checkpoint.db counts: it was emptied, or is another one`,
+    )
+  }
+  if (flushes > 0) {
+    if (!store.isNew) return AGREED
+    return refused('store', `the store is empty, but checkpoint.db counts ${flushes} flushes`)
+  }
+  if (store.others.length > 0 && !isKnown) {
+    const held = store.others.map(({ number }) => number).join(', ')
+    return refused(
+      'checkpoint',
+      `checkpoint.db is empty or of another data folder, but the store holds flushes up to number ${held}`,
+    )
+  }
+  if (store.others.length === 0 && store.hasRows && !isKnown) {
+    return refused('checkpoint', 'checkpoint.db is empty, but the store holds rows')
+  }
+  return AGREED
+}
+
+/** A crash after the store was told of a flush, before the checkpoint moved: the flush is repeated. */
+function isPending({ flushes, pending }: CheckpointClaims, last: FlushNote): boolean {
+  return (
+    pending !== null &&
+    last.number === flushes + 1 &&
+    pending.number === last.number &&
+    isSamePosition(pending.from, last.from) &&
+    isSamePosition(pending.to, last.to)
+  )
+}
+
+function checkpointIsBehind(comparison: Comparison, last: FlushNote): Verdict {
+  const { checkpoint, store, holds } = comparison
+  const { flushes } = checkpoint
+  const count = last.number - flushes
+  const isContiguous =
+    store.next !== null && isSamePosition(store.next.from, checkpoint.position) && store.notedAfter === count
+  const behind = `checkpoint.db is behind the store by ${count} flushes`
+  if (!isContiguous) return refused('checkpoint', `${behind}, and these do not continue where it ends`)
+  const missing = Object.entries(last.from).filter(([source, place]) => !holds(source, place))
+  if (!last.isDone && missing.length > 0) {
+    return refused('checkpoint', `${behind}, and the spool lacks the records of the last one`)
+  }
+  return toFlush(comparison, last, `${behind} (it went back): its position is taken from the store`)
+}
+
+function storeIsBehind(comparison: Comparison, last: FlushNote): Verdict {
+  const { checkpoint, store, holds } = comparison
+  const from = last.isDone ? last.to : last.from
+  const sources = Object.keys(checkpoint.position)
+  const isHeld = sources.every((source) => from[source] !== undefined && holds(source, from[source]))
+  const since = new Date(last.atMs).toISOString()
+  const behind = `the store is behind checkpoint.db by ${Math.max(1, checkpoint.flushes - last.number)} flushes (its last is of ${since})`
+  if (!store.isExact) return refused('store', `${behind}, and its rows are not those of its flushes`)
+  if (!isHeld) return refused('store', `${behind}, and the spool does not hold their records any more`)
+  return toFlush(comparison, last, `${behind}: they are stored again from the spool`)
+}
+
+/** Goes on after `last`, or repeats it if its rows may not all be there. */
+function toFlush(comparison: Comparison, last: FlushNote, sentence: string): Verdict {
+  const { repair, isLossless } = repairTo(comparison, last)
+  const lost = isLossless
+    ? 'limits and risks are counted again from the spool'
+    : 'limits and risks do not count the calls of that time'
+  return { kind: 'repaired', repair, sentence: `${sentence}; ${lost}` }
+}
+
+export function repairTo(
+  { checkpoint, holds, ...positions }: Omit<Comparison, 'store' | 'isKnown'>,
+  last: FlushNote,
+): { readonly repair: CheckpointRepair; readonly isLossless: boolean } {
+  const { instance, number, from, to, isDone } = last
+  const position = isDone ? to : from
+  const risk = forward(positions.riskPosition, position, holds)
+  const limit = forward(positions.limitPosition, risk.position, holds)
+  const level = positions.levelPosition === null ? null : forward(positions.levelPosition, risk.position, holds)
+  const repair: CheckpointRepair = {
+    instance,
+    flushes: isDone ? number : number - 1,
+    position,
+    pending: isDone ? null : { number, from, to, tokens: 'range' },
+    isNoted: true,
+    registryEnd: Math.max(checkpoint.registryEnd, last.registryEnd),
+    riskPosition: risk.position,
+    limitPosition: limit.position,
+    levelPosition: level?.position ?? null,
+  }
+  return { repair, isLossless: risk.isKept && limit.isKept && (level?.isKept ?? true) }
+}
+
+function refused(part: 'checkpoint' | 'store', sentence: string): Verdict {
+  return { kind: 'refused', part, sentence }
+}

@@ -1,0 +1,55 @@
+/**
+ * `folder.json`: says that a data folder is complete, and to which checkpoint it belongs.
+ *
+ * It is written when the first start has made every part. A folder without it was made by an earlier version, or its first start did
+ * not get that far. A manifest that cannot be read counts as none.
+ */
+
+import { createHash } from 'node:crypto'
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { LOSS_PARTS, type LossPart } from '../runtime/accept-loss.ts'
+
+export interface FolderManifest {
+  /** Of the checkpoint. */
+  readonly instance: string
+  /** The store is embedded, in `clickhouse/`. */
+  readonly isEmbedded: boolean
+  /** Parts whose loss `tollgate recover` accepted since the last start. */
+  readonly accepted: readonly LossPart[]
+}
+
+export const MANIFEST_FILE = 'folder.json'
+const VERSION = 1
+
+/** Null: none, or none that can be read. */
+export function readManifest(dataDir: string): FolderManifest | null {
+  try {
+    const { checksum, ...fields } = JSON.parse(readFileSync(join(dataDir, MANIFEST_FILE), 'utf8')) as Record<
+      string,
+      unknown
+    >
+    const { version, instance, embedded, accepted } = fields
+    if (checksum !== checksumOf(fields) || version !== VERSION || typeof instance !== 'string') return null
+    const parts = Array.isArray(accepted) ? accepted : []
+    return { instance, isEmbedded: embedded === true, accepted: LOSS_PARTS.filter((part) => parts.includes(part)) }
+  } catch {
+    return null
+  }
+}
+
+/** On disk as a whole, or not at all. */
+export function writeManifest(dataDir: string, { instance, isEmbedded, accepted }: FolderManifest): void {
+  const fields = { version: VERSION, instance, embedded: isEmbedded, accepted }
+  const path = join(dataDir, MANIFEST_FILE)
+  const draft = `${path}.new`
+  writeFileSync(draft, `${JSON.stringify({ ...fields, checksum: checksumOf(fields) })}\n`, { mode: 0o600, flush: true })
+  renameSync(draft, path)
+  const folder = openSync(dataDir, 'r')
+  fsyncSync(folder)
+  closeSync(folder)
+}
+
+function checksumOf(fields: object): string {
+  return createHash('sha256').update(JSON.stringify(fields)).digest('hex').slice(0, 16)
+}

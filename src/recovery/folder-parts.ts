@@ -1,0 +1,109 @@
+/**
+ * Finds parts of a data folder that are missing beside others that are not.
+ *
+ * A first start makes the parts in one order, so a start that was cut off leaves the first few of them and no manifest: the next start
+ * goes on. A part that is missing while a later one is there was lost; in a folder with a manifest every part has to be there.
+ */
+
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { acceptLossCommand, type LossPart } from '../runtime/accept-loss.ts'
+import { StartRefused } from '../runtime/start-refused.ts'
+import { readManifest, writeManifest, type FolderManifest } from './folder-manifest.ts'
+
+export interface FolderOptions {
+  readonly dataDir: string
+  /** The master key is given by a setting. */
+  readonly hasMasterKey: boolean
+  readonly isEmbedded: boolean
+}
+
+export interface DataFolder {
+  /** No part was there. */
+  readonly isEmpty: boolean
+  readonly manifest: FolderManifest | null
+  isAccepted(part: LossPart): boolean
+  /** Every part is there and they agree. */
+  complete(instance: string): void
+}
+
+interface Part {
+  readonly name: string
+  readonly isThere: boolean
+  readonly loses: string
+  readonly lossPart: LossPart
+}
+
+/** Throws `StartRefused`. */
+export function inspectFolder(options: FolderOptions): DataFolder {
+  const { dataDir, isEmbedded } = options
+  const manifest = readManifest(dataDir)
+  const isAccepted = (part: LossPart): boolean => manifest?.accepted.includes(part) ?? false
+  const parts = partsOf(options)
+  const last = parts.findLastIndex(({ isThere }) => isThere)
+  const lost = parts.find(
+    ({ isThere, lossPart }, index) => !isThere && !isAccepted(lossPart) && (manifest !== null || index < last),
+  )
+  if (lost !== undefined) throw new StartRefused(sentenceOf(lost, dataDir))
+  return {
+    isEmpty: last < 0,
+    manifest,
+    isAccepted,
+    complete(instance) {
+      const isSame =
+        manifest?.instance === instance && manifest.isEmbedded === isEmbedded && manifest.accepted.length === 0
+      if (!isSame) writeManifest(dataDir, { instance, isEmbedded, accepted: [] })
+    },
+  }
+}
+
+/** In the order in which a first start makes them. */
+function partsOf({ dataDir, hasMasterKey, isEmbedded }: FolderOptions): readonly Part[] {
+  const file = (name: string): boolean => sizeOf(join(dataDir, name)) > 0
+  const parts: Part[] = [
+    {
+      name: 'master.key',
+      isThere: file('master.key'),
+      loses: 'the secrets in registry.db cannot be read',
+      lossPart: 'registry',
+    },
+    {
+      name: 'registry.db',
+      isThere: file('registry.db'),
+      loses: 'it holds everything that was configured',
+      lossPart: 'registry',
+    },
+    {
+      name: 'clickhouse/',
+      isThere: isFilled(join(dataDir, 'clickhouse')),
+      loses: 'it holds the bill',
+      lossPart: 'store',
+    },
+    {
+      name: 'checkpoint.db',
+      isThere: file('checkpoint.db'),
+      loses: 'it holds how far the spool is billed',
+      lossPart: 'checkpoint',
+    },
+    {
+      name: 'spool/',
+      isThere: existsSync(join(dataDir, 'spool')),
+      loses: 'it holds calls that are not billed yet',
+      lossPart: 'spool',
+    },
+  ]
+  return parts.filter(({ name }) => !(hasMasterKey && name === 'master.key') && (isEmbedded || name !== 'clickhouse/'))
+}
+
+function sentenceOf({ name, loses, lossPart }: Part, dataDir: string): string {
+  const remedy = name === 'master.key' ? 'put it back, set MASTER_KEY' : 'put it back from a backup'
+  return `${name} is missing or empty in DATA_DIR ${dataDir} beside parts that are not: ${loses}; ${remedy}, or ${acceptLossCommand(lossPart, dataDir)}`
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}
+
+function isFilled(folder: string): boolean {
+  return existsSync(folder) && statSync(folder).isDirectory() && readdirSync(folder).length > 0
+}

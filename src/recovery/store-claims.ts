@@ -1,0 +1,108 @@
+/** What the store says of itself at startup: the flushes that it knows, the rows that they left, and the rows that are there. */
+
+import {
+  countFlushes,
+  countRows,
+  lastNotes,
+  noteOf,
+  notesFrom,
+  sumOf,
+  tablesOf,
+} from '../store/clickhouse/flush-log.ts'
+import type { ClickHouse } from '../store/clickhouse/client.ts'
+import type { CheckpointClaims } from '../store/checkpoint.ts'
+import type { FlushNote, FlushTotals } from '../store/flush-log.ts'
+
+export interface StoreClaims {
+  /** There was no table before this start. */
+  readonly isNew: boolean
+  readonly hasRows: boolean
+  readonly missingTables: readonly string[]
+  /** The last note of the checkpoint's instance; null: none. */
+  readonly last: FlushNote | null
+  /** The last note of each other instance. */
+  readonly others: readonly FlushNote[]
+  /** The note of the flush after the checkpoint's last. */
+  readonly next: FlushNote | null
+  /** Flushes noted after the checkpoint's last one. */
+  readonly notedAfter: number
+  /** What fewer rows or calls than were noted are there of, in words. */
+  readonly missing: readonly string[]
+  /** Rows and calls are those of the flushes, not more and not fewer. */
+  readonly isExact: boolean
+}
+
+const TABLES = [
+  'line_items',
+  'line_items_hourly',
+  'line_items_to_hourly',
+  'risk_events',
+  'service_levels',
+  'request_log',
+  'flushes',
+]
+/** Rows older than this may have expired: `TTL` of the tables in `sql/schema`. */
+const KEPT_MONTHS: Readonly<Record<string, number>> = { line_items: 26, calls: 120, service_levels: 13 }
+
+export async function readStoreClaims(
+  client: ClickHouse,
+  checkpoint: Pick<CheckpointClaims, 'instance' | 'flushes'>,
+  { isNew, nowMs }: { readonly isNew: boolean; readonly nowMs: number },
+): Promise<StoreClaims> {
+  const { instance, flushes } = checkpoint
+  const tables = await tablesOf(client)
+  const missingTables = TABLES.filter((table) => !tables.includes(table))
+  if (missingTables.length > 0) {
+    return {
+      isNew,
+      hasRows: true,
+      missingTables,
+      last: null,
+      others: [],
+      next: null,
+      notedAfter: 0,
+      missing: [],
+      isExact: false,
+    }
+  }
+  const notes = await lastNotes(client)
+  const last = notes.find((note) => note.instance === instance) ?? null
+  const rows = await countRows(client)
+  const done = await Promise.all(notes.map((note) => doneTotals(client, note)))
+  const expected = sumOf(done)
+  const expectedMost = sumOf(notes.map(({ totals }) => totals))
+  const names = [...new Set([...Object.keys(rows), ...Object.keys(expectedMost)])].filter((name) => isKept(name, nowMs))
+  return {
+    isNew,
+    hasRows: Object.keys(rows).length > 0,
+    missingTables,
+    last,
+    others: notes.filter((note) => note !== last),
+    next: (await notesFrom(client, instance, flushes + 1, 1))[0] ?? null,
+    notedAfter: last === null ? 0 : await countFlushes(client, instance, flushes + 1, last.number),
+    missing: names.filter((name) => at(rows, name) < at(expected, name)).map((name) => inWords(name, rows, expected)),
+    isExact: names.every((name) => at(rows, name) >= at(expected, name) && at(rows, name) <= at(expectedMost, name)),
+  }
+}
+
+/** Totals of the last flush of which all rows are there. */
+async function doneTotals(client: ClickHouse, note: FlushNote): Promise<FlushTotals> {
+  if (note.isDone) return note.totals
+  return (await noteOf(client, note.instance, note.number - 1))?.totals ?? {}
+}
+
+function at(totals: FlushTotals, name: string): number {
+  return totals[name] ?? 0
+}
+
+function inWords(name: string, rows: FlushTotals, expected: FlushTotals): string {
+  const [table = '', month = ''] = name.split('/')
+  const what = table === 'calls' ? 'calls in the hourly totals' : `rows of ${table}`
+  return `${at(expected, name) - at(rows, name)} of ${at(expected, name)} ${what} of ${month.slice(0, 4)}-${month.slice(4)}`
+}
+
+function isKept(name: string, nowMs: number): boolean {
+  const [table = '', month = ''] = name.split('/')
+  const firstExpires = Date.UTC(Number(month.slice(0, 4)), Number(month.slice(4)) - 1 + (KEPT_MONTHS[table] ?? 0), 1)
+  return firstExpires > nowMs + 86_400_000
+}

@@ -1,0 +1,123 @@
+/**
+ * The file of the checkpoint: its tables, its named values, and transactions that count up a change number.
+ *
+ * Every row carries a checksum that is verified when it is read. The change number is written to a mark beside the file after each
+ * commit, so that a file that went back is recognised.
+ */
+
+import { dirname } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { acceptLossCommand } from '../../runtime/accept-loss.ts'
+import { damaged, openDatabase, toRefusal } from './open-database.ts'
+import { markPathOf, openMarkFile } from './mark-file.ts'
+import { checksumOf, verifyRow } from './row-checksum.ts'
+import { CHECKPOINT_TABLES, verifyTables } from './verify-tables.ts'
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS episode (
+    risk_id TEXT PRIMARY KEY, tenant TEXT NOT NULL, state TEXT NOT NULL, last_seen_ms INTEGER NOT NULL, body TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS episode_by_state ON episode (state, tenant, risk_id);
+  CREATE INDEX IF NOT EXISTS episode_by_age ON episode (state, last_seen_ms);
+  CREATE TABLE IF NOT EXISTS outbox (id TEXT PRIMARY KEY, batch INTEGER, body TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS counter (
+    subscription TEXT NOT NULL, api TEXT NOT NULL, saved_ms INTEGER NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (subscription, api)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS counter_by_age ON counter (saved_ms);
+`
+/** `user_version` of a file whose rows have checksums. */
+const WITH_CHECKSUMS = 1
+
+export interface CheckpointFile {
+  readonly database: DatabaseSync
+  readonly isNew: boolean
+  readonly isCheckedLater: boolean
+  /** Changes that the file has lost since the mark was written; 0: none. */
+  readonly wentBackBy: number
+  state<T>(name: string, fallback: T): T
+  /** Within `once`. */
+  setState(name: string, value: unknown): void
+  dropState(name: string): void
+  /** Runs `work` in one transaction that is on disk when it returns. */
+  once(work: () => void): void
+  close(): void
+}
+
+/** Throws `StartRefused`. */
+export function openCheckpointFile(path: string): CheckpointFile {
+  const remedy = `put back its newest whole copy, or ${acceptLossCommand('checkpoint', dirname(path))}`
+  const { database, isCheckedLater } = openDatabase({ path, remedy })
+  try {
+    const isNew = database.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'state'`).get() === undefined
+    database.exec(SCHEMA)
+    addChecksums(database)
+    const fault = isCheckedLater ? null : verifyTables(database, CHECKPOINT_TABLES)
+    if (fault !== null) throw damaged(path, fault, remedy)
+    return openState(path, database, isNew, isCheckedLater)
+  } catch (cause) {
+    database.close()
+    throw toRefusal(path, cause, remedy)
+  }
+}
+
+function openState(path: string, database: DatabaseSync, isNew: boolean, isCheckedLater: boolean): CheckpointFile {
+  const mark = openMarkFile(markPathOf(path))
+  const readState = database.prepare('SELECT value, checksum FROM state WHERE name = ?')
+  const writeState = database.prepare(
+    `INSERT INTO state (name, value, checksum) VALUES (?, ?, ?)
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value, checksum = excluded.checksum`,
+  )
+  const dropState = database.prepare('DELETE FROM state WHERE name = ?')
+
+  function state<T>(name: string, fallback: T): T {
+    const row = readState.get(name) as { value: string; checksum: number | null } | undefined
+    if (row === undefined) return fallback
+    verifyRow(`${name} in ${path}`, row.checksum, [name], row.value)
+    return JSON.parse(row.value) as T
+  }
+
+  function setState(name: string, value: unknown): void {
+    const text = JSON.stringify(value)
+    writeState.run(name, text, checksumOf([name], text))
+  }
+
+  let changes = state('changes', 0)
+  const wentBackBy = Math.max(0, (mark.found ?? 0) - changes)
+  // Numbers that were used before are not used again: the next time it goes back is seen as well.
+  changes += wentBackBy
+
+  return {
+    database,
+    isNew,
+    isCheckedLater,
+    wentBackBy,
+    state,
+    setState,
+    dropState: (name) => void dropState.run(name),
+    once(work) {
+      database.exec('BEGIN IMMEDIATE')
+      try {
+        work()
+        setState('changes', changes + 1)
+        database.exec('COMMIT')
+      } catch (cause) {
+        if (database.isTransaction) database.exec('ROLLBACK')
+        throw cause
+      }
+      mark.write(++changes)
+    },
+    close() {
+      mark.close()
+      database.close()
+    },
+  }
+}
+
+function addChecksums(database: DatabaseSync): void {
+  const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
+  if (version >= WITH_CHECKSUMS) return
+  const columns = CHECKPOINT_TABLES.map(({ table }) => `ALTER TABLE ${table} ADD COLUMN checksum INTEGER;`).join(' ')
+  database.exec(`BEGIN IMMEDIATE; ${columns} PRAGMA user_version = ${WITH_CHECKSUMS}; COMMIT`)
+}

@@ -1,0 +1,37 @@
+/** Entry of the thread of `database-check.ts`: sends a sentence for each file that is damaged. */
+
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { parentPort, workerData } from 'node:worker_threads'
+import { acceptLossCommand } from '../../runtime/accept-loss.ts'
+import type { CheckedFile } from './database-check.ts'
+import { isCorruption, quickCheck } from './open-database.ts'
+import { CHECKPOINT_TABLES, REGISTRY_TABLES, verifyFeed, verifyTables } from './verify-tables.ts'
+
+const { dataDir, files } = workerData as { readonly dataDir: string; readonly files: readonly CheckedFile[] }
+
+for (const file of files) {
+  const path = join(dataDir, `${file}.db`)
+  const fault = faultOf(path, file)
+  if (fault === null) continue
+  parentPort?.postMessage(
+    `${path} is damaged (${fault}); put back its newest whole copy, or ${acceptLossCommand(file, dataDir)}`,
+  )
+}
+
+function faultOf(path: string, file: CheckedFile): string | null {
+  const database = new DatabaseSync(path, { readOnly: true })
+  try {
+    // Tables are compared with each other as they were at one moment.
+    database.exec('BEGIN')
+    const fault = quickCheck(database)
+    if (fault !== null) return fault
+    if (file === 'checkpoint') return verifyTables(database, CHECKPOINT_TABLES)
+    return verifyTables(database, REGISTRY_TABLES) ?? verifyFeed(database)
+  } catch (cause) {
+    if (isCorruption(cause)) return cause.message
+    throw cause
+  } finally {
+    database.close()
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * A high-water mark beside a database file: the number of its last change, written after each commit.
+ *
+ * A database that was replaced by an older copy, or copied without its write-ahead log, looks intact; the mark is then ahead of it.
+ * A commit is synced before the mark is written (into the page cache), so a crash or a power cut leaves the mark behind, never ahead.
+ */
+
+import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs'
+import { crc32 } from 'node:zlib'
+
+export interface MarkFile {
+  /** As found when it was opened; null: missing or damaged. */
+  readonly found: number | null
+  /** Never throws: a mark that cannot be written stays behind, which is harmless. */
+  write(change: number): void
+  close(): void
+}
+
+const FORM = /^tollgate mark 1 (\d{16}) ([0-9a-f]{8})\n$/
+
+/** `registry.mark` for `registry.db`. */
+export function markPathOf(path: string): string {
+  return `${path.replace(/\.db$/, '')}.mark`
+}
+
+export function openMarkFile(path: string): MarkFile {
+  const found = readMark(path)
+  const file = openSync(path, constants.O_WRONLY | constants.O_CREAT, 0o600)
+  return {
+    found,
+    write(change) {
+      try {
+        writeSync(file, toText(change), 0)
+      } catch {
+        // Behind, as after a crash.
+      }
+    },
+    close: () => closeSync(file),
+  }
+}
+
+/** Null: missing or damaged. */
+export function readMark(path: string): number | null {
+  try {
+    const match = FORM.exec(readFileSync(path, 'latin1'))
+    return match === null || checksum(match[1]!) !== match[2] ? null : Number(match[1])
+  } catch {
+    return null
+  }
+}
+
+function toText(change: number): string {
+  const digits = String(change).padStart(16, '0')
+  return `tollgate mark 1 ${digits} ${checksum(digits)}\n`
+}
+
+function checksum(digits: string): string {
+  return crc32(digits).toString(16).padStart(8, '0')
+}

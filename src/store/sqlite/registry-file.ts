@@ -1,0 +1,69 @@
+/**
+ * The file of the registry: opened, checked, brought up to this version, and compared with the mark beside it.
+ *
+ * A registry that went back is refused: credentials that were revoked since would open again.
+ */
+
+import { dirname } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { acceptLossCommand } from '../../runtime/accept-loss.ts'
+import { StartRefused } from '../../runtime/start-refused.ts'
+import { markPathOf, openMarkFile } from './mark-file.ts'
+import { damaged, openDatabase, toRefusal } from './open-database.ts'
+import { bringUpSchema } from './registry-schema.ts'
+import { REGISTRY_TABLES, verifyFeed, verifyTables } from './verify-tables.ts'
+
+const IN_MEMORY = ':memory:'
+
+export interface RegistryFile {
+  readonly database: DatabaseSync
+  readonly isCheckedLater: boolean
+  /** Something was committed: the mark follows. */
+  committed(): void
+  close(): void
+}
+
+/** Throws `StartRefused`. */
+export function openRegistryFile(path: string, isLossAccepted: boolean): RegistryFile {
+  const remedy = `put back its newest whole copy, or ${acceptLossCommand('registry', dirname(path))}`
+  const { database, isCheckedLater } = openDatabase({ path, remedy })
+  try {
+    bringUpSchema(database, path)
+    const fault = isCheckedLater ? null : (verifyTables(database, REGISTRY_TABLES) ?? verifyFeed(database))
+    if (fault !== null) throw damaged(path, fault, remedy)
+    return withMark(path, database, isCheckedLater, isLossAccepted)
+  } catch (cause) {
+    database.close()
+    throw toRefusal(path, cause, remedy)
+  }
+}
+
+function withMark(
+  path: string,
+  database: DatabaseSync,
+  isCheckedLater: boolean,
+  isLossAccepted: boolean,
+): RegistryFile {
+  if (path === IN_MEMORY) return { database, isCheckedLater, committed() {}, close: () => database.close() }
+  const last = database.prepare(`SELECT coalesce(sum(seq), 0) AS change FROM sqlite_sequence`)
+  const change = (): number => Number(last.get()?.['change'])
+  const mark = openMarkFile(markPathOf(path))
+  const lost = (mark.found ?? 0) - change()
+  if (lost > 0 && !isLossAccepted) {
+    mark.close()
+    throw new StartRefused(
+      `${path} went back by ${lost} changes: it is an older copy, or lacks its ${path}-wal; put back the newer files, ` +
+        `or ${acceptLossCommand('registry', dirname(path))}`,
+    )
+  }
+  mark.write(change())
+  return {
+    database,
+    isCheckedLater,
+    committed: () => mark.write(change()),
+    close() {
+      mark.close()
+      database.close()
+    },
+  }
+}

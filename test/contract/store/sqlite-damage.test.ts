@@ -1,0 +1,238 @@
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { StartRefused } from '../../../src/runtime/start-refused.ts'
+import { openSqliteCheckpoint, type SqliteCheckpoint } from '../../../src/store/sqlite/checkpoint.ts'
+import { openSqliteIdempotencyStore } from '../../../src/store/sqlite/idempotency-store.ts'
+import { markPathOf, readMark } from '../../../src/store/sqlite/mark-file.ts'
+import { openSqliteRegistry, type SqliteRegistry } from '../../../src/store/sqlite/registry.ts'
+
+const clock = { nowMs: () => 5_000, after: () => () => {}, every: () => () => {} }
+const AUTHOR = { tenant: 'acme', consumer: 'con_1' }
+const GARBAGE = Buffer.alloc(8_192, 'garbage ')
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sqlite-damage-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+function closing<T extends { close(): void }>(opened: T): T {
+  onTestFinished(() => {
+    try {
+      opened.close()
+    } catch {
+      // The test has closed it.
+    }
+  })
+  return opened
+}
+
+const openRegistry = (path: string): SqliteRegistry => closing(openSqliteRegistry({ path, clock }))
+const openCheckpoint = (path: string): SqliteCheckpoint =>
+  closing(openSqliteCheckpoint({ path, newInstance: () => 'here' }))
+
+const thing = (expected: number, body: unknown, id = 'a') => [{ kind: 'thing', id, tenant: 'acme', expected, body }]
+
+async function fillRegistry(path: string, changes = 3): Promise<void> {
+  const registry = openRegistry(path)
+  for (let revision = 0; revision < changes; revision++) {
+    await registry.commit(AUTHOR, 'write', thing(revision, { text: `revision ${revision}` }))
+  }
+  registry.close()
+}
+
+function fillCheckpoint(path: string, flushes = 3): void {
+  const checkpoint = openCheckpoint(path)
+  for (let number = 1; number <= flushes; number++) {
+    checkpoint.commit(checkpoint.begin({ 'gateway-0': { segment: 1, offset: number * 100 } }))
+  }
+  checkpoint.saveCounters({}, [{ subscription: 's', api: 'a', counters: [], breachesMs: [], refusedMs: 7 }], 9)
+  checkpoint.close()
+}
+
+/** Changes text of the file without a trace in its structure. */
+function flip(path: string, from: string, to: string): void {
+  const bytes = readFileSync(path)
+  let changed = 0
+  for (let at = bytes.indexOf(from); at >= 0; at = bytes.indexOf(from, at + 1)) {
+    bytes.write(to, at)
+    changed++
+  }
+  expect(changed).toBeGreaterThan(0)
+  writeFileSync(path, bytes)
+}
+
+function refusal(open: () => unknown): string {
+  try {
+    open()
+  } catch (cause) {
+    expect(cause).toBeInstanceOf(StartRefused)
+    return (cause as Error).message
+  }
+  throw new Error('it opened')
+}
+
+const FILES = [
+  ['registry', fillRegistry, openRegistry],
+  ['checkpoint', fillCheckpoint, openCheckpoint],
+] as const
+
+describe.each(FILES)('%s.db', (name, fill, open) => {
+  it('is refused with its name and the remedy if it is not a database', async () => {
+    const path = join(newFolder(), `${name}.db`)
+    await fill(path)
+    writeFileSync(path, GARBAGE)
+
+    const message = refusal(() => open(path))
+    expect(message).toContain(`${path} is damaged`)
+    expect(message).toContain(`tollgate recover --accept-loss ${name}`)
+  })
+
+  it('is refused if it was truncated', async () => {
+    const path = join(newFolder(), `${name}.db`)
+    await fill(path)
+    truncateSync(path, 8_192)
+
+    expect(refusal(() => open(path))).toContain(`${path} is damaged`)
+  })
+
+  it('is refused if a folder stands in its place', () => {
+    expect(refusal(() => open(newFolder()))).toContain('cannot be opened')
+  })
+
+  it('writes its mark anew if the mark is missing or damaged', async () => {
+    const path = join(newFolder(), `${name}.db`)
+    await fill(path)
+    const mark = readMark(markPathOf(path))
+    expect(mark).toBeGreaterThan(0)
+    for (const text of ['', 'tollgate mark 1 9999999999999999 00000000\n']) {
+      writeFileSync(markPathOf(path), text)
+      open(path).close()
+      await (name === 'registry' ? bumpRegistry(path) : fillCheckpoint(path, 1))
+      expect(readMark(markPathOf(path))).toBeGreaterThan(mark!)
+    }
+  })
+})
+
+async function bumpRegistry(path: string): Promise<void> {
+  const registry = openRegistry(path)
+  await registry.audit(AUTHOR, 'read', { kind: 'thing', id: 'a', tenant: 'acme' })
+  registry.close()
+}
+
+describe('a registry that is not the one that was written', () => {
+  it('is refused if an older copy stands in its place', async () => {
+    const path = join(newFolder(), 'registry.db')
+    await fillRegistry(path, 2)
+    copyFileSync(path, `${path}.old`)
+    const registry = openRegistry(path)
+    await registry.commit(AUTHOR, 'write', thing(2, 'newer'))
+    await registry.audit(AUTHOR, 'read', { kind: 'thing', id: 'a', tenant: 'acme' })
+    registry.close()
+    copyFileSync(`${path}.old`, path)
+
+    expect(refusal(() => openRegistry(path))).toContain('went back by 2 changes')
+    const accepted = openSqliteRegistry({ path, clock, isLossAccepted: true })
+    accepted.close()
+    openRegistry(path)
+  })
+
+  it('is refused if it was copied without its write-ahead log', async () => {
+    const folder = newFolder()
+    const path = join(folder, 'registry.db')
+    await fillRegistry(path, 1)
+    const registry = openRegistry(path)
+    await registry.commit(AUTHOR, 'write', thing(1, 'in the log only'))
+    const copy = join(newFolder(), 'registry.db')
+    copyFileSync(path, copy)
+    copyFileSync(markPathOf(path), markPathOf(copy))
+
+    expect(refusal(() => openRegistry(copy))).toContain('went back by 1 change')
+  })
+
+  it('is refused if text inside a document changed, which SQLite does not see', async () => {
+    const path = join(newFolder(), 'registry.db')
+    await fillRegistry(path)
+    flip(path, '{"text":"revision 2"}', '{"text":"revision 7"}')
+
+    expect(refusal(() => openRegistry(path))).toContain('a row of document does not match its checksum')
+  })
+
+  it('never hands out a document that changed while it is open', async () => {
+    const path = join(newFolder(), 'registry.db')
+    await fillRegistry(path)
+    const registry = openRegistry(path)
+    const other = new DatabaseSync(path)
+    other.exec(`UPDATE document SET tenant = 'other'`)
+    other.close()
+
+    await expect(registry.get('thing', 'a')).rejects.toMatchObject({ name: 'RowDamaged' })
+  })
+
+  it('is refused if a document is not at the revision of its last change', async () => {
+    const path = join(newFolder(), 'registry.db')
+    await fillRegistry(path)
+    const database = new DatabaseSync(path)
+    database.exec('DELETE FROM document')
+    database.close()
+
+    expect(refusal(() => openRegistry(path))).toContain('1 documents are not at the revision of their last change')
+  })
+
+  it('gives documents of a version before checksums their checksum', async () => {
+    const path = join(newFolder(), 'registry.db')
+    await fillRegistry(path)
+    const database = new DatabaseSync(path)
+    database.exec('ALTER TABLE document DROP COLUMN checksum; PRAGMA user_version = 4')
+    database.close()
+    openRegistry(path).close()
+    flip(path, '{"text":"revision 2"}', '{"text":"revision 7"}')
+
+    expect(refusal(() => openRegistry(path))).toContain('does not match its checksum')
+  })
+})
+
+describe('a checkpoint that is not the one that was written', () => {
+  it('says by how many changes it went back, again and again', () => {
+    const path = join(newFolder(), 'checkpoint.db')
+    fillCheckpoint(path, 2)
+    copyFileSync(path, `${path}.old`)
+    for (let round = 0; round < 2; round++) {
+      fillCheckpoint(path, 1)
+      copyFileSync(`${path}.old`, path)
+      const checkpoint = openCheckpoint(path)
+      expect(checkpoint.claims().wentBackBy).toBe(3 * (round + 1))
+      checkpoint.close()
+    }
+  })
+
+  it.each([
+    ['"offset":300', '"offset":700', 'a row of state'],
+    ['"refusedMs":7', '"refusedMs":9', 'a row of counter'],
+  ])('is refused if %s became %s', (from, to, row) => {
+    const path = join(newFolder(), 'checkpoint.db')
+    fillCheckpoint(path)
+    flip(path, from, to)
+
+    expect(refusal(() => openCheckpoint(path))).toContain(`${row} does not match its checksum`)
+  })
+})
+
+describe('idempotency.db', () => {
+  it('is moved aside if it is damaged, and a new one takes its place', async () => {
+    const path = join(newFolder(), 'idempotency.db')
+    writeFileSync(path, GARBAGE)
+    const moved: string[] = []
+    const store = closing(
+      openSqliteIdempotencyStore({ path, clock, onDamaged: (cause, aside) => moved.push(cause.message, aside) }),
+    )
+
+    expect(await store.claim('key', 'hash')).toBeNull()
+    expect(moved).toEqual([expect.stringContaining('file is not a database'), `${path}.damaged`])
+    expect(readFileSync(`${path}.damaged`)).toEqual(GARBAGE)
+    expect(existsSync(path)).toBe(true)
+  })
+})
