@@ -18,7 +18,7 @@ import type { Attribution } from '../domain/attribution.ts'
 import { toExplanationText, type Explanation } from '../domain/explanation.ts'
 import type { SpoolPlace } from '../store/checkpoint.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { makeFolder, syncFolderLater } from '../runtime/sync-folder.ts'
+import { makeFolder, syncFolder, syncFolderLater } from '../runtime/sync-folder.ts'
 import { BatchBuffer, encodeEnd } from './codec.ts'
 import type { CallRecord } from './call-record.ts'
 import type { SpoolGauge } from './spool-gauge.ts'
@@ -97,6 +97,7 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
   let isScheduled = false
   let failedAtMs = -Infinity
   openNext()
+  syncName()
 
   const stopSync = sync === 'second' ? clock.every(SYNC_EVERY_MS, syncLater) : () => {}
 
@@ -209,9 +210,18 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
       madeLast = segment
       bytes = HEADER_BYTES
       gauge.add(HEADER_BYTES)
-      if (sync === 'second') syncFolderLater(folder, noteFailure)
+      if (sync !== 'always') syncFolderLater(folder, noteFailure)
     } catch (cause) {
       failedAtMs = clock.nowMs()
+      onFailure(cause)
+    }
+  }
+
+  /** A checkpoint that names a segment outlasts a power cut: so does the segment's name, whatever is lost of its content. */
+  function syncName(): void {
+    try {
+      syncFolder(folder)
+    } catch (cause) {
       onFailure(cause)
     }
   }
