@@ -81,18 +81,8 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const grants = createGrants({ registry })
 
   const damage = createDamageReport({ metrics, clock, log, count })
-  const ledger = await openLedger({
-    config,
-    metrics,
-    createId,
-    clock,
-    log,
-    count,
-    onDamage: damage.report,
-    opened,
-    folder,
-    registryEnd: registry.end,
-  })
+  const running = { config, metrics, createId, clock, log, count, opened, folder }
+  const ledger = await openLedger({ ...running, onDamage: damage.report, registryEnd: registry.end })
   const { pipeline, limits, spool, recorder, reader, usage, spoolFolder, gaugeMemory } = ledger
   opened('damage report', damage.connect(recorder, config.adminTenant))
 

@@ -210,7 +210,7 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
       madeLast = segment
       bytes = HEADER_BYTES
       gauge.add(HEADER_BYTES)
-      if (sync !== 'always') syncFolderLater(folder, noteFailure)
+      if (sync === 'second') syncFolderLater(folder, noteFailure)
     } catch (cause) {
       failedAtMs = clock.nowMs()
       onFailure(cause)

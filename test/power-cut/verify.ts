@@ -34,6 +34,8 @@ export interface Verdict {
   /** Calls whose caller had been told that they are safe, and that `SPOOL_SYNC` allows to be lost. */
   readonly lost: number
   readonly damage: readonly Damage[]
+  /** The start is refused, with a sentence: nothing of the spool is left. */
+  readonly isRefused: boolean
 }
 
 const SOURCES = ['gateway-0', 'gateway-1', 'platform', 'gateway-2']
@@ -53,7 +55,7 @@ export async function verify({ dataDir, promises, sync, nowMs }: VerifyOptions):
   const check = (isTrue: boolean, fault: () => string): void => {
     if (!isTrue) faults.push(fault())
   }
-  const result = { found: new Set<string>(), lost: 0, damage: [] as Damage[] }
+  const result = { found: new Set<string>(), lost: 0, damage: [] as Damage[], isRefused: false }
   try {
     const unlock = lockDataFolder(dataDir)
     const { manifest } = inspectFolder({ dataDir, hasMasterKey: false, isEmbedded: false })
@@ -66,6 +68,9 @@ export async function verify({ dataDir, promises, sync, nowMs }: VerifyOptions):
     const isOwn = manifest === null || manifest.instance === checkpoint.instance
     check(isOwn, () => 'the start is refused: checkpoint.db is not that of this data folder')
     verifyAgreement({ dataDir, checkpoint, promises, registryEnd, check })
+    // The names of segments are not synced either.
+    result.isRefused = isSpoolEmptied(join(dataDir, 'spool'), checkpoint.position())
+    check(!result.isRefused || sync === 'never', () => 'the start is refused: spool/ is empty')
     verifyCheckpoint(checkpoint, promises, check)
     Object.assign(result, verifySpool({ dataDir, checkpoint, promises, sync, nowMs, check }))
     checkpoint.close()
@@ -132,7 +137,6 @@ function verifyAgreement({ dataDir, checkpoint, promises, registryEnd, check }: 
   const spool = join(dataDir, 'spool')
   check(claims.wentBackBy === 0, () => `checkpoint.db went back by ${claims.wentBackBy} changes`)
   check(claims.registryEnd <= registryEnd, () => `registry.db went back by ${claims.registryEnd - registryEnd} changes`)
-  check(!isSpoolEmptied(spool, claims.position), () => 'the start is refused: spool/ is empty')
   const numbers = [...promises.notes.keys()].sort((a, b) => a - b)
   const noteOf = (number: number): FlushNote | null => promises.notes.get(number) ?? null
   const verdict = compare({
