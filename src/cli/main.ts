@@ -2,8 +2,8 @@
 /**
  * `tollgate <command>`.
  *
- * `validate` is a client of the public API. `admin` works on a data folder, in a process of its own that has the modules of the
- * service. Exit codes: 0 done, 1 not good enough, 2 refused.
+ * `validate` is a client of the public API. `admin` and `spool` work on a data folder, in a process of their own that has the
+ * modules of the service. Exit codes: 0 done, 1 not good enough, 2 refused.
  */
 
 import { spawnSync } from 'node:child_process'
@@ -14,12 +14,20 @@ import { readValidateSettings, VALIDATE_HELP } from './validate-settings.ts'
 
 const EXIT_NOT_GOOD = 1
 const EXIT_REFUSED = 2
-const ADMIN = join(import.meta.dirname, '../admin-command.ts')
+/** Commands on a data folder. */
+const FOLDER_COMMANDS: Readonly<Record<string, string>> = {
+  admin: '../admin-command.ts',
+  spool: '../spool-command.ts',
+}
 const PACKAGE = join(import.meta.dirname, '../../package.json')
 const HELP = `${VALIDATE_HELP}
 tollgate admin reset [--data-dir DIR]
 
 Replaces a lost admin secret while the service is stopped.
+
+tollgate spool inspect DIR [--batches]
+
+Prints what a spool holds and what is damaged. Changes nothing; the service may run.
 
 tollgate --version
 
@@ -28,7 +36,7 @@ tollgate --version
 
 const [command, ...args] = process.argv.slice(2)
 if (command === 'validate') await runValidate()
-else if (command === 'admin') process.exitCode = runAdmin()
+else if (command !== undefined && Object.hasOwn(FOLDER_COMMANDS, command)) process.exitCode = runOnFolder(command)
 else if (command === '--version') process.stdout.write(`${readVersion()}\n`)
 else if (command === undefined || command === '--help') process.stdout.write(HELP)
 else {
@@ -36,8 +44,9 @@ else {
   process.exitCode = EXIT_REFUSED
 }
 
-function runAdmin(): number {
-  const { status } = spawnSync(process.execPath, [ADMIN, ...args], { stdio: 'inherit' })
+function runOnFolder(name: string): number {
+  const module = join(import.meta.dirname, FOLDER_COMMANDS[name] ?? '')
+  const { status } = spawnSync(process.execPath, [module, ...args], { stdio: 'inherit' })
   return status ?? EXIT_REFUSED
 }
 

@@ -10,7 +10,7 @@
 
 /** Of the texts of one batch. */
 const TEXT_BYTES_MAX = 256 * 1024
-const HEAD_BYTES = 8
+export const EXPLANATION_HEAD_BYTES = 8
 const ENTRY_BYTES = 8
 
 export class ExplanationSection {
@@ -43,25 +43,30 @@ export class ExplanationSection {
   seal(): Buffer | null {
     if (this.#entries.length === 0) return null
     const texts = Buffer.from(JSON.stringify([...this.#numbers.keys()]), 'utf8')
-    const entriesEnd = HEAD_BYTES + this.#entries.length * 4
+    const entriesEnd = EXPLANATION_HEAD_BYTES + this.#entries.length * 4
     const bytes = Buffer.alloc(entriesEnd + Math.ceil(texts.length / 8) * 8, ' ')
     bytes.writeUInt32LE(this.#entries.length / 2, 0)
     bytes.writeUInt32LE(bytes.length - entriesEnd, 4)
-    this.#entries.forEach((number, index) => bytes.writeUInt32LE(number, HEAD_BYTES + index * 4))
+    this.#entries.forEach((number, index) => bytes.writeUInt32LE(number, EXPLANATION_HEAD_BYTES + index * 4))
     texts.copy(bytes, entriesEnd)
     this.clear()
     return bytes
   }
 }
 
+/** Length of the section whose head is at `offset`. */
+export function explanationSectionBytes(view: DataView, offset: number): number {
+  return EXPLANATION_HEAD_BYTES + view.getUint32(offset, true) * ENTRY_BYTES + view.getUint32(offset + 4, true)
+}
+
 /** Returns the explanations of a section by the number of their record. Throws if the bytes are not those of one. */
 export function decodeExplanations(section: Buffer): ReadonlyMap<number, string> {
   const found = new Map<number, string>()
   const entries = section.readUInt32LE(0)
-  const textsFrom = HEAD_BYTES + entries * ENTRY_BYTES
+  const textsFrom = EXPLANATION_HEAD_BYTES + entries * ENTRY_BYTES
   const texts: unknown = JSON.parse(section.toString('utf8', textsFrom, textsFrom + section.readUInt32LE(4)))
   if (!Array.isArray(texts)) throw new Error('the explanations of a batch are damaged')
-  for (let at = HEAD_BYTES; at < textsFrom; at += ENTRY_BYTES) {
+  for (let at = EXPLANATION_HEAD_BYTES; at < textsFrom; at += ENTRY_BYTES) {
     const text: unknown = texts[section.readUInt32LE(at + 4)]
     if (typeof text === 'string') found.set(section.readUInt32LE(at), text)
   }

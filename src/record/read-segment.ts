@@ -108,6 +108,8 @@ function problemOf(file: SegmentFile, { offset, records }: SpoolPlace, isContinu
   if (bytes === 0 && records === undefined && offset > HEADER_BYTES) return null
   if (bytes < HEADER_BYTES) return WHAT.empty
   if (bytes < offset) return WHAT.shorter
+  // Neither the header nor a batch tells how many records precede it.
+  if (header === null && offset <= HEADER_BYTES) return WHAT.header
   return isEnded && !isContinued ? WHAT.next : null
 }
 

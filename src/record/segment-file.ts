@@ -21,6 +21,7 @@ import {
 import { FileWindow } from './file-window.ts'
 import { RECORD_BYTES, RecordBatch } from './record-batch.ts'
 import { decodeHeader, HEADER_BYTES, type SegmentHeader } from './segment-header.ts'
+import { NO_TAIL, tailOf, type Tail } from './segment-tail.ts'
 
 export interface SegmentFile {
   readonly bytes: number
@@ -39,7 +40,7 @@ export interface SegmentFile {
 }
 
 /** `firstRecord` is null in format 1. The mark at the end of a segment is a batch without records. */
-export type OnBatch = (batch: RecordBatch, firstRecord: number | null) => void
+export type OnBatch = (batch: RecordBatch, firstRecord: number | null, offset: number) => void
 export type OnSkipped = (stretch: Skipped) => void
 
 /** A stretch whose records cannot be read. */
@@ -56,15 +57,6 @@ export interface Skipped {
   readonly toMs: number | null
 }
 
-export interface Tail {
-  readonly bytes: number
-  /** `truncated`: the beginning of a batch, as a crash leaves it. */
-  readonly kind: 'none' | 'truncated' | 'damaged'
-  /** Records of a batch that is all there and does not verify. */
-  readonly records: number
-}
-
-const NO_TAIL: Tail = { bytes: 0, kind: 'none', records: 0 }
 /** Stands for a file that cannot be opened. */
 export const NO_SEGMENT: SegmentFile = Object.freeze({
   bytes: 0,
@@ -129,7 +121,7 @@ export function openSegment(path: string, segmentKey: number): SegmentFile {
     if (batch !== null) {
       if (offset === tableEnd) stretch = examine(offset, batch)
       if (stretch === undefined) {
-        if (onBatch !== null) onBatch(toRecords(window.load(offset, batch.bytes), batch), batch.firstRecord)
+        if (onBatch !== null) onBatch(toRecords(window.load(offset, batch.bytes), batch), batch.firstRecord, offset)
         return offset + batch.bytes
       }
     }
@@ -263,17 +255,7 @@ export function openSegment(path: string, segmentKey: number): SegmentFile {
     return true
   }
 
-  function tail(offset: number): Tail {
-    const bytes = size() - offset
-    if (bytes <= 0) return NO_TAIL
-    const at = window.load(offset, Math.min(bytes, BATCH_HEADER_BYTES))
-    if (at < 0) return NO_TAIL
-    if (bytes >= 4 && !isBatchMagic(window.view.getUint32(at, true))) return { bytes, kind: 'damaged', records: 0 }
-    if (bytes < BATCH_HEADER_BYTES) return { bytes, kind: 'truncated', records: 0 }
-    const batch = decodeBatchHeader(window.view, at)
-    if (batch !== null && batch.bytes > bytes) return { bytes, kind: 'truncated', records: 0 }
-    return { bytes, kind: 'damaged', records: batch?.records ?? 0 }
-  }
+  const tail = (offset: number): Tail => tailOf(window, offset, size() - offset)
 
   return {
     get bytes() {

@@ -43,14 +43,16 @@ async function startProcess(outside: ReturnType<typeof createOutside>, nowMs: nu
   const clock = createHandClock(nowMs)
   const gauge = openSpoolGauge(createSpoolGaugeMemory(), BYTES_MAX)
   const torn: string[] = []
+  const checkpoint = openSqliteCheckpoint({ path: join(folder, 'checkpoint.db'), newInstance: () => `at-${nowMs}` })
+  const billed = checkpoint.position()
   const damages: Damage[] = []
   const reader = openSpoolReader({
     folder: join(folder, 'spool'),
     gauge,
+    billed,
     onTornTail: (path) => torn.push(path),
     onDamage: (damage) => damages.push(damage),
   })
-  const checkpoint = openSqliteCheckpoint({ path: join(folder, 'checkpoint.db'), newInstance: () => `at-${nowMs}` })
   const pipeline = createPipeline({
     limits: NO_LIMITS,
     promises: NO_PROMISES,
@@ -89,6 +91,7 @@ async function startProcess(outside: ReturnType<typeof createOutside>, nowMs: nu
     createSpoolWriter({
       folder: join(folder, 'spool', `gateway-${thread}`),
       requestPrefix: '0123456789abcdef',
+      after: billed[`gateway-${thread}`],
       sync: 'never',
       gauge,
       clock,
