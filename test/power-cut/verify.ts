@@ -234,7 +234,11 @@ function verifySpool({ dataDir, checkpoint, promises, sync, nowMs, check }: Spoo
     named <= absent,
     () => `${named} records are reported as missing, but only ${absent} are: ${JSON.stringify(damage)}`,
   )
-  check(sync !== 'always' || damage.length === 0, () => `nothing is lost, but reported is ${JSON.stringify(damage)}`)
+  // What is left of a batch whose calls had no answer yet may look like damage.
+  check(
+    sync !== 'always' || absent > 0 || damage.length === 0,
+    () => `reported without a loss: ${JSON.stringify(damage)}`,
+  )
   check(lost === 0 || damage.length > 0, () => `${lost} calls are lost in silence`)
   return { found, lost, damage }
 }
