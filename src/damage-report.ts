@@ -45,7 +45,8 @@ export function createDamageReport({ metrics, clock, log, count }: DamageReportO
     }
     count('records_damaged')
     missing.inc({ number: isExact ? 'exact' : 'at_least' }, records)
-    log.error(detail, `${what} Call records are missing; the service continues without them.`)
+    const effect = records === 0 ? 'Call records may be missing' : 'Call records are missing'
+    log.error(detail, `${what} ${effect}; the service continues without them.`)
     if (raise === null) keep(damage)
     else raise(damage)
   }

@@ -167,7 +167,7 @@ function headerDamage(header: SegmentHeader | null, bytes: number, expected: Exp
   if (expected === null || firstRecord === null) return []
   const { segment, nextRecord, isEnded } = expected
   if (nextRecord !== null && firstRecord > nextRecord) return [`before it: ${missingText(nextRecord, firstRecord)}`]
-  return isEnded && continues !== segment ? [`the segment that follows ${segmentName(segment)} is missing`] : []
+  return isEnded && continues < segment ? [`the segment that follows ${segmentName(segment)} is missing`] : []
 }
 
 function missingText(from: number, to: number): string {

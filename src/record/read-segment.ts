@@ -15,6 +15,8 @@ import { HEADER_BYTES } from './segment-header.ts'
 export interface SegmentReading {
   readonly source: string
   readonly segment: number
+  /** The position from which is read names it. */
+  readonly isNamed: boolean
   /** Path relative to `DATA_DIR`. */
   readonly name: string
   readonly file: SegmentFile
@@ -23,6 +25,12 @@ export interface SegmentReading {
   /** Time of the last record of the source that was read; null: none in this process. */
   lastMs: number | null
 }
+
+/**
+ * The segment that follows. `numbered`: its writer did not begin with it, so it counted what the segments before held.
+ * `none`: there is none, or a writer began with it after a restart and counted what it found.
+ */
+export type Follower = 'numbered' | 'damaged' | 'none'
 
 /** Returns the place after the last batch. `until` ends the range that is read; its `records` say what belongs to it. */
 export function readSegment(
@@ -76,22 +84,23 @@ export function readSegment(
 
 /**
  * Judges what lies behind the last whole batch of a segment that gets nothing more. A batch that was cut off is what a
- * crash leaves; anything else is damage. If the next segment continues this one, its first number tells how many records
- * are missing.
+ * crash leaves; anything else is damage. If the next segment is `numbered`, its first number tells how many records are
+ * missing.
  */
 export function finishSegment(
-  { source, name, file, missing, keep, lastMs }: SegmentReading,
+  reading: SegmentReading,
   place: SpoolPlace,
-  isContinued: boolean,
+  follower: Follower,
   onTorn: (bytes: number) => void,
 ): SpoolPlace {
+  const { source, name, file, missing, keep, lastMs } = reading
   const { segment, offset, records } = place
   const tail = file.tail(offset)
   if (tail.kind !== 'none') onTorn(tail.bytes)
-  const what = problemOf(file, place, isContinued) ?? (tail.kind === 'damaged' ? WHAT.tail : null)
+  const what = problemOf(reading, place, follower) ?? (tail.kind === 'damaged' ? WHAT.tail : null)
   if (what === null) return place
   if (what !== WHAT.next) keep()
-  if (isContinued && records !== undefined) return place
+  if (follower === 'numbered' && records !== undefined) return place
   const at = { file: name, what, fromMs: lastMs ?? file.header?.madeMs ?? null, toMs: null }
   if (tail.records === 0 || records === undefined) {
     missing.unnumbered(`${name} end`, at, tail.records)
@@ -101,16 +110,17 @@ export function finishSegment(
   return toPlace(segment, offset + tail.bytes, records + tail.records)
 }
 
-function problemOf(file: SegmentFile, { offset, records }: SpoolPlace, isContinued: boolean): string | null {
+function problemOf({ file, isNamed }: SegmentReading, place: SpoolPlace, follower: Follower): string | null {
+  const { offset, records } = place
   const { header, bytes, isEnded } = file
   if (header?.isReleased === true) return null
   // Earlier versions released the last segment by emptying it.
-  if (bytes === 0 && records === undefined && offset > HEADER_BYTES) return null
+  if (bytes === 0 && records === undefined && isNamed) return null
   if (bytes < HEADER_BYTES) return WHAT.empty
   if (bytes < offset) return WHAT.shorter
   // Neither the header nor a batch tells how many records precede it.
   if (header === null && offset <= HEADER_BYTES) return WHAT.header
-  return isEnded && !isContinued ? WHAT.next : null
+  return isEnded && follower === 'none' ? WHAT.next : null
 }
 
 export function toPlace(segment: number, offset: number, records: number | undefined): SpoolPlace {

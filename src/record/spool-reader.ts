@@ -18,7 +18,7 @@ import type { OnDamage } from './damage.ts'
 import { keepDamaged, moveDamaged } from './damaged-segments.ts'
 import { createMissingRecords } from './missing-records.ts'
 import { createOpenSegments } from './open-segments.ts'
-import { finishSegment, readSegment, toPlace, WHAT, type SegmentReading } from './read-segment.ts'
+import { finishSegment, readSegment, toPlace, WHAT, type Follower, type SegmentReading } from './read-segment.ts'
 import type { RecordBatch } from './record-batch.ts'
 import type { SegmentFile } from './segment-file.ts'
 import { HEADER_BYTES, replaceByReleased } from './segment-header.ts'
@@ -126,7 +126,7 @@ export function openSpoolReader(options: SpoolReaderOptions): OpenSpoolReader {
       if (left <= 0) return place
       if (segment > place.segment) place = toPlace(segment, HEADER_BYTES, place.records)
       const before = place.offset
-      const reading = readingOf(source, segment)
+      const reading = readingOf(source, segment, segment === start.segment)
       const end = until !== undefined && segment === until.segment ? until : null
       place = readSegment(reading, place, end, left, onBatch)
       if (reading.lastMs !== null) lastMs.set(source, reading.lastMs)
@@ -147,7 +147,7 @@ export function openSpoolReader(options: SpoolReaderOptions): OpenSpoolReader {
     if (segment === 0 || segments.includes(segment)) return
     const next = segments.find((each) => each > segment)
     // The number of the first record in the next segment tells how many are missing.
-    if (records !== undefined && next !== undefined && headerOf(source, next)?.continues === segment) return
+    if (records !== undefined && next !== undefined && followerOf(source, segment, next) === 'numbered') return
     const file = nameOf(source, segment)
     missing.unnumbered(file, { file, what: WHAT.gone, fromMs: null, toMs: null }, 0)
     if (next !== undefined) return
@@ -177,10 +177,16 @@ export function openSpoolReader(options: SpoolReaderOptions): OpenSpoolReader {
     const { source, segment } = reading
     const path = pathOf(source, segment)
     const next = segments.find((each) => each > segment)
-    const isContinued = next !== undefined && headerOf(source, next)?.continues === segment
-    const end = finishSegment(reading, place, isContinued, (bytes) => tornTail(path, bytes))
+    const follower = next === undefined ? 'none' : followerOf(source, segment, next)
+    const end = finishSegment(reading, place, follower, (bytes) => tornTail(path, bytes))
     if (!finished.has(path)) finished.set(path, end.offset)
     return end
+  }
+
+  function followerOf(source: string, segment: number, next: number): Follower {
+    const header = headerOf(source, next)
+    if (header === null) return 'damaged'
+    return header.continues >= segment ? 'numbered' : 'none'
   }
 
   function tornTail(path: string, bytes: number): void {
@@ -189,10 +195,11 @@ export function openSpoolReader(options: SpoolReaderOptions): OpenSpoolReader {
     onTornTail(path, bytes)
   }
 
-  function readingOf(source: string, segment: number): SegmentReading {
+  function readingOf(source: string, segment: number, isNamed: boolean): SegmentReading {
     const name = nameOf(source, segment)
     const keep = (): void => keepOnce(source, segment)
-    return { source, segment, name, file: fileOf(source, segment), missing, keep, lastMs: lastMs.get(source) ?? null }
+    const file = fileOf(source, segment)
+    return { source, segment, isNamed, name, file, missing, keep, lastMs: lastMs.get(source) ?? null }
   }
 
   function keepOnce(source: string, segment: number): void {
