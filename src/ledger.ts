@@ -28,6 +28,7 @@ import type { CreateId } from './runtime/ids.ts'
 import type { Opened } from './runtime/lifecycle.ts'
 import type { Log } from './runtime/log.ts'
 import type { Metrics } from './runtime/metrics.ts'
+import { makeFolder } from './runtime/sync-folder.ts'
 import { createFlushLog } from './store/clickhouse/flush-log.ts'
 import { createStoreFreezer } from './store/clickhouse/frozen-store.ts'
 import { createClickHouseRequestStore } from './store/clickhouse/request-store.ts'
@@ -100,8 +101,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   opened('checkpoint', () => checkpoint.close())
 
   const spoolFolder = join(dataDir, 'spool')
-  const mark = { dataDir, sync: config.spoolSync, nowMs: clock.nowMs(), boot: readBoot(), onDamage }
-  opened('running mark', setRunningMark(mark))
+  makeFolder(spoolFolder, 0o700)
   await agree({
     dataDir,
     spoolFolder,
@@ -116,6 +116,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   })
   folder.complete(checkpoint.instance)
   const limits = createLimits({ threads: config.gatewayThreads, checkpoint, clock })
+  const mark = { dataDir, sync: config.spoolSync, nowMs: clock.nowMs(), boot: readBoot(), onDamage }
+  opened('running mark', setRunningMark(mark))
   const gaugeMemory = createSpoolGaugeMemory()
   const gauge = openSpoolGauge(gaugeMemory, config.spoolMaxBytes)
   metrics.measured('spool_used_ratio', 'Share of the spool limit that is used', () => gauge.share)

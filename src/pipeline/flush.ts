@@ -12,7 +12,7 @@ import type { SpoolReader } from '../record/spool-reader.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Checkpoint, PendingFlush, SpoolPosition } from '../store/checkpoint.ts'
-import type { FlushLog } from '../store/flush-log.ts'
+import type { FlushLog, HeldFlush } from '../store/flush-log.ts'
 import type { RequestStore } from '../store/request-store.ts'
 import type { ServiceLevelStore } from '../store/service-level-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
@@ -58,11 +58,14 @@ export function createFlusher(options: FlushOptions): Flusher {
   async function store(noted: PendingFlush | null, to: SpoolPosition, make: () => Metered): Promise<void> {
     let flush = noted
     let metered: Metered | null = null
+    let held: HeldFlush | null = null
     for (let attempt = 0; !stopping.signal.aborted; attempt++) {
       try {
+        if (noted?.tokens === 'range') held ??= await flushLog.held(noted)
+        if (noted !== null && held?.isDone === true) return checkpoint.commit(noted, held.registryEnd)
         metered ??= make()
         flush ??= checkpoint.begin(to)
-        checkpoint.commit(flush, await insert(flush, metered))
+        checkpoint.commit(flush, await insert(flush, metered, held?.hasItems === true))
         return
       } catch (cause) {
         if (stopping.signal.aborted) break
@@ -75,12 +78,13 @@ export function createFlusher(options: FlushOptions): Flusher {
   }
 
   /** Answers the position of the registry that was noted; undefined: an earlier version began the flush, without a note. */
-  async function insert(flush: PendingFlush, { items, levels, requests }: Metered): Promise<number | undefined> {
+  async function insert(flush: PendingFlush, metered: Metered, hasItems: boolean): Promise<number | undefined> {
+    const { items, levels, requests } = metered
     const { signal } = stopping
     const token = (table: string): string => flushToken(table, checkpoint.instance, flush)
     const totals = totalsOf({ items, levels })
     if (flush.tokens === 'range') await flushLog.begin(flush, totals, signal)
-    await stores.usage.insert(token('usage'), items, signal)
+    if (!hasItems) await stores.usage.insert(token('usage'), items, signal)
     await stores.levels.insert(token('levels'), levels, signal)
     await stores.requests.insert(token('requests'), requests, signal)
     return flush.tokens === 'range' ? flushLog.done(flush, totals, signal) : undefined

@@ -76,17 +76,19 @@ export function decodeHeader(bytes: Buffer): SegmentHeader | null {
 export function createSegment(path: string, header: NewSegmentHeader, isSynced = false): number {
   const temporary = path + TEMPORARY_SUFFIX
   const file = openSync(temporary, 'w', 0o600)
+  let isNamed = false
   try {
     const bytes = encodeHeader(header)
     if (writeSync(file, bytes, 0, bytes.length, 0) < bytes.length) throw new Error('no space for a segment header')
     if (isSynced) fdatasyncSync(file)
     if (existsSync(path)) throw new Error(`${path} exists already`)
     renameSync(temporary, path)
+    isNamed = true
     if (isSynced) syncFolder(dirname(path))
     return file
   } catch (cause) {
     closeSync(file)
-    rmSync(temporary, { force: true })
+    rmSync(isNamed ? path : temporary, { force: true })
     throw cause
   }
 }

@@ -7,9 +7,8 @@
  * takes it for written.
  */
 
-import { closeSync, fdatasync, fdatasyncSync, fstatSync, ftruncateSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fdatasync, fdatasyncSync, fstatSync, ftruncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { syncFolder } from '../runtime/sync-folder.ts'
 import { createSegment, encodeHeader, HEADER_BYTES, type NewSegmentHeader } from './segment-header.ts'
 import type { SpoolSync } from './spool-writer-options.ts'
 
@@ -59,7 +58,7 @@ const PROBE_BYTES = 256 * 1024
 
 /** Throws, and leaves no file, if the header cannot be written or the name is taken. */
 export function createSegmentWriter({ folder, name, header, sync: durability }: SegmentWriterOptions): SegmentWriter {
-  const file = createNamed(folder, name, header, durability)
+  const file = createSegment(join(folder, name), header, durability === 'always')
   let bytes = HEADER_BYTES
   /** Written before the sync that is under way or has failed, and since. */
   let covered: Unsynced | null = null
@@ -165,20 +164,6 @@ export function createSegmentWriter({ folder, name, header, sync: durability }: 
     sync,
     retire,
     close,
-  }
-}
-
-function createNamed(folder: string, name: string, header: NewSegmentHeader, sync: SpoolSync): number {
-  const path = join(folder, name)
-  const file = createSegment(path, header)
-  if (sync !== 'always') return file
-  try {
-    syncFolder(folder)
-    return file
-  } catch (cause) {
-    closeSync(file)
-    rmSync(path, { force: true })
-    throw cause
   }
 }
 

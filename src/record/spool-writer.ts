@@ -21,7 +21,7 @@
 import { basename, join } from 'node:path'
 import type { Attribution } from '../domain/attribution.ts'
 import { toExplanationText, type Explanation } from '../domain/explanation.ts'
-import { makeFolder, syncFolderLater } from '../runtime/sync-folder.ts'
+import { makeFolder, syncFolder, syncFolderLater } from '../runtime/sync-folder.ts'
 import { BatchBuffer, encodeEnd } from './codec.ts'
 import type { CallRecord } from './call-record.ts'
 import { createSegmentWriter, type SegmentWriter } from './segment-writer.ts'
@@ -89,6 +89,7 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
   } catch (cause) {
     fail(cause)
   }
+  syncName()
   const stopSync = sync === 'second' ? clock.every(SYNC_EVERY_MS, syncLater) : () => {}
 
   function append(call: RecordedCall): void {
@@ -224,6 +225,15 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
     // What a failed sync has lost is reported already: another sync would take it for written.
     if (sync === 'second' && !mustSync) old.retire((cause) => cause !== null && syncFailed(old, cause))
     else old.close()
+  }
+
+  /** A checkpoint that names a segment outlasts a power cut: so does the segment's name, whatever is lost of its content. */
+  function syncName(): void {
+    try {
+      syncFolder(folder)
+    } catch (cause) {
+      onFailure(cause)
+    }
   }
 
   function noteFailure(cause: unknown): void {

@@ -27,7 +27,21 @@ export interface FlushNote {
   readonly registryEnd: number
 }
 
+/** What the store holds of a flush that was cut off. */
+export interface HeldFlush {
+  /** All of it. */
+  readonly isDone: boolean
+  /** All line items, by their number. False: that is not certain. */
+  readonly hasItems: boolean
+  readonly registryEnd: number
+}
+
 export interface FlushLog {
+  /**
+   * Null: the store knows nothing of it. Asked before a flush is repeated: the store's list of tokens is not synced, so after
+   * a power cut it may have forgotten the token of rows that it has.
+   */
+  held(flush: PendingFlush): Promise<HeldFlush | null>
   /** Notes that the rows of `flush` follow. A repetition changes nothing. */
   begin(flush: PendingFlush, rows: FlushTotals, signal?: AbortSignal): Promise<void>
   /** Notes that its rows are in the store. Answers the registry's position that was noted. */

@@ -37,6 +37,8 @@ export interface Tally {
   reported: number
   /** Calls that reports named as missing. */
   callsReported: number
+  /** Cuts after which the service refuses to start, with a sentence. */
+  refused: number
 }
 
 const SYNCS: readonly SpoolSync[] = ['always', 'second', 'never']
@@ -144,14 +146,19 @@ async function cutRecording({ recording, begin, sync, name, cuts, random, tally,
   return next
 }
 
-function add(tally: Map<string, Tally>, name: string, { lost, damage }: Awaited<ReturnType<typeof verify>>): void {
-  const before = tally.get(name) ?? { cuts: 0, withLoss: 0, callsLost: 0, reported: 0, callsReported: 0 }
+function add(
+  tally: Map<string, Tally>,
+  name: string,
+  { lost, damage, isRefused }: Awaited<ReturnType<typeof verify>>,
+): void {
+  const before = tally.get(name) ?? { cuts: 0, withLoss: 0, callsLost: 0, reported: 0, callsReported: 0, refused: 0 }
   tally.set(name, {
     cuts: before.cuts + 1,
     withLoss: before.withLoss + (lost > 0 ? 1 : 0),
     callsLost: before.callsLost + lost,
     reported: before.reported + (damage.length > 0 ? 1 : 0),
     callsReported: before.callsReported + damage.reduce((sum, { records }) => sum + records, 0),
+    refused: before.refused + (isRefused ? 1 : 0),
   })
 }
 

@@ -45,6 +45,7 @@ function addUp(a: Tally, b: Tally): Tally {
     callsLost: a.callsLost + b.callsLost,
     reported: a.reported + b.reported,
     callsReported: a.callsReported + b.callsReported,
+    refused: a.refused + b.refused,
   }
 }
 

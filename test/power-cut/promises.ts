@@ -1,6 +1,7 @@
 /** What a process had promised when the power was cut: the lines that it printed until then, added up. */
 
 import type { SpoolSync } from '../../src/record/spool-writer-options.ts'
+import type { FlushNote } from '../../src/store/flush-log.ts'
 import { toRequestId } from './calls.ts'
 
 export type Line =
@@ -11,7 +12,9 @@ export type Line =
   | { readonly did: 'offer' | 'safe'; readonly prefix: string; readonly sequence: number }
   /** The writer's timer rang; then the sync that it began is over. */
   | { readonly did: 'tick' | 'ticked' }
-  /** The store, which loses nothing here, was given rows. */
+  /** The store, which loses nothing here, was told of a flush: of its range, and when its rows are there. */
+  | { readonly did: 'note'; readonly note: FlushNote }
+  /** It was given rows. */
   | { readonly did: 'store'; readonly token: string; readonly ids: readonly string[] }
   /** A flush is about to be noted; then its position is committed. */
   | { readonly did: 'begin'; readonly to: string }
@@ -34,6 +37,8 @@ export interface Promises {
   readonly kept: Set<string>
   /** Rows by their token; a second insert under a token changes nothing. */
   readonly stored: Map<string, readonly string[]>
+  /** By number of the flush, what was noted last. */
+  readonly notes: Map<number, FlushNote>
   /** Positions of flushes that were begun, in order, and how many of them were committed. */
   readonly begun: string[]
   flushed: number
@@ -53,6 +58,7 @@ export function noPromises(): Promises {
     synced: new Map(),
     kept: new Set(),
     stored: new Map(),
+    notes: new Map(),
     begun: [],
     flushed: 0,
     commits: [],
@@ -92,6 +98,9 @@ export function createPromiseReader(promises: Promises): (line: Line) => void {
         return
       case 'store':
         if (!promises.stored.has(line.token)) promises.stored.set(line.token, line.ids)
+        return
+      case 'note':
+        promises.notes.set(line.note.number, line.note)
         return
       case 'begin':
         promises.begun.push(line.to)

@@ -10,17 +10,21 @@ import { writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Explanation } from '../../src/domain/explanation.ts'
 import type { RiskEvent } from '../../src/domain/risk.ts'
+import { flushToken } from '../../src/pipeline/flush-token.ts'
 import { laterOf } from '../../src/pipeline/spool-position.ts'
 import { setRunningMark } from '../../src/record/running-mark.ts'
 import { createSpoolGaugeMemory, openSpoolGauge } from '../../src/record/spool-gauge.ts'
 import { openSpoolReader } from '../../src/record/spool-reader.ts'
 import { createSpoolWriter, type SpoolWriter } from '../../src/record/spool-writer.ts'
 import type { SpoolSync } from '../../src/record/spool-writer-options.ts'
+import { makeFolder } from '../../src/runtime/sync-folder.ts'
 import { loadMasterKey } from '../../src/runtime/vault.ts'
 import { openSqliteCheckpoint } from '../../src/store/sqlite/checkpoint.ts'
 import { lockDataFolder } from '../../src/store/sqlite/data-folder.ts'
 import { openSqliteRegistry } from '../../src/store/sqlite/registry.ts'
+import type { PendingFlush } from '../../src/store/checkpoint.ts'
 import type { Write } from '../../src/store/registry.ts'
+import { inspectFolder } from '../../src/recovery/folder-parts.ts'
 import { createRandom } from '../random.ts'
 import { callOf } from './calls.ts'
 import { createTickClock } from './tick-clock.ts'
@@ -72,6 +76,7 @@ async function work({ dataDir, seed, session, sync, steps, segmentBytesMax, boot
   const clock = createTickClock(1_700_000_000_000 + (random.below(3) - 1) * session * 3_600_000)
 
   const unlock = lockDataFolder(dataDir)
+  const folder = inspectFolder({ dataDir, hasMasterKey: false, isEmbedded: false })
   print({ did: 'key', hex: loadMasterKey({ dataDir, masterKey: null }).toString('hex') })
   const registry = openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
   const checkpoint = openSqliteCheckpoint({
@@ -82,19 +87,16 @@ async function work({ dataDir, seed, session, sync, steps, segmentBytesMax, boot
   let risks = Number(checkpoint.lastEventId().slice('evt_'.length) || 0)
   print({ did: 'open', instance: checkpoint.instance, commits: await lastCommit() })
 
-  const removeMark = setRunningMark({ dataDir, sync, nowMs: clock.nowMs(), boot, onDamage: () => {} })
   const spool = join(dataDir, 'spool')
   const gauge = openSpoolGauge(createSpoolGaugeMemory(), 1 << 30)
+  makeFolder(spool, 0o700)
+  folder.complete(checkpoint.instance)
+  const removeMark = setRunningMark({ dataDir, sync, nowMs: clock.nowMs(), boot, onDamage: () => {} })
   const billed = checkpoint.position()
   const after = [checkpoint.pending()?.to ?? {}, checkpoint.riskPosition()].reduce(laterOf, billed)
   const reader = openSpoolReader({ folder: spool, gauge, billed, onDamage: () => {}, onTornTail: () => {} })
   const pending = checkpoint.pending()
-  if (pending !== null) {
-    const ids = readRest(reader, pending.from, pending.to)
-    print({ did: 'store', token: `${checkpoint.instance}-${pending.number}`, ids: ids.map(({ id }) => id) })
-    checkpoint.commit(pending)
-    print({ did: 'flushed' })
-  }
+  if (pending !== null) await store(pending, () => readRest(reader, pending.from, pending.to).map(({ id }) => id))
   const writers = SOURCES.map((source, index) => {
     const prefix = (seed % 2 ** 31).toString(16).padStart(8, '0') + session.toString(16).padStart(6, '0') + `0${index}`
     const writer = createSpoolWriter({
@@ -119,7 +121,7 @@ async function work({ dataDir, seed, session, sync, steps, segmentBytesMax, boot
     const lot = random.below(100)
     if (lot < 55) await record(writers[random.below(writers.length)]!)
     else if (lot < 65) await tick()
-    else if (lot < 77) flush()
+    else if (lot < 77) await flush()
     else if (lot < 82) risk()
     else await commit()
   }
@@ -158,7 +160,7 @@ async function work({ dataDir, seed, session, sync, steps, segmentBytesMax, boot
     print({ did: 'ticked' })
   }
 
-  function flush(): void {
+  async function flush(): Promise<void> {
     const from = checkpoint.position()
     const ids: string[] = []
     const to = reader.read(from, (batch) => {
@@ -166,11 +168,20 @@ async function work({ dataDir, seed, session, sync, steps, segmentBytesMax, boot
     })
     if (ids.length === 0) return
     print({ did: 'begin', to: JSON.stringify(to) })
-    const noted = checkpoint.begin(to)
-    print({ did: 'store', token: `${checkpoint.instance}-${noted.number}`, ids })
-    checkpoint.commit(noted)
-    print({ did: 'flushed' })
+    await store(checkpoint.begin(to), () => ids)
     reader.release(to)
+  }
+
+  /** In the steps of the pipeline, with a store that is told by lines. */
+  async function store(flush: PendingFlush, read: () => readonly string[]): Promise<void> {
+    const { number, from, to } = flush
+    const { instance } = checkpoint
+    const note = { instance, number, from, to, atMs: clock.nowMs(), totals: {}, registryEnd: await registry.end() }
+    print({ did: 'note', note: { ...note, isDone: false } })
+    print({ did: 'store', token: flushToken('usage', instance, flush), ids: read() })
+    print({ did: 'note', note: { ...note, isDone: true } })
+    checkpoint.commit(flush, note.registryEnd)
+    print({ did: 'flushed' })
   }
 
   function risk(): void {

@@ -6,7 +6,7 @@
  */
 
 import type { PendingFlush } from '../checkpoint.ts'
-import type { FlushLog, FlushNote, FlushTotals } from '../flush-log.ts'
+import type { FlushLog, FlushNote, FlushTotals, HeldFlush } from '../flush-log.ts'
 import { within, type ClickHouse } from './client.ts'
 import { insertOnce } from './insert-once.ts'
 
@@ -72,7 +72,27 @@ export function createFlushLog({ client, instance, nowMs, tokenOf, registryEnd }
     return made
   }
 
+  async function held(flush: PendingFlush): Promise<HeldFlush | null> {
+    const found = await noteOf(client, instance(), flush.number)
+    if (found === null || JSON.stringify([found.from, found.to]) !== JSON.stringify([flush.from, flush.to])) return null
+    const { isDone, registryEnd } = found
+    return { isDone, hasItems: isDone || (await hasItems(found)), registryEnd }
+  }
+
+  /** Compares months that got line items, and their hourly totals; more or fewer than noted prove nothing. */
+  async function hasItems(noted: FlushNote): Promise<boolean> {
+    const earlier = (await noteOf(client, noted.instance, noted.number - 1))?.totals ?? {}
+    const others = (await lastNotes(client)).filter((each) => each.instance !== noted.instance)
+    const expected = sumOf([noted.totals, ...others.map(({ totals }) => totals)])
+    const rows = await countRows(client)
+    const grown = Object.keys(noted.totals).filter(
+      (name) => /^(line_items|calls)\//.test(name) && noted.totals[name] !== (earlier[name] ?? 0),
+    )
+    return grown.length > 0 && grown.every((name) => rows[name] === expected[name])
+  }
+
   return {
+    held,
     begin: async (flush, rows, signal) => void (await note(flush, rows, false, signal)),
     async done(flush, rows, signal) {
       before = await note(flush, rows, true, signal)

@@ -2,14 +2,14 @@
  * What a power cut leaves of spool, checkpoint, registry and master key, on a simulated disk that loses and reorders what
  * was not synced.
  *
- * `CUTS` says how many (300 in the suite; `npm run power-cut` makes it 10,000); `SEED` repeats the choices.
+ * `CUTS` says how many (200 in the suite; `npm run power-cut` makes it 10,000); `SEED` repeats the choices.
  */
 
 import { describe, expect, it } from 'vitest'
 import { runCampaign, type Tally } from '../../power-cut/campaign.ts'
 import { runCampaigns } from '../../power-cut/campaigns.ts'
 
-const CUTS = Number(process.env['CUTS'] ?? 300)
+const CUTS = Number(process.env['CUTS'] ?? 200)
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 const CUTS_PER_RECORDING = 250
 const TIMEOUT_MS = 120_000 + CUTS * 300
@@ -36,9 +36,9 @@ describe('a power cut', () => {
 })
 
 function summary(cuts: number, tally: ReadonlyMap<string, Tally>): string {
-  const lines = [...tally].sort().map(([name, { cuts, withLoss, callsLost, reported, callsReported }]) => {
+  const lines = [...tally].sort().map(([name, { cuts, withLoss, callsLost, reported, callsReported, refused }]) => {
     const loss = `${withLoss} with loss (${callsLost} calls)`
-    return `  ${name}: ${cuts} cuts, ${loss}, ${reported} reported (at least ${callsReported} calls)`
+    return `  ${name}: ${cuts} cuts, ${loss}, ${reported} reported (at least ${callsReported} calls), ${refused} refused`
   })
   return [`seed ${SEED}, ${cuts} power cuts`, ...lines].join('\n')
 }

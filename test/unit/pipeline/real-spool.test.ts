@@ -58,7 +58,7 @@ async function startProcess(outside: ReturnType<typeof createOutside>, nowMs: nu
     promises: NO_PROMISES,
     levels: { insert: async () => {} },
     requests: { insert: async () => {} },
-    flushLog: { begin: async () => {}, done: async () => 0 },
+    flushLog: { held: async () => null, begin: async () => {}, done: async () => 0 },
     requestLog: 'refused',
     reader,
     checkpoint,

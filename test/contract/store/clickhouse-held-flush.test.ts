@@ -1,0 +1,103 @@
+/** A flush that was cut off is not stored twice, also if ClickHouse has forgotten its token. */
+
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { PendingFlush } from '../../../src/store/checkpoint.ts'
+import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
+import { createFlushLog } from '../../../src/store/clickhouse/flush-log.ts'
+import { migrate } from '../../../src/store/clickhouse/migrations.ts'
+import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
+
+const NOW = Date.UTC(2026, 5, 15, 12)
+const ROWS = { 'line_items/202606': 1, 'calls/202606': 3 }
+
+let folder: string
+let client: ClickHouse
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'held-flush-'))
+  await open()
+})
+afterEach(async () => {
+  await client.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function open(): Promise<void> {
+  client = openClickHouse({ url: null, folder })
+  await migrate(client)
+}
+
+const at = (flush: number) => ({ 'gateway-0': { segment: 5, offset: flush * 100 } })
+const flush = (number: number): PendingFlush => ({ number, from: at(number - 1), to: at(number), tokens: 'range' })
+
+const logOf = (instance: string) =>
+  createFlushLog({
+    client,
+    instance: () => instance,
+    nowMs: () => NOW,
+    tokenOf: (table, { number }) => `${table}-${instance}-${number}`,
+    registryEnd: async () => 42,
+  })
+
+const insertRow = (token: string) =>
+  createClickHouseUsageStore(client).insert(token, [
+    {
+      windowStartMs: NOW,
+      tenant: 'acme',
+      api: 'payments-v1',
+      operation: 'createPayment',
+      consumer: 'con_1',
+      consumerName: 'Acme',
+      subscription: 'sub_1',
+      agent: '',
+      variant: '',
+      currency: 'EUR',
+      priceMicro: 1,
+      calls: 3,
+      unitsMicro: 1n,
+    },
+  ])
+
+async function store(instance: string, number: number): Promise<void> {
+  await logOf(instance).begin(flush(number), ROWS)
+  await insertRow(`${instance}-${number}`)
+  await logOf(instance).done(flush(number), ROWS)
+}
+
+describe('a flush that was cut off', () => {
+  it('is held by the store as far as it was stored, beside those of other data folders', async () => {
+    await store('b', 1)
+    await store('a', 1)
+    expect(await logOf('a').held(flush(2))).toBeNull()
+    await logOf('a').begin(flush(2), ROWS)
+    expect(await logOf('a').held(flush(2))).toEqual({ isDone: false, hasItems: false, registryEnd: 42 })
+    await insertRow('a-2')
+    expect(await logOf('a').held(flush(2))).toEqual({ isDone: false, hasItems: true, registryEnd: 42 })
+    await logOf('a').done(flush(2), ROWS)
+    expect(await logOf('a').held(flush(2))).toEqual({ isDone: true, hasItems: true, registryEnd: 42 })
+  })
+
+  it('is not held if the store noted another range under its number', async () => {
+    await store('a', 1)
+    expect(await logOf('a').held({ ...flush(1), to: at(9) })).toBeNull()
+  })
+
+  it('is known when ClickHouse has forgotten the token, under which the rows would be stored again', async () => {
+    await store('a', 1)
+    await logOf('a').begin(flush(2), ROWS)
+    await insertRow('a-2')
+    await client.close()
+    // A power cut: parts are synced, the list of tokens is not.
+    for (const path of globSync(join(folder, '**/deduplication_log_*.txt'))) {
+      writeFileSync(path, readFileSync(path, 'latin1').split('\n')[0] + '\n')
+    }
+    await open()
+
+    expect(await logOf('a').held(flush(2))).toMatchObject({ hasItems: true })
+    await insertRow('a-2')
+    const result = await client.query({ query: 'SELECT count() AS rows FROM line_items', format: 'JSONEachRow' })
+    expect(Number((await result.json<{ rows: string }>())[0]?.rows)).toBe(3)
+  })
+})
