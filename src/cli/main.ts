@@ -2,8 +2,8 @@
 /**
  * `tollgate <command>`.
  *
- * `validate` is a client of the public API. `admin` works on a data folder, in a process of its own that has the modules of the
- * service. Exit codes: 0 done, 1 not good enough, 2 refused.
+ * `validate` is a client of the public API. `admin` and `recover` work on a data folder, in a process of their own that has the
+ * modules of the service. Exit codes: 0 done, 1 not good enough, 2 refused.
  */
 
 import { spawnSync } from 'node:child_process'
@@ -15,11 +15,16 @@ import { readValidateSettings, VALIDATE_HELP } from './validate-settings.ts'
 const EXIT_NOT_GOOD = 1
 const EXIT_REFUSED = 2
 const ADMIN = join(import.meta.dirname, '../admin-command.ts')
+const RECOVER = join(import.meta.dirname, '../recover-command.ts')
 const PACKAGE = join(import.meta.dirname, '../../package.json')
 const HELP = `${VALIDATE_HELP}
 tollgate admin reset [--data-dir DIR]
 
 Replaces a lost admin secret while the service is stopped.
+
+tollgate recover --accept-loss registry|checkpoint|store|spool [--data-dir DIR]
+
+Accepts the loss of a part of the data folder without which a start was refused.
 
 tollgate --version
 
@@ -28,7 +33,8 @@ tollgate --version
 
 const [command, ...args] = process.argv.slice(2)
 if (command === 'validate') await runValidate()
-else if (command === 'admin') process.exitCode = runAdmin()
+else if (command === 'admin') process.exitCode = runOnFolder(ADMIN)
+else if (command === 'recover') process.exitCode = runOnFolder(RECOVER)
 else if (command === '--version') process.stdout.write(`${readVersion()}\n`)
 else if (command === undefined || command === '--help') process.stdout.write(HELP)
 else {
@@ -36,8 +42,8 @@ else {
   process.exitCode = EXIT_REFUSED
 }
 
-function runAdmin(): number {
-  const { status } = spawnSync(process.execPath, [ADMIN, ...args], { stdio: 'inherit' })
+function runOnFolder(entry: string): number {
+  const { status } = spawnSync(process.execPath, [entry, ...args], { stdio: 'inherit' })
   return status ?? EXIT_REFUSED
 }
 

@@ -44,7 +44,7 @@ export function createFlushLog({ client, instance, nowMs, tokenOf, registryEnd }
     const notes = await lastNotes(client)
     const others = sumOf(notes.filter((note) => note.instance !== instance()).map(({ totals }) => totals))
     const totals = subtract(await countRows(client), others)
-    return (before = await writeBaseline(client, {
+    return (before = await writeNote(client, {
       instance: instance(),
       number: number - 1,
       from,
@@ -131,8 +131,8 @@ export async function tablesOf(client: ClickHouse): Promise<readonly string[]> {
 }
 
 /** A note in place of those of the same flush before: what is there is accepted as what should be there. */
-export async function writeBaseline(client: ClickHouse, note: FlushNote): Promise<FlushNote> {
-  await insertNote(client, `flush-base-${note.instance}-${note.number}-${note.atMs}`, note)
+export async function writeNote(client: ClickHouse, note: FlushNote): Promise<FlushNote> {
+  await insertNote(client, `flush-base-${note.instance}-${note.number}-${note.isDone ? 1 : 0}-${note.atMs}`, note)
   return note
 }
 
@@ -154,7 +154,8 @@ export function sumOf(totals: readonly FlushTotals[]): FlushTotals {
   return sum
 }
 
-function subtract(totals: FlushTotals, others: FlushTotals): FlushTotals {
+/** Never below zero. */
+export function subtract(totals: FlushTotals, others: FlushTotals): FlushTotals {
   return Object.fromEntries(
     Object.entries(totals).map(([name, value]) => [name, Math.max(0, value - (others[name] ?? 0))]),
   )
