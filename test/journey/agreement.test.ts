@@ -180,7 +180,10 @@ describe('an older store', () => {
     )
     recover(dataDir, 'store')
     const service = await started(dataDir)
-    expect(await billOf(service)).toBe(billed.first)
+    // What was still in the spool when the process was killed is billed; what was lost is not.
+    const bill = await billOf(service)
+    expect(bill).toBeGreaterThanOrEqual(billed.first)
+    expect(bill).toBeLessThan(billed.third)
     expect(await recorded(service, 'store')).toContain('the store is behind')
   })
 
