@@ -31,6 +31,9 @@ interface Row {
 }
 
 const COLUMNS = `instance, number, done, toUnixTimestamp64Milli(at) AS at_ms, from_position, to_position, totals, registry_end`
+/** Notes are kept for some days of constant traffic: a checkpoint that went back further is not repaired by itself. */
+const KEPT = 300_000
+const FORGOTTEN_EVERY = 100_000
 /** Part of the statement, as in `insert-once.ts`: settings beside it would stay with the embedded session. */
 const BOUNDED = 'SETTINGS max_execution_time = 20'
 
@@ -76,6 +79,7 @@ export function createFlushLog({ client, instance, nowMs, tokenOf, registryEnd }
     begin: async (flush, rows, signal) => void (await note(flush, rows, false, signal)),
     async done(flush, rows, signal) {
       before = await note(flush, rows, true, signal)
+      if (flush.number % FORGOTTEN_EVERY === 0) await forget(client, instance(), flush.number - KEPT)
       return before.registryEnd
     },
   }
@@ -85,7 +89,9 @@ export function createFlushLog({ client, instance, nowMs, tokenOf, registryEnd }
 export async function lastNotes(client: ClickHouse): Promise<readonly FlushNote[]> {
   return select(
     client,
-    `SELECT ${COLUMNS} FROM flushes ORDER BY instance, number DESC, done DESC, at DESC LIMIT 1 BY instance`,
+    `SELECT ${COLUMNS} FROM flushes
+     WHERE (instance, number) IN (SELECT instance, max(number) FROM flushes GROUP BY instance)
+     ORDER BY instance, done DESC, at DESC LIMIT 1 BY instance`,
   )
 }
 
@@ -159,6 +165,16 @@ export function subtract(totals: FlushTotals, others: FlushTotals): FlushTotals 
   return Object.fromEntries(
     Object.entries(totals).map(([name, value]) => [name, Math.max(0, value - (others[name] ?? 0))]),
   )
+}
+
+/** The table removes them in the background. */
+async function forget(client: ClickHouse, instance: string, before: number): Promise<void> {
+  if (before <= 0) return
+  await client.command({
+    query: 'ALTER TABLE flushes DELETE WHERE instance = {instance:String} AND number < {before:UInt64}',
+    query_params: { instance, before },
+    abort_signal: within(undefined),
+  })
 }
 
 async function insertNote(client: ClickHouse, token: string, note: FlushNote, signal?: AbortSignal): Promise<void> {

@@ -108,6 +108,17 @@ describe('notes of flushes in ClickHouse', () => {
     expect(await claimsOf('a', 4)).toMatchObject({ missing: [], isExact: true })
   })
 
+  it('are forgotten when they are old, and the last ones stay', async () => {
+    const log = open('c')
+    await log.begin(flush(99_999), {})
+    await log.done(flush(99_999), {})
+    for (const number of [399_999, 400_000]) await log.done(flush(number), {})
+    while ((await noteOf(client, 'c', 99_999)) !== null);
+
+    expect(await noteOf(client, 'c', 399_999)).toMatchObject({ isDone: true })
+    expect((await lastNotes(client)).find(({ instance }) => instance === 'c')).toMatchObject({ number: 400_000 })
+  })
+
   it('do not miss rows that may have expired', async () => {
     const years = Date.UTC(2029, 5, 15)
     const { missing } = await readStoreClaims(client, { instance: 'a', flushes: 4 }, { isNew: false, nowMs: years })
