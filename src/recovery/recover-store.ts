@@ -6,28 +6,50 @@ import type { ClickHouse } from '../store/clickhouse/client.ts'
 import { countRows, lastNotes, notesFrom, subtract, sumOf, tablesOf, writeNote } from '../store/clickhouse/flush-log.ts'
 import { migrate } from '../store/clickhouse/migrations.ts'
 import type { CheckpointClaims } from '../store/checkpoint.ts'
-import { openStore, STORE_FOLDER, type OpenedStore, type OpenStoreOptions } from './open-store.ts'
+import { openStore, reasonOf, STORE_FOLDER, type OpenedStore, type OpenStoreOptions } from './open-store.ts'
 import { setAside } from './set-aside.ts'
 import { TABLES } from './store-claims.ts'
 
-/** Opens the store; one that does not open is set aside, and tables that are missing are made again. */
-export async function openLostStore(options: OpenStoreOptions & { readonly clock: Clock }): Promise<OpenedStore> {
+type LostStoreOptions = OpenStoreOptions & { readonly clock: Clock }
+
+/**
+ * Opens the store. One that does not open, or whose totals cannot be read, is set aside; tables that are missing are made again;
+ * notes that cannot be read are dropped.
+ */
+export async function openLostStore(options: LostStoreOptions): Promise<OpenedStore> {
   const store = await openOrReplace(options)
-  const tables = await tablesOf(store.client)
-  if (TABLES.every((table) => tables.includes(table))) return store
-  await store.client.command({ query: 'TRUNCATE TABLE schema_changes' })
-  await migrate(store.client)
-  return store
+  await makeTables(store.client)
+  try {
+    await lastNotes(store.client).catch(() => store.client.command({ query: 'TRUNCATE TABLE flushes' }))
+    await countRows(store.client)
+    return store
+  } catch (cause) {
+    await store.client.close()
+    if (options.clickhouseUrl !== null)
+      throw new StartRefused(`the store cannot be read: ${reasonOf(cause)}`, { cause })
+    return replace(options)
+  }
 }
 
-async function openOrReplace(options: OpenStoreOptions & { readonly clock: Clock }): Promise<OpenedStore> {
+async function makeTables(client: ClickHouse): Promise<void> {
+  const tables = await tablesOf(client)
+  if (TABLES.every((table) => tables.includes(table))) return
+  await client.command({ query: 'TRUNCATE TABLE schema_changes' })
+  await migrate(client)
+}
+
+async function openOrReplace(options: LostStoreOptions): Promise<OpenedStore> {
   try {
     return await openStore(options)
   } catch (cause) {
     if (!(cause instanceof StartRefused) || options.clickhouseUrl !== null) throw cause
-    setAside(options.dataDir, [STORE_FOLDER], options.clock.nowMs())
-    return openStore(options)
+    return replace(options)
   }
+}
+
+function replace(options: LostStoreOptions): Promise<OpenedStore> {
+  setAside(options.dataDir, [STORE_FOLDER], options.clock.nowMs())
+  return openStore(options)
 }
 
 /** Rows of a flush that may still be repeated are not counted: they may be there, or come. */

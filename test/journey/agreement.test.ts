@@ -4,7 +4,17 @@
  */
 
 import { spawn, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, truncateSync, watch, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  watch,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -196,6 +206,31 @@ describe('an older store', () => {
     await started(dataDir)
   })
 })
+
+describe('a store that cannot be read', () => {
+  it.each([
+    ['its notes', 'flushes', /all_\d+_\d+_\d+$/],
+    ['its definition of a table', '', /line_items\.sql$/],
+  ])('is refused, and accepted without what is damaged: %s', async (_, table, name) => {
+    const dataDir = mixed()
+    damage(dataDir, table, name)
+    expect(await refusal(dataDir)).toMatch(/(the store cannot be read|cannot be opened).*recover --accept-loss store/)
+    recover(dataDir, 'store')
+    await started(dataDir)
+  })
+})
+
+/** Overwrites the data of every part of a table, or its definition. */
+function damage(dataDir: string, table: string, name: RegExp): void {
+  const metadata = join(dataDir, 'clickhouse/metadata/default')
+  const folder = table === '' ? metadata : join(dataDir, 'clickhouse/data/default', table)
+  const found = readdirSync(folder).filter((entry) => name.test(entry))
+  expect(found.length).toBeGreaterThan(0)
+  for (const entry of found) {
+    const path = table === '' ? join(folder, entry) : join(folder, entry, 'data.bin')
+    writeFileSync(path, Buffer.alloc(statSync(path).size, 'garbage'))
+  }
+}
 
 /** Removes all segments but the last of each source, as the service does when nothing needs them any more. */
 function releaseOldSegments(dataDir: string): void {
