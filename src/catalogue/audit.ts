@@ -50,6 +50,7 @@ const SHOWN: Readonly<Record<string, readonly string[]>> = {
   principle: ['name', 'statement', 'rationale', 'rules'],
   product: ['name', 'apis'],
   proxy: ['api', 'memberOfProductIds', 'state'],
+  recovery: ['part', 'loss'],
   subscription: ['consumer', 'api', 'apiProductId', 'state', 'slaVariant', 'scopes', 'redirectUris'],
   tenant: ['name'],
   user: ['username', 'name'],

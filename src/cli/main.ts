@@ -2,8 +2,8 @@
 /**
  * `tollgate <command>`.
  *
- * `validate` is a client of the public API. `admin`, `backup`, `restore` and `spool` work on a data folder, in a process of
- * their own that has the modules of the service. Exit codes: 0 done, 1 not good enough, 2 refused.
+ * `validate` is a client of the public API. `admin`, `backup`, `restore`, `recover` and `spool` work on a data folder, in a
+ * process of their own that has the modules of the service. Exit codes: 0 done, 1 not good enough, 2 refused.
  */
 
 import { spawnSync } from 'node:child_process'
@@ -18,6 +18,7 @@ const EXIT_REFUSED = 2
 const FOLDER_COMMANDS: ReadonlyMap<string, string> = new Map([
   ['admin', '../admin-command.ts'],
   ['backup', '../backup-command.ts'],
+  ['recover', '../recover-command.ts'],
   ['restore', '../restore-command.ts'],
   ['spool', '../spool-command.ts'],
 ])
@@ -35,6 +36,10 @@ Copies the data folder of a service that runs or is stopped, and brings the copy
 tollgate spool inspect DIR [--batches]
 
 Prints what a spool holds and what is damaged. Changes nothing; the service may run.
+
+tollgate recover --accept-loss registry|checkpoint|store|spool [--data-dir DIR]
+
+Accepts the loss of a part of the data folder without which a start was refused.
 
 tollgate --version
 

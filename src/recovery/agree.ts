@@ -12,6 +12,7 @@ import type { CheckpointClaims } from '../store/checkpoint.ts'
 import type { SqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
 import { compare } from './compare.ts'
 import type { DataFolder } from './folder-parts.ts'
+import { reasonOf } from './open-store.ts'
 import { isSpoolEmptied, spoolHolds } from './spool-holdings.ts'
 import { readStoreClaims, type StoreClaims } from './store-claims.ts'
 
@@ -47,7 +48,9 @@ export async function agree(options: AgreeOptions): Promise<void> {
     )
   }
   const { isNewStore: isNew, nowMs } = options
-  const store = await readStoreClaims(options.client, claims, { isNew, nowMs })
+  const store = await readStoreClaims(options.client, claims, { isNew, nowMs }).catch((cause: unknown) =>
+    refuse('store', `the store cannot be read: ${reasonOf(cause)}`),
+  )
   const lost = registryLoss(claims, store, options.registryEnd)
   if (lost > 0) refuse('registry', `registry.db went back by ${lost} changes: it is an older copy`)
   const verdict = compare({

@@ -16,6 +16,8 @@ export interface FolderOptions {
   /** The master key is given by a setting. */
   readonly hasMasterKey: boolean
   readonly isEmbedded: boolean
+  /** Parts whose loss is about to be accepted. */
+  readonly accepts?: ReadonlySet<LossPart>
 }
 
 export interface DataFolder {
@@ -36,9 +38,10 @@ interface Part {
 
 /** Throws `StartRefused`. */
 export function inspectFolder(options: FolderOptions): DataFolder {
-  const { dataDir, isEmbedded } = options
+  const { dataDir, isEmbedded, accepts } = options
   const manifest = readManifest(dataDir)
-  const isAccepted = (part: LossPart): boolean => manifest?.accepted.includes(part) ?? false
+  const isAccepted = (part: LossPart): boolean =>
+    accepts?.has(part) === true || (manifest?.accepted.includes(part) ?? false)
   const parts = partsOf(options)
   const last = parts.findLastIndex(({ isThere }) => isThere)
   const lost = parts.find(

@@ -43,7 +43,8 @@ export async function openStore({ dataDir, clickhouseUrl: url }: OpenStoreOption
   }
 }
 
-function reasonOf(cause: unknown): string {
+/** The first message of an error and its cause, on one line. */
+export function reasonOf(cause: unknown): string {
   const errors = [cause, cause instanceof Error ? cause.cause : undefined].filter((each) => each instanceof Error)
   const text = errors.map(({ message }) => message).find((message) => message !== '') ?? String(cause)
   return text.replaceAll(/\s+/g, ' ').slice(0, REASON_CHARS)

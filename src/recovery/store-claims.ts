@@ -32,7 +32,7 @@ export interface StoreClaims {
   readonly isExact: boolean
 }
 
-const TABLES = [
+export const TABLES = [
   'line_items',
   'line_items_hourly',
   'line_items_to_hourly',

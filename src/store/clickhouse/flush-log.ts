@@ -31,6 +31,9 @@ interface Row {
 }
 
 const COLUMNS = `instance, number, done, toUnixTimestamp64Milli(at) AS at_ms, from_position, to_position, totals, registry_end`
+/** Notes are kept for some days of constant traffic: a checkpoint that went back further is not repaired by itself. */
+const KEPT = 300_000
+const FORGOTTEN_EVERY = 100_000
 /** Part of the statement, as in `insert-once.ts`: settings beside it would stay with the embedded session. */
 const BOUNDED = 'SETTINGS max_execution_time = 20'
 
@@ -44,7 +47,7 @@ export function createFlushLog({ client, instance, nowMs, tokenOf, registryEnd }
     const notes = await lastNotes(client)
     const others = sumOf(notes.filter((note) => note.instance !== instance()).map(({ totals }) => totals))
     const totals = subtract(await countRows(client), others)
-    return (before = await writeBaseline(client, {
+    return (before = await writeNote(client, {
       instance: instance(),
       number: number - 1,
       from,
@@ -96,6 +99,7 @@ export function createFlushLog({ client, instance, nowMs, tokenOf, registryEnd }
     begin: async (flush, rows, signal) => void (await note(flush, rows, false, signal)),
     async done(flush, rows, signal) {
       before = await note(flush, rows, true, signal)
+      if (flush.number % FORGOTTEN_EVERY === 0) await forget(client, instance(), flush.number - KEPT)
       return before.registryEnd
     },
   }
@@ -105,7 +109,9 @@ export function createFlushLog({ client, instance, nowMs, tokenOf, registryEnd }
 export async function lastNotes(client: ClickHouse): Promise<readonly FlushNote[]> {
   return select(
     client,
-    `SELECT ${COLUMNS} FROM flushes ORDER BY instance, number DESC, done DESC, at DESC LIMIT 1 BY instance`,
+    `SELECT ${COLUMNS} FROM flushes
+     WHERE (instance, number) IN (SELECT instance, max(number) FROM flushes GROUP BY instance)
+     ORDER BY instance, done DESC, at DESC LIMIT 1 BY instance`,
   )
 }
 
@@ -151,8 +157,8 @@ export async function tablesOf(client: ClickHouse): Promise<readonly string[]> {
 }
 
 /** A note in place of those of the same flush before: what is there is accepted as what should be there. */
-export async function writeBaseline(client: ClickHouse, note: FlushNote): Promise<FlushNote> {
-  await insertNote(client, `flush-base-${note.instance}-${note.number}-${note.atMs}`, note)
+export async function writeNote(client: ClickHouse, note: FlushNote): Promise<FlushNote> {
+  await insertNote(client, `flush-base-${note.instance}-${note.number}-${note.isDone ? 1 : 0}-${note.atMs}`, note)
   return note
 }
 
@@ -174,10 +180,21 @@ export function sumOf(totals: readonly FlushTotals[]): FlushTotals {
   return sum
 }
 
-function subtract(totals: FlushTotals, others: FlushTotals): FlushTotals {
+/** Never below zero. */
+export function subtract(totals: FlushTotals, others: FlushTotals): FlushTotals {
   return Object.fromEntries(
     Object.entries(totals).map(([name, value]) => [name, Math.max(0, value - (others[name] ?? 0))]),
   )
+}
+
+/** The table removes them in the background. */
+async function forget(client: ClickHouse, instance: string, before: number): Promise<void> {
+  if (before <= 0) return
+  await client.command({
+    query: 'ALTER TABLE flushes DELETE WHERE instance = {instance:String} AND number < {before:UInt64}',
+    query_params: { instance, before },
+    abort_signal: within(undefined),
+  })
 }
 
 async function insertNote(client: ClickHouse, token: string, note: FlushNote, signal?: AbortSignal): Promise<void> {

@@ -22,15 +22,15 @@ const FILES = ['registry', 'checkpoint'] as const
 export type CheckedFile = (typeof FILES)[number]
 
 /** Returns how to stop. */
-export function checkLargeFiles(options: CheckOptions): () => void {
+export function checkLargeFiles(options: CheckOptions): () => Promise<void> {
   const { dataDir, onDamaged, onFailed, bytesMin = CHECKED_AT_ONCE_BYTES } = options
   const files = FILES.filter((file) => sizeOf(join(dataDir, `${file}.db`)) > bytesMin)
-  if (files.length === 0) return () => {}
+  if (files.length === 0) return async () => {}
   const worker = new Worker(new URL('./database-check-thread.ts', import.meta.url), { workerData: { dataDir, files } })
   worker.on('message', onDamaged)
   worker.on('error', onFailed)
   worker.unref()
-  return () => void worker.terminate()
+  return async () => void (await worker.terminate())
 }
 
 function sizeOf(path: string): number {

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { StartRefused } from '../../../src/runtime/start-refused.ts'
 import { openSqliteCheckpoint, type SqliteCheckpoint } from '../../../src/store/sqlite/checkpoint.ts'
+import { checkLargeFiles } from '../../../src/store/sqlite/database-check.ts'
 import { openSqliteIdempotencyStore } from '../../../src/store/sqlite/idempotency-store.ts'
 import { markPathOf, readMark } from '../../../src/store/sqlite/mark-file.ts'
 import { openSqliteRegistry, type SqliteRegistry } from '../../../src/store/sqlite/registry.ts'
@@ -218,6 +219,39 @@ describe('a checkpoint that is not the one that was written', () => {
     flip(path, from, to)
 
     expect(refusal(() => openCheckpoint(path))).toContain(`${row} does not match its checksum`)
+  })
+})
+
+describe('a file that is too large to be checked before it is used', () => {
+  const checked = async (dataDir: string) => {
+    const { promise, resolve } = Promise.withResolvers<string>()
+    const stop = checkLargeFiles({
+      dataDir,
+      bytesMin: 0,
+      onDamaged: resolve,
+      onFailed: (cause) => resolve(`failed: ${String(cause)}`),
+    })
+    const sentence = await promise
+    await stop()
+    return sentence
+  }
+
+  it('is checked beside the start, and a changed row is reported with the file and the remedy', async () => {
+    const folder = newFolder()
+    await fillRegistry(join(folder, 'registry.db'))
+    flip(join(folder, 'registry.db'), '{"text":"revision 2"}', '{"text":"revision 7"}')
+
+    const sentence = await checked(folder)
+    expect(sentence).toContain(`${join(folder, 'registry.db')} is damaged (a row of document does not match`)
+    expect(sentence).toContain(`recover --accept-loss registry --data-dir ${folder}`)
+  })
+
+  it('is reported if SQLite cannot read it', async () => {
+    const folder = newFolder()
+    fillCheckpoint(join(folder, 'checkpoint.db'))
+    truncateSync(join(folder, 'checkpoint.db'), 8_192)
+
+    expect(await checked(folder)).toContain(`${join(folder, 'checkpoint.db')} is damaged`)
   })
 })
 

@@ -1,0 +1,81 @@
+/** Accepts that rows of the store are lost: what is there is noted as what has to be there from now on. */
+
+import type { Clock } from '../runtime/clock.ts'
+import { StartRefused } from '../runtime/start-refused.ts'
+import type { ClickHouse } from '../store/clickhouse/client.ts'
+import { countRows, lastNotes, notesFrom, subtract, sumOf, tablesOf, writeNote } from '../store/clickhouse/flush-log.ts'
+import { migrate } from '../store/clickhouse/migrations.ts'
+import type { CheckpointClaims } from '../store/checkpoint.ts'
+import { openStore, reasonOf, STORE_FOLDER, type OpenedStore, type OpenStoreOptions } from './open-store.ts'
+import { setAside } from './set-aside.ts'
+import { TABLES } from './store-claims.ts'
+
+type LostStoreOptions = OpenStoreOptions & { readonly clock: Clock }
+
+/**
+ * Opens the store. One that does not open, or whose totals cannot be read, is set aside; tables that are missing are made again;
+ * notes that cannot be read are dropped.
+ */
+export async function openLostStore(options: LostStoreOptions): Promise<OpenedStore> {
+  const store = await openOrReplace(options)
+  await makeTables(store.client)
+  try {
+    await lastNotes(store.client).catch(() => store.client.command({ query: 'TRUNCATE TABLE flushes' }))
+    await countRows(store.client)
+    return store
+  } catch (cause) {
+    await store.client.close()
+    if (options.clickhouseUrl !== null)
+      throw new StartRefused(`the store cannot be read: ${reasonOf(cause)}`, { cause })
+    return replace(options)
+  }
+}
+
+async function makeTables(client: ClickHouse): Promise<void> {
+  const tables = await tablesOf(client)
+  if (TABLES.every((table) => tables.includes(table))) return
+  await client.command({ query: 'TRUNCATE TABLE schema_changes' })
+  await migrate(client)
+}
+
+async function openOrReplace(options: LostStoreOptions): Promise<OpenedStore> {
+  try {
+    return await openStore(options)
+  } catch (cause) {
+    if (!(cause instanceof StartRefused) || options.clickhouseUrl !== null) throw cause
+    return replace(options)
+  }
+}
+
+function replace(options: LostStoreOptions): Promise<OpenedStore> {
+  setAside(options.dataDir, [STORE_FOLDER], options.clock.nowMs())
+  return openStore(options)
+}
+
+/** Rows of a flush that may still be repeated are not counted: they may be there, or come. */
+export async function acceptRows(
+  client: ClickHouse,
+  { instance, flushes, position }: Pick<CheckpointClaims, 'instance' | 'flushes' | 'position'>,
+  { registryEnd, nowMs }: { readonly registryEnd: number; readonly nowMs: number },
+): Promise<void> {
+  const notes = await lastNotes(client)
+  const others = sumOf(notes.filter((note) => note.instance !== instance).map(({ totals }) => totals))
+  const found = await notesFrom(client, instance, flushes, 2)
+  const current = found.find(({ number }) => number === flushes)
+  const next = found.find(({ number }) => number === flushes + 1)
+  const pending = next === undefined ? {} : subtract(next.totals, current?.totals ?? {})
+  const base = subtract(subtract(await countRows(client), others), pending)
+  // A later note of the same flush takes the place of the one before.
+  const atMs = Math.max(nowMs, (current?.atMs ?? 0) + 1, (next?.atMs ?? 0) + 1)
+  await writeNote(client, {
+    instance,
+    number: flushes,
+    from: current?.from ?? position,
+    to: position,
+    isDone: true,
+    atMs,
+    totals: base,
+    registryEnd,
+  })
+  if (next !== undefined) await writeNote(client, { ...next, atMs, totals: sumOf([base, pending]), registryEnd })
+}

@@ -1,0 +1,153 @@
+/**
+ * Accepts the loss of parts of a data folder, so that the service starts again, and records in the audit log what was lost.
+ *
+ * The caller holds the folder's lock. What is given up is moved to `lost/`, never deleted. Parts that are not named have to be there.
+ */
+
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { LOSS_PARTS, type LossPart } from '../runtime/accept-loss.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { StartRefused } from '../runtime/start-refused.ts'
+import { lastNotes, writeNote } from '../store/clickhouse/flush-log.ts'
+import type { ClickHouse } from '../store/clickhouse/client.ts'
+import { openSqliteCheckpoint, type SqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
+import { openSqliteRegistry } from '../store/sqlite/registry.ts'
+import type { Registry } from '../store/registry.ts'
+import { positionsOf } from './agree.ts'
+import { compare } from './compare.ts'
+import { writeManifest } from './folder-manifest.ts'
+import { inspectFolder } from './folder-parts.ts'
+import { openStore } from './open-store.ts'
+import { adoptStore, openLostCheckpoint } from './recover-checkpoint.ts'
+import { recoverRegistry } from './recover-registry.ts'
+import { acceptRows, openLostStore } from './recover-store.ts'
+import { isSpoolEmptied, spoolHolds } from './spool-holdings.ts'
+import { readStoreClaims } from './store-claims.ts'
+
+export interface RecoverOptions {
+  readonly dataDir: string
+  readonly parts: ReadonlySet<LossPart>
+  readonly hasMasterKey: boolean
+  readonly clickhouseUrl: string | null
+  readonly clock: Clock
+  readonly newInstance: () => string
+  readonly createId: (prefix: 'rcv') => string
+  /** The operator's tenant, whose audit log receives the entries. */
+  readonly tenantOf: (registry: Registry) => Promise<string>
+}
+
+export interface Loss {
+  readonly part: LossPart
+  readonly loss: string
+}
+
+/** Throws `StartRefused`. Returns what was lost, in the order of `LOSS_PARTS`. */
+export async function recover(options: RecoverOptions): Promise<readonly Loss[]> {
+  const { dataDir, parts, hasMasterKey, clickhouseUrl, clock } = options
+  const isEmbedded = clickhouseUrl === null
+  const folder = inspectFolder({ dataDir, hasMasterKey, isEmbedded, accepts: parts })
+  if (folder.isEmpty) throw new StartRefused(`${dataDir} is not a data folder of tollgate; --data-dir names it`)
+  const losses = new Map<LossPart, string>()
+  const closing: (() => unknown)[] = []
+  try {
+    const path = join(dataDir, 'registry.db')
+    const { opened: registry, loss } = parts.has('registry')
+      ? await recoverRegistry(options)
+      : { opened: openSqliteRegistry({ path, clock }), loss: '' }
+    closing.push(() => registry.close())
+    if (parts.has('registry')) losses.set('registry', loss)
+    const { client, isNew } = await (parts.has('store') ? openLostStore(options) : openStore(options))
+    closing.push(() => client.close())
+    const checkpoint = openCheckpoint(options, losses)
+    closing.push(() => checkpoint.close())
+
+    const registryEnd = await registry.end()
+    await accept(options, {
+      checkpoint,
+      client,
+      isNew,
+      registryEnd,
+      instance: folder.manifest?.instance ?? null,
+      losses,
+    })
+    writeManifest(dataDir, { instance: checkpoint.instance, isEmbedded, accepted: [...parts] })
+    const found = LOSS_PARTS.flatMap((part) => (parts.has(part) ? [{ part, loss: losses.get(part) ?? '' }] : []))
+    await note(options, registry, found)
+    return found
+  } finally {
+    for (const close of closing.reverse()) await close()
+  }
+}
+
+function openCheckpoint(options: RecoverOptions, losses: Map<LossPart, string>): SqliteCheckpoint {
+  if (!options.parts.has('checkpoint')) {
+    return openSqliteCheckpoint({ path: join(options.dataDir, 'checkpoint.db'), newInstance: options.newInstance })
+  }
+  const { opened, loss } = openLostCheckpoint(options)
+  losses.set('checkpoint', loss)
+  return opened
+}
+
+interface Opened {
+  readonly checkpoint: SqliteCheckpoint
+  readonly client: ClickHouse
+  readonly isNew: boolean
+  readonly registryEnd: number
+  readonly instance: string | null
+  readonly losses: Map<LossPart, string>
+}
+
+/** Brings checkpoint, store and spool to what the next start accepts. */
+async function accept({ dataDir, parts, clock }: RecoverOptions, opened: Opened): Promise<void> {
+  const { checkpoint, client, isNew, registryEnd, instance, losses } = opened
+  const nowMs = clock.nowMs()
+  const spoolFolder = join(dataDir, 'spool')
+  const claims = checkpoint.claims()
+  const store = await readStoreClaims(client, claims, { isNew, nowMs })
+  const holds = spoolHolds(spoolFolder)
+  const verdict = compare({ ...positionsOf(checkpoint), checkpoint: claims, store, holds, isKnown: true })
+  if (parts.has('spool')) {
+    const isGone = !existsSync(spoolFolder) || isSpoolEmptied(spoolFolder, claims.position)
+    losses.set('spool', isGone ? 'calls that were in spool/ and not billed yet are lost' : 'spool/ is there')
+    mkdirSync(spoolFolder, { recursive: true, mode: 0o700 })
+  }
+  if (parts.has('checkpoint')) {
+    const adopted = await adoptStore(checkpoint, { client, store, instance, spoolFolder, registryEnd })
+    losses.set('checkpoint', `${losses.get('checkpoint')}; ${adopted}`)
+  }
+  if (parts.has('store')) {
+    losses.set('store', verdict.kind === 'refused' && verdict.part === 'store' ? verdict.sentence : 'no row is missing')
+    const { flushes, position, pending } = checkpoint.claims()
+    await acceptRows(client, checkpoint.claims(), { registryEnd, nowMs })
+    checkpoint.repair({
+      ...positionsOf(checkpoint),
+      instance: checkpoint.instance,
+      flushes,
+      position,
+      pending,
+      isNoted: true,
+      registryEnd,
+    })
+  }
+  if (parts.has('registry')) await acceptRegistryEnd(opened, nowMs)
+}
+
+/** Checkpoint and store note the position of the registry, too: they would tell that it went back. */
+async function acceptRegistryEnd({ checkpoint, client, registryEnd }: Opened, nowMs: number): Promise<void> {
+  const { instance, flushes, position, pending, isNoted } = checkpoint.claims()
+  checkpoint.repair({ ...positionsOf(checkpoint), instance, flushes, position, pending, isNoted, registryEnd })
+  const last = (await lastNotes(client)).find((note) => note.instance === instance)
+  if (last === undefined || last.registryEnd <= registryEnd) return
+  await writeNote(client, { ...last, registryEnd, atMs: Math.max(nowMs, last.atMs + 1) })
+}
+
+async function note(
+  { createId, tenantOf }: RecoverOptions,
+  registry: Registry,
+  losses: readonly Loss[],
+): Promise<void> {
+  const tenant = await tenantOf(registry)
+  const writes = losses.map((body) => ({ kind: 'recovery', id: createId('rcv'), tenant, expected: 0, body }))
+  await registry.commit({ tenant, consumer: 'system' }, 'folder.recover', writes)
+}
