@@ -88,6 +88,8 @@ export interface DeskOptions {
   readonly publicGrant?: Partial<Grant>
   readonly gatewayUrl?: string
   readonly nowMs?: () => number
+  /** File of the registry; default: none. */
+  readonly registryPath?: string
 }
 
 /** Knows a confidential client `cli_1`, one of another consumer `cli_2`, and a public one `cli_public`. */
@@ -97,7 +99,7 @@ export async function openDesk(options: DeskOptions = {}): Promise<Desk> {
   let ids = 0
   const nowMs = options.nowMs ?? (() => time)
   const clock: Clock = { nowMs, after: () => () => {}, every: () => () => {} }
-  const registry = openSqliteRegistry({ path: ':memory:', clock })
+  const registry = openSqliteRegistry({ path: options.registryPath ?? ':memory:', clock })
   const vault = createVault(Buffer.alloc(32, 1))
   const keyRing = await openKeyRing({ registry, vault, clock, author: AUTHOR })
   const { keyedHash } = vault

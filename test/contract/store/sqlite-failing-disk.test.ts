@@ -1,0 +1,106 @@
+/** What SQLite's adapters say and leave behind when the disk refuses in the middle. */
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openSqliteCheckpoint } from '../../../src/store/sqlite/checkpoint.ts'
+import { openSqliteIdempotencyStore } from '../../../src/store/sqlite/idempotency-store.ts'
+import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
+import { transact } from '../../../src/store/sqlite/transaction.ts'
+import { StoreUnwritable } from '../../../src/store/unwritable.ts'
+import { withFilesLimited } from '../../file-size-limit.ts'
+
+const author = { tenant: 'acme', consumer: 'system' }
+const clock = { nowMs: () => 1_800_000_000_000, after: () => () => {}, every: () => () => {} }
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'tollgate-failing-'))
+  onTestFinished(() => rmSync(made, { recursive: true }))
+  return made
+}
+
+const write = (id: string) => ({ kind: 'thing', id, tenant: 'acme', expected: 0, body: { text: 'x'.repeat(10_000) } })
+
+describe('a transaction', () => {
+  it('throws the first error, not that of a rollback that fails after it', () => {
+    const database = new DatabaseSync(':memory:')
+    onTestFinished(() => database.close())
+    database.exec('CREATE TABLE t (a)')
+    const work = (): void => {
+      database.exec('INSERT INTO t VALUES (1)')
+      // Ends the transaction, so that the rollback of `transact` has none.
+      database.exec('ROLLBACK')
+      throw new Error('the first')
+    }
+    expect(() => transact(database, work)).toThrow('the first')
+    transact(database, () => database.exec('INSERT INTO t VALUES (2)'))
+    expect(database.prepare('SELECT a FROM t').all()).toEqual([{ a: 2 }])
+  })
+
+  it('begins after one that was left open', () => {
+    const database = new DatabaseSync(':memory:')
+    onTestFinished(() => database.close())
+    database.exec('CREATE TABLE t (a); BEGIN; INSERT INTO t VALUES (1)')
+    transact(database, () => database.exec('INSERT INTO t VALUES (2)'))
+    expect(database.prepare('SELECT a FROM t').all()).toEqual([{ a: 2 }])
+  })
+})
+
+it('the registry says that it cannot be written, keeps what it has, and goes on when it can', async () => {
+  const registry = openSqliteRegistry({ path: join(folder(), 'registry.db'), clock })
+  onTestFinished(() => registry.close())
+  await registry.commit(author, 'make', [write('a')])
+  await withFilesLimited(0, async () => {
+    await expect(registry.commit(author, 'make', [write('b')])).rejects.toThrow(StoreUnwritable)
+    await expect(registry.commit(author, 'make', [write('b')])).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('disk I/O error') },
+    })
+    await expect(registry.audit(author, 'read', write('a'))).rejects.toThrow(StoreUnwritable)
+    const commits = ['b', 'c'].map((id) => ({ author, action: 'make', writes: [write(id)] }))
+    await expect(registry.commitEach(commits)).rejects.toThrow(StoreUnwritable)
+    expect(await registry.get('thing', 'a')).not.toBeNull()
+  })
+  expect(await registry.list('thing', { limit: 9 })).toHaveLength(1)
+  await registry.commit(author, 'make', [write('b')])
+  expect(await registry.list('thing', { limit: 9 })).toHaveLength(2)
+})
+
+it('the checkpoint throws the error of the disk, keeps its position, and goes on when it can', async () => {
+  const checkpoint = openSqliteCheckpoint({ path: join(folder(), 'checkpoint.db'), newInstance: () => 'here' })
+  onTestFinished(() => checkpoint.close())
+  const [first, second] = [100, 200].map((offset) => ({ 'gateway-0': { segment: 1, offset } }))
+  const flush = checkpoint.begin(first!)
+  await withFilesLimited(0, async () => {
+    expect(() => checkpoint.commit(flush)).toThrow('disk I/O error')
+    expect(() => checkpoint.commitRisk(second!, [], [], 0)).toThrow('disk I/O error')
+    expect(() => checkpoint.begin(second!)).toThrow('disk I/O error')
+  })
+  expect([checkpoint.position(), checkpoint.pending(), checkpoint.riskPosition()]).toEqual([{}, flush, {}])
+  checkpoint.commit(flush)
+  checkpoint.commitRisk(second!, [], [], 0)
+  expect([checkpoint.position(), checkpoint.pending(), checkpoint.riskPosition()]).toEqual([first, null, second])
+})
+
+describe('idempotency keys', () => {
+  it('are refused where a claim cannot be written, and free when it can', async () => {
+    const store = openSqliteIdempotencyStore({ path: join(folder(), 'idempotency.db'), clock })
+    onTestFinished(() => store.close())
+    await withFilesLimited(0, () => expect(store.claim('k', 'hash')).rejects.toThrow(StoreUnwritable))
+    expect(await store.claim('k', 'hash')).toBeNull()
+  })
+
+  it('keep how a claim ended where it cannot be written', async () => {
+    const store = openSqliteIdempotencyStore({ path: join(folder(), 'idempotency.db'), clock })
+    onTestFinished(() => store.close())
+    await store.claim('done', 'hash')
+    await store.claim('failed', 'hash')
+    await withFilesLimited(0, async () => {
+      await store.finish('done', 'answer')
+      await store.release('failed')
+    })
+    expect(await store.claim('done', 'hash')).toEqual({ requestHash: 'hash', state: 'done', answer: 'answer' })
+    expect(await store.claim('failed', 'hash')).toBeNull()
+  })
+})

@@ -1,0 +1,267 @@
+/**
+ * A disk that is full or fails under load: calls are refused and not lost, the platform says why, and everything
+ * goes on by itself when the disk does. Each call that was answered 200 is billed once, and no other.
+ */
+
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { request } from 'undici'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { injectFaults, type Faults } from '../inject-faults.ts'
+import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+import { startLoad, type Load } from './refusable-load.ts'
+import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { openSmallDisk, type SmallDisk } from './small-disk.ts'
+
+const CLIENTS = 4
+const DISK_BYTES = 64 * 1024 * 1024
+const EVENTUALLY = { timeout: 60_000, interval: 100 }
+/** A little less than the ten seconds: the lines carry a time of their own. */
+const LINES_APART_MS = 9_900
+
+let backend: LedgerBackend
+beforeAll(async () => {
+  backend = await startLedgerBackend()
+})
+afterAll(() => backend.close())
+
+interface Bench {
+  readonly service: Service
+  readonly proxy: string
+  readonly caller: Enrolled
+  /** Calls of all loads that were answered. */
+  answered: number
+}
+
+async function open(dataDir?: string): Promise<Bench> {
+  const service = await createService({ args: ['--empty'], dataDir })
+  await service.start()
+  const proxy = await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
+  return { service, proxy, caller: await enrol(service, 'ledger-v1'), answered: 0 }
+}
+
+function load({ service, caller }: Bench): Load {
+  const { gatewayUrl: origin } = service
+  const made = startLoad({ origin, path: '/ledger-v1/entries?n=1', apiKey: caller.apiKey, clients: CLIENTS })
+  onTestFinished(made.stop)
+  return made
+}
+
+/** Resolves when `calls` more were answered. */
+async function answersMore({ answered }: Load, calls = 100): Promise<void> {
+  const goal = answered() + calls
+  await expect.poll(answered, EVENTUALLY).toBeGreaterThanOrEqual(goal)
+}
+
+interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+async function ask({ service }: Bench, method: 'GET' | 'POST' | 'DELETE', path: string, token = ''): Promise<Answer> {
+  const { statusCode, body } = await request(service.baseUrl + path, {
+    method,
+    headers: token === '' ? {} : { authorization: `Bearer ${token}` },
+  })
+  return { status: statusCode, text: await body.text() }
+}
+
+async function eventsOf(bench: Bench, reason: string): Promise<number> {
+  const { text } = await ask(bench, 'GET', '/metrics')
+  return Number(new RegExp(`tollgate_events_total\\{reason="${reason}"\\} (\\d+)`).exec(text)?.[1] ?? 0)
+}
+
+async function billed({ service }: Bench): Promise<number> {
+  const { items } = await service.platform.get<{ items: readonly { calls: number }[] }>('/v1/summaries?api=ledger-v1')
+  return items.reduce((sum, { calls }) => sum + calls, 0)
+}
+
+/** Stops the load; resolves when every answered call is billed. What is billed twice shows then, or after a restart. */
+async function settle(bench: Bench, { stop, answered, others }: Load): Promise<void> {
+  await stop()
+  bench.answered += answered()
+  await expect.poll(() => billed(bench), EVENTUALLY).toBeGreaterThanOrEqual(bench.answered)
+  expect(await billed(bench), JSON.stringify([...others])).toBe(bench.answered)
+}
+
+async function settleForGood(bench: Bench): Promise<void> {
+  expect(await bench.service.stop()).toBe(0)
+  await bench.service.start()
+  expect(await billed(bench)).toBe(bench.answered)
+}
+
+const spoolFiles = (dataDir: string): readonly string[] =>
+  readdirSync(join(dataDir, 'spool'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+
+/** Lines that say the same, closer together than they may be. */
+function repeatedLines(log: string): readonly string[] {
+  const last = new Map<string, number>()
+  return log.split('\n').flatMap((line) => {
+    if (!line.startsWith('{') || !line.endsWith('}')) return []
+    const { time, level, msg, thread, err } = JSON.parse(line) as Record<string, any>
+    const key = JSON.stringify([level, msg, thread, err?.type, err?.code])
+    const before = last.get(key)
+    last.set(key, Date.parse(time))
+    return before !== undefined && Date.parse(time) - before < LINES_APART_MS ? [line] : []
+  })
+}
+
+describe('a full disk', () => {
+  let disk: SmallDisk
+  let bench: Bench
+  beforeAll(async () => {
+    disk = openSmallDisk(DISK_BYTES)
+    bench = await open(disk.dataDir)
+  })
+  afterAll(async () => {
+    await bench.service.remove()
+    disk.remove()
+  })
+
+  it('refuses calls and commands, answers reads, and goes on by itself with an exact bill', async () => {
+    const { service, proxy, caller } = bench
+    const { platform } = service
+    const path = `/v1/subscriptions/${caller.subscription}/credentials`
+    const credentials = await platform.get<{ items: readonly { id: string }[] }>(path)
+    await platform.post('/v1/proxies', { api: 'ledger-v1', fromRevision: 1 })
+    const staged = await platform.get<object>(`/v1/proxies/${proxy}`)
+    const token = await platform.token()
+    const files = spoolFiles(disk.dataDir)
+    const calls = load(bench)
+    await answersMore(calls)
+
+    disk.fill(service.pid())
+    await expect.poll(async () => (await ask(bench, 'GET', '/readyz')).text, EVENTUALLY).toContain(disk.code)
+    expect(await ask(bench, 'GET', '/readyz')).toMatchObject({ status: 503 })
+    const refused = calls.refused()
+    await expect.poll(calls.refused, EVENTUALLY).toBeGreaterThan(refused + 1_000)
+    // The last page of the platform's own spool may have room for some records.
+    await expect
+      .poll(async () => {
+        expect(await ask(bench, 'GET', `/v1/proxies/${proxy}`, token)).toMatchObject({ status: 200 })
+        return eventsOf(bench, 'platform_call_unrecorded')
+      }, EVENTUALLY)
+      .toBeGreaterThan(0)
+    expect(await ask(bench, 'GET', '/healthz')).toMatchObject({ status: 200 })
+    expect(await eventsOf(bench, 'spool_write_failed')).toBeGreaterThan(0)
+    expect(await ask(bench, 'GET', '/v1/summaries?api=ledger-v1', token)).toMatchObject({ status: 200 })
+    // A token of a client leaves nothing on the disk: an operator who comes now can read.
+    expect(await caller.token()).toMatch(/^ey/)
+    for (const [method, command] of [
+      ['POST', `/v1/proxies/${proxy}/activate`],
+      ['POST', `${path}/rotate`],
+      ['DELETE', `${path}/${credentials.items[0]?.id}`],
+    ] as const) {
+      const answer = await ask(bench, method, command, token)
+      expect(answer.status, command).toBe(503)
+      expect(JSON.parse(answer.text), command).toMatchObject({ code: 'unavailable' })
+    }
+
+    disk.free(service.pid())
+    await answersMore(calls)
+    await expect.poll(async () => (await ask(bench, 'GET', '/readyz')).status, EVENTUALLY).toBe(200)
+    expect(repeatedLines(service.errors())).toEqual([])
+    expect(spoolFiles(disk.dataDir).length).toBeLessThanOrEqual(2 * files.length)
+    await settle(bench, calls)
+
+    expect(await platform.get(`/v1/proxies/${proxy}`)).toEqual(staged)
+    expect((await platform.get<typeof credentials>(path)).items).toEqual(credentials.items)
+    await platform.post(`/v1/proxies/${proxy}/activate`)
+    await platform.post(`${path}/rotate`)
+    await platform.delete(`${path}/${credentials.items[0]?.id}`)
+    await settleForGood(bench)
+  })
+})
+
+const segments = ({ service }: Bench) => spoolFiles(service.dataDir).filter((path) => path.endsWith('.spool'))
+const databases = ({ service }: Bench) =>
+  ['checkpoint.db', 'registry.db', 'idempotency.db'].flatMap((name) =>
+    [name, `${name}-wal`].map((each) => join(service.dataDir, each)),
+  )
+/** The store keeps the tokens of its inserts there. */
+const tokenLogs = ({ service }: Bench) =>
+  readdirSync(join(service.dataDir, 'clickhouse'), { recursive: true, withFileTypes: true })
+    .filter(({ name }) => name.startsWith('deduplication_log'))
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+
+interface Case {
+  readonly what: string
+  readonly calls: Faults['calls']
+  readonly paths: (bench: Bench) => readonly string[]
+  /** Counts when the fault has had its effect; null: nothing tells of it. */
+  readonly reason: string | null
+  readonly isReady: boolean
+}
+
+const CASES: readonly Case[] = [
+  {
+    what: 'writes of the spool',
+    calls: ['pwrite64'],
+    paths: segments,
+    reason: 'spool_write_failed',
+    isReady: false,
+  },
+  {
+    what: 'writes and syncs of SQLite',
+    calls: ['pwrite64', 'fsync'],
+    paths: databases,
+    reason: 'flush_failed',
+    isReady: true,
+  },
+  // Only the store makes folders while it runs: one for each insert.
+  { what: 'new parts of the store', calls: ['mkdir'], paths: () => [], reason: 'flush_failed', isReady: true },
+  // The store goes on without them while it runs.
+  { what: 'insert tokens of the store', calls: ['write'], paths: tokenLogs, reason: null, isReady: true },
+]
+
+describe('a failing disk', () => {
+  let bench: Bench
+  beforeAll(async () => {
+    bench = await open()
+  })
+  afterAll(() => bench.service.remove())
+
+  describe.each(['ENOSPC', 'EIO'] as const)('with %s', (error) => {
+    it.each(CASES)('for $what costs no call and bills none twice', async ({ calls, paths, reason, isReady }) => {
+      const { service } = bench
+      const made = load(bench)
+      await answersMore(made)
+      const faults = await injectFaults(service.pid(), { calls, error, paths: paths(bench) })
+      try {
+        const effects = async (): Promise<number> => (reason === null ? faults.count() : eventsOf(bench, reason))
+        const before = await effects()
+        await expect.poll(effects, EVENTUALLY).toBeGreaterThan(before + 1)
+        expect((await ask(bench, 'GET', '/readyz')).status).toBe(isReady ? 200 : 503)
+        if (isReady) await answersMore(made)
+      } finally {
+        expect(await faults.stop()).toBeGreaterThan(0)
+      }
+      await answersMore(made)
+      await expect.poll(async () => (await ask(bench, 'GET', '/readyz')).status, EVENTUALLY).toBe(200)
+      await settle(bench, made)
+    })
+  })
+
+  it('that does not sync the spool has calls refused until a new segment is on the disk, and says what is uncertain', async () => {
+    const { service } = bench
+    const made = load(bench)
+    await answersMore(made)
+    const files = segments(bench)
+    const faults = await injectFaults(service.pid(), { calls: ['fdatasync'], error: 'EIO' })
+    try {
+      await expect.poll(() => eventsOf(bench, 'records_uncertain'), EVENTUALLY).toBeGreaterThan(0)
+      await expect.poll(async () => (await ask(bench, 'GET', '/readyz')).text, EVENTUALLY).toContain('EIO')
+    } finally {
+      expect(await faults.stop()).toBeGreaterThan(0)
+    }
+    await answersMore(made)
+    await expect.poll(async () => (await ask(bench, 'GET', '/readyz')).status, EVENTUALLY).toBe(200)
+    expect(segments(bench).some((path) => !files.includes(path))).toBe(true)
+    await settle(bench, made)
+  })
+
+  it('has left a bill that is the same after a restart', () => settleForGood(bench))
+})

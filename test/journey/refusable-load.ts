@@ -1,0 +1,58 @@
+/** Calls without a pause until they are stopped, and what became of them. */
+
+import { Agent } from 'undici'
+
+export interface Load {
+  /** Calls that were answered 200, seen whole. */
+  answered(): number
+  /** Calls that were answered 503. */
+  refused(): number
+  /** What else was seen, by what it was. */
+  readonly others: ReadonlyMap<string, number>
+  /** Resolves when every call has ended. */
+  stop(): Promise<void>
+}
+
+export interface LoadOptions {
+  readonly origin: string
+  readonly path: string
+  readonly apiKey: string
+  readonly clients: number
+}
+
+export function startLoad({ origin, path, apiKey, clients }: LoadOptions): Load {
+  const agent = new Agent({ connections: clients, pipelining: 1 })
+  const others = new Map<string, number>()
+  let answered = 0
+  let refused = 0
+  let isOver = false
+
+  async function call(): Promise<void> {
+    const { statusCode, body } = await agent.request({ origin, path, method: 'GET', headers: { 'x-api-key': apiKey } })
+    await body.text()
+    if (statusCode === 200) answered++
+    else if (statusCode === 503) refused++
+    else note(String(statusCode))
+  }
+
+  function note(what: string): void {
+    others.set(what, (others.get(what) ?? 0) + 1)
+  }
+
+  async function client(): Promise<void> {
+    // A response that was under way when its record was refused is broken off.
+    while (!isOver) await call().catch((cause: NodeJS.ErrnoException) => note(cause.code ?? cause.message))
+  }
+
+  const ended = Promise.all(Array.from({ length: clients }, client))
+  return {
+    answered: () => answered,
+    refused: () => refused,
+    others,
+    async stop() {
+      isOver = true
+      await ended
+      if (!agent.destroyed) await agent.destroy()
+    },
+  }
+}
