@@ -23,7 +23,7 @@ export interface DamageReportOptions {
   readonly metrics: Pick<Metrics, 'counter'>
   readonly clock: Clock
   readonly log: Pick<Log, 'warn' | 'error'>
-  readonly count: (reason: string) => void
+  readonly count: (reason: string, by?: number) => void
 }
 
 const RETRY_MS = 10_000
@@ -37,16 +37,21 @@ export function createDamageReport({ metrics, clock, log, count }: DamageReportO
   let raise: ((damage: Damage) => void) | null = null
 
   function report(damage: Damage): void {
-    const { file, what, records, isExact } = damage
+    const { file, what, records, isExact, isUncertain = false } = damage
     const detail = { file, records, isExact, fromTime: toTime(damage.fromMs), toTime: toTime(damage.toMs) }
     if (records === 0 && isExact) {
       count('file_damaged')
       return log.warn(detail, `${what} No call records are missing.`)
     }
-    count('records_damaged')
-    missing.inc({ number: isExact ? 'exact' : 'at_least' }, records)
-    const effect = records === 0 ? 'Call records may be missing' : 'Call records are missing'
-    log.error(detail, `${what} ${effect}; the service continues without them.`)
+    if (isUncertain) {
+      count('records_uncertain', records)
+      log.error(detail, `${what} They are billed as long as this machine runs; a power cut may take them.`)
+    } else {
+      count('records_damaged')
+      missing.inc({ number: isExact ? 'exact' : 'at_least' }, records)
+      const effect = records === 0 ? 'Call records may be missing' : 'Call records are missing'
+      log.error(detail, `${what} ${effect}; the service continues without them.`)
+    }
     if (raise === null) keep(damage)
     else raise(damage)
   }

@@ -14,6 +14,8 @@ export interface Damage {
   readonly records: number
   /** False: at least that many are missing. */
   readonly isExact: boolean
+  /** True: they are there, and a power cut may take up to that many. */
+  readonly isUncertain?: boolean
   /** Start of the time range of the missing records; null: unknown. */
   readonly fromMs: number | null
   /** End of the time range of the missing records; null: unknown. */
@@ -23,8 +25,9 @@ export interface Damage {
 export type OnDamage = (damage: Damage) => void
 
 /** Describes number, time range and file of the missing records, for logs and the risk's message. */
-export function damageText({ file, records, isExact, fromMs, toMs }: Damage): string {
-  return `${numberText(records, isExact)}${rangeText(fromMs, toMs)} (${file})`
+export function damageText({ file, records, isExact, isUncertain = false, fromMs, toMs }: Damage): string {
+  const number = isUncertain ? `a power cut may take up to ${records} records` : numberText(records, isExact)
+  return `${number}${rangeText(fromMs, toMs)} (${file})`
 }
 
 /** Adds up damage of one file. `first` gives the sentence. */

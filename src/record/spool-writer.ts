@@ -9,7 +9,7 @@
  * A writer always begins a segment of its own and never appends to one it finds: whatever is torn at
  * the end of an older one stays apart. Its number is above the last segment, the checkpoint's (`after`) and the time in
  * seconds, so that numbers never go back, also in an emptied folder. Records are counted over segments and restarts: each
- * batch carries the number of its first one.
+ * batch carries the number of its first one, and a mark beside the folder the number after the last (`record-mark.ts`).
  *
  * After a failed write all calls are refused without another attempt. Once a second a probe cuts back
  * what the failed write has left, writes, and takes that back; then writing goes on in the same segment.
@@ -24,7 +24,8 @@ import { toExplanationText, type Explanation } from '../domain/explanation.ts'
 import { makeFolder, syncFolder, syncFolderLater } from '../runtime/sync-folder.ts'
 import { BatchBuffer, encodeEnd } from './codec.ts'
 import type { CallRecord } from './call-record.ts'
-import { createSegmentWriter, type SegmentWriter } from './segment-writer.ts'
+import { openRecordMark } from './record-mark.ts'
+import { createSegmentWriter, type SegmentWriter, type Unsynced } from './segment-writer.ts'
 import { HEADER_BYTES } from './segment-header.ts'
 import { segmentName } from './segment-name.ts'
 import { findSourceEnd } from './source-end.ts'
@@ -70,7 +71,8 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
   let definitions: Attribution[] = []
   const end = findSourceEnd(folder)
   let number = Math.max(end.lastSegment, after?.segment ?? 0, Math.floor(clock.nowMs() / 1000))
-  let nextRecord = Math.max(end.nextRecord, after?.records ?? 0)
+  const mark = openRecordMark(folder, onFailure)
+  let nextRecord = Math.max(end.nextRecord, after?.records ?? 0, mark.found ?? 0)
   /** The last segment that this writer made; 0: none. */
   let madeLast = 0
   let segment: SegmentWriter | null = null
@@ -127,6 +129,7 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
     }
     definitions = []
     nextRecord += calls.length
+    mark.write(nextRecord)
     for (const call of calls) call.onSafe()
     onGrowth()
     if (segment.bytes >= segmentBytesMax || ids.size >= ATTRIBUTIONS_MAX) endSegment(segment)
@@ -158,7 +161,11 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
       if (!to.takeBack(chunk)) {
         const nowMs = clock.nowMs()
         nextRecord += records
-        report(to, 'calls that were refused because a sync failed may be billed', records, nowMs, nowMs)
+        report(to, 'A sync of the spool failed: calls that were refused may be billed.', {
+          records,
+          fromMs: nowMs,
+          toMs: nowMs,
+        })
       }
       throw cause
     }
@@ -246,17 +253,15 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
   }
 
   function syncFailed(of: SegmentWriter, cause: unknown): void {
-    const { unsynced } = of
-    if (unsynced !== null) {
-      const { records, fromMs, toMs } = unsynced
-      report(of, 'a sync failed: records that were written may not be on the disk', records, fromMs, toMs)
+    if (of.unsynced !== null) {
+      report(of, 'A sync of the spool failed: records that were written may not be on the disk.', of.unsynced)
     }
     mustReplace = mustSync = true
     fail(cause)
   }
 
-  function report({ name }: SegmentWriter, what: string, records: number, fromMs: number, toMs: number): void {
-    onUncertain({ file: join('spool', basename(folder), name), what, records, isExact: false, fromMs, toMs })
+  function report({ name }: SegmentWriter, what: string, lost: Unsynced): void {
+    onUncertain({ file: join('spool', basename(folder), name), what, isExact: false, isUncertain: true, ...lost })
   }
 
   function close(): void {
@@ -264,6 +269,7 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
     isClosed = true
     stopSync()
     cancelProbe()
+    mark.close()
     if (segment === null) return
     try {
       if (sync !== 'never') segment.syncNow()

@@ -3,7 +3,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../runtime/clock.ts'
-import { markPathOf, readMark } from '../store/sqlite/mark-file.ts'
+import { markPathOf, readMark } from '../runtime/mark-file.ts'
 import { DatabaseDamaged } from '../store/sqlite/open-database.ts'
 import { openSqliteRegistry, type SqliteRegistry } from '../store/sqlite/registry.ts'
 import { databaseFiles, setAside } from './set-aside.ts'

@@ -7,7 +7,7 @@ import { StartRefused } from '../../../src/runtime/start-refused.ts'
 import { openSqliteCheckpoint, type SqliteCheckpoint } from '../../../src/store/sqlite/checkpoint.ts'
 import { checkLargeFiles } from '../../../src/store/sqlite/database-check.ts'
 import { openSqliteIdempotencyStore } from '../../../src/store/sqlite/idempotency-store.ts'
-import { markPathOf, readMark } from '../../../src/store/sqlite/mark-file.ts'
+import { markPathOf, readMark } from '../../../src/runtime/mark-file.ts'
 import { openSqliteRegistry, type SqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 
 const clock = { nowMs: () => 5_000, after: () => () => {}, every: () => () => {} }

@@ -1,8 +1,9 @@
 /**
- * A high-water mark beside a database file: the number of its last change, written after each commit.
+ * A high-water mark beside a file: the number of its last change, written after each change.
  *
  * A database that was replaced by an older copy, or copied without its write-ahead log, looks intact; the mark is then ahead of it.
- * A commit is synced before the mark is written (into the page cache), so a crash or a power cut leaves the mark behind, never ahead.
+ * The mark is written (into the page cache) after the change, so a crash leaves it behind, never ahead. A power cut does neither
+ * for a database, whose commits are synced; for the spool it may leave the mark ahead: then records are missing.
  */
 
 import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs'
