@@ -10,6 +10,7 @@
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { RevisionConflict, type Document, type Registry } from '../store/registry.ts'
+import { isFromDisk, UNWRITABLE_RETRY_MS } from '../store/unwritable.ts'
 import { DUE_KIND, type DueTime } from './due-times.ts'
 
 export type DueHandlers = Readonly<Record<string, (due: DueTime) => Promise<void>>>
@@ -93,7 +94,8 @@ export function createScheduler({ registry, handlers, clock, log, count }: Sched
       // The command that it led to has removed it itself.
       if (cause instanceof RevisionConflict) return true
       const times = (failed.get(id)?.times ?? 0) + 1
-      failed.set(id, { times, untilMs: clock.nowMs() + Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** (times - 1)) })
+      const pauseMs = isFromDisk(cause) ? UNWRITABLE_RETRY_MS : RETRY_FIRST_MS * 2 ** (times - 1)
+      failed.set(id, { times, untilMs: clock.nowMs() + Math.min(RETRY_MAX_MS, pauseMs) })
       count('due_failed')
       log.error({ err: cause, due: body, times }, 'something that is due could not be done; it is tried again')
       return false

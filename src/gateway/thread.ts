@@ -42,6 +42,7 @@ import { createTurnEnd } from './turn-end.ts'
 import { UploadWatch } from './upload-watch.ts'
 
 const IDLE_CHECK_MS = 50
+const SPOOL_WRITTEN_AGAIN = 'the spool can be written again; calls are accepted'
 const SPOOL_UNWRITABLE = 'the spool cannot be written; calls are answered 503 until it can'
 
 export interface OauthServer {
@@ -90,7 +91,10 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
       host.count('spool_write_failed')
       host.tell({ type: 'log', level: 'error', message: SPOOL_UNWRITABLE, detail: String(cause) })
     },
-    onRefusing: (cause) => spoolFaults.note(settings.thread, cause),
+    onRefusing(cause) {
+      spoolFaults.note(settings.thread, cause)
+      if (cause === null) host.tell({ type: 'log', level: 'info', message: SPOOL_WRITTEN_AGAIN, detail: '' })
+    },
     onUncertain: (damage) => host.tell({ type: 'damage', damage }),
   })
   const gates = createUpstreamGates({ clock, tell: (reports) => host.tell({ type: 'upstream', reports }) })

@@ -21,7 +21,7 @@ import type { RiskCheckpoint } from '../store/risk-checkpoint.ts'
 import type { RequestStore } from '../store/request-store.ts'
 import type { ServiceLevelStore } from '../store/service-level-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
-import { createCallCounter, type CountedCalls } from './call-counter.ts'
+import { createCallCounter, type CallCounter, type CountedCalls } from './call-counter.ts'
 import type { Episode } from './episode.ts'
 import { createFlusher } from './flush.ts'
 import { createIntake, type Intake } from './intake.ts'
@@ -88,6 +88,7 @@ interface Held {
   readonly detector: RiskDetector
   readonly intake: Intake
   readonly judge: ServiceJudge
+  readonly counter: CallCounter
 }
 
 /** Counters are saved once a second, and where that would take long more rarely: a start reads the rest again. */
@@ -98,7 +99,6 @@ const CLEARED_KEPT_MS = 30 * 86_400_000
 export function createWork(options: WorkOptions): Work {
   const { reader, checkpoint, rules, limits, promises, clock, createId, count, onCalls, publish, gate } = options
   const flusher = createFlusher(options)
-  const counter = createCallCounter()
   // Ids of events rise over a restart too, also where the clock was set back.
   const lastEventMs = timeOfId(checkpoint.lastEventId())
   const createEventId = createIdFactory(() => Math.max(clock.nowMs(), lastEventMs + 1))
@@ -116,6 +116,7 @@ export function createWork(options: WorkOptions): Work {
       count,
       saved: checkpoint.openEpisodes(),
     })
+    const counter = createCallCounter()
     const levelMark = checkpoint.levelMark()
     const judge = createServiceJudge({ promises, saved: levelMark, count })
     const intake = createIntake({
@@ -135,7 +136,7 @@ export function createWork(options: WorkOptions): Work {
     limits.reset()
     readRange(reader, checkpoint.limitPosition(), checkpoint.riskPosition(), limits.add)
     if (levelMark !== null) readRange(reader, levelMark.position, checkpoint.riskPosition(), judge.add)
-    return { metering, detector, intake, judge }
+    return { metering, detector, intake, judge, counter }
   }
 
   /** Works with what is held; what breaks on the way is held no longer. */
@@ -149,12 +150,13 @@ export function createWork(options: WorkOptions): Work {
     }
   }
 
-  /** Events are published when they can no longer be lost. */
-  function settle({ detector, intake, judge }: Held): void {
+  /** Events are published when they can no longer be lost, and calls counted when they are not read again. */
+  function settle({ detector, intake, judge, counter }: Held): void {
     const { events, episodes } = detector.take()
     const forgetMs = clock.nowMs() - CLEARED_KEPT_MS
     const dropped = checkpoint.commitRisk(intake.judged, episodes, events, forgetMs, judge.mark(intake.judged))
     if (dropped > 0) count('risk_history_dropped', dropped)
+    onCalls(counter.take())
     publish(events)
   }
 
@@ -198,7 +200,6 @@ export function createWork(options: WorkOptions): Work {
       }),
     calm: () =>
       using((now) => {
-        onCalls(counter.take())
         if (now.intake.isLevel) {
           holdToPromises(now, clock.nowMs())
           now.detector.calm(clock.nowMs())

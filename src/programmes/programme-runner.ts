@@ -10,6 +10,7 @@ import { Problem, type ProblemPointer } from '../domain/problem.ts'
 import { STEPS } from '../actors/programme.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Change, Document, Registry } from '../store/registry.ts'
+import { isFromDisk, UNWRITABLE_RETRY_MS } from '../store/unwritable.ts'
 import { APPROVAL_KIND, type ApprovalFlowBody } from '../catalogue/approval-document.ts'
 import { toTime } from '../catalogue/commands.ts'
 import {
@@ -42,6 +43,8 @@ const PAGE = 500
 
 export function createProgrammeRunner({ registry, steps, clock, turns, log }: ProgrammeRunnerOptions): ProgrammeRunner {
   const running = new Set<Promise<void>>()
+  /** How to cancel what is tried again. */
+  const retries = new Set<() => void>()
   let stopWatching = (): void => {}
   let isStopped = false
 
@@ -57,10 +60,21 @@ export function createProgrammeRunner({ registry, steps, clock, turns, log }: Pr
     const work = turns
       .take([id], () => run(id))
       .catch((cause: unknown) => {
-        log.error({ err: cause, programme: id }, 'a programme could not go on; it does at the next start')
+        const isRetried = isFromDisk(cause)
+        const next = isRetried ? 'it is tried again' : 'it does at the next start'
+        log.error({ err: cause, programme: id }, `a programme could not go on; ${next}`)
+        if (isRetried) wakeLater(id)
       })
     running.add(work)
     void work.finally(() => running.delete(work))
+  }
+
+  function wakeLater(id: string): void {
+    const cancel = clock.after(UNWRITABLE_RETRY_MS, () => {
+      retries.delete(cancel)
+      wake(id)
+    })
+    retries.add(cancel)
   }
 
   async function run(id: string): Promise<void> {
@@ -155,6 +169,7 @@ export function createProgrammeRunner({ registry, steps, clock, turns, log }: Pr
       isStopped = true
       stopWatching()
       await Promise.all(running)
+      for (const cancel of retries) cancel()
     },
   }
 }

@@ -3,6 +3,8 @@ import { dropDueWrite, dueWrite } from '../../../src/catalogue/due-times.ts'
 import { createScheduler, type DueHandlers } from '../../../src/catalogue/scheduler.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import type { Registry } from '../../../src/store/registry.ts'
+import { Problem } from '../../../src/domain/problem.ts'
+import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { createHandClock, type HandClock } from '../pipeline/hand-clock.ts'
 
 const START_MS = Date.UTC(2027, 0, 15)
@@ -14,9 +16,11 @@ function open(clock: HandClock = createHandClock(START_MS), registry?: Registry)
   const done: string[] = []
   const counted: string[] = []
   const failing = new Set<string>()
+  const full = new Set<string>()
   const handlers: DueHandlers = {
     async thing({ subject }) {
       if (failing.has(subject)) throw new Error(`${subject} fails`)
+      if (full.has(subject)) throw new Problem('unavailable', 'full', { cause: new StoreUnwritable('full') })
       done.push(`${subject} ${clock.nowMs() - START_MS}`)
     },
   }
@@ -32,7 +36,7 @@ function open(clock: HandClock = createHandClock(START_MS), registry?: Registry)
     store.commit(AUTHOR, 'test', [dueWrite({ tenant: 'acme', kind: 'thing', subject, atMs: START_MS + inMs })])
   const left = async () =>
     (await store.list<{ subject: string }>('due', { limit: 999 })).map(({ body }) => body.subject)
-  return { scheduler, clock, registry: store, done, counted, failing, add, left }
+  return { scheduler, clock, registry: store, done, counted, failing, full, add, left }
 }
 
 describe('the scheduler', () => {
@@ -55,6 +59,17 @@ describe('the scheduler', () => {
     expect(done).toEqual([])
     await clock.advance(1)
     expect(done).toEqual([`a ${400 * DAY_MS}`])
+  })
+
+  it('does what a full disk has kept it from within two seconds of there being room, however long it was full', async () => {
+    const { scheduler, clock, add, done, full } = open()
+    full.add('a')
+    await add('a', 0)
+    await scheduler.start()
+    await clock.advance(600_000)
+    full.delete('a')
+    await clock.advance(2_000)
+    expect(done).toHaveLength(1)
   })
 
   it('does once at the start what fell due while the process was down', async () => {

@@ -10,6 +10,7 @@ import { createTurns } from '../../../src/catalogue/turns.ts'
 import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Author } from '../../../src/store/registry.ts'
+import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { base64, declaration, openHouse, orders, type House } from '../catalogue/house.ts'
 
 const linter = createLinter({ clock: systemClock, log: { error: () => {} } })
@@ -120,4 +121,20 @@ it.each([1, 2, 3, 4, 5, 6, 7, 8])('is taken up at step %i by the next process', 
   await next.runner.start()
 
   expect(await outcomeOf(house, next, id)).toEqual(ONCE)
+})
+
+it('goes on without a restart when the disk that refused has room', async () => {
+  const house = openHouse()
+  const opened = open(house, (works) => works)
+  await opened.runner.start()
+  const { commit } = house.registry
+  let refusals = 0
+  house.registry.commit = (author, action, writes) => {
+    if (!action.startsWith('programme.step') || refusals > 0) return commit(author, action, writes)
+    refusals++
+    return Promise.reject(new StoreUnwritable('the disk is full'))
+  }
+  const { id } = await begin(house, opened)
+  const { status } = await outcomeOf(house, opened, id)
+  expect([refusals, status]).toEqual([1, 'succeeded'])
 })
