@@ -12,10 +12,11 @@ import type { Opened } from './runtime/lifecycle.ts'
 import type { Log } from './runtime/log.ts'
 import { createVault, loadMasterKey, type Vault } from './runtime/vault.ts'
 import type { IdempotencyStore } from './store/idempotency-store.ts'
+import type { Registry } from './store/registry.ts'
 import { lockDataFolder } from './store/sqlite/data-folder.ts'
 import { checkLargeFiles } from './store/sqlite/database-check.ts'
 import { openSqliteIdempotencyStore } from './store/sqlite/idempotency-store.ts'
-import { openSqliteRegistry, type SqliteRegistry } from './store/sqlite/registry.ts'
+import { openSqliteRegistry } from './store/sqlite/registry.ts'
 
 export interface OpenDataFolderOptions {
   readonly config: Config
@@ -28,7 +29,7 @@ export interface OpenDataFolderOptions {
 export interface OpenedDataFolder {
   readonly folder: DataFolder
   readonly vault: Vault
-  readonly registry: SqliteRegistry
+  readonly registry: Registry
   readonly kept: IdempotencyStore
 }
 

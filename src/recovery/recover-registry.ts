@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import type { Clock } from '../runtime/clock.ts'
 import { markPathOf, readMark } from '../runtime/mark-file.ts'
 import { DatabaseDamaged } from '../store/sqlite/open-database.ts'
-import { openSqliteRegistry, type SqliteRegistry } from '../store/sqlite/registry.ts'
+import type { Registry } from '../store/registry.ts'
+import { openSqliteRegistry } from '../store/sqlite/registry.ts'
 import { databaseFiles, setAside } from './set-aside.ts'
 
 export interface RecoverRegistryOptions {
@@ -21,11 +22,11 @@ export interface Recovered<T> {
 }
 
 /** Throws `StartRefused` if the file cannot be opened for a reason that is not its content. */
-export async function recoverRegistry(options: RecoverRegistryOptions): Promise<Recovered<SqliteRegistry>> {
+export async function recoverRegistry(options: RecoverRegistryOptions): Promise<Recovered<Registry>> {
   const { dataDir, hasMasterKey, clock } = options
   const path = join(dataDir, 'registry.db')
-  const open = (): SqliteRegistry => openSqliteRegistry({ path, clock, isLossAccepted: true })
-  const startAgain = (why: string): Recovered<SqliteRegistry> => {
+  const open = (): Registry => openSqliteRegistry({ path, clock, isLossAccepted: true })
+  const startAgain = (why: string): Recovered<Registry> => {
     const folder = setAside(dataDir, databaseFiles('registry'), clock.nowMs())
     return { opened: open(), loss: `${why}; everything that was configured is lost (what was there is in ${folder})` }
   }

@@ -6,6 +6,7 @@ import type { ClickHouse } from '../store/clickhouse/client.ts'
 import { countRows, lastNotes, notesFrom, subtract, sumOf, tablesOf, writeNote } from '../store/clickhouse/flush-log.ts'
 import { migrate } from '../store/clickhouse/migrations.ts'
 import type { CheckpointClaims } from '../store/checkpoint.ts'
+import type { FlushTotals } from '../store/flush-log.ts'
 import { openStore, reasonOf, STORE_FOLDER, type OpenedStore, type OpenStoreOptions } from './open-store.ts'
 import { setAside } from './set-aside.ts'
 import { TABLES } from './store-claims.ts'
@@ -64,7 +65,8 @@ export async function acceptRows(
   const current = found.find(({ number }) => number === flushes)
   const next = found.find(({ number }) => number === flushes + 1)
   const pending = next === undefined ? {} : subtract(next.totals, current?.totals ?? {})
-  const base = subtract(subtract(await countRows(client), others), pending)
+  // Below zero if rows of the pending flush are among those that are lost: its total is then what is there.
+  const base = difference(subtract(await countRows(client), others), pending)
   // A later note of the same flush takes the place of the one before.
   const atMs = Math.max(nowMs, (current?.atMs ?? 0) + 1, (next?.atMs ?? 0) + 1)
   await writeNote(client, {
@@ -78,4 +80,9 @@ export async function acceptRows(
     registryEnd,
   })
   if (next !== undefined) await writeNote(client, { ...next, atMs, totals: sumOf([base, pending]), registryEnd })
+}
+
+function difference(totals: FlushTotals, others: FlushTotals): FlushTotals {
+  const negative = Object.fromEntries(Object.entries(others).map(([name, value]) => [name, -value]))
+  return sumOf([totals, negative])
 }

@@ -41,8 +41,6 @@ export interface Checkpoint {
 export interface CheckpointClaims {
   /** Distinguishes the insert tokens of this data folder from those of any other. */
   readonly instance: string
-  /** The file was made by this start. */
-  readonly isNew: boolean
   /** The number of the last flush that was committed. */
   readonly flushes: number
   readonly position: SpoolPosition

@@ -33,8 +33,6 @@ const WITH_CHECKSUMS = 1
 
 export interface CheckpointFile {
   readonly database: DatabaseSync
-  readonly isNew: boolean
-  readonly isCheckedLater: boolean
   /** Changes that the file has lost since the mark was written; 0: none. */
   readonly wentBackBy: number
   state<T>(name: string, fallback: T): T
@@ -51,19 +49,18 @@ export function openCheckpointFile(path: string): CheckpointFile {
   const remedy = `put back its newest whole copy, or ${acceptLossCommand('checkpoint', dirname(path))}`
   const { database, isCheckedLater } = openDatabase({ path, remedy })
   try {
-    const isNew = database.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'state'`).get() === undefined
     database.exec(SCHEMA)
     addChecksums(database)
     const fault = isCheckedLater ? null : verifyTables(database, CHECKPOINT_TABLES)
     if (fault !== null) throw damaged(path, fault, remedy)
-    return openState(path, database, isNew, isCheckedLater)
+    return openState(path, database)
   } catch (cause) {
     database.close()
     throw toRefusal(path, cause, remedy)
   }
 }
 
-function openState(path: string, database: DatabaseSync, isNew: boolean, isCheckedLater: boolean): CheckpointFile {
+function openState(path: string, database: DatabaseSync): CheckpointFile {
   const mark = openMarkFile(markPathOf(path))
   const readState = database.prepare('SELECT value, checksum FROM state WHERE name = ?')
   const writeState = database.prepare(
@@ -91,8 +88,6 @@ function openState(path: string, database: DatabaseSync, isNew: boolean, isCheck
 
   return {
     database,
-    isNew,
-    isCheckedLater,
     wentBackBy,
     state,
     setState,

@@ -16,8 +16,6 @@ const OUTBOX_MAX = 200_000
 export interface SqliteCheckpoint extends Checkpoint, RiskCheckpoint, LimitCheckpoint {
   /** Distinguishes the insert tokens of this data folder from those of any other. */
   readonly instance: string
-  /** The file is too large to be checked before it is used. */
-  readonly isCheckedLater: boolean
   claims(): CheckpointClaims
   repair(repair: CheckpointRepair): void
   close(): void
@@ -73,7 +71,6 @@ export function openSqliteCheckpoint(options: SqliteCheckpointOptions): SqliteCh
     get instance() {
       return instance
     },
-    isCheckedLater: file.isCheckedLater,
     position: () => state<SpoolPosition>('position', {}),
     pending: () => state<PendingFlush | null>('pending', null),
     begin(to) {
@@ -97,7 +94,6 @@ export function openSqliteCheckpoint(options: SqliteCheckpointOptions): SqliteCh
     },
     claims: () => ({
       instance,
-      isNew: file.isNew,
       flushes: state('flushes', 0),
       position: state<SpoolPosition>('position', {}),
       pending: state<PendingFlush | null>('pending', null),

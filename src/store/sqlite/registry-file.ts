@@ -17,7 +17,6 @@ const IN_MEMORY = ':memory:'
 
 export interface RegistryFile {
   readonly database: DatabaseSync
-  readonly isCheckedLater: boolean
   /** Something was committed: the mark follows. */
   committed(): void
   close(): void
@@ -31,20 +30,15 @@ export function openRegistryFile(path: string, isLossAccepted: boolean): Registr
     bringUpSchema(database, path)
     const fault = isCheckedLater ? null : (verifyTables(database, REGISTRY_TABLES) ?? verifyFeed(database))
     if (fault !== null) throw damaged(path, fault, remedy)
-    return withMark(path, database, isCheckedLater, isLossAccepted)
+    return withMark(path, database, isLossAccepted)
   } catch (cause) {
     database.close()
     throw toRefusal(path, cause, remedy)
   }
 }
 
-function withMark(
-  path: string,
-  database: DatabaseSync,
-  isCheckedLater: boolean,
-  isLossAccepted: boolean,
-): RegistryFile {
-  if (path === IN_MEMORY) return { database, isCheckedLater, committed() {}, close: () => database.close() }
+function withMark(path: string, database: DatabaseSync, isLossAccepted: boolean): RegistryFile {
+  if (path === IN_MEMORY) return { database, committed() {}, close: () => database.close() }
   const last = database.prepare(`SELECT coalesce(sum(seq), 0) AS change FROM sqlite_sequence`)
   const change = (): number => Number(last.get()?.['change'])
   const mark = openMarkFile(markPathOf(path))
@@ -59,7 +53,6 @@ function withMark(
   mark.write(change())
   return {
     database,
-    isCheckedLater,
     committed: () => mark.write(change()),
     close() {
       mark.close()

@@ -35,13 +35,8 @@ export interface SqliteRegistryOptions {
   readonly isLossAccepted?: boolean
 }
 
-export interface SqliteRegistry extends Registry {
-  /** The file is too large to be checked before it is used. */
-  readonly isCheckedLater: boolean
-}
-
 /** Throws `StartRefused`. */
-export function openSqliteRegistry(options: SqliteRegistryOptions): SqliteRegistry {
+export function openSqliteRegistry(options: SqliteRegistryOptions): Registry {
   const { path, clock, bytesMax, isLossAccepted = false } = options
   const file = openRegistryFile(path, isLossAccepted)
   const { database } = file
@@ -138,7 +133,6 @@ export function openSqliteRegistry(options: SqliteRegistryOptions): SqliteRegist
     history: async (query) => history(query),
     end: async () => Number(statements.end.get()?.['position'] ?? 0),
     watch: feed.watch,
-    isCheckedLater: file.isCheckedLater,
     close: file.close,
   }
 }

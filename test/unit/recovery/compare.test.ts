@@ -23,7 +23,6 @@ const pending = (number: number): PendingFlush => ({ number, from: at(number - 1
 
 const claims = (flushes: number, changes: Partial<CheckpointClaims> = {}): CheckpointClaims => ({
   instance: 'here',
-  isNew: false,
   flushes,
   position: flushes === 0 ? {} : at(flushes),
   pending: null,
