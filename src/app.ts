@@ -37,6 +37,7 @@ import { openAdmin } from './open-admin.ts'
 import { createResources } from './resources.ts'
 import { toParty } from './oauth-attempts.ts'
 import { asksForRootPage, rootPage, sendRootPage } from './root-page.ts'
+import { opening } from './runtime/start-refused.ts'
 import { createVault, loadMasterKey } from './runtime/vault.ts'
 import { bringSample, openSampleBackend, readSample } from './sample.ts'
 import { createConnectProbe } from './outbound/connect-probe.ts'
@@ -80,9 +81,9 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const count = (reason: string, by = 1): void => counted.inc({ reason }, by)
 
   const backends = createBackends({ config, addresses, clock, log, count })
-  const registry = openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
+  const registry = opening(join(dataDir, 'registry.db'), (path) => openSqliteRegistry({ path, clock }))
   opened('registry', () => registry.close())
-  const kept = openSqliteIdempotencyStore({ path: join(dataDir, 'idempotency.db'), clock })
+  const kept = opening(join(dataDir, 'idempotency.db'), (path) => openSqliteIdempotencyStore({ path, clock }))
   opened('idempotency keys', () => kept.close())
   const author = { tenant: config.adminTenant, consumer: 'system' }
   const secrets = { vault, createId, randomBytes }

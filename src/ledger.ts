@@ -19,9 +19,11 @@ import type { Clock } from './runtime/clock.ts'
 import type { CreateId } from './runtime/ids.ts'
 import type { Opened } from './runtime/lifecycle.ts'
 import type { Log } from './runtime/log.ts'
+import { opening } from './runtime/start-refused.ts'
 import type { Metrics } from './runtime/metrics.ts'
 import { createStoreFreezer } from './store/clickhouse/frozen-store.ts'
-import { openClickHouse } from './store/clickhouse/client.ts'
+import { openClickHouse, type ClickHouse, type ClickHouseOptions } from './store/clickhouse/client.ts'
+import { toStoreRefused } from './store/clickhouse/store-refused.ts'
 import { migrate } from './store/clickhouse/migrations.ts'
 import { createClickHouseRequestStore } from './store/clickhouse/request-store.ts'
 import { createClickHouseRiskStore } from './store/clickhouse/risk-store.ts'
@@ -69,22 +71,18 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   ])
 
   const place = { url: config.clickhouseUrl, folder: join(dataDir, 'clickhouse') }
-  const clickHouse = openClickHouse(place)
-  opened('ClickHouse', () => clickHouse.close())
-  await migrate(clickHouse)
+  const clickHouse = await openStore(place, opened)
   const usage = createClickHouseUsageStore(clickHouse)
   const requests = createClickHouseRequestStore(clickHouse)
   const levels = createClickHouseServiceLevelStore(clickHouse)
-  const checkpoint = openSqliteCheckpoint({
-    path: join(dataDir, 'checkpoint.db'),
-    newInstance: () => randomBytes(8).toString('hex'),
-  })
+  const newInstance = (): string => randomBytes(8).toString('hex')
+  const checkpoint = opening(join(dataDir, 'checkpoint.db'), (path) => openSqliteCheckpoint({ path, newInstance }))
   opened('checkpoint', () => checkpoint.close())
 
   const limits = createLimits({ threads: config.gatewayThreads, checkpoint, clock })
 
   const spoolFolder = join(dataDir, 'spool')
-  mkdirSync(spoolFolder, { recursive: true, mode: 0o700 })
+  makeSpoolFolders(spoolFolder, config.gatewayThreads)
   const gaugeMemory = createSpoolGaugeMemory()
   const gauge = openSpoolGauge(gaugeMemory, config.spoolMaxBytes)
   metrics.measured('spool_used_ratio', 'Share of the spool limit that is used', () => gauge.share)
@@ -143,6 +141,26 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     hasMasterKey: config.masterKey === null,
   }
   return { usage, levels, requests, pipeline, limits, reader, spool, recorder, spoolFolder, gaugeMemory, gauge, holds }
+}
+
+/** Before a reader or a gateway thread meets what is no folder. Throws `StartRefused`. */
+function makeSpoolFolders(spoolFolder: string, threads: number): void {
+  const sources = ['platform', ...Array.from({ length: threads }, (_, thread) => `gateway-${thread}`)]
+  for (const source of sources) {
+    opening(join(spoolFolder, source), (path) => mkdirSync(path, { recursive: true, mode: 0o700 }))
+  }
+}
+
+/** Throws `StartRefused` if the store cannot be opened or does not answer. */
+async function openStore(place: ClickHouseOptions, opened: Opened): Promise<ClickHouse> {
+  try {
+    const clickHouse = openClickHouse(place)
+    opened('ClickHouse', () => clickHouse.close())
+    await migrate(clickHouse)
+    return clickHouse
+  } catch (cause) {
+    throw toStoreRefused(place, cause)
+  }
 }
 
 /** A reader whose segments can be kept while a backup copies them; the next release makes up for it. */
