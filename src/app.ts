@@ -16,6 +16,7 @@ import { createTokenScopes } from './catalogue/token-scopes.ts'
 import { createTurns } from './catalogue/turns.ts'
 import type { Config } from './config.ts'
 import { openControl } from './control.ts'
+import { claimConnections } from './descriptors.ts'
 import { openDuties } from './duties.ts'
 import { createAuthenticator } from './gateway/authenticate.ts'
 import { createFleet } from './gateway/fleet.ts'
@@ -31,7 +32,7 @@ import { createIdFactory } from './runtime/ids.ts'
 import { createLifecycle, type Opened } from './runtime/lifecycle.ts'
 import type { Log } from './runtime/log.ts'
 import { metricsAccess, openMetricsPort } from './metrics-port.ts'
-import { createMetrics } from './runtime/metrics.ts'
+import { createEventCounter, createMetrics } from './runtime/metrics.ts'
 import { openLedger } from './ledger.ts'
 import { openAdmin } from './open-admin.ts'
 import { createResources } from './resources.ts'
@@ -69,16 +70,14 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const { host, dataDir } = config
   const addresses = await claimAddresses(config)
   const { gatewayPort, platformPort, riskPort, metricsPort, gatewayUrl, baseUrl, riskUrl } = addresses
+  const connections = claimConnections(config.gatewayThreads, log)
   const sampleFiles = config.empty ? null : await readSample()
 
   opened('data folder', lockDataFolder(dataDir))
   const vault = createVault(loadMasterKey({ dataDir, masterKey: config.masterKey }))
   const metrics = createMetrics()
   const createId = createIdFactory(clock.nowMs)
-  const counted = metrics.counter('events_total', 'Drops, retries, refusals without a record and the like, by reason', [
-    'reason',
-  ])
-  const count = (reason: string, by = 1): void => counted.inc({ reason }, by)
+  const count = createEventCounter(metrics)
 
   const backends = createBackends({ config, addresses, clock, log, count })
   const registry = opening(join(dataDir, 'registry.db'), (path) => openSqliteRegistry({ path, clock }))
@@ -120,6 +119,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
       spoolExplains: config.requestLog !== 'off',
       hashKey: vault.hashKey,
       reusePort: config.gatewayThreads > 1,
+      connections,
       ownAddresses: backends.own,
       rootPage: page,
     },
@@ -222,6 +222,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     onSelfApproval: (caller) => recorder.note('self_approval', caller.grant.tenant, PLATFORM_API, caller),
     usage,
     requests: ledger.requests,
+    connectionsMax: connections.platform,
     requestLog: config.requestLog,
     idempotency: { store: kept, vault },
     risks: pipeline.risks,
@@ -245,8 +246,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
       }),
   })
   const isWanted = sampleFiles !== null && admin.made !== null
-  const sampleBackend = await openSampleBackend({ isWanted, host, registry, log })
-  if (sampleBackend !== null) opened('sample backend', () => sampleBackend.close())
+  const sampleBackend = await openSampleBackend({ isWanted, host, registry, log, opened })
   await pipeline.start()
   opened('gateway threads', () => fleet.stop())
   await fleet.start()
