@@ -11,6 +11,8 @@ import { toStartRefused } from './start-refused.ts'
 
 /** Beyond it the rest is not looked at: a start takes no longer than that. */
 const ENTRIES_MAX = 20_000
+/** Others are left alone: `lost+found` of a mounted volume belongs to root. */
+const OURS = /^((registry|checkpoint|idempotency)\.db|lock)(-wal|-shm|-journal)?$|^(master\.key|spool|clickhouse)$/
 const READ_WRITE = constants.R_OK | constants.W_OK
 
 /** Throws `StartRefused` with the first path that this user cannot use. */
@@ -20,6 +22,7 @@ export function checkFolderAccess(folder: string): void {
   for (let path = folders.shift(); path !== undefined && entries < ENTRIES_MAX; path = folders.shift()) {
     check(path, READ_WRITE | constants.X_OK)
     for (const entry of readdirSync(path, { withFileTypes: true })) {
+      if (path === folder && !OURS.test(entry.name)) continue
       entries++
       if (entry.isDirectory()) folders.push(join(path, entry.name))
       else if (entry.isFile()) check(join(path, entry.name), READ_WRITE)

@@ -121,6 +121,13 @@ describe('a start on a file that this user may not use', () => {
     expect(globSync('clickhouse/store/*/*/detached/*', { cwd: folder })).toEqual([])
   })
 
+  it('what is none of its own is left alone, as lost+found on a volume', async () => {
+    const folder = goodFolder()
+    mkdirSync(join(folder, 'lost+found'), { mode: 0o000 })
+    const { lines } = await start(folder, { CLICKHOUSE_URL: 'http://127.0.0.1:1' })
+    expect(lines).toEqual([expect.stringContaining('CLICKHOUSE_URL http://127.0.0.1:1 does not answer')])
+  })
+
   it.skipIf(!IS_ROOT)('a file of another user is refused and says whose it is', async () => {
     const folder = goodFolder()
     const path = join(folder, 'registry.db')
