@@ -17,6 +17,7 @@ import type { Config } from './config.ts'
 import { openControl } from './control.ts'
 import { createDamageReport } from './damage-report.ts'
 import { openDataFolder } from './data-folder.ts'
+import { claimConnections } from './descriptors.ts'
 import { openDuties } from './duties.ts'
 import { createAuthenticator } from './gateway/authenticate.ts'
 import { createFleet } from './gateway/fleet.ts'
@@ -65,6 +66,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const { host, dataDir } = config
   const addresses = await claimAddresses(config)
   const { gatewayPort, platformPort, riskPort, metricsPort, gatewayUrl, baseUrl, riskUrl } = addresses
+  const connections = claimConnections(config.gatewayThreads, log)
   const sampleFiles = config.empty ? null : await readSample()
 
   const metrics = createMetrics()
@@ -107,6 +109,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
       ...ledger.threadSpools,
       hashKey: vault.hashKey,
       reusePort: config.gatewayThreads > 1,
+      connections,
       ownAddresses: backends.own,
       rootPage: page,
     },
@@ -210,6 +213,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     onSelfApproval: (caller) => recorder.note('self_approval', caller.grant.tenant, PLATFORM_API, caller),
     usage,
     requests: ledger.requests,
+    connectionsMax: connections.platform,
     requestLog: config.requestLog,
     idempotency: { store: kept, vault },
     risks: pipeline.risks,
@@ -235,8 +239,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
       }),
   })
   const isWanted = sampleFiles !== null && admin.made !== null
-  const sampleBackend = await openSampleBackend({ isWanted, host, registry, log })
-  if (sampleBackend !== null) opened('sample backend', () => sampleBackend.close())
+  const sampleBackend = await openSampleBackend({ isWanted, host, registry, log, opened })
   await pipeline.start()
   opened('gateway threads', () => fleet.stop())
   await fleet.start()

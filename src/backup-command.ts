@@ -10,7 +10,7 @@ import type { Manifest } from './backup/manifest.ts'
 import { readVersion } from './information.ts'
 import { systemClock as clock } from './runtime/clock.ts'
 import { StartRefused } from './runtime/start-refused.ts'
-import { withoutCredentials } from './store/clickhouse/frozen-store.ts'
+import { withoutCredentials } from './store/clickhouse/client.ts'
 
 const EXIT_REFUSED = 2
 const HELP = `tollgate backup DIR [--data-dir DATA_DIR]

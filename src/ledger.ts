@@ -27,6 +27,7 @@ import type { Clock } from './runtime/clock.ts'
 import type { CreateId } from './runtime/ids.ts'
 import type { Opened } from './runtime/lifecycle.ts'
 import type { Log } from './runtime/log.ts'
+import { opening } from './runtime/start-refused.ts'
 import type { Metrics } from './runtime/metrics.ts'
 import { makeFolder } from './runtime/sync-folder.ts'
 import { createFlushLog } from './store/clickhouse/flush-log.ts'
@@ -94,14 +95,12 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const usage = createClickHouseUsageStore(clickHouse)
   const requests = createClickHouseRequestStore(clickHouse)
   const levels = createClickHouseServiceLevelStore(clickHouse)
-  const checkpoint = openSqliteCheckpoint({
-    path: join(dataDir, 'checkpoint.db'),
-    newInstance: () => randomBytes(8).toString('hex'),
-  })
+  const newInstance = (): string => randomBytes(8).toString('hex')
+  const checkpoint = openSqliteCheckpoint({ path: join(dataDir, 'checkpoint.db'), newInstance })
   opened('checkpoint', () => checkpoint.close())
 
   const spoolFolder = join(dataDir, 'spool')
-  makeFolder(spoolFolder, 0o700)
+  makeSpoolFolders(spoolFolder, config.gatewayThreads)
   await agree({
     dataDir,
     spoolFolder,
@@ -235,6 +234,14 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     refusing,
     cannotRecord: () => faults.reasonOf(own),
     holds,
+  }
+}
+
+/** Before a reader or a gateway thread meets what is no folder. Throws `StartRefused`. */
+function makeSpoolFolders(spoolFolder: string, threads: number): void {
+  const sources = ['platform', ...Array.from({ length: threads }, (_, thread) => `gateway-${thread}`)]
+  for (const source of sources) {
+    opening(join(spoolFolder, source), (path) => makeFolder(path, 0o700))
   }
 }
 

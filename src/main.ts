@@ -10,7 +10,7 @@ import { greeting } from './banner.ts'
 import { ConfigError, readConfig, SETTING_NAMES } from './config.ts'
 import { information } from './information.ts'
 import { createLog } from './runtime/log.ts'
-import { StartRefused } from './runtime/start-refused.ts'
+import { refusalOf, StartRefused } from './runtime/start-refused.ts'
 import { unknownVariables } from './unknown-variables.ts'
 
 const EXIT_FAILED = 1
@@ -53,8 +53,9 @@ try {
   // Printed last: a signal that follows it drains the service.
   process.stdout.write(greeting(app.facts, process.stdout.isTTY))
 } catch (cause) {
-  if (cause instanceof StartRefused) {
-    for (const line of cause.message.split('\n')) process.stderr.write(`tollgate: ${line}\n`)
+  const refused = refusalOf(config.dataDir, cause)
+  if (refused instanceof StartRefused) {
+    for (const line of refused.message.split('\n')) process.stderr.write(`tollgate: ${line}\n`)
     process.exit(EXIT_REFUSED)
   }
   log.fatal({ err: cause }, 'the service could not start')

@@ -23,5 +23,7 @@ export function claimPort(name: string, host: string, port: number): Promise<num
 function reasonFor(name: string, host: string, port: number, code: string | undefined): string {
   if (code === 'EADDRINUSE') return `${name} ${port} on ${host} is in use; stop what listens there or give another port`
   if (code === 'EACCES') return `${name} ${port} on ${host} may not be taken by this user; give one above 1023`
-  return `${name} ${port} on ${host} cannot be bound (${code ?? 'unknown'})`
+  if (code === 'EADDRNOTAVAIL')
+    return `HOST ${host} is not an address of this machine; give one that is, or 0.0.0.0 for all`
+  return `${name} ${port} on ${host} cannot be bound (${code ?? 'unknown'}); give another port or HOST`
 }

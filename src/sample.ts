@@ -13,6 +13,7 @@ import type { Subscriptions } from './subscriptions/subscriptions.ts'
 import { Problem } from './domain/problem.ts'
 import { readSpecification } from './governance/specification.ts'
 import { parseDeclaration } from './opensla/declaration.ts'
+import type { Opened } from './runtime/lifecycle.ts'
 import type { Log } from './runtime/log.ts'
 import { StartRefused } from './runtime/start-refused.ts'
 import { startSampleBackend, type SampleBackend } from './sample/backend.ts'
@@ -32,6 +33,7 @@ export interface SampleBackendOptions {
   readonly host: string
   readonly registry: Registry
   readonly log: Log
+  readonly opened: Opened
 }
 
 export interface SampleOptions {
@@ -70,12 +72,14 @@ export async function readSample(): Promise<SampleFiles> {
  * one for a sample that is about to be brought. Opened before the gateway, so that it closes after it.
  */
 export async function openSampleBackend(options: SampleBackendOptions): Promise<SampleBackend | null> {
-  const { isWanted, host, registry, log } = options
+  const { isWanted, host, registry, log, opened } = options
   const stored = await registry.get<{ backendUrl: string }>('sample', 'sample')
   if (stored === null && !isWanted) return null
   const port = stored === null ? 0 : Number(new URL(stored.body.backendUrl).port)
   try {
-    return await startSampleBackend({ host, port })
+    const backend = await startSampleBackend({ host, port })
+    opened('sample backend', () => backend.close())
+    return backend
   } catch (cause) {
     if (stored === null) throw cause
     log.warn({ err: cause, port }, 'the backend of the sample cannot listen; its API answers 502')

@@ -29,9 +29,42 @@ export interface BackendConnectOptions {
   readonly resolve: Resolve
   /** Counts connections that were refused. */
   readonly count: (reason: string) => void
+  /** Connections to all backends together; default: as many as their pools make. */
+  readonly connectionsMax?: number
 }
 
-export function createBackendConnect({ guard, resolve, count }: BackendConnectOptions): BackendConnect {
+export function createBackendConnect(options: BackendConnectOptions): BackendConnect {
+  const { connectionsMax } = options
+  const guarded = createGuardedConnect(options)
+  return connectionsMax === undefined ? guarded : limitConnections(guarded, connectionsMax, options.count)
+}
+
+/** Sockets of all backends are counted together, at each connection; a call costs nothing more. */
+function limitConnections(guarded: BackendConnect, max: number, count: (reason: string) => void): BackendConnect {
+  let open = 0
+  return (plan, base) => {
+    const option = guarded(plan, base)
+    const connect = typeof option === 'function' ? option : buildConnector(option)
+    return (target, callback) => {
+      if (open >= max) {
+        count('backend_connections_full')
+        const cause = new Error(
+          'this gateway thread has as many connections to backends as the limit of open files allows',
+        )
+        return queueMicrotask(() => callback(cause, null))
+      }
+      open++
+      connect(target, (...result) => {
+        const [, socket] = result
+        if (socket === null) open--
+        else socket.once('close', () => open--)
+        callback(...result)
+      })
+    }
+  }
+}
+
+function createGuardedConnect({ guard, resolve, count }: BackendConnectOptions): BackendConnect {
   async function check(endpoint: Endpoint, addresses: readonly string[]): Promise<void> {
     const fault = await guard(endpoint, addresses)
     if (fault === null) return

@@ -98,6 +98,8 @@ export interface ThreadSettings {
   /** Key of the hash under which API keys are looked up, hex. */
   readonly hashKey: string
   readonly reusePort: boolean
+  /** Connections that may be open at a time: from clients, and to backends. */
+  readonly connections: { readonly clients: number; readonly backends: number }
   /** Where this service is reached: backends of tenants may not be there. */
   readonly ownAddresses: OwnAddresses
   /** The page at `/` for browsers, as HTML. */

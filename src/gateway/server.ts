@@ -30,9 +30,10 @@ const HEADERS_WITHIN_MS = 15_000
 const REQUEST_WITHIN_MS = 660_000
 const CHECK_EVERY_MS = 5_000
 const KEEP_ALIVE_MS = 65_000
-const CONNECTIONS_MAX = 20_000
 
 export interface GatewayServerOptions {
+  /** Connections above it are closed at once. */
+  readonly connectionsMax: number
   readonly context: CallContext
   readonly handleCall: HandleCall
   readonly requestRules: RequestRules
@@ -44,7 +45,7 @@ export interface GatewayServerOptions {
 }
 
 export function createGatewayServer(options: GatewayServerOptions): Server {
-  const { context, handleCall, requestRules, uploads, authenticator, revisionOf, oauth } = options
+  const { context, handleCall, requestRules, uploads, authenticator, revisionOf, oauth, connectionsMax } = options
   const refusals = createConnectionRefusals(context.count)
   const queued = createQueuedResponses()
   let sequence = 0
@@ -164,7 +165,8 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     },
     (request, response) => onRequest(request, response, false),
   )
-  server.maxConnections = CONNECTIONS_MAX
+  server.maxConnections = connectionsMax
+  server.on('drop', () => context.count('connection_refused'))
   server.on('checkContinue', (request, response) => onRequest(request, response, true))
   // What else a client expects is not answered with 417 (RFC 9110, 10.1.1 leaves it open), which Node would send unwatched.
   server.on('checkExpectation', (request, response) => onRequest(request, response, false))

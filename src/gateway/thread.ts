@@ -114,6 +114,7 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
     guard: createBackendGuard({ own: settings.ownAddresses, clock, resolve: systemResolve }),
     resolve: systemResolve,
     count: host.count,
+    connectionsMax: settings.connections.backends,
   })
   const oauth = await createOauth({
     gatewayUrl: settings.gatewayUrl,
@@ -177,6 +178,7 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
     authenticator,
     revisionOf: (api) => revisions.get(api),
     oauth: oauth.handle,
+    connectionsMax: settings.connections.clients,
   })
 
   async function run(id: number, command: Command): Promise<void> {

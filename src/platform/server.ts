@@ -105,6 +105,8 @@ export interface PlatformOptions extends GuardOptions {
   readonly onSelfApproval: ApprovalHandlersOptions['onSelfApproval']
   readonly usage: UsageStore
   readonly requests: RequestStore
+  /** Connections to each port; those above it are closed at once. Default: as many as come. */
+  readonly connectionsMax?: number
   /** `REQUEST_LOG`. */
   readonly requestLog: 'off' | 'refused' | 'all'
   readonly compliance: Pick<Compliance, 'judge'>
@@ -195,6 +197,7 @@ function createApp(options: PlatformOptions, operations: Operations): FastifyIns
     },
     clientErrorHandler: (error, socket) => refuseMalformed(error, socket, options.newRequestId()),
   })
+  if (options.connectionsMax !== undefined) app.server.maxConnections = options.connectionsMax
   app.setValidatorCompiler(createValidatorCompiler())
   installJsonBody(app)
   installProblems(app, { log: options.log, allowedMethods: createAllowedMethods(Object.values(operations)) })

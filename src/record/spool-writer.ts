@@ -91,7 +91,8 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
   } catch (cause) {
     fail(cause)
   }
-  syncName()
+  // A checkpoint that names a segment outlasts a power cut: so does the segment's name, whatever is lost of its content.
+  attempt(() => syncFolder(folder))
   const stopSync = sync === 'second' ? clock.every(SYNC_EVERY_MS, syncLater) : () => {}
 
   function append(call: RecordedCall): void {
@@ -132,15 +133,14 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
     mark.write(nextRecord)
     for (const call of calls) call.onSafe()
     onGrowth()
-    if (segment.bytes >= segmentBytesMax || ids.size >= ATTRIBUTIONS_MAX) endSegment(segment)
+    if (segment.bytes >= segmentBytesMax || ids.size >= ATTRIBUTIONS_MAX) rotate(segment)
   }
 
-  /** The mark lets readers see that a segment must follow. The next header says so too: a mark that fails is left out. */
-  function endSegment(full: SegmentWriter): void {
+  function rotate(full: SegmentWriter): void {
     try {
       mustReplace = true
-      write(full, encodeEnd(nextRecord), 0)
-      replace()
+      // The mark lets readers see that a segment follows. The header of that one says so too: a mark that fails is left out.
+      replace(() => attempt(() => write(full, encodeEnd(nextRecord), 0)))
     } catch (cause) {
       fail(cause)
     }
@@ -217,7 +217,7 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
   }
 
   /** Begins a segment; the old one is kept until that has succeeded. Throws. */
-  function replace(): void {
+  function replace(beforeRetiring = (): void => {}): void {
     const header = { madeMs: clock.nowMs(), requestPrefix, firstRecord: nextRecord, continues: madeLast }
     const next = createSegmentWriter({ folder, name: segmentName(number + 1), header, sync })
     const old = segment
@@ -229,15 +229,15 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
     gauge.add(HEADER_BYTES)
     if (sync === 'second') syncFolderLater(folder, noteFailure)
     if (old === null) return
+    beforeRetiring()
     // What a failed sync has lost is reported already: another sync would take it for written.
     if (sync === 'second' && !mustSync) old.retire((cause) => cause !== null && syncFailed(old, cause))
     else old.close()
   }
 
-  /** A checkpoint that names a segment outlasts a power cut: so does the segment's name, whatever is lost of its content. */
-  function syncName(): void {
+  function attempt(step: () => void): void {
     try {
-      syncFolder(folder)
+      step()
     } catch (cause) {
       onFailure(cause)
     }

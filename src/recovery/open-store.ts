@@ -2,10 +2,10 @@
 
 import { join } from 'node:path'
 import { acceptLossCommand } from '../runtime/accept-loss.ts'
-import { StartRefused } from '../runtime/start-refused.ts'
 import { openClickHouse, type ClickHouse } from '../store/clickhouse/client.ts'
 import { tablesOf } from '../store/clickhouse/flush-log.ts'
 import { migrate } from '../store/clickhouse/migrations.ts'
+import { toStoreRefused } from '../store/clickhouse/store-refused.ts'
 
 export interface OpenStoreOptions {
   readonly dataDir: string
@@ -33,13 +33,7 @@ export async function openStore({ dataDir, clickhouseUrl: url }: OpenStoreOption
     return { client, isNew }
   } catch (cause) {
     await client?.close()
-    if (cause instanceof StartRefused) throw cause
-    throw new StartRefused(
-      url === null
-        ? `${folder} cannot be opened (${reasonOf(cause)}); put back its newest copy, or ${acceptLossCommand('store', dataDir)}`
-        : `the ClickHouse server of CLICKHOUSE_URL cannot be used (${reasonOf(cause)}); start it, or correct the address`,
-      { cause },
-    )
+    throw toStoreRefused({ url, folder }, cause, `put back its newest copy, or ${acceptLossCommand('store', dataDir)}`)
   }
 }
 

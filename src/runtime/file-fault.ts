@@ -1,7 +1,7 @@
 /** Finds out why a file could not be used: which path stands in the way, and what kind of fault it is. */
 
-import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { accessSync, closeSync, constants, existsSync, fsyncSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 export interface FileFault {
   readonly kind:
@@ -49,6 +49,7 @@ const KIND_OF_SQLITE: Readonly<Record<number, FileFault['kind']>> = {
   26: 'damaged',
 }
 const PRIMARY_CODE = 0xff
+const PROBE_BYTES = 64 * 1024
 /** Files that SQLite keeps beside a database. */
 const COMPANIONS = ['', '-wal', '-shm', '-journal']
 
@@ -66,7 +67,7 @@ export function fileFault(file: string, cause: unknown): FileFault | null {
 function sqliteFault(file: string, code: number, message: string): FileFault | null {
   const kind = KIND_OF_SQLITE[code]
   if (kind === undefined) return null
-  const obstacle = kind === 'in-use' || kind === 'full' ? null : obstacleTo(file)
+  const obstacle = kind === 'in-use' || kind === 'full' ? null : (obstacleTo(file) ?? fullDisk(file, kind))
   return obstacle ?? toFault(kind, file, message)
 }
 
@@ -93,6 +94,28 @@ function faultOf(path: string, attempt: (path: string) => void): FileFault | nul
 
 function tryOpen(path: string): void {
   closeSync(openSync(path, 'r+'))
+}
+
+/** A full disk shows when something is written beside the file. */
+function fullDisk(file: string, kind: FileFault['kind']): FileFault | null {
+  if (kind === 'damaged') return null
+  const fault = faultOf(file, tryToWriteBeside)
+  return fault === null ? null : { ...fault, path: file }
+}
+
+function tryToWriteBeside(path: string): void {
+  const probe = join(dirname(path), `.probe-${process.pid}`)
+  try {
+    const file = openSync(probe, 'w', 0o600)
+    try {
+      writeSync(file, Buffer.alloc(PROBE_BYTES))
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+  } finally {
+    rmSync(probe, { force: true })
+  }
 }
 
 function toFault(kind: FileFault['kind'], path: string, reason: string): FileFault {

@@ -14,6 +14,13 @@ export interface Metrics {
   histogram(name: string, help: string, buckets: number[]): Histogram
 }
 
+/** Counts events by reason: words of ours, which the docs list. */
+export function createEventCounter(metrics: Metrics): (reason: string, by?: number) => void {
+  const help = 'Drops, retries, refusals without a record and the like, by reason'
+  const counter = metrics.counter('events_total', help, ['reason'])
+  return (reason, by = 1) => counter.inc({ reason }, by)
+}
+
 /** Names are given without the `tollgate_` they get. */
 export function createMetrics(): Metrics {
   const registry = new Registry()

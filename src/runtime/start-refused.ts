@@ -25,6 +25,25 @@ export function toStartRefused(file: string, cause: unknown, remedyIfDamaged = R
   return cause instanceof Error ? cause : new Error(String(cause))
 }
 
+/** Opens `file`; throws what `toStartRefused` makes of a failure. */
+export function opening<T>(file: string, open: (file: string) => T): T {
+  try {
+    return open(file)
+  } catch (cause) {
+    throw toStartRefused(file, cause)
+  }
+}
+
+/** Returns the refusal behind an error of the start, in its chain of causes; else the error itself. */
+export function refusalOf(dataDir: string, error: unknown): unknown {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < CAUSES_MAX; cause = cause.cause, depth++) {
+    const refused = toStartRefused(dataDir, cause)
+    if (refused instanceof StartRefused) return refused
+  }
+  return error
+}
+
+const CAUSES_MAX = 5
 const RESTORE = 'restore it from a backup'
 
 function sentence({ kind, path, reason, owner }: FileFault, remedyIfDamaged: string): string {

@@ -8,9 +8,9 @@
  */
 
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, readFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { StartRefused } from './start-refused.ts'
+import { opening, StartRefused } from './start-refused.ts'
 import { writeWhole } from './sync-folder.ts'
 
 export interface Vault {
@@ -31,21 +31,31 @@ const FILE_NAME = 'master.key'
 /** The key of `MASTER_KEY` (64 hex digits or 43 base64url characters), or that of the data folder, made on first start. */
 export function loadMasterKey({ dataDir, masterKey }: { dataDir: string; masterKey: string | null }): Buffer {
   if (masterKey !== null) return parseKey(masterKey, 'MASTER_KEY')
-  const path = join(dataDir, FILE_NAME)
-  if (existsSync(path)) {
-    chmodSync(path, 0o600)
-    return parseKey(readFileSync(path, 'utf8').trim(), path)
-  }
-  const key = randomBytes(KEY_BYTES)
-  // On disk before anything is encrypted with it: half a key, or none, would lose every secret.
-  writeWhole(path, `${key.toString('hex')}\n`)
-  return key
+  return opening(join(dataDir, FILE_NAME), (path) => {
+    if (existsSync(path)) {
+      chmodSync(path, 0o600)
+      return parseKey(readFileSync(path, 'utf8').trim(), path)
+    }
+    refuseIfLost(path, join(dataDir, 'registry.db'))
+    const key = randomBytes(KEY_BYTES)
+    writeWhole(path, `${key.toString('hex')}\n`)
+    return key
+  })
+}
+
+/** A registry is only written after its key: a new key would open none of its secrets. */
+function refuseIfLost(path: string, registry: string): void {
+  if ((statSync(registry, { throwIfNoEntry: false })?.size ?? 0) === 0) return
+  throw new StartRefused(
+    `${path} is missing, and ${registry} has secrets that only it opens; restore it from a backup, or set MASTER_KEY if the service had it`,
+  )
 }
 
 function parseKey(text: string, place: string): Buffer {
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex')
   if (/^[A-Za-z0-9_-]{43}=?$/.test(text)) return Buffer.from(text, 'base64url')
-  throw new StartRefused(`${place} takes 32 bytes as 64 hex digits or as base64url`)
+  const remedy = place === 'MASTER_KEY' ? '' : '; restore it from a backup'
+  throw new StartRefused(`${place} takes 32 bytes as 64 hex digits or as base64url${remedy}`)
 }
 
 export function createVault(masterKey: Buffer): Vault {

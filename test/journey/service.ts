@@ -37,9 +37,12 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>>
   /** A folder that exists; default: a new one. */
   readonly dataDir?: string | undefined
+  /** Limit of open files; default: that of the tests. */
+  readonly openFilesMax?: number
 }
 
 export async function createService(options: ServiceOptions = {}): Promise<Service> {
+  const { openFilesMax } = options
   const { main = MAIN, args = [], env = {}, dataDir = mkdtempSync(join(tmpdir(), 'tollgate-journey-')) } = options
   const [gatewayPort, platformPort] = await Promise.all([freePort(), freePort()])
   const gatewayUrl = `http://127.0.0.1:${gatewayPort}`
@@ -53,7 +56,10 @@ export async function createService(options: ServiceOptions = {}): Promise<Servi
   async function start(): Promise<void> {
     output = ''
     errors = ''
-    const started = spawn(process.execPath, [main, ...args], {
+    const program = [process.execPath, main, ...args]
+    const limited = ['sh', '-c', `ulimit -n ${openFilesMax} && exec "$@"`, 'sh', ...program]
+    const [command, ...rest] = openFilesMax === undefined ? program : limited
+    const started = spawn(command!, rest, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         PATH: process.env['PATH'],

@@ -5,7 +5,7 @@
  * statements go over HTTP. Every statement has a time limit.
  */
 
-import { createClient, type ClickHouseClient } from '@clickhouse/client'
+import { ClickHouseLogLevel, createClient, type ClickHouseClient } from '@clickhouse/client'
 import { createChdbConnection } from 'chdb/connection'
 
 export type ClickHouse = ClickHouseClient
@@ -20,7 +20,8 @@ export interface ClickHouseOptions {
 export const TIMEOUT_MS = 30_000
 
 export function openClickHouse({ url, folder }: ClickHouseOptions): ClickHouse {
-  if (url !== null) return createClient({ url, request_timeout: TIMEOUT_MS })
+  // What fails is logged by whoever asked for it, with its effect.
+  if (url !== null) return createClient({ url, request_timeout: TIMEOUT_MS, log: { level: ClickHouseLogLevel.OFF } })
   return createClient({ connection: createChdbConnection({ path: folder }) } as unknown as Parameters<
     typeof createClient
   >[0])
@@ -30,4 +31,10 @@ export function openClickHouse({ url, folder }: ClickHouseOptions): ClickHouse {
 export function within(signal: AbortSignal | undefined): AbortSignal {
   const limit = AbortSignal.timeout(TIMEOUT_MS)
   return signal === undefined ? limit : AbortSignal.any([signal, limit])
+}
+
+/** The address of a server without what opens it, for people to read. */
+export function withoutCredentials(url: string): string {
+  const { protocol, host, pathname } = new URL(url)
+  return `${protocol}//${host}${pathname === '/' ? '' : pathname}`
 }

@@ -7,7 +7,7 @@
 
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { within, type ClickHouse } from './client.ts'
+import { within, withoutCredentials, type ClickHouse } from './client.ts'
 
 export interface FrozenStore {
   /** Folder of the frozen parts, laid out as the engine's own folder; null: the store is a server elsewhere. */
@@ -74,10 +74,4 @@ export async function countCalls(client: ClickHouse, leaveOut: string): Promise<
   })
   const [row] = await result.json<{ calls: string }>()
   return Number(row?.calls ?? 0)
-}
-
-/** The address without what opens it. */
-export function withoutCredentials(url: string): string {
-  const { protocol, host, pathname } = new URL(url)
-  return `${protocol}//${host}${pathname === '/' ? '' : pathname}`
 }

@@ -8,6 +8,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { checkFolderAccess } from '../../runtime/folder-access.ts'
 import { StartRefused, toStartRefused } from '../../runtime/start-refused.ts'
 import { makeFolder } from '../../runtime/sync-folder.ts'
 
@@ -39,6 +40,12 @@ export function tryLockDataFolder(folder: string): (() => void) | null {
     database?.close()
     if (isBusy(cause)) return null
     throw toStartRefused(path, cause, 'no process holds it and nothing in it matters: delete it')
+  }
+  try {
+    checkFolderAccess(folder)
+  } catch (cause) {
+    database.close()
+    throw cause
   }
   return () => database.close()
 }

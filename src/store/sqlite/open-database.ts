@@ -6,9 +6,8 @@
  */
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { StartRefused } from '../../runtime/start-refused.ts'
+import { StartRefused, toStartRefused } from '../../runtime/start-refused.ts'
 
 export interface OpenDatabaseOptions {
   readonly path: string
@@ -64,10 +63,7 @@ export function damaged(path: string, fault: string, remedy: string): DatabaseDa
 /** An error that is neither SQLite's nor the operating system's is a bug and stays as it is. */
 export function toRefusal(path: string, cause: unknown, remedy: string): unknown {
   if (!(cause instanceof Error) || cause instanceof StartRefused) return cause
-  const { code, errcode } = cause as { readonly code?: unknown; readonly errcode?: unknown }
-  if (isCorruption(cause)) return damaged(path, cause.message, remedy)
-  if (typeof errcode === 'number') return unusable(path, cause.message, cause)
-  return typeof code === 'string' && 'syscall' in cause ? unusable(path, code, cause) : cause
+  return isCorruption(cause) ? damaged(path, cause.message, remedy) : toStartRefused(path, cause, remedy)
 }
 
 /** SQLite found that the content of a file is not what it must be. */
@@ -75,13 +71,6 @@ export function isCorruption(cause: unknown): cause is Error & { readonly errcod
   if (!(cause instanceof Error)) return false
   const { errcode } = cause as { readonly errcode?: unknown }
   return typeof errcode === 'number' && [CORRUPT, NOT_A_DATABASE].includes(errcode & PRIMARY_CODE)
-}
-
-function unusable(path: string, reason: string, cause: Error): StartRefused {
-  return new StartRefused(
-    `${path} cannot be opened (${reason}); let the user of this process read and write it and its folder ${dirname(path)}`,
-    { cause },
-  )
 }
 
 function sizeOf(path: string): number {

@@ -71,6 +71,7 @@ async function open({
       spoolExplains: true,
       hashKey: '',
       reusePort: true,
+      connections: { clients: 1_000, backends: 1_000 },
       ownAddresses: { urls: [], ports: [] },
     },
     answers: {

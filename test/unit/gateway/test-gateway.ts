@@ -155,6 +155,7 @@ export async function openTestGateway(options: TestGatewayOptions): Promise<Test
   const loops = createLoopDetection(LOOP_NAME)
   const common = { drift: NO_DRIFT, loops, nowMs: Date.now, isAccepting: () => true }
   const server = createGatewayServer({
+    connectionsMax: 20_000,
     context: {
       spool: {
         append: (call) => (options.append === undefined ? record(call) : options.append(call, record)),

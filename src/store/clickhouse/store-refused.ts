@@ -1,0 +1,35 @@
+/** Why the store cannot be opened at startup: the folder of the embedded engine, or the server elsewhere, and the remedy. */
+
+import { StartRefused, toStartRefused } from '../../runtime/start-refused.ts'
+import { withoutCredentials, type ClickHouseOptions } from './client.ts'
+
+const MESSAGE_CHARS_MAX = 200
+/** Error code of ClickHouse: `NOT_ENOUGH_SPACE`. */
+const NOT_ENOUGH_SPACE = '243'
+
+/** A refusal is returned as it is. The engine names no reason for a folder that it cannot open; permissions were checked before. */
+export function toStoreRefused({ url, folder }: ClickHouseOptions, cause: unknown, remedy: string): Error {
+  if (cause instanceof StartRefused) return cause
+  const { code, message } = cause as { code?: unknown; message?: unknown }
+  const reason = `${typeof code === 'string' ? `${code}: ` : ''}${String(message).slice(0, MESSAGE_CHARS_MAX)}`
+  if (url !== null) {
+    const server = withoutCredentials(url)
+    return new StartRefused(
+      `CLICKHOUSE_URL ${server} does not answer or refuses (${reason}); start that server, or correct the address and its user`,
+      { cause },
+    )
+  }
+  const refused = toStartRefused(
+    folder,
+    isDiskFull(cause) ? Object.assign(new Error(reason), { code: 'ENOSPC' }) : cause,
+  )
+  if (refused instanceof StartRefused) return refused
+  return new StartRefused(`${folder} cannot be opened by the embedded store (${reason}); ${remedy}`, {
+    cause,
+  })
+}
+
+function isDiskFull(cause: unknown): boolean {
+  const { code, message } = cause as { code?: unknown; message?: unknown }
+  return code === NOT_ENOUGH_SPACE || /No space left on device/.test(String(message))
+}

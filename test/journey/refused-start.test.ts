@@ -1,0 +1,277 @@
+/**
+ * Starts that are refused: exit code 2, and one line that names the file and the remedy.
+ *
+ * The service is started for real on a copy of a good data folder that is spoiled in one way. Root passes all permission checks, so
+ * the tests give up its capabilities (`setpriv`); a case that needs what this machine does not allow (mounting) is skipped.
+ */
+
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { freePort } from '../../src/cli/free-port.ts'
+import { createService, type Service } from './service.ts'
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts')
+const IS_ROOT = process.getuid?.() === 0
+const WITHOUT_CAPABILITIES = ['setpriv', '--bounding-set=-all', '--inh-caps=-all']
+const NOBODY = 65_534
+
+let service: Service
+
+beforeAll(async () => {
+  service = await createService({ args: ['--empty'] })
+  await service.start()
+  await service.stop()
+})
+afterAll(() => service.remove())
+
+interface Refusal {
+  readonly code: number | null
+  readonly lines: readonly string[]
+}
+
+/** Starts the service with the permissions of an ordinary user. */
+function start(dataDir: string, env: Readonly<Record<string, string>> = {}): Promise<Refusal> {
+  const command = [...(IS_ROOT ? WITHOUT_CAPABILITIES : []), process.execPath, MAIN, '--empty']
+  const child = spawn(command[0]!, command.slice(1), {
+    env: {
+      PATH: process.env['PATH'],
+      DATA_DIR: dataDir,
+      GATEWAY_PORT: '0',
+      PLATFORM_PORT: '0',
+      LOG_LEVEL: 'fatal',
+      ...env,
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+  })
+  let text = ''
+  child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, lines: text.trim().split('\n') })))
+}
+
+function goodFolder(): string {
+  const parent = mkdtempSync(join(tmpdir(), 'tollgate-refused-'))
+  onTestFinished(() => {
+    spawnSync('chmod', ['-R', 'u+rwX', parent])
+    rmSync(parent, { recursive: true, force: true })
+  })
+  const folder = join(parent, 'data')
+  cpSync(service.dataDir, folder, { recursive: true, verbatimSymlinks: true })
+  return folder
+}
+
+const garbage = (path: string): void => writeFileSync(path, 'garbage '.repeat(2_000))
+const toFolder = (path: string): void => {
+  rmSync(path, { force: true })
+  mkdirSync(path)
+}
+const toFile = (path: string): void => {
+  rmSync(path, { recursive: true, force: true })
+  writeFileSync(path, '')
+}
+const partOf = (folder: string): string => globSync('clickhouse/store/*/*/*_*_*_*/checksums.txt', { cwd: folder })[0]!
+
+describe('a start on a file that this user may not use', () => {
+  it.each([
+    ['registry.db', 0o000],
+    ['registry.db', 0o400],
+    ['checkpoint.db', 0o400],
+    ['idempotency.db', 0o000],
+    ['master.key', 0o000],
+    ['lock', 0o400],
+    ['spool', 0o500],
+    ['spool/platform', 0o000],
+    ['clickhouse/store', 0o000],
+    ['.', 0o500],
+  ] as const)('%s with too few permissions (%#) is refused and says how to allow it', async (path, mode) => {
+    const folder = goodFolder()
+    chmodSync(join(folder, path), mode)
+    const { code, lines } = await start(folder)
+    expect([code, lines]).toEqual([
+      2,
+      [
+        `tollgate: ${join(folder, path)} cannot be used by this user (EACCES); it belongs to this user; allow it with: chmod u+rwX '${join(folder, path)}'`,
+      ],
+    ])
+  })
+
+  it('a part of the store is refused, where the store itself would set it aside', async () => {
+    const folder = goodFolder()
+    const part = join(folder, partOf(folder))
+    chmodSync(part, 0o000)
+    const { code, lines } = await start(folder)
+    expect([code, lines]).toEqual([2, [expect.stringContaining(`${part} cannot be used by this user`)]])
+    chmodSync(part, 0o600)
+    expect(globSync('clickhouse/store/*/*/detached/*', { cwd: folder })).toEqual([])
+  })
+
+  it('what is none of its own is left alone, as lost+found on a volume', async () => {
+    const folder = goodFolder()
+    mkdirSync(join(folder, 'lost+found'), { mode: 0o000 })
+    const { lines } = await start(folder, { CLICKHOUSE_URL: 'http://127.0.0.1:1' })
+    expect(lines).toEqual([expect.stringContaining('CLICKHOUSE_URL http://127.0.0.1:1 does not answer')])
+  })
+
+  it.skipIf(!IS_ROOT)('a file of another user is refused and says whose it is', async () => {
+    const folder = goodFolder()
+    const path = join(folder, 'registry.db')
+    chmodSync(path, 0o600)
+    chownSync(path, NOBODY, NOBODY)
+    const { code, lines } = await start(folder)
+    expect([code, lines]).toEqual([
+      2,
+      [
+        `tollgate: ${path} cannot be used by this user (EACCES); it belongs to user 65534 and this process runs as user 0; run: chown -R 0 '${path}'`,
+      ],
+    ])
+  })
+
+  it('a folder that cannot be made is refused and names the one above', async () => {
+    const parent = goodFolder()
+    chmodSync(parent, 0o500)
+    const { code, lines } = await start(join(parent, 'new'))
+    expect([code, lines]).toEqual([
+      2,
+      [expect.stringMatching(/new cannot be used by this user \(EACCES\); .*chmod u\+rwX/)],
+    ])
+  })
+})
+
+describe('a start on a file that is not what it should be', () => {
+  it.each([
+    ['registry.db', garbage, /registry\.db is damaged or not a database \(.*\); .*(restore|recover)/],
+    ['registry.db', toFolder, /registry\.db is not what it should be \(EISDIR\); move it away/],
+    ['checkpoint.db', garbage, /checkpoint\.db is damaged or not a database \(.*\); .*(restore|recover)/],
+    [
+      'lock',
+      garbage,
+      /lock is damaged or not a database \(.*\); no process holds it and nothing in it matters: delete it/,
+    ],
+    ['lock', toFolder, /lock is not what it should be \(EISDIR\); move it away/],
+    ['master.key', garbage, /master\.key takes 32 bytes as 64 hex digits or as base64url; restore it from a backup/],
+    ['master.key', (path: string) => truncateSync(path), /master\.key takes 32 bytes .*; restore it/],
+    [
+      'master.key',
+      (path: string) => rmSync(path),
+      /master\.key is missing, .*registry\.db .*; restore it from a backup, or set MASTER_KEY/,
+    ],
+    ['master.key', toFolder, /master\.key is not what it should be \(EISDIR\)/],
+    ['spool', toFile, /spool is not what it should be \((EEXIST|ENOTDIR)\); move it away/],
+    ['spool/gateway-0', toFile, /spool\/gateway-0 is not what it should be \((EEXIST|ENOTDIR)\); move it away/],
+    ['clickhouse', toFile, /clickhouse .*; .*restore it from a backup/],
+  ] as const)('%s is refused and names the remedy (%#)', async (name, spoil, message) => {
+    const folder = goodFolder()
+    spoil(join(folder, name))
+    const { code, lines } = await start(folder, { GATEWAY_THREADS: '1' })
+    expect([code, lines]).toEqual([2, [expect.stringMatching(message)]])
+    expect(lines[0]).toContain(folder)
+  })
+
+  it('a lock with garbage is not taken for another process: without it the service starts', async () => {
+    const folder = goodFolder()
+    garbage(join(folder, 'lock'))
+    expect((await start(folder)).code).toBe(2)
+    rmSync(join(folder, 'lock'))
+    const again = await createService({ args: ['--empty'], dataDir: folder })
+    await again.start()
+    expect(await again.stop()).toBe(0)
+  })
+
+  it('a file in place of DATA_DIR is refused', async () => {
+    const path = join(goodFolder(), 'file')
+    writeFileSync(path, '')
+    const { code, lines } = await start(path)
+    expect([code, lines]).toEqual([
+      2,
+      [`tollgate: DATA_DIR ${path} is not a folder; move it away, or give another DATA_DIR`],
+    ])
+  })
+})
+
+describe('a start on a disk that takes nothing', () => {
+  const canMount = IS_ROOT && trialMount()
+
+  /** Mounts a small file system; its options are those of tmpfs. */
+  function mount(options: string): string {
+    const point = mkdtempSync(join(tmpdir(), 'tollgate-mount-'))
+    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', point])
+    onTestFinished(() => {
+      execFileSync('umount', [point])
+      rmSync(point, { recursive: true })
+    })
+    return point
+  }
+
+  function trialMount(): boolean {
+    const point = mkdtempSync(join(tmpdir(), 'tollgate-mount-'))
+    const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', point]).status === 0
+    if (isMounted) execFileSync('umount', [point])
+    rmSync(point, { recursive: true })
+    return isMounted
+  }
+
+  it.skipIf(!canMount).each([8, 64, 256, 1_024])('that is full after %i KiB is refused and says so', async (kib) => {
+    const { code, lines } = await start(join(mount(`size=${kib}k`), 'data'))
+    expect([code, lines]).toEqual([2, [expect.stringMatching(/ the disk or the quota is full; free some space/)]])
+  })
+
+  it.skipIf(!canMount)('that is mounted read-only is refused and says so', async () => {
+    const point = mount('size=64m')
+    cpSync(service.dataDir, join(point, 'data'), { recursive: true, verbatimSymlinks: true })
+    execFileSync('mount', ['-o', 'remount,ro', point])
+    const { code, lines } = await start(join(point, 'data'))
+    expect([code, lines]).toEqual([
+      2,
+      [
+        `tollgate: ${join(point, 'data')} is on a read-only file system (EROFS); mount it writable, or give another DATA_DIR`,
+      ],
+    ])
+  })
+})
+
+describe('a start on what the service does not reach', () => {
+  it('a ClickHouse server that does not answer is refused, and its password is not shown', async () => {
+    const port = await freePort()
+    const url = `http://user:secret-word@127.0.0.1:${port}`
+    const { code, lines } = await start(goodFolder(), { CLICKHOUSE_URL: url })
+    expect([code, lines]).toEqual([
+      2,
+      [
+        expect.stringMatching(
+          /CLICKHOUSE_URL http:\/\/127\.0\.0\.1:\d+ does not answer or refuses \(ECONNREFUSED.*\); start that server/,
+        ),
+      ],
+    ])
+    expect(lines.join()).not.toContain('secret-word')
+  })
+
+  it('an address that is not of this machine is refused, and nothing is touched', async () => {
+    const folder = join(goodFolder(), 'new')
+    const { code, lines } = await start(folder, { HOST: '192.0.2.1' })
+    expect([code, lines]).toEqual([
+      2,
+      ['tollgate: HOST 192.0.2.1 is not an address of this machine; give one that is, or 0.0.0.0 for all'],
+    ])
+    expect(existsSync(folder)).toBe(false)
+  })
+
+  it('leaves no probe or other file behind', () => {
+    expect(readdirSync(service.dataDir).filter((name) => name.startsWith('.'))).toEqual([])
+  })
+})
