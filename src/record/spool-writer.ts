@@ -18,7 +18,7 @@ import type { Attribution } from '../domain/attribution.ts'
 import { toExplanationText, type Explanation } from '../domain/explanation.ts'
 import type { SpoolPlace } from '../store/checkpoint.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { BatchBuffer, encodeEnd } from './codec.ts'
+import { BATCH_HEADER_BYTES, BatchBuffer, encodeEnd } from './codec.ts'
 import type { CallRecord } from './call-record.ts'
 import type { SpoolGauge } from './spool-gauge.ts'
 import { createSegment, HEADER_BYTES } from './segment-header.ts'
@@ -135,14 +135,17 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
     if (bytes >= segmentBytesMax || ids.size >= ATTRIBUTIONS_MAX) endSegment()
   }
 
-  /** The mark lets readers see that a segment must follow. The next header says so too: a mark that fails is left out. */
+  /** The mark tells readers that a segment must follow, so it is written when that is there. It may be left out. */
   function endSegment(): void {
+    const [ended, end] = [file, bytes]
+    file = -1
+    openNext()
     try {
-      write(encodeEnd(nextRecord))
+      if (file >= 0) gauge.add(writeSync(ended, encodeEnd(nextRecord), 0, BATCH_HEADER_BYTES, end))
     } catch (cause) {
       onFailure(cause)
     }
-    rotate()
+    retire(ended)
   }
 
   function write(chunk: Buffer): void {
