@@ -27,12 +27,17 @@ export function keepDamaged(folder: string, source: string, segment: number): bo
   }
 }
 
-/** Moves a segment that could not get a second name. */
-export function moveDamaged(folder: string, source: string, segment: number): void {
+/** Moves a segment that could not get a second name. Returns false if that is not possible either. */
+export function moveDamaged(folder: string, source: string, segment: number): boolean {
   const { kept, name, path } = namesOf(folder, source, segment)
-  mkdirSync(kept, { recursive: true, mode: 0o700 })
-  renameSync(path, name)
-  prune(kept)
+  try {
+    mkdirSync(kept, { recursive: true, mode: 0o700 })
+    renameSync(path, name)
+    prune(kept)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function namesOf(folder: string, source: string, segment: number) {

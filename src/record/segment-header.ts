@@ -101,7 +101,8 @@ export function replaceByReleased(path: string, header: NewSegmentHeader): void 
   const temporary = path + TEMPORARY_SUFFIX
   const file = openSync(temporary, 'w', 0o600)
   try {
-    writeSync(file, encodeHeader({ ...header, isReleased: true }), 0, HEADER_BYTES, 0)
+    const bytes = encodeHeader({ ...header, isReleased: true })
+    if (writeSync(file, bytes, 0, bytes.length, 0) < bytes.length) throw new Error('no space for a segment header')
   } finally {
     closeSync(file)
   }

@@ -62,7 +62,6 @@ export interface OpenSpoolReader extends SpoolReader {
 }
 
 const READ_BYTES_MAX = 16 * 1024 * 1024
-
 const START: SpoolPlace = { segment: 0, offset: 0 }
 
 export function openSpoolReader(options: SpoolReaderOptions): OpenSpoolReader {
@@ -133,8 +132,7 @@ export function openSpoolReader(options: SpoolReaderOptions): OpenSpoolReader {
       onRead(place.offset - before)
       left -= place.offset - before
       if (left <= 0) return place
-      if (!isFinal(source, segment, segments)) break
-      if (end !== null) break
+      if (!isFinal(source, segment, segments) || end !== null) break
       place = finish(reading, place, segments)
       if (segment < segments[segments.length - 1]!) open.closeAt(pathOf(source, segment))
     }
@@ -150,10 +148,15 @@ export function openSpoolReader(options: SpoolReaderOptions): OpenSpoolReader {
     if (records !== undefined && next !== undefined && followerOf(source, segment, next) === 'numbered') return
     const file = nameOf(source, segment)
     missing.unnumbered(file, { file, what: WHAT.gone, fromMs: null, toMs: null }, 0)
-    if (next !== undefined) return
-    makeFolder(join(folder, source))
-    replaceByReleased(pathOf(source, segment), { madeMs: 0, requestPrefix: '', firstRecord: records ?? 0 })
-    gauge.add(HEADER_BYTES)
+    // Never above a segment that is being written.
+    if (next !== undefined || segments.some((each) => !isFound(source, each))) return
+    try {
+      makeFolder(join(folder, source))
+      replaceByReleased(pathOf(source, segment), { madeMs: 0, requestPrefix: '', firstRecord: records ?? 0 })
+      gauge.add(HEADER_BYTES)
+    } catch {
+      // The next start reports it again.
+    }
   }
 
   /** A range ends where it ended when it was read first, also if its end can no longer be read. */
@@ -169,7 +172,12 @@ export function openSpoolReader(options: SpoolReaderOptions): OpenSpoolReader {
   }
 
   function isFinal(source: string, segment: number, segments: readonly number[]): boolean {
-    return segment <= (found.get(source) ?? 0) || segment < segments[segments.length - 1]!
+    return isFound(source, segment) || segment < segments[segments.length - 1]!
+  }
+
+  /** It was there before this process wrote. */
+  function isFound(source: string, segment: number): boolean {
+    return segment <= (found.get(source) ?? 0)
   }
 
   /** Nothing more comes. */
@@ -234,34 +242,42 @@ export function openSpoolReader(options: SpoolReaderOptions): OpenSpoolReader {
 
   function remove(source: string, segment: number): void {
     const path = pathOf(source, segment)
+    const size = sizeOf(path)
     forget(path)
-    if (notKept.delete(path)) moveDamaged(folder, source, segment)
-    else rmSync(path, { force: true })
+    if (!notKept.delete(path) || !moveDamaged(folder, source, segment)) rmSync(path, { recursive: true, force: true })
+    gauge.add(-size)
   }
 
   /**
    * The last segment of a source without a writer. Its name stays: a later writer numbers on from it, also
    * where the clock was set back, so that no segment ever lies before a position that was committed. So does its count of
-   * records.
+   * records. On a full disk it stays as it is until there is room for a header.
    */
   function empty(source: string, { segment, records = 0 }: SpoolPlace): void {
     const path = pathOf(source, segment)
     const header = headerOf(source, segment)
     if (header?.isReleased === true) return
-    forget(path)
-    if (notKept.delete(path)) moveDamaged(folder, source, segment)
+    const size = sizeOf(path)
     const { madeMs = 0, requestPrefix = '', continues = 0 } = header ?? {}
-    replaceByReleased(path, { madeMs, requestPrefix, continues, firstRecord: records })
+    if (notKept.delete(path)) moveDamaged(folder, source, segment)
+    try {
+      replaceByReleased(path, { madeMs, requestPrefix, continues, firstRecord: records })
+    } catch {
+      return
+    }
+    forget(path)
+    gauge.add(-size)
     gauge.add(HEADER_BYTES)
   }
 
-  /** The room that it took, given back. */
+  function sizeOf(path: string): number {
+    return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  }
+
   function forget(path: string): void {
-    const stats = statSync(path, { throwIfNoEntry: false })
     open.closeAt(path)
     torn.delete(path)
     finished.delete(path)
-    gauge.add(-(stats?.size ?? 0))
   }
 
   return {

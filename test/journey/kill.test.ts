@@ -41,6 +41,7 @@ describe('kill -9 under load', () => {
         const calls = 200 + Math.floor(random() * 3_000)
         await loadUntil(tally, calls, () => service.kill())
         await service.start()
+        expect(service.errors(), `seed ${SEED}`).not.toContain('Call records')
       }
       await loadUntil(tally, 500, async () => {})
 
