@@ -1,13 +1,12 @@
 /**
  * Reads the spools of all gateway threads, oldest segment first, whole batches only.
  *
- * Live records and a replay after a crash take this one way. A segment is final when it was there
- * before this process wrote, or when its writer has begun another. A batch that was cut off at the end of a final segment
- * (a torn tail) is passed over, and counted: no client has seen the answers of its calls.
+ * Live records and a replay after a crash take this one way. A segment is final when it was there before this process wrote, or
+ * when its writer has begun another. A batch that was cut off at the end of a final segment (a torn tail) is passed over, and
+ * counted: no client has seen the answers of its calls.
  *
- * Everything else that cannot be read is damage. It is skipped and reported with the number of records that are missing;
- * the same range gives the same batches each time. A damaged segment is kept (`damaged-segments.ts`) and never stops the
- * reader: a file that cannot be opened counts as an empty one.
+ * Everything else that cannot be read is damage. It is skipped and reported with the number of records that are missing; the same
+ * range gives the same batches each time. A damaged segment is kept (`damaged-segments.ts`) and never stops the reader.
  */
 
 import { rmSync, statSync } from 'node:fs'
