@@ -132,7 +132,7 @@ const segmentsOf = (thread: number): string[] => {
     .sort()
     .map((name) => join(at, name))
 }
-const sourcesInSpool = (): string[] => readdirSync(join(folder, 'spool')).filter((name) => name.startsWith('gateway-'))
+const sourcesInSpool = (): string[] => readdirSync(join(folder, 'spool')).filter((name) => /^gateway-\d+$/.test(name))
 const spoolBytes = (): number =>
   sourcesInSpool()
     .flatMap((_, thread) => segmentsOf(thread))

@@ -1,6 +1,7 @@
 /** One kind of damage to a spool at a time: what is read, what is reported, and what becomes of the file. */
 
 import {
+  appendFileSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -193,7 +194,7 @@ describe('a gap', () => {
     process.kill()
   })
 
-  it('of the last segment, which the one before announces, is reported as an unknown number', async () => {
+  it('of the last segment, which the one before announces, is reported with the number that the mark tells', async () => {
     const { folder, path, idsIn, segments, ids } = await killedSpool()
     rmSync(path(-1))
     const process = startProcess(folder, [])
@@ -201,7 +202,39 @@ describe('a gap', () => {
     const read = process.read({})
 
     expect(read.ids.slice(0, -idsIn(segments.at(-1)!).length || undefined).every((id) => ids.includes(id))).toBe(true)
-    expect(process.damages).toEqual([expect.objectContaining({ records: 0, isExact: false })])
+    expect(process.damages).toEqual([
+      expect.objectContaining({ records: 0, isExact: false }),
+      expect.objectContaining({ records: idsIn(segments.at(-1)!).length, isExact: false }),
+    ])
+    process.kill()
+  })
+
+  it.each([
+    ['at the end of a batch', 0],
+    ['within a batch', 40],
+  ])('of the last batches, cut off %s, is told from a batch that a crash cut off', async (_, inside) => {
+    const { folder, path, idsIn, segments } = await killedSpool({ segmentBytesMax: 1_000_000 })
+    const { at, records } = batchesOf(path(-1)).at(-1)!
+    truncateSync(path(-1), at + inside)
+    const process = startProcess(folder, [])
+    await process.write(SOURCE, createRandom(3), 1)
+    const read = process.read({})
+
+    expect(read.ids).toEqual(expect.arrayContaining(idsIn(segments.at(-1)!).slice(0, -records)))
+    expect(process.damages.map((damage) => damage.records)).toEqual([records])
+    process.kill()
+  })
+
+  it('that a crash cut off before it was counted is reported by nothing', async () => {
+    const { folder, path } = await killedSpool({ segmentBytesMax: 1_000_000 })
+    const { at, bytes } = batchesOf(path(-1)).at(-1)!
+    const batch = readFileSync(path(-1)).subarray(at, at + bytes - 8)
+    appendFileSync(path(-1), batch)
+    const process = startProcess(folder, [])
+    await process.write(SOURCE, createRandom(3), 1)
+    process.read({})
+
+    expect(process.damages).toEqual([])
     process.kill()
   })
 
