@@ -27,16 +27,22 @@ export function markPathOf(path: string): string {
 export function openMarkFile(path: string): MarkFile {
   const found = readMark(path)
   const file = openSync(path, constants.O_WRONLY | constants.O_CREAT, 0o600)
+  let isOpen = true
   return {
     found,
     write(change) {
+      // The number of a closed file may be that of another file by now.
+      if (!isOpen) return
       try {
         writeSync(file, toText(change), 0)
       } catch {
         // Behind, as after a crash.
       }
     },
-    close: () => closeSync(file),
+    close() {
+      if (isOpen) closeSync(file)
+      isOpen = false
+    },
   }
 }
 
