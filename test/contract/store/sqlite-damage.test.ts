@@ -102,7 +102,7 @@ describe.each(FILES)('%s.db', (name, fill, open) => {
   })
 
   it('is refused if a folder stands in its place', () => {
-    expect(refusal(() => open(newFolder()))).toContain('cannot be opened')
+    expect(refusal(() => open(newFolder()))).toContain('is not what it should be (EISDIR); move it away')
   })
 
   it('writes its mark anew if the mark is missing or damaged', async () => {
