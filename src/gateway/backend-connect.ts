@@ -6,7 +6,7 @@
  * in the URL is judged before its connection. Costs nothing per call: connections are kept alive.
  */
 
-import { isIP } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import { buildConnector } from 'undici'
 import { endpointOf, type BackendGuard, type Endpoint } from '../outbound/backend-guard.ts'
 import { createJudgedLookup, type Resolve } from '../outbound/guarded-lookup.ts'
@@ -14,6 +14,9 @@ import type { BackendPlan } from '../plans/route-plan.ts'
 
 /** `code` of the error with which a guarded connection fails. */
 export const BACKEND_ADDRESS_REFUSED = 'TOLLGATE_ADDRESS_REFUSED'
+
+/** `code` of the error of a connection for which the limit of open files leaves no room. */
+export const BACKEND_CONNECTIONS_FULL = 'TOLLGATE_CONNECTIONS_FULL'
 
 /** Options for undici's connector, or a connector. */
 export type ConnectOption = buildConnector.BuildOptions | buildConnector.connector
@@ -48,16 +51,15 @@ function limitConnections(guarded: BackendConnect, max: number, count: (reason: 
     return (target, callback) => {
       if (open >= max) {
         count('backend_connections_full')
-        const cause = new Error(
-          'this gateway thread has as many connections to backends as the limit of open files allows',
-        )
-        return queueMicrotask(() => callback(cause, null))
+        const cause = new Error('this thread has as many connections to backends as the limit of open files allows')
+        return queueMicrotask(() => callback(Object.assign(cause, { code: BACKEND_CONNECTIONS_FULL }), null))
       }
       open++
       connect(target, (...result) => {
-        const [, socket] = result
-        if (socket === null) open--
-        else socket.once('close', () => open--)
+        // On an error undici passes no socket at all.
+        const socket = result[1] as Socket | null | undefined
+        if (socket) socket.once('close', () => open--)
+        else open--
         callback(...result)
       })
     }

@@ -233,6 +233,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
     }
     const outcome = outcomeOfError(code)
     if (outcome === 'internal') this.#call.crash(error)
+    else if (outcome === 'backend_busy') this.#refuse('The gateway has no room for another connection at the moment.')
     else this.#fail(outcome)
   }
 

@@ -1,6 +1,6 @@
 /** What an error of a connection to a backend means for the call that used it. */
 
-import { BACKEND_ADDRESS_REFUSED } from './backend-connect.ts'
+import { BACKEND_ADDRESS_REFUSED, BACKEND_CONNECTIONS_FULL } from './backend-connect.ts'
 
 export type UpstreamFailure = 'upstream_broken' | 'upstream_refused' | 'upstream_timeout'
 
@@ -30,7 +30,11 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
   'CERT_HAS_EXPIRED',
 ])
 
-export function outcomeOfError(code: string): UpstreamFailure | 'internal' {
+/** The gateway has no room for another connection, which the backend cannot help. */
+const FULL: ReadonlySet<string> = new Set([BACKEND_CONNECTIONS_FULL, 'EMFILE', 'ENFILE', 'ENOBUFS'])
+
+export function outcomeOfError(code: string): UpstreamFailure | 'backend_busy' | 'internal' {
+  if (FULL.has(code)) return 'backend_busy'
   if (TIMED_OUT.has(code)) return 'upstream_timeout'
   if (UNREACHABLE.has(code)) return 'upstream_refused'
   return NOT_SENT.has(code) ? 'internal' : 'upstream_broken'

@@ -4,8 +4,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Pool } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { BACKEND_ADDRESS_REFUSED, createBackendConnect } from '../../../src/gateway/backend-connect.ts'
+import {
+  BACKEND_ADDRESS_REFUSED,
+  BACKEND_CONNECTIONS_FULL,
+  createBackendConnect,
+} from '../../../src/gateway/backend-connect.ts'
 import { createHealthProbe } from '../../../src/gateway/health-probe.ts'
+import { outcomeOfError } from '../../../src/gateway/upstream-failure.ts'
 import { createBackendGuard } from '../../../src/outbound/backend-guard.ts'
 import type { Resolve } from '../../../src/outbound/guarded-lookup.ts'
 import { createManualClock } from '../platform/manual-clock.ts'
@@ -105,5 +110,50 @@ describe('point 8: a health probe', () => {
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     // An error that nothing listens to would fail this run.
     expect(await probe.ask({ origin, basePath: '', timeoutMs: 1_000, health: '/up', mayBePrivate: true })).toBe(true)
+  })
+})
+
+describe('connections to all backends together', () => {
+  async function openBounded(connectionsMax: number) {
+    const resolve: Resolve = async () => []
+    const guard = createBackendGuard({ own: { urls: [], ports: [] }, clock: createManualClock(0), resolve })
+    const counted: string[] = []
+    const count = (reason: string): unknown => counted.push(reason)
+    const connect = createBackendConnect({ guard, resolve, count, connectionsMax })
+    const poolOf = (port: number): Pool => {
+      const origin = `http://127.0.0.1:${port}`
+      const pool = new Pool(origin, { connect: connect({ origin, mayBePrivate: true }, { timeout: 1_000 }) })
+      onTestFinished(() => pool.destroy())
+      return pool
+    }
+    const fetch = async (pool: Pool): Promise<string> => {
+      try {
+        return await (await pool.request({ path: '/', method: 'GET' })).body.text()
+      } catch (cause) {
+        return (cause as NodeJS.ErrnoException).code ?? String(cause)
+      }
+    }
+    return { poolOf, fetch, counted }
+  }
+
+  it('leave no room for another beyond their bound, until one is closed', async () => {
+    const { poolOf, fetch, counted } = await openBounded(1)
+    const [first, second] = [poolOf(await serve()), poolOf(await serve())]
+    expect(await fetch(first)).toBe('served')
+    expect(await fetch(second)).toBe(BACKEND_CONNECTIONS_FULL)
+    expect(outcomeOfError(BACKEND_CONNECTIONS_FULL)).toBe('backend_busy')
+    await first.close()
+    expect(await fetch(second)).toBe('served')
+    expect(counted).toEqual(['backend_connections_full'])
+  })
+
+  it('do not count one that was refused', async () => {
+    const { poolOf, fetch } = await openBounded(1)
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    await new Promise((resolve) => server.close(resolve))
+    for (let round = 0; round < 3; round++) expect(await fetch(poolOf(port))).toBe('ECONNREFUSED')
+    expect(await fetch(poolOf(await serve()))).toBe('served')
   })
 })
