@@ -239,7 +239,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 
 /** Before a reader or a gateway thread meets what is no folder. Throws `StartRefused`. */
 function makeSpoolFolders(spoolFolder: string, threads: number): void {
-  const sources = ['platform', ...Array.from({ length: threads }, (_, thread) => `gateway-${thread}`)]
+  const sources = ['', 'platform', ...Array.from({ length: threads }, (_, thread) => `gateway-${thread}`)]
   for (const source of sources) {
     opening(join(spoolFolder, source), (path) => makeFolder(path, 0o700))
   }

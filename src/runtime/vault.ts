@@ -8,7 +8,7 @@
  */
 
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { opening, StartRefused } from './start-refused.ts'
 import { writeWhole } from './sync-folder.ts'
@@ -36,19 +36,10 @@ export function loadMasterKey({ dataDir, masterKey }: { dataDir: string; masterK
       chmodSync(path, 0o600)
       return parseKey(readFileSync(path, 'utf8').trim(), path)
     }
-    refuseIfLost(path, join(dataDir, 'registry.db'))
     const key = randomBytes(KEY_BYTES)
     writeWhole(path, `${key.toString('hex')}\n`)
     return key
   })
-}
-
-/** A registry is only written after its key: a new key would open none of its secrets. */
-function refuseIfLost(path: string, registry: string): void {
-  if ((statSync(registry, { throwIfNoEntry: false })?.size ?? 0) === 0) return
-  throw new StartRefused(
-    `${path} is missing, and ${registry} has secrets that only it opens; restore it from a backup, or set MASTER_KEY if the service had it`,
-  )
 }
 
 function parseKey(text: string, place: string): Buffer {

@@ -18,6 +18,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { foldersIn } from '../../src/record/spool-folder.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
 
@@ -235,7 +236,7 @@ function damage(dataDir: string, table: string, name: RegExp): void {
 
 /** Removes all segments but the last of each source, as the service does when nothing needs them any more. */
 function releaseOldSegments(dataDir: string): void {
-  for (const source of readdirSync(join(dataDir, 'spool'))) {
+  for (const source of foldersIn(join(dataDir, 'spool'))) {
     const segments = readdirSync(join(dataDir, 'spool', source)).sort()
     for (const segment of segments.slice(0, -1)) rmSync(join(dataDir, 'spool', source, segment))
   }

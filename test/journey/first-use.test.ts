@@ -130,6 +130,8 @@ describe('first use: a variable with a wrong name', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>)
+      // The machine may allow fewer open files than the settings could use.
+      .filter(({ variable }) => variable !== undefined)
     expect(warnings.map(({ variable, nearest }) => [variable, nearest]).toSorted()).toEqual([
       ['GATEWAY_PROT', 'GATEWAY_PORT'],
       ['TOLLGATE_DATA_DIR', 'DATA_DIR'],
@@ -201,7 +203,10 @@ describe('first use: a second admin that is set through the environment', () => 
         clientSecret: 'journey-admin-secret-0123456789',
       }),
     ).rejects.toThrow('invalid_client')
-    const [warning] = second.errors().trim().split('\n')
+    const warning = second
+      .errors()
+      .split('\n')
+      .find((line) => line.includes('"revoked"'))
     expect(JSON.parse(warning ?? '{}')).toMatchObject({ clientId, revoked: ['journey-admin'] })
     expect(second.errors()).not.toContain(clientSecret)
   })

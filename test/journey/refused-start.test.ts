@@ -155,9 +155,9 @@ describe('a start on a file that this user may not use', () => {
 
 describe('a start on a file that is not what it should be', () => {
   it.each([
-    ['registry.db', garbage, /registry\.db is damaged or not a database \(.*\); .*(restore|recover)/],
+    ['registry.db', garbage, /registry\.db is damaged \(.*\); .*recover --accept-loss registry/],
     ['registry.db', toFolder, /registry\.db is not what it should be \(EISDIR\); move it away/],
-    ['checkpoint.db', garbage, /checkpoint\.db is damaged or not a database \(.*\); .*(restore|recover)/],
+    ['checkpoint.db', garbage, /checkpoint\.db is damaged \(.*\); .*recover --accept-loss checkpoint/],
     [
       'lock',
       garbage,
@@ -165,16 +165,20 @@ describe('a start on a file that is not what it should be', () => {
     ],
     ['lock', toFolder, /lock is not what it should be \(EISDIR\); move it away/],
     ['master.key', garbage, /master\.key takes 32 bytes as 64 hex digits or as base64url; restore it from a backup/],
-    ['master.key', (path: string) => truncateSync(path), /master\.key takes 32 bytes .*; restore it/],
+    [
+      'master.key',
+      (path: string) => truncateSync(path),
+      /master\.key is missing or empty .*; put it back, set MASTER_KEY/,
+    ],
     [
       'master.key',
       (path: string) => rmSync(path),
-      /master\.key is missing, .*registry\.db .*; restore it from a backup, or set MASTER_KEY/,
+      /master\.key is missing or empty .*registry\.db .*; put it back, set MASTER_KEY/,
     ],
     ['master.key', toFolder, /master\.key is not what it should be \(EISDIR\)/],
     ['spool', toFile, /spool is not what it should be \((EEXIST|ENOTDIR)\); move it away/],
     ['spool/gateway-0', toFile, /spool\/gateway-0 is not what it should be \((EEXIST|ENOTDIR)\); move it away/],
-    ['clickhouse', toFile, /clickhouse .*; .*restore it from a backup/],
+    ['clickhouse', toFile, /clickhouse\/ is missing or empty .*; put it back from a backup/],
   ] as const)('%s is refused and names the remedy (%#)', async (name, spoil, message) => {
     const folder = goodFolder()
     spoil(join(folder, name))
