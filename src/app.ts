@@ -66,7 +66,6 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const { host, dataDir } = config
   const addresses = await claimAddresses(config)
   const { gatewayPort, platformPort, riskPort, metricsPort, gatewayUrl, baseUrl, riskUrl } = addresses
-  const connections = claimConnections(config.gatewayThreads, log)
   const sampleFiles = config.empty ? null : await readSample()
 
   const metrics = createMetrics()
@@ -74,6 +73,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const count = countEvents(metrics)
 
   const { folder, vault, registry, kept } = openDataFolder({ config, clock, log, count, opened })
+  const connections = claimConnections(config.gatewayThreads, log)
   const backends = createBackends({ config, addresses, clock, log, count })
   const author = { tenant: config.adminTenant, consumer: 'system' }
   const secrets = { vault, createId, randomBytes }
