@@ -7,8 +7,8 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { resetAdmin } from './catalogue/admin-replacement.ts'
+import { parseCommand, runCommand } from './folder-command.ts'
 import { systemClock as clock } from './runtime/clock.ts'
 import { createIdFactory } from './runtime/ids.ts'
 import { StartRefused } from './runtime/start-refused.ts'
@@ -16,23 +16,17 @@ import { createVault, loadMasterKey } from './runtime/vault.ts'
 import { lockDataFolder } from './store/sqlite/data-folder.ts'
 import { openSqliteRegistry } from './store/sqlite/registry.ts'
 
-const EXIT_REFUSED = 2
+const OPTIONS = { 'data-dir': { type: 'string' }, help: { type: 'boolean' } } as const
 const HELP = `tollgate admin reset [--data-dir DIR]
 
 Makes a new admin credential, prints it once, and revokes the ones before. Stop the service first.
 DIR is the service's DATA_DIR (default: $DATA_DIR, else ./data). If the service runs with MASTER_KEY, set it here too.
 `
 
-try {
-  process.stdout.write(await run(process.argv.slice(2)))
-} catch (cause) {
-  if (!(cause instanceof StartRefused)) throw cause
-  process.stderr.write(`tollgate: ${cause.message}\n`)
-  process.exitCode = EXIT_REFUSED
-}
+await runCommand(run)
 
 async function run(args: string[]): Promise<string> {
-  const { values, positionals } = parse(args)
+  const { values, positionals } = parseCommand(args, OPTIONS, HELP)
   if (values.help === true) return HELP
   if (positionals.join(' ') !== 'reset') throw new StartRefused(`admin takes one command, reset\n\n${HELP}`)
   const folder = resolve(values['data-dir'] ?? (process.env['DATA_DIR'] || './data'))
@@ -66,14 +60,5 @@ async function reset(folder: string, masterKey: string | null): Promise<string> 
     ].join('\n')
   } finally {
     registry.close()
-  }
-}
-
-function parse(args: string[]) {
-  const options = { 'data-dir': { type: 'string' }, help: { type: 'boolean' } } as const
-  try {
-    return parseArgs({ args, options, allowPositionals: true })
-  } catch (cause) {
-    throw new StartRefused(`${cause instanceof Error ? cause.message : String(cause)}\n\n${HELP}`)
   }
 }

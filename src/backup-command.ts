@@ -4,15 +4,15 @@
  * Exit codes: 0 done, 2 refused. A backup that was refused or interrupted leaves nothing behind.
  */
 
-import { parseArgs } from 'node:util'
 import { takeBackup } from './backup/take-backup.ts'
 import type { Manifest } from './backup/manifest.ts'
+import { EXIT_REFUSED, parseCommand, runCommand } from './folder-command.ts'
 import { readVersion } from './information.ts'
 import { systemClock as clock } from './runtime/clock.ts'
 import { StartRefused } from './runtime/start-refused.ts'
 import { withoutCredentials } from './store/clickhouse/client.ts'
 
-const EXIT_REFUSED = 2
+const OPTIONS = { 'data-dir': { type: 'string' }, help: { type: 'boolean' } } as const
 const HELP = `tollgate backup DIR [--data-dir DATA_DIR]
 
 Copies DATA_DIR (default: $DATA_DIR, else ./data) to DIR, which must not exist or be empty, and verifies the copy. The service may
@@ -26,16 +26,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.exit(EXIT_REFUSED)
   })
 }
-try {
-  process.stdout.write(await run(process.argv.slice(2)))
-} catch (cause) {
-  if (!(cause instanceof StartRefused)) throw cause
-  process.stderr.write(`tollgate: ${cause.message}\n`)
-  process.exitCode = EXIT_REFUSED
-}
+await runCommand(run)
 
 async function run(args: string[]): Promise<string> {
-  const { values, positionals } = parse(args)
+  const { values, positionals } = parseCommand(args, OPTIONS, HELP)
   if (values.help === true) return HELP
   const [target] = positionals
   if (target === undefined || positionals.length > 1) throw new StartRefused(`backup takes one folder\n\n${HELP}`)
@@ -69,13 +63,4 @@ function describe(
       : `  store       NOT included: line items, service levels, request log and risk history are in ${server}; back that up as well`,
     '',
   ].join('\n')
-}
-
-function parse(args: string[]) {
-  const options = { 'data-dir': { type: 'string' }, help: { type: 'boolean' } } as const
-  try {
-    return parseArgs({ args, options, allowPositionals: true })
-  } catch (cause) {
-    throw new StartRefused(`${cause instanceof Error ? cause.message : String(cause)}\n\n${HELP}`)
-  }
 }

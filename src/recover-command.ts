@@ -7,8 +7,8 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { PLATFORM_API } from './catalogue/platform-api.ts'
+import { parseCommand, runCommand } from './folder-command.ts'
 import { recover } from './recovery/recover.ts'
 import { LOSS_PARTS, type LossPart } from './runtime/accept-loss.ts'
 import { systemClock as clock } from './runtime/clock.ts'
@@ -16,7 +16,11 @@ import { createIdFactory } from './runtime/ids.ts'
 import { StartRefused } from './runtime/start-refused.ts'
 import { lockDataFolder } from './store/sqlite/data-folder.ts'
 
-const EXIT_REFUSED = 2
+const OPTIONS = {
+  'accept-loss': { type: 'string', multiple: true },
+  'data-dir': { type: 'string' },
+  help: { type: 'boolean' },
+} as const
 const HELP = `tollgate recover --accept-loss PART [--accept-loss PART …] [--data-dir DIR]
 
 Accepts the loss of a part that a start has refused to go without: ${LOSS_PARTS.join(', ')}. Stop the service first.
@@ -25,16 +29,11 @@ DIR is the service's DATA_DIR (default: $DATA_DIR, else ./data). If the service 
 here too.
 `
 
-try {
-  process.stdout.write(await run(process.argv.slice(2)))
-} catch (cause) {
-  if (!(cause instanceof StartRefused)) throw cause
-  process.stderr.write(`tollgate: ${cause.message}\n`)
-  process.exitCode = EXIT_REFUSED
-}
+await runCommand(run)
 
 async function run(args: string[]): Promise<string> {
-  const values = parse(args)
+  const { values, positionals } = parseCommand(args, OPTIONS, HELP)
+  if (positionals.length > 0) throw new StartRefused(`recover takes no ${positionals[0]}\n\n${HELP}`)
   if (values.help === true) return HELP
   const dataDir = resolve(values['data-dir'] ?? (process.env['DATA_DIR'] || './data'))
   const parts = toParts(values['accept-loss'] ?? [])
@@ -64,17 +63,4 @@ function toParts(names: readonly string[]): ReadonlySet<LossPart> {
     throw new StartRefused(`--accept-loss takes one of ${LOSS_PARTS.join(', ')}\n\n${HELP}`)
   }
   return new Set(LOSS_PARTS.filter((part) => names.includes(part)))
-}
-
-function parse(args: string[]) {
-  const options = {
-    'accept-loss': { type: 'string', multiple: true },
-    'data-dir': { type: 'string' },
-    help: { type: 'boolean' },
-  } as const
-  try {
-    return parseArgs({ args, options }).values
-  } catch (cause) {
-    throw new StartRefused(`${cause instanceof Error ? cause.message : String(cause)}\n\n${HELP}`)
-  }
 }

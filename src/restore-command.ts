@@ -4,12 +4,12 @@
  * Exit codes: 0 done, 2 refused.
  */
 
-import { parseArgs } from 'node:util'
 import type { Manifest } from './backup/manifest.ts'
 import { restoreBackup } from './backup/restore-backup.ts'
+import { parseCommand, runCommand } from './folder-command.ts'
 import { StartRefused } from './runtime/start-refused.ts'
 
-const EXIT_REFUSED = 2
+const OPTIONS = { 'data-dir': { type: 'string' }, help: { type: 'boolean' } } as const
 const HELP = `tollgate restore DIR --data-dir NEW
 
 Compares the backup in DIR with its manifest and copies it to NEW, which must not exist or be empty. Then start the service with
@@ -17,16 +17,10 @@ NEW as its DATA_DIR, and with the MASTER_KEY and CLICKHOUSE_URL of the service t
 `
 
 process.umask(0o077)
-try {
-  process.stdout.write(run(process.argv.slice(2)))
-} catch (cause) {
-  if (!(cause instanceof StartRefused)) throw cause
-  process.stderr.write(`tollgate: ${cause.message}\n`)
-  process.exitCode = EXIT_REFUSED
-}
+await runCommand(run)
 
 function run(args: string[]): string {
-  const { values, positionals } = parse(args)
+  const { values, positionals } = parseCommand(args, OPTIONS, HELP)
   if (values.help === true) return HELP
   const target = values['data-dir']
   const [backup] = positionals
@@ -47,13 +41,4 @@ function describe(target: string, { at, hasMasterKey, server, calls }: Manifest)
   ]
     .filter((line) => line !== null)
     .join('\n')
-}
-
-function parse(args: string[]) {
-  const options = { 'data-dir': { type: 'string' }, help: { type: 'boolean' } } as const
-  try {
-    return parseArgs({ args, options, allowPositionals: true })
-  } catch (cause) {
-    throw new StartRefused(`${cause instanceof Error ? cause.message : String(cause)}\n\n${HELP}`)
-  }
 }

@@ -6,13 +6,13 @@
 
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { parseCommand, runCommand } from './folder-command.ts'
 import { DAMAGED_FOLDER } from './record/damaged-segments.ts'
 import { inspectSpool, type InspectedBatch, type InspectedSegment } from './record/inspect-spool.ts'
 import { StartRefused } from './runtime/start-refused.ts'
 
 const EXIT_DAMAGED = 1
-const EXIT_REFUSED = 2
+const OPTIONS = { batches: { type: 'boolean' }, help: { type: 'boolean' } } as const
 const HELP = `tollgate spool inspect DIR [--batches]
 
 Prints the segments of a spool: records with their numbers and times, definitions, damage. DIR is a data folder, its
@@ -20,16 +20,13 @@ spool folder, the folder of one thread in it, or one segment. --batches prints e
 may run. Exit codes: 0 intact, 1 damaged, 2 refused.
 `
 
-try {
-  run(process.argv.slice(2))
-} catch (cause) {
-  if (!(cause instanceof StartRefused)) throw cause
-  process.stderr.write(`tollgate: ${cause.message}\n`)
-  process.exitCode = EXIT_REFUSED
-}
+await runCommand((args) => {
+  run(args)
+  return ''
+})
 
 function run(args: string[]): void {
-  const { values, positionals } = parse(args)
+  const { values, positionals } = parseCommand(args, OPTIONS, HELP)
   if (values.help === true) return print(HELP)
   const [command, folder, ...rest] = positionals
   if (command !== 'inspect') throw new StartRefused(`spool takes one command, inspect\n\n${HELP}`)
@@ -92,13 +89,4 @@ function keptIn(path: string): number {
 
 function print(text: string): void {
   process.stdout.write(text)
-}
-
-function parse(args: string[]) {
-  const options = { batches: { type: 'boolean' }, help: { type: 'boolean' } } as const
-  try {
-    return parseArgs({ args, options, allowPositionals: true })
-  } catch (cause) {
-    throw new StartRefused(`${cause instanceof Error ? cause.message : String(cause)}\n\n${HELP}`)
-  }
 }
