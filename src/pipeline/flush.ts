@@ -12,7 +12,7 @@ import type { SpoolReader } from '../record/spool-reader.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Checkpoint, PendingFlush, SpoolPosition } from '../store/checkpoint.ts'
-import type { FlushLog, HeldFlush } from '../store/flush-log.ts'
+import type { FlushLog, HeldFlush, Presence } from '../store/flush-log.ts'
 import type { RequestStore } from '../store/request-store.ts'
 import type { ServiceLevelStore } from '../store/service-level-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
@@ -65,7 +65,7 @@ export function createFlusher(options: FlushOptions): Flusher {
         if (noted !== null && held?.isDone === true) return checkpoint.commit(noted, held.registryEnd)
         metered ??= make()
         flush ??= checkpoint.begin(to)
-        checkpoint.commit(flush, await insert(flush, metered, held?.hasItems === true))
+        checkpoint.commit(flush, await insert(flush, metered, held))
         return
       } catch (cause) {
         if (stopping.signal.aborted) break
@@ -78,14 +78,16 @@ export function createFlusher(options: FlushOptions): Flusher {
   }
 
   /** Answers the position of the registry that was noted; undefined: an earlier version began the flush, without a note. */
-  async function insert(flush: PendingFlush, metered: Metered, hasItems: boolean): Promise<number | undefined> {
+  async function insert(flush: PendingFlush, metered: Metered, held: HeldFlush | null): Promise<number | undefined> {
     const { items, levels, requests } = metered
     const { signal } = stopping
-    const token = (table: string): string => flushToken(table, checkpoint.instance, flush)
+    // The store would drop rows that it lacks under a token that it remembers.
+    const token = (table: string, presence: Presence = 'unknown'): string =>
+      flushToken(table, checkpoint.instance, flush) + (presence === 'absent' ? '-again' : '')
     const totals = totalsOf({ items, levels })
     if (flush.tokens === 'range') await flushLog.begin(flush, totals, signal)
-    if (!hasItems) await stores.usage.insert(token('usage'), items, signal)
-    await stores.levels.insert(token('levels'), levels, signal)
+    if (held?.items !== 'there') await stores.usage.insert(token('usage', held?.items), items, signal)
+    if (held?.levels !== 'there') await stores.levels.insert(token('levels', held?.levels), levels, signal)
     await stores.requests.insert(token('requests'), requests, signal)
     return flush.tokens === 'range' ? flushLog.done(flush, totals, signal) : undefined
   }

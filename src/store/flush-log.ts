@@ -27,19 +27,23 @@ export interface FlushNote {
   readonly registryEnd: number
 }
 
+/** Whether all rows of a flush are in a table, or none, by their number. */
+export type Presence = 'there' | 'absent' | 'unknown'
+
 /** What the store holds of a flush that was cut off. */
 export interface HeldFlush {
   /** All of it. */
   readonly isDone: boolean
-  /** All line items, by their number. False: that is not certain. */
-  readonly hasItems: boolean
+  readonly items: Presence
+  readonly levels: Presence
   readonly registryEnd: number
 }
 
 export interface FlushLog {
   /**
    * Null: the store knows nothing of it. Asked before a flush is repeated: the store's list of tokens is not synced, so after
-   * a power cut it may have forgotten the token of rows that it has.
+   * a power cut it may have forgotten the token of rows that it has. In a copy of a running folder it may remember the token
+   * of rows that it lacks.
    */
   held(flush: PendingFlush): Promise<HeldFlush | null>
   /** Notes that the rows of `flush` follow. A repetition changes nothing. */

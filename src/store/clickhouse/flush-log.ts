@@ -6,7 +6,7 @@
  */
 
 import type { PendingFlush } from '../checkpoint.ts'
-import type { FlushLog, FlushNote, FlushTotals, HeldFlush } from '../flush-log.ts'
+import type { FlushLog, FlushNote, FlushTotals, HeldFlush, Presence } from '../flush-log.ts'
 import { within, type ClickHouse } from './client.ts'
 import { insertOnce } from './insert-once.ts'
 
@@ -79,19 +79,29 @@ export function createFlushLog({ client, instance, nowMs, tokenOf, registryEnd }
     const found = await noteOf(client, instance(), flush.number)
     if (found === null || JSON.stringify([found.from, found.to]) !== JSON.stringify([flush.from, flush.to])) return null
     const { isDone, registryEnd } = found
-    return { isDone, hasItems: isDone || (await hasItems(found)), registryEnd }
+    if (isDone) return { isDone, registryEnd, items: 'there', levels: 'there' }
+    return { isDone, registryEnd, ...(await presenceOf(found)) }
   }
 
-  /** Compares months that got line items, and their hourly totals; more or fewer than noted prove nothing. */
-  async function hasItems(noted: FlushNote): Promise<boolean> {
+  /** Compares the months that the flush adds to with what was noted before and after it. */
+  async function presenceOf(noted: FlushNote): Promise<Pick<HeldFlush, 'items' | 'levels'>> {
     const earlier = (await noteOf(client, noted.instance, noted.number - 1))?.totals ?? {}
     const others = (await lastNotes(client)).filter((each) => each.instance !== noted.instance)
     const expected = sumOf([noted.totals, ...others.map(({ totals }) => totals)])
     const rows = await countRows(client)
-    const grown = Object.keys(noted.totals).filter(
-      (name) => /^(line_items|calls)\//.test(name) && noted.totals[name] !== (earlier[name] ?? 0),
-    )
-    return grown.length > 0 && grown.every((name) => rows[name] === expected[name])
+
+    function presence(tables: RegExp): Presence {
+      const grown = Object.keys(noted.totals)
+        .filter((name) => tables.test(name))
+        .map((name) => ({ name, by: noted.totals[name]! - (earlier[name] ?? 0) }))
+        .filter(({ by }) => by !== 0)
+      if (grown.length === 0) return 'unknown'
+      if (grown.every(({ name }) => rows[name] === expected[name])) return 'there'
+      const isAbsent = grown.every(({ name, by }) => (rows[name] ?? 0) === expected[name]! - by)
+      return isAbsent ? 'absent' : 'unknown'
+    }
+
+    return { items: presence(/^(line_items|calls)\//), levels: presence(/^service_levels\//) }
   }
 
   return {

@@ -72,11 +72,21 @@ describe('a flush that was cut off', () => {
     await store('a', 1)
     expect(await logOf('a').held(flush(2))).toBeNull()
     await logOf('a').begin(flush(2), ROWS)
-    expect(await logOf('a').held(flush(2))).toEqual({ isDone: false, hasItems: false, registryEnd: 42 })
+    expect(await logOf('a').held(flush(2))).toEqual({
+      isDone: false,
+      items: 'absent',
+      levels: 'unknown',
+      registryEnd: 42,
+    })
     await insertRow('a-2')
-    expect(await logOf('a').held(flush(2))).toEqual({ isDone: false, hasItems: true, registryEnd: 42 })
+    expect(await logOf('a').held(flush(2))).toEqual({
+      isDone: false,
+      items: 'there',
+      levels: 'unknown',
+      registryEnd: 42,
+    })
     await logOf('a').done(flush(2), ROWS)
-    expect(await logOf('a').held(flush(2))).toEqual({ isDone: true, hasItems: true, registryEnd: 42 })
+    expect(await logOf('a').held(flush(2))).toEqual({ isDone: true, items: 'there', levels: 'there', registryEnd: 42 })
   })
 
   it('is not held if the store noted another range under its number', async () => {
@@ -95,7 +105,7 @@ describe('a flush that was cut off', () => {
     }
     await open()
 
-    expect(await logOf('a').held(flush(2))).toMatchObject({ hasItems: true })
+    expect(await logOf('a').held(flush(2))).toMatchObject({ items: 'there' })
     await insertRow('a-2')
     const result = await client.query({ query: 'SELECT count() AS rows FROM line_items', format: 'JSONEachRow' })
     expect(Number((await result.json<{ rows: string }>())[0]?.rows)).toBe(3)

@@ -200,7 +200,7 @@ export async function createWorld(path: string, startMs: number): Promise<World>
         flushLog: {
           held: async ({ number }) => {
             const isDone = noted.some((note) => note.number === number && note.isDone)
-            return isDone ? { isDone, hasItems: true, registryEnd: 0 } : null
+            return isDone ? { isDone, items: 'there', levels: 'there', registryEnd: 0 } : null
           },
           begin: async (flush) => step(() => void noted.push({ number: flush.number, isDone: false })),
           done: async (flush) => step(() => noted.push({ number: flush.number, isDone: true })),
