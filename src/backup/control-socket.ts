@@ -11,7 +11,7 @@ import { join, relative } from 'node:path'
 import type { Clock } from '../runtime/clock.ts'
 import { readLines, sendLine, SOCKET_NAME, type Frozen, type Reply } from './line-protocol.ts'
 
-/** What the service can hold back. */
+/** The parts of the service that a backup holds still while it copies. */
 export interface Holds {
   /** Resolves when nothing is on its way to the store, and keeps it so. */
   readonly holdStore: () => Promise<() => void>

@@ -38,7 +38,7 @@ export function copyFile(from: string, to: string, bytesMax = Infinity): void {
   }
 }
 
-/** What lies at `path` now, as the manifest lists it. */
+/** Describes the file at `path` as the manifest lists it. */
 export function describeFile(folder: string, path: string): BackupFile {
   const full = join(folder, path)
   if (lstatSync(full).isSymbolicLink()) return { path, link: readlinkSync(full) }

@@ -1,5 +1,5 @@
 /**
- * What `tollgate backup` and the running service send each other over `DATA_DIR/control.sock`: JSON, a line each.
+ * The messages that `tollgate backup` and the running service exchange over `DATA_DIR/control.sock`: JSON, a line each.
  *
  *   freeze ─▶ frozen      nothing goes to the store, its parts are linked, no segment of the spool is released
  *   resume ─▶ resumed     the store takes rows again

@@ -12,7 +12,7 @@ import { RESTORING } from '../store/sqlite/data-folder.ts'
 import { copyFile, describeFile, filesIn, syncFolders } from './copy-files.ts'
 import { MANIFEST_NAME, readManifest, type BackupFile, type Manifest } from './manifest.ts'
 
-/** What a mount point may hold. */
+/** Entries that a mount point may hold and that do not make it used. */
 const IGNORED = new Set(['lost+found'])
 
 /** Throws `StartRefused`; a target that was touched by then keeps its marker. */

@@ -128,7 +128,7 @@ describe('a start on a file that this user may not use', () => {
     expect(lines).toEqual([expect.stringContaining('CLICKHOUSE_URL http://127.0.0.1:1 does not answer')])
   })
 
-  it.skipIf(!IS_ROOT)('a file of another user is refused and says whose it is', async () => {
+  it.skipIf(!IS_ROOT)('a file of another user is refused and says whose it is (needs root)', async () => {
     const folder = goodFolder()
     const path = join(folder, 'registry.db')
     chmodSync(path, 0o600)
@@ -230,12 +230,15 @@ describe('a start on a disk that takes nothing', () => {
     return isMounted
   }
 
-  it.skipIf(!canMount).each([8, 64, 256, 1_024])('that is full after %i KiB is refused and says so', async (kib) => {
-    const { code, lines } = await start(join(mount(`size=${kib}k`), 'data'))
-    expect([code, lines]).toEqual([2, [expect.stringMatching(/ the disk or the quota is full; free some space/)]])
-  })
+  it.skipIf(!canMount).each([8, 64, 256, 1_024])(
+    'that is full after %i KiB is refused and says so (needs the right to mount)',
+    async (kib) => {
+      const { code, lines } = await start(join(mount(`size=${kib}k`), 'data'))
+      expect([code, lines]).toEqual([2, [expect.stringMatching(/ the disk or the quota is full; free some space/)]])
+    },
+  )
 
-  it.skipIf(!canMount)('that is mounted read-only is refused and says so', async () => {
+  it.skipIf(!canMount)('that is mounted read-only is refused and says so (needs the right to mount)', async () => {
     const point = mount('size=64m')
     cpSync(service.dataDir, join(point, 'data'), { recursive: true, verbatimSymlinks: true })
     execFileSync('mount', ['-o', 'remount,ro', point])
