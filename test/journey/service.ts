@@ -41,6 +41,10 @@ export interface ServiceOptions {
   readonly openFilesMax?: number
 }
 
+/** How to kill each service of a data folder: several tests start one after another on the same folder, and none may write while
+ * the folder is removed. */
+const servicesOf = new Map<string, readonly (() => Promise<void>)[]>()
+
 export async function createService(options: ServiceOptions = {}): Promise<Service> {
   const { openFilesMax } = options
   const { main = MAIN, args = [], env = {}, dataDir = mkdtempSync(join(tmpdir(), 'tollgate-journey-')) } = options
@@ -104,6 +108,7 @@ export async function createService(options: ServiceOptions = {}): Promise<Servi
     child?.kill('SIGKILL')
     await end
   }
+  servicesOf.set(dataDir, [...(servicesOf.get(dataDir) ?? []), kill])
 
   return {
     gatewayUrl,
@@ -117,7 +122,8 @@ export async function createService(options: ServiceOptions = {}): Promise<Servi
     kill,
     pid: () => child?.pid ?? 0,
     async remove() {
-      await kill()
+      await Promise.all((servicesOf.get(dataDir) ?? []).map((end) => end()))
+      servicesOf.delete(dataDir)
       rmSync(dataDir, { recursive: true, force: true })
     },
   }
