@@ -6,9 +6,9 @@
  */
 
 import type { ProblemPointer } from '../domain/problem.ts'
-import { fieldsOf, type Fields } from './fields.ts'
+import { fieldsOf, type Fields } from '../json/fields.ts'
 import type { DeclaredOperation } from './operations.ts'
-import { escapePointer } from './references.ts'
+import { escapePointer } from '../json/references.ts'
 
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/
 

@@ -4,9 +4,9 @@
  */
 
 import type { ProblemPointer } from '../domain/problem.ts'
-import { fieldsOf, type Fields } from './fields.ts'
+import { fieldsOf, type Fields } from '../json/fields.ts'
 import type { DeclaredOperation } from './operations.ts'
-import { escapePointer, resolvePointer } from './references.ts'
+import { escapePointer, resolvePointer } from '../json/references.ts'
 
 const REFERENCES_MAX = 16
 

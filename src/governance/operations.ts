@@ -4,8 +4,8 @@
  */
 
 import type { ProblemPointer } from '../domain/problem.ts'
-import { fieldsOf, type Fields } from './fields.ts'
-import { escapePointer, resolvePointer } from './references.ts'
+import { fieldsOf, type Fields } from '../json/fields.ts'
+import { escapePointer, resolvePointer } from '../json/references.ts'
 
 export interface DeclaredOperation {
   readonly operationId: string

@@ -7,7 +7,7 @@
  */
 
 import { isScalar, LineCounter, parseDocument, visit, type Document } from 'yaml'
-import { scanJson } from '../domain/json-scan.ts'
+import { scanJson } from '../json/json-scan.ts'
 
 export type ParsedDocument =
   | { readonly value: unknown; readonly mediaType: 'application/json' | 'application/yaml' }

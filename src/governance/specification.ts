@@ -9,14 +9,14 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
 import { readDeclaredScopes } from './declared-scopes.ts'
-import { fieldsOf, type Fields } from './fields.ts'
+import { fieldsOf, type Fields } from '../json/fields.ts'
 import { readOperations, type DeclaredOperation } from './operations.ts'
 import { findNotServed } from './not-served.ts'
 import { parseDocumentBytes } from './parse-document.ts'
-import { findBrokenReferences } from './references.ts'
+import { findBrokenReferences } from '../json/references.ts'
 
 export type { DeclaredOperation } from './operations.ts'
-export { fieldsOf, type Fields } from './fields.ts'
+export { fieldsOf, type Fields } from '../json/fields.ts'
 
 export interface Specification {
   readonly document: Fields

@@ -1,9 +1,9 @@
 /** The parameters of an operation, those of its path item included, and its body: what a request is held to. */
 
 import type { ProblemPointer } from '../domain/problem.ts'
-import { fieldsOf, type Fields } from '../governance/fields.ts'
+import { fieldsOf, type Fields } from '../json/fields.ts'
 import type { DeclaredOperation } from '../governance/operations.ts'
-import { escapePointer, resolvePointer } from '../governance/references.ts'
+import { escapePointer, resolvePointer } from '../json/references.ts'
 import type { BodyPlan, ParameterPlan } from './route-plan.ts'
 import type { SchemaStore } from './schema-store.ts'
 

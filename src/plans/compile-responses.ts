@@ -5,9 +5,9 @@
  * checked, and no reason to refuse a document: a caller's request is never judged by it.
  */
 
-import { fieldsOf, type Fields } from '../governance/fields.ts'
+import { fieldsOf, type Fields } from '../json/fields.ts'
 import type { DeclaredOperation } from '../governance/operations.ts'
-import { escapePointer, resolvePointer } from '../governance/references.ts'
+import { escapePointer, resolvePointer } from '../json/references.ts'
 import type { ResponsePlan } from './route-plan.ts'
 import { createSchemaStore } from './schema-store.ts'
 

@@ -10,9 +10,9 @@
  */
 
 import type { ProblemPointer } from '../domain/problem.ts'
-import { fieldsOf, type Fields } from '../governance/fields.ts'
+import { fieldsOf, type Fields } from '../json/fields.ts'
 import type { DeclaredOperation } from '../governance/operations.ts'
-import { escapePointer } from '../governance/references.ts'
+import { escapePointer } from '../json/references.ts'
 import type { Specification } from '../governance/specification.ts'
 import type { SecurityAlternative } from './route-plan.ts'
 

@@ -1,7 +1,7 @@
 /** The `x-tollgate-…` members of a document that change how the gateway forwards its calls. */
 
 import type { ProblemPointer } from '../domain/problem.ts'
-import type { Fields } from '../governance/fields.ts'
+import type { Fields } from '../json/fields.ts'
 import type { DeclaredOperation } from '../governance/operations.ts'
 
 const PASS_HEADERS = 'x-tollgate-pass-headers'

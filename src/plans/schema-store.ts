@@ -11,10 +11,10 @@
  */
 
 import type { ProblemPointer } from '../domain/problem.ts'
-import { fieldsOf, type Fields } from '../governance/fields.ts'
-import { escapePointer, resolvePointer } from '../governance/references.ts'
-import { compileLinear } from '../governance/linear-pattern.ts'
-import { KEYWORDS } from './schema-keywords.ts'
+import { fieldsOf, type Fields } from '../json/fields.ts'
+import { escapePointer, resolvePointer } from '../json/references.ts'
+import { compileLinear } from '../json/linear-pattern.ts'
+import { KEYWORDS } from '../json/schema-keywords.ts'
 
 export interface SchemaStore {
   /** The schema at `pointer`, ready for a plan. */

@@ -19,7 +19,7 @@ interface Room {
 
 const GROUND = ['domain', 'runtime']
 const PORTS = [...GROUND, 'store']
-const WORDS = [...PORTS, 'record', 'opensla']
+const WORDS = [...PORTS, 'record', 'opensla', 'json']
 const RULES = [...WORDS, 'actors', 'governance', 'plans', 'catalogue']
 const DESKS = [...RULES, 'subscriptions', 'programmes', 'event-subscriptions']
 const WITHIN_GATEWAY = ['gateway/routing', 'gateway/limits', 'gateway/tokens', 'gateway/validation']
@@ -29,6 +29,8 @@ const AJV = ['ajv', 'ajv-formats']
 const TABLE: Readonly<Record<string, Room>> = {
   domain: { rooms: [], packages: [] },
   runtime: { rooms: ['domain'], packages: ['pino', 'prom-client', 'node:'] },
+  // Documents as JSON, and their patterns on a linear engine.
+  json: { rooms: GROUND, packages: ['re2js', 'node:'] },
   store: { rooms: GROUND, packages: ['node:'] },
   'store/clickhouse': { rooms: PORTS, packages: ['@clickhouse/client', 'chdb', 'node:'] },
   'store/sqlite': { rooms: PORTS, packages: ['node:', 'node:sqlite'] },
@@ -39,8 +41,7 @@ const TABLE: Readonly<Record<string, Room>> = {
   // Documents read; what is found in them is a matter of the rooms within.
   governance: {
     rooms: [...WORDS, 'actors'],
-    // re2js: patterns of documents, here and in the gateway.
-    packages: ['yaml', '@seriousme/openapi-schema-validator', 're2js', 'node:'],
+    packages: ['yaml', '@seriousme/openapi-schema-validator', 'node:'],
   },
   'governance/compare': { rooms: [...WORDS, 'governance'], packages: ['node:'] },
   'governance/spectral': { rooms: [...WORDS, 'governance'], packages: ['@stoplight', 'node:'] },

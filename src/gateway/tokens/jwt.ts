@@ -6,7 +6,7 @@
  * `crit` demands is one that we do not know, so the token is refused.
  */
 
-import { scanJson } from '../../domain/json-scan.ts'
+import { scanJson } from '../../json/json-scan.ts'
 
 export interface Jwt {
   readonly header: Readonly<Record<string, unknown>>

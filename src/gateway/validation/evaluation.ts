@@ -6,7 +6,7 @@
  * another one accepts the value are kept as branches.
  */
 
-import { compileLinear, type LinearPattern } from '../../governance/linear-pattern.ts'
+import { compileLinear, type LinearPattern } from '../../json/linear-pattern.ts'
 
 export interface Evaluation {
   hasAllMembers: boolean

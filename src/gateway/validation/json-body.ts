@@ -3,7 +3,7 @@
  * twice.
  */
 
-import { scanJson, type JsonFault } from '../../domain/json-scan.ts'
+import { scanJson, type JsonFault } from '../../json/json-scan.ts'
 
 export type JsonResult = { readonly value: unknown } | { readonly fault: string }
 

@@ -11,7 +11,7 @@
 import { str, type ErrorObject } from 'ajv'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { compileLinear } from '../../governance/linear-pattern.ts'
+import { compileLinear } from '../../json/linear-pattern.ts'
 import type { RoutePlan } from '../../plans/route-plan.ts'
 import { compileMultipleOf } from './multiple-of.ts'
 import { EQUALS, toAjvSchema } from './to-ajv-schema.ts'

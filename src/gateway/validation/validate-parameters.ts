@@ -7,7 +7,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { OperationPlan, ParameterPlan, RoutePlan } from '../../plans/route-plan.ts'
 import type { ProblemPointer } from '../../domain/problem.ts'
-import { escapePointer } from '../../governance/references.ts'
+import { escapePointer } from '../../json/references.ts'
 import {
   isReadable,
   parsePairs,

@@ -9,7 +9,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { OperationPlan, RoutePlan } from '../../plans/route-plan.ts'
 import { Problem } from '../../domain/problem.ts'
-import { escapePointer } from '../../governance/references.ts'
+import { escapePointer } from '../../json/references.ts'
 import { createSchemaCompiler, type SchemaCompiler } from './schema-compiler.ts'
 import { compileBody, type BodyValidator } from './validate-body.ts'
 import { compileParameters, type ParameterValidator } from './validate-parameters.ts'

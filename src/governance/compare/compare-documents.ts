@@ -5,9 +5,9 @@
  * Operations are the same by method and path, however the parameters in it are named.
  */
 
-import { fieldsOf, type Fields } from '../fields.ts'
+import { fieldsOf, type Fields } from '../../json/fields.ts'
 import type { DeclaredOperation } from '../operations.ts'
-import { escapePointer } from '../references.ts'
+import { escapePointer } from '../../json/references.ts'
 import type { Specification } from '../specification.ts'
 import { createReport, type Change, type Report } from './change.ts'
 import { createSchemaComparison, resolve, type CompareSchemas } from './schema-comparison.ts'

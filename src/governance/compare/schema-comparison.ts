@@ -5,8 +5,8 @@
  * again, so that recursion ends and shared schemas cost once.
  */
 
-import { fieldsOf, type Fields } from '../fields.ts'
-import { escapePointer, resolvePointer } from '../references.ts'
+import { fieldsOf, type Fields } from '../../json/fields.ts'
+import { escapePointer, resolvePointer } from '../../json/references.ts'
 import type { Report } from './change.ts'
 
 export type Direction = 'request' | 'response'

@@ -1,6 +1,6 @@
 /** Who could call an operation before must be able to call it after: schemes and scopes may only become fewer. */
 
-import { fieldsOf, type Fields } from '../fields.ts'
+import { fieldsOf, type Fields } from '../../json/fields.ts'
 import type { DeclaredOperation } from '../operations.ts'
 import type { Report } from './change.ts'
 

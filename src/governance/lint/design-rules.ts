@@ -1,6 +1,6 @@
 /** How an API is shaped: paths, names, pages, errors. */
 
-import { fieldsOf } from '../fields.ts'
+import { fieldsOf } from '../../json/fields.ts'
 import { mediaOf, type LintDocument, type LintOperation } from './lint-document.ts'
 import type { Rule } from './rule.ts'
 

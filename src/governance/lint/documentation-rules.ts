@@ -1,7 +1,7 @@
 /** What people and machines that read the document need to understand it. */
 
-import { fieldsOf, type Fields } from '../fields.ts'
-import { resolvePointer } from '../references.ts'
+import { fieldsOf, type Fields } from '../../json/fields.ts'
+import { resolvePointer } from '../../json/references.ts'
 import { mediaOf, type Located } from './lint-document.ts'
 import type { Rule } from './rule.ts'
 

@@ -3,9 +3,9 @@
  * followed, and every schema once.
  */
 
-import { fieldsOf, type Fields } from '../fields.ts'
+import { fieldsOf, type Fields } from '../../json/fields.ts'
 import { readOperations, type DeclaredOperation } from '../operations.ts'
-import { escapePointer, resolvePointer } from '../references.ts'
+import { escapePointer, resolvePointer } from '../../json/references.ts'
 
 export interface LintDocument {
   readonly fields: Fields

@@ -9,7 +9,7 @@
 
 import { createHash } from 'node:crypto'
 import { Problem } from '../../domain/problem.ts'
-import type { Fields } from '../fields.ts'
+import type { Fields } from '../../json/fields.ts'
 import { parseDocumentBytes } from '../parse-document.ts'
 import type { Coverage } from '../spectral/engine.ts'
 import { EMPTY_RULESET, severityIn, type RulesetDocument } from '../ruleset-document.ts'

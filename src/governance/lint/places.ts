@@ -6,7 +6,7 @@
 
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml'
 import type { TextPlace } from '../../domain/problem.ts'
-import { escapePointer } from '../references.ts'
+import { escapePointer } from '../../json/references.ts'
 
 export type PlaceOf = (pointer: string) => TextPlace
 

@@ -1,6 +1,6 @@
 /** What an attacker would read in the document: OWASP API Security Top 10 (2023), as far as a document shows it. */
 
-import { fieldsOf } from '../fields.ts'
+import { fieldsOf } from '../../json/fields.ts'
 import type { LintDocument, LintOperation, LintSchema } from './lint-document.ts'
 import type { Rule } from './rule.ts'
 

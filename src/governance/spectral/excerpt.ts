@@ -8,8 +8,8 @@
  */
 
 import { createHash } from 'node:crypto'
-import { fieldsOf, type Fields } from '../fields.ts'
-import { escapePointer, resolvePointer } from '../references.ts'
+import { fieldsOf, type Fields } from '../../json/fields.ts'
+import { escapePointer, resolvePointer } from '../../json/references.ts'
 import type { DeclaredOperation } from '../operations.ts'
 
 export interface Excerpt {

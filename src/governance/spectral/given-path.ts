@@ -7,7 +7,7 @@
  * expression that takes no longer for a long text than its length.
  */
 
-import { compileLinear } from '../linear-pattern.ts'
+import { compileLinear } from '../../json/linear-pattern.ts'
 
 const LENGTH_MAX = 500
 const NAME = /[A-Za-z_$][\w$-]*/y

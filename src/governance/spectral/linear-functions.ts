@@ -6,7 +6,7 @@
 import { createRequire } from 'node:module'
 import spectralFunctions from '@stoplight/spectral-functions'
 import spectralCore, { type IFunction } from '@stoplight/spectral-core'
-import { compileLinear, type LinearPattern } from '../linear-pattern.ts'
+import { compileLinear, type LinearPattern } from '../../json/linear-pattern.ts'
 
 const { alphabetical, casing, defined, enumeration, falsy, length, or, schema, truthy, xor } = spectralFunctions
 

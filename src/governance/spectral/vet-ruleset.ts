@@ -6,8 +6,8 @@
  */
 
 import type { ProblemPointer } from '../../domain/problem.ts'
-import { escapePointer } from '../references.ts'
-import { compileLinear } from '../linear-pattern.ts'
+import { escapePointer } from '../../json/references.ts'
+import { compileLinear } from '../../json/linear-pattern.ts'
 import { faultOfPath } from './given-path.ts'
 import { isDefinition, isObject, levelOf, type RulesetDocument } from '../ruleset-document.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { compareDocuments } from '../../../src/governance/compare/compare-documents.ts'
 import { RULES, type RuleId } from '../../../src/governance/compare/change.ts'
-import { resolvePointer } from '../../../src/governance/references.ts'
+import { resolvePointer } from '../../../src/json/references.ts'
 import { readSpecification, type Specification } from '../../../src/governance/specification.ts'
 import { createRandom } from '../../random.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { compileLinear } from '../../../src/governance/linear-pattern.ts'
-import { CATEGORY_NAMES, SCRIPT_NAMES } from '../../../src/governance/unicode-names.ts'
+import { compileLinear } from '../../../src/json/linear-pattern.ts'
+import { CATEGORY_NAMES, SCRIPT_NAMES } from '../../../src/json/unicode-names.ts'
 
 /** Tables 67 and 68 of ECMA-262: name and alias. */
 const BINARY =

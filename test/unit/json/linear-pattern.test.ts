@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { compileLinear } from '../../../src/governance/linear-pattern.ts'
+import { compileLinear } from '../../../src/json/linear-pattern.ts'
 
 // prettier-ignore
 const TEXTS = [
