@@ -7,7 +7,7 @@ import { createBackendConnect, type BackendConnect } from './gateway/backend-con
 import { createBackendGuard, type OwnAddresses } from './outbound/backend-guard.ts'
 import { createBackendRule } from './outbound/backend-rule.ts'
 import { systemResolve } from './outbound/guarded-lookup.ts'
-import type { BackendPlan, RoutePlan } from './plans/route-plan.ts'
+import type { BackendPlan, RoutePlan } from './plan/route-plan.ts'
 import type { Clock } from './runtime/clock.ts'
 import type { Log } from './runtime/log.ts'
 

@@ -6,7 +6,7 @@
  * tried again every ten seconds. The list of risks to raise is bounded: beyond the bound, damage is added to the last one.
  */
 
-import { PLATFORM_API } from './catalogue/platform-api.ts'
+import { PLATFORM_API } from './domain/platform-api.ts'
 import type { PlatformRecorder } from './platform-recorder.ts'
 import { damageText, mergeDamage, type Damage, type OnDamage } from './record/damage.ts'
 import type { Clock } from './runtime/clock.ts'

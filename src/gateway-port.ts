@@ -1,8 +1,8 @@
 /** The gateway as the catalogue sees it: threads, counters and the main thread's own authenticator change together. */
 
-import { PLATFORM_API } from './catalogue/platform-api.ts'
-import type { GatewayPort } from './catalogue/gateway-port.ts'
-import type { BackendPlan, RoutePlan } from './plans/route-plan.ts'
+import { PLATFORM_API } from './domain/platform-api.ts'
+import type { GatewayPort } from './plan/gateway-port.ts'
+import type { BackendPlan, RoutePlan } from './plan/route-plan.ts'
 import type { Authenticator } from './gateway/authenticate.ts'
 import type { Fleet } from './gateway/fleet.ts'
 import type { LimitDesk } from './gateway/limits/limit-desk.ts'

@@ -4,7 +4,7 @@
  */
 
 import { createAuthorization } from './authorization.ts'
-import type { GatewayPort } from './catalogue/gateway-port.ts'
+import type { GatewayPort } from './plan/gateway-port.ts'
 import type { Secrets } from './catalogue/credential-document.ts'
 import type { Grants } from './catalogue/grants.ts'
 import { createIdentityProviders, registeredProviders, type IdentityProviders } from './catalogue/identity-providers.ts'

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Holds } from './backup/control-socket.ts'
-import { PLATFORM_API } from './catalogue/platform-api.ts'
+import { PLATFORM_API } from './domain/platform-api.ts'
 import type { Config } from './config.ts'
 import type { ThreadSettings } from './gateway/messages.ts'
 import { createLimits, type Limits } from './limits.ts'

@@ -3,8 +3,8 @@
  * them where, and the ledger by which counters outlive the process.
  */
 
-import type { LimitBook } from './catalogue/limit-book.ts'
-import { PLATFORM_API } from './catalogue/platform-api.ts'
+import type { LimitBook } from './plan/limit-book.ts'
+import { PLATFORM_API } from './domain/platform-api.ts'
 import { createLimitDesk, type LimitDesk } from './gateway/limits/limit-desk.ts'
 import { createLimitLedger, type LimitLedger } from './gateway/limits/limit-ledger.ts'
 import { createLimitMemory, type LimitMemory, type LimitMemoryOptions } from './gateway/limits/limit-memory.ts'

@@ -1,6 +1,6 @@
 /** The OAuth endpoints as the gateway's threads ask them: each attempt that failed is recorded before its answer leaves. */
 
-import type { Grant } from './catalogue/grant.ts'
+import type { Grant } from './plan/grant.ts'
 import type { TokenScopes } from './catalogue/token-scopes.ts'
 import type { OauthEndpoint } from './identity/oauth-call.ts'
 import type { PlatformRecorder } from './platform-recorder.ts'

@@ -9,15 +9,15 @@
  * against the declaration and costs no units.
  */
 
-import type { Caller } from './catalogue/caller.ts'
-import { PLATFORM_API } from './catalogue/platform-api.ts'
+import type { Caller } from './plan/caller.ts'
+import { PLATFORM_API } from './domain/platform-api.ts'
 import { Problem } from './domain/problem.ts'
 import type { LimitMemory } from './gateway/limits/limit-memory.ts'
 import { toLimitRefusal } from './gateway/limits/limit-refusal.ts'
 import { ADMITTED, createLimiter, type Block, type CompiledSla } from './gateway/limits/limiter.ts'
 import { appendLimitHeaders } from './gateway/limits/rate-limit-headers.ts'
 import { parseDeclaration } from './opensla/declaration.ts'
-import type { SlaPlan } from './opensla/sla-plan.ts'
+import type { SlaPlan } from './plan/sla-plan.ts'
 import type { AdmittedCall, CallLimits, RefusedCall } from './platform/call-limits.ts'
 import type { Clock } from './runtime/clock.ts'
 

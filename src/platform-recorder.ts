@@ -19,7 +19,7 @@ import { toRequestId } from './record/record-batch.ts'
 import type { RecordedCall, SpoolWriter } from './record/spool-writer.ts'
 import type { Clock } from './runtime/clock.ts'
 import { Problem } from './domain/problem.ts'
-import type { Grant } from './catalogue/grant.ts'
+import type { Grant } from './plan/grant.ts'
 
 export interface RecorderCall {
   readonly tenant: string

@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { PLATFORM_API } from './catalogue/platform-api.ts'
+import { PLATFORM_API } from './domain/platform-api.ts'
 import { parseCommand, runCommand } from './folder-command.ts'
 import { recover } from './recovery/recover.ts'
 import { LOSS_PARTS, type LossPart } from './runtime/accept-loss.ts'

@@ -3,7 +3,7 @@
  * is said again while it lasts, so that the episode stays open, and clears by itself when room is there.
  */
 
-import { PLATFORM_API } from './catalogue/platform-api.ts'
+import { PLATFORM_API } from './domain/platform-api.ts'
 import type { PlatformRecorder } from './platform-recorder.ts'
 import type { SpoolGauge } from './record/spool-gauge.ts'
 import type { Clock } from './runtime/clock.ts'

@@ -7,7 +7,7 @@
 
 import { linkSync, mkdirSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { PLATFORM_API } from '../catalogue/platform-api.ts'
+import { PLATFORM_API } from '../domain/platform-api.ts'
 import { FLAG_FORWARDED } from '../record/call-record.ts'
 import { damageText, type Damage } from '../record/damage.ts'
 import type { RecordBatch } from '../record/record-batch.ts'

@@ -12,7 +12,7 @@ import type { ApiBody } from './apis.ts'
 import { credentialWrite, newCredentialWrite, type CredentialBody, type Secrets } from './credential-document.ts'
 import { eventWrite } from './events.ts'
 import { newPlatformSubscription, toPlatformCredential } from './platform-access.ts'
-import { PLATFORM_API } from './platform-api.ts'
+import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { SubscriptionBody } from './subscription-document.ts'
 
 export interface AdminResetOptions extends Secrets {

@@ -10,7 +10,7 @@ import { readSpecification, type Specification } from '../governance/specificati
 import type { Registry, Write } from '../store/registry.ts'
 import { compileRoutePlan } from '../plans/compile-route-plan.ts'
 import { readContent } from './published-content.ts'
-import type { RoutePlan } from '../plans/route-plan.ts'
+import type { RoutePlan } from '../plan/route-plan.ts'
 
 export type CompiledDocument = Pick<
   RoutePlan,

@@ -6,7 +6,7 @@ import type { CreateId } from '../runtime/ids.ts'
 import type { Vault } from '../runtime/vault.ts'
 import type { Document, Write } from '../store/registry.ts'
 import { toTime } from './commands.ts'
-import { createApiKey, createClientSecret, type RandomBytes } from './secret.ts'
+import { createApiKey, createClientSecret, type RandomBytes } from '../plan/credential-format.ts'
 
 export type CredentialType = 'OAuth2' | 'ApiKey' | 'PKCE' | 'Federated'
 

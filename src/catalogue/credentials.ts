@@ -20,10 +20,10 @@ import {
 } from './credential-document.ts'
 import { firstWarningWrite } from './credential-expiry.ts'
 import { eventWrite } from './events.ts'
-import type { GatewayPort } from './gateway-port.ts'
+import type { GatewayPort } from '../plan/gateway-port.ts'
 import { toGrant } from './grants.ts'
 import type { Page } from './page.ts'
-import { PLATFORM_API } from './platform-api.ts'
+import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { SubscriptionBody } from './subscription-document.ts'
 import type { Held } from './subscription-terms.ts'
 

@@ -5,7 +5,7 @@
 
 import type { Document, Registry } from '../store/registry.ts'
 import { federatedKey, type CredentialBody } from './credential-document.ts'
-import type { CredentialName } from './grant.ts'
+import type { CredentialName } from '../plan/grant.ts'
 import type { ProxyBody } from './proxy-document.ts'
 import type { SubscriptionBody } from './subscription-document.ts'
 

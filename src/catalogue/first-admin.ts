@@ -12,7 +12,7 @@ import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import { apiWrite, type ApiBody } from './apis.ts'
 import { credentialWrite, newCredentialWrite, type CredentialBody, type Secrets } from './credential-document.ts'
 import { newPlatformSubscription, newTenantWrites, toPlatformCredential } from './platform-access.ts'
-import { PLATFORM_API } from './platform-api.ts'
+import { PLATFORM_API } from '../domain/platform-api.ts'
 import { ADMIN_DOCUMENTS_MAX, revokeAll, subscriptionsOfAdmin } from './admin-replacement.ts'
 import { subscriptionWrite, type SubscriptionBody } from './subscription-document.ts'
 

@@ -10,7 +10,7 @@ import type { Document, Registry } from '../store/registry.ts'
 import type { ConsumerBody } from './consumers.ts'
 import type { CredentialBody } from './credential-document.ts'
 import { federatedHoldings, type FederatedName } from './federated-clients.ts'
-import type { CredentialName, Grant } from './grant.ts'
+import type { CredentialName, Grant } from '../plan/grant.ts'
 import type { SubscriptionBody } from './subscription-document.ts'
 
 export interface Grants {

@@ -11,7 +11,7 @@ import type { Author, Document, Registry } from '../store/registry.ts'
 import type { ApiBody } from './apis.ts'
 import { commit, find, invalidAt } from './commands.ts'
 import { listPage, type Page, type PageQuery } from './page.ts'
-import type { ProviderClaims, ProviderPlan } from '../plans/provider-plan.ts'
+import type { ProviderClaims, ProviderPlan } from '../plan/provider-plan.ts'
 
 export interface IdentityProviderInput {
   readonly issuer: string

@@ -1,6 +1,6 @@
 /** Declarations in force, read once: the change feed says when to read them again. */
 
-import type { SlaPlan } from '../opensla/sla-plan.ts'
+import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { Change, Registry } from '../store/registry.ts'
 import type { Specifications } from './specifications.ts'
 

@@ -8,7 +8,7 @@ import { subscription as machine } from '../actors/subscription.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Write } from '../store/registry.ts'
 import { newCredentialWrite, type NewCredential, type Secrets } from './credential-document.ts'
-import { PLATFORM_API } from './platform-api.ts'
+import { PLATFORM_API } from '../domain/platform-api.ts'
 import { subscriptionWrite } from './subscription-document.ts'
 
 export interface PlatformAccessOptions extends Secrets {

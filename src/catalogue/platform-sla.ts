@@ -1,8 +1,8 @@
 /** The declaration of the platform's own API while its operator has made none. */
 
 import { parseDeclaration } from '../opensla/declaration.ts'
-import type { SlaPlan } from '../opensla/sla-plan.ts'
-import { PLATFORM_API } from './platform-api.ts'
+import type { SlaPlan } from '../plan/sla-plan.ts'
+import { PLATFORM_API } from '../domain/platform-api.ts'
 
 /** Of each subscription: 6,000 calls at once, and 100 more each second. Calls cost nothing. */
 const DECLARATION = {

@@ -3,7 +3,7 @@
 import type { PersistedActor } from '../actors/step.ts'
 import type { ProxyContext } from '../actors/proxy.ts'
 import type { Write } from '../store/registry.ts'
-import type { BackendPlan } from '../plans/route-plan.ts'
+import type { BackendPlan } from '../plan/route-plan.ts'
 
 export interface ProxyBody {
   readonly api: string

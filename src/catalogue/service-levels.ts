@@ -14,7 +14,7 @@ import {
   type ServiceMeasure,
 } from '../domain/service-level.ts'
 import { judge, loadsOf, promisesOf, type ServicePromise } from '../opensla/promises.ts'
-import type { RuntimePlan } from '../opensla/sla-plan.ts'
+import type { RuntimePlan } from '../plan/sla-plan.ts'
 import type { Registry } from '../store/registry.ts'
 import { SERVICE_WINDOW_MS, type ServiceLevelStore } from '../store/service-level-store.ts'
 import { find, toTime } from './commands.ts'

@@ -1,12 +1,12 @@
 /** What a gateway thread needs to serve an API: the compiled document, its declarations, and what its entry says of it. */
 
-import type { SlaPlan } from '../opensla/sla-plan.ts'
+import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { Document, Registry } from '../store/registry.ts'
 import type { ApiBody } from './apis.ts'
 import type { BackendRule } from './backend-address.ts'
 import { readCompiled } from './compiled-document.ts'
 import type { Deployment, ProxyBody } from './proxy-document.ts'
-import type { RoutePlan } from '../plans/route-plan.ts'
+import type { RoutePlan } from '../plan/route-plan.ts'
 import type { Specifications } from './specifications.ts'
 
 export interface ActivePlan {

@@ -8,7 +8,7 @@ import type { Document, Registry } from '../store/registry.ts'
 import { policyOfAll, type SubscriptionPolicy } from './api-policy.ts'
 import type { ApiBody } from './apis.ts'
 import { invalidAt } from './commands.ts'
-import { PLATFORM_API } from './platform-api.ts'
+import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { ProductBody } from './products.ts'
 import { servingOrStaged, type ProxyBody } from './proxy-document.ts'
 

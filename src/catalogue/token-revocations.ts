@@ -9,7 +9,7 @@
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { RevisionConflict, type Author, type Registry, type Write } from '../store/registry.ts'
-import type { GatewayPort, RevokedToken } from './gateway-port.ts'
+import type { GatewayPort, RevokedToken } from '../plan/gateway-port.ts'
 
 export interface TokenToRevoke {
   readonly tenant: string

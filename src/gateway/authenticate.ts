@@ -16,11 +16,11 @@
  * threads take the machine's cores already.
  */
 
-import type { Caller } from '../catalogue/caller.ts'
-import type { RevokedToken } from '../catalogue/gateway-port.ts'
-import type { CredentialName, Grant } from '../catalogue/grant.ts'
-import type { ProviderPlan } from '../plans/provider-plan.ts'
-import { isApiKeyShaped } from '../catalogue/secret.ts'
+import type { Caller } from '../plan/caller.ts'
+import type { RevokedToken } from '../plan/gateway-port.ts'
+import type { CredentialName, Grant } from '../plan/grant.ts'
+import type { ProviderPlan } from '../plan/provider-plan.ts'
+import { isApiKeyShaped } from '../plan/credential-format.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createCallerCache, type CallerCache } from './caller-cache.ts'
 import { createGrantCache, GrantsBusy } from './grant-cache.ts'

@@ -8,8 +8,8 @@
  * are still members of the product. Runs on every call: nothing is allocated.
  */
 
-import type { Caller } from '../catalogue/caller.ts'
-import type { SecurityAlternative } from '../plans/route-plan.ts'
+import type { Caller } from '../plan/caller.ts'
+import type { SecurityAlternative } from '../plan/route-plan.ts'
 
 export interface AuthoriseScope {
   readonly allowedScopes: ReadonlySet<string>

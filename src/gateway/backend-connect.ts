@@ -10,7 +10,7 @@ import { isIP, type Socket } from 'node:net'
 import { buildConnector } from 'undici'
 import { endpointOf, type BackendGuard, type Endpoint } from '../outbound/backend-guard.ts'
 import { createJudgedLookup, type Resolve } from '../outbound/guarded-lookup.ts'
-import type { BackendPlan } from '../plans/route-plan.ts'
+import type { BackendPlan } from '../plan/route-plan.ts'
 
 /** `code` of the error with which a guarded connection fails. */
 export const BACKEND_ADDRESS_REFUSED = 'TOLLGATE_ADDRESS_REFUSED'

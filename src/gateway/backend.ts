@@ -7,7 +7,7 @@
  */
 
 import { Pool } from 'undici'
-import type { BackendPlan } from '../plans/route-plan.ts'
+import type { BackendPlan } from '../plan/route-plan.ts'
 import type { BackendConnect } from './backend-connect.ts'
 import { BackendSlots } from './backend-slots.ts'
 import { DeadlineQueue } from './deadline-queue.ts'

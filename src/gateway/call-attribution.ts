@@ -1,7 +1,7 @@
 /** Whom a call is written down to: the party behind its credential, and what its declaration says of the price. */
 
-import type { Caller } from '../catalogue/caller.ts'
-import type { RoutePlan } from '../plans/route-plan.ts'
+import type { Caller } from '../plan/caller.ts'
+import type { RoutePlan } from '../plan/route-plan.ts'
 import { ANONYMOUS, type Attribution } from '../domain/attribution.ts'
 import type { CompiledSla } from './limits/limiter.ts'
 

@@ -1,6 +1,6 @@
 /** What callers of a deprecated API are told: since when (RFC 9745), until when (RFC 8594), and what comes after. */
 
-import type { DeprecationPlan } from '../plans/route-plan.ts'
+import type { DeprecationPlan } from '../plan/route-plan.ts'
 
 /** Name, value, … */
 export function toDeprecationHeaders({ sinceMs, retirementMs, successor }: DeprecationPlan): readonly string[] {

@@ -8,11 +8,11 @@
  */
 
 import { Worker } from 'node:worker_threads'
-import type { GatewayPort, PreparedRevision } from '../catalogue/gateway-port.ts'
-import type { RoutePlan } from '../plans/route-plan.ts'
+import type { GatewayPort, PreparedRevision } from '../plan/gateway-port.ts'
+import type { RoutePlan } from '../plan/route-plan.ts'
 import type { Drift } from '../domain/drift.ts'
 import { Problem } from '../domain/problem.ts'
-import type { SlaPlan } from '../opensla/sla-plan.ts'
+import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { Damage } from '../record/damage.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'

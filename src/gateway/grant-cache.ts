@@ -12,7 +12,7 @@
  * grant, a membership or a provider of its tenant changes.
  */
 
-import type { CredentialName, Grant } from '../catalogue/grant.ts'
+import type { CredentialName, Grant } from '../plan/grant.ts'
 
 export interface GrantCache {
   /** The grant as last heard of, null where there is none, `undefined` where it must be asked for. */

@@ -6,7 +6,7 @@
  * read; a stage that resumes first checks whether the call is over.
  */
 
-import type { Caller } from '../catalogue/caller.ts'
+import type { Caller } from '../plan/caller.ts'
 import type { Outcome } from '../record/call-record.ts'
 import { FLAG_APPROACHING_LIMIT, FLAG_PAST_RETIREMENT } from '../record/call-record.ts'
 import type { Admissions } from './admission.ts'

@@ -1,7 +1,7 @@
 /** Asks the health path of a backend: any answer below 400 within five seconds is good. */
 
 import { Agent, Pool } from 'undici'
-import type { BackendPlan } from '../plans/route-plan.ts'
+import type { BackendPlan } from '../plan/route-plan.ts'
 import type { BackendConnect } from './backend-connect.ts'
 
 export interface HealthProbe {

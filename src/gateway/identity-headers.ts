@@ -1,7 +1,7 @@
 /** What the gateway tells the backend about a call: who calls, through whom, and on which trace. */
 
 import type { Socket } from 'node:net'
-import type { Caller } from '../catalogue/caller.ts'
+import type { Caller } from '../plan/caller.ts'
 
 /** Name, value, … for one caller; made once and kept with its seat. */
 export function toIdentityHeaders({ grant, agent, person }: Caller): readonly string[] {

@@ -3,10 +3,10 @@
  * revoked tokens. A thread that had to be started again is brought to it before it takes its first call.
  */
 
-import type { RevokedToken } from '../catalogue/gateway-port.ts'
-import type { ProviderPlan } from '../plans/provider-plan.ts'
-import type { RoutePlan } from '../plans/route-plan.ts'
-import type { SlaPlan } from '../opensla/sla-plan.ts'
+import type { RevokedToken } from '../plan/gateway-port.ts'
+import type { ProviderPlan } from '../plan/provider-plan.ts'
+import type { RoutePlan } from '../plan/route-plan.ts'
+import type { SlaPlan } from '../plan/sla-plan.ts'
 import { createMemberships } from './membership.ts'
 import type { Command, JsonWebKeySet } from './messages.ts'
 import { createRevokedTokens } from './tokens/revoked-tokens.ts'

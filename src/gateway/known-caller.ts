@@ -6,8 +6,8 @@
  * tokens that were issued before.
  */
 
-import type { Caller } from '../catalogue/caller.ts'
-import type { Grant } from '../catalogue/grant.ts'
+import type { Caller } from '../plan/caller.ts'
+import type { Grant } from '../plan/grant.ts'
 import { refusal, type Refusal } from './refusal.ts'
 import type { VerifiedToken } from './tokens/verified-token.ts'
 

@@ -5,7 +5,7 @@
  * One entry for each API that was ever spoken of.
  */
 
-import type { RoutePlan } from '../plans/route-plan.ts'
+import type { RoutePlan } from '../plan/route-plan.ts'
 
 export interface Memberships {
   /** A moment, to be given to `correct`. */

@@ -4,14 +4,14 @@
  * which is what makes "a late answer cannot bring back what was revoked" hold (see `authenticate.ts`).
  */
 
-import type { CredentialName, Grant } from '../catalogue/grant.ts'
-import type { RevokedToken } from '../catalogue/gateway-port.ts'
-import type { OauthAnswer, OauthCall } from '../catalogue/oauth-call.ts'
+import type { CredentialName, Grant } from '../plan/grant.ts'
+import type { RevokedToken } from '../plan/gateway-port.ts'
+import type { OauthAnswer, OauthCall } from '../plan/oauth-call.ts'
 import type { OwnAddresses } from '../outbound/backend-guard.ts'
-import type { ProviderPlan } from '../plans/provider-plan.ts'
-import type { RoutePlan } from '../plans/route-plan.ts'
+import type { ProviderPlan } from '../plan/provider-plan.ts'
+import type { RoutePlan } from '../plan/route-plan.ts'
 import type { Drift } from '../domain/drift.ts'
-import type { SlaPlan } from '../opensla/sla-plan.ts'
+import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { Damage } from '../record/damage.ts'
 import type { SpoolSync } from '../record/spool-writer-options.ts'
 import type { SpoolPosition } from '../store/checkpoint.ts'

@@ -1,6 +1,6 @@
 /** Why a caller was not let in by its credential. */
 
-import type { Grant } from '../catalogue/grant.ts'
+import type { Grant } from '../plan/grant.ts'
 
 export interface Refusal {
   readonly code: 'credential_missing' | 'credential_invalid' | 'subscription_required' | 'unavailable'

@@ -6,9 +6,9 @@
  * revision it began with; the last reference to it is the last call.
  */
 
-import type { OperationPlan, RoutePlan } from '../plans/route-plan.ts'
+import type { OperationPlan, RoutePlan } from '../plan/route-plan.ts'
 import type { Attribution } from '../domain/attribution.ts'
-import type { SlaPlan } from '../opensla/sla-plan.ts'
+import type { SlaPlan } from '../plan/sla-plan.ts'
 import { Backend, type BackendSettings } from './backend.ts'
 import { READ_BYTES_PER_SECOND_MIN } from './reader-watch.ts'
 import { compileResponses, type DeclaredResponses } from './validation/declared-responses.ts'

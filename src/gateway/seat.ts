@@ -5,8 +5,8 @@
  * corrected, the revision was swapped or the declaration changed.
  */
 
-import type { Caller } from '../catalogue/caller.ts'
-import type { Grant } from '../catalogue/grant.ts'
+import type { Caller } from '../plan/caller.ts'
+import type { Grant } from '../plan/grant.ts'
 import type { Attribution } from '../domain/attribution.ts'
 import { toAttribution } from './call-attribution.ts'
 import { toIdentityHeaders } from './identity-headers.ts'

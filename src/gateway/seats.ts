@@ -5,7 +5,7 @@
  * own can outgrow the token cache. The place of its counters is asked for once, from the main thread.
  */
 
-import type { Caller } from '../catalogue/caller.ts'
+import type { Caller } from '../plan/caller.ts'
 import type { HostLink } from './host-link.ts'
 import type { Limiter } from './limits/limiter.ts'
 import type { CompiledRevision } from './revision.ts'

@@ -7,7 +7,7 @@
  * what the provider does not publish then, nobody signed with.
  */
 
-import type { CredentialName } from '../catalogue/grant.ts'
+import type { CredentialName } from '../plan/grant.ts'
 import { verifyFederatedToken } from './tokens/federated-token.ts'
 import { readJwt, type Jwt } from './tokens/jwt.ts'
 import type { KeyRefetch } from './tokens/key-refetch.ts'

@@ -9,7 +9,7 @@
 
 import { begin, step, type PersistedActor } from '../actors/step.ts'
 import { upstreamHealth as machine, type UpstreamEvent, type UpstreamState } from '../actors/upstream-health.ts'
-import type { BackendPlan } from '../plans/route-plan.ts'
+import type { BackendPlan } from '../plan/route-plan.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { GatePlan, UpstreamReport } from './upstream-gate.ts'
 

@@ -6,7 +6,7 @@
  * that client is an agent, `act` names it (RFC 8693, 4.1).
  */
 
-import type { Grant } from '../catalogue/grant.ts'
+import type { Grant } from '../plan/grant.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { KeyRing, TokenAlgorithm } from './key-ring.ts'

@@ -6,7 +6,7 @@
  * other learns which token that was. Codes are forgotten when the token they gave has expired.
  */
 
-import { isSameHash } from '../catalogue/secret.ts'
+import { isSameHash } from '../plan/credential-format.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import { RevisionConflict, type Author, type Registry } from '../store/registry.ts'

@@ -6,8 +6,8 @@
  * in constant time. From the 10th wrong secret in 60 s the wrong ones are told to wait.
  */
 
-import type { Grant } from '../catalogue/grant.ts'
-import { isSameHash } from '../catalogue/secret.ts'
+import type { Grant } from '../plan/grant.ts'
+import { isSameHash } from '../plan/credential-format.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { answer, refuse, signalled, type OauthAnswer, type OauthSignal } from './oauth-call.ts'
 import type { SecretBrake } from './secret-brake.ts'

@@ -5,7 +5,7 @@
  */
 
 import { createLocalJWKSet, jwtVerify } from 'jose'
-import type { Grant } from '../catalogue/grant.ts'
+import type { Grant } from '../plan/grant.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { isSubscribed, scopesFor, type ApiScopes } from './access-token.ts'
 import type { RegisteredClient } from './client-authentication.ts'

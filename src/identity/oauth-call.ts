@@ -1,8 +1,8 @@
 /** The endpoints as the main thread has them, and how they answer. */
 
-import type { OauthAnswer, OauthCall, OauthSignal } from '../catalogue/oauth-call.ts'
+import type { OauthAnswer, OauthCall, OauthSignal } from '../plan/oauth-call.ts'
 
-export type { OauthAnswer, OauthCall, OauthSignal } from '../catalogue/oauth-call.ts'
+export type { OauthAnswer, OauthCall, OauthSignal } from '../plan/oauth-call.ts'
 
 export type OauthEndpoint = (call: OauthCall) => Promise<OauthAnswer>
 

@@ -12,7 +12,7 @@ import { compileLimits } from './limits.ts'
 import { Faults, fieldsAt, numberAt, textAt, type Fields } from './reader.ts'
 import { readGuarantees, readRuntime } from './runtime.ts'
 import { withShortForms } from './short-forms.ts'
-import type { SlaPlan } from './sla-plan.ts'
+import type { SlaPlan } from '../plan/sla-plan.ts'
 import { readPrice, readQuota, readUnits } from './units.ts'
 
 export interface DeclaredApi {

@@ -6,7 +6,7 @@
 import { isExactRate } from '../domain/gcra.ts'
 import { fieldsAt, listAt, operationsAt, pointerTo, textAt, wholeAt, type Faults, type Fields } from './reader.ts'
 import { warnOfShadowed, warnOfUnlikely, type Definition } from './limit-warnings.ts'
-import type { LimitPlan, LimitRule, TotalWindow } from './sla-plan.ts'
+import type { LimitPlan, LimitRule, TotalWindow } from '../plan/sla-plan.ts'
 import { readValidity } from './validity.ts'
 
 export interface LimitPlans {

@@ -13,7 +13,7 @@ import {
   percentileMs,
   type ServiceMeasure,
 } from '../domain/service-level.ts'
-import type { RuntimePlan, Validity } from './sla-plan.ts'
+import type { RuntimePlan, Validity } from '../plan/sla-plan.ts'
 
 export interface ServicePromise {
   readonly name: string

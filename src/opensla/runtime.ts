@@ -5,7 +5,7 @@
  */
 
 import { fieldsAt, listAt, numberAt, operationsAt, textAt, type Faults, type Fields } from './reader.ts'
-import type { LatencyPromise, RuntimePlan, ThroughputPromise } from './sla-plan.ts'
+import type { LatencyPromise, RuntimePlan, ThroughputPromise } from '../plan/sla-plan.ts'
 import { readValidity } from './validity.ts'
 
 const DEFINITIONS_MAX = 100

@@ -7,7 +7,7 @@
 import { isExactRate } from '../domain/gcra.ts'
 import type { LimitPlans } from './limits.ts'
 import { wholeAt, type Faults, type Fields } from './reader.ts'
-import type { LimitPlan, LimitRule } from './sla-plan.ts'
+import type { LimitPlan, LimitRule } from '../plan/sla-plan.ts'
 
 export const SHORT_FORMS = ['rateLimit', 'spikeArrest', 'dailyQuota'] as const
 

@@ -3,7 +3,7 @@
 import { MICRO, toMicro } from '../domain/decimal.ts'
 import { fieldsAt, pointerTo, quoted, type Faults, type Fields } from './reader.ts'
 import { SHORT_FORMS } from './short-forms.ts'
-import type { QuotaPeriod, QuotaPlan } from './sla-plan.ts'
+import type { QuotaPeriod, QuotaPlan } from '../plan/sla-plan.ts'
 
 const PERIODS: readonly QuotaPeriod[] = ['Daily', 'Monthly', 'Quarterly', 'Annual', 'PayAsYouGo']
 

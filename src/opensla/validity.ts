@@ -7,8 +7,8 @@
 
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../domain/calendar.ts'
 import { fieldsAt, listAt, type Faults } from './reader.ts'
-import type { Validity } from './sla-plan.ts'
-import { lengthOf } from './validity-span.ts'
+import type { Validity } from '../plan/sla-plan.ts'
+import { lengthOf } from '../plan/validity-span.ts'
 
 /** Spans are looked through on every call. */
 const SPANS_MAX = 48

@@ -4,7 +4,7 @@ import type { ProblemPointer } from '../domain/problem.ts'
 import { fieldsOf, type Fields } from '../json/fields.ts'
 import type { DeclaredOperation } from '../governance/operations.ts'
 import { escapePointer, resolvePointer } from '../json/references.ts'
-import type { BodyPlan, ParameterPlan } from './route-plan.ts'
+import type { BodyPlan, ParameterPlan } from '../plan/route-plan.ts'
 import type { SchemaStore } from './schema-store.ts'
 
 export interface RequestCompilerOptions {

@@ -8,7 +8,7 @@
 import { fieldsOf, type Fields } from '../json/fields.ts'
 import type { DeclaredOperation } from '../governance/operations.ts'
 import { escapePointer, resolvePointer } from '../json/references.ts'
-import type { ResponsePlan } from './route-plan.ts'
+import type { ResponsePlan } from '../plan/route-plan.ts'
 import { createSchemaStore } from './schema-store.ts'
 
 export interface CompiledResponses {

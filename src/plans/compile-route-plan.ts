@@ -12,7 +12,7 @@ import { createRequestCompiler } from './compile-parameters.ts'
 import { compileResponses } from './compile-responses.ts'
 import { compileSecurity } from './compile-security.ts'
 import { readMinRead, readPassHeaders } from './gateway-extensions.ts'
-import type { BackendPlan, RoutePlan } from './route-plan.ts'
+import type { BackendPlan, RoutePlan } from '../plan/route-plan.ts'
 import { createSchemaStore } from './schema-store.ts'
 
 export interface CompileRoutePlanOptions {

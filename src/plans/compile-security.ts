@@ -14,7 +14,7 @@ import { fieldsOf, type Fields } from '../json/fields.ts'
 import type { DeclaredOperation } from '../governance/operations.ts'
 import { escapePointer } from '../json/references.ts'
 import type { Specification } from '../governance/specification.ts'
-import type { SecurityAlternative } from './route-plan.ts'
+import type { SecurityAlternative } from '../plan/route-plan.ts'
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 

@@ -1,7 +1,7 @@
 /** Approval flows: who decided on an access, and when; and changes of tier, which are decided alike. */
 
 import { SelfApproval, type Approvals, type Decision } from '../subscriptions/approvals.ts'
-import type { Caller } from '../catalogue/caller.ts'
+import type { Caller } from '../plan/caller.ts'
 import { pageOf } from '../catalogue/page.ts'
 import type { Call, Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'

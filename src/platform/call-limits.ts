@@ -1,6 +1,6 @@
 /** Limits and resource units of the platform's own calls, as the guard applies them. */
 
-import type { Caller } from '../catalogue/caller.ts'
+import type { Caller } from '../plan/caller.ts'
 import type { LimitState } from '../domain/explanation.ts'
 
 export interface CallLimits {

@@ -11,8 +11,8 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Caller } from '../catalogue/caller.ts'
-import type { Grant } from '../catalogue/grant.ts'
+import type { Caller } from '../plan/caller.ts'
+import type { Grant } from '../plan/grant.ts'
 import type { Explanation } from '../domain/explanation.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'

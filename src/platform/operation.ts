@@ -7,7 +7,7 @@
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Caller } from '../catalogue/caller.ts'
+import type { Caller } from '../plan/caller.ts'
 import type { ProblemCode } from '../domain/problem.ts'
 import type { Author } from '../store/registry.ts'
 import type { Schema } from './schemas.ts'

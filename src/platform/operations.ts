@@ -1,6 +1,6 @@
 /** Everything the platform offers, known before any of it is built. */
 
-import type { PlatformOperation } from '../catalogue/platform-api.ts'
+import type { PlatformOperation } from '../domain/platform-api.ts'
 import { ADR_OPERATIONS } from './adrs.ts'
 import { API_OPERATIONS } from './apis.ts'
 import { APPROVAL_OPERATIONS } from './approvals.ts'

@@ -5,7 +5,7 @@
  */
 
 import { fromCursor, invalidCursor, toCursor, toOffset } from '../catalogue/page.ts'
-import { PLATFORM_API } from '../catalogue/platform-api.ts'
+import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { LineItemRow, SummaryInterval, SummaryRow, UsageFilter, UsageStore } from '../store/usage-store.ts'
 import type { Call, Handlers } from './operation.ts'

@@ -10,7 +10,7 @@
  */
 
 import type { LatestPlans } from '../catalogue/latest-plans.ts'
-import type { SlaPlan } from '../opensla/sla-plan.ts'
+import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { Registry } from '../store/registry.ts'
 import { createActiveTally } from './active-tally.ts'
 import { APPROVAL_KIND, type ApprovalFlowBody } from '../catalogue/approval-document.ts'

@@ -2,10 +2,10 @@
 
 import { DAY_MS, startOf } from '../domain/calendar.ts'
 import { MICRO } from '../domain/decimal.ts'
-import type { SlaPlan, Validity } from '../opensla/sla-plan.ts'
-import { isValid } from '../opensla/validity-span.ts'
+import type { SlaPlan, Validity } from '../plan/sla-plan.ts'
+import { isValid } from '../plan/validity-span.ts'
 import { toTime } from '../catalogue/commands.ts'
-import type { LimitUsage, LimitUse } from '../catalogue/limit-book.ts'
+import type { LimitUsage, LimitUse } from '../plan/limit-book.ts'
 
 export interface ShownLimit {
   readonly name: string

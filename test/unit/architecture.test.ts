@@ -19,7 +19,7 @@ interface Room {
 
 const GROUND = ['domain', 'runtime']
 const PORTS = [...GROUND, 'store']
-const WORDS = [...PORTS, 'record', 'opensla', 'json']
+const WORDS = [...PORTS, 'record', 'opensla', 'json', 'plan']
 const RULES = [...WORDS, 'actors', 'governance', 'plans', 'catalogue']
 const DESKS = [...RULES, 'subscriptions', 'programmes', 'event-subscriptions']
 const WITHIN_GATEWAY = ['gateway/routing', 'gateway/limits', 'gateway/tokens', 'gateway/validation']
@@ -31,12 +31,14 @@ const TABLE: Readonly<Record<string, Room>> = {
   runtime: { rooms: ['domain'], packages: ['pino', 'prom-client', 'node:'] },
   // Documents as JSON, and their patterns on a linear engine.
   json: { rooms: GROUND, packages: ['re2js', 'node:'] },
+  // What the control plane compiles and the gateway executes: types and codecs.
+  plan: { rooms: GROUND, packages: ['node:'] },
   store: { rooms: GROUND, packages: ['node:'] },
   'store/clickhouse': { rooms: PORTS, packages: ['@clickhouse/client', 'chdb', 'node:'] },
   'store/sqlite': { rooms: PORTS, packages: ['node:', 'node:sqlite'] },
   'store/memory': { rooms: PORTS, packages: ['node:'] },
   record: { rooms: PORTS, packages: ['node:'] },
-  opensla: { rooms: [...PORTS, 'record'], packages: ['yaml', ...AJV, 'node:'] },
+  opensla: { rooms: [...PORTS, 'record', 'plan'], packages: ['yaml', ...AJV, 'node:'] },
   actors: { rooms: WORDS, packages: ['xstate'] },
   // Documents read; what is found in them is a matter of the rooms within.
   governance: {

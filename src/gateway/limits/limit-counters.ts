@@ -7,7 +7,7 @@
  * nothing. Gauges of concurrent calls are not carried: those calls end where they began.
  */
 
-import type { LimitPlan, QuotaPeriod, SlaPlan } from '../../opensla/sla-plan.ts'
+import type { LimitPlan, QuotaPeriod, SlaPlan } from '../../plan/sla-plan.ts'
 import type { SavedCounter } from '../../store/limit-checkpoint.ts'
 import { RATE_SLOTS, TOTAL_SLOTS, type Layout } from './limit-layout.ts'
 

@@ -12,7 +12,7 @@
 
 import { createCalendar, endOf } from '../../domain/calendar.ts'
 import { leakTimeMs, levelAt } from '../../domain/gcra.ts'
-import { isValid } from '../../opensla/validity-span.ts'
+import { isValid } from '../../plan/validity-span.ts'
 import { sumOf, type Block } from './limit-block.ts'
 import { GAUGE_SLOTS, lanesAt, RATE_SLOTS, TOTAL_SLOTS } from './limit-layout.ts'
 import type { CompiledLimit, CompiledQuota, CompiledSla } from './limit-plan.ts'

@@ -6,7 +6,7 @@
  * threads never count in two blocks for one subscription.
  */
 
-import type { RuntimePlan, SlaPlan } from '../../opensla/sla-plan.ts'
+import type { RuntimePlan, SlaPlan } from '../../plan/sla-plan.ts'
 import type { BlockRef, LimitMemory } from './limit-memory.ts'
 
 export interface Promises {

@@ -10,7 +10,7 @@
  * Plans that differ in numbers alone have one layout: their counters stay where they are.
  */
 
-import type { LimitPlan, SlaPlan } from '../../opensla/sla-plan.ts'
+import type { LimitPlan, SlaPlan } from '../../plan/sla-plan.ts'
 
 export interface Layout {
   /** Equal where the counters are. */

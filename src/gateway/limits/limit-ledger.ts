@@ -11,7 +11,7 @@
  */
 
 import { QUIET_MS } from '../../domain/risk-rules.ts'
-import type { SlaPlan } from '../../opensla/sla-plan.ts'
+import type { SlaPlan } from '../../plan/sla-plan.ts'
 import { FLAG_COUNTED, outcomeIndex } from '../../record/call-record.ts'
 import type { RecordBatch } from '../../record/record-batch.ts'
 import type { LimitCheckpoint, SavedCounter, SavedCounters } from '../../store/limit-checkpoint.ts'

@@ -8,8 +8,8 @@
  * block that was left is not cut again, since those calls still write to it. Memory is bounded.
  */
 
-import type { LimitUsage } from '../../catalogue/limit-book.ts'
-import type { SlaPlan } from '../../opensla/sla-plan.ts'
+import type { LimitUsage } from '../../plan/limit-book.ts'
+import type { SlaPlan } from '../../plan/sla-plan.ts'
 import { lanesOf, sumOf, type BlockRef, type ElderRef } from './limit-block.ts'
 import type { SavedCounter } from '../../store/limit-checkpoint.ts'
 import { nameOf, pairs, readCounters, writeCounters } from './limit-counters.ts'

@@ -10,8 +10,8 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, WEEK_MS, type CalendarUnit } from '../../domain/calendar.ts'
 import { MICRO } from '../../domain/decimal.ts'
 import { toBucket } from '../../domain/gcra.ts'
-import type { LimitPlan, LimitRule, SlaPlan, TotalWindow, Validity } from '../../opensla/sla-plan.ts'
-import { lengthOf } from '../../opensla/validity-span.ts'
+import type { LimitPlan, LimitRule, SlaPlan, TotalWindow, Validity } from '../../plan/sla-plan.ts'
+import { lengthOf } from '../../plan/validity-span.ts'
 import type { Layout } from './limit-layout.ts'
 import { QUOTA_UNITS } from './limit-window.ts'
 

@@ -1,9 +1,9 @@
 /** What a subscription has used of its limits, read beside the calls that go on: for display, not for decisions. */
 
-import type { LimitUsage, LimitUse } from '../../catalogue/limit-book.ts'
+import type { LimitUsage, LimitUse } from '../../plan/limit-book.ts'
 import { createCalendar, endOf } from '../../domain/calendar.ts'
 import { levelAt, toBucket } from '../../domain/gcra.ts'
-import type { LimitPlan, SlaPlan } from '../../opensla/sla-plan.ts'
+import type { LimitPlan, SlaPlan } from '../../plan/sla-plan.ts'
 import { lanesOf, sumOf, type BlockRef } from './limit-block.ts'
 import { lanesAt, RATE_SLOTS, TOTAL_SLOTS, type Layout } from './limit-layout.ts'
 import { QUOTA_UNITS, windowEnd, windowStart } from './limit-window.ts'

@@ -7,7 +7,7 @@
  * the next decision overwrites. Where no decision can be made nobody gets in.
  */
 
-import type { SlaPlan } from '../../opensla/sla-plan.ts'
+import type { SlaPlan } from '../../plan/sla-plan.ts'
 import { openBlock, type Block, type BlockRef } from './limit-block.ts'
 import { createDecide, giveBackUnits } from './limit-decision.ts'
 import { layoutOf } from './limit-layout.ts'

@@ -6,7 +6,7 @@
  * bounded, and text that no encoding can carry (half of a surrogate pair) is refused.
  */
 
-import type { ProviderClaims } from '../../plans/provider-plan.ts'
+import type { ProviderClaims } from '../../plan/provider-plan.ts'
 
 type Claims = Readonly<Record<string, unknown>>
 

@@ -11,7 +11,7 @@
  */
 
 import { constants, verify } from 'node:crypto'
-import type { VerificationAlgorithm, VerificationKey } from '../../catalogue/verification-key.ts'
+import type { VerificationAlgorithm, VerificationKey } from '../../plan/verification-key.ts'
 import { readClient, readPerson, readScopes } from './federated-claims.ts'
 import type { Fault, Jwt } from './jwt.ts'
 import type { Provider } from './providers.ts'

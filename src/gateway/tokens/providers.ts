@@ -3,8 +3,8 @@
  * called and the exact issuer, so that no tenant's provider can speak at the API of another.
  */
 
-import type { ProviderPlan } from '../../plans/provider-plan.ts'
-import { toVerificationKey, type VerificationKey } from '../../catalogue/verification-key.ts'
+import type { ProviderPlan } from '../../plan/provider-plan.ts'
+import { toVerificationKey, type VerificationKey } from '../../plan/verification-key.ts'
 
 export interface Provider {
   readonly plan: ProviderPlan

@@ -6,7 +6,7 @@
  * that where nothing is revoked a question costs one comparison.
  */
 
-import type { RevokedToken } from '../../catalogue/gateway-port.ts'
+import type { RevokedToken } from '../../plan/gateway-port.ts'
 
 export interface RevokedTokens {
   /** False where as many are remembered as may be; then nothing was noted. */

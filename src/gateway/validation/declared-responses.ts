@@ -6,7 +6,7 @@
  * compiled when they are first needed; what cannot be compiled is not checked.
  */
 
-import type { ResponsePlan, RoutePlan } from '../../plans/route-plan.ts'
+import type { ResponsePlan, RoutePlan } from '../../plan/route-plan.ts'
 import { isJson, parseMediaType } from './media-type.ts'
 import { createSchemaCompiler, type Check, type SchemaCompiler } from './schema-compiler.ts'
 

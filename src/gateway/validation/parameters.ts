@@ -7,7 +7,7 @@
  */
 
 import type { IncomingMessage } from 'node:http'
-import type { ParameterPlan } from '../../plans/route-plan.ts'
+import type { ParameterPlan } from '../../plan/route-plan.ts'
 import { kindOf, toScalar, type Shape } from './shape.ts'
 
 /** Headers of which Node shows the first alone if they come twice; others it joins. */

@@ -6,7 +6,7 @@
  * together. Made once, at activation, and bounded: schemas may refer to themselves.
  */
 
-import type { RoutePlan } from '../../plans/route-plan.ts'
+import type { RoutePlan } from '../../plan/route-plan.ts'
 
 export interface Shape {
   readonly types: ReadonlySet<string>

@@ -7,7 +7,7 @@
  * than we did.
  */
 
-import type { BodyPlan, RoutePlan } from '../../plans/route-plan.ts'
+import type { BodyPlan, RoutePlan } from '../../plan/route-plan.ts'
 import { parseJsonBody } from './json-body.ts'
 import { isJson, parseMediaType } from './media-type.ts'
 import { parsePairs, readForm, UNREADABLE } from './parameters.ts'

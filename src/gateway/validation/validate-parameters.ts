@@ -5,7 +5,7 @@
  */
 
 import type { IncomingMessage } from 'node:http'
-import type { OperationPlan, ParameterPlan, RoutePlan } from '../../plans/route-plan.ts'
+import type { OperationPlan, ParameterPlan, RoutePlan } from '../../plan/route-plan.ts'
 import type { ProblemPointer } from '../../domain/problem.ts'
 import { escapePointer } from '../../json/references.ts'
 import {

@@ -7,7 +7,7 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { OperationPlan, RoutePlan } from '../../plans/route-plan.ts'
+import type { OperationPlan, RoutePlan } from '../../plan/route-plan.ts'
 import { Problem } from '../../domain/problem.ts'
 import { escapePointer } from '../../json/references.ts'
 import { createSchemaCompiler, type SchemaCompiler } from './schema-compiler.ts'

@@ -5,7 +5,7 @@
  * another. Answers are bounded, and of the keys only those that verify signatures are kept.
  */
 
-import { toVerificationKey } from '../../catalogue/verification-key.ts'
+import { toVerificationKey } from '../../plan/verification-key.ts'
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts'
 
 export type PublicKey = Readonly<Record<string, string>>

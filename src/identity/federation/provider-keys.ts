@@ -10,7 +10,7 @@
  * overtaken by an earlier.
  */
 
-import type { ProviderPlan } from '../../plans/provider-plan.ts'
+import type { ProviderPlan } from '../../plan/provider-plan.ts'
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'

@@ -1,6 +1,6 @@
 /** The counters of the gateway as a test leads them: real memory, and breaches it names. */
 
-import type { LimitBook } from '../../../src/catalogue/limit-book.ts'
+import type { LimitBook } from '../../../src/plan/limit-book.ts'
 import { createLimitMemory, type LimitMemory } from '../../../src/gateway/limits/limit-memory.ts'
 import type { Clock } from '../../../src/runtime/clock.ts'
 

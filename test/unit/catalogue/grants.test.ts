@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Grant } from '../../../src/catalogue/grant.ts'
+import type { Grant } from '../../../src/plan/grant.ts'
 import { ACME, furnish, openHouse, type House } from './house.ts'
 
 async function subscribe(house: House, kind: 'application' | 'agent' = 'application') {

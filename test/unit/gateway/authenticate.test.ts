@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Caller } from '../../../src/catalogue/caller.ts'
-import type { CredentialName, Grant } from '../../../src/catalogue/grant.ts'
-import { createApiKey } from '../../../src/catalogue/secret.ts'
+import type { Caller } from '../../../src/plan/caller.ts'
+import type { CredentialName, Grant } from '../../../src/plan/grant.ts'
+import { createApiKey } from '../../../src/plan/credential-format.ts'
 import { createAuthenticator, type AuthenticatorOptions } from '../../../src/gateway/authenticate.ts'
 import { API, createAuthority, GATEWAY_URL, GRANT, NOW_MS } from './authority.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Caller } from '../../../src/catalogue/caller.ts'
-import type { SecurityAlternative } from '../../../src/plans/route-plan.ts'
+import type { Caller } from '../../../src/plan/caller.ts'
+import type { SecurityAlternative } from '../../../src/plan/route-plan.ts'
 import { authorise } from '../../../src/gateway/authorise.ts'
 import { createRandom } from '../../random.ts'
 

@@ -1,7 +1,7 @@
 /** An issuer of tokens in the test's hands: real keys, any header, any claims, any signature. */
 
 import { createHmac, generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
-import type { Grant } from '../../../src/catalogue/grant.ts'
+import type { Grant } from '../../../src/plan/grant.ts'
 
 export const GATEWAY_URL = 'https://gateway.example'
 export const API = 'payments-v1'

@@ -1,8 +1,8 @@
 /** Callers of foreign issuers, from their token to what it opens here. */
 
 import { describe, expect, it } from 'vitest'
-import type { Caller } from '../../../src/catalogue/caller.ts'
-import type { CredentialName, Grant } from '../../../src/catalogue/grant.ts'
+import type { Caller } from '../../../src/plan/caller.ts'
+import type { CredentialName, Grant } from '../../../src/plan/grant.ts'
 import { createAuthenticator, type AuthenticatorOptions } from '../../../src/gateway/authenticate.ts'
 import { API, createAuthority, GATEWAY_URL, NOW_MS } from './authority.ts'
 import { createIssuerKey, FEDERATED_GRANT, issue, ISSUER, toPlan } from './federated-issuer.ts'

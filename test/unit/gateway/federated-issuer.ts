@@ -1,8 +1,8 @@
 /** A foreign issuer in the test's hands: real keys of every allowed kind, any header, any claims, any signature. */
 
 import { constants, generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
-import type { Grant } from '../../../src/catalogue/grant.ts'
-import type { ProviderPlan } from '../../../src/plans/provider-plan.ts'
+import type { Grant } from '../../../src/plan/grant.ts'
+import type { ProviderPlan } from '../../../src/plan/provider-plan.ts'
 import { API, GRANT, NOW_MS } from './authority.ts'
 
 export const ISSUER = 'https://login.example/realms/acme'

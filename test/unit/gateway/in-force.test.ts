@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { RoutePlan } from '../../../src/plans/route-plan.ts'
+import type { RoutePlan } from '../../../src/plan/route-plan.ts'
 import { createInForce } from '../../../src/gateway/in-force.ts'
 import { createMemberships } from '../../../src/gateway/membership.ts'
 

@@ -3,7 +3,7 @@
 import { createLimiter, type Block, type CompiledSla, type Limiter } from '../../../src/gateway/limits/limiter.ts'
 import { createLimitMemory, type LimitMemory } from '../../../src/gateway/limits/limit-memory.ts'
 import { parseDeclaration } from '../../../src/opensla/declaration.ts'
-import type { SlaPlan } from '../../../src/opensla/sla-plan.ts'
+import type { SlaPlan } from '../../../src/plan/sla-plan.ts'
 
 export const OPERATIONS = ['read', 'write', 'list'] as const
 

@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { createLimiter } from '../../../src/gateway/limits/limiter.ts'
 import type { BlockRef } from '../../../src/gateway/limits/limit-block.ts'
 import { lock } from '../../../src/gateway/limits/limit-lock.ts'
-import type { SlaPlan } from '../../../src/opensla/sla-plan.ts'
+import type { SlaPlan } from '../../../src/plan/sla-plan.ts'
 
 export interface HammerData {
   readonly thread: number

@@ -8,7 +8,7 @@ import { createLimitMemory } from '../../../src/gateway/limits/limit-memory.ts'
 import { compileRevision } from '../../../src/gateway/revision.ts'
 import { attributionOf } from '../../../src/gateway/seat.ts'
 import { createSeats } from '../../../src/gateway/seats.ts'
-import type { SlaPlan } from '../../../src/opensla/sla-plan.ts'
+import type { SlaPlan } from '../../../src/plan/sla-plan.ts'
 import { API, GRANT } from './authority.ts'
 import { planOf } from './limit-fixture.ts'
 

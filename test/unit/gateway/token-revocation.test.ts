@@ -1,7 +1,7 @@
 /** Tokens of ours that were revoked one by one, in every order in which word of it can come. */
 
 import { describe, expect, it } from 'vitest'
-import type { Grant } from '../../../src/catalogue/grant.ts'
+import type { Grant } from '../../../src/plan/grant.ts'
 import { createAuthenticator } from '../../../src/gateway/authenticate.ts'
 import { createRevokedTokens } from '../../../src/gateway/tokens/revoked-tokens.ts'
 import { createRandom } from '../../random.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { BackendPlan } from '../../../src/plans/route-plan.ts'
+import type { BackendPlan } from '../../../src/plan/route-plan.ts'
 import { UpstreamGate, type GatePlan, type UpstreamReport } from '../../../src/gateway/upstream-gate.ts'
 import { createUpstreamHealth, type UpstreamChange } from '../../../src/gateway/upstream-health.ts'
 import { createHandClock, settled } from '../pipeline/hand-clock.ts'

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
-import type { Grant } from '../../../src/catalogue/grant.ts'
+import type { Grant } from '../../../src/plan/grant.ts'
 import type { ApiScopes } from '../../../src/identity/access-token.ts'
 import type { Consent } from '../../../src/identity/authorization-codes.ts'
 import { createAuthorizeFlow } from '../../../src/identity/authorize-flow.ts'

@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
-import type { Grant } from '../../../src/catalogue/grant.ts'
+import type { Grant } from '../../../src/plan/grant.ts'
 import { createAccessTokens, type ApiScopes } from '../../../src/identity/access-token.ts'
 import {
   createAuthorizationCodes,

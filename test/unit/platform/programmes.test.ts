@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { STEPS } from '../../../src/actors/programme.ts'
-import type { Caller } from '../../../src/catalogue/caller.ts'
+import type { Caller } from '../../../src/plan/caller.ts'
 import { openHouse, type House } from './house.ts'
 
 const PAYMENTS = readFileSync(new URL('../../../src/sample/payments.openapi.yaml', import.meta.url))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createLimiter } from '../../../src/gateway/limits/limiter.ts'
 import type { SubscriptionInput } from '../../../src/subscriptions/subscriptions.ts'
-import { isApiKeyShaped } from '../../../src/catalogue/secret.ts'
+import { isApiKeyShaped } from '../../../src/plan/credential-format.ts'
 import type { Problem } from '../../../src/domain/problem.ts'
 import {
   ACME,

@@ -2,7 +2,7 @@
 
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { ProviderPlan } from '../../../../src/plans/provider-plan.ts'
+import type { ProviderPlan } from '../../../../src/plan/provider-plan.ts'
 import { verifyFederatedToken } from '../../../../src/gateway/tokens/federated-token.ts'
 import { readJwt } from '../../../../src/gateway/tokens/jwt.ts'
 import { createProviders } from '../../../../src/gateway/tokens/providers.ts'

@@ -3,10 +3,10 @@
  * acknowledged: what a command answers is then true for the next call on any thread.
  */
 
-import type { SlaPlan } from '../opensla/sla-plan.ts'
+import type { SlaPlan } from './sla-plan.ts'
 import type { Grant } from './grant.ts'
-import type { ProviderPlan } from '../plans/provider-plan.ts'
-import type { RoutePlan } from '../plans/route-plan.ts'
+import type { ProviderPlan } from './provider-plan.ts'
+import type { RoutePlan } from './route-plan.ts'
 
 export interface PreparedRevision {
   /** Every thread serves the revision from its next call on. */

@@ -1,6 +1,6 @@
 /** What the gateway has counted for a subscription, as the catalogue asks for it. */
 
-import type { SlaPlan } from '../opensla/sla-plan.ts'
+import type { SlaPlan } from './sla-plan.ts'
 
 export interface LimitBook {
   /** What is used of a plan's limits at the moment. */

@@ -30,7 +30,7 @@ export interface Grant {
 /** How a thread names the credential it has seen. */
 export type CredentialName =
   | { readonly kind: 'client'; readonly clientId: string }
-  /** Keyed hash of an API key, see `catalogue/secret.ts`. */
+  /** Keyed hash of an API key, see `plan/credential-format.ts`. */
   | { readonly kind: 'key'; readonly hash: string }
   /** A client of a federated issuer, at one API: it holds a subscription for each API that it calls. */
   | {

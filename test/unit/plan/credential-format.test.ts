@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { createApiKey, createClientSecret, isApiKeyShaped, isSameHash } from '../../../src/catalogue/secret.ts'
+import { createApiKey, createClientSecret, isApiKeyShaped, isSameHash } from '../../../src/plan/credential-format.ts'
 
 describe('API key', () => {
   it('is tg_, 43 characters of base 62 and a checksum of 6, over the whole range of randomness', () => {
