@@ -1,7 +1,7 @@
 /** What the service does of itself: what falls due, and letting in who waits for capacity. */
 
-import { APPROVAL_DUE } from './catalogue/approval-document.ts'
-import { createApprovalSilence } from './subscriptions/approval-silence.ts'
+import { APPROVAL_DUE } from './approvals/approval-document.ts'
+import { createApprovalSilence } from './approvals/approval-escalation.ts'
 import type { Capacity } from './subscriptions/capacity.ts'
 import { createCredentialExpiry, CREDENTIAL_DUE } from './catalogue/credential-expiry.ts'
 import { PLATFORM_API } from './domain/platform-api.ts'
@@ -9,7 +9,7 @@ import type { Compliance } from './programmes/compliance.ts'
 import type { ProgrammeRunner } from './programmes/programme-runner.ts'
 import type { Credentials } from './catalogue/credentials.ts'
 import { RETIREMENT_DUE, type Retirement } from './catalogue/retirement.ts'
-import { createScheduler } from './catalogue/scheduler.ts'
+import { createScheduler } from './command/scheduler.ts'
 import { createWaitingList } from './subscriptions/waiting-list.ts'
 import type { Webhooks } from './webhooks.ts'
 import type { PlatformRecorder } from './platform-recorder.ts'

@@ -8,7 +8,7 @@ import { createProgrammeRunner, type ProgrammeRunner } from './programmes/progra
 import { createProgrammeSteps, type ProgrammeStepsOptions } from './programmes/programme-steps.ts'
 import { createRulesets, type Rulesets } from './programmes/rulesets.ts'
 import { createTenantPolicies, type TenantPolicies } from './programmes/tenant-policy.ts'
-import { createTurns } from './catalogue/turns.ts'
+import { createTurns } from './command/keyed-mutex.ts'
 import type { Log } from './runtime/log.ts'
 
 export interface ProgrammeDesk {

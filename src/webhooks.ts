@@ -6,7 +6,7 @@ import {
   stateOfSubscription,
   type EventSubscriptionBody,
 } from './event-subscriptions/event-subscription-document.ts'
-import type { Turns } from './catalogue/turns.ts'
+import type { Turns } from './command/keyed-mutex.ts'
 import { createGuardedFetch } from './outbound/guarded-fetch.ts'
 import type { Clock } from './runtime/clock.ts'
 import type { CreateId } from './runtime/ids.ts'

@@ -2,10 +2,10 @@
 
 import type { Author, Document, Registry } from '../store/registry.ts'
 import type { ApiBody } from './apis.ts'
-import { commit, find } from './commands.ts'
+import { commit, find } from '../command/commands.ts'
 import type { ProductBody } from './products.ts'
 import type { SubscriptionBody } from './subscription-document.ts'
-import type { Turns } from './turns.ts'
+import type { Turns } from '../command/keyed-mutex.ts'
 
 export interface ApiPolicy {
   /** `Manual` leaves a new subscription Pending. */

@@ -1,10 +1,10 @@
 /** The catalogue's entries: one API a major version, made by its first deployment. */
 
 import { apiLifecycle, type ApiState } from '../actors/api-lifecycle.ts'
-import { begin, step, type PersistedActor } from '../actors/step.ts'
+import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { Document, Registry, Write } from '../store/registry.ts'
-import { find } from './commands.ts'
-import { listPage, type Page, type PageQuery } from './page.ts'
+import { find } from '../command/commands.ts'
+import { listPage, type Page, type PageQuery } from '../command/page.ts'
 
 export type { ApiState } from '../actors/api-lifecycle.ts'
 

@@ -1,7 +1,7 @@
 /** The address of a backend: the one of the deployment, else the document's first server. */
 
 import { Problem } from '../domain/problem.ts'
-import { invalidAt } from './commands.ts'
+import { invalidAt } from '../command/commands.ts'
 import type { Deployment } from './proxy-document.ts'
 
 export interface BackendInput {

@@ -2,8 +2,8 @@
 
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
-import { commit, find, toTime } from './commands.ts'
-import { listPage, type Page, type PageQuery } from './page.ts'
+import { commit, find, toTime } from '../command/commands.ts'
+import { listPage, type Page, type PageQuery } from '../command/page.ts'
 
 export interface ConsumerInput {
   readonly name: string

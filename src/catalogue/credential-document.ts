@@ -1,11 +1,11 @@
 /** What the registry keeps of a credential: secrets encrypted, and hashed for looking up. */
 
 import { credential as machine, type CredentialEvent, type CredentialState } from '../actors/credential.ts'
-import { begin, step, type PersistedActor } from '../actors/step.ts'
+import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Vault } from '../runtime/vault.ts'
 import type { Document, Write } from '../store/registry.ts'
-import { toTime } from './commands.ts'
+import { toTime } from '../command/commands.ts'
 import { createApiKey, createClientSecret, type RandomBytes } from '../plan/credential-format.ts'
 
 export type CredentialType = 'OAuth2' | 'ApiKey' | 'PKCE' | 'Federated'

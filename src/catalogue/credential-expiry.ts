@@ -8,10 +8,10 @@
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Registry, Write } from '../store/registry.ts'
-import { toTime } from './commands.ts'
+import { toTime } from '../command/commands.ts'
 import type { CredentialBody } from './credential-document.ts'
-import { dropDueWrite, dueWrite, type DueTime } from './due-times.ts'
-import { eventWrite } from './events.ts'
+import { dropDueWrite, dueWrite, type DueTime } from '../command/due-times.ts'
+import { eventWrite } from '../command/event-outbox.ts'
 
 export const CREDENTIAL_DUE = 'credential_expiring'
 const DAY_MS = 86_400_000

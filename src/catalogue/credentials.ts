@@ -9,7 +9,7 @@ import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import { policyOfSubscribed } from './api-policy.ts'
-import { commit, find } from './commands.ts'
+import { commit, find } from '../command/commands.ts'
 import {
   credentialWrite,
   newCredentialWrite,
@@ -19,10 +19,10 @@ import {
   type Secrets,
 } from './credential-document.ts'
 import { firstWarningWrite } from './credential-expiry.ts'
-import { eventWrite } from './events.ts'
+import { eventWrite } from '../command/event-outbox.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import { toGrant } from './grants.ts'
-import type { Page } from './page.ts'
+import type { Page } from '../command/page.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { SubscriptionBody } from './subscription-document.ts'
 import type { Held } from './subscription-terms.ts'

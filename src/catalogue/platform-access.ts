@@ -3,7 +3,7 @@
  * API and the client that goes with it.
  */
 
-import { begin, step } from '../actors/step.ts'
+import { begin, step } from '../command/persisted-machine.ts'
 import { subscription as machine } from '../actors/subscription.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Write } from '../store/registry.ts'

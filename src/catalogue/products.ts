@@ -9,11 +9,11 @@
 import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
-import { commit, find, invalidAt } from './commands.ts'
+import { commit, find, invalidAt } from '../command/commands.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
-import { listPage, type Page, type PageQuery } from './page.ts'
+import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import { proxyWrite, type ProxyBody } from './proxy-document.ts'
-import type { Turns } from './turns.ts'
+import type { Turns } from '../command/keyed-mutex.ts'
 
 export interface ProductInput {
   readonly name: string

@@ -7,7 +7,7 @@
  * commit and swap, the start brings up what was committed.
  */
 
-import { begin, step, type PersistedActor } from '../actors/step.ts'
+import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import { apiLifecycle } from '../actors/api-lifecycle.ts'
 import { proxy as machine, type ProxyContext, type ProxyEvent } from '../actors/proxy.ts'
 import { Problem } from '../domain/problem.ts'
@@ -16,10 +16,10 @@ import type { CreateId } from '../runtime/ids.ts'
 import type { Specification } from '../governance/specification.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import { apiActor, apiWrite, type ApiBody } from './apis.ts'
-import { commit, find, stateConflict, toTime } from './commands.ts'
+import { commit, find, stateConflict, toTime } from '../command/commands.ts'
 import { toDeployment, type StageInput } from './deployment.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
-import { listPage, type Page, type PageQuery } from './page.ts'
+import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import { activeDeployment, proxyWrite, stagedDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
 import { showProxy, type Proxy } from './proxy-view.ts'
 import { keepContract } from './published-contract.ts'
@@ -27,7 +27,7 @@ import { createServingPlans, type ActivePlan } from './serving-plan.ts'
 import type { Specifications } from './specifications.ts'
 import { checkStaged, type BackendRule } from './backend-address.ts'
 import { backendWarnings, type ProbeBackend } from './backend-warnings.ts'
-import type { Turns } from './turns.ts'
+import type { Turns } from '../command/keyed-mutex.ts'
 
 export type { Proxy }
 

@@ -4,7 +4,7 @@
  */
 
 import type { Registry, Write } from '../store/registry.ts'
-import { find } from './commands.ts'
+import { find } from '../command/commands.ts'
 
 export interface Content {
   readonly bytes: Buffer

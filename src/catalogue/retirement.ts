@@ -7,18 +7,18 @@
  */
 
 import { apiLifecycle, type ApiEvent } from '../actors/api-lifecycle.ts'
-import { step } from '../actors/step.ts'
+import { step } from '../command/persisted-machine.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import { activeSubscriptionsOf } from './active-subscriptions.ts'
 import { apiActor, apiWrite, showApi, type Api, type ApiBody, type ApiState } from './apis.ts'
-import { commit, find, invalidAt, stateConflict, toTime } from './commands.ts'
-import { dropDueWrite, dueWrite } from './due-times.ts'
-import { eventWrite } from './events.ts'
+import { commit, find, invalidAt, stateConflict, toTime } from '../command/commands.ts'
+import { dropDueWrite, dueWrite } from '../command/due-times.ts'
+import { eventWrite } from '../command/event-outbox.ts'
 import type { Proxies } from './proxies.ts'
-import type { Turns } from './turns.ts'
+import type { Turns } from '../command/keyed-mutex.ts'
 
 export interface DeprecationInput {
   readonly retirementDate: string

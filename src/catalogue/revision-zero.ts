@@ -3,7 +3,7 @@
  * read once, at the start, and serve unchanged as revision 0; what comes after them is revision 1.
  */
 
-import { begin } from '../actors/step.ts'
+import { begin } from '../command/persisted-machine.ts'
 import { proxy as machine } from '../actors/proxy.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import { proxyWrite, type Deployment, type ProxyBody } from './proxy-document.ts'

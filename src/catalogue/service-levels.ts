@@ -17,7 +17,7 @@ import { judge, loadsOf, promisesOf, type ServicePromise } from '../opensla/prom
 import type { RuntimePlan } from '../plan/sla-plan.ts'
 import type { Registry } from '../store/registry.ts'
 import { SERVICE_WINDOW_MS, type ServiceLevelStore } from '../store/service-level-store.ts'
-import { find, toTime } from './commands.ts'
+import { find, toTime } from '../command/commands.ts'
 import type { LatestPlans } from './latest-plans.ts'
 
 export interface ServiceLevels {

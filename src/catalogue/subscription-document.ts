@@ -1,6 +1,6 @@
 /** What the registry keeps of a subscription. */
 
-import type { PersistedActor } from '../actors/step.ts'
+import type { PersistedActor } from '../command/persisted-machine.ts'
 import type { Write } from '../store/registry.ts'
 
 export interface SubscriptionBody {

@@ -7,10 +7,10 @@
 
 import type { Clock } from '../runtime/clock.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
-import { commit, find, toTime } from './commands.ts'
+import { commit, find, toTime } from '../command/commands.ts'
 import type { CredentialBody, Secrets } from './credential-document.ts'
 import { firstWarningWrite } from './credential-expiry.ts'
-import { fromCursor, toCursor, type Page, type PageQuery } from './page.ts'
+import { fromCursor, toCursor, type Page, type PageQuery } from '../command/page.ts'
 import { newPlatformSubscription, newTenantWrites } from './platform-access.ts'
 
 export interface Tenant {

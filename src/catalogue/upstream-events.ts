@@ -4,8 +4,8 @@ import type { UpstreamState } from '../actors/upstream-health.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Registry } from '../store/registry.ts'
-import { toTime } from './commands.ts'
-import { eventWrite } from './events.ts'
+import { toTime } from '../command/commands.ts'
+import { eventWrite } from '../command/event-outbox.ts'
 
 export interface UpstreamIssue {
   readonly tenant: string

@@ -5,7 +5,7 @@ import type { DeliveryState } from '../actors/webhook-delivery.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
-import { commit, find, invalidAt } from '../catalogue/commands.ts'
+import { commit, find, invalidAt } from '../command/commands.ts'
 import {
   DELIVERY_KIND,
   deliveryWrite,
@@ -20,8 +20,8 @@ import {
 import { EVENT_SAMPLES } from './event-samples.ts'
 import { EVENT_SUBSCRIPTION_KIND, type EventSubscriptionBody } from './event-subscription-document.ts'
 import { isOn } from './event-subscriptions.ts'
-import type { EventKind } from '../catalogue/events.ts'
-import { listPage, type Page, type PageQuery } from '../catalogue/page.ts'
+import type { EventKind } from '../command/event-outbox.ts'
+import { listPage, type Page, type PageQuery } from '../command/page.ts'
 
 export interface Deliveries {
   list(

@@ -1,11 +1,11 @@
 /** What the registry keeps of one event on its way to one receiver. */
 
 import { webhookDelivery as machine, type DeliveryEvent, type DeliveryState } from '../actors/webhook-delivery.ts'
-import { begin, step, type PersistedActor } from '../actors/step.ts'
+import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Document, Write } from '../store/registry.ts'
-import { stateConflict } from '../catalogue/commands.ts'
-import type { EventBody, EventKind } from '../catalogue/events.ts'
+import { stateConflict } from '../command/commands.ts'
+import type { EventBody, EventKind } from '../command/event-outbox.ts'
 
 export interface DeliveryAttempt {
   readonly time: string

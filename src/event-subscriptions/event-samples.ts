@@ -1,6 +1,6 @@
 /** What the data of each kind of event looks like: what a test of a registration sends, and what the documentation shows. */
 
-import type { EventBody, EventKind } from '../catalogue/events.ts'
+import type { EventBody, EventKind } from '../command/event-outbox.ts'
 
 const API = 'payments-v1'
 const SUBSCRIPTION = 'sub_01jd3k5m7n9p1q3r5s7t9v1w3x'

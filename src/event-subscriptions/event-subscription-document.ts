@@ -5,11 +5,11 @@ import {
   type EventSubscriptionEvent,
   type EventSubscriptionState,
 } from '../actors/event-subscription.ts'
-import { begin, step, type PersistedActor } from '../actors/step.ts'
+import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { Vault } from '../runtime/vault.ts'
 import type { Document, Write } from '../store/registry.ts'
-import { stateConflict, toTime } from '../catalogue/commands.ts'
-import type { EventKind } from '../catalogue/events.ts'
+import { stateConflict, toTime } from '../command/commands.ts'
+import type { EventKind } from '../command/event-outbox.ts'
 
 export interface EventSubscriptionBody {
   readonly url: string

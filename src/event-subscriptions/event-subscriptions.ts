@@ -3,7 +3,7 @@
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
-import { commit, find, invalidAt } from '../catalogue/commands.ts'
+import { commit, find, invalidAt } from '../command/commands.ts'
 import type { Secrets } from '../catalogue/credential-document.ts'
 import {
   EVENT_SUBSCRIPTION_KIND,
@@ -16,9 +16,9 @@ import {
   type EventSubscription,
   type EventSubscriptionBody,
 } from './event-subscription-document.ts'
-import type { EventKind } from '../catalogue/events.ts'
-import { listPage, type Page, type PageQuery } from '../catalogue/page.ts'
-import type { Turns } from '../catalogue/turns.ts'
+import type { EventKind } from '../command/event-outbox.ts'
+import { listPage, type Page, type PageQuery } from '../command/page.ts'
+import type { Turns } from '../command/keyed-mutex.ts'
 import { makeSecret, refuseSecret } from './webhook-secret.ts'
 
 export interface EventSubscriptionInput {

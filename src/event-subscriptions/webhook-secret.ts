@@ -4,7 +4,7 @@
  * While one is rotated the one before signs as well, for a day.
  */
 
-import { invalidAt } from '../catalogue/commands.ts'
+import { invalidAt } from '../command/commands.ts'
 
 const PREFIX = 'whsec_'
 const MADE_BYTES = 32

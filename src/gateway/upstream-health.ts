@@ -7,7 +7,7 @@
  * call a second of each thread. The failure ratio is taken over all responses of the last ten seconds.
  */
 
-import { begin, step, type PersistedActor } from '../actors/step.ts'
+import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import { upstreamHealth as machine, type UpstreamEvent, type UpstreamState } from '../actors/upstream-health.ts'
 import type { BackendPlan } from '../plan/route-plan.ts'
 import type { Clock } from '../runtime/clock.ts'

@@ -2,7 +2,7 @@
 
 import { SelfApproval, type Approvals, type Decision } from '../subscriptions/approvals.ts'
 import type { Caller } from '../plan/caller.ts'
-import { pageOf } from '../catalogue/page.ts'
+import { pageOf } from '../command/page.ts'
 import type { Call, Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import { id, list, named, nullable, object, prose, query, reference, text, time } from './schemas.ts'

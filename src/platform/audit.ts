@@ -1,6 +1,6 @@
 /** `/v1/audit`: who changed what, when, from which revision to which. */
 
-import type { Audit } from '../catalogue/audit.ts'
+import type { Audit } from '../command/audit-log.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import { list, named, object, query, reference, text, time } from './schemas.ts'

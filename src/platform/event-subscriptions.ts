@@ -4,13 +4,13 @@ import { DELIVERY_STATES } from '../actors/webhook-delivery.ts'
 import { EVENT_SUBSCRIPTION_STATES } from '../actors/event-subscription.ts'
 import type { DeliveryState } from '../actors/webhook-delivery.ts'
 import type { Deliveries } from '../event-subscriptions/deliveries.ts'
-import { invalidAt } from '../catalogue/commands.ts'
+import { invalidAt } from '../command/commands.ts'
 import type {
   EventSubscriptionChange,
   EventSubscriptionInput,
   EventSubscriptions,
 } from '../event-subscriptions/event-subscriptions.ts'
-import { EVENT_KINDS, type EventKind } from '../catalogue/events.ts'
+import { EVENT_KINDS, type EventKind } from '../command/event-outbox.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import { id, list, named, nullable, object, query, reference, text, time, type Schema } from './schemas.ts'

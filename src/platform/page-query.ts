@@ -1,6 +1,6 @@
 /** What lists read from a query that has been validated. */
 
-import type { PageQuery } from '../catalogue/page.ts'
+import type { PageQuery } from '../command/page.ts'
 import { invalidQuery } from './time-range.ts'
 
 type Query = Readonly<Record<string, unknown>>

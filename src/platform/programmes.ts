@@ -1,7 +1,7 @@
 /** `/v1/programmes`: from a document to a running API, step by step. */
 
 import { STEPS } from '../actors/programme.ts'
-import { pageOf } from '../catalogue/page.ts'
+import { pageOf } from '../command/page.ts'
 import type { Approvals } from '../subscriptions/approvals.ts'
 import type { ProgrammeInput, Programmes } from '../programmes/programmes.ts'
 import { approval, decideBy, deciding, type ApprovalHandlersOptions } from './approvals.ts'

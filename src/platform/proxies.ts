@@ -2,7 +2,7 @@
 
 import type { StageInput } from '../catalogue/deployment.ts'
 import type { Proxies } from '../catalogue/proxies.ts'
-import { pageOf } from '../catalogue/page.ts'
+import { pageOf } from '../command/page.ts'
 import { backendInput, connections, waitMs } from './backend-input.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'

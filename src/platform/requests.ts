@@ -1,6 +1,6 @@
 /** `/v1/requests`: single calls, for who must look closer; refused ones unless the gateway is told otherwise. */
 
-import { fromCursor, toCursor } from '../catalogue/page.ts'
+import { fromCursor, toCursor } from '../command/page.ts'
 import { MICRO } from '../domain/decimal.ts'
 import { STAGES } from '../domain/explanation.ts'
 import { Problem } from '../domain/problem.ts'

@@ -1,6 +1,6 @@
 /** `GET /v1/risks`: the risk position, one item an episode; and one episode with its timeline. */
 
-import { fromCursor, toCursor } from '../catalogue/page.ts'
+import { fromCursor, toCursor } from '../command/page.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Category, RiskType, Severity } from '../domain/risk.ts'
 import { timeOfId } from '../runtime/ids.ts'

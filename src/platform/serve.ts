@@ -6,7 +6,7 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
-import type { Turns } from '../catalogue/turns.ts'
+import type { Turns } from '../command/keyed-mutex.ts'
 import { Problem } from '../domain/problem.ts'
 import { IDEMPOTENCY_HEADER, idempotencyKey, type Once } from './idempotency.ts'
 import { etagOf, matchesEtag } from './conditional.ts'

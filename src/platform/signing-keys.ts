@@ -1,6 +1,6 @@
 /** `/v1/signingkeys`: the keys that sign the tokens of all APIs of this gateway. */
 
-import { pageOf } from '../catalogue/page.ts'
+import { pageOf } from '../command/page.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { toPageQuery } from './page-query.ts'
 import { id, list, named, nullable, object, query, time, whole } from './schemas.ts'

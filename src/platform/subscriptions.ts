@@ -2,7 +2,7 @@
 
 import type { Credentials } from '../catalogue/credentials.ts'
 import type { SubscriptionInput, Subscriptions } from '../subscriptions/subscriptions.ts'
-import { pageOf } from '../catalogue/page.ts'
+import { pageOf } from '../command/page.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
 import { renamed, texts, toPageQuery } from './page-query.ts'
 import {

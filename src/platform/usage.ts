@@ -4,7 +4,7 @@
  * A cursor carries the range of its first page, so that pages of a range that ends "now" fit together.
  */
 
-import { fromCursor, invalidCursor, toCursor, toOffset } from '../catalogue/page.ts'
+import { fromCursor, invalidCursor, toCursor, toOffset } from '../command/page.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { LineItemRow, SummaryInterval, SummaryRow, UsageFilter, UsageStore } from '../store/usage-store.ts'

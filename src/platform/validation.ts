@@ -1,6 +1,6 @@
 /** `POST /v1/programmes/validate`: a document judged before anybody publishes it. */
 
-import { fromBase64 } from '../catalogue/commands.ts'
+import { fromBase64 } from '../command/commands.ts'
 import type { Compliance } from '../programmes/compliance.ts'
 import { FINDING_CATEGORIES, type Finding } from '../governance/finding.ts'
 import type { Judgement } from '../governance/lint/linter.ts'

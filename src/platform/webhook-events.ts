@@ -1,7 +1,7 @@
 /** The messages that receivers of events get, as `webhooks` of the OpenAPI document. */
 
 import { EVENT_SAMPLES } from '../event-subscriptions/event-samples.ts'
-import { EVENT_KINDS, type EventKind } from '../catalogue/events.ts'
+import { EVENT_KINDS, type EventKind } from '../command/event-outbox.ts'
 import { id, nullable, object, text, time, type Schema } from './schemas.ts'
 
 const count: Schema = { type: 'integer', minimum: 0 }

@@ -3,8 +3,8 @@
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import type { ApiBody } from '../catalogue/apis.ts'
-import { commit, find, invalidAt, toTime } from '../catalogue/commands.ts'
-import { listPage, type Page, type PageQuery } from '../catalogue/page.ts'
+import { commit, find, invalidAt, toTime } from '../command/commands.ts'
+import { listPage, type Page, type PageQuery } from '../command/page.ts'
 
 export interface AdrInput {
   readonly title: string

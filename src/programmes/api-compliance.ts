@@ -1,6 +1,6 @@
 /** How an API complies: the scores of the documents that it served by, and what its calls have shown of its contract. */
 
-import { toTime } from '../catalogue/commands.ts'
+import { toTime } from '../command/commands.ts'
 import { scoreOf, type RuleCount } from '../governance/lint/score.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Registry } from '../store/registry.ts'

@@ -18,7 +18,7 @@ import { activeDeployment, type ProxyBody } from '../catalogue/proxy-document.ts
 import { readContent } from '../catalogue/published-content.ts'
 import type { PrincipleInput } from './principles.ts'
 import { rulesetInForce } from './tenant-policy.ts'
-import type { Turns } from '../catalogue/turns.ts'
+import type { Turns } from '../command/keyed-mutex.ts'
 
 export interface ComplianceBody extends Pick<Score, 'score' | 'byCategory'> {
   readonly api: string

@@ -10,8 +10,8 @@ import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Document, Registry } from '../store/registry.ts'
-import { toTime } from '../catalogue/commands.ts'
-import { eventWrite } from '../catalogue/events.ts'
+import { toTime } from '../command/commands.ts'
+import { eventWrite } from '../command/event-outbox.ts'
 
 export interface DriftBody extends Omit<Drift, 'tenant'> {
   readonly firstSeenMs: number

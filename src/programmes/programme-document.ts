@@ -1,11 +1,11 @@
 /** What the registry keeps of a programme, and how it is shown. */
 
 import { programme as machine, STEPS, type ProgrammeEvent, type ProgrammeState } from '../actors/programme.ts'
-import { begin, step, type PersistedActor } from '../actors/step.ts'
+import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { ProblemPointer } from '../domain/problem.ts'
 import type { Author, Document, Write } from '../store/registry.ts'
 import type { BackendInput } from '../catalogue/backend-address.ts'
-import { stateConflict, toTime } from '../catalogue/commands.ts'
+import { stateConflict, toTime } from '../command/commands.ts'
 
 export interface ProgrammeStep {
   readonly status: 'pending' | 'running' | 'waiting' | 'done' | 'failed'

@@ -11,8 +11,8 @@ import { STEPS } from '../actors/programme.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Change, Document, Registry } from '../store/registry.ts'
 import { isFromDisk, UNWRITABLE_RETRY_MS } from '../store/unwritable.ts'
-import { APPROVAL_KIND, type ApprovalFlowBody } from '../catalogue/approval-document.ts'
-import { toTime } from '../catalogue/commands.ts'
+import { APPROVAL_KIND, type ApprovalFlowBody } from '../approvals/approval-document.ts'
+import { toTime } from '../command/commands.ts'
 import {
   PROGRAMME_KIND,
   programmeWrite,
@@ -23,7 +23,7 @@ import {
   type ProgrammeBody,
 } from './programme-document.ts'
 import type { ProgrammeStepWork, StepResult } from './programme-steps.ts'
-import type { Turns } from '../catalogue/turns.ts'
+import type { Turns } from '../command/keyed-mutex.ts'
 
 export interface ProgrammeRunner {
   /** Takes up what runs, and goes on by itself. */

@@ -15,11 +15,11 @@ import {
   stateOfFlow,
   tellFlow,
   type ApprovalFlowBody,
-} from '../catalogue/approval-document.ts'
+} from '../approvals/approval-document.ts'
 import { toBackend, type BackendInput, type BackendRule } from '../catalogue/backend-address.ts'
-import { commit, find, fromBase64, invalidAt } from '../catalogue/commands.ts'
+import { commit, find, fromBase64, invalidAt } from '../command/commands.ts'
 import { createApiComplianceReader, type ApiCompliance } from './api-compliance.ts'
-import { listPage, type Page, type PageQuery } from '../catalogue/page.ts'
+import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import {
   freshActor,
   freshSteps,
@@ -36,7 +36,7 @@ import {
 import type { ProxyBody } from '../catalogue/proxy-document.ts'
 import { keepContract } from '../catalogue/published-contract.ts'
 import { contentWrite, readContent } from '../catalogue/published-content.ts'
-import type { Turns } from '../catalogue/turns.ts'
+import type { Turns } from '../command/keyed-mutex.ts'
 
 export interface ProgrammeInput {
   readonly name: string

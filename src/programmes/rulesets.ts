@@ -8,9 +8,9 @@ import type { RulesetDocument } from '../governance/ruleset-document.ts'
 import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
-import { commit, find, invalidAt, toTime } from '../catalogue/commands.ts'
+import { commit, find, invalidAt, toTime } from '../command/commands.ts'
 import type { Compliance } from './compliance.ts'
-import { listPage, type Page, type PageQuery } from '../catalogue/page.ts'
+import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import { RULESET_KIND } from './tenant-policy.ts'
 
 export interface Ruleset extends RulesetDocument {

@@ -2,7 +2,7 @@
 
 import type { RulesetDocument } from '../governance/ruleset-document.ts'
 import type { Author, Registry } from '../store/registry.ts'
-import { commit, invalidAt } from '../catalogue/commands.ts'
+import { commit, invalidAt } from '../command/commands.ts'
 
 export interface TenantPolicy {
   readonly approval: {

@@ -5,7 +5,7 @@
  * tier, every gateway thread knows, and only then is it answered.
  */
 
-import { step } from '../actors/step.ts'
+import { step } from '../command/persisted-machine.ts'
 import { subscription as machine, type SubscriptionEvent } from '../actors/subscription.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -20,15 +20,15 @@ import {
   type Approval,
   type ApprovalFlowBody,
   type Outcome,
-} from '../catalogue/approval-document.ts'
+} from '../approvals/approval-document.ts'
 import type { Capacity } from './capacity.ts'
-import { commit, find, stateConflict, toTime } from '../catalogue/commands.ts'
+import { commit, find, stateConflict, toTime } from '../command/commands.ts'
 import type { Credentials } from '../catalogue/credentials.ts'
-import { waitlisted } from '../catalogue/events.ts'
-import { listPage, type Page, type PageQuery } from '../catalogue/page.ts'
+import { waitlisted } from '../command/event-outbox.ts'
+import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import { subscriptionWrite, type SubscriptionBody } from '../catalogue/subscription-document.ts'
 import { createTierRequest, grantTier, type GrantedTier, type TierInput } from './tier-changes.ts'
-import type { Turns } from '../catalogue/turns.ts'
+import type { Turns } from '../command/keyed-mutex.ts'
 
 export interface ApprovalFlow {
   readonly id: string

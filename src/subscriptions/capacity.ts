@@ -13,11 +13,11 @@ import type { LatestPlans } from '../catalogue/latest-plans.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { Registry } from '../store/registry.ts'
 import { createActiveTally } from './active-tally.ts'
-import { APPROVAL_KIND, type ApprovalFlowBody } from '../catalogue/approval-document.ts'
+import { APPROVAL_KIND, type ApprovalFlowBody } from '../approvals/approval-document.ts'
 import type { ProductBody } from '../catalogue/products.ts'
 import type { ProxyBody } from '../catalogue/proxy-document.ts'
 import type { SubscriptionBody } from '../catalogue/subscription-document.ts'
-import type { Turns } from '../catalogue/turns.ts'
+import type { Turns } from '../command/keyed-mutex.ts'
 
 /** One more subscription of a variant, or one of another variant than before. */
 export interface Claim {

@@ -2,7 +2,7 @@
 
 import { Problem } from '../domain/problem.ts'
 import type { Registry } from '../store/registry.ts'
-import { invalidAt } from '../catalogue/commands.ts'
+import { invalidAt } from '../command/commands.ts'
 import type { CredentialType, FederatedClient } from '../catalogue/credential-document.ts'
 import { isRegistered } from '../catalogue/identity-providers.ts'
 import { redirectUriFault } from '../catalogue/redirect-uri.ts'

@@ -1,6 +1,6 @@
 /** Advice that a subscription's own history gives: who is over its limits again and again needs another tier. */
 
-import { toTime } from '../catalogue/commands.ts'
+import { toTime } from '../command/commands.ts'
 
 export interface Recommendation {
   readonly kind: 'TierChange'

@@ -4,7 +4,7 @@ import { DAY_MS, startOf } from '../domain/calendar.ts'
 import { MICRO } from '../domain/decimal.ts'
 import type { SlaPlan, Validity } from '../plan/sla-plan.ts'
 import { isValid } from '../plan/validity-span.ts'
-import { toTime } from '../catalogue/commands.ts'
+import { toTime } from '../command/commands.ts'
 import type { LimitUsage, LimitUse } from '../plan/limit-book.ts'
 
 export interface ShownLimit {

@@ -6,7 +6,7 @@
  * before the command answers.
  */
 
-import { begin, step, type PersistedActor } from '../actors/step.ts'
+import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import { subscription as machine, type SubscriptionEvent } from '../actors/subscription.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -20,15 +20,15 @@ import {
   tellFlow,
   withdrawnFlows,
   type ApprovalFlowBody,
-} from '../catalogue/approval-document.ts'
+} from '../approvals/approval-document.ts'
 import type { Capacity } from './capacity.ts'
 import { federatedTaken, toClientTerms, type ClientInput, type ClientTerms } from './client-terms.ts'
-import { commit, find, invalidAt, stateConflict } from '../catalogue/commands.ts'
+import { commit, find, invalidAt, stateConflict } from '../command/commands.ts'
 import type { ConsumerBody } from '../catalogue/consumers.ts'
 import { credentialWrite, newCredentialWrite, type Secrets } from '../catalogue/credential-document.ts'
 import { firstWarningWrite } from '../catalogue/credential-expiry.ts'
 import { DAY_MS, type Credentials } from '../catalogue/credentials.ts'
-import { waitlisted } from '../catalogue/events.ts'
+import { waitlisted } from '../command/event-outbox.ts'
 import { federatedHoldings, isHeld } from '../catalogue/federated-clients.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
 import type { PlatformOperation } from '../domain/platform-api.ts'
@@ -37,7 +37,7 @@ import type { Specifications } from '../catalogue/specifications.ts'
 import { createSubscriptionReader, type Subscription, type SubscriptionReader } from './subscription-reader.ts'
 import { subscriptionWrite, type SubscriptionBody } from '../catalogue/subscription-document.ts'
 import { createSubscriptionTerms, type Held, type Terms, type TermsInput } from '../catalogue/subscription-terms.ts'
-import type { Turns } from '../catalogue/turns.ts'
+import type { Turns } from '../command/keyed-mutex.ts'
 
 export interface SubscriptionInput extends TermsInput, ClientInput {
   readonly consumer: string

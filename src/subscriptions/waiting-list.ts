@@ -6,13 +6,13 @@
  * holds up those behind him there: a large one would otherwise wait for ever.
  */
 
-import { step } from '../actors/step.ts'
+import { step } from '../command/persisted-machine.ts'
 import { subscription as machine } from '../actors/subscription.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import { RevisionConflict, type Change, type Document, type Registry, type Write } from '../store/registry.ts'
-import { APPROVAL_KIND, movedFlow, tellFlow, type ApprovalFlowBody } from '../catalogue/approval-document.ts'
+import { APPROVAL_KIND, movedFlow, tellFlow, type ApprovalFlowBody } from '../approvals/approval-document.ts'
 import { apisOf, WAITING, type Capacity, type Claim } from './capacity.ts'
 import type { Credentials } from '../catalogue/credentials.ts'
 import { subscriptionWrite, type SubscriptionBody } from '../catalogue/subscription-document.ts'

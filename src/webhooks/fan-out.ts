@@ -13,7 +13,7 @@ import {
   type EventSubscriptionBody,
 } from '../event-subscriptions/event-subscription-document.ts'
 import { isOn, SUBSCRIPTIONS_OF_TENANT_MAX } from '../event-subscriptions/event-subscriptions.ts'
-import type { EventBody } from '../catalogue/events.ts'
+import type { EventBody } from '../command/event-outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Document, Registry, Write } from '../store/registry.ts'

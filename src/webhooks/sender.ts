@@ -24,8 +24,8 @@ import {
   type EventSubscriptionBody,
 } from '../event-subscriptions/event-subscription-document.ts'
 import type { EventSubscriptionEvent } from '../actors/event-subscription.ts'
-import type { EventBody } from '../catalogue/events.ts'
-import type { Turns } from '../catalogue/turns.ts'
+import type { EventBody } from '../command/event-outbox.ts'
+import type { Turns } from '../command/keyed-mutex.ts'
 import type { GuardedFetch, OutboundResult } from '../outbound/guarded-fetch.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Vault } from '../runtime/vault.ts'

@@ -19,8 +19,8 @@ interface Room {
 
 const GROUND = ['domain', 'runtime']
 const PORTS = [...GROUND, 'store']
-const WORDS = [...PORTS, 'record', 'opensla', 'json', 'plan']
-const RULES = [...WORDS, 'actors', 'governance', 'plans', 'catalogue']
+const WORDS = [...PORTS, 'record', 'opensla', 'json', 'plan', 'command']
+const RULES = [...WORDS, 'approvals', 'actors', 'governance', 'plans', 'catalogue']
 const DESKS = [...RULES, 'subscriptions', 'programmes', 'event-subscriptions']
 const WITHIN_GATEWAY = ['gateway/routing', 'gateway/limits', 'gateway/tokens', 'gateway/validation']
 const FASTIFY = ['fastify', '@fastify/formbody', 'fastify-plugin']
@@ -38,6 +38,10 @@ const TABLE: Readonly<Record<string, Room>> = {
   'store/sqlite': { rooms: PORTS, packages: ['node:', 'node:sqlite'] },
   'store/memory': { rooms: PORTS, packages: ['node:'] },
   record: { rooms: PORTS, packages: ['node:'] },
+  // What every command on a resource needs: the state machine of a document, keyed mutex, due times, pages, events, audit log.
+  command: { rooms: PORTS, packages: ['node:'] },
+  // One decision on an access, a change or a programme.
+  approvals: { rooms: [...PORTS, 'command'], packages: ['node:'] },
   opensla: { rooms: [...PORTS, 'record', 'plan'], packages: ['yaml', ...AJV, 'node:'] },
   actors: { rooms: WORDS, packages: ['xstate'] },
   // Documents read; what is found in them is a matter of the rooms within.
@@ -53,7 +57,10 @@ const TABLE: Readonly<Record<string, Room>> = {
   },
   // What threads are told of a document.
   plans: { rooms: [...WORDS, 'actors', 'governance'], packages: ['node:'] },
-  catalogue: { rooms: [...WORDS, 'actors', 'governance', 'governance/compare', 'plans'], packages: ['node:'] },
+  catalogue: {
+    rooms: [...WORDS, 'approvals', 'actors', 'governance', 'governance/compare', 'plans'],
+    packages: ['node:'],
+  },
   // Who may call what, how much of it, and who has to agree.
   subscriptions: { rooms: RULES, packages: ['node:'] },
   // From a document to a running API that complies.
@@ -113,6 +120,8 @@ function isAllowed(file: string, name: string): boolean {
   const home = roomOf(file)
   if (home === undefined) return false
   const room = TABLE[home] ?? { rooms: [], packages: [] }
+  // XState is for state machines, one to a file.
+  if (name === 'xstate' && file.endsWith('-machine.ts')) return true
   if (!isOurs(name)) return room.packages.some((allowed) => isOfPackage(name, allowed))
   const other = roomOf(name)
   return other !== undefined && (other === home || room.rooms.includes(other))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { apiLifecycle, type ApiEvent, type ApiState } from '../../../src/actors/api-lifecycle.ts'
-import { begin, step, type PersistedActor } from '../../../src/actors/step.ts'
+import { begin, step, type PersistedActor } from '../../../src/command/persisted-machine.ts'
 
 type Verb = ApiEvent['type']
 const EVENTS: Readonly<Record<Verb, ApiEvent>> = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { credential, type CredentialEvent, type CredentialState } from '../../../src/actors/credential.ts'
-import { begin, step, type PersistedActor } from '../../../src/actors/step.ts'
+import { begin, step, type PersistedActor } from '../../../src/command/persisted-machine.ts'
 
 type Verb = CredentialEvent['type']
 const VERBS: readonly Verb[] = ['expiring', 'expired', 'revoked']

@@ -5,7 +5,7 @@ import {
   type EventSubscriptionEvent,
   type EventSubscriptionState,
 } from '../../../src/actors/event-subscription.ts'
-import { begin, step, type PersistedActor } from '../../../src/actors/step.ts'
+import { begin, step, type PersistedActor } from '../../../src/command/persisted-machine.ts'
 
 const EVENTS: Readonly<Record<string, EventSubscriptionEvent>> = {
   delivered: { type: 'delivered' },

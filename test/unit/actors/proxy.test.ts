@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { proxy, type ProxyContext, type ProxyEvent } from '../../../src/actors/proxy.ts'
-import { begin, step, type PersistedActor } from '../../../src/actors/step.ts'
+import { begin, step, type PersistedActor } from '../../../src/command/persisted-machine.ts'
 
 type Verb = 'stage' | 'activate' | 'discard'
 

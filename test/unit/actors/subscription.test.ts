@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { begin, step, type PersistedActor } from '../../../src/actors/step.ts'
+import { begin, step, type PersistedActor } from '../../../src/command/persisted-machine.ts'
 import { subscription, type SubscriptionEvent, type SubscriptionState } from '../../../src/actors/subscription.ts'
 
 type Verb = SubscriptionEvent['type']

@@ -5,7 +5,7 @@ import {
   type DeliveryEvent,
   type DeliveryState,
 } from '../../../src/actors/webhook-delivery.ts'
-import { begin, step, type PersistedActor } from '../../../src/actors/step.ts'
+import { begin, step, type PersistedActor } from '../../../src/command/persisted-machine.ts'
 
 type Verb = DeliveryEvent['type']
 const VERBS: readonly Verb[] = ['succeeded', 'failed', 'abandoned', 'redelivered']

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createApiPolicies } from '../../../src/catalogue/api-policy.ts'
-import { createTurns } from '../../../src/catalogue/turns.ts'
+import { createTurns } from '../../../src/command/keyed-mutex.ts'
 import { createCredentialExpiry, CREDENTIAL_DUE } from '../../../src/catalogue/credential-expiry.ts'
-import type { DueTime } from '../../../src/catalogue/due-times.ts'
+import type { DueTime } from '../../../src/command/due-times.ts'
 import { ACME, furnish, openHouse, type House } from './house.ts'
 
 const DAY_MS = 86_400_000

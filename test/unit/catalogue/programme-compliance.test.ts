@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import { createProgrammes } from '../../../src/programmes/programmes.ts'
-import { createTurns } from '../../../src/catalogue/turns.ts'
+import { createTurns } from '../../../src/command/keyed-mutex.ts'
 import { createManualClock } from '../platform/manual-clock.ts'
 import { ACME, base64, openHouse } from './house.ts'
 

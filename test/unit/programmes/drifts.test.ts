@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createDrifts } from '../../../src/programmes/drifts.ts'
-import type { EventBody } from '../../../src/catalogue/events.ts'
+import type { EventBody } from '../../../src/command/event-outbox.ts'
 import type { Drift } from '../../../src/domain/drift.ts'
 import { openHouse, type House } from '../catalogue/house.ts'
 

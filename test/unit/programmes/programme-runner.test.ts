@@ -6,7 +6,7 @@ import { createProgrammeRunner } from '../../../src/programmes/programme-runner.
 import { createProgrammes } from '../../../src/programmes/programmes.ts'
 import { createProgrammeSteps, type ProgrammeStepWork } from '../../../src/programmes/programme-steps.ts'
 import { createTenantPolicies } from '../../../src/programmes/tenant-policy.ts'
-import { createTurns } from '../../../src/catalogue/turns.ts'
+import { createTurns } from '../../../src/command/keyed-mutex.ts'
 import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Author } from '../../../src/store/registry.ts'

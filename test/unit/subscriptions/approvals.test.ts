@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { APPROVAL_DUE } from '../../../src/catalogue/approval-document.ts'
-import { createApprovalSilence } from '../../../src/subscriptions/approval-silence.ts'
-import type { DueTime } from '../../../src/catalogue/due-times.ts'
+import { APPROVAL_DUE } from '../../../src/approvals/approval-document.ts'
+import { createApprovalSilence } from '../../../src/approvals/approval-escalation.ts'
+import type { DueTime } from '../../../src/command/due-times.ts'
 import type { Author } from '../../../src/store/registry.ts'
 import { ACME, base64, declaration, furnish, openHouse, RIVAL, type House } from '../catalogue/house.ts'
 

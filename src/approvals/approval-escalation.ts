@@ -5,15 +5,9 @@
 
 import type { Clock } from '../runtime/clock.ts'
 import type { Registry } from '../store/registry.ts'
-import {
-  APPROVAL_DUE,
-  APPROVAL_KIND,
-  flowWrite,
-  stateOfFlow,
-  type ApprovalFlowBody,
-} from '../catalogue/approval-document.ts'
-import { toTime } from '../catalogue/commands.ts'
-import { dropDueWrite, type DueTime } from '../catalogue/due-times.ts'
+import { APPROVAL_DUE, APPROVAL_KIND, flowWrite, stateOfFlow, type ApprovalFlowBody } from './approval-document.ts'
+import { toTime } from '../command/commands.ts'
+import { dropDueWrite, type DueTime } from '../command/due-times.ts'
 
 export interface ApprovalSilenceOptions {
   readonly registry: Registry

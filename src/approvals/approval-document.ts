@@ -1,10 +1,10 @@
 /** What the registry keeps of an approval flow, and how one begins, goes on and ends. */
 
-import { approvalFlow, type ApprovalEvent, type ApprovalState } from '../actors/approval-flow.ts'
-import { begin, step, type PersistedActor } from '../actors/step.ts'
+import { approvalFlow, type ApprovalEvent, type ApprovalState } from './approval-machine.ts'
+import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
-import { stateConflict } from './commands.ts'
-import { dropDueWrite, dueWrite } from './due-times.ts'
+import { stateConflict } from '../command/commands.ts'
+import { dropDueWrite, dueWrite } from '../command/due-times.ts'
 
 export type Outcome = 'Approved' | 'Rejected' | 'AmendmentRequired'
 

@@ -1,6 +1,6 @@
 /** What all commands share: finding a resource of one's tenant, and saying why a change was refused. */
 
-import type { StepRefused } from '../actors/step.ts'
+import type { StepRefused } from './persisted-machine.ts'
 import { Problem } from '../domain/problem.ts'
 import {
   KeyTaken,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createTurns } from '../../../src/catalogue/turns.ts'
+import { createTurns } from '../../../src/command/keyed-mutex.ts'
 
 describe('turns', () => {
   it('lets one command on a thing go after the other, in order, also where one fails', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { approvalFlow, type ApprovalEvent, type ApprovalState } from '../../../src/actors/approval-flow.ts'
-import { begin, step, type PersistedActor } from '../../../src/actors/step.ts'
+import { approvalFlow, type ApprovalEvent, type ApprovalState } from '../../../src/approvals/approval-machine.ts'
+import { begin, step, type PersistedActor } from '../../../src/command/persisted-machine.ts'
 
 type Verb = ApprovalEvent['type']
 const approver = 'usr_approver'

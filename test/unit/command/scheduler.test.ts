@@ -1,6 +1,6 @@
 import { onTestFinished, describe, expect, it } from 'vitest'
-import { dropDueWrite, dueWrite } from '../../../src/catalogue/due-times.ts'
-import { createScheduler, type DueHandlers } from '../../../src/catalogue/scheduler.ts'
+import { dropDueWrite, dueWrite } from '../../../src/command/due-times.ts'
+import { createScheduler, type DueHandlers } from '../../../src/command/scheduler.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import type { Registry } from '../../../src/store/registry.ts'
 import { Problem } from '../../../src/domain/problem.ts'
