@@ -13,7 +13,7 @@ import { credentialWrite, newCredentialWrite, type CredentialBody, type Secrets 
 import { eventWrite } from '../command/event-outbox.ts'
 import { newPlatformSubscription, toPlatformCredential } from './platform-access.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
-import type { SubscriptionBody } from './subscription-document.ts'
+import type { SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 
 export interface AdminResetOptions extends Secrets {
   readonly registry: Registry

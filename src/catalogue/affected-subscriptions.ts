@@ -2,7 +2,7 @@
 
 import type { Registry } from '../store/registry.ts'
 import type { ProxyBody } from './proxy-document.ts'
-import type { SubscriptionBody } from './subscription-document.ts'
+import type { SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 
 export interface NewVariant {
   readonly api: string

@@ -4,7 +4,7 @@ import type { Author, Document, Registry } from '../store/registry.ts'
 import type { ApiBody } from './apis.ts'
 import { commit, find } from '../command/commands.ts'
 import type { ProductBody } from './products.ts'
-import type { SubscriptionBody } from './subscription-document.ts'
+import type { SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 import type { Turns } from '../command/keyed-mutex.ts'
 
 export interface ApiPolicy {

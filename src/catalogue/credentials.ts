@@ -24,7 +24,7 @@ import type { GatewayPort } from '../plan/gateway-port.ts'
 import { toGrant } from './grants.ts'
 import type { Page } from '../command/page.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
-import type { SubscriptionBody } from './subscription-document.ts'
+import type { SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 import type { Held } from './subscription-terms.ts'
 
 /** The new credential of a client, and with it all that were made. */

@@ -14,7 +14,7 @@ import { credentialWrite, newCredentialWrite, type CredentialBody, type Secrets 
 import { newPlatformSubscription, newTenantWrites, toPlatformCredential } from './platform-access.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import { ADMIN_DOCUMENTS_MAX, revokeAll, subscriptionsOfAdmin } from './admin-replacement.ts'
-import { subscriptionWrite, type SubscriptionBody } from './subscription-document.ts'
+import { subscriptionWrite, type SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 
 export interface FirstAdminOptions extends Secrets {
   readonly registry: Registry

@@ -5,13 +5,13 @@
  * changed any of them gives a higher number, and an older reading can never replace a newer one.
  */
 
-import type { SubscriptionState } from '../actors/subscription.ts'
+import type { SubscriptionState } from '../subscriptions/document/subscription-machine.ts'
 import type { Document, Registry } from '../store/registry.ts'
 import type { ConsumerBody } from './consumers.ts'
 import type { CredentialBody } from './credential-document.ts'
 import { federatedHoldings, type FederatedName } from './federated-clients.ts'
 import type { CredentialName, Grant } from '../plan/grant.ts'
-import type { SubscriptionBody } from './subscription-document.ts'
+import type { SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 
 export interface Grants {
   resolve(name: CredentialName): Promise<Grant | null>

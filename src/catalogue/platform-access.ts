@@ -4,12 +4,12 @@
  */
 
 import { begin, step } from '../command/persisted-machine.ts'
-import { subscription as machine } from '../actors/subscription.ts'
+import { subscription as machine } from '../subscriptions/document/subscription-machine.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Write } from '../store/registry.ts'
 import { newCredentialWrite, type NewCredential, type Secrets } from './credential-document.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
-import { subscriptionWrite } from './subscription-document.ts'
+import { subscriptionWrite } from '../subscriptions/document/subscription-document.ts'
 
 export interface PlatformAccessOptions extends Secrets {
   readonly clock: Pick<Clock, 'nowMs'>

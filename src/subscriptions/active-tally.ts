@@ -6,7 +6,7 @@
  */
 
 import type { Change, Registry } from '../store/registry.ts'
-import type { SubscriptionBody } from '../catalogue/subscription-document.ts'
+import type { SubscriptionBody } from './document/subscription-document.ts'
 
 export interface ActiveTally {
   /** Variant → subscriptions. */

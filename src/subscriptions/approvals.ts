@@ -6,7 +6,7 @@
  */
 
 import { step } from '../command/persisted-machine.ts'
-import { subscription as machine, type SubscriptionEvent } from '../actors/subscription.ts'
+import { subscription as machine, type SubscriptionEvent } from './document/subscription-machine.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
@@ -26,7 +26,7 @@ import { commit, find, stateConflict, toTime } from '../command/commands.ts'
 import type { Credentials } from '../catalogue/credentials.ts'
 import { waitlisted } from '../command/event-outbox.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
-import { subscriptionWrite, type SubscriptionBody } from '../catalogue/subscription-document.ts'
+import { subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
 import { createTierRequest, grantTier, type GrantedTier, type TierInput } from './tier-changes.ts'
 import type { Turns } from '../command/keyed-mutex.ts'
 

@@ -16,7 +16,7 @@ import { createActiveTally } from './active-tally.ts'
 import { APPROVAL_KIND, type ApprovalFlowBody } from '../approvals/approval-document.ts'
 import type { ProductBody } from '../catalogue/products.ts'
 import type { ProxyBody } from '../catalogue/proxy-document.ts'
-import type { SubscriptionBody } from '../catalogue/subscription-document.ts'
+import type { SubscriptionBody } from './document/subscription-document.ts'
 import type { Turns } from '../command/keyed-mutex.ts'
 
 /** One more subscription of a variant, or one of another variant than before. */

@@ -15,7 +15,7 @@ import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { SecurityAlternative } from '../plan/route-plan.ts'
 import { describeLimits, type ShownLimits } from './shown-limits.ts'
 import type { Specifications } from '../catalogue/specifications.ts'
-import type { SubscriptionBody } from '../catalogue/subscription-document.ts'
+import type { SubscriptionBody } from './document/subscription-document.ts'
 
 export interface SubscribedOperation extends ShownLimits {
   /** Technical name: a product has several. */

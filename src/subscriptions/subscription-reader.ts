@@ -1,6 +1,6 @@
 /** Subscriptions as they are read: with what they may call, what is left of it, and advice. */
 
-import type { SubscriptionState } from '../actors/subscription.ts'
+import type { SubscriptionState } from './document/subscription-machine.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Document, Registry } from '../store/registry.ts'
 import { find, toTime } from '../command/commands.ts'
@@ -11,7 +11,7 @@ import type { ProductBody } from '../catalogue/products.ts'
 import { recommendTier, type Recommendation } from './recommendations.ts'
 import type { Specifications } from '../catalogue/specifications.ts'
 import { createSubscribedOperations, ofPlatform, planFor, type SubscribedOperation } from './subscribed-operations.ts'
-import type { SubscriptionBody } from '../catalogue/subscription-document.ts'
+import type { SubscriptionBody } from './document/subscription-document.ts'
 
 export interface Subscription {
   readonly id: string

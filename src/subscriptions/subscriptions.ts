@@ -7,7 +7,7 @@
  */
 
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
-import { subscription as machine, type SubscriptionEvent } from '../actors/subscription.ts'
+import { subscription as machine, type SubscriptionEvent } from './document/subscription-machine.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Author, Registry, Write } from '../store/registry.ts'
@@ -35,7 +35,7 @@ import type { PlatformOperation } from '../domain/platform-api.ts'
 import type { ProductBody } from '../catalogue/products.ts'
 import type { Specifications } from '../catalogue/specifications.ts'
 import { createSubscriptionReader, type Subscription, type SubscriptionReader } from './subscription-reader.ts'
-import { subscriptionWrite, type SubscriptionBody } from '../catalogue/subscription-document.ts'
+import { subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
 import { createSubscriptionTerms, type Held, type Terms, type TermsInput } from '../catalogue/subscription-terms.ts'
 import type { Turns } from '../command/keyed-mutex.ts'
 

@@ -14,7 +14,7 @@ import type { Capacity } from './capacity.ts'
 import { commit, find, invalidAt, stateConflict, toTime } from '../command/commands.ts'
 import type { Credentials } from '../catalogue/credentials.ts'
 import { eventWrite, waitlisted } from '../command/event-outbox.ts'
-import { subscriptionWrite, type SubscriptionBody } from '../catalogue/subscription-document.ts'
+import { subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
 import { createSubscriptionTerms } from '../catalogue/subscription-terms.ts'
 
 export interface TierInput {

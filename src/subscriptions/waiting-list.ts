@@ -7,7 +7,7 @@
  */
 
 import { step } from '../command/persisted-machine.ts'
-import { subscription as machine } from '../actors/subscription.ts'
+import { subscription as machine } from './document/subscription-machine.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
@@ -15,7 +15,7 @@ import { RevisionConflict, type Change, type Document, type Registry, type Write
 import { APPROVAL_KIND, movedFlow, tellFlow, type ApprovalFlowBody } from '../approvals/approval-document.ts'
 import { apisOf, WAITING, type Capacity, type Claim } from './capacity.ts'
 import type { Credentials } from '../catalogue/credentials.ts'
-import { subscriptionWrite, type SubscriptionBody } from '../catalogue/subscription-document.ts'
+import { subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
 import { tierClaim, tierWrites } from './tier-changes.ts'
 
 export interface WaitingList {

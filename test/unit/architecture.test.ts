@@ -20,7 +20,7 @@ interface Room {
 const GROUND = ['domain', 'runtime']
 const PORTS = [...GROUND, 'store']
 const WORDS = [...PORTS, 'record', 'opensla', 'json', 'plan', 'command']
-const RULES = [...WORDS, 'approvals', 'actors', 'governance', 'plans', 'catalogue']
+const RULES = [...WORDS, 'approvals', 'subscriptions/document', 'actors', 'governance', 'plans', 'catalogue']
 const DESKS = [...RULES, 'subscriptions', 'programmes', 'event-subscriptions']
 const WITHIN_GATEWAY = ['gateway/routing', 'gateway/limits', 'gateway/tokens', 'gateway/validation']
 const FASTIFY = ['fastify', '@fastify/formbody', 'fastify-plugin']
@@ -42,6 +42,8 @@ const TABLE: Readonly<Record<string, Room>> = {
   command: { rooms: PORTS, packages: ['node:'] },
   // One decision on an access, a change or a programme.
   approvals: { rooms: [...PORTS, 'command'], packages: ['node:'] },
+  // What the registry keeps of a subscription; who may use an API is asked below `subscriptions`, too.
+  'subscriptions/document': { rooms: [...PORTS, 'command'], packages: ['node:'] },
   opensla: { rooms: [...PORTS, 'record', 'plan'], packages: ['yaml', ...AJV, 'node:'] },
   actors: { rooms: WORDS, packages: ['xstate'] },
   // Documents read; what is found in them is a matter of the rooms within.
@@ -58,7 +60,7 @@ const TABLE: Readonly<Record<string, Room>> = {
   // What threads are told of a document.
   plans: { rooms: [...WORDS, 'actors', 'governance'], packages: ['node:'] },
   catalogue: {
-    rooms: [...WORDS, 'approvals', 'actors', 'governance', 'governance/compare', 'plans'],
+    rooms: [...WORDS, 'subscriptions/document', 'approvals', 'actors', 'governance', 'governance/compare', 'plans'],
     packages: ['node:'],
   },
   // Who may call what, how much of it, and who has to agree.

@@ -1,7 +1,7 @@
 /** What the registry keeps of a subscription. */
 
-import type { PersistedActor } from '../command/persisted-machine.ts'
-import type { Write } from '../store/registry.ts'
+import type { PersistedActor } from '../../command/persisted-machine.ts'
+import type { Write } from '../../store/registry.ts'
 
 export interface SubscriptionBody {
   readonly consumer: string

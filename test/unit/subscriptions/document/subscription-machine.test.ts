@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { begin, step, type PersistedActor } from '../../../src/command/persisted-machine.ts'
-import { subscription, type SubscriptionEvent, type SubscriptionState } from '../../../src/actors/subscription.ts'
+import { begin, step, type PersistedActor } from '../../../../src/command/persisted-machine.ts'
+import {
+  subscription,
+  type SubscriptionEvent,
+  type SubscriptionState,
+} from '../../../../src/subscriptions/document/subscription-machine.ts'
 
 type Verb = SubscriptionEvent['type']
 
