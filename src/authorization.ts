@@ -4,7 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import type { ApiBody } from './catalogue/apis.ts'
+import type { ApiBody } from './publishing/apis.ts'
 import type { Grants } from './catalogue/grants.ts'
 import type { TokenRevocations } from './catalogue/token-revocations.ts'
 import type { TokenScopes } from './catalogue/token-scopes.ts'

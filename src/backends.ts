@@ -1,7 +1,7 @@
 /** The rule for backends' addresses, put together for this process: its guard, and the log lines that go with it. */
 
 import type { Addresses } from './addresses.ts'
-import type { BackendRule } from './catalogue/backend-address.ts'
+import type { BackendRule } from './publishing/backend-address.ts'
 import type { Config } from './config.ts'
 import { createBackendConnect, type BackendConnect } from './gateway/backend-connect.ts'
 import { createBackendGuard, type OwnAddresses } from './outbound/backend-guard.ts'

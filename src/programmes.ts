@@ -1,7 +1,7 @@
 /** Programmes put together: commands, the eight steps, and the runner that takes them. */
 
-import type { ApiPolicies } from './catalogue/api-policy.ts'
-import type { BackendRule } from './catalogue/backend-address.ts'
+import type { ApiPolicies } from './publishing/api-policy.ts'
+import type { BackendRule } from './publishing/backend-address.ts'
 import type { Compliance } from './programmes/compliance.ts'
 import { createProgrammes, type Programmes } from './programmes/programmes.ts'
 import { createProgrammeRunner, type ProgrammeRunner } from './programmes/programme-runner.ts'

@@ -2,7 +2,7 @@
 
 import { createCompliance, CRITICAL_BELOW, type Compliance } from './programmes/compliance.ts'
 import { createDrifts } from './programmes/drifts.ts'
-import { createUpstreamEvents } from './catalogue/upstream-events.ts'
+import { createUpstreamEvents } from './publishing/upstream-events.ts'
 import type { Turns } from './command/keyed-mutex.ts'
 import type { Drift } from './domain/drift.ts'
 import type { BackendConnect } from './gateway/backend-connect.ts'

@@ -8,7 +8,7 @@
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
-import { policyOfSubscribed } from './api-policy.ts'
+import { policyOfSubscribed } from '../publishing/api-policy.ts'
 import { commit, find } from '../command/commands.ts'
 import {
   credentialWrite,

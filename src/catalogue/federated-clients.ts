@@ -6,7 +6,7 @@
 import type { Document, Registry } from '../store/registry.ts'
 import { federatedKey, type CredentialBody } from './credential-document.ts'
 import type { CredentialName } from '../plan/grant.ts'
-import type { ProxyBody } from './proxy-document.ts'
+import type { ProxyBody } from '../publishing/proxy-document.ts'
 import type { SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 
 export type FederatedName = Omit<CredentialName & { kind: 'federated' }, 'kind'>

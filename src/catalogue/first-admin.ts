@@ -9,7 +9,7 @@
 import type { Clock } from '../runtime/clock.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
-import { apiWrite, type ApiBody } from './apis.ts'
+import { apiWrite, type ApiBody } from '../publishing/apis.ts'
 import { credentialWrite, newCredentialWrite, type CredentialBody, type Secrets } from './credential-document.ts'
 import { newPlatformSubscription, newTenantWrites, toPlatformCredential } from './platform-access.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'

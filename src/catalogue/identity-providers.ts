@@ -8,7 +8,7 @@
 import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
-import type { ApiBody } from './apis.ts'
+import type { ApiBody } from '../publishing/apis.ts'
 import { commit, find, invalidAt } from '../command/commands.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import type { ProviderClaims, ProviderPlan } from '../plan/provider-plan.ts'

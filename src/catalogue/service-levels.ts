@@ -18,7 +18,7 @@ import type { RuntimePlan } from '../plan/sla-plan.ts'
 import type { Registry } from '../store/registry.ts'
 import { SERVICE_WINDOW_MS, type ServiceLevelStore } from '../store/service-level-store.ts'
 import { find, toTime } from '../command/commands.ts'
-import type { LatestPlans } from './latest-plans.ts'
+import type { LatestPlans } from '../publishing/latest-plans.ts'
 
 export interface ServiceLevels {
   of(tenant: string, api: string, range: { readonly fromMs: number; readonly toMs: number }): Promise<ServiceLevel>

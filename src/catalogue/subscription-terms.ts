@@ -5,12 +5,12 @@
 
 import { Problem } from '../domain/problem.ts'
 import type { Document, Registry } from '../store/registry.ts'
-import { policyOfAll, type SubscriptionPolicy } from './api-policy.ts'
-import type { ApiBody } from './apis.ts'
+import { policyOfAll, type SubscriptionPolicy } from '../publishing/api-policy.ts'
+import type { ApiBody } from '../publishing/apis.ts'
 import { invalidAt } from '../command/commands.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
-import type { ProductBody } from './products.ts'
-import { servingOrStaged, type ProxyBody } from './proxy-document.ts'
+import type { ProductBody } from '../publishing/products.ts'
+import { servingOrStaged, type ProxyBody } from '../publishing/proxy-document.ts'
 
 /** Scopes of the platform that the caller holds itself; null: the service acts on its own. */
 export type Held = ReadonlySet<string> | null

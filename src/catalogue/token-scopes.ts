@@ -1,9 +1,9 @@
 /** Which scopes a token for an API may carry: what its active revision declares and its proxy allows. */
 
 import type { Registry } from '../store/registry.ts'
-import type { ApiBody } from './apis.ts'
-import { policyOf, type ApiPolicy } from './api-policy.ts'
-import { activeDeployment, type ProxyBody } from './proxy-document.ts'
+import type { ApiBody } from '../publishing/apis.ts'
+import { policyOf, type ApiPolicy } from '../publishing/api-policy.ts'
+import { activeDeployment, type ProxyBody } from '../publishing/proxy-document.ts'
 
 export interface TokenScopes {
   readonly tenant: string

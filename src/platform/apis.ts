@@ -1,8 +1,8 @@
 /** `/v1/apis`: the catalogue. */
 
-import type { ApiPolicies, ApiPolicy } from '../catalogue/api-policy.ts'
-import type { Apis } from '../catalogue/apis.ts'
-import type { DeprecationInput, Retirement } from '../catalogue/retirement.ts'
+import type { ApiPolicies, ApiPolicy } from '../publishing/api-policy.ts'
+import type { Apis } from '../publishing/apis.ts'
+import type { DeprecationInput, Retirement } from '../publishing/retirement.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import { id, list, named, nullable, object, prose, query, reference, text, time } from './schemas.ts'

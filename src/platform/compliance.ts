@@ -1,6 +1,6 @@
 /** `/v1/apis/{name}/compliance`: how an API complies, whether a programme brought it or not. */
 
-import type { Apis } from '../catalogue/apis.ts'
+import type { Apis } from '../publishing/apis.ts'
 import type { ApiCompliance, ApiComplianceReader } from '../programmes/api-compliance.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { named, nullable, object, text, time, type Schema } from './schemas.ts'

@@ -1,6 +1,6 @@
 /** `/v1/products`: bundles of APIs that are subscribed to as one. */
 
-import type { ProductInput, Products } from '../catalogue/products.ts'
+import type { ProductInput, Products } from '../publishing/products.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { toPageQuery } from './page-query.ts'
 import { id, list, name, named, object, query, reference, text } from './schemas.ts'

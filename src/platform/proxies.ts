@@ -1,7 +1,7 @@
 /** `/v1/proxies`: deployments, staged and activated. */
 
-import type { StageInput } from '../catalogue/deployment.ts'
-import type { Proxies } from '../catalogue/proxies.ts'
+import type { StageInput } from '../publishing/deployment.ts'
+import type { Proxies } from '../publishing/proxies.ts'
 import { pageOf } from '../command/page.ts'
 import { backendInput, connections, waitMs } from './backend-input.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'

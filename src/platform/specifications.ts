@@ -1,8 +1,8 @@
 /** `/v1/openapispecs` and `/v1/openslaspecs`: documents as they were published, byte for byte. */
 
 import type { FastifyReply } from 'fastify'
-import type { Content } from '../catalogue/published-content.ts'
-import type { Specifications } from '../catalogue/specifications.ts'
+import type { Content } from '../publishing/published-content.ts'
+import type { Specifications } from '../publishing/specifications.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import {

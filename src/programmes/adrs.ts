@@ -2,7 +2,7 @@
 
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
-import type { ApiBody } from '../catalogue/apis.ts'
+import type { ApiBody } from '../publishing/apis.ts'
 import { commit, find, invalidAt, toTime } from '../command/commands.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 

@@ -1,8 +1,8 @@
 /** What serves beside a new major version: callers of the one before are those who will have to move. */
 
 import type { Registry } from '../store/registry.ts'
-import { activeDeployment, type ProxyBody } from '../catalogue/proxy-document.ts'
-import { readContent } from '../catalogue/published-content.ts'
+import { activeDeployment, type ProxyBody } from '../publishing/proxy-document.ts'
+import { readContent } from '../publishing/published-content.ts'
 
 const PAGE = 500
 const MAJOR = /^(.+-v)(\d+)$/

@@ -4,7 +4,7 @@ import { programme as machine, STEPS, type ProgrammeEvent, type ProgrammeState }
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { ProblemPointer } from '../domain/problem.ts'
 import type { Author, Document, Write } from '../store/registry.ts'
-import type { BackendInput } from '../catalogue/backend-address.ts'
+import type { BackendInput } from '../publishing/backend-address.ts'
 import { stateConflict, toTime } from '../command/commands.ts'
 
 export interface ProgrammeStep {

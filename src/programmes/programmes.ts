@@ -16,7 +16,7 @@ import {
   tellFlow,
   type ApprovalFlowBody,
 } from '../approvals/approval-document.ts'
-import { toBackend, type BackendInput, type BackendRule } from '../catalogue/backend-address.ts'
+import { toBackend, type BackendInput, type BackendRule } from '../publishing/backend-address.ts'
 import { commit, find, fromBase64, invalidAt } from '../command/commands.ts'
 import { createApiComplianceReader, type ApiCompliance } from './api-compliance.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
@@ -33,9 +33,9 @@ import {
   type ProgrammeBody,
   type Progress,
 } from './programme-document.ts'
-import type { ProxyBody } from '../catalogue/proxy-document.ts'
-import { keepContract } from '../catalogue/published-contract.ts'
-import { contentWrite, readContent } from '../catalogue/published-content.ts'
+import type { ProxyBody } from '../publishing/proxy-document.ts'
+import { keepContract } from '../publishing/published-contract.ts'
+import { contentWrite, readContent } from '../publishing/published-content.ts'
 import type { Turns } from '../command/keyed-mutex.ts'
 
 export interface ProgrammeInput {

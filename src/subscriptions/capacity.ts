@@ -9,13 +9,13 @@
  * behind those that wait.
  */
 
-import type { LatestPlans } from '../catalogue/latest-plans.ts'
+import type { LatestPlans } from '../publishing/latest-plans.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { Registry } from '../store/registry.ts'
 import { createActiveTally } from './active-tally.ts'
 import { APPROVAL_KIND, type ApprovalFlowBody } from '../approvals/approval-document.ts'
-import type { ProductBody } from '../catalogue/products.ts'
-import type { ProxyBody } from '../catalogue/proxy-document.ts'
+import type { ProductBody } from '../publishing/products.ts'
+import type { ProxyBody } from '../publishing/proxy-document.ts'
 import type { SubscriptionBody } from './document/subscription-document.ts'
 import type { Turns } from '../command/keyed-mutex.ts'
 

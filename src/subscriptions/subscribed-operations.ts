@@ -7,14 +7,14 @@
 
 import type { Clock } from '../runtime/clock.ts'
 import type { Registry } from '../store/registry.ts'
-import { readCompiled } from '../catalogue/compiled-document.ts'
+import { readCompiled } from '../publishing/compiled-document.ts'
 import type { LimitBook, LimitUsage } from '../plan/limit-book.ts'
 import { PLATFORM_API, type PlatformOperation } from '../domain/platform-api.ts'
-import { servingOrStaged, type ProxyBody } from '../catalogue/proxy-document.ts'
+import { servingOrStaged, type ProxyBody } from '../publishing/proxy-document.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { SecurityAlternative } from '../plan/route-plan.ts'
 import { describeLimits, type ShownLimits } from './shown-limits.ts'
-import type { Specifications } from '../catalogue/specifications.ts'
+import type { Specifications } from '../publishing/specifications.ts'
 import type { SubscriptionBody } from './document/subscription-document.ts'
 
 export interface SubscribedOperation extends ShownLimits {

@@ -8,7 +8,7 @@
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
-import { policyOfSubscribed } from '../catalogue/api-policy.ts'
+import { policyOfSubscribed } from '../publishing/api-policy.ts'
 import { approvedFlow, deciderOf, openFlow, type Approval, type FlowRequest } from '../approvals/approval-document.ts'
 import type { Capacity } from './capacity.ts'
 import { commit, find, invalidAt, stateConflict, toTime } from '../command/commands.ts'

@@ -20,7 +20,7 @@ interface Room {
 const GROUND = ['domain', 'runtime']
 const PORTS = [...GROUND, 'store']
 const WORDS = [...PORTS, 'record', 'opensla', 'json', 'plan', 'command']
-const RULES = [...WORDS, 'approvals', 'subscriptions/document', 'actors', 'governance', 'plans', 'catalogue']
+const RULES = [...WORDS, 'approvals', 'subscriptions/document', 'actors', 'governance', 'publishing', 'catalogue']
 const DESKS = [...RULES, 'subscriptions', 'programmes', 'event-subscriptions']
 const WITHIN_GATEWAY = ['gateway/routing', 'gateway/limits', 'gateway/tokens', 'gateway/validation']
 const FASTIFY = ['fastify', '@fastify/formbody', 'fastify-plugin']
@@ -57,10 +57,21 @@ const TABLE: Readonly<Record<string, Room>> = {
     rooms: [...WORDS, 'governance', 'governance/compare', 'governance/spectral'],
     packages: ['yaml', 'node:'],
   },
-  // What threads are told of a document.
-  plans: { rooms: [...WORDS, 'actors', 'governance'], packages: ['node:'] },
+  // APIs, documents, proxies with their revisions, products; documents compiled to plans.
+  publishing: {
+    rooms: [...WORDS, 'subscriptions/document', 'actors', 'governance', 'governance/compare'],
+    packages: ['node:'],
+  },
   catalogue: {
-    rooms: [...WORDS, 'subscriptions/document', 'approvals', 'actors', 'governance', 'governance/compare', 'plans'],
+    rooms: [
+      ...WORDS,
+      'subscriptions/document',
+      'approvals',
+      'actors',
+      'governance',
+      'governance/compare',
+      'publishing',
+    ],
     packages: ['node:'],
   },
   // Who may call what, how much of it, and who has to agree.

@@ -1,7 +1,7 @@
 /** Issue 14, point 8: what the catalogue does with the rule for backends' addresses. */
 
 import { describe, expect, it } from 'vitest'
-import { exemptOldBackends } from '../../../src/catalogue/exempt-backends.ts'
+import { exemptOldBackends } from '../../../src/publishing/exempt-backends.ts'
 import { ACME, base64, openHouse, orders, type House } from './house.ts'
 
 const API = 'orders-v1'

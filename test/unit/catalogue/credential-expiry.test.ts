@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createApiPolicies } from '../../../src/catalogue/api-policy.ts'
+import { createApiPolicies } from '../../../src/publishing/api-policy.ts'
 import { createTurns } from '../../../src/command/keyed-mutex.ts'
 import { createCredentialExpiry, CREDENTIAL_DUE } from '../../../src/catalogue/credential-expiry.ts'
 import type { DueTime } from '../../../src/command/due-times.ts'

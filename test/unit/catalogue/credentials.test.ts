@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { apiWrite } from '../../../src/catalogue/apis.ts'
+import { apiWrite } from '../../../src/publishing/apis.ts'
 import { ACME, furnish, openHouse, RIVAL, type House } from './house.ts'
 
 const API = 'orders-v1'

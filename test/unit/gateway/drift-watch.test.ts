@@ -1,7 +1,7 @@
 /** What the published contract does not know, held against a document as a gateway thread has it. */
 
 import { describe, expect, it } from 'vitest'
-import { compileRoutePlan } from '../../../src/plans/compile-route-plan.ts'
+import { compileRoutePlan } from '../../../src/publishing/compile-route-plan.ts'
 import type { Drift } from '../../../src/domain/drift.ts'
 import type { Call } from '../../../src/gateway/call.ts'
 import { createDriftWatch } from '../../../src/gateway/drift-watch.ts'

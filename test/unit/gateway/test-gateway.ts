@@ -24,7 +24,7 @@ import { createGatewayServer, type GatewayServerOptions } from '../../../src/gat
 import { createTurnEnd } from '../../../src/gateway/turn-end.ts'
 import { UploadWatch, type UploadBounds } from '../../../src/gateway/upload-watch.ts'
 import { readSpecification } from '../../../src/governance/specification.ts'
-import { compileRoutePlan } from '../../../src/plans/compile-route-plan.ts'
+import { compileRoutePlan } from '../../../src/publishing/compile-route-plan.ts'
 import type { BackendPlan } from '../../../src/plan/route-plan.ts'
 import { OUTCOMES, type Outcome } from '../../../src/record/call-record.ts'
 import type { RecordedCall } from '../../../src/record/spool-writer.ts'

@@ -1,7 +1,7 @@
 /** A document of one operation, read, compiled and validated as in a gateway thread. */
 
 import type { IncomingMessage } from 'node:http'
-import { compileRoutePlan } from '../../../src/plans/compile-route-plan.ts'
+import { compileRoutePlan } from '../../../src/publishing/compile-route-plan.ts'
 import { readSpecification } from '../../../src/governance/specification.ts'
 import { createRouteTable } from '../../../src/gateway/routing/route-table.ts'
 import { compileValidators } from '../../../src/gateway/validation/validate.ts'

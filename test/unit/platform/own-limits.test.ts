@@ -5,7 +5,7 @@ import { request as httpRequest, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../../../src/plan/caller.ts'
-import { apiWrite } from '../../../src/catalogue/apis.ts'
+import { apiWrite } from '../../../src/publishing/apis.ts'
 import { NOW_MS, openHouse, type Answer, type House } from './house.ts'
 
 const OPERATOR = 'acme'

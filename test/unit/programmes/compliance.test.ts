@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { apiWrite } from '../../../src/catalogue/apis.ts'
+import { apiWrite } from '../../../src/publishing/apis.ts'
 import { ownDocument } from '../../../src/platform/openapi.ts'
 import { createCompliance, type ComplianceBody } from '../../../src/programmes/compliance.ts'
 import { createTurns } from '../../../src/command/keyed-mutex.ts'

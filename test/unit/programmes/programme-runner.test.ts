@@ -1,7 +1,7 @@
 /** A programme whose process dies behind what a step has done, and before that is noted. */
 
 import { afterAll, expect, it, onTestFinished } from 'vitest'
-import { createApiPolicies } from '../../../src/catalogue/api-policy.ts'
+import { createApiPolicies } from '../../../src/publishing/api-policy.ts'
 import { createProgrammeRunner } from '../../../src/programmes/programme-runner.ts'
 import { createProgrammes } from '../../../src/programmes/programmes.ts'
 import { createProgrammeSteps, type ProgrammeStepWork } from '../../../src/programmes/programme-steps.ts'

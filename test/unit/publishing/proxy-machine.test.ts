@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { proxy, type ProxyContext, type ProxyEvent } from '../../../src/actors/proxy.ts'
+import { proxy, type ProxyContext, type ProxyEvent } from '../../../src/publishing/proxy-machine.ts'
 import { begin, step, type PersistedActor } from '../../../src/command/persisted-machine.ts'
 
 type Verb = 'stage' | 'activate' | 'discard'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { compileRoutePlan } from '../../../src/plans/compile-route-plan.ts'
+import { compileRoutePlan } from '../../../src/publishing/compile-route-plan.ts'
 import type { RoutePlan } from '../../../src/plan/route-plan.ts'
 import { Problem } from '../../../src/domain/problem.ts'
 import { readSpecification } from '../../../src/governance/specification.ts'

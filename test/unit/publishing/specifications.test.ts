@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ACME, base64, declaration, furnish, openHouse, orders, RIVAL } from './house.ts'
+import { ACME, base64, declaration, furnish, openHouse, orders, RIVAL } from '../catalogue/house.ts'
 
 const API = 'orders-v1'
 

@@ -1,7 +1,7 @@
 /** What the registry keeps of a proxy: the actor of its revisions, and what each of them deploys. */
 
 import type { PersistedActor } from '../command/persisted-machine.ts'
-import type { ProxyContext } from '../actors/proxy.ts'
+import type { ProxyContext } from './proxy-machine.ts'
 import type { Write } from '../store/registry.ts'
 import type { BackendPlan } from '../plan/route-plan.ts'
 

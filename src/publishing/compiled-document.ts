@@ -8,7 +8,7 @@
 
 import { readSpecification, type Specification } from '../governance/specification.ts'
 import type { Registry, Write } from '../store/registry.ts'
-import { compileRoutePlan } from '../plans/compile-route-plan.ts'
+import { compileRoutePlan } from './compile-route-plan.ts'
 import { readContent } from './published-content.ts'
 import type { RoutePlan } from '../plan/route-plan.ts'
 

@@ -6,7 +6,7 @@
  * by force, and a retirement date that comes then retires nothing.
  */
 
-import { apiLifecycle, type ApiEvent } from '../actors/api-lifecycle.ts'
+import { apiLifecycle, type ApiEvent } from './api-machine.ts'
 import { step } from '../command/persisted-machine.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'

@@ -1,12 +1,12 @@
 /** The catalogue's entries: one API a major version, made by its first deployment. */
 
-import { apiLifecycle, type ApiState } from '../actors/api-lifecycle.ts'
+import { apiLifecycle, type ApiState } from './api-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { Document, Registry, Write } from '../store/registry.ts'
 import { find } from '../command/commands.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 
-export type { ApiState } from '../actors/api-lifecycle.ts'
+export type { ApiState } from './api-machine.ts'
 
 export interface ApiBody {
   readonly title: string

@@ -4,7 +4,7 @@
  */
 
 import { begin } from '../command/persisted-machine.ts'
-import { proxy as machine } from '../actors/proxy.ts'
+import { proxy as machine } from './proxy-machine.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import { proxyWrite, type Deployment, type ProxyBody } from './proxy-document.ts'
 

@@ -1,9 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import type { StageInput } from '../../../src/catalogue/deployment.ts'
-import type { Proxies } from '../../../src/catalogue/proxies.ts'
-import type { ActivePlan } from '../../../src/catalogue/serving-plan.ts'
+import type { StageInput } from '../../../src/publishing/deployment.ts'
+import type { Proxies } from '../../../src/publishing/proxies.ts'
+import type { ActivePlan } from '../../../src/publishing/serving-plan.ts'
 import { Problem } from '../../../src/domain/problem.ts'
-import { ACME, base64, declaration, furnish, OFFERED, openHouse, orders, RIVAL, type House } from './house.ts'
+import {
+  ACME,
+  base64,
+  declaration,
+  furnish,
+  OFFERED,
+  openHouse,
+  orders,
+  RIVAL,
+  type House,
+} from '../catalogue/house.ts'
 
 const API = 'orders-v1'
 const stageInput = (more: Partial<StageInput> = {}): StageInput => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { apiLifecycle, type ApiEvent, type ApiState } from '../../../src/actors/api-lifecycle.ts'
+import { apiLifecycle, type ApiEvent, type ApiState } from '../../../src/publishing/api-machine.ts'
 import { begin, step, type PersistedActor } from '../../../src/command/persisted-machine.ts'
 
 type Verb = ApiEvent['type']

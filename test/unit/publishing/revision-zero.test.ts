@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { ProxyBody } from '../../../src/catalogue/proxy-document.ts'
-import { bringUpOldProxies } from '../../../src/catalogue/revision-zero.ts'
-import { ACME, base64, furnish, openHouse, orders, type House } from './house.ts'
+import type { ProxyBody } from '../../../src/publishing/proxy-document.ts'
+import { bringUpOldProxies } from '../../../src/publishing/revision-zero.ts'
+import { ACME, base64, furnish, openHouse, orders, type House } from '../catalogue/house.ts'
 
 const API = 'orders-v1'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { proxyWrite, type ProxyBody } from '../../../src/catalogue/proxy-document.ts'
-import { ACME, base64, declaration, furnish, openHouse, orders, RIVAL, type House } from './house.ts'
+import { proxyWrite, type ProxyBody } from '../../../src/publishing/proxy-document.ts'
+import { ACME, base64, declaration, furnish, openHouse, orders, RIVAL, type House } from '../catalogue/house.ts'
 
 const API = 'orders-v1'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { chooseBackend, type BackendChoiceOptions } from '../../../src/catalogue/backend-choice.ts'
-import { toBackend } from '../../../src/catalogue/backend-address.ts'
+import { chooseBackend, type BackendChoiceOptions } from '../../../src/publishing/backend-choice.ts'
+import { toBackend } from '../../../src/publishing/backend-address.ts'
 
 const NAMED = toBackend({ url: 'http://127.0.0.1:9090/base', timeoutMs: 500, health: '/up' }, null)
 const SERVER = 'https://api.example'

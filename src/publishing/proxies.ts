@@ -8,8 +8,8 @@
  */
 
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
-import { apiLifecycle } from '../actors/api-lifecycle.ts'
-import { proxy as machine, type ProxyContext, type ProxyEvent } from '../actors/proxy.ts'
+import { apiLifecycle } from './api-machine.ts'
+import { proxy as machine, type ProxyContext, type ProxyEvent } from './proxy-machine.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
