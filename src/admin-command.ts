@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { resetAdmin } from './catalogue/admin-replacement.ts'
+import { resetAdmin } from './access/admin-replacement.ts'
 import { parseCommand, runCommand } from './folder-command.ts'
 import { systemClock as clock } from './runtime/clock.ts'
 import { createIdFactory } from './runtime/ids.ts'

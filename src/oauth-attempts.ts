@@ -1,7 +1,7 @@
 /** The OAuth endpoints as the gateway's threads ask them: each attempt that failed is recorded before its answer leaves. */
 
 import type { Grant } from './plan/grant.ts'
-import type { TokenScopes } from './catalogue/token-scopes.ts'
+import type { TokenScopes } from './access/token-scopes.ts'
 import type { OauthEndpoint } from './identity/oauth-call.ts'
 import type { PlatformRecorder } from './platform-recorder.ts'
 import type { Clock } from './runtime/clock.ts'

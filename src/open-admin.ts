@@ -1,6 +1,6 @@
 /** The admin credential at startup: made on the first start, or that of the settings. */
 
-import { createFirstAdmin, type FirstAdmin, type FirstAdminOptions } from './catalogue/first-admin.ts'
+import { createFirstAdmin, type FirstAdmin, type FirstAdminOptions } from './access/first-admin.ts'
 import type { Config } from './config.ts'
 import type { Log } from './runtime/log.ts'
 

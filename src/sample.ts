@@ -5,10 +5,10 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Consumers } from './catalogue/consumers.ts'
+import type { Consumers } from './access/consumers.ts'
 import type { Proxies } from './publishing/proxies.ts'
 import type { Specifications } from './publishing/specifications.ts'
-import type { Credentials } from './catalogue/credentials.ts'
+import type { Credentials } from './access/credentials.ts'
 import type { Subscriptions } from './subscriptions/subscriptions.ts'
 import { Problem } from './domain/problem.ts'
 import { readSpecification } from './governance/specification.ts'

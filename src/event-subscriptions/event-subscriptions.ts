@@ -4,7 +4,7 @@ import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import { commit, find, invalidAt } from '../command/commands.ts'
-import type { Secrets } from '../catalogue/credential-document.ts'
+import type { Secrets } from '../access/credential-document.ts'
 import {
   EVENT_SUBSCRIPTION_KIND,
   eventSubscriptionWrite,

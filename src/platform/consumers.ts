@@ -1,6 +1,6 @@
 /** `/v1/consumers`: applications and agents. */
 
-import type { ConsumerInput, Consumers } from '../catalogue/consumers.ts'
+import type { ConsumerInput, Consumers } from '../access/consumers.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'
 import { id, line, list, name, named, object, query, text, time } from './schemas.ts'

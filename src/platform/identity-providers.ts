@@ -1,6 +1,6 @@
 /** `/v1/identityproviders`: whose tokens open the tenant's APIs beside our own. */
 
-import type { IdentityProviderInput, IdentityProviders } from '../catalogue/identity-providers.ts'
+import type { IdentityProviderInput, IdentityProviders } from '../access/identity-providers.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { toPageQuery } from './page-query.ts'
 import { id, line, list, named, nullable, object, query, reference, text } from './schemas.ts'

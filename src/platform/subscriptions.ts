@@ -1,6 +1,6 @@
 /** `/v1/subscriptions`: who may use which API, and by which credentials. */
 
-import type { Credentials } from '../catalogue/credentials.ts'
+import type { Credentials } from '../access/credentials.ts'
 import type { SubscriptionInput, Subscriptions } from '../subscriptions/subscriptions.ts'
 import { pageOf } from '../command/page.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'

@@ -1,6 +1,6 @@
 /** `/v1/tenants`: who shares this gateway. The operator's alone. */
 
-import { OPERATORS_SCOPE, type Tenants } from '../catalogue/tenants.ts'
+import { OPERATORS_SCOPE, type Tenants } from '../access/tenants.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { toPageQuery } from './page-query.ts'
 import { id, list, name, named, object, query, text, time } from './schemas.ts'

@@ -1,6 +1,6 @@
 /** `/v1/users`: people who may log in at the authorize endpoint. */
 
-import type { UserInput, Users } from '../catalogue/users.ts'
+import type { UserInput, Users } from '../access/users.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { toPageQuery } from './page-query.ts'
 import { id, list, name, named, object, query, text, time } from './schemas.ts'

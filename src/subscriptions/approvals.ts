@@ -23,7 +23,7 @@ import {
 } from '../approvals/approval-document.ts'
 import type { Capacity } from './capacity.ts'
 import { commit, find, stateConflict, toTime } from '../command/commands.ts'
-import type { Credentials } from '../catalogue/credentials.ts'
+import type { Credentials } from '../access/credentials.ts'
 import { waitlisted } from '../command/event-outbox.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import { subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'

@@ -3,9 +3,9 @@
 import { Problem } from '../domain/problem.ts'
 import type { Registry } from '../store/registry.ts'
 import { invalidAt } from '../command/commands.ts'
-import type { CredentialType, FederatedClient } from '../catalogue/credential-document.ts'
-import { isRegistered } from '../catalogue/identity-providers.ts'
-import { redirectUriFault } from '../catalogue/redirect-uri.ts'
+import type { CredentialType, FederatedClient } from '../access/credential-document.ts'
+import { isRegistered } from '../access/identity-providers.ts'
+import { redirectUriFault } from '../access/redirect-uri.ts'
 
 export interface ClientInput {
   readonly securityTypes?: readonly CredentialType[]

@@ -24,19 +24,20 @@ import {
 import type { Capacity } from './capacity.ts'
 import { federatedTaken, toClientTerms, type ClientInput, type ClientTerms } from './client-terms.ts'
 import { commit, find, invalidAt, stateConflict } from '../command/commands.ts'
-import type { ConsumerBody } from '../catalogue/consumers.ts'
-import { credentialWrite, newCredentialWrite, type Secrets } from '../catalogue/credential-document.ts'
-import { firstWarningWrite } from '../catalogue/credential-expiry.ts'
-import { DAY_MS, type Credentials } from '../catalogue/credentials.ts'
+import type { ConsumerBody } from '../access/consumers.ts'
+import { credentialWrite, newCredentialWrite, type Secrets } from '../access/credential-document.ts'
+import { firstWarningWrite } from '../access/credential-expiry.ts'
+import { DAY_MS, type Credentials } from '../access/credentials.ts'
 import { waitlisted } from '../command/event-outbox.ts'
-import { federatedHoldings, isHeld } from '../catalogue/federated-clients.ts'
+import { federatedHoldings, isHeld } from '../access/federated-clients.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
 import type { PlatformOperation } from '../domain/platform-api.ts'
 import type { ProductBody } from '../publishing/products.ts'
 import type { Specifications } from '../publishing/specifications.ts'
 import { createSubscriptionReader, type Subscription, type SubscriptionReader } from './subscription-reader.ts'
 import { subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
-import { createSubscriptionTerms, type Held, type Terms, type TermsInput } from '../catalogue/subscription-terms.ts'
+import type { HeldScopes } from '../access/held-scopes.ts'
+import { createSubscriptionTerms, type Terms, type TermsInput } from './subscription-terms.ts'
 import type { Turns } from '../command/keyed-mutex.ts'
 
 export interface SubscriptionInput extends TermsInput, ClientInput {
@@ -44,11 +45,11 @@ export interface SubscriptionInput extends TermsInput, ClientInput {
 }
 
 export interface Subscriptions extends SubscriptionReader {
-  create(author: Author, input: SubscriptionInput, held?: Held): Promise<Subscription>
+  create(author: Author, input: SubscriptionInput, held?: HeldScopes): Promise<Subscription>
   cancel(author: Author, id: string): Promise<Subscription>
   suspend(author: Author, id: string): Promise<Subscription>
   resume(author: Author, id: string): Promise<Subscription>
-  setScopes(author: Author, id: string, scopes: readonly string[], held?: Held): Promise<Subscription>
+  setScopes(author: Author, id: string, scopes: readonly string[], held?: HeldScopes): Promise<Subscription>
 }
 
 export interface SubscriptionsOptions extends Secrets {
@@ -79,7 +80,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   const { get } = reader
   const subscriptionTerms = createSubscriptionTerms({ registry })
 
-  async function create(author: Author, input: SubscriptionInput, held: Held = null): Promise<Subscription> {
+  async function create(author: Author, input: SubscriptionInput, held: HeldScopes = null): Promise<Subscription> {
     const { tenant } = author
     const consumer = await registry.get<ConsumerBody>('consumer', input.consumer)
     if (consumer?.tenant !== tenant) throw invalidAt('/consumer', 'There is no such consumer.')
@@ -190,7 +191,12 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     })
   }
 
-  async function setScopes(author: Author, id: string, asked: readonly string[], held: Held): Promise<Subscription> {
+  async function setScopes(
+    author: Author,
+    id: string,
+    asked: readonly string[],
+    held: HeldScopes,
+  ): Promise<Subscription> {
     const { tenant } = author
     const { body } = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
     // Told so before anything else: of what has ended nothing is changed.

@@ -12,10 +12,10 @@ import { policyOfSubscribed } from '../publishing/api-policy.ts'
 import { approvedFlow, deciderOf, openFlow, type Approval, type FlowRequest } from '../approvals/approval-document.ts'
 import type { Capacity } from './capacity.ts'
 import { commit, find, invalidAt, stateConflict, toTime } from '../command/commands.ts'
-import type { Credentials } from '../catalogue/credentials.ts'
+import type { Credentials } from '../access/credentials.ts'
 import { eventWrite, waitlisted } from '../command/event-outbox.ts'
 import { subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
-import { createSubscriptionTerms } from '../catalogue/subscription-terms.ts'
+import { createSubscriptionTerms } from './subscription-terms.ts'
 
 export interface TierInput {
   readonly slaVariant: string

@@ -14,7 +14,7 @@ import type { CreateId } from '../runtime/ids.ts'
 import { RevisionConflict, type Change, type Document, type Registry, type Write } from '../store/registry.ts'
 import { APPROVAL_KIND, movedFlow, tellFlow, type ApprovalFlowBody } from '../approvals/approval-document.ts'
 import { apisOf, WAITING, type Capacity, type Claim } from './capacity.ts'
-import type { Credentials } from '../catalogue/credentials.ts'
+import type { Credentials } from '../access/credentials.ts'
 import { subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
 import { tierClaim, tierWrites } from './tier-changes.ts'
 

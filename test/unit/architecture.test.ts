@@ -20,7 +20,16 @@ interface Room {
 const GROUND = ['domain', 'runtime']
 const PORTS = [...GROUND, 'store']
 const WORDS = [...PORTS, 'record', 'opensla', 'json', 'plan', 'command']
-const RULES = [...WORDS, 'approvals', 'subscriptions/document', 'actors', 'governance', 'publishing', 'catalogue']
+const RULES = [
+  ...WORDS,
+  'approvals',
+  'subscriptions/document',
+  'actors',
+  'governance',
+  'publishing',
+  'access',
+  'catalogue',
+]
 const DESKS = [...RULES, 'subscriptions', 'programmes', 'event-subscriptions']
 const WITHIN_GATEWAY = ['gateway/routing', 'gateway/limits', 'gateway/tokens', 'gateway/validation']
 const FASTIFY = ['fastify', '@fastify/formbody', 'fastify-plugin']
@@ -62,24 +71,15 @@ const TABLE: Readonly<Record<string, Room>> = {
     rooms: [...WORDS, 'subscriptions/document', 'actors', 'governance', 'governance/compare'],
     packages: ['node:'],
   },
-  catalogue: {
-    rooms: [
-      ...WORDS,
-      'subscriptions/document',
-      'approvals',
-      'actors',
-      'governance',
-      'governance/compare',
-      'publishing',
-    ],
-    packages: ['node:'],
-  },
+  // Tenants, people, consumers, credentials and what they grant.
+  access: { rooms: [...WORDS, 'subscriptions/document', 'publishing'], packages: ['node:'] },
+  catalogue: { rooms: [...WORDS, 'publishing'], packages: ['node:'] },
   // Who may call what, how much of it, and who has to agree.
   subscriptions: { rooms: RULES, packages: ['node:'] },
   // From a document to a running API that complies.
   programmes: { rooms: [...RULES, 'governance/lint', 'subscriptions'], packages: ['node:'] },
   // Who is told of what, and what was told.
-  'event-subscriptions': { rooms: [...WORDS, 'actors', 'catalogue'], packages: ['node:'] },
+  'event-subscriptions': { rooms: [...WORDS, 'actors', 'access'], packages: ['node:'] },
   // A data folder at startup: what is missing, what disagrees, what can be repaired.
   recovery: { rooms: [...WORDS, 'store/clickhouse', 'store/sqlite'], packages: ['node:'] },
   // Calls to addresses that customers name.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createIdentityProviders, registeredProviders } from '../../../src/catalogue/identity-providers.ts'
+import { createIdentityProviders, registeredProviders } from '../../../src/access/identity-providers.ts'
 import { ACME, furnish, openHouse, RIVAL, type House } from './house.ts'
 
 const API = 'orders-v1'

@@ -4,7 +4,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { buildOpenApi } from '../../../src/platform/openapi.ts'
-import { OPERATORS_SCOPE } from '../../../src/catalogue/tenants.ts'
+import { OPERATORS_SCOPE } from '../../../src/access/tenants.ts'
 import { ALL_OPERATIONS, platformScopes } from '../../../src/platform/operations.ts'
 import { BASE_URL, furnish, GATEWAY_URL, openHouse, PAYMENTS, PAYMENTS_SLA, type House } from './house.ts'
 

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { resetAdmin } from '../../../src/catalogue/admin-replacement.ts'
-import { createFirstAdmin } from '../../../src/catalogue/first-admin.ts'
+import { resetAdmin } from '../../../src/access/admin-replacement.ts'
+import { createFirstAdmin } from '../../../src/access/first-admin.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
-import { ACME, NOW_MS, openHouse, type House } from './house.ts'
+import { ACME, NOW_MS, openHouse, type House } from '../catalogue/house.ts'
 
 const SCOPES = ['apis:read', 'platform:admin']
 const clock = { nowMs: () => NOW_MS, after: () => () => {}, every: () => () => {} }

@@ -25,7 +25,7 @@ import { toGrant } from './grants.ts'
 import type { Page } from '../command/page.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
-import type { Held } from './subscription-terms.ts'
+import type { HeldScopes } from './held-scopes.ts'
 
 /** The new credential of a client, and with it all that were made. */
 export interface RotatedCredentials extends Credential {
@@ -34,10 +34,10 @@ export interface RotatedCredentials extends Credential {
 
 export interface Credentials {
   /** Secrets in clear; the reading itself is audited. */
-  read(author: Author, subscription: string, held?: Held): Promise<Page<Credential>>
+  read(author: Author, subscription: string, held?: HeldScopes): Promise<Page<Credential>>
   revoke(author: Author, subscription: string, credential: string): Promise<void>
   /** New ones for all that are active; the old ones end when the overlap does. */
-  rotate(author: Author, subscription: string, overlapSeconds?: number, held?: Held): Promise<RotatedCredentials>
+  rotate(author: Author, subscription: string, overlapSeconds?: number, held?: HeldScopes): Promise<RotatedCredentials>
   of(tenant: string, subscription: string): Promise<readonly Document<CredentialBody>[]>
   /** Tells every thread what the credentials of a subscription open now; done when all know. */
   announce(tenant: string, subscription: string): Promise<void>
@@ -75,7 +75,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
     author: Author,
     id: string,
     overlapSeconds = OVERLAP_SECONDS,
-    held: Held = null,
+    held: HeldScopes = null,
   ): Promise<RotatedCredentials> {
     const { tenant } = author
     const subscription = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
@@ -141,7 +141,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
   }
 }
 
-function checkHeld({ api, scopes }: SubscriptionBody, held: Held): void {
+function checkHeld({ api, scopes }: SubscriptionBody, held: HeldScopes): void {
   if (held === null || api !== PLATFORM_API || scopes.every((scope) => held.has(scope))) return
   throw new Problem('operation_forbidden', 'These credentials open more of the platform than your own.')
 }

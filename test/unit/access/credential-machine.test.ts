@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { credential, type CredentialEvent, type CredentialState } from '../../../src/actors/credential.ts'
+import { credential, type CredentialEvent, type CredentialState } from '../../../src/access/credential-machine.ts'
 import { begin, step, type PersistedActor } from '../../../src/command/persisted-machine.ts'
 
 type Verb = CredentialEvent['type']

@@ -1,6 +1,6 @@
 /** What the registry keeps of a credential: secrets encrypted, and hashed for looking up. */
 
-import { credential as machine, type CredentialEvent, type CredentialState } from '../actors/credential.ts'
+import { credential as machine, type CredentialEvent, type CredentialState } from './credential-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Vault } from '../runtime/vault.ts'

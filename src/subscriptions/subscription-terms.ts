@@ -6,14 +6,12 @@
 import { Problem } from '../domain/problem.ts'
 import type { Document, Registry } from '../store/registry.ts'
 import { policyOfAll, type SubscriptionPolicy } from '../publishing/api-policy.ts'
+import type { HeldScopes } from '../access/held-scopes.ts'
 import type { ApiBody } from '../publishing/apis.ts'
 import { invalidAt } from '../command/commands.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { ProductBody } from '../publishing/products.ts'
 import { servingOrStaged, type ProxyBody } from '../publishing/proxy-document.ts'
-
-/** Scopes of the platform that the caller holds itself; null: the service acts on its own. */
-export type Held = ReadonlySet<string> | null
 
 export interface TermsInput {
   readonly api?: string
@@ -34,7 +32,7 @@ export interface Terms {
 }
 
 export interface SubscriptionTerms {
-  of(tenant: string, input: TermsInput, held: Held): Promise<Terms>
+  of(tenant: string, input: TermsInput, held: HeldScopes): Promise<Terms>
   /** Throws where no declaration in force has the variant. */
   checkVariant(tenant: string, to: Pick<Terms, 'api' | 'apiProductId'>, variant: string): Promise<void>
   /**
@@ -45,7 +43,7 @@ export interface SubscriptionTerms {
     tenant: string,
     to: Pick<Terms, 'api' | 'apiProductId' | 'scopes'>,
     scopes: readonly string[],
-    held: Held,
+    held: HeldScopes,
   ): Promise<void>
 }
 
@@ -109,7 +107,7 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
   }
 
   /** With a credential of the platform nobody makes one that opens more than his own. */
-  function checkHeld(apis: readonly string[], scopes: readonly string[], held: Held): void {
+  function checkHeld(apis: readonly string[], scopes: readonly string[], held: HeldScopes): void {
     const beyond = held === null || !apis.includes(PLATFORM_API) ? [] : scopes.filter((scope) => !held.has(scope))
     if (beyond.length === 0) return
     throw new Problem('operation_forbidden', `You cannot give what you do not hold: ${beyond.slice(0, 10).join(', ')}.`)
