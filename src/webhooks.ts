@@ -1,11 +1,11 @@
 /** Webhooks put together: events become deliveries, deliveries wait in a queue, a sender takes them out. */
 
-import { DELIVERY_KIND, stateOfDelivery, type DeliveryBody } from './event-subscriptions/delivery-document.ts'
+import { DELIVERY_KIND, stateOfDelivery, type DeliveryBody } from './webhooks/delivery-document.ts'
 import {
   EVENT_SUBSCRIPTION_KIND,
   stateOfSubscription,
   type EventSubscriptionBody,
-} from './event-subscriptions/event-subscription-document.ts'
+} from './webhooks/event-subscription-document.ts'
 import type { Turns } from './command/keyed-mutex.ts'
 import { createGuardedFetch } from './outbound/guarded-fetch.ts'
 import type { Clock } from './runtime/clock.ts'

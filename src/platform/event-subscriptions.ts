@@ -1,15 +1,15 @@
 /** `/v1/eventsubscriptions`: who is told of events, how it went, and sending again. */
 
-import { DELIVERY_STATES } from '../actors/webhook-delivery.ts'
-import { EVENT_SUBSCRIPTION_STATES } from '../actors/event-subscription.ts'
-import type { DeliveryState } from '../actors/webhook-delivery.ts'
-import type { Deliveries } from '../event-subscriptions/deliveries.ts'
+import { DELIVERY_STATES } from '../webhooks/delivery-machine.ts'
+import { EVENT_SUBSCRIPTION_STATES } from '../webhooks/event-subscription-machine.ts'
+import type { DeliveryState } from '../webhooks/delivery-machine.ts'
+import type { Deliveries } from '../webhooks/deliveries.ts'
 import { invalidAt } from '../command/commands.ts'
 import type {
   EventSubscriptionChange,
   EventSubscriptionInput,
   EventSubscriptions,
-} from '../event-subscriptions/event-subscriptions.ts'
+} from '../webhooks/event-subscriptions.ts'
 import { EVENT_KINDS, type EventKind } from '../command/event-outbox.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { texts, toPageQuery } from './page-query.ts'

@@ -1,6 +1,6 @@
 /** The messages that receivers of events get, as `webhooks` of the OpenAPI document. */
 
-import { EVENT_SAMPLES } from '../event-subscriptions/event-samples.ts'
+import { EVENT_SAMPLES } from '../webhooks/event-samples.ts'
 import { EVENT_KINDS, type EventKind } from '../command/event-outbox.ts'
 import { id, nullable, object, text, time, type Schema } from './schemas.ts'
 

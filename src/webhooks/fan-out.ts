@@ -6,13 +6,9 @@
  * neither loses one nor makes it twice.
  */
 
-import { deliveryWrite, freshDelivery, newDelivery, tellDelivery } from '../event-subscriptions/delivery-document.ts'
-import {
-  EVENT_SUBSCRIPTION_KIND,
-  takes,
-  type EventSubscriptionBody,
-} from '../event-subscriptions/event-subscription-document.ts'
-import { isOn, SUBSCRIPTIONS_OF_TENANT_MAX } from '../event-subscriptions/event-subscriptions.ts'
+import { deliveryWrite, freshDelivery, newDelivery, tellDelivery } from './delivery-document.ts'
+import { EVENT_SUBSCRIPTION_KIND, takes, type EventSubscriptionBody } from './event-subscription-document.ts'
+import { isOn, SUBSCRIPTIONS_OF_TENANT_MAX } from './event-subscriptions.ts'
 import type { EventBody } from '../command/event-outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'

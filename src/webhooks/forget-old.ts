@@ -5,7 +5,7 @@
  * that is younger.
  */
 
-import { DELIVERY_KIND, stateOfDelivery, type DeliveryBody } from '../event-subscriptions/delivery-document.ts'
+import { DELIVERY_KIND, stateOfDelivery, type DeliveryBody } from './delivery-document.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { timeOfId } from '../runtime/ids.ts'
 import type { Document, Registry } from '../store/registry.ts'

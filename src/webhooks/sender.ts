@@ -14,7 +14,7 @@ import {
   withAttempt,
   type DeliveryAttempt,
   type DeliveryBody,
-} from '../event-subscriptions/delivery-document.ts'
+} from './delivery-document.ts'
 import {
   eventSubscriptionWrite,
   EVENT_SUBSCRIPTION_KIND,
@@ -22,8 +22,8 @@ import {
   tellSubscription,
   validSecrets,
   type EventSubscriptionBody,
-} from '../event-subscriptions/event-subscription-document.ts'
-import type { EventSubscriptionEvent } from '../actors/event-subscription.ts'
+} from './event-subscription-document.ts'
+import type { EventSubscriptionEvent } from './event-subscription-machine.ts'
 import type { EventBody } from '../command/event-outbox.ts'
 import type { Turns } from '../command/keyed-mutex.ts'
 import type { GuardedFetch, OutboundResult } from '../outbound/guarded-fetch.ts'

@@ -5,7 +5,7 @@
  */
 
 import { createHmac } from 'node:crypto'
-import { secretBytes } from '../event-subscriptions/webhook-secret.ts'
+import { secretBytes } from './webhook-secret.ts'
 
 /** Seconds since the epoch; the body exactly as it is sent. */
 export function signedHeaders(id: string, timestamp: number, body: string, secrets: readonly string[]) {

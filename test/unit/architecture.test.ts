@@ -30,7 +30,7 @@ const RULES = [
   'access',
   'catalogue',
 ]
-const DESKS = [...RULES, 'subscriptions', 'programmes', 'event-subscriptions']
+const DESKS = [...RULES, 'subscriptions', 'programmes', 'webhooks']
 const WITHIN_GATEWAY = ['gateway/routing', 'gateway/limits', 'gateway/tokens', 'gateway/validation']
 const FASTIFY = ['fastify', '@fastify/formbody', 'fastify-plugin']
 const AJV = ['ajv', 'ajv-formats']
@@ -78,8 +78,6 @@ const TABLE: Readonly<Record<string, Room>> = {
   subscriptions: { rooms: RULES, packages: ['node:'] },
   // From a document to a running API that complies.
   programmes: { rooms: [...RULES, 'governance/lint', 'subscriptions'], packages: ['node:'] },
-  // Who is told of what, and what was told.
-  'event-subscriptions': { rooms: [...WORDS, 'actors', 'access'], packages: ['node:'] },
   // A data folder at startup: what is missing, what disagrees, what can be repaired.
   recovery: { rooms: [...WORDS, 'store/clickhouse', 'store/sqlite'], packages: ['node:'] },
   // Calls to addresses that customers name.
@@ -92,7 +90,7 @@ const TABLE: Readonly<Record<string, Room>> = {
   identity: { rooms: [...RULES, 'outbound'], packages: [...FASTIFY, 'jose', 'node:'] },
   platform: { rooms: [...DESKS, 'governance/lint'], packages: [...FASTIFY, ...AJV, 'node:'] },
   pipeline: { rooms: RULES, packages: ['rxjs', 'node:'] },
-  webhooks: { rooms: [...RULES, 'event-subscriptions', 'outbound'], packages: ['undici', 'node:'] },
+  webhooks: { rooms: [...RULES, 'outbound'], packages: ['undici', 'node:'] },
   // Copies of a data folder: of a running service, and back.
   backup: { rooms: [...PORTS, 'record', 'catalogue', 'store/sqlite', 'store/clickhouse'], packages: ['node:'] },
   // Clients of the public API and what stands behind the gateway: no door into the house.

@@ -3,7 +3,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, it } from 'vitest'
-import { EVENT_SAMPLES } from '../../../src/event-subscriptions/event-samples.ts'
+import { EVENT_SAMPLES } from '../../../src/webhooks/event-samples.ts'
 import { EVENT_KINDS } from '../../../src/command/event-outbox.ts'
 import { eventSchema } from '../../../src/platform/webhook-events.ts'
 import { openHouse, type House } from './house.ts'

@@ -2,7 +2,7 @@
 
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
-import { makeSecret, refuseSecret } from '../../../src/event-subscriptions/webhook-secret.ts'
+import { makeSecret, refuseSecret } from '../../../src/webhooks/webhook-secret.ts'
 import { signedHeaders } from '../../../src/webhooks/sign.ts'
 import { randomBytes } from 'node:crypto'
 

@@ -4,7 +4,7 @@ import {
   webhookDelivery,
   type DeliveryEvent,
   type DeliveryState,
-} from '../../../src/actors/webhook-delivery.ts'
+} from '../../../src/webhooks/delivery-machine.ts'
 import { begin, step, type PersistedActor } from '../../../src/command/persisted-machine.ts'
 
 type Verb = DeliveryEvent['type']

@@ -1,7 +1,7 @@
 /** What was sent to a receiver and what came of it; sending again; sending a sample. */
 
 import { Problem } from '../domain/problem.ts'
-import type { DeliveryState } from '../actors/webhook-delivery.ts'
+import type { DeliveryState } from './delivery-machine.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'

@@ -4,7 +4,7 @@ import {
   GIVES_UP_AFTER_MS,
   type EventSubscriptionEvent,
   type EventSubscriptionState,
-} from '../../../src/actors/event-subscription.ts'
+} from '../../../src/webhooks/event-subscription-machine.ts'
 import { begin, step, type PersistedActor } from '../../../src/command/persisted-machine.ts'
 
 const EVENTS: Readonly<Record<string, EventSubscriptionEvent>> = {

@@ -4,7 +4,7 @@ import {
   eventSubscription as machine,
   type EventSubscriptionEvent,
   type EventSubscriptionState,
-} from '../actors/event-subscription.ts'
+} from './event-subscription-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { Vault } from '../runtime/vault.ts'
 import type { Document, Write } from '../store/registry.ts'

@@ -1,6 +1,6 @@
 /** What the registry keeps of one event on its way to one receiver. */
 
-import { webhookDelivery as machine, type DeliveryEvent, type DeliveryState } from '../actors/webhook-delivery.ts'
+import { webhookDelivery as machine, type DeliveryEvent, type DeliveryState } from './delivery-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Document, Write } from '../store/registry.ts'
