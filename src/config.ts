@@ -7,8 +7,8 @@
 import { availableParallelism } from 'node:os'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { DEFAULT_RISK_RULES, type RiskRules } from './domain/risk-rules.ts'
-import { withThresholds } from './domain/risk-thresholds.ts'
+import { DEFAULT_RISK_RULES, type RiskRules } from './risk/risk-rules.ts'
+import { withThresholds } from './risk/risk-thresholds.ts'
 import type { SpoolSync } from './record/spool-writer-options.ts'
 import { LOG_LEVELS, type LogLevel } from './runtime/log.ts'
 

@@ -63,3 +63,6 @@ export interface RiskEvidence {
   /** A few of the latest. */
   readonly requestIds: readonly string[]
 }
+
+/** An episode clears after this long without an event. */
+export const QUIET_MS = 300_000

@@ -8,7 +8,8 @@
  */
 
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
-import { upstreamHealth as machine, type UpstreamEvent, type UpstreamState } from '../actors/upstream-health.ts'
+import type { UpstreamState } from '../plan/upstream-state.ts'
+import { upstreamHealth as machine, type UpstreamEvent } from './upstream-health-machine.ts'
 import type { BackendPlan } from '../plan/route-plan.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { GatePlan, UpstreamReport } from './upstream-gate.ts'

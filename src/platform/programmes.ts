@@ -1,6 +1,6 @@
 /** `/v1/programmes`: from a document to a running API, step by step. */
 
-import { STEPS } from '../actors/programme.ts'
+import { STEPS } from '../programmes/programme-machine.ts'
 import { pageOf } from '../command/page.ts'
 import type { Approvals } from '../subscriptions/approvals.ts'
 import type { ProgrammeInput, Programmes } from '../programmes/programmes.ts'

@@ -1,6 +1,6 @@
 /** `/v1/apis/{name}/serviceLevel`: how the provider's side did, against what is promised. */
 
-import type { ServiceLevels } from '../catalogue/service-levels.ts'
+import type { ServiceLevels } from '../service-level/service-levels.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { texts } from './page-query.ts'

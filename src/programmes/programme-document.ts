@@ -1,6 +1,6 @@
 /** What the registry keeps of a programme, and how it is shown. */
 
-import { programme as machine, STEPS, type ProgrammeEvent, type ProgrammeState } from '../actors/programme.ts'
+import { programme as machine, STEPS, type ProgrammeEvent, type ProgrammeState } from './programme-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { ProblemPointer } from '../domain/problem.ts'
 import type { Author, Document, Write } from '../store/registry.ts'

@@ -7,7 +7,7 @@
  */
 
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
-import { STEPS } from '../actors/programme.ts'
+import { STEPS } from './programme-machine.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Change, Document, Registry } from '../store/registry.ts'
 import { isFromDisk, UNWRITABLE_RETRY_MS } from '../store/unwritable.ts'

@@ -1,6 +1,6 @@
 /** `UpstreamHealthIssue`: the backend of an API got worse. That it is well again is a line in the log. */
 
-import type { UpstreamState } from '../actors/upstream-health.ts'
+import type { UpstreamState } from '../plan/upstream-state.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Registry } from '../store/registry.ts'

@@ -1,10 +1,10 @@
 /** Records of a range of the spool, read to its end. */
 
-import { readRange } from '../../src/pipeline/read-range.ts'
+import { readRange } from '../../src/record/read-range.ts'
 import type { CallRecord } from '../../src/record/call-record.ts'
 import type { RecordBatch } from '../../src/record/record-batch.ts'
 import type { SpoolReader } from '../../src/record/spool-reader.ts'
-import { isSame } from '../../src/pipeline/spool-position.ts'
+import { isSame } from '../../src/record/spool-position.ts'
 import type { SpoolPosition } from '../../src/store/checkpoint.ts'
 
 export interface ReadRecord {

@@ -20,17 +20,8 @@ interface Room {
 const GROUND = ['domain', 'runtime']
 const PORTS = [...GROUND, 'store']
 const WORDS = [...PORTS, 'record', 'opensla', 'json', 'plan', 'command']
-const RULES = [
-  ...WORDS,
-  'approvals',
-  'subscriptions/document',
-  'actors',
-  'governance',
-  'publishing',
-  'access',
-  'catalogue',
-]
-const DESKS = [...RULES, 'subscriptions', 'programmes', 'webhooks']
+const RULES = [...WORDS, 'approvals', 'subscriptions/document', 'governance', 'publishing', 'access', 'catalogue']
+const DESKS = [...RULES, 'subscriptions', 'programmes', 'webhooks', 'service-level']
 const WITHIN_GATEWAY = ['gateway/routing', 'gateway/limits', 'gateway/tokens', 'gateway/validation']
 const FASTIFY = ['fastify', '@fastify/formbody', 'fastify-plugin']
 const AJV = ['ajv', 'ajv-formats']
@@ -54,10 +45,9 @@ const TABLE: Readonly<Record<string, Room>> = {
   // What the registry keeps of a subscription; who may use an API is asked below `subscriptions`, too.
   'subscriptions/document': { rooms: [...PORTS, 'command'], packages: ['node:'] },
   opensla: { rooms: [...PORTS, 'record', 'plan'], packages: ['yaml', ...AJV, 'node:'] },
-  actors: { rooms: WORDS, packages: ['xstate'] },
   // Documents read; what is found in them is a matter of the rooms within.
   governance: {
-    rooms: [...WORDS, 'actors'],
+    rooms: [...WORDS],
     packages: ['yaml', '@seriousme/openapi-schema-validator', 'node:'],
   },
   'governance/compare': { rooms: [...WORDS, 'governance'], packages: ['node:'] },
@@ -68,12 +58,11 @@ const TABLE: Readonly<Record<string, Room>> = {
   },
   // APIs, documents, proxies with their revisions, products; documents compiled to plans.
   publishing: {
-    rooms: [...WORDS, 'subscriptions/document', 'actors', 'governance', 'governance/compare'],
+    rooms: [...WORDS, 'subscriptions/document', 'governance', 'governance/compare'],
     packages: ['node:'],
   },
   // Tenants, people, consumers, credentials and what they grant.
   access: { rooms: [...WORDS, 'subscriptions/document', 'publishing'], packages: ['node:'] },
-  catalogue: { rooms: [...WORDS, 'publishing'], packages: ['node:'] },
   // Who may call what, how much of it, and who has to agree.
   subscriptions: { rooms: RULES, packages: ['node:'] },
   // From a document to a running API that complies.
@@ -89,10 +78,17 @@ const TABLE: Readonly<Record<string, Room>> = {
   gateway: { rooms: [...RULES, ...WITHIN_GATEWAY, 'outbound'], packages: ['undici', 'node:'] },
   identity: { rooms: [...RULES, 'outbound'], packages: [...FASTIFY, 'jose', 'node:'] },
   platform: { rooms: [...DESKS, 'governance/lint'], packages: [...FASTIFY, ...AJV, 'node:'] },
-  pipeline: { rooms: RULES, packages: ['rxjs', 'node:'] },
+  // What providers promise, measured and judged.
+  'service-level': { rooms: [...WORDS, 'publishing'], packages: ['node:'] },
+  // Risks: rules, episodes, the live feed.
+  risk: { rooms: WORDS, packages: ['rxjs', 'node:'] },
+  // Records to line items, exactly once.
+  metering: { rooms: [...WORDS, 'service-level'], packages: ['node:'] },
+  // The topology from the spool to the stores.
+  stream: { rooms: [...WORDS, 'metering', 'risk', 'service-level'], packages: ['rxjs', 'node:'] },
   webhooks: { rooms: [...RULES, 'outbound'], packages: ['undici', 'node:'] },
   // Copies of a data folder: of a running service, and back.
-  backup: { rooms: [...PORTS, 'record', 'catalogue', 'store/sqlite', 'store/clickhouse'], packages: ['node:'] },
+  backup: { rooms: [...PORTS, 'record', 'store/sqlite', 'store/clickhouse'], packages: ['node:'] },
   // Clients of the public API and what stands behind the gateway: no door into the house.
   sample: { rooms: [], packages: ['node:'] },
   cli: { rooms: [], packages: ['undici', 'node:'] },

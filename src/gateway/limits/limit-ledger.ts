@@ -10,7 +10,7 @@
  * was called lately and not what is known.
  */
 
-import { QUIET_MS } from '../../domain/risk-rules.ts'
+import { QUIET_MS } from '../../domain/risk.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
 import { FLAG_COUNTED, outcomeIndex } from '../../record/call-record.ts'
 import type { RecordBatch } from '../../record/record-batch.ts'

@@ -1,7 +1,7 @@
 import { Subject } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { coalesce } from '../../../src/pipeline/coalesce.ts'
-import { readOn } from '../../../src/pipeline/read-on.ts'
+import { coalesce } from '../../../src/stream/coalesce.ts'
+import { readOn } from '../../../src/stream/read-on.ts'
 import { createHandClock } from './hand-clock.ts'
 
 describe('coalesce', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RiskEvent } from '../../../src/domain/risk.ts'
-import { createRiskFeed } from '../../../src/pipeline/risk-feed.ts'
+import { createRiskFeed } from '../../../src/risk/risk-feed.ts'
 import { riskEvent } from '../platform/risk-event.ts'
 
 describe('a subscriber that resumes', () => {

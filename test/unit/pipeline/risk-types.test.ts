@@ -1,9 +1,9 @@
 /** Every type of risk at its thresholds, by hand: at, just under and just over each, up and down. */
 
 import { describe, expect, it } from 'vitest'
-import { DEFAULT_RISK_RULES } from '../../../src/domain/risk-rules.ts'
+import { DEFAULT_RISK_RULES } from '../../../src/risk/risk-rules.ts'
 import { RISK_TYPES, type RiskType } from '../../../src/domain/risk.ts'
-import { createRiskDetector } from '../../../src/pipeline/risk-detector.ts'
+import { createRiskDetector } from '../../../src/risk/risk-detector.ts'
 import {
   FLAG_APPROACHING_LIMIT,
   FLAG_FORWARDED,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { STEPS } from '../../../src/actors/programme.ts'
+import { STEPS } from '../../../src/programmes/programme-machine.ts'
 import type { Caller } from '../../../src/plan/caller.ts'
 import { openHouse, type House } from './house.ts'
 

@@ -1,0 +1,48 @@
+/** All that is stored of calls, measured in one pass and stored in one flush: usage, service levels, the request log. */
+
+import type { RecordBatch } from '../record/record-batch.ts'
+import type { ServiceLevelRow } from '../store/service-level-store.ts'
+import type { LineItem } from '../store/usage-store.ts'
+import { createMeter } from './meter.ts'
+import type { LoggedRequest } from '../store/request-store.ts'
+import { createRequestLog, type RequestLogMode } from './request-log.ts'
+import { createServiceMeter } from '../service-level/service-meter.ts'
+
+export interface Metered {
+  readonly items: readonly LineItem[]
+  readonly levels: readonly ServiceLevelRow[]
+  readonly requests: readonly LoggedRequest[]
+}
+
+export interface Metering {
+  add(batch: RecordBatch): void
+  take(): Metered
+  /** Holds as much as one flush may carry. */
+  readonly isFull: boolean
+  readonly isEmpty: boolean
+}
+
+export interface MeteringOptions {
+  readonly requestLog: RequestLogMode
+  readonly count: (reason: string, by?: number) => void
+}
+
+export function createMetering({ requestLog: mode, count }: MeteringOptions): Metering {
+  const meter = createMeter()
+  const serviceMeter = createServiceMeter()
+  const requestLog = createRequestLog(mode, count)
+  return {
+    add(batch) {
+      meter.add(batch)
+      serviceMeter.add(batch)
+      requestLog.add(batch)
+    },
+    take: () => ({ items: meter.take(), levels: serviceMeter.take(), requests: requestLog.take() }),
+    get isFull() {
+      return meter.isFull || serviceMeter.isFull
+    },
+    get isEmpty() {
+      return meter.isEmpty
+    },
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * Holds providers to what they promise: every minute of an API, when it is over, against each number of
+ * the declarations in force.
+ *
+ * A minute is over five seconds after its end, by the time of the calls or, where nothing is left to read,
+ * by the clock; what comes later is counted and not judged. What is open is not saved: it is read again
+ * from where it began, and minutes that were judged are passed over, so that a crash repeats and loses
+ * nothing. A minute with few calls says little, and is not judged.
+ */
+
+import { judge, loadsOf, promisesOf, type ServicePromise } from './promises.ts'
+import { sumOfMeasures } from '../domain/service-level.ts'
+import { DAY_MS } from '../domain/calendar.ts'
+import type { RuntimePlan } from '../plan/sla-plan.ts'
+import { isValid } from '../plan/validity-span.ts'
+import type { RecordBatch } from '../record/record-batch.ts'
+import type { SpoolPosition } from '../store/checkpoint.ts'
+import type { LevelMark } from '../store/risk-checkpoint.ts'
+import { SERVICE_WINDOW_MS, type ServiceLevelRow } from '../store/service-level-store.ts'
+import { createServiceMeter } from './service-meter.ts'
+
+export interface Breach {
+  readonly tenant: string
+  readonly api: string
+  readonly measure: ServicePromise['measure']
+  /** Twice as bad as promised, or for the fifth minute on end. */
+  readonly isGrave: boolean
+  /** The end of the minute. */
+  readonly timeMs: number
+}
+
+export interface ServiceJudge {
+  /** Where the records lie that come next. */
+  reading(from: SpoolPosition): void
+  add(batch: RecordBatch): void
+  /** Judges the minutes that are over: by the calls seen, and by `nowMs` where it is given. */
+  close(nowMs?: number): readonly Breach[]
+  /** What has to be kept with the breaches that were told; null: nothing has changed. */
+  mark(at: SpoolPosition): LevelMark | null
+}
+
+/** What is promised of the providers' side. */
+export interface PromiseSource {
+  of(api: string): readonly RuntimePlan[]
+  /** Whether anything is promised of any API; while nothing is, nothing is measured. */
+  readonly isAny: boolean
+}
+
+export interface ServiceJudgeOptions {
+  readonly promises: PromiseSource
+  readonly saved: LevelMark | null
+  readonly count: (reason: string) => void
+}
+
+const GRACE_MS = 5_000
+const CALLS_MIN = 20
+const LASTING_MINUTES = 5
+
+export function createServiceJudge({ promises, saved, count }: ServiceJudgeOptions): ServiceJudge {
+  let closedMs = saved?.closedMs ?? -Infinity
+  let streaks = new Map(Object.entries(saved?.streaks ?? {}))
+  const meter = createServiceMeter({ fromMs: () => closedMs, onLate: () => count('service_level_late') })
+  /** Where each open minute began. */
+  const begins = new Map<number, SpoolPosition>()
+  let from: SpoolPosition = saved?.position ?? {}
+  let latestMs = -Infinity
+  let isChanged = saved === null
+
+  function add(batch: RecordBatch): void {
+    if (!promises.isAny) return
+    meter.add(batch)
+    for (const minuteMs of meter.minutesMs) if (!begins.has(minuteMs)) begins.set(minuteMs, from)
+    if (batch.count > 0) latestMs = Math.max(latestMs, batch.timeMs(batch.count - 1))
+  }
+
+  function close(nowMs = -Infinity): readonly Breach[] {
+    const overMs = Math.max(latestMs, nowMs) - GRACE_MS
+    const upToMs = overMs - (overMs % SERVICE_WINDOW_MS)
+    if (!(upToMs > closedMs)) return []
+    const rows = meter.take(upToMs)
+    for (const minuteMs of begins.keys()) if (minuteMs < upToMs) begins.delete(minuteMs)
+    closedMs = upToMs
+    isChanged = true
+    return [...Map.groupBy(rows, ({ minuteMs }) => minuteMs)].flatMap(([minuteMs, ofMinute]) =>
+      judgeMinute(minuteMs, ofMinute),
+    )
+  }
+
+  function judgeMinute(minuteMs: number, rows: readonly ServiceLevelRow[]): readonly Breach[] {
+    const next = new Map<string, number>()
+    const breaches = [...Map.groupBy(rows, ({ tenant, api }) => JSON.stringify([tenant, api]))].flatMap(
+      ([key, ofApi]) => {
+        const { tenant, api } = ofApi[0]!
+        const broken = brokenIn(promises.of(api), minuteMs, ofApi)
+        if (broken.size === 0) return []
+        const streak = isNextOf(minuteMs) ? (streaks.get(key) ?? 0) + 1 : 1
+        next.set(key, streak)
+        const isLasting = streak >= LASTING_MINUTES
+        const timeMs = minuteMs + SERVICE_WINDOW_MS
+        return [...broken].map(([measure, isGrave]) => ({
+          tenant,
+          api,
+          measure,
+          isGrave: isGrave || isLasting,
+          timeMs,
+        }))
+      },
+    )
+    streaks = next
+    lastJudgedMs = minuteMs
+    return breaches
+  }
+
+  let lastJudgedMs = saved?.lastJudgedMs ?? -Infinity
+
+  function isNextOf(minuteMs: number): boolean {
+    return minuteMs - lastJudgedMs === SERVICE_WINDOW_MS
+  }
+
+  return {
+    reading(position) {
+      from = position
+    },
+    add,
+    close,
+    mark(at) {
+      if (!isChanged) return null
+      isChanged = false
+      const earliest = [...begins].sort(([a], [b]) => a - b)[0]
+      const position = earliest === undefined ? at : earliest[1]
+      return {
+        position,
+        closedMs: Math.max(0, closedMs),
+        lastJudgedMs: Math.max(0, lastJudgedMs),
+        streaks: Object.fromEntries(streaks),
+      }
+    },
+  }
+}
+
+/** What was not kept in a minute, and whether by far. */
+function brokenIn(
+  plans: readonly RuntimePlan[],
+  minuteMs: number,
+  rows: readonly ServiceLevelRow[],
+): ReadonlyMap<ServicePromise['measure'], boolean> {
+  const broken = new Map<ServicePromise['measure'], boolean>()
+  for (const plan of plans) {
+    const { operationIds, validity } = plan
+    if (!isValid(validity, minuteMs % DAY_MS)) continue
+    const measure = sumOfMeasures(
+      operationIds === null ? rows : rows.filter((row) => operationIds.includes(row.operation)),
+    )
+    if (measure.calls < CALLS_MIN) continue
+    const perSecond = measure.calls / (SERVICE_WINDOW_MS / 1_000)
+    const loads = loadsOf(plan)
+    const load = loads.findIndex((most) => perSecond <= most)
+    for (const promise of promisesOf(plan)) {
+      if (promise.load !== null && promise.load !== (load < 0 ? loads.length : load)) continue
+      const { measured, isKept } = judge(promise, measure)
+      if (measured === null || isKept !== false) continue
+      broken.set(promise.measure, (broken.get(promise.measure) ?? false) || isByFar(promise, measured))
+    }
+  }
+  return broken
+}
+
+/** Twice what is promised; of what must never happen, one in a hundred. */
+function isByFar({ measure, promised }: ServicePromise, measured: number): boolean {
+  if (measure === 'availability') return 100 - measured >= Math.max(1, 2 * (100 - promised))
+  if (measure === '5xxResponsePercent') return measured >= Math.max(1, 2 * promised)
+  return measured >= 2 * promised
+}

@@ -1,0 +1,149 @@
+/**
+ * How the provider's side of an API did, and whether that is what its declarations promise.
+ *
+ * It is measured over all traffic of the API, by the minute; minutes count for a validity by when they
+ * begin.
+ */
+
+import {
+  availabilityPercent,
+  errorPercent,
+  meanMs,
+  percentileMs,
+  sumOfMeasures,
+  type ServiceMeasure,
+} from '../domain/service-level.ts'
+import { judge, loadsOf, promisesOf, type ServicePromise } from './promises.ts'
+import type { RuntimePlan } from '../plan/sla-plan.ts'
+import type { Registry } from '../store/registry.ts'
+import { SERVICE_WINDOW_MS, type ServiceLevelStore } from '../store/service-level-store.ts'
+import { find, toTime } from '../command/commands.ts'
+import type { LatestPlans } from '../publishing/latest-plans.ts'
+
+export interface ServiceLevels {
+  of(tenant: string, api: string, range: { readonly fromMs: number; readonly toMs: number }): Promise<ServiceLevel>
+}
+
+export interface ServiceLevel {
+  readonly api: string
+  readonly from: string
+  readonly to: string
+  readonly measured: Measured
+  readonly promises: readonly JudgedPromise[]
+  /** The range in equal stretches; those without a call are left out. */
+  readonly windows: readonly (Measured & { readonly from: string; readonly to: string })[]
+}
+
+/** Null where nothing was there to measure. */
+export interface Measured {
+  readonly calls: number
+  readonly availabilityPercent: number | null
+  readonly errorPercent: number | null
+  readonly latency: { readonly meanMs: number | null } & Readonly<Record<'p50Ms' | 'p95Ms' | 'p99Ms', number | null>>
+}
+
+export interface JudgedPromise extends Pick<
+  ServicePromise,
+  'name' | 'measure' | 'percentile' | 'rps' | 'operationIds' | 'promised'
+> {
+  readonly variant: string | null
+  readonly measured: number | null
+  readonly calls: number
+  readonly isKept: boolean | null
+}
+
+export interface ServiceLevelsOptions {
+  readonly registry: Registry
+  readonly plans: LatestPlans
+  readonly store: Pick<ServiceLevelStore, 'measure'>
+}
+
+type Range = Parameters<ServiceLevels['of']>[2]
+
+const WINDOWS_MAX = 100
+const STEPS_MS = [1, 5, 15, 60, 360, 1_440].map((minutes) => minutes * SERVICE_WINDOW_MS)
+
+export function createServiceLevels({ registry, plans, store }: ServiceLevelsOptions): ServiceLevels {
+  async function judgedOf(tenant: string, api: string, range: Range): Promise<readonly JudgedPromise[]> {
+    const found: JudgedPromise[] = []
+    for (const { variant, runtime } of await plans.of(api)) {
+      for (const plan of runtime) {
+        const byLoad = await measuresOf(tenant, api, plan, range)
+        const all = sumOfMeasures(byLoad)
+        for (const promise of promisesOf(plan)) {
+          const measure = promise.load === null ? all : byLoad[promise.load]!
+          found.push(describe(promise, variant, measure))
+        }
+      }
+    }
+    return found
+  }
+
+  /** By position of the load, and one more for what exceeds all. */
+  async function measuresOf(tenant: string, api: string, plan: RuntimePlan, range: Range) {
+    const { operationIds, validity: spans } = plan
+    const loads = loadsOf(plan)
+    const stretches = await store.measure({ tenant, api, ...range, operationIds, spans, loads, stepMs: null })
+    return Array.from({ length: loads.length + 1 }, (_, load) =>
+      sumOfMeasures(stretches.filter((stretch) => stretch.load === load)),
+    )
+  }
+
+  return {
+    async of(tenant, api, range) {
+      await find(registry, tenant, 'api', api)
+      const { fromMs, toMs } = range
+      const stepMs = STEPS_MS.find((each) => (toMs - fromMs) / each <= WINDOWS_MAX) ?? STEPS_MS.at(-1)!
+      const all = { tenant, api, ...range, operationIds: null, spans: [], loads: [] }
+      const stretches = await store.measure({ ...all, stepMs })
+      return {
+        api,
+        from: toTime(fromMs),
+        to: toTime(toMs),
+        measured: show(sumOfMeasures(stretches)),
+        promises: await judgedOf(tenant, api, range),
+        windows: stretches.map((stretch) => ({
+          from: toTime(Math.max(fromMs, stretch.startMs)),
+          to: toTime(Math.min(toMs, stretch.startMs + stepMs)),
+          ...show(stretch),
+        })),
+      }
+    },
+  }
+}
+
+function describe(promise: ServicePromise, variant: string, measure: ServiceMeasure): JudgedPromise {
+  const { name, measure: what, percentile, rps, operationIds, promised } = promise
+  const { measured, isKept } = judge(promise, measure)
+  const { calls } = measure
+  return {
+    variant: variant === '' ? null : variant,
+    name,
+    measure: what,
+    percentile,
+    rps,
+    operationIds,
+    promised,
+    measured: rounded(measured),
+    calls,
+    isKept,
+  }
+}
+
+function show(measure: ServiceMeasure): Measured {
+  return {
+    calls: measure.calls,
+    availabilityPercent: rounded(availabilityPercent(measure)),
+    errorPercent: rounded(errorPercent(measure)),
+    latency: {
+      meanMs: rounded(meanMs(measure)),
+      p50Ms: rounded(percentileMs(measure, 50)),
+      p95Ms: rounded(percentileMs(measure, 95)),
+      p99Ms: rounded(percentileMs(measure, 99)),
+    },
+  }
+}
+
+function rounded(value: number | null): number | null {
+  return value === null ? null : Number(value.toFixed(3))
+}

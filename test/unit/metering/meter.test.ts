@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest'
+import type { Attribution } from '../../../src/domain/attribution.ts'
+import { createMeter } from '../../../src/metering/meter.ts'
+import type { CallRecord } from '../../../src/record/call-record.ts'
+import type { LineItem } from '../../../src/store/usage-store.ts'
+import { createRandom } from '../../random.ts'
+import { attribution, call, someCalls, START_MS } from '../pipeline/calls.ts'
+import { createMemorySpool } from '../pipeline/memory-spool.ts'
+
+/** The line items of `batches`, each a batch; a null begins another segment. */
+function meterOf(
+  batches: readonly (readonly CallRecord[] | null)[],
+  meter = createMeter(),
+  firstKey = 0,
+): readonly LineItem[] {
+  const spool = createMemorySpool(firstKey)
+  for (const batch of batches) {
+    if (batch === null) spool.roll('one')
+    else spool.append('one', batch)
+  }
+  spool.read({}, meter.add)
+  return meter.take()
+}
+
+const sums = (items: readonly LineItem[]) =>
+  items.map(({ operation, windowStartMs, calls, unitsMicro }) => [
+    operation,
+    windowStartMs - START_MS,
+    calls,
+    unitsMicro,
+  ])
+
+describe('meter', () => {
+  it('adds up calls and units by key and window of ten seconds', () => {
+    const [a, b] = [attribution({ operation: 'a' }), attribution({ operation: 'b' })]
+    const items = meterOf([
+      [call(a, START_MS), call(b, START_MS + 9_999), call(a, START_MS + 9_999)],
+      [call(a, START_MS + 10_000), call(a, START_MS)],
+    ])
+
+    expect(sums(items)).toEqual([
+      ['a', 0, 3, 3_000_000n],
+      ['b', 0, 1, 1_000_000n],
+      ['a', 10_000, 1, 1_000_000n],
+    ])
+  })
+
+  it('counts what was forwarded and nothing else; a forwarded failure is a call of no units', () => {
+    const by = attribution()
+    const items = meterOf([
+      [call(by, START_MS, 'rate_limited'), call(by, START_MS, 'upstream_broken', { flags: 1, status: 502 })],
+      [call(by, START_MS, 'credential_invalid')],
+    ])
+
+    expect(sums(items)).toEqual([['createPayment', 0, 1, 0n]])
+  })
+
+  it('leaves the person out of the bill, and nothing else', () => {
+    const by = attribution({ agent: 'agt', person: 'Ada' })
+    const others: Attribution[] = [
+      { ...by, person: 'Bob' },
+      ...(['tenant', 'api', 'operation', 'consumer', 'subscription', 'agent', 'variant', 'currency'] as const).map(
+        (field) => ({ ...by, [field]: 'other' }),
+      ),
+      { ...by, priceMicro: 1 },
+    ]
+    const items = meterOf([[by, ...others].map((each) => call(each, START_MS))])
+
+    expect(items).toHaveLength(others.length)
+    expect(items.map(({ calls }) => calls).sort()).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 2])
+    expect(items.some((item) => 'person' in item)).toBe(false)
+  })
+
+  it('is exact beyond what a double can hold', () => {
+    const by = attribution()
+    const unitsMicro = 999_999_999_999_999
+    const items = meterOf([Array.from({ length: 1_001 }, () => call(by, START_MS, 'served', { unitsMicro }))])
+
+    expect(items[0]?.unitsMicro).toBe(1_001n * BigInt(unitsMicro))
+  })
+
+  it('gives the same rows for the same records, whatever came before and however they were cut', () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const random = createRandom(seed)
+      const parties = Array.from({ length: 30 }, (_, index) =>
+        attribution({ consumer: `con_${index % 7}`, consumerName: `Name ${index % 3}`, operation: `op${index % 5}` }),
+      )
+      const calls = Array.from({ length: 10 }, (_, index) => someCalls(random, START_MS + index * 7_000, 50, parties))
+      const used = createMeter()
+      meterOf([someCalls(random, START_MS - 50_000, 100, parties.toReversed())], used)
+
+      const cut = calls.flatMap((batch) => (random.below(2) ? [batch, null] : [batch.slice(0, 9), batch.slice(9)]))
+      expect(meterOf(cut, used, 1_000), `seed ${seed}`).toEqual(meterOf(calls))
+    }
+  })
+
+  it('agrees with a plain sum over many keys and windows', () => {
+    const seed = 3
+    const random = createRandom(seed)
+    const parties = Array.from({ length: 3_000 }, (_, index) => attribution({ consumer: `con_${index}` }))
+    const calls = Array.from({ length: 60 }, (_, index) => someCalls(random, START_MS + index * 3_000, 200, parties))
+    const items = meterOf(calls)
+
+    const expected = new Map<string, bigint>()
+    for (const { attribution: by, timeMs, unitsMicro, flags } of calls.flat()) {
+      if ((flags & 1) === 0) continue
+      const key = `${by.consumer} ${timeMs - (timeMs % 10_000)}`
+      expected.set(key, (expected.get(key) ?? 0n) + BigInt(unitsMicro))
+    }
+    const found = new Map(items.map((item) => [`${item.consumer} ${item.windowStartMs}`, item.unitsMicro]))
+    expect(found, `seed ${seed}`).toEqual(expected)
+  })
+
+  it('says when it holds as much as one flush may carry', () => {
+    const meter = createMeter()
+    const spool = createMemorySpool()
+    const by = attribution()
+    for (let window = 0; window < 10; window++)
+      spool.append(
+        'one',
+        Array.from({ length: 10_000 }, (_, index) => call(by, START_MS + (window * 10_000 + index) * 10_000)),
+      )
+    spool.read({}, meter.add)
+
+    expect(meter.isFull).toBe(true)
+    expect(meter.take()).toHaveLength(100_000)
+    expect(meter.isFull).toBe(false)
+  })
+})

@@ -1,0 +1,45 @@
+import { getHeapStatistics, setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, it } from 'vitest'
+import { createEvidence } from '../../../src/risk/evidence.ts'
+
+const call = (status: number, operation = 'read') => ({ status, reason: 'refused', operation, requestId: `r${status}` })
+
+it('counts by status, reason and operation, with the latest five calls', () => {
+  const evidence = createEvidence()
+  for (const status of [403, 403, 429, 500, 403, 0]) evidence.add(call(status))
+  expect(evidence.show()).toEqual({
+    total: 6,
+    statuses: { 403: 3, 429: 1, 500: 1 },
+    reasons: { refused: 6 },
+    operations: { read: 6 },
+    requestIds: ['r403', 'r429', 'r500', 'r403', 'r0'],
+  })
+  const again = createEvidence(evidence.show())
+  again.add(call(429))
+  expect(again.show()).toMatchObject({ total: 7, statuses: { 403: 3, 429: 2, 500: 1 } })
+})
+
+it('counts names beyond the first fifty together', () => {
+  const evidence = createEvidence()
+  for (let index = 0; index < 80; index++) evidence.add(call(404, `operation ${index}`))
+  const { operations } = evidence.show()
+  expect([Object.keys(operations).length, operations['others']]).toEqual([51, 30])
+})
+
+it('is small: ten thousand events stand in memory', () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const used = (): number => {
+    collect()
+    return getHeapStatistics().used_heap_size
+  }
+  const evidence = createEvidence()
+  evidence.add(call(503))
+  const before = used()
+  const shown = Array.from({ length: 10_000 }, () => evidence.show())
+  const bytes = (used() - before) / shown.length
+
+  expect(bytes).toBeLessThan(2_000)
+  expect(shown).toHaveLength(10_000)
+})

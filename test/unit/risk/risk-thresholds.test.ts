@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { readConfig } from '../../../src/config.ts'
+import { DEFAULT_RISK_RULES } from '../../../src/risk/risk-rules.ts'
+import { withThresholds } from '../../../src/risk/risk-thresholds.ts'
+
+describe('thresholds of risks', () => {
+  it('change what they name and nothing else', () => {
+    const rules = withThresholds(
+      DEFAULT_RISK_RULES,
+      '{"AuthFailure401":{"criticalFrom":20},"RateLimitBreach":{"windowSeconds":30}}',
+    )
+
+    expect(rules).toEqual({
+      ...DEFAULT_RISK_RULES,
+      AuthFailure401: { ...DEFAULT_RISK_RULES.AuthFailure401, criticalFrom: 20 },
+      RateLimitBreach: { ...DEFAULT_RISK_RULES.RateLimitBreach, windowSeconds: 30 },
+    })
+  })
+
+  it.each([
+    ['no', 'it is not JSON'],
+    ['[]', 'it is not an object'],
+    ['{"AuthFailure402":{}}', 'AuthFailure402 takes no thresholds'],
+    ['{"constructor":{}}', 'constructor takes no thresholds'],
+    ['{"ProtectionViolation":{"criticalFrom":5}}', 'ProtectionViolation takes no thresholds'],
+    ['{"AuthFailure401":5}', 'AuthFailure401 is not an object'],
+    ['{"AuthFailure401":{"critical":5}}', 'AuthFailure401 has no critical'],
+    ['{"AuthFailure401":{"warningFrom":1}}', 'AuthFailure401.warningFrom is not a whole number from 2'],
+    ['{"AuthFailure401":{"criticalFrom":2}}', 'AuthFailure401.criticalFrom is below warningFrom'],
+    ['{"AuthFailure401":{"windowSeconds":301}}', 'AuthFailure401.windowSeconds is not a whole number from 1 to 300'],
+    ['{"AuthFailure401":{"windowSeconds":"60"}}', 'AuthFailure401.windowSeconds is not a whole number from 1 to 300'],
+  ])('%s are refused', (json, why) => {
+    expect(withThresholds(DEFAULT_RISK_RULES, json)).toBe(why)
+  })
+
+  it('are a setting', () => {
+    const { riskRules } = readConfig([], { RISK_THRESHOLDS: '{"AuthFailure403":{"warningFrom":5}}' })
+    expect(riskRules.AuthFailure403.warningFrom).toBe(5)
+    expect(() => readConfig([], { RISK_THRESHOLDS: '{"AuthFailure403":{"warningFrom":11}}' })).toThrow(
+      'RISK_THRESHOLDS takes thresholds by type of risk as JSON (AuthFailure403.criticalFrom is below warningFrom)',
+    )
+  })
+})

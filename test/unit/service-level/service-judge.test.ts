@@ -1,0 +1,200 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { parseDeclaration } from '../../../src/opensla/declaration.ts'
+import type { RuntimePlan } from '../../../src/plan/sla-plan.ts'
+import { createServiceJudge, type PromiseSource } from '../../../src/service-level/service-judge.ts'
+import type { CallRecord } from '../../../src/record/call-record.ts'
+import { createRandom } from '../../random.ts'
+import { attribution, call, START_MS } from '../pipeline/calls.ts'
+import { createMemorySpool } from '../pipeline/memory-spool.ts'
+import { createWorld } from '../pipeline/world.ts'
+
+const MINUTE_MS = 60_000
+const DECLARED = `
+runtime:
+  - name: all
+    availability: 99
+    5xxResponsePercent: 2
+    throughput:
+      - { rps: 1, latency: [{ percentile: 90, maximum: 100, mean: 50 }] }
+      - { rps: 10, latency: [{ percentile: 90, maximum: 400 }] }
+  - name: night
+    operationIds: [other]
+    availability: 100
+    validity: [{ name: n, start: 22:00, end: 06:00 }]`
+
+function promised(text: string): PromiseSource {
+  const bytes = new TextEncoder().encode(`opensla: 1.0.0\n${text}`)
+  const { runtime } = parseDeclaration(bytes, { technicalName: 'a', operationIds: ['createPayment', 'other'] })
+  return { isAny: runtime.length > 0, of: (api): readonly RuntimePlan[] => (api === 'payments-v1' ? runtime : []) }
+}
+
+interface Minute {
+  readonly calls?: number
+  readonly failed?: number
+  readonly unanswered?: number
+  readonly ms?: number
+  readonly api?: string
+  readonly operation?: string
+  readonly hour?: number
+}
+
+/** The calls of one minute. */
+function minute(index: number, of: Minute = {}): CallRecord[] {
+  const {
+    calls = 30,
+    failed = 0,
+    unanswered = 0,
+    ms = 20,
+    api = 'payments-v1',
+    operation = 'createPayment',
+    hour = 12,
+  } = of
+  const by = attribution({ api, operation })
+  const startMs = START_MS + hour * 60 * MINUTE_MS + index * MINUTE_MS
+  return Array.from({ length: calls }, (_, at) => {
+    const timeMs = startMs + Math.floor((at * MINUTE_MS) / calls)
+    if (at < unanswered) return call(by, timeMs, 'upstream_timeout', { status: 504, flags: 1 })
+    return call(by, timeMs, 'served', { status: at < unanswered + failed ? 503 : 200, upstreamUs: ms * 1_000 })
+  })
+}
+
+/** What was broken in each minute, once a later one has closed it. */
+function judged(minutes: readonly Minute[], text = DECLARED): string[] {
+  const spool = createMemorySpool()
+  const counted: string[] = []
+  const judge = createServiceJudge({ promises: promised(text), saved: null, count: (reason) => counted.push(reason) })
+  const told: string[] = []
+  minutes.forEach((of, index) => {
+    const from = spool.read({}, () => {})
+    judge.reading(from)
+    spool.append('one', minute(index, of))
+    spool.read(from, judge.add)
+    told.push(...judge.close().map(({ measure, isGrave }) => `${index - 1} ${measure}${isGrave ? ' grave' : ''}`))
+  })
+  const end = START_MS + ((minutes.at(-1)?.hour ?? 12) * 60 + minutes.length) * MINUTE_MS
+  const last = judge.close(end + 5_000)
+  return [...told, ...last.map(({ measure, isGrave }) => `${minutes.length - 1} ${measure}${isGrave ? ' grave' : ''}`)]
+}
+
+describe('a provider', () => {
+  it.each<[string, Minute, readonly string[]]>([
+    ['keeps all', {}, []],
+    ['keeps availability at its bound', { calls: 100, unanswered: 1 }, []],
+    ['breaks availability', { calls: 200, unanswered: 3 }, ['0 availability']],
+    ['breaks it by far', { calls: 100, unanswered: 2 }, ['0 availability grave']],
+    ['keeps its errors at the bound', { calls: 100, failed: 2 }, []],
+    ['breaks them', { calls: 100, failed: 3 }, ['0 5xxResponsePercent']],
+    ['breaks them by far', { calls: 100, failed: 4 }, ['0 5xxResponsePercent grave']],
+    ['is slow on the mean and in the percentile', { ms: 150 }, ['0 latency', '0 meanLatency grave']],
+    ['is slow by far', { ms: 250 }, ['0 latency grave', '0 meanLatency grave']],
+    ['may be slower under more load', { calls: 120, ms: 300 }, []],
+    ['but not that slow', { calls: 120, ms: 500 }, ['0 latency']],
+    ['under more load than any promise is for', { calls: 700, ms: 5_000 }, []],
+    ['is not judged by few calls', { calls: 19, unanswered: 19 }, []],
+    ['is judged by twenty', { calls: 20, unanswered: 20 }, ['0 availability grave']],
+    ['of another API has promised nothing', { api: 'other-v1', unanswered: 30 }, []],
+    ['keeps a promise of the night by day', { operation: 'other', calls: 200, unanswered: 1 }, []],
+    ['breaks it at night', { operation: 'other', calls: 200, unanswered: 1, hour: 23 }, ['0 availability']],
+  ])('%s', (_, of, expected) => {
+    expect(judged([of])).toEqual(expected)
+  })
+
+  it('that breaks a promise for the fifth minute on end breaks it gravely', () => {
+    const slow = { ms: 130, calls: 30 }
+    const text = 'guarantees: { latency: { p95: 100ms } }'
+
+    expect(judged([slow, slow, slow, slow, slow, slow], text)).toEqual([
+      '0 latency',
+      '1 latency',
+      '2 latency',
+      '3 latency',
+      '4 latency grave',
+      '5 latency grave',
+    ])
+    expect(judged([slow, slow, slow, slow, {}, slow], text)).not.toContain('5 latency grave')
+    expect(judged([slow, slow, slow, slow, { api: 'other-v1' }, slow], text)).not.toContain('5 latency grave')
+  })
+
+  it('is not judged by what comes after its minute was closed', () => {
+    const counted: string[] = []
+    const spool = createMemorySpool()
+    const judge = createServiceJudge({
+      promises: promised(DECLARED),
+      saved: null,
+      count: (reason) => counted.push(reason),
+    })
+    spool.append('one', minute(0))
+    const at = spool.read({}, judge.add)
+    expect(judge.close(START_MS + 12 * 60 * MINUTE_MS + MINUTE_MS + 4_999)).toEqual([])
+    judge.close(START_MS + 12 * 60 * MINUTE_MS + MINUTE_MS + 5_000)
+    spool.append('one', minute(0, { unanswered: 30 }))
+    spool.read(at, judge.add)
+
+    expect(judge.close(START_MS + 13 * 60 * MINUTE_MS)).toEqual([])
+    expect(counted).toEqual(Array<string>(30).fill('service_level_late'))
+  })
+})
+
+describe('a breach of a promise', () => {
+  /** Minutes of traffic of which some break a promise; the process dies at `dieAt`. Returns what was told and held. */
+  async function live(dieAts: readonly number[]) {
+    const folder = mkdtempSync(join(tmpdir(), 'judge-'))
+    const world = await createWorld(join(folder, 'world.db'), START_MS + 12 * 60 * MINUTE_MS)
+    onTestFinished(() => {
+      world.close()
+      rmSync(folder, { recursive: true, force: true })
+    })
+    world.promises = promised(DECLARED)
+    const random = createRandom(7)
+    const deaths = [...dieAts]
+    await world.start(deaths.shift())
+    for (let index = 0; index < 7; index++) {
+      const calls = minute(index, { unanswered: [0, 5, 0, 1, 9, 0, 3][index] ?? 0, ms: 20 + random.below(90) })
+      for (const half of [calls.slice(0, 15), calls.slice(15)]) {
+        if (world.isDead) await world.start(deaths.shift()).catch(() => {})
+        world.spool.append('gateway-0', half)
+        if (random.below(2) === 0) world.spool.roll('gateway-0')
+        world.spool.grow()
+        await world.clock.advance(30_000)
+      }
+    }
+    await world.start()
+    await world.clock.advance(70_000)
+    await world.pipeline.stop()
+    const episodes = [
+      ...world.checkpoint.openEpisodes().map(({ event }) => event),
+      ...world.checkpoint.clearedEpisodes({ tenant: 'acme', state: 'cleared', limit: 100 }).map(({ event }) => event),
+    ].filter(({ type }) => type === 'ServiceLevelBreach')
+    const ids = world.history.map(({ id }) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+    return {
+      steps: world.steps,
+      reasons: episodes.map(({ evidence }) => evidence.reasons),
+      severities: world.history.filter(({ type }) => type === 'ServiceLevelBreach').map(({ severity }) => severity)[0],
+      to: episodes.map(({ attributedTo }) => attributedTo.kind),
+    }
+  }
+
+  it('is a risk of the provider', async () => {
+    const { reasons, to, severities } = await live([])
+
+    expect(to).toEqual(['provider'])
+    expect(reasons).toEqual([{ availability: 4, meanLatency: 5 }])
+    expect(severities).toBe('Critical')
+  })
+
+  it('is told once, wherever the process dies, and however often', { timeout: 120_000 }, async () => {
+    const whole = await live([])
+    for (let dieAt = 1; dieAt < 200; dieAt += 9) {
+      expect((await live([dieAt])).reasons, `died at step ${dieAt}`).toEqual(whole.reasons)
+    }
+    const random = createRandom(3)
+    for (let round = 0; round < 10; round++) {
+      const deaths = Array.from({ length: 5 }, () => 1 + random.below(60))
+      expect((await live(deaths)).reasons, `died at steps ${deaths.join(', ')}`).toEqual(whole.reasons)
+    }
+  })
+})
