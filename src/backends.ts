@@ -3,7 +3,7 @@
 import type { Addresses } from './addresses.ts'
 import type { BackendRule } from './publishing/backend-address.ts'
 import type { Config } from './config.ts'
-import { createBackendConnect, type BackendConnect } from './gateway/backend-connect.ts'
+import { createBackendConnect, type BackendConnect } from './gateway/backend/backend-connect.ts'
 import { createBackendGuard, type OwnAddresses } from './outbound/backend-guard.ts'
 import { createBackendRule } from './outbound/backend-rule.ts'
 import { systemResolve } from './outbound/guarded-lookup.ts'

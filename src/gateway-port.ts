@@ -3,8 +3,8 @@
 import { PLATFORM_API } from './domain/platform-api.ts'
 import type { GatewayPort } from './plan/gateway-port.ts'
 import type { BackendPlan, RoutePlan } from './plan/route-plan.ts'
-import type { Authenticator } from './gateway/authenticate.ts'
-import type { Fleet } from './gateway/fleet.ts'
+import type { Authenticator } from './gateway/authentication/authenticate.ts'
+import type { Fleet } from './gateway/threads/fleet-options.ts'
 import type { LimitDesk } from './gateway/limits/limit-desk.ts'
 import type { PlatformLimits } from './platform-limits.ts'
 

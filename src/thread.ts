@@ -1,8 +1,8 @@
 /** The module a gateway thread runs: where its rooms meet. */
 
 import { parentPort, workerData } from 'node:worker_threads'
-import type { ThreadSettings } from './gateway/messages.ts'
-import { startThread, type OauthServer } from './gateway/thread.ts'
+import type { ThreadSettings } from './gateway/messages/messages.ts'
+import { startThread, type OauthServer } from './gateway/threads/gateway-thread.ts'
 import { createOauthServer } from './identity/oauth-server.ts'
 import { systemClock } from './runtime/clock.ts'
 import { asksForRootPage, sendRootPage } from './root-page.ts'

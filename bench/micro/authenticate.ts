@@ -2,7 +2,7 @@
 
 import { generateKeyPairSync, sign } from 'node:crypto'
 import type { Grant } from '../../src/plan/grant.ts'
-import { createAuthenticator } from '../../src/gateway/authenticate.ts'
+import { createAuthenticator } from '../../src/gateway/authentication/authenticate.ts'
 import { measure } from '../harness.ts'
 
 const NOW_MS = 1_800_000_000_000

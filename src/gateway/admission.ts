@@ -8,11 +8,11 @@
  */
 
 import { FLAG_COUNTED, FLAG_FORWARDED, OUTCOMES } from '../record/call-record.ts'
-import type { Call } from './call.ts'
+import type { Call } from './call/call.ts'
 import { toLimitRefusal, type LimitRefusal } from './limits/limit-refusal.ts'
 import { ADMITTED, type Limiter } from './limits/limiter.ts'
 import { appendLimitHeaders, refundUnits } from './limits/rate-limit-headers.ts'
-import type { Seat } from './seat.ts'
+import type { Seat } from './call/caller-context.ts'
 
 export interface Admissions {
   /** Null where the call may go on; it notes what it holds. */

@@ -2,7 +2,7 @@
  * The rule for backends of tenants: an address on the public internet that is not one of this service's own.
  *
  * Applied twice: when a backend is staged (`backend-rule.ts`), and to the resolved addresses of every connection
- * (`gateway/backend-connect.ts`). Scheme and port are not restricted, unlike for webhooks.
+ * (`gateway/backend/backend-connect.ts`). Scheme and port are not restricted, unlike for webhooks.
  */
 
 import { isIP } from 'node:net'

@@ -22,7 +22,17 @@ const PORTS = [...GROUND, 'store']
 const WORDS = [...PORTS, 'record', 'opensla', 'json', 'plan', 'command']
 const RULES = [...WORDS, 'approvals', 'subscriptions/document', 'governance', 'publishing', 'access', 'catalogue']
 const DESKS = [...RULES, 'subscriptions', 'programmes', 'webhooks', 'service-level']
-const WITHIN_GATEWAY = ['gateway/routing', 'gateway/limits', 'gateway/tokens', 'gateway/validation']
+const SHARED = [...PORTS, 'record', 'json', 'plan', 'outbound']
+const BELOW_CALL = [
+  'gateway/routing',
+  'gateway/limits',
+  'gateway/validation',
+  'gateway/backend',
+  'gateway/headers',
+  'gateway/connection',
+  'gateway/messages',
+]
+const STAGES = [...BELOW_CALL, 'gateway/authentication', 'gateway/call', 'gateway/forwarding']
 const FASTIFY = ['fastify', '@fastify/formbody', 'fastify-plugin']
 const AJV = ['ajv', 'ajv-formats']
 
@@ -71,11 +81,22 @@ const TABLE: Readonly<Record<string, Room>> = {
   recovery: { rooms: [...WORDS, 'store/clickhouse', 'store/sqlite'], packages: ['node:'] },
   // Calls to addresses that customers name.
   outbound: { rooms: GROUND, packages: ['undici', 'node:'] },
-  'gateway/routing': { rooms: RULES, packages: ['node:'] },
-  'gateway/limits': { rooms: RULES, packages: ['node:'] },
-  'gateway/tokens': { rooms: RULES, packages: ['node:'] },
-  'gateway/validation': { rooms: [...RULES, 'gateway/routing'], packages: [...AJV, 'node:'] },
-  gateway: { rooms: [...RULES, ...WITHIN_GATEWAY, 'outbound'], packages: ['undici', 'node:'] },
+  'gateway/routing': { rooms: SHARED, packages: ['node:'] },
+  'gateway/limits': { rooms: SHARED, packages: ['node:'] },
+  'gateway/authentication': { rooms: SHARED, packages: ['node:'] },
+  'gateway/validation': { rooms: [...SHARED, 'gateway/routing'], packages: [...AJV, 'node:'] },
+  // Connections to backends, shared fairly, and their health.
+  'gateway/backend': { rooms: [...SHARED, 'command'], packages: ['undici', 'node:'] },
+  'gateway/headers': { rooms: SHARED, packages: ['undici', 'node:'] },
+  // The client's side: slow uploads, slow readers, responses in order.
+  'gateway/connection': { rooms: SHARED, packages: ['node:'] },
+  // What the main thread and the gateway threads send each other.
+  'gateway/messages': { rooms: [...SHARED, 'gateway/limits', 'gateway/backend'], packages: ['node:'] },
+  // One call with all that its stages know of it.
+  'gateway/call': { rooms: [...SHARED, ...BELOW_CALL], packages: ['node:'] },
+  'gateway/forwarding': { rooms: [...SHARED, ...BELOW_CALL, 'gateway/call'], packages: ['undici', 'node:'] },
+  gateway: { rooms: [...SHARED, ...STAGES], packages: ['node:'] },
+  'gateway/threads': { rooms: [...SHARED, ...STAGES, 'gateway'], packages: ['node:'] },
   identity: { rooms: [...RULES, 'outbound'], packages: [...FASTIFY, 'jose', 'node:'] },
   platform: { rooms: [...DESKS, 'governance/lint'], packages: [...FASTIFY, ...AJV, 'node:'] },
   // What providers promise, measured and judged.

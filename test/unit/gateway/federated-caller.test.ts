@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../../../src/plan/caller.ts'
 import type { CredentialName, Grant } from '../../../src/plan/grant.ts'
-import { createAuthenticator, type AuthenticatorOptions } from '../../../src/gateway/authenticate.ts'
+import { createAuthenticator, type AuthenticatorOptions } from '../../../src/gateway/authentication/authenticate.ts'
 import { API, createAuthority, GATEWAY_URL, NOW_MS } from './authority.ts'
 import { createIssuerKey, FEDERATED_GRANT, issue, ISSUER, toPlan } from './federated-issuer.ts'
 

@@ -1,8 +1,8 @@
 /** A gateway thread as the service runs it, with an OAuth server that only says what the main thread answers. */
 
 import { parentPort, workerData } from 'node:worker_threads'
-import type { ThreadSettings } from '../../../src/gateway/messages.ts'
-import { startThread } from '../../../src/gateway/thread.ts'
+import type { ThreadSettings } from '../../../src/gateway/messages/messages.ts'
+import { startThread } from '../../../src/gateway/threads/gateway-thread.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 
 if (parentPort === null) throw new Error('this module is run in a thread of its own')

@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest'
 import type { Grant } from '../../../src/plan/grant.ts'
-import { createAuthenticator } from '../../../src/gateway/authenticate.ts'
-import { createRevokedTokens } from '../../../src/gateway/tokens/revoked-tokens.ts'
+import { createAuthenticator } from '../../../src/gateway/authentication/authenticate.ts'
+import { createRevokedTokens } from '../../../src/gateway/authentication/revoked-tokens.ts'
 import { createRandom } from '../../random.ts'
 import { API, createAuthority, GATEWAY_URL, GRANT, NOW_MS } from './authority.ts'
 

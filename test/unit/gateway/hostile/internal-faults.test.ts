@@ -5,8 +5,8 @@
 
 import { Agent, request } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { createResponseRules } from '../../../../src/gateway/header-rules.ts'
-import type { CompiledRevision } from '../../../../src/gateway/revision.ts'
+import { createResponseRules } from '../../../../src/gateway/headers/header-rules.ts'
+import type { CompiledRevision } from '../../../../src/gateway/call/revision.ts'
 import {
   callerOf,
   openBackend,

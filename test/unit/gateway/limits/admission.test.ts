@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import { createAdmissions } from '../../../../src/gateway/admission.ts'
-import type { Call } from '../../../../src/gateway/call.ts'
+import type { Call } from '../../../../src/gateway/call/call.ts'
 import { FLAG_FORWARDED, outcomeIndex, type Outcome } from '../../../../src/record/call-record.ts'
 import { openDesk, planOf } from '../limit-fixture.ts'
 

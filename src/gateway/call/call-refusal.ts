@@ -1,0 +1,19 @@
+/** What a stage gives when it refuses a call. */
+
+import type { LimitState, Stage } from '../../domain/explanation.ts'
+import type { ProblemCode, ProblemPointer } from '../../domain/problem.ts'
+import type { Outcome } from '../../record/call-record.ts'
+
+export type RefusalCode = Outcome & ProblemCode
+
+export interface RefusalOptions {
+  readonly errors?: readonly ProblemPointer[]
+  /** Name, value, … */
+  readonly headers?: readonly string[]
+  readonly extensions?: Readonly<Record<string, unknown>>
+  readonly recordedAs?: Outcome
+  /** The stage that refused, if the code does not say it. */
+  readonly stage?: Stage
+  /** The limit that refused. */
+  readonly limit?: LimitState
+}

@@ -1,0 +1,29 @@
+/** Logs faults of a gateway thread with their stacks, each message at most once in ten seconds, with the number of repetitions. */
+
+import type { Clock } from '../../runtime/clock.ts'
+import { createLogLimit } from '../../runtime/log-limit.ts'
+import type { ToHost } from './messages.ts'
+
+export interface FaultLog {
+  report(message: string, cause: unknown): void
+}
+
+export interface FaultLogOptions {
+  readonly clock: Pick<Clock, 'nowMs'>
+  readonly tell: (message: ToHost) => void
+}
+
+/** Limited here as well as by the log: what is not written must not cost a message to the main thread. */
+export function createFaultLog({ clock, tell }: FaultLogOptions): FaultLog {
+  const { limit } = createLogLimit(clock)
+
+  return {
+    report(message, cause) {
+      limit(message, (repeated) => {
+        const stack = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+        const more = repeated === 0 ? '' : ` (${repeated} more since the last)`
+        tell({ type: 'log', level: 'error', message, detail: stack + more })
+      })
+    },
+  }
+}

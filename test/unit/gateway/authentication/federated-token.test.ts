@@ -1,0 +1,347 @@
+/** Tokens of a foreign issuer as an attacker would make them: each of them alone must be refused. */
+
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import type { ProviderPlan } from '../../../../src/plan/provider-plan.ts'
+import { verifyFederatedToken } from '../../../../src/gateway/authentication/federated-token.ts'
+import { readJwt } from '../../../../src/gateway/authentication/jwt.ts'
+import { createProviders } from '../../../../src/gateway/authentication/providers.ts'
+import { API, NOW_MS } from '../authority.ts'
+import { createIssuerKey, FEDERATED_CLAIMS, issue, issueText, ISSUER, signBy, toPlan } from '../federated-issuer.ts'
+
+const key = createIssuerKey('k1')
+const rsa = createIssuerKey('r1', 'RS256')
+const keys = [key, rsa]
+const WRONG_SIGNATURE = { fault: 'The signature of the token is wrong.' }
+const UNKNOWN_KEY = { fault: 'The token is signed by a key that is not known.' }
+const UNUSABLE_CLAIMS = { fault: 'The claims of the token cannot be used.' }
+const OTHER_AUDIENCE = { fault: 'The token is for another audience.' }
+const NO_ACCESS_TOKEN = { fault: 'The token is not an access token.' }
+
+function verify(token: string, plan: Partial<ProviderPlan> = {}, published = keys) {
+  const jwt = readJwt(token)
+  if ('fault' in jwt) return jwt
+  const providers = createProviders()
+  providers.set([toPlan(published, plan)])
+  const provider = providers.find('acme', String(jwt.claims['iss']), API)
+  return provider === undefined ? 'another issuer' : verifyFederatedToken(jwt, provider, API)
+}
+
+describe('a federated token', () => {
+  it('verifies, and its times have a minute for clocks that differ', () => {
+    expect(verify(issue(key))).toMatchObject({
+      clientId: 'robot',
+      token: {
+        api: API,
+        scopes: ['payments:read', 'other:scope'],
+        subject: '',
+        actor: '',
+        startsMs: NOW_MS - 60_000,
+        endsMs: NOW_MS + 660_000,
+        jti: '',
+        provider: { isCurrent: true },
+      },
+    })
+  })
+
+  it.each(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'])(
+    'may be signed with %s, by a key that names the algorithm and by one that does not',
+    (alg) => {
+      const one = createIssuerKey('one', alg)
+      const { alg: _, ...jwk } = one.jwk
+      const plan = { keys: [jwk] }
+
+      expect(verify(issue(one), {}, [one])).toMatchObject({ clientId: 'robot' })
+      expect(verify(issue(one), plan)).toMatchObject({ clientId: 'robot' })
+      expect(
+        verify(
+          issue(one, {}, {}, () => Buffer.alloc(64)),
+          plan,
+        ),
+      ).toEqual(WRONG_SIGNATURE)
+      expect(
+        verify(
+          issue(one, {}, {}, (signed) => signBy(one, signed).subarray(1)),
+          plan,
+        ),
+      ).toEqual(WRONG_SIGNATURE)
+      expect(
+        verify(
+          issue(one, {}, {}, (signed) => Buffer.concat([signBy(one, signed), Buffer.of(0)])),
+          plan,
+        ),
+      ).toEqual(WRONG_SIGNATURE)
+    },
+  )
+
+  it('is refused where the zeros that its signature begins with were cut off', () => {
+    const rsa = createIssuerKey('rsa', 'PS256')
+    const shorter = (signed: string): Buffer => {
+      for (let signature = signBy(rsa, signed); ; signature = signBy(rsa, signed)) {
+        if (signature[0] === 0) return signature.subarray(1)
+      }
+    }
+
+    expect(verify(issue(rsa, {}, {}, shorter), { keys: [rsa.jwk] })).toEqual(WRONG_SIGNATURE)
+  })
+
+  it('of the algorithm none is refused, in every spelling', () => {
+    for (const alg of ['none', 'None', 'NONE', '', undefined, null, 0, ['ES256']])
+      expect(verify(issue(key, {}, { alg })), String(alg)).toEqual(UNKNOWN_KEY)
+    expect(verify(issue(key, {}, { alg: 'none' }, () => Buffer.alloc(0)))).toHaveProperty('fault')
+  })
+
+  it('of HS256 with a public key as its secret is refused', () => {
+    for (const one of keys) {
+      for (const secret of [one.publicPem, JSON.stringify(one.jwk), ''])
+        for (const alg of ['HS256', 'HS384', 'HS512']) {
+          const hmac = (signed: string) =>
+            createHmac(`sha${alg.slice(2)}`, secret)
+              .update(signed)
+              .digest()
+          expect(verify(issue(one, {}, { alg }, hmac))).toEqual(UNKNOWN_KEY)
+        }
+    }
+  })
+
+  it('cannot use a key with an algorithm that is not its own', () => {
+    expect(verify(issue(key, {}, { alg: 'RS256' }))).toEqual(UNKNOWN_KEY)
+    expect(verify(issue(key, {}, { alg: 'ES384' }))).toEqual(UNKNOWN_KEY)
+    expect(verify(issue(rsa, {}, { alg: 'PS256' }))).toEqual(UNKNOWN_KEY)
+    expect(verify(issue(rsa, {}, { alg: 'ES256' }))).toEqual(UNKNOWN_KEY)
+    expect(verify(issue(rsa, {}, { alg: 'toString' }))).toEqual(UNKNOWN_KEY)
+  })
+
+  it.each(['jwk', 'jku', 'x5u', 'x5c'])('that brings its own key in %s is refused', (name) => {
+    const attacker = createIssuerKey('k1')
+    const offer = {
+      jwk: attacker.jwk,
+      jku: 'https://attacker.example/jwks',
+      x5u: 'https://attacker.example/x5u',
+      x5c: [attacker.publicPem.replace(/-----.*?-----|\n/g, '')],
+    }
+    const value = offer[name as keyof typeof offer]
+
+    expect(verify(issue(attacker, {}, { [name]: value }))).toEqual(WRONG_SIGNATURE)
+    expect(verify(issue(attacker, {}, { [name]: value, kid: undefined }))).toEqual(UNKNOWN_KEY)
+    expect(verify(issue(attacker, {}, { [name]: value, kid: 'k2' }))).toBe('unknown_key')
+  })
+
+  it('that demands an extension in crit is refused', () => {
+    for (const crit of [['b64'], [], ['exp'], null, 'b64'])
+      expect(verify(issue(key, {}, { crit, b64: false }))).toHaveProperty('fault')
+  })
+
+  it('with a signature of zeros, in r or in s, is refused (CVE-2022-21449)', () => {
+    const half = (signed: string, from: number) => {
+      const bytes = Buffer.from(signBy(key, signed))
+      bytes.fill(0, from, from + 32)
+      return bytes
+    }
+    expect(verify(issue(key, {}, {}, () => Buffer.alloc(64)))).toEqual(WRONG_SIGNATURE)
+    expect(verify(issue(key, {}, {}, (signed) => half(signed, 0)))).toEqual(WRONG_SIGNATURE)
+    expect(verify(issue(key, {}, {}, (signed) => half(signed, 32)))).toEqual(WRONG_SIGNATURE)
+    expect(verify(issue(key, {}, {}, () => Buffer.alloc(64, 0xff)))).toEqual(WRONG_SIGNATURE)
+  })
+
+  it('with a signature in DER, cut or drawn out is refused', () => {
+    expect(verify(issue(key, {}, {}, (signed) => sign('sha256', Buffer.from(signed), key.privateKey)))).toEqual(
+      WRONG_SIGNATURE,
+    )
+    for (const length of [1, 32, 63])
+      expect(verify(issue(key, {}, {}, (signed) => signBy(key, signed).subarray(0, length)))).toEqual(WRONG_SIGNATURE)
+    expect(verify(issue(key, {}, {}, (signed) => Buffer.concat([signBy(key, signed), Buffer.alloc(64)])))).toEqual(
+      WRONG_SIGNATURE,
+    )
+  })
+
+  it('whose claims were changed after signing is refused', () => {
+    const [head = '', , tail = ''] = issue(key).split('.')
+    const claims = Buffer.from(JSON.stringify({ ...FEDERATED_CLAIMS, client_id: 'admin' })).toString('base64url')
+    expect(verify(`${head}.${claims}.${tail}`)).toEqual(WRONG_SIGNATURE)
+  })
+
+  it('is for exactly one audience', () => {
+    expect(verify(issue(key, { aud: [API] }))).toMatchObject({ clientId: 'robot' })
+    expect(verify(issue(key, {}), { audience: 'https://api.example' })).toEqual(OTHER_AUDIENCE)
+    expect(verify(issue(key, { aud: 'https://api.example' }), { audience: 'https://api.example' })).toMatchObject({
+      clientId: 'robot',
+    })
+    for (const aud of [
+      [API, 'orders-v1'],
+      [API, API],
+      [[API]],
+      [],
+      'orders-v1',
+      `${API} `,
+      API.toUpperCase(),
+      `${API},orders-v1`,
+      { 0: API, length: 1 },
+      undefined,
+      null,
+      true,
+    ])
+      expect(verify(issue(key, { aud })), JSON.stringify(aud)).toEqual(OTHER_AUDIENCE)
+  })
+
+  it('of an issuer that is only nearly the registered one finds no provider', () => {
+    for (const iss of [`${ISSUER}/`, ISSUER.toUpperCase(), ISSUER.replace('https', 'http'), `${ISSUER}#`, ''])
+      expect(verify(issue(key, { iss })), iss).toBe('another issuer')
+  })
+
+  it('may call itself JWT or nothing, but is no ID, logout or refresh token', () => {
+    for (const typ of ['JWT', 'jwt', 'at+JWT', 'application/at+jwt', undefined])
+      expect(verify(issue(key, {}, { typ })), String(typ)).toMatchObject({ clientId: 'robot' })
+    for (const typ of ['id+jwt', 'logout+jwt', 'secevent+jwt', 'dpop+jwt', '', null, 1])
+      expect(verify(issue(key, {}, { typ })), String(typ)).toEqual(NO_ACCESS_TOKEN)
+    const bare = { typ: 'JWT' }
+    expect(verify(issue(key, { nonce: 'n' }, bare))).toEqual(NO_ACCESS_TOKEN)
+    expect(verify(issue(key, { nonce: 'n' }, { typ: undefined }))).toEqual(NO_ACCESS_TOKEN)
+    expect(verify(issue(key, { nonce: 'n', typ: 'Bearer' }, bare))).toMatchObject({ clientId: 'robot' })
+    expect(verify(issue(key, { nonce: 'n' }))).toMatchObject({ clientId: 'robot' })
+    for (const claims of [
+      { at_hash: 'h' },
+      { c_hash: 'h' },
+      { events: {} },
+      { typ: 'ID' },
+      { typ: 'Refresh' },
+      { token_use: 'id' },
+    ])
+      expect(verify(issue(key, claims)), JSON.stringify(claims)).toEqual(NO_ACCESS_TOKEN)
+  })
+
+  it('has an end, and times that are numbers', () => {
+    for (const claims of [
+      { exp: undefined },
+      { exp: '1900000000' },
+      { exp: null },
+      { nbf: 'now' },
+      { iat: null },
+      { exp: [1] },
+    ])
+      expect(verify(issue(key, claims)), JSON.stringify(claims)).toEqual(UNUSABLE_CLAIMS)
+    const endless = JSON.stringify(FEDERATED_CLAIMS).replace(/"exp":\d+/, '"exp":1e999')
+    const head = JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid: 'k1' })
+    expect(verify(issueText(head, endless, (signed) => signBy(key, signed)))).toEqual(UNUSABLE_CLAIMS)
+  })
+
+  it('starts at the later of nbf and iat', () => {
+    const later = NOW_MS / 1_000 + 120
+    expect(verify(issue(key, { nbf: later }))).toMatchObject({ token: { startsMs: NOW_MS + 60_000 } })
+    expect(verify(issue(key, { iat: later }))).toMatchObject({ token: { startsMs: NOW_MS + 60_000 } })
+  })
+
+  it('says nothing twice, in its header and its claims, also in another spelling', () => {
+    const head = JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid: 'k1' })
+    const claims = JSON.stringify(FEDERATED_CLAIMS)
+    const by = (signed: string) => signBy(key, signed)
+    expect(verify(issueText(head, claims, by))).toMatchObject({ clientId: 'robot' })
+    for (const twice of [`"client_id":"admin",`, `"\\u0063lient_id":"admin",`, `"nested":{"a":1,"a":2},`])
+      expect(verify(issueText(head, claims.replace('{', `{${twice}`), by)), twice).toEqual(UNUSABLE_CLAIMS)
+    expect(verify(issueText(head.replace('{', '{"alg":"none",'), claims, by))).toHaveProperty('fault')
+  })
+
+  it('of more than 12 KB is refused before anything of it is read', () => {
+    expect(verify(issue(key, { filler: 'x'.repeat(12_288) }))).toEqual({ fault: 'The token is too long.' })
+  })
+
+  it('may leave out the name of its key only where there is one', () => {
+    const token = issue(key, {}, { kid: undefined })
+    expect(verify(token, {}, [key])).toMatchObject({ clientId: 'robot' })
+    expect(verify(token)).toEqual(UNKNOWN_KEY)
+    expect(verify(token, {}, [])).toEqual(UNKNOWN_KEY)
+  })
+
+  it('asks for new keys only where all else of it is as it should be', () => {
+    const stranger = createIssuerKey('k9')
+    expect(verify(issue(stranger))).toBe('unknown_key')
+    expect(verify(issue(stranger, { aud: 'orders-v1' }))).toEqual(OTHER_AUDIENCE)
+    expect(verify(issue(stranger, { exp: undefined }))).toEqual(UNUSABLE_CLAIMS)
+    expect(verify(issue(stranger, {}, { typ: 'id+jwt' }))).toEqual(NO_ACCESS_TOKEN)
+    for (const kid of [1, null, ['k1'], { a: 1 }, true])
+      expect(verify(issue(key, {}, { kid })), String(kid)).toEqual(UNKNOWN_KEY)
+  })
+})
+
+describe('a published key', () => {
+  it('is passed over where nothing may be verified by it', () => {
+    const small = createIssuerKey('small', 'RS256', 1_024)
+    const secret = { kty: 'oct', k: 'c2VjcmV0', kid: 'oct', alg: 'HS256' }
+    const odd = [
+      secret,
+      { ...key.jwk, use: 'enc' },
+      { ...key.jwk, key_ops: ['sign'] },
+      { ...key.jwk, alg: 'HS256' },
+      { ...key.jwk, alg: 'none' },
+      { ...key.jwk, alg: 'RS256' },
+      { ...key.jwk, crv: 'secp256k1' },
+      { ...key.jwk, crv: '__proto__' },
+      { ...key.jwk, x: key.jwk['y'] },
+      { ...key.jwk, kid: 7 },
+    ]
+    for (const jwk of odd) expect(verify(issue(key), { keys: [jwk] }), JSON.stringify(jwk)).toBe('unknown_key')
+    expect(verify(issue(small), {}, [small])).toBe('unknown_key')
+  })
+
+  it('never carries its private half on', () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const jwk = { ...privateKey.export({ format: 'jwk' }), kid: 'k1' }
+    const providers = createProviders()
+    providers.set([toPlan([], { keys: [jwk] })])
+    const found = providers.find('acme', ISSUER, API)?.keyFor('k1', 'ES256')
+    expect(found).toMatchObject({ jwk: expect.not.objectContaining({ d: expect.anything() }), key: { type: 'public' } })
+  })
+})
+
+describe('the claims of a federated token', () => {
+  const named = (claims: ProviderPlan['claims']) => ({ claims })
+  const NONE = { clientId: '', scope: '', person: '' }
+
+  it('name the client in client_id, else in azp, or as the provider is registered', () => {
+    expect(verify(issue(key, { client_id: undefined, azp: 'app' }))).toMatchObject({ clientId: 'app' })
+    expect(verify(issue(key, { appid: 'app' }), named({ ...NONE, clientId: 'appid' }))).toMatchObject({
+      clientId: 'app',
+    })
+    for (const client_id of [undefined, '', 1, ['robot'], { a: 1 }, 'x'.repeat(256), '\ud800'])
+      expect(verify(issue(key, { client_id })), JSON.stringify(client_id)).toEqual(UNUSABLE_CLAIMS)
+    for (const clientId of ['constructor', '__proto__', 'toString'])
+      expect(verify(issue(key), named({ ...NONE, clientId }))).toEqual(UNUSABLE_CLAIMS)
+  })
+
+  it('list scopes as a text or a list, in scope or scp, or as the provider is registered', () => {
+    const scopesOf = (claims: object, scope = '') => {
+      const result = verify(issue(key, claims), named({ ...NONE, scope }))
+      return typeof result === 'object' && 'token' in result ? result.token.scopes : result
+    }
+    expect(scopesOf({ scope: ['a', 'b'] })).toEqual(['a', 'b'])
+    expect(scopesOf({ scope: undefined, scp: 'a b' })).toEqual(['a', 'b'])
+    expect(scopesOf({ roles: ['a'] }, 'roles')).toEqual(['a'])
+    expect(scopesOf({ scope: undefined })).toEqual([])
+    for (const scope of [1, ['a', 1], { a: 1 }, true]) expect(scopesOf({ scope })).toEqual(UNUSABLE_CLAIMS)
+  })
+
+  it('name the person in sub where it is not the client, or as the provider is registered', () => {
+    const personOf = (claims: object, person = '') => {
+      const result = verify(issue(key, claims), named({ ...NONE, person }))
+      return typeof result === 'object' && 'token' in result ? result.token.subject : result
+    }
+    expect(personOf({ sub: 'ann' })).toBe('ann')
+    expect(personOf({ sub: 'robot' })).toBe('')
+    expect(personOf({ sub: undefined })).toBe('')
+    expect(personOf({ email: 'ann@example.com' }, 'email')).toBe('ann@example.com')
+    expect(personOf({ sub: 'ann' }, 'email')).toBe('')
+    for (const sub of [1, ['ann'], 'x'.repeat(256), '\ud800']) expect(personOf({ sub })).toEqual(UNUSABLE_CLAIMS)
+  })
+})
+
+describe('a provider', () => {
+  it('serves the APIs of its tenant that it is registered for, first those it names', () => {
+    const providers = createProviders()
+    providers.set([toPlan([key], { id: 'all' }), toPlan([key], { id: 'one', apis: [API] })])
+    expect(providers.find('acme', ISSUER, API)?.plan.id).toBe('one')
+    expect(providers.find('acme', ISSUER, 'orders-v1')?.plan.id).toBe('all')
+    expect(providers.find('other', ISSUER, API)).toBeUndefined()
+    providers.set([toPlan([key], { apis: ['orders-v1'] })])
+    expect(providers.find('acme', ISSUER, API)).toBeUndefined()
+  })
+})

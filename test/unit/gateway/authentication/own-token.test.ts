@@ -1,0 +1,202 @@
+/** Tokens as an attacker would make them: each of them alone must be refused. */
+
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { createTokenKeys, verifyToken, type TokenResult } from '../../../../src/gateway/authentication/own-token.ts'
+import { API, CLAIMS, createAuthority, GATEWAY_URL, signEs256, signHs256 } from '../authority.ts'
+
+const authority = createAuthority()
+const keys = createTokenKeys()
+keys.set(authority.jwks.keys)
+
+const verify = (token: string): TokenResult => verifyToken(token, GATEWAY_URL, keys)
+const byUs = (signed: string) => signEs256(signed, authority.es256)
+const signatureOf = (token: string) => Buffer.from(token.split('.')[2] ?? '', 'base64url')
+const WRONG_SIGNATURE = { fault: 'The signature of the token is wrong.' }
+const UNKNOWN_KEY = { fault: 'The token is signed by a key that is not known.' }
+const UNUSABLE_CLAIMS = { fault: 'The claims of the token cannot be used.' }
+const OTHER_ISSUER = { fault: 'The token is of another issuer.' }
+
+describe('a token', () => {
+  it('of ours verifies', () => {
+    expect(verify(authority.token())).toEqual({ claims: CLAIMS })
+  })
+
+  it('of the algorithm none is refused, in every spelling, with and without a signature', () => {
+    for (const alg of ['none', 'None', 'NONE', 'nOnE', '']) {
+      expect(verify(authority.forge({ alg }, {}, byUs))).toEqual(UNKNOWN_KEY)
+      expect(verify(authority.forge({ alg }, {}, () => Buffer.alloc(0)))).toHaveProperty('fault')
+    }
+  })
+
+  it('of HS256 with the public key as its secret is refused', () => {
+    const secrets = [authority.publicPem, JSON.stringify(authority.jwks.keys[0]), '']
+    for (const secret of secrets) {
+      expect(verify(authority.forge({ alg: 'HS256' }, {}, (signed) => signHs256(signed, secret)))).toEqual(UNKNOWN_KEY)
+    }
+  })
+
+  it('cannot use a key with an algorithm that is not its own', () => {
+    expect(verify(authority.forge({ alg: 'RS256' }, {}, byUs))).toEqual(UNKNOWN_KEY)
+    expect(verify(authority.forge({ alg: 'ES256', kid: 'rsa-1' }, {}, byUs))).toEqual(UNKNOWN_KEY)
+    expect(verify(authority.forge({ alg: 'ES384' }, {}, byUs))).toEqual(UNKNOWN_KEY)
+    expect(verify(authority.forge({ alg: 'PS256', kid: 'rsa-1' }, {}, byUs))).toEqual(UNKNOWN_KEY)
+  })
+
+  it.each(['jwk', 'jku', 'x5u', 'x5c'])('that brings its own key in %s is refused', (name) => {
+    const attacker = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const jwk = attacker.publicKey.export({ format: 'jwk' })
+    const byAttacker = (signed: string) => signEs256(signed, attacker.privateKey)
+    const offer = { jwk, jku: 'https://attacker.example/jwks', x5u: 'https://attacker.example/x5u', x5c: ['AA=='] }
+    const value = offer[name as keyof typeof offer]
+
+    expect(verify(authority.forge({ [name]: value }, {}, byAttacker))).toEqual(WRONG_SIGNATURE)
+    expect(verify(authority.forge({ [name]: value, kid: undefined }, {}, byAttacker))).toEqual(UNKNOWN_KEY)
+    expect(verify(authority.forge({ [name]: value, kid: 'ec-9' }, {}, byAttacker))).toEqual(UNKNOWN_KEY)
+  })
+
+  it('that demands an extension in crit is refused, though it is signed by us', () => {
+    expect(verify(authority.forge({ crit: ['b64'], b64: false }, {}, byUs))).toHaveProperty('fault')
+    expect(verify(authority.forge({ crit: [] }, {}, byUs))).toHaveProperty('fault')
+  })
+
+  it('of another type is refused, though it is signed by us', () => {
+    for (const typ of ['JWT', 'id+jwt', 'logout+jwt', undefined]) {
+      expect(verify(authority.forge({ typ }, {}, byUs))).toEqual({ fault: 'The token is not an access token.' })
+    }
+  })
+
+  it('with an odd kid is refused', () => {
+    for (const kid of ['__proto__', 'constructor', '../../etc/passwd', "' OR 1=1", ['ec-1'], { a: 1 }, 1, null]) {
+      expect(verify(authority.forge({ kid }, {}, byUs))).toEqual(UNKNOWN_KEY)
+    }
+  })
+
+  it('with a signature of zeros is refused (CVE-2022-21449)', () => {
+    expect(verify(authority.forge({}, {}, () => Buffer.alloc(64)))).toEqual(WRONG_SIGNATURE)
+  })
+
+  it('with a signature in DER is refused', () => {
+    const der = (signed: string) => sign('sha256', Buffer.from(signed), authority.es256)
+    expect(verify(authority.forge({}, {}, der))).toEqual(WRONG_SIGNATURE)
+  })
+
+  it('with a signature that is cut or drawn out is refused', () => {
+    for (const length of [0, 1, 32, 63])
+      expect(verify(authority.forge({}, {}, (signed) => byUs(signed).subarray(0, length)))).toHaveProperty('fault')
+    for (const tail of [Buffer.alloc(1), Buffer.alloc(64)])
+      expect(verify(authority.forge({}, {}, (signed) => Buffer.concat([byUs(signed), tail])))).toEqual(WRONG_SIGNATURE)
+  })
+
+  it('has one spelling of its signature: stray bits at its end are refused', () => {
+    const token = authority.token()
+    const last = token.at(-1) ?? ''
+    const sibling = ALPHABET[ALPHABET.indexOf(last) ^ 1] ?? ''
+    expect(Buffer.from(token.slice(0, -1) + sibling, 'base64url')).toEqual(Buffer.from(token, 'base64url'))
+    expect(signatureOf(token.slice(0, -1) + sibling)).toEqual(signatureOf(token))
+
+    expect(verify(token.slice(0, -1) + sibling)).toEqual(WRONG_SIGNATURE)
+  })
+
+  it('whose head or claims were changed after signing is refused', () => {
+    const [head = '', , signature = ''] = authority.token().split('.')
+    const claims = Buffer.from(JSON.stringify({ ...CLAIMS, scope: 'admin' })).toString('base64url')
+
+    expect(verify(`${head}.${claims}.${signature}`)).toEqual(WRONG_SIGNATURE)
+  })
+
+  it('whose audience is a list is refused, though it holds the API', () => {
+    expect(verify(authority.token({ aud: [API] }))).toEqual(UNUSABLE_CLAIMS)
+    expect(verify(authority.token({ aud: [API, 'orders-v1'] }))).toEqual(UNUSABLE_CLAIMS)
+  })
+
+  it('whose audience and issuer differ is refused', () => {
+    expect(verify(authority.token({ aud: 'orders-v1' }))).toEqual(OTHER_ISSUER)
+    expect(verify(authority.token({ iss: `${GATEWAY_URL}/orders-v1` }))).toEqual(OTHER_ISSUER)
+  })
+
+  it('whose issuer is only nearly ours is refused', () => {
+    for (const iss of [
+      `${CLAIMS.iss}/`,
+      CLAIMS.iss.toUpperCase(),
+      CLAIMS.iss.replace('https', 'http'),
+      `${CLAIMS.iss}?`,
+      `https://gateway.example.attacker.example/${API}`,
+      GATEWAY_URL,
+      '',
+    ]) {
+      expect(verify(authority.token({ iss })), iss).toEqual(OTHER_ISSUER)
+    }
+  })
+
+  it('whose claims have other types than ours is refused', () => {
+    const odd: object[] = [
+      { exp: undefined },
+      { exp: '1900000000' },
+      { nbf: null },
+      { scope: ['payments:read'] },
+      { client_id: { $ne: null } },
+      { sub: 1 },
+      { act: 'agt_1' },
+      { act: {} },
+      { aud: undefined },
+      { jti: undefined },
+      { jti: 1 },
+    ]
+    for (const claims of odd) expect(verify(authority.token(claims)), JSON.stringify(claims)).toEqual(UNUSABLE_CLAIMS)
+  })
+
+  it('of more than 12 KB is refused before anything of it is read', () => {
+    expect(verify(authority.token({ filler: 'x'.repeat(12_288) }))).toEqual({ fault: 'The token is too long.' })
+  })
+
+  it('that says something twice is refused, though it is signed by us', () => {
+    const encode = (text: string) => Buffer.from(text).toString('base64url')
+    const head = JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid: 'ec-1' })
+    const claims = JSON.stringify(CLAIMS)
+    const signed = (one: string, other: string) => {
+      const text = `${encode(one)}.${encode(other)}`
+      return `${text}.${byUs(text).toString('base64url')}`
+    }
+    expect(verify(signed(head, claims))).toEqual({ claims: CLAIMS })
+    expect(verify(signed(head, claims.replace('{', '{"scope":"admin",')))).toEqual(UNUSABLE_CLAIMS)
+    expect(verify(signed(head, claims.replace('{', '{"\\u0073cope":"admin",')))).toEqual(UNUSABLE_CLAIMS)
+    expect(verify(signed(head.replace('{', '{"kid":"ec-2",'), claims))).toHaveProperty('fault')
+    expect(verify(signed(head, `\ufeff${claims}`))).toEqual(UNUSABLE_CLAIMS)
+  })
+
+  it('that is not UTF-8 or is nested without end is refused, though it is signed by us', () => {
+    for (const bytes of [
+      Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
+      Buffer.from('{"a":'.repeat(100) + '1'),
+    ]) {
+      const [head = ''] = authority.token().split('.')
+      const text = `${head}.${bytes.toString('base64url')}`
+      expect(verify(`${text}.${byUs(text).toString('base64url')}`)).toEqual(UNUSABLE_CLAIMS)
+    }
+  })
+
+  it('that is no JWT is refused', () => {
+    const [head = '', claims = '', signature = ''] = authority.token().split('.')
+    const odd = [
+      '',
+      '.',
+      '..',
+      '...',
+      `${head}.${claims}`,
+      `${head}.${claims}.`,
+      `${head}.${claims}.${signature}.`,
+      `${head}.${claims}.${signature}.${signature}`,
+      `${head}=.${claims}.${signature}`,
+      ` ${head}.${claims}.${signature}`,
+      `${head}.${claims}.${signature}\n`,
+      `bnVsbA.${claims}.${signature}`,
+      `${Buffer.from('[]').toString('base64url')}.${claims}.${signature}`,
+      `${Buffer.from('{"alg":').toString('base64url')}.${claims}.${signature}`,
+      'a.'.repeat(6_000),
+    ]
+    for (const token of odd) expect(verify(token), token.slice(0, 40)).toHaveProperty('fault')
+  })
+})
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
