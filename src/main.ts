@@ -5,13 +5,13 @@
  * unexpected failure.
  */
 
-import { startApp } from './app.ts'
-import { greeting } from './banner.ts'
+import { startApp } from './app/app.ts'
+import { greeting } from './onboarding/banner.ts'
 import { ConfigError, readConfig, SETTING_NAMES } from './config.ts'
-import { information } from './information.ts'
+import { information } from './settings/information-flags.ts'
 import { createLog } from './runtime/log.ts'
 import { refusalOf, StartRefused } from './runtime/start-refused.ts'
-import { unknownVariables } from './unknown-variables.ts'
+import { unknownVariables } from './settings/unknown-variables.ts'
 
 const EXIT_FAILED = 1
 const EXIT_REFUSED = 2

@@ -3,9 +3,9 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ThreadSettings } from './gateway/messages/messages.ts'
 import { startThread, type OauthServer } from './gateway/threads/gateway-thread.ts'
-import { createOauthServer } from './identity/oauth-server.ts'
+import { createOauthServer } from './gateway/oauth/oauth-server.ts'
 import { systemClock } from './runtime/clock.ts'
-import { asksForRootPage, sendRootPage } from './root-page.ts'
+import { asksForRootPage, sendRootPage } from './onboarding/root-page.ts'
 import { createKeyedHash } from './runtime/vault.ts'
 
 if (parentPort === null) throw new Error('this module is run by the service in a thread of its own')

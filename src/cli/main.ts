@@ -16,11 +16,11 @@ const EXIT_NOT_GOOD = 1
 const EXIT_REFUSED = 2
 /** Modules that work on a data folder. */
 const FOLDER_COMMANDS: ReadonlyMap<string, string> = new Map([
-  ['admin', '../admin-command.ts'],
-  ['backup', '../backup-command.ts'],
-  ['recover', '../recover-command.ts'],
-  ['restore', '../restore-command.ts'],
-  ['spool', '../spool-command.ts'],
+  ['admin', '../maintenance/admin-command.ts'],
+  ['backup', '../maintenance/backup-command.ts'],
+  ['recover', '../maintenance/recover-command.ts'],
+  ['restore', '../maintenance/restore-command.ts'],
+  ['spool', '../maintenance/spool-command.ts'],
 ])
 const PACKAGE = join(import.meta.dirname, '../../package.json')
 const HELP = `${VALIDATE_HELP}

@@ -16,7 +16,7 @@ import { canLogIn, createAuthorizeRequests, type AuthorizeRequest, type Back } f
 import type { RegisteredClient } from './client-authentication.ts'
 import { createLoginBrake } from './login-brake.ts'
 import { createLoginCookies } from './login-cookies.ts'
-import { answer, signalled, type OauthAnswer, type OauthEndpoint } from './oauth-call.ts'
+import { answer, signalled, type OauthAnswer, type OauthEndpoint } from '../plan/oauth-call.ts'
 import { createSeals } from './sealed-transaction.ts'
 import type { Person } from './userinfo.ts'
 

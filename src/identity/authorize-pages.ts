@@ -8,7 +8,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import { answer, type OauthAnswer } from './oauth-call.ts'
+import { answer, type OauthAnswer } from '../plan/oauth-call.ts'
 
 export interface LoginPage {
   readonly app: string

@@ -9,7 +9,7 @@
 import type { Grant } from '../plan/grant.ts'
 import { isSameHash } from '../plan/credential-format.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { answer, refuse, signalled, type OauthAnswer, type OauthSignal } from './oauth-call.ts'
+import { answer, refuse, signalled, type OauthAnswer, type OauthSignal } from '../plan/oauth-call.ts'
 import type { SecretBrake } from './secret-brake.ts'
 import { readClient, type NamedClient } from './token-request.ts'
 

@@ -7,7 +7,7 @@
 
 import type { AuthenticateClient } from './client-authentication.ts'
 import type { IssuedTokens } from './issued-token.ts'
-import { answer, refuse, type OauthAnswer, type OauthEndpoint } from './oauth-call.ts'
+import { answer, refuse, type OauthAnswer, type OauthEndpoint } from '../plan/oauth-call.ts'
 import { readForm } from './token-request.ts'
 
 export interface IntrospectionOptions {

@@ -4,7 +4,7 @@
  */
 
 import { Problem } from '../domain/problem.ts'
-import { refuse, type OauthAnswer, type OauthCall, type OauthEndpoint } from './oauth-call.ts'
+import { refuse, type OauthAnswer, type OauthCall, type OauthEndpoint } from '../plan/oauth-call.ts'
 
 export type OauthEndpoints = Readonly<Record<OauthCall['endpoint'], OauthEndpoint>>
 

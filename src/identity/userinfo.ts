@@ -4,7 +4,7 @@
  */
 
 import type { IssuedTokens } from './issued-token.ts'
-import { answer, type OauthAnswer, type OauthEndpoint } from './oauth-call.ts'
+import { answer, type OauthAnswer, type OauthEndpoint } from '../plan/oauth-call.ts'
 
 export interface Person {
   readonly id: string

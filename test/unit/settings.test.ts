@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { flagOf, SETTING_NAMES } from '../../src/config.ts'
-import { firstSteps } from '../../src/first-steps.ts'
-import { information } from '../../src/information.ts'
+import { firstSteps } from '../../src/onboarding/first-steps.ts'
+import { information } from '../../src/settings/information-flags.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createLocalJWKSet, jwtVerify, type JWK } from 'jose'
 import { describe, expect, it } from 'vitest'
-import type { OauthAnswer } from '../../../src/identity/oauth-call.ts'
+import type { OauthAnswer } from '../../../src/plan/oauth-call.ts'
 import {
   challengeOf,
   decode,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { OauthAnswer } from '../../../src/identity/oauth-call.ts'
+import type { OauthAnswer } from '../../../src/plan/oauth-call.ts'
 import { API, challengeOf, GATEWAY_URL, NOW_MS, PERSON, REDIRECT, VERIFIER } from './token-desk.ts'
 import { backOf, hidden, openLoginDesk, PASSWORD, type LoginDesk } from './login-desk.ts'
 

@@ -6,7 +6,7 @@ import type { Grant } from '../../../src/plan/grant.ts'
 import type { ApiScopes } from '../../../src/identity/access-token.ts'
 import type { Consent } from '../../../src/identity/authorization-codes.ts'
 import { createAuthorizeFlow } from '../../../src/identity/authorize-flow.ts'
-import type { OauthAnswer } from '../../../src/identity/oauth-call.ts'
+import type { OauthAnswer } from '../../../src/plan/oauth-call.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import { API, challengeOf, GATEWAY_URL, GRANT, NOW_MS, PERSON, REDIRECT, SCOPES, VERIFIER } from './token-desk.ts'
 

@@ -6,7 +6,7 @@
  */
 
 import { createCompliance } from '../../../src/programmes/compliance.ts'
-import { createResources } from '../../../src/resources.ts'
+import { createResources } from '../../../src/app/resources.ts'
 import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { openCounted } from '../catalogue/counted.ts'
 import { randomBytes } from 'node:crypto'
@@ -24,7 +24,7 @@ import { createUsers } from '../../../src/access/users.ts'
 import type { PlatformCall, PlatformRefusal } from '../../../src/platform/guard.ts'
 import type { MetricsAccess } from '../../../src/platform/metrics-access.ts'
 import { platformOperations, platformScopes } from '../../../src/platform/operations.ts'
-import { createPlatformLimits, type PlatformLimits } from '../../../src/platform-limits.ts'
+import { createPlatformLimits, type PlatformLimits } from '../../../src/self-metering/platform-limits.ts'
 import type { SigningKeys } from '../../../src/platform/signing-keys.ts'
 import { createPlatform, type Platform } from '../../../src/platform/server.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'

@@ -15,7 +15,7 @@ import { createLog } from '../../../src/runtime/log.ts'
 import { createMetrics } from '../../../src/runtime/metrics.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
-import { createWebhooks } from '../../../src/webhooks.ts'
+import { createWebhooks } from '../../../src/app/open-webhooks.ts'
 import { createManualClock } from '../platform/manual-clock.ts'
 
 const ACME = { tenant: 'acme', consumer: 'con_1' }

@@ -1,0 +1,78 @@
+/**
+ * The authorization server of all APIs, put together: token, authorize, introspection, revocation and
+ * userinfo over the catalogue's clients, people and scopes.
+ */
+
+import { randomBytes } from 'node:crypto'
+import type { ApiBody } from '../publishing/apis.ts'
+import type { Grants } from '../access/grants.ts'
+import type { TokenRevocations } from '../access/token-revocations.ts'
+import type { TokenScopes } from '../access/token-scopes.ts'
+import type { Users } from '../access/users.ts'
+import { createAccessTokens } from '../identity/access-token.ts'
+import { createAuthorizationCodes } from '../identity/authorization-codes.ts'
+import { createAuthorizeFlow } from '../identity/authorize-flow.ts'
+import { createClientAuthentication } from '../identity/client-authentication.ts'
+import { createIdTokens } from '../identity/id-token.ts'
+import { createIntrospection } from '../identity/introspection.ts'
+import { createIssuedTokens } from '../identity/issued-token.ts'
+import type { KeyRing } from '../identity/key-ring.ts'
+import type { OauthEndpoint } from '../plan/oauth-call.ts'
+import { createOauthDesk } from '../identity/oauth-desk.ts'
+import { createRevocation } from '../identity/revocation.ts'
+import { createSecretBrake } from '../identity/secret-brake.ts'
+import { createTokenEndpoint } from '../identity/token-endpoint.ts'
+import { createUserinfo } from '../identity/userinfo.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { CreateId } from '../runtime/ids.ts'
+import type { Log } from '../runtime/log.ts'
+import type { Vault } from '../runtime/vault.ts'
+import type { Registry } from '../store/registry.ts'
+
+export interface AuthorizationOptions {
+  readonly registry: Registry
+  readonly keyRing: KeyRing
+  readonly grants: Grants
+  readonly users: Users
+  readonly revocations: TokenRevocations
+  readonly scopesOf: (api: string) => Promise<TokenScopes | null>
+  readonly vault: Vault
+  readonly clock: Clock
+  readonly createId: CreateId
+  readonly gatewayUrl: string
+  readonly log: Log
+  readonly count: (reason: string) => void
+}
+
+export function createAuthorization(options: AuthorizationOptions): OauthEndpoint {
+  const { registry, grants, users, revocations, vault, log, count } = options
+  const { clientFor } = grants
+  const { keyedHash } = vault
+  const { revoke, isRevoked } = revocations
+  const shared = { ...options, clientFor, keyedHash, randomBytes }
+  const authenticateClient = createClientAuthentication({ ...shared, brake: createSecretBrake(options.clock) })
+  const codes = createAuthorizationCodes(shared)
+  const tokens = createIssuedTokens({ ...shared, isRevoked })
+  const titleOf = async (api: string): Promise<string> => (await registry.get<ApiBody>('api', api))?.body.title ?? api
+
+  return createOauthDesk({
+    endpoints: {
+      token: createTokenEndpoint({
+        ...shared,
+        authenticateClient,
+        codes,
+        revoke,
+        mint: createAccessTokens(shared),
+        mintIdToken: createIdTokens(shared),
+      }),
+      authorize: createAuthorizeFlow({ ...shared, codes, titleOf, verify: users.verify }),
+      introspect: createIntrospection({ authenticateClient, tokens }),
+      revoke: createRevocation({ authenticateClient, tokens, revoke }),
+      userinfo: createUserinfo({ tokens, personOf: users.known }),
+    },
+    onFailure(cause) {
+      count('oauth_failed')
+      log.error({ err: cause }, 'an OAuth request has failed')
+    },
+  })
+}

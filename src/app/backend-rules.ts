@@ -1,0 +1,67 @@
+/** The rule for backends' addresses, put together for this process: its guard, and the log lines that go with it. */
+
+import type { Addresses } from '../settings/addresses.ts'
+import type { BackendRule } from '../publishing/backend-address.ts'
+import type { Config } from '../config.ts'
+import { createBackendConnect, type BackendConnect } from '../gateway/backend/backend-connect.ts'
+import { createBackendGuard, type OwnAddresses } from '../outbound/backend-guard.ts'
+import { createBackendRule } from '../outbound/backend-rule.ts'
+import { systemResolve } from '../outbound/guarded-lookup.ts'
+import type { BackendPlan, RoutePlan } from '../plan/route-plan.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+
+export interface Backends {
+  readonly own: OwnAddresses
+  readonly rule: BackendRule
+  readonly connect: BackendConnect
+  /** Notes a revision that serves from the start on, for `warn`. */
+  serves(plan: Pick<RoutePlan, 'tenant' | 'api' | 'backend'>): void
+  /** Logs each backend among them that its tenant could not set now. Runs beside the start, one name after the other. */
+  warn(): Promise<void>
+}
+
+export interface BackendsOptions {
+  readonly config: Pick<Config, 'adminTenant' | 'allowPrivateAddresses'>
+  readonly addresses: Addresses
+  readonly clock: Clock
+  readonly log: Pick<Log, 'warn'>
+  readonly count: (reason: string) => void
+}
+
+export function createBackends({ config, addresses, clock, log, count }: BackendsOptions): Backends {
+  const { gatewayPort, platformPort, riskPort, metricsPort, gatewayUrl, baseUrl, riskUrl } = addresses
+  const own: OwnAddresses = {
+    urls: [...new Set([gatewayUrl, baseUrl, riskUrl])],
+    ports: [gatewayPort, platformPort, riskPort, metricsPort].filter((port) => port !== null),
+  }
+  const resolve = systemResolve
+  const serving: { tenant: string; api: string; backend: BackendPlan }[] = []
+  const guard = createBackendGuard({ own, clock, resolve })
+  const rule = createBackendRule({
+    operator: config.adminTenant,
+    allowPrivate: config.allowPrivateAddresses.includes('backends'),
+    guard,
+    clock,
+    resolve,
+    onOwnLoop: (url) => log.warn({ url }, 'the backend of an API leads back to this service; its calls would loop'),
+  })
+  return {
+    own,
+    rule,
+    connect: createBackendConnect({ guard, resolve, count }),
+    serves({ tenant, api, backend }) {
+      if (backend !== null && !rule.mayBePrivate(tenant)) serving.push({ tenant, api, backend })
+    },
+    async warn() {
+      for (const { tenant, api, backend } of serving.splice(0)) {
+        const refused = await rule.refuse(tenant, backend.origin)
+        if (refused === null) continue
+        const effect = backend.mayBePrivate
+          ? 'it serves until the next staging, because it was activated before the check existed'
+          : 'its calls are answered 502'
+        log.warn({ tenant, api, origin: backend.origin }, `the backend of an API is at a refused address; ${effect}`)
+      }
+    },
+  }
+}

@@ -1,0 +1,24 @@
+/** The admin credential at startup: made on the first start, or that of the settings. */
+
+import { createFirstAdmin, type FirstAdmin, type FirstAdminOptions } from '../access/first-admin.ts'
+import type { Config } from '../config.ts'
+import type { Log } from '../runtime/log.ts'
+
+export interface OpenAdminOptions extends Omit<FirstAdminOptions, 'tenant' | 'chosen'> {
+  readonly config: Config
+  readonly log: Log
+}
+
+/** A new `ADMIN_CLIENT_ID` replaces the admin credentials of before; the log names what was revoked. */
+export async function openAdmin({ config, log, ...options }: OpenAdminOptions): Promise<FirstAdmin> {
+  const { adminTenant: tenant, adminClientId: clientId, adminClientSecret: clientSecret } = config
+  const chosen = clientId === null || clientSecret === null ? null : { clientId, clientSecret }
+  const admin = await createFirstAdmin({ ...options, tenant, chosen })
+  if (admin.replaced.length > 0) {
+    log.warn(
+      { clientId, revoked: admin.replaced },
+      'ADMIN_CLIENT_ID is new: it replaces the admin credentials of before, which are revoked',
+    )
+  }
+  return admin
+}

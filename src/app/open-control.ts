@@ -1,0 +1,27 @@
+/** Opens the control socket, by which `tollgate backup` reaches the running service. Without it the service runs all the same. */
+
+import { openControlSocket, type Holds } from '../backup/control-socket.ts'
+import type { Config } from '../config.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Opened } from '../runtime/lifecycle.ts'
+import type { Log } from '../runtime/log.ts'
+
+export interface ControlOptions {
+  readonly config: Pick<Config, 'dataDir'>
+  readonly holds: Holds
+  readonly clock: Clock
+  readonly log: Log
+  readonly opened: Opened
+}
+
+export async function openControl({ config, holds, clock, log, opened }: ControlOptions): Promise<void> {
+  const { dataDir } = config
+  try {
+    const onFailure = (cause: unknown): void =>
+      log.error({ err: cause }, 'backup failed in the service; nothing is held')
+    const socket = await openControlSocket({ ...holds, dataDir, clock, onFailure })
+    opened('control socket', () => socket.close())
+  } catch (cause) {
+    log.error({ err: cause, dataDir }, 'control socket cannot be opened; backups need the service to be stopped')
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * The data folder at startup: locked, seen to be complete, and the files of the control plane opened.
+ *
+ * Files that are too large to be checked before they are used are checked beside the start; a fault ends the service.
+ */
+
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { inspectFolder, type DataFolder } from '../recovery/folder-parts.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Opened } from '../runtime/lifecycle.ts'
+import type { Log } from '../runtime/log.ts'
+import { createVault, loadMasterKey, type Vault } from '../runtime/vault.ts'
+import type { IdempotencyStore } from '../store/idempotency-store.ts'
+import type { Registry } from '../store/registry.ts'
+import { lockDataFolder } from '../store/sqlite/data-folder.ts'
+import { checkLargeFiles } from '../store/sqlite/database-check.ts'
+import { openSqliteIdempotencyStore } from '../store/sqlite/idempotency-store.ts'
+import { openSqliteRegistry } from '../store/sqlite/registry.ts'
+
+export interface OpenDataFolderOptions {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+  readonly count: (reason: string) => void
+  readonly opened: Opened
+}
+
+export interface OpenedDataFolder {
+  readonly folder: DataFolder
+  readonly vault: Vault
+  readonly registry: Registry
+  readonly kept: IdempotencyStore
+}
+
+/** Throws `StartRefused`. */
+export function openDataFolder({ config, clock, log, count, opened }: OpenDataFolderOptions): OpenedDataFolder {
+  const { dataDir, masterKey } = config
+  opened('data folder', lockDataFolder(dataDir))
+  const isEmbedded = config.clickhouseUrl === null
+  const folder = inspectFolder({ dataDir, hasMasterKey: masterKey !== null, isEmbedded })
+  const vault = createVault(loadMasterKey({ dataDir, masterKey }))
+  const registry = openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
+  opened('registry', () => registry.close())
+  const kept = openSqliteIdempotencyStore({
+    path: join(dataDir, 'idempotency.db'),
+    clock,
+    onDamaged(cause, aside) {
+      count('idempotency_reset')
+      log.error(
+        { err: cause, file: 'idempotency.db', aside },
+        'idempotency.db is damaged and was moved aside; requests of the last day that are repeated are done again',
+      )
+    },
+  })
+  opened('idempotency keys', () => kept.close())
+  const stopCheck = checkLargeFiles({
+    dataDir,
+    onDamaged: (sentence) => endWith(sentence, log),
+    onFailed(cause) {
+      count('file_check_failed')
+      log.error({ err: cause }, 'the check of the database files did not end; it is repeated at the next start')
+    },
+  })
+  opened('file check', stopCheck)
+  return { folder, vault, registry, kept }
+}
+
+const EXIT_REFUSED = 2
+
+/** Nothing more is written into files that are damaged: the process ends at once, as after `kill -9`. */
+function endWith(sentence: string, log: Log): void {
+  log.fatal(sentence)
+  process.stderr.write(`tollgate: ${sentence}\n`)
+  process.exit(EXIT_REFUSED)
+}

@@ -1,0 +1,92 @@
+/**
+ * Everything about identity that lives in the main thread, put together: people, keys and their
+ * rotation, federated providers, revoked tokens, and the OAuth endpoints over them.
+ */
+
+import { createAuthorization } from './authorization-server.ts'
+import type { GatewayPort } from '../plan/gateway-port.ts'
+import type { Secrets } from '../access/credential-document.ts'
+import type { Grants } from '../access/grants.ts'
+import { createIdentityProviders, registeredProviders, type IdentityProviders } from '../access/identity-providers.ts'
+import { openTokenRevocations } from '../access/token-revocations.ts'
+import type { TokenScopes } from '../access/token-scopes.ts'
+import { createUsers, type Users } from '../access/users.ts'
+import { createFederation, type Federation } from '../identity/federation/provider-keys.ts'
+import { createKeyRotation, type KeyRotation } from '../identity/key-rotation.ts'
+import type { KeyRing } from '../identity/key-ring.ts'
+import type { OauthEndpoint } from '../plan/oauth-call.ts'
+import { recordOauthAttempts } from '../self-metering/oauth-attempts.ts'
+import { createGuardedFetch } from '../outbound/guarded-fetch.ts'
+import type { PlatformRecorder } from '../self-metering/platform-recorder.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+import { createPasswordHasher } from '../runtime/password-hash.ts'
+import type { Registry } from '../store/registry.ts'
+
+export interface IdentityOptions extends Secrets {
+  readonly registry: Registry
+  readonly gateway: GatewayPort
+  readonly grants: Grants
+  readonly keyRing: KeyRing
+  readonly scopesOf: (api: string) => Promise<TokenScopes | null>
+  readonly recorder: PlatformRecorder
+  readonly clock: Clock
+  readonly gatewayUrl: string
+  readonly log: Log
+  readonly count: (reason: string) => void
+  /** Providers may have private addresses. */
+  readonly allowPrivate: boolean
+  /** Resolves when every thread has the keys. */
+  readonly publishKeys: (jwks: { keys: readonly Readonly<Record<string, unknown>>[] }) => Promise<void>
+}
+
+export interface Identity {
+  readonly users: Users
+  readonly providers: IdentityProviders
+  readonly federation: Federation
+  readonly rotation: KeyRotation
+  readonly oauth: OauthEndpoint
+  close(): Promise<void>
+}
+
+export async function openIdentity(options: IdentityOptions): Promise<Identity> {
+  const { registry, gateway, keyRing, clock, log, count, createId, randomBytes, publishKeys } = options
+  const users = createUsers({ registry, createId, passwords: createPasswordHasher({ randomBytes }) })
+  const outbound = createGuardedFetch({ clock, allowPrivate: options.allowPrivate })
+  const federation = createFederation({
+    registry,
+    clock,
+    log,
+    count,
+    providers: () => registeredProviders(registry),
+    fetch: outbound.fetch,
+    random: Math.random,
+    publish: gateway.applyProviders,
+  })
+  const rotation = createKeyRotation({
+    keyRing,
+    clock,
+    publish: ({ keys }) => publishKeys({ keys: keys.map((key) => ({ ...key })) }),
+    onFailure(cause) {
+      count('key_rotation_failed')
+      log.error({ err: cause }, 'the signing keys could not be rotated; it is tried again in a minute')
+    },
+  })
+  const revocations = await openTokenRevocations({ registry, gateway, clock })
+  for (const token of revocations.live()) await gateway.revokeToken(token)
+  await rotation.start()
+  await federation.start()
+
+  return {
+    users,
+    federation,
+    rotation,
+    providers: createIdentityProviders({ registry, createId, federation }),
+    oauth: recordOauthAttempts({ ...options, endpoints: createAuthorization({ ...options, users, revocations }) }),
+    async close() {
+      rotation.stop()
+      federation.stop()
+      await outbound.close()
+    },
+  }
+}

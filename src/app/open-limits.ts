@@ -1,0 +1,43 @@
+/**
+ * The limits of the main thread put together: the memory in which the threads count, the desk that tells
+ * them where, and the ledger by which counters outlive the process.
+ */
+
+import type { LimitBook } from '../plan/limit-book.ts'
+import { PLATFORM_API } from '../domain/platform-api.ts'
+import { createLimitDesk, type LimitDesk } from '../gateway/limits/limit-desk.ts'
+import { createLimitLedger, type LimitLedger } from '../gateway/limits/limit-ledger.ts'
+import { createLimitMemory, type LimitMemory, type LimitMemoryOptions } from '../gateway/limits/limit-memory.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { LimitCheckpoint } from '../store/limit-checkpoint.ts'
+
+export interface Limits extends LimitBook {
+  readonly desk: LimitDesk
+  readonly memory: LimitMemory
+  /** Where the main thread counts the calls of the platform's own API. */
+  readonly platformMemory: LimitMemory
+  readonly ledger: LimitLedger
+}
+
+export interface LimitsOptions {
+  readonly threads: number
+  readonly checkpoint: LimitCheckpoint
+  readonly clock: Clock
+}
+
+export function createLimits({ threads, checkpoint, clock }: LimitsOptions): Limits {
+  const restore: LimitMemoryOptions['restore'] = (subscription, api) => ledger.counters(subscription, api)
+  const memory = createLimitMemory({ threads, restore })
+  const platformMemory = createLimitMemory({ threads: 1, restore })
+  const desk = createLimitDesk(memory)
+  const ledger = createLimitLedger({ desk, checkpoint })
+  return {
+    desk,
+    memory,
+    platformMemory,
+    ledger,
+    usage: (subscription, plan) =>
+      (plan.api === PLATFORM_API ? platformMemory : memory).usage(subscription, plan, clock.nowMs()),
+    breachesMs: (subscription, api) => ledger.breachesMs(subscription, api, clock.nowMs()),
+  }
+}

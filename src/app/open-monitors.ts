@@ -1,0 +1,89 @@
+/** What the main thread hears from the gateway and watches of itself and of what serves, and what becomes of it. */
+
+import { createCompliance, CRITICAL_BELOW, type Compliance } from '../programmes/compliance.ts'
+import { createDrifts } from '../programmes/drifts.ts'
+import { createUpstreamEvents } from '../publishing/upstream-events.ts'
+import type { Turns } from '../command/keyed-mutex.ts'
+import type { Drift } from '../domain/drift.ts'
+import type { BackendConnect } from '../gateway/backend/backend-connect.ts'
+import { createHealthProbe } from '../gateway/backend/health-probe.ts'
+import type { GatePlan } from '../gateway/backend/upstream-gate.ts'
+import { createUpstreamHealth, type UpstreamChange, type UpstreamHealth } from '../gateway/backend/upstream-health.ts'
+import { createLinter } from '../governance/lint/linter.ts'
+import type { PlatformRecorder } from '../self-metering/platform-recorder.ts'
+import type { SpoolGauge } from '../record/spool-gauge.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { CreateId } from '../runtime/ids.ts'
+import type { Opened } from '../runtime/lifecycle.ts'
+import type { Log } from '../runtime/log.ts'
+import { watchSpool } from '../self-metering/spool-pressure.ts'
+import type { Registry } from '../store/registry.ts'
+
+export interface WatchesOptions {
+  readonly registry: Registry
+  readonly recorder: Pick<PlatformRecorder, 'note'>
+  readonly gauge: Pick<SpoolGauge, 'share'>
+  readonly setGate: (api: string, gate: GatePlan) => Promise<void>
+  readonly connectBackend: BackendConnect
+  readonly turns: Turns
+  /** Of the gateway itself. */
+  readonly tenant: string
+  readonly createId: CreateId
+  readonly clock: Clock
+  readonly log: Log
+  readonly count: (reason: string) => void
+  readonly opened: Opened
+}
+
+export interface Watches {
+  readonly onDrift: (drift: Drift) => void
+  readonly upstreams: UpstreamHealth
+  readonly compliance: Compliance
+}
+
+/** For the platform's own document, on a machine that is busy. */
+const OWN_DEADLINE_MS = 120_000
+
+export function openWatches(options: WatchesOptions): Watches {
+  const { setGate, clock, log, count, opened } = options
+  const drifts = createDrifts(options)
+  opened('drifts', drifts.settled)
+  opened('spool pressure', watchSpool(options))
+  const raise = createUpstreamEvents(options)
+  const probe = createHealthProbe(options.connectBackend)
+  opened('health probes', probe.close)
+
+  function onChange({ tenant, api, from, to, ok, failed }: UpstreamChange): void {
+    count(`upstream_${to}`)
+    log[to === 'healthy' ? 'info' : 'warn']({ tenant, api, from, to, ok, failed }, 'the backend of an API has changed')
+    if (to !== 'unhealthy' && to !== 'degraded') return
+    raise({ tenant, api, state: to, ok, failed }).catch((cause: unknown) => {
+      count('upstream_issue_not_told')
+      log.error({ err: cause, api }, 'an issue of a backend could not be written down')
+    })
+  }
+
+  const upstreams = createUpstreamHealth({
+    clock,
+    setGate,
+    probe: probe.ask,
+    onChange,
+    onFailure: (cause) =>
+      log.error(
+        { err: cause },
+        'circuit breaker state could not be sent to the gateway threads; they keep the previous state',
+      ),
+  })
+  opened('upstream health', upstreams.stop)
+  const compliance = createCompliance({
+    ...options,
+    linter: createLinter({ clock, log }),
+    ownDeadlineMs: OWN_DEADLINE_MS,
+    async onLow(of, api, score) {
+      log.warn({ tenant: of, api, score }, 'activated revision has a low compliance score')
+      await options.recorder.note(score < CRITICAL_BELOW ? 'score_critical' : 'score_low', of, api, null)
+    },
+  })
+  opened('compliance', compliance.stop)
+  return { onDrift: drifts.note, upstreams, compliance }
+}

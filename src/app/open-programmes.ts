@@ -1,0 +1,40 @@
+/** Programmes put together: commands, the eight steps, and the runner that takes them. */
+
+import type { ApiPolicies } from '../publishing/api-policy.ts'
+import type { BackendRule } from '../publishing/backend-address.ts'
+import type { Compliance } from '../programmes/compliance.ts'
+import { createProgrammes, type Programmes } from '../programmes/programmes.ts'
+import { createProgrammeRunner, type ProgrammeRunner } from '../programmes/programme-runner.ts'
+import { createProgrammeSteps, type ProgrammeStepsOptions } from '../programmes/programme-steps.ts'
+import { createRulesets, type Rulesets } from '../programmes/rulesets.ts'
+import { createTenantPolicies, type TenantPolicies } from '../programmes/tenant-policy.ts'
+import { createTurns } from '../command/keyed-mutex.ts'
+import type { Log } from '../runtime/log.ts'
+
+export interface ProgrammeDesk {
+  readonly programmes: Programmes
+  readonly policies: TenantPolicies
+  readonly runner: ProgrammeRunner
+  readonly rulesets: Rulesets
+}
+
+export interface ProgrammeDeskOptions extends Omit<ProgrammeStepsOptions, 'policies' | 'compliance' | 'apiPolicies'> {
+  readonly backendRule: Pick<BackendRule, 'refuse'>
+  readonly compliance: Pick<Compliance, 'judge' | 'vet'>
+  readonly apiPolicies: Pick<ApiPolicies, 'get'>
+  readonly log: Log
+}
+
+export function openProgrammes(options: ProgrammeDeskOptions): ProgrammeDesk {
+  const { registry } = options
+  const policies = createTenantPolicies({ registry })
+  const steps = createProgrammeSteps({ ...options, policies })
+  // Of a programme's own: its steps take those of the API.
+  const turns = createTurns()
+  return {
+    policies,
+    rulesets: createRulesets(options),
+    programmes: createProgrammes({ ...options, turns }),
+    runner: createProgrammeRunner({ ...options, steps, turns }),
+  }
+}

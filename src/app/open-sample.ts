@@ -1,0 +1,113 @@
+/**
+ * The sample of a first start: an API with a declaration, a backend behind it, a consumer and an agent
+ * with a subscription each. Made through the same commands as everything else.
+ */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Consumers } from '../access/consumers.ts'
+import type { Proxies } from '../publishing/proxies.ts'
+import type { Specifications } from '../publishing/specifications.ts'
+import type { Credentials } from '../access/credentials.ts'
+import type { Subscriptions } from '../subscriptions/subscriptions.ts'
+import { Problem } from '../domain/problem.ts'
+import { readSpecification } from '../governance/specification.ts'
+import { parseDeclaration } from '../opensla/declaration.ts'
+import type { Opened } from '../runtime/lifecycle.ts'
+import type { Log } from '../runtime/log.ts'
+import { StartRefused } from '../runtime/start-refused.ts'
+import { startSampleBackend, type SampleBackend } from '../sample/backend.ts'
+import type { Author, Registry } from '../store/registry.ts'
+import type { SampleFacts } from '../onboarding/banner.ts'
+import { SAMPLE_CALL } from '../onboarding/first-steps.ts'
+
+export interface SampleFiles {
+  readonly api: string
+  readonly openApi: Buffer
+  readonly openSla: Buffer
+}
+
+export interface SampleBackendOptions {
+  /** A sample is about to be brought. */
+  readonly isWanted: boolean
+  readonly host: string
+  readonly registry: Registry
+  readonly log: Log
+  readonly opened: Opened
+}
+
+export interface SampleOptions {
+  readonly files: SampleFiles
+  readonly backendUrl: string
+  readonly registry: Registry
+  readonly proxies: Proxies
+  readonly specifications: Specifications
+  readonly consumers: Consumers
+  readonly subscriptions: Subscriptions
+  readonly credentials: Credentials
+  readonly author: Author
+}
+
+const FOLDER = join(import.meta.dirname, '../sample')
+
+/** Reads and judges the sample before anything is touched. Throws `StartRefused`. */
+export async function readSample(): Promise<SampleFiles> {
+  try {
+    const openApi = readFileSync(join(FOLDER, 'payments.openapi.yaml'))
+    const openSla = readFileSync(join(FOLDER, 'payments.opensla.yaml'))
+    const { technicalName, operations } = await readSpecification(openApi)
+    parseDeclaration(openSla, { technicalName, operationIds: operations.map(({ operationId }) => operationId) })
+    return { api: technicalName, openApi, openSla }
+  } catch (cause) {
+    const why =
+      cause instanceof Problem
+        ? [cause.message, ...cause.errors.map(({ pointer, detail }) => `${pointer} ${detail}`)].join(' ')
+        : String(cause)
+    throw new StartRefused(`the sample in ${FOLDER} cannot be used: ${why} (--empty starts without it)`)
+  }
+}
+
+/**
+ * The backend behind the sample, where there is one: on the port that its deployment names, or on a free
+ * one for a sample that is about to be brought. Opened before the gateway, so that it closes after it.
+ */
+export async function openSampleBackend(options: SampleBackendOptions): Promise<SampleBackend | null> {
+  const { isWanted, host, registry, log, opened } = options
+  const stored = await registry.get<{ backendUrl: string }>('sample', 'sample')
+  if (stored === null && !isWanted) return null
+  const port = stored === null ? 0 : Number(new URL(stored.body.backendUrl).port)
+  try {
+    const backend = await startSampleBackend({ host, port })
+    opened('sample backend', () => backend.close())
+    return backend
+  } catch (cause) {
+    if (stored === null) throw cause
+    log.warn({ err: cause, port }, 'the backend of the sample cannot listen; its API answers 502')
+    return null
+  }
+}
+
+/** What a person is told of the sample that this start brought. */
+export async function bringSample(options: SampleOptions): Promise<SampleFacts> {
+  const { files, backendUrl, registry, proxies, specifications, consumers, subscriptions, credentials, author } =
+    options
+  const { api } = files
+  const proxy = await proxies.stage(author, {
+    api,
+    specification: files.openApi.toString('base64'),
+    backend: { url: backendUrl },
+  })
+  await proxies.activate(author, proxy.id)
+  await specifications.createOpenSla(author, { api, specification: files.openSla.toString('base64') })
+  const shop = await consumers.create(author, { name: 'Sample shop', kind: 'application' })
+  const agent = await consumers.create(author, { name: 'Sample agent', kind: 'agent' })
+  const { id } = await subscriptions.create(author, { consumer: shop.id, api })
+  await subscriptions.create(author, { consumer: agent.id, api })
+  const body = { backendUrl, subscription: id }
+  await registry.commit(author, 'sample.bring', [
+    { kind: 'sample', id: 'sample', tenant: author.tenant, expected: 0, body },
+  ])
+  const { items } = await credentials.read(author, id)
+  const client = items.find(({ type }) => type === 'OAuth2')
+  return { api, clientId: client?.clientId ?? '', clientSecret: client?.clientSecret ?? '', path: SAMPLE_CALL.path }
+}

@@ -1,0 +1,94 @@
+/** The commands on resources, in the order in which they depend on each other. */
+
+import { createAdrs } from '../programmes/adrs.ts'
+import { createApiPolicies } from '../publishing/api-policy.ts'
+import { createApis } from '../publishing/apis.ts'
+import { createApprovals } from '../subscriptions/approvals.ts'
+import { createAudit } from '../command/audit-log.ts'
+import type { BackendRule } from '../publishing/backend-address.ts'
+import { createCapacity } from '../subscriptions/capacity.ts'
+import { createApiComplianceReader } from '../programmes/api-compliance.ts'
+import type { Compliance } from '../programmes/compliance.ts'
+import { createConsumers } from '../access/consumers.ts'
+import type { Secrets } from '../access/credential-document.ts'
+import { createCredentials } from '../access/credentials.ts'
+import type { GatewayPort } from '../plan/gateway-port.ts'
+import { createDeliveries } from '../webhooks/deliveries.ts'
+import { createEventSubscriptions } from '../webhooks/event-subscriptions.ts'
+import { createLatestPlans } from '../publishing/latest-plans.ts'
+import type { LimitBook } from '../plan/limit-book.ts'
+import { createPrinciples } from '../programmes/principles.ts'
+import { createProducts } from '../publishing/products.ts'
+import { createProxies } from '../publishing/proxies.ts'
+import { createRetirement } from '../publishing/retirement.ts'
+import { createServiceLevels } from '../service-level/service-levels.ts'
+import { createSpecifications } from '../publishing/specifications.ts'
+import { createSubscriptions } from '../subscriptions/subscriptions.ts'
+import { createTenants } from '../access/tenants.ts'
+import type { Turns } from '../command/keyed-mutex.ts'
+import type { ProbeBackend } from '../publishing/backend-warnings.ts'
+import { platformOperations } from '../platform/operations.ts'
+import { openProgrammes } from './open-programmes.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+import type { Registry } from '../store/registry.ts'
+import type { ServiceLevelStore } from '../store/service-level-store.ts'
+
+export interface ResourcesOptions extends Secrets {
+  readonly registry: Registry
+  readonly gateway: GatewayPort
+  readonly clock: Clock
+  readonly turns: Turns
+  readonly limits: LimitBook
+  readonly levels: ServiceLevelStore
+  readonly compliance: Compliance
+  readonly probeBackend?: ProbeBackend
+  /** Why events may not be sent to a URL; null where they may. */
+  readonly refuseTarget: (url: string) => Promise<string | null>
+  readonly backendRule: BackendRule
+  /** All scopes of the platform. */
+  readonly scopes: readonly string[]
+  readonly log: Log
+}
+
+export function createResources(options: ResourcesOptions) {
+  const { registry, createId, levels: store, compliance } = options
+  const operations = platformOperations()
+  const specifications = createSpecifications({ ...options, platformOperations: operations })
+  const proxies = createProxies({ ...options, specifications })
+  const retirement = createRetirement({ ...options, proxies })
+  const credentials = createCredentials(options)
+  const plans = createLatestPlans({ registry, specifications })
+  const capacity = createCapacity({ ...options, plans })
+  const apiPolicies = createApiPolicies(options)
+  const subscriptions = createSubscriptions({
+    ...options,
+    credentials,
+    specifications,
+    capacity,
+    platformOperations: operations,
+  })
+  return {
+    specifications,
+    proxies,
+    retirement,
+    credentials,
+    capacity,
+    apiPolicies,
+    subscriptions,
+    compliance,
+    consumers: createConsumers({ registry, createId }),
+    apis: createApis({ registry }),
+    apiCompliance: createApiComplianceReader(options),
+    serviceLevels: createServiceLevels({ registry, plans, store }),
+    products: createProducts(options),
+    tenants: createTenants(options),
+    eventSubscriptions: createEventSubscriptions(options),
+    deliveries: createDeliveries(options),
+    adrs: createAdrs({ registry, createId }),
+    principles: createPrinciples({ registry, createId }),
+    audit: createAudit({ registry }),
+    approvals: createApprovals({ ...options, credentials, capacity }),
+    ...openProgrammes({ ...options, apiPolicies, proxies, specifications, subscriptions }),
+  }
+}

@@ -1,0 +1,82 @@
+/** What the service does of itself: what falls due, and letting in who waits for capacity. */
+
+import { APPROVAL_DUE } from '../approvals/approval-document.ts'
+import { createApprovalSilence } from '../approvals/approval-escalation.ts'
+import type { Capacity } from '../subscriptions/capacity.ts'
+import { createCredentialExpiry, CREDENTIAL_DUE } from '../access/credential-expiry.ts'
+import { PLATFORM_API } from '../domain/platform-api.ts'
+import type { Compliance } from '../programmes/compliance.ts'
+import type { ProgrammeRunner } from '../programmes/programme-runner.ts'
+import type { Credentials } from '../access/credentials.ts'
+import { RETIREMENT_DUE, type Retirement } from '../publishing/retirement.ts'
+import { createScheduler } from '../command/scheduler.ts'
+import { createWaitingList } from '../subscriptions/waiting-list.ts'
+import type { Webhooks } from './open-webhooks.ts'
+import type { PlatformRecorder } from '../self-metering/platform-recorder.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { CreateId } from '../runtime/ids.ts'
+import type { Opened } from '../runtime/lifecycle.ts'
+import type { Log } from '../runtime/log.ts'
+import type { Registry } from '../store/registry.ts'
+
+export interface DutiesOptions {
+  readonly registry: Registry
+  readonly capacity: Capacity
+  readonly credentials: Pick<Credentials, 'announce'>
+  readonly compliance: Pick<Compliance, 'start' | 'scoreOwn'>
+  /** The OpenAPI document of the platform's own API. */
+  readonly ownDocument: Uint8Array
+  readonly runner: ProgrammeRunner
+  readonly retirement: Pick<Retirement, 'retirementDue'>
+  readonly webhooks: Webhooks
+  readonly recorder: Pick<PlatformRecorder, 'note'>
+  readonly createId: CreateId
+  readonly clock: Clock
+  readonly log: Log
+  readonly count: (reason: string) => void
+  readonly opened: Opened
+}
+
+/** The document of the platform is judged when the work of a start is over. */
+const OWN_SCORE_DELAY_MS = 2_000
+
+/** Resolves when what was due and who could be let in is dealt with; goes on by itself. */
+export async function openDuties(options: DutiesOptions): Promise<void> {
+  const { registry, compliance, runner, webhooks, retirement, recorder, createId, clock, log, count, opened } = options
+  const scheduler = createScheduler({
+    registry,
+    clock,
+    log,
+    count,
+    handlers: {
+      [APPROVAL_DUE]: createApprovalSilence({
+        registry,
+        clock,
+        onSilence(tenant, approvalFlow) {
+          count('approval_silent')
+          log.warn({ tenant, approvalFlow }, 'a request has waited three days for a decision; see /v1/approvals')
+        },
+      }),
+      [CREDENTIAL_DUE]: createCredentialExpiry({ registry, clock, createId }),
+      async [RETIREMENT_DUE]({ tenant, subject: api }) {
+        if (await retirement.retirementDue(tenant, api)) return
+        count('retirement_blocked')
+        await recorder.note('retirement_blocked', tenant, api, null)
+        log.warn({ tenant, api }, 'the retirement date of an API has come while subscriptions are active; it serves on')
+      },
+    },
+  })
+  opened('scheduler', scheduler.stop)
+  const waitingList = createWaitingList(options)
+  opened('waiting list', waitingList.stop)
+  await waitingList.start()
+  await scheduler.start()
+  // Scoring takes seconds, and the start does not wait for it.
+  void compliance.start()
+  const scoreOwn = (): void => void compliance.scoreOwn(PLATFORM_API, options.ownDocument)
+  opened('score of the platform', clock.after(OWN_SCORE_DELAY_MS, scoreOwn))
+  opened('programmes', runner.stop)
+  await runner.start()
+  opened('webhooks', webhooks.stop)
+  await webhooks.start()
+}

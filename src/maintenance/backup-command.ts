@@ -1,0 +1,66 @@
+/**
+ * `tollgate backup`: copies the data folder of a service that runs, or is stopped, and verifies the copy.
+ *
+ * Exit codes: 0 done, 2 refused. A backup that was refused or interrupted leaves nothing behind.
+ */
+
+import { takeBackup } from '../backup/take-backup.ts'
+import type { Manifest } from '../backup/manifest.ts'
+import { EXIT_REFUSED, parseCommand, runCommand } from './folder-command.ts'
+import { readVersion } from '../settings/information-flags.ts'
+import { systemClock as clock } from '../runtime/clock.ts'
+import { StartRefused } from '../runtime/start-refused.ts'
+import { withoutCredentials } from '../store/clickhouse/client.ts'
+
+const OPTIONS = { 'data-dir': { type: 'string' }, help: { type: 'boolean' } } as const
+const HELP = `tollgate backup DIR [--data-dir DATA_DIR]
+
+Copies DATA_DIR (default: $DATA_DIR, else ./data) to DIR, which must not exist or be empty, and verifies the copy. The service may
+run or be stopped; run the command as its user, on its machine or in its container. tollgate restore brings the copy up.
+`
+
+process.umask(0o077)
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    process.stderr.write('tollgate: interrupted; there is no backup\n')
+    process.exit(EXIT_REFUSED)
+  })
+}
+await runCommand(run)
+
+async function run(args: string[]): Promise<string> {
+  const { values, positionals } = parseCommand(args, OPTIONS, HELP)
+  if (values.help === true) return HELP
+  const [target] = positionals
+  if (target === undefined || positionals.length > 1) throw new StartRefused(`backup takes one folder\n\n${HELP}`)
+  const url = process.env['CLICKHOUSE_URL'] || null
+  const manifest = await takeBackup({
+    dataDir: values['data-dir'] ?? (process.env['DATA_DIR'] || './data'),
+    target,
+    version: readVersion(),
+    nowMs: clock.nowMs,
+    server: url === null ? null : withoutCredentials(url),
+  })
+  return describe(target, manifest)
+}
+
+function describe(
+  target: string,
+  { at, dataDir, wasRunning, hasMasterKey, server, calls, files, checkpoint }: Manifest,
+) {
+  const bytes = files.reduce((sum, file) => sum + ('bytes' in file ? file.bytes : 0), 0)
+  const { stored, inSpool } = calls
+  return [
+    `Backup of ${dataDir} (${wasRunning ? 'running' : 'stopped'}) as of ${at}: ${target}, verified.`,
+    `  calls       ${stored ?? 'unknown'} in the store, ${inSpool} in the spool, which the restored service bills` +
+      (checkpoint.isFlushPending ? ' (some of them may be in the store already; it knows)' : ''),
+    `  files       ${files.length}, ${bytes} bytes`,
+    hasMasterKey
+      ? '  master.key  included: whoever reads the folder can decrypt its secrets'
+      : '  master.key  NOT included: keep the MASTER_KEY of the service, the copy cannot be used without it',
+    server === null
+      ? '  store       included'
+      : `  store       NOT included: line items, service levels, request log and risk history are in ${server}; back that up as well`,
+    '',
+  ].join('\n')
+}

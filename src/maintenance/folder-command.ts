@@ -1,0 +1,30 @@
+/** What the commands on a data folder share: their arguments, and how they end if they are refused. */
+
+import { parseArgs, type ParseArgsOptionsConfig } from 'node:util'
+import { StartRefused } from '../runtime/start-refused.ts'
+
+export const EXIT_REFUSED = 2
+
+/** Runs a command and prints its text; a refusal is a line on stderr and exit code 2. */
+export async function runCommand(run: (args: string[]) => string | Promise<string>): Promise<void> {
+  try {
+    process.stdout.write(await run(process.argv.slice(2)))
+  } catch (cause) {
+    if (!(cause instanceof StartRefused)) throw cause
+    process.stderr.write(`tollgate: ${cause.message}\n`)
+    process.exitCode = EXIT_REFUSED
+  }
+}
+
+/** Reads the arguments of a command. Throws `StartRefused` with its help. */
+export function parseCommand<const Options extends ParseArgsOptionsConfig>(
+  args: string[],
+  options: Options,
+  help: string,
+) {
+  try {
+    return parseArgs({ args, options, allowPositionals: true })
+  } catch (cause) {
+    throw new StartRefused(`${cause instanceof Error ? cause.message : String(cause)}\n\n${help}`)
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * `tollgate recover`: accepts the loss of parts of a data folder, directly on the folder of a service that is stopped.
+ *
+ * Holds the folder's lock while it works, so it is refused while the service runs. Exit codes: 0 done, 2 refused.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { PLATFORM_API } from '../domain/platform-api.ts'
+import { parseCommand, runCommand } from './folder-command.ts'
+import { recover } from '../recovery/recover.ts'
+import { LOSS_PARTS, type LossPart } from '../runtime/accept-loss.ts'
+import { systemClock as clock } from '../runtime/clock.ts'
+import { createIdFactory } from '../runtime/ids.ts'
+import { StartRefused } from '../runtime/start-refused.ts'
+import { lockDataFolder } from '../store/sqlite/data-folder.ts'
+
+const OPTIONS = {
+  'accept-loss': { type: 'string', multiple: true },
+  'data-dir': { type: 'string' },
+  help: { type: 'boolean' },
+} as const
+const HELP = `tollgate recover --accept-loss PART [--accept-loss PART …] [--data-dir DIR]
+
+Accepts the loss of a part that a start has refused to go without: ${LOSS_PARTS.join(', ')}. Stop the service first.
+What is given up is moved to DIR/lost; what was lost is printed and recorded in the audit log.
+DIR is the service's DATA_DIR (default: $DATA_DIR, else ./data). If the service runs with MASTER_KEY or CLICKHOUSE_URL, set them
+here too.
+`
+
+await runCommand(run)
+
+async function run(args: string[]): Promise<string> {
+  const { values, positionals } = parseCommand(args, OPTIONS, HELP)
+  if (positionals.length > 0) throw new StartRefused(`recover takes no ${positionals[0]}\n\n${HELP}`)
+  if (values.help === true) return HELP
+  const dataDir = resolve(values['data-dir'] ?? (process.env['DATA_DIR'] || './data'))
+  const parts = toParts(values['accept-loss'] ?? [])
+  if (!existsSync(dataDir)) throw new StartRefused(`${dataDir} does not exist; --data-dir names the data folder`)
+  const unlock = lockDataFolder(dataDir)
+  try {
+    const losses = await recover({
+      dataDir,
+      parts,
+      hasMasterKey: Boolean(process.env['MASTER_KEY']),
+      clickhouseUrl: process.env['CLICKHOUSE_URL'] || null,
+      clock,
+      newInstance: () => randomBytes(8).toString('hex'),
+      createId: createIdFactory(clock.nowMs),
+      tenantOf: async (registry) =>
+        (await registry.get('api', PLATFORM_API))?.tenant ?? (process.env['ADMIN_TENANT'] || 'default'),
+    })
+    return losses.map(({ part, loss }) => `${part}: ${loss}\n`).join('')
+  } finally {
+    unlock()
+  }
+}
+
+function toParts(names: readonly string[]): ReadonlySet<LossPart> {
+  const unknown = names.find((name) => !LOSS_PARTS.some((part) => part === name))
+  if (unknown !== undefined || names.length === 0) {
+    throw new StartRefused(`--accept-loss takes one of ${LOSS_PARTS.join(', ')}\n\n${HELP}`)
+  }
+  return new Set(LOSS_PARTS.filter((part) => names.includes(part)))
+}

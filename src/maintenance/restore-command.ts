@@ -1,0 +1,44 @@
+/**
+ * `tollgate restore`: brings a backup up in a new data folder.
+ *
+ * Exit codes: 0 done, 2 refused.
+ */
+
+import type { Manifest } from '../backup/manifest.ts'
+import { restoreBackup } from '../backup/restore-backup.ts'
+import { parseCommand, runCommand } from './folder-command.ts'
+import { StartRefused } from '../runtime/start-refused.ts'
+
+const OPTIONS = { 'data-dir': { type: 'string' }, help: { type: 'boolean' } } as const
+const HELP = `tollgate restore DIR --data-dir NEW
+
+Compares the backup in DIR with its manifest and copies it to NEW, which must not exist or be empty. Then start the service with
+NEW as its DATA_DIR, and with the MASTER_KEY and CLICKHOUSE_URL of the service that was backed up, if it had them.
+`
+
+process.umask(0o077)
+await runCommand(run)
+
+function run(args: string[]): string {
+  const { values, positionals } = parseCommand(args, OPTIONS, HELP)
+  if (values.help === true) return HELP
+  const target = values['data-dir']
+  const [backup] = positionals
+  if (backup === undefined || positionals.length > 1) throw new StartRefused(`restore takes one backup\n\n${HELP}`)
+  if (target === undefined) throw new StartRefused(`restore takes --data-dir, the folder to restore to\n\n${HELP}`)
+  return describe(target, restoreBackup(backup, target))
+}
+
+function describe(target: string, { at, hasMasterKey, server, calls }: Manifest): string {
+  return [
+    `Restored to ${target}, as of ${at}: ${calls.stored ?? 'unknown'} calls in the store, ${calls.inSpool} in the spool.`,
+    hasMasterKey ? null : '  Start it with the MASTER_KEY of the service that was backed up.',
+    server === null
+      ? null
+      : `  The store is not part of it: start it with CLICKHOUSE_URL, on a store that is not older than the backup (${server}).`,
+    '  Credentials and tokens that were revoked after that moment are active again; revoke them.',
+    '',
+  ]
+    .filter((line) => line !== null)
+    .join('\n')
+}

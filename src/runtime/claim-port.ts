@@ -1,0 +1,29 @@
+/** Makes sure that a port is ours to take, before anything else is done. */
+
+import { createServer, type AddressInfo } from 'node:net'
+import { StartRefused } from './start-refused.ts'
+
+/**
+ * The port (for 0 a free one), seen to be free. Bound without sharing, so that another process which
+ * shares its port is found out as well. Throws `StartRefused`.
+ */
+export function claimPort(name: string, host: string, port: number): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const server = createServer()
+  server.once('error', (cause: NodeJS.ErrnoException) =>
+    reject(new StartRefused(reasonFor(name, host, port, cause.code))),
+  )
+  server.listen({ host, port, exclusive: true }, () => {
+    const { port: bound } = server.address() as AddressInfo
+    server.close(() => resolve(bound))
+  })
+  return promise
+}
+
+function reasonFor(name: string, host: string, port: number, code: string | undefined): string {
+  if (code === 'EADDRINUSE') return `${name} ${port} on ${host} is in use; stop what listens there or give another port`
+  if (code === 'EACCES') return `${name} ${port} on ${host} may not be taken by this user; give one above 1023`
+  if (code === 'EADDRNOTAVAIL')
+    return `HOST ${host} is not an address of this machine; give one that is, or 0.0.0.0 for all`
+  return `${name} ${port} on ${host} cannot be bound (${code ?? 'unknown'}); give another port or HOST`
+}

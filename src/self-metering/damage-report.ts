@@ -1,0 +1,86 @@
+/**
+ * Reports call records that are missing: an error in the log, two counters, and the Critical Governance risk
+ * `RecordsDamaged` of the operator's tenant.
+ *
+ * Damage that is found before the platform can record is kept and raised when it can. A risk that the disk refuses is
+ * tried again every ten seconds. The list of risks to raise is bounded: beyond the bound, damage is added to the last one.
+ */
+
+import { PLATFORM_API } from '../domain/platform-api.ts'
+import type { PlatformRecorder } from './platform-recorder.ts'
+import { damageText, mergeDamage, type Damage, type OnDamage } from '../record/damage.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+
+export interface DamageReport {
+  readonly report: OnDamage
+  /** Raises what was reported before, and from now on at once. Returns how to stop. */
+  connect(recorder: Pick<PlatformRecorder, 'note'>, tenant: string): () => void
+}
+
+export interface DamageReportOptions {
+  readonly metrics: Pick<Metrics, 'counter'>
+  readonly clock: Clock
+  readonly log: Pick<Log, 'warn' | 'error'>
+  readonly count: (reason: string, by?: number) => void
+}
+
+const RETRY_MS = 10_000
+const WAITING_MAX = 1_000
+
+export function createDamageReport({ metrics, clock, log, count }: DamageReportOptions): DamageReport {
+  const missing = metrics.counter('records_damaged_total', 'Call records that are missing because a file is damaged', [
+    'number',
+  ])
+  let waiting: Damage[] = []
+  let raise: ((damage: Damage) => void) | null = null
+
+  function report(damage: Damage): void {
+    const { file, what, records, isExact, isUncertain = false } = damage
+    const detail = { file, records, isExact, fromTime: toTime(damage.fromMs), toTime: toTime(damage.toMs) }
+    if (records === 0 && isExact) {
+      count('file_damaged')
+      return log.warn(detail, `${what} No call records are missing.`)
+    }
+    if (isUncertain) {
+      count('records_uncertain', records)
+      log.error(detail, `${what} They are billed as long as this machine runs; a power cut may take them.`)
+    } else {
+      count('records_damaged')
+      missing.inc({ number: isExact ? 'exact' : 'at_least' }, records)
+      const effect = records === 0 ? 'Call records may be missing' : 'Call records are missing'
+      log.error(detail, `${what} ${effect}; the service continues without them.`)
+    }
+    if (raise === null) keep(damage)
+    else raise(damage)
+  }
+
+  function keep(damage: Damage): void {
+    if (waiting.length < WAITING_MAX) waiting.push(damage)
+    else waiting.push({ ...mergeDamage(waiting.pop()!, damage), file: 'several files' })
+  }
+
+  return {
+    report,
+    connect(recorder, tenant) {
+      raise = (damage) => {
+        recorder.note('records_damaged', tenant, PLATFORM_API, null, damageText(damage)).catch((cause: unknown) => {
+          log.error({ err: cause }, 'the risk RecordsDamaged could not be recorded; retrying in 10 s')
+          keep(damage)
+        })
+      }
+      const raiseWaiting = (): void => {
+        const now = waiting
+        waiting = []
+        for (const damage of now) raise?.(damage)
+      }
+      raiseWaiting()
+      return clock.every(RETRY_MS, raiseWaiting)
+    },
+  }
+}
+
+function toTime(timeMs: number | null): string | null {
+  return timeMs === null ? null : new Date(timeMs).toISOString()
+}

@@ -1,0 +1,35 @@
+/** The OAuth endpoints as the gateway's threads ask them: each attempt that failed is recorded before its answer leaves. */
+
+import type { Grant } from '../plan/grant.ts'
+import type { TokenScopes } from '../access/token-scopes.ts'
+import type { OauthEndpoint } from '../plan/oauth-call.ts'
+import type { PlatformRecorder } from './platform-recorder.ts'
+import type { Clock } from '../runtime/clock.ts'
+
+export interface OauthAttemptsOptions {
+  readonly endpoints: OauthEndpoint
+  readonly scopesOf: (api: string) => Promise<TokenScopes | null>
+  readonly recorder: PlatformRecorder
+  readonly clock: Clock
+}
+
+export function recordOauthAttempts({ endpoints, scopesOf, recorder, clock }: OauthAttemptsOptions): OauthEndpoint {
+  return async (call) => {
+    const startedMs = clock.nowMs()
+    const answer = await endpoints(call)
+    const { signal, status } = answer
+    const target = signal === null ? null : await scopesOf(signal.api)
+    if (signal === null || target === null) return answer
+    const { api, grant, outcome } = signal
+    // A party of another tenant is not this tenant's to see.
+    const party = grant === null || grant.tenant !== target.tenant ? null : toParty(grant)
+    const attempt = { tenant: target.tenant, api, operation: '', party, status, code: outcome, startedMs }
+    await recorder.record({ ...attempt, requestId: null })
+    return answer
+  }
+}
+
+/** The party that a grant alone tells of. */
+export function toParty(grant: Grant): { readonly grant: Grant; readonly agent: string; readonly person: string } {
+  return { grant, agent: grant.consumerKind === 'agent' ? grant.consumer : '', person: '' }
+}

@@ -1,0 +1,118 @@
+/**
+ * Limits the calls of `platform-v1` by its declaration, in the main thread, which serves them all.
+ *
+ * It counts in memory of its own with one lane: the gateway threads never count these calls, so their counters do not
+ * grow by a lane, and a change of the declaration takes effect between two calls.
+ *
+ * A declaration cannot lock the operator out: callers of the operator's tenant may read and replace declarations up to
+ * 10 times a minute and subscription when the declaration in force refuses the call. Such a call does not count
+ * against the declaration and costs no units.
+ */
+
+import type { Caller } from '../plan/caller.ts'
+import { PLATFORM_API } from '../domain/platform-api.ts'
+import { Problem } from '../domain/problem.ts'
+import type { LimitMemory } from '../gateway/limits/limit-memory.ts'
+import { toLimitRefusal } from '../gateway/limits/limit-refusal.ts'
+import { ADMITTED, createLimiter, type Block, type CompiledSla } from '../gateway/limits/limiter.ts'
+import { appendLimitHeaders } from '../gateway/limits/rate-limit-headers.ts'
+import { parseDeclaration } from '../opensla/declaration.ts'
+import type { SlaPlan } from '../plan/sla-plan.ts'
+import type { AdmittedCall, CallLimits, RefusedCall } from '../platform/call-limits.ts'
+import type { Clock } from '../runtime/clock.ts'
+
+export interface PlatformLimits extends CallLimits {
+  /** Puts a declaration into force in the place of the one of its variant; those of other APIs are ignored. */
+  setPlan(plan: SlaPlan): void
+}
+
+export interface PlatformLimitsOptions {
+  /** For one thread. */
+  readonly memory: Pick<LimitMemory, 'blockFor'>
+  readonly operationIds: readonly string[]
+  readonly operatorTenant: string
+  readonly clock: Pick<Clock, 'nowMs'>
+}
+
+/** What it takes to read and replace a declaration. */
+const REPAIRS: ReadonlySet<string> = new Set([
+  'createOpenSlaSpec',
+  'listOpenSlaSpecs',
+  'getOpenSlaSpec',
+  'getOpenSlaContent',
+])
+/** Counted apart from the declared limits, under a name that no API has. */
+const REPAIR_NAME = 'platform-v1 repair'
+const REPAIR_DECLARATION = {
+  opensla: '1.0.0',
+  info: { title: 'Repair', version: '1.0.0' },
+  limits: [{ name: 'repair', rate: { value: 10, duration: 'minute' } }],
+  resourceUnits: { default: 0 },
+}
+
+export function createPlatformLimits(options: PlatformLimitsOptions): PlatformLimits {
+  const { memory, operationIds, operatorTenant, clock } = options
+  const limiter = createLimiter({ thread: 0, threads: 1 })
+  const { verdict } = limiter
+  const positions = new Map(operationIds.map((id, position) => [id, position]))
+  /** By variant. */
+  const inForce = new Map<string, CompiledSla>()
+  const blocks = new WeakMap<object, Block>()
+  const repair = limiter.compile(
+    parseDeclaration(Buffer.from(JSON.stringify(REPAIR_DECLARATION)), { technicalName: REPAIR_NAME, operationIds }),
+    operationIds,
+  )
+
+  function blockOf(subscription: string, { plan }: CompiledSla): Block {
+    const ref = memory.blockFor(subscription, plan)
+    // Without counters there are no limits, and a caller without limits is not what was declared.
+    if (ref === null) throw new Problem('unavailable', 'The limits of this call cannot be counted at the moment.')
+    const known = blocks.get(ref)
+    if (known !== undefined) return known
+    const block = limiter.open(ref)
+    blocks.set(ref, block)
+    return block
+  }
+
+  function take({ grant }: Caller, sla: CompiledSla, operation: number, nowMs: number): AdmittedCall | RefusedCall {
+    const block = blockOf(grant.subscription, sla)
+    limiter.take(sla, block, operation, nowMs)
+    if (verdict.refusedBy !== ADMITTED) return toLimitRefusal(sla, operation, verdict, nowMs)
+    const { gauge, quotaStartMs, approaching: isApproaching } = verdict
+    const unitsMicro = sla.unitsMicro[operation]!
+    const { variant, currency, priceMicro } = sla.plan
+    const isCounted = sla !== repair
+    let isCharged = true
+    let isRunning = true
+    return {
+      headers: appendLimitHeaders([], sla, operation, verdict),
+      terms: { admittedMs: nowMs, unitsMicro, isCounted, isApproaching, variant, currency, priceMicro },
+      giveBack() {
+        if (isCharged) limiter.giveBack(sla, block, unitsMicro, quotaStartMs)
+        isCharged = false
+      },
+      end() {
+        if (isRunning) limiter.release(block, gauge)
+        isRunning = false
+      },
+    }
+  }
+
+  return {
+    setPlan(plan) {
+      if (plan.api === PLATFORM_API) inForce.set(plan.variant, limiter.compile(plan, operationIds))
+    },
+    admit(caller, operationId) {
+      const { variant, tenant } = caller.grant
+      const sla = inForce.get(variant) ?? inForce.get('')
+      const operation = positions.get(operationId)
+      if (sla === undefined || operation === undefined) throw new Error(`${operationId} has no limits`)
+      const nowMs = clock.nowMs()
+      const result = take(caller, sla, operation, nowMs)
+      const isRepair = 'code' in result && tenant === operatorTenant && REPAIRS.has(operationId)
+      if (!isRepair) return result
+      const repaired = take(caller, repair, operation, nowMs)
+      return 'code' in repaired ? result : repaired
+    },
+  }
+}

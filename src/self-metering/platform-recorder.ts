@@ -1,0 +1,134 @@
+/**
+ * Records the calls that the main thread itself serves (platform API, token endpoint) into a spool of
+ * its own, so that they are billed, watched and counted like any other.
+ */
+
+import type { Explanation } from '../domain/explanation.ts'
+import { ANONYMOUS, type Attribution } from '../domain/attribution.ts'
+import type { CallTerms } from '../platform/call-limits.ts'
+import {
+  FLAG_APPROACHING_LIMIT,
+  FLAG_COUNTED,
+  FLAG_FORWARDED,
+  outcomeIndex,
+  OUTCOMES,
+  type Outcome,
+} from '../record/call-record.ts'
+import { REQUEST_PREFIX_LENGTH } from '../record/segment-header.ts'
+import { toRequestId } from '../record/record-batch.ts'
+import type { RecordedCall, SpoolWriter } from '../record/spool-writer.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { Problem } from '../domain/problem.ts'
+import type { Grant } from '../plan/grant.ts'
+
+export interface RecorderCall {
+  readonly tenant: string
+  readonly api: string
+  readonly operation: string
+  /** The known party. */
+  readonly party: { readonly grant: Grant; readonly agent: string; readonly person: string } | null
+  readonly status: number
+  readonly code: string
+  readonly startedMs: number
+  readonly requestId: string | null
+  /** Why it was refused. */
+  readonly explanation?: Explanation | null
+  /** Of a call that its limits admitted. */
+  readonly terms?: CallTerms | null
+}
+
+export interface PlatformRecorder {
+  newRequestId(): string
+  /** Resolves when the record is safe; throws `Problem('unavailable')` where it cannot be written. */
+  record(call: RecorderCall): Promise<void>
+  /** Records what is no call and still a risk. `operation` is shown in the risk's evidence. */
+  note(code: Outcome, tenant: string, api: string, party: RecorderCall['party'], operation?: string): Promise<void>
+}
+
+/** Attributions are remembered up to here, then afresh. */
+const ATTRIBUTIONS_MAX = 10_000
+
+export function createPlatformRecorder({ spool, clock }: { spool: SpoolWriter; clock: Clock }): PlatformRecorder {
+  const attributions = new Map<string, Attribution>()
+  let sequence = 0
+
+  function next(): number {
+    sequence = (sequence + 1) >>> 0
+    return sequence
+  }
+
+  function attributionOf({ tenant, api, operation, party, terms = null }: RecorderCall): Attribution {
+    const grant = party?.grant
+    const { variant = grant?.variant, currency = '', priceMicro = 0 } = terms ?? {}
+    const key = JSON.stringify([
+      tenant,
+      api,
+      operation,
+      grant?.subscription,
+      grant?.consumer,
+      party?.agent,
+      party?.person,
+      variant,
+      currency,
+      priceMicro,
+    ])
+    let attribution = attributions.get(key)
+    if (attribution === undefined) {
+      if (attributions.size >= ATTRIBUTIONS_MAX) attributions.clear()
+      const bill = { variant: variant ?? '', currency, priceMicro }
+      attribution = { ...ANONYMOUS, tenant, api, operation, ...(party !== null && { ...named(party), ...bill }) }
+      attributions.set(key, attribution)
+    }
+    return attribution
+  }
+
+  function record(call: RecorderCall): Promise<void> {
+    const { status, code, startedMs, requestId, explanation = null, terms = null } = call
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const outcome = isOutcome(code) ? code : 'served'
+    const timeMs = clock.nowMs()
+    const made: RecordedCall = {
+      attribution: attributionOf(call),
+      timeMs,
+      durationUs: Math.max(0, timeMs - startedMs) * 1_000,
+      upstreamUs: 0,
+      admittedAgoMs: terms?.isCounted === true ? Math.max(0, timeMs - terms.admittedMs) : 0,
+      status,
+      outcome: outcomeIndex[outcome],
+      flags: flagsOf(outcome, terms),
+      unitsMicro: terms?.unitsMicro ?? 0,
+      requestBytes: 0,
+      responseBytes: 0,
+      sequence: requestId === null ? next() : Number.parseInt(requestId.slice(REQUEST_PREFIX_LENGTH), 16),
+      explanation,
+      onSafe: resolve,
+      onRefused: (cause) => reject(new Problem('unavailable', 'The call could not be recorded.', { cause })),
+    }
+    spool.append(made)
+    return promise
+  }
+
+  return {
+    newRequestId: () => toRequestId(spool.requestPrefix, next()),
+    record,
+    note: (code, tenant, api, party, operation = '') =>
+      record({ tenant, api, operation, party, status: 0, code, startedMs: clock.nowMs(), requestId: null }),
+  }
+}
+
+function named({ grant, agent, person }: NonNullable<RecorderCall['party']>): Partial<Attribution> {
+  const { consumer, consumerName, subscription } = grant
+  return { consumer, consumerName, subscription, agent, person }
+}
+
+function flagsOf(outcome: Outcome, terms: CallTerms | null): number {
+  return (
+    (outcome === 'served' ? FLAG_FORWARDED : 0) |
+    (terms?.isCounted === true ? FLAG_COUNTED : 0) |
+    (terms?.isApproaching === true ? FLAG_APPROACHING_LIMIT : 0)
+  )
+}
+
+function isOutcome(code: string): code is Outcome {
+  return OUTCOMES.some((outcome) => outcome === code)
+}

@@ -1,0 +1,40 @@
+/** Where the service answers: ports that were claimed, and the public addresses that tokens and links name. */
+
+import type { Config } from '../config.ts'
+import { claimPort } from '../runtime/claim-port.ts'
+
+export interface Addresses {
+  readonly gatewayPort: number
+  readonly platformPort: number
+  /** Null: the risk paths answer on the platform's port alone. */
+  readonly riskPort: number | null
+  /** Null: `/metrics` answers on the platform's port. */
+  readonly metricsPort: number | null
+  readonly gatewayUrl: string
+  readonly baseUrl: string
+  readonly riskUrl: string
+}
+
+/** Throws `StartRefused` where a port is taken. */
+export async function claimAddresses(config: Config): Promise<Addresses> {
+  const { host } = config
+  const gatewayPort = await claimPort('GATEWAY_PORT', host, config.gatewayPort)
+  const platformPort = await claimPort('PLATFORM_PORT', host, config.platformPort)
+  const riskPort = config.riskPort === null ? null : await claimPort('RISK_PORT', host, config.riskPort)
+  const metricsPort = config.metricsPort === null ? null : await claimPort('METRICS_PORT', host, config.metricsPort)
+  const baseUrl = config.baseUrl ?? urlOf(host, platformPort)
+  return {
+    gatewayPort,
+    platformPort,
+    riskPort,
+    metricsPort,
+    gatewayUrl: config.gatewayUrl ?? urlOf(host, gatewayPort),
+    baseUrl,
+    riskUrl: config.riskUrl ?? (riskPort === null ? baseUrl : urlOf(host, riskPort)),
+  }
+}
+
+/** The address of a port as a URL. */
+export function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}

@@ -1,0 +1,37 @@
+/** The text of `--help`: flags, settings, exit codes, and where to read on. */
+
+import { flagOf, SETTING_NAMES } from '../config.ts'
+import { SETTINGS_HELP } from './setting-descriptions.ts'
+
+const FLAG_WIDTH = 26
+
+const OPTIONS = [
+  ['--empty', 'start without the sample API'],
+  ['--help', 'print this and exit'],
+  ['--help-first-steps', 'print the commands of a first start again, with placeholders for secrets, and exit'],
+  ['--version', 'print the version and exit'],
+] as const
+
+export function usage(version: string): string {
+  const options = OPTIONS.map(([flag, meaning]) => `  ${flag.padEnd(FLAG_WIDTH)} ${meaning}`)
+  const settings = SETTING_NAMES.map((name) => {
+    const { meaning, fallback } = SETTINGS_HELP[name]
+    return `  ${flagOf(name).padEnd(FLAG_WIDTH)} ${meaning} [${fallback}]`
+  })
+  return `${[
+    `tollgate ${version}`,
+    '',
+    'Usage: npm start -- [options]',
+    '       npx tollgate validate FILE | admin reset | backup DIR | restore DIR   (see npx tollgate --help)',
+    '',
+    'Options:',
+    ...options,
+    '',
+    'Settings, as a flag or as the environment variable of the same name (GATEWAY_PORT for --gateway-port).',
+    'A flag overrides a variable. Defaults in brackets:',
+    ...settings,
+    '',
+    'Exit codes: 0 after a clean shutdown, 2 if the start was refused, 1 after an unexpected failure.',
+    'README.md and docs/ tell more; the running service describes its API at /openapi.json.',
+  ].join('\n')}\n`
+}

@@ -1,0 +1,49 @@
+/** Flags that print something and end: `--help`, `--version`, `--help-first-steps`. Nothing is opened or changed. */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { urlOf } from './addresses.ts'
+import { readConfig } from '../config.ts'
+import { FIRST_STEPS_TITLE, firstSteps, SAMPLE_CALL } from '../onboarding/first-steps.ts'
+import { usage } from './help.ts'
+
+const FIRST_STEPS_FLAG = '--help-first-steps'
+
+/** Null: no such flag is given. Throws `ConfigError` if an address that is to be shown is malformed. */
+export function information(
+  argv: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): string | null {
+  if (argv.includes('--help') || argv.includes('-h')) return usage(readVersion())
+  if (argv.includes('--version')) return `${readVersion()}\n`
+  if (!argv.includes(FIRST_STEPS_FLAG)) return null
+  const config = readConfig(
+    argv.filter((argument) => argument !== FIRST_STEPS_FLAG),
+    environment,
+  )
+  const { host, gatewayPort, platformPort, riskPort } = config
+  const baseUrl = config.baseUrl ?? urlOf(host, platformPort)
+  const commands = firstSteps({
+    gatewayUrl: config.gatewayUrl ?? urlOf(host, gatewayPort),
+    baseUrl,
+    riskUrl: config.riskUrl ?? (riskPort === null ? baseUrl : urlOf(host, riskPort)),
+    admin: null,
+    client: null,
+    ...SAMPLE_CALL,
+  })
+  return `${[
+    `${FIRST_STEPS_TITLE}:`,
+    '',
+    ...commands,
+    '',
+    'Put your credentials in place of YOUR_…: the first start printed those of the admin;',
+    `GET ${baseUrl}/v1/subscriptions/{id}/credentials shows those of a consumer.`,
+    'A lost admin secret is replaced by: npx tollgate admin reset --data-dir DIR',
+  ].join('\n')}\n`
+}
+
+/** The version of the package. */
+export function readVersion(): string {
+  const text = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')
+  return (JSON.parse(text) as { readonly version: string }).version
+}

@@ -1,0 +1,49 @@
+/**
+ * What each setting means and what holds without it, for `--help`.
+ *
+ * The table of the README says the same; `test/unit/settings.test.ts` compares the two, so that neither lacks a setting.
+ */
+
+import type { SettingName } from '../config.ts'
+
+export interface SettingHelp {
+  /** The value without the setting, as people read it. */
+  readonly fallback: string
+  readonly meaning: string
+}
+
+export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
+  GATEWAY_PORT: { fallback: '8080', meaning: 'port of the gateway (0: any free port, also for the next two)' },
+  PLATFORM_PORT: { fallback: '8081', meaning: 'port of the platform API and the risk stream' },
+  RISK_PORT: { fallback: 'unset', meaning: 'serves the risk paths on a port of their own as well' },
+  HOST: { fallback: '127.0.0.1', meaning: 'bind address' },
+  GATEWAY_URL: { fallback: 'derived', meaning: 'public address of the gateway, as tokens and links name it' },
+  BASE_URL: { fallback: 'derived', meaning: 'public address of the platform API' },
+  RISK_URL: { fallback: 'derived', meaning: 'public address of the risk stream' },
+  GATEWAY_THREADS: { fallback: 'cores − 1', meaning: 'gateway threads that share the port' },
+  DATA_DIR: { fallback: './data', meaning: 'folder of everything that is stored; one process per folder' },
+  CLICKHOUSE_URL: { fallback: 'unset', meaning: 'a ClickHouse server instead of the embedded one' },
+  REDIS_URL: { fallback: 'unset', meaning: 'for several nodes, which this version does not run' },
+  DATABASE_URL: { fallback: 'unset', meaning: 'for several nodes, which this version does not run' },
+  MASTER_KEY: { fallback: 'made on first start', meaning: 'encrypts secrets at rest' },
+  ADMIN_CLIENT_ID: {
+    fallback: 'made, printed once',
+    meaning: 'client id of an admin credential with all platform scopes',
+  },
+  ADMIN_CLIENT_SECRET: { fallback: 'made, printed once', meaning: 'its secret, 16 to 256 characters' },
+  ADMIN_TENANT: { fallback: 'default', meaning: 'tenant of the admin credential' },
+  SPOOL_SYNC: { fallback: 'second', meaning: 'when records are synced to disk: always, second or never' },
+  SPOOL_MAX_BYTES: { fallback: '8 GiB', meaning: 'size of the spool at which calls are answered 503' },
+  REQUEST_LOG: { fallback: 'refused', meaning: 'calls that GET /v1/requests shows for a week: off, refused or all' },
+  METRICS_TOKEN: {
+    fallback: 'unset',
+    meaning: 'bearer token that GET /metrics requires; unset: only loopback is answered',
+  },
+  METRICS_PORT: { fallback: 'unset', meaning: 'serves /metrics on a port of its own instead' },
+  RISK_THRESHOLDS: { fallback: 'docs/risks.md', meaning: 'thresholds by type of risk, as JSON' },
+  ALLOW_PRIVATE_ADDRESSES: {
+    fallback: 'unset',
+    meaning: 'list of webhooks, federation, backends: lets them have private addresses',
+  },
+  LOG_LEVEL: { fallback: 'info', meaning: 'level of the JSON log on stderr' },
+}

@@ -1,0 +1,192 @@
+import { createServer, request as send, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createLocalJWKSet, jwtVerify } from 'jose'
+import * as oauth from 'oauth4webapi'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createOauthServer, type OauthServer } from '../../../../src/gateway/oauth/oauth-server.ts'
+import type { OauthEndpoint } from '../../../../src/plan/oauth-call.ts'
+import { API, openDesk, SCOPES, SECRET } from '../../identity/token-desk.ts'
+
+const open: { close(): unknown }[] = []
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close()
+})
+
+/** The OAuth paths on a real socket; other paths answer 418. */
+async function start(askInstead?: OauthEndpoint) {
+  const failures: unknown[] = []
+  let paths: OauthServer | null = null
+  const server: Server = createServer((request, response) => {
+    const path = (request.url ?? '').split('?', 1)[0] ?? ''
+    if (!paths?.handle(request, response, path)) response.writeHead(418).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const gatewayUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { keyRing, answer } = await openDesk({ gatewayUrl, nowMs: Date.now })
+  paths = await createOauthServer({
+    gatewayUrl,
+    ask: askInstead ?? answer,
+    jwks: () => keyRing.publicKeys(),
+    scopesOf: (api) => (api === API ? SCOPES.allowed : null),
+    onFailure: (cause) => failures.push(cause),
+  })
+  open.push({ close: () => server.close() }, paths, { close: () => server.closeAllConnections() })
+
+  function post(path: string, body: string, headers: Record<string, string> = FORM): Promise<Response> {
+    return fetch(gatewayUrl + path, { method: 'POST', body, headers })
+  }
+  return { gatewayUrl, keyRing, post, failures }
+}
+
+const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' }
+const TOKEN = `/${API}/oauth2/v2/token`
+const credentials = new URLSearchParams({
+  grant_type: 'client_credentials',
+  client_id: 'cli_1',
+  client_secret: SECRET,
+}).toString()
+
+describe('a standard client', () => {
+  it.each(['oauth2', 'oidc'] as const)('goes from %s discovery to a token that jose verifies', async (algorithm) => {
+    const { gatewayUrl } = await start()
+    const issuer = new URL(`${gatewayUrl}/${API}`)
+    const insecure = { [oauth.allowInsecureRequests]: true }
+    const server = await oauth.processDiscoveryResponse(
+      issuer,
+      await oauth.discoveryRequest(issuer, { algorithm, ...insecure }),
+    )
+    const client: oauth.Client = { client_id: 'cli_1' }
+
+    for (const authentication of [oauth.ClientSecretPost(SECRET), oauth.ClientSecretBasic(SECRET)]) {
+      const response = await oauth.clientCredentialsGrantRequest(
+        server,
+        client,
+        authentication,
+        { scope: 'read' },
+        insecure,
+      )
+      const result = await oauth.processClientCredentialsResponse(server, client, response)
+      expect(result).toMatchObject({ token_type: 'bearer', expires_in: 3_600, scope: 'read' })
+
+      const keys = (await (await fetch(server.jwks_uri ?? '')).json()) as Parameters<typeof createLocalJWKSet>[0]
+      const { payload } = await jwtVerify(result.access_token, createLocalJWKSet(keys), {
+        issuer: issuer.href,
+        audience: API,
+        typ: 'at+jwt',
+        algorithms: ['ES256'],
+      })
+      expect(payload).toMatchObject({ sub: 'con_1', scope: 'read' })
+    }
+  })
+
+  it('is told of a wrong secret as RFC 6749 has it', async () => {
+    const { gatewayUrl } = await start()
+    const server = { issuer: `${gatewayUrl}/${API}`, token_endpoint: gatewayUrl + TOKEN }
+    const client = { client_id: 'cli_1' }
+    const response = await oauth.clientCredentialsGrantRequest(
+      server,
+      client,
+      oauth.ClientSecretPost('wrong'),
+      {},
+      { [oauth.allowInsecureRequests]: true },
+    )
+
+    await expect(oauth.processClientCredentialsResponse(server, client, response)).rejects.toMatchObject({
+      error: 'invalid_client',
+      status: 401,
+    })
+  })
+})
+
+describe('token endpoint', () => {
+  it('answers at both of its paths, and is not stored', async () => {
+    const { post } = await start()
+    for (const path of [TOKEN, `/${API}/v1/oauth2/v2/token`]) {
+      const response = await post(path, credentials)
+      expect(response.status).toBe(200)
+      expect(response.headers.get('cache-control')).toBe('no-store')
+      expect(response.headers.get('content-type')).toContain('application/json')
+    }
+  })
+
+  it('sees a parameter that comes twice', async () => {
+    const { post } = await start()
+    const response = await post(TOKEN, `${credentials}&scope=read&scope=write`)
+
+    expect([response.status, await response.json()]).toMatchObject([400, { error: 'invalid_request' }])
+  })
+
+  it('does not read parameters from the query', async () => {
+    const { post } = await start()
+
+    expect((await post(`${TOKEN}?${credentials}`, '')).status).toBe(400)
+  })
+
+  it.each(['application/json', 'text/plain', 'multipart/form-data; boundary=x', ''])(
+    'takes forms, and not %s',
+    async (type) => {
+      const { post } = await start()
+      const response = await post(TOKEN, type.endsWith('json') ? '{}' : credentials, { 'Content-Type': type })
+
+      expect(await response.json()).toMatchObject({ error: 'invalid_request' })
+      expect(response.status).toBe(415)
+    },
+  )
+
+  it('takes at most 16 KB', async () => {
+    const { post } = await start()
+    const response = await post(TOKEN, `${credentials}&x=${'x'.repeat(16_384)}`)
+
+    expect([response.status, await response.json()]).toMatchObject([413, { error: 'invalid_request' }])
+  })
+
+  it('takes at most 16 KB also where no length is declared', async () => {
+    const { gatewayUrl } = await start()
+    const answer = Promise.withResolvers<IncomingMessage>()
+    const request = send(gatewayUrl + TOKEN, { method: 'POST', headers: FORM }, answer.resolve).on('error', () => {})
+    for (let index = 0; index < 20; index++) request.write('x'.repeat(1_000))
+    request.end()
+    const response = await answer.promise
+    response.resume()
+
+    expect(response.statusCode).toBe(413)
+  })
+
+  it('names the method it takes', async () => {
+    const { gatewayUrl } = await start()
+    for (const method of ['GET', 'PUT', 'HEAD', 'OPTIONS']) {
+      const response = await fetch(gatewayUrl + TOKEN, { method })
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
+    }
+  })
+
+  it('says nothing of what went wrong inside', async () => {
+    const { post, failures } = await start(() => Promise.reject(new Error('registry at /secret/path is gone')))
+    const response = await post(TOKEN, credentials)
+
+    expect(response.status).toBe(503)
+    expect(response.headers.get('retry-after')).toBe('1')
+    expect(await response.text()).not.toContain('secret')
+    expect(failures).toMatchObject([{ message: 'registry at /secret/path is gone' }])
+  })
+})
+
+describe('keys and discovery', () => {
+  it('are found at their paths, and nothing else is', async () => {
+    const { gatewayUrl, keyRing } = await start()
+    const jwks = await fetch(`${gatewayUrl}/.well-known/jwks`)
+    expect(await jwks.json()).toEqual(keyRing.publicKeys())
+    expect(jwks.headers.get('cache-control')).toBe('public, max-age=300')
+
+    const elsewhere = ['/', `/${API}`, `/${API}/payments`, '/.well-known/jwks/', `/x${TOKEN}`, `${TOKEN}/`, '/docs']
+    for (const path of elsewhere) expect((await fetch(gatewayUrl + path)).status, path).toBe(418)
+  })
+
+  it('are 404 for an API that is not there', async () => {
+    const { gatewayUrl, post } = await start()
+
+    expect((await fetch(`${gatewayUrl}/no-v1/.well-known/openid-configuration`)).status).toBe(404)
+    expect((await fetch(`${gatewayUrl}/.well-known/oauth-authorization-server/no-v1`)).status).toBe(404)
+    expect((await post('/no-v1/oauth2/v2/token', credentials)).status).toBe(404)
+  })
+})
