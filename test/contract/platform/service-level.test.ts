@@ -9,7 +9,7 @@ import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/c
 import { migrate } from '../../../src/store/clickhouse/migrations.ts'
 import { createClickHouseServiceLevelStore } from '../../../src/store/clickhouse/service-level-store.ts'
 import type { ServiceLevelRow, ServiceLevelStore } from '../../../src/store/service-level-store.ts'
-import { furnish, NOW_MS, openHouse, type House } from '../../unit/platform/house.ts'
+import { furnish, NOW_MS, openHouse, type House } from '../../fixtures/test-platform.ts'
 
 const MINUTE_MS = 60_000
 const PATH = '/v1/apis/payments-v1/serviceLevel'

@@ -8,7 +8,7 @@ import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/c
 import { migrate } from '../../../src/store/clickhouse/migrations.ts'
 import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
 import type { LineItem, UsageStore } from '../../../src/store/usage-store.ts'
-import { NOW_MS, openHouse, type House } from '../../unit/platform/house.ts'
+import { NOW_MS, openHouse, type House } from '../../fixtures/test-platform.ts'
 
 type Item = Readonly<Record<string, unknown>>
 

@@ -6,7 +6,7 @@ import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/c
 import { migrate } from '../../../src/store/clickhouse/migrations.ts'
 import { createClickHouseRequestStore } from '../../../src/store/clickhouse/request-store.ts'
 import type { LoggedRequest, RequestStore } from '../../../src/store/request-store.ts'
-import { NOW_MS, openHouse } from '../../unit/platform/house.ts'
+import { NOW_MS, openHouse } from '../../fixtures/test-platform.ts'
 
 let folder: string
 let client: ClickHouse

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { resetAdmin } from '../../../src/access/admin-replacement.ts'
 import { createFirstAdmin } from '../../../src/access/first-admin.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
-import { ACME, NOW_MS, openHouse, type House } from '../catalogue/house.ts'
+import { ACME, NOW_MS, openHouse, type House } from '../../fixtures/test-catalogue.ts'
 
 const SCOPES = ['apis:read', 'platform:admin']
 const clock = { nowMs: () => NOW_MS, after: () => () => {}, every: () => () => {} }

@@ -3,7 +3,7 @@ import { createApiPolicies } from '../../../src/publishing/api-policy.ts'
 import { createTurns } from '../../../src/command/keyed-mutex.ts'
 import { createCredentialExpiry, CREDENTIAL_DUE } from '../../../src/access/credential-expiry.ts'
 import type { DueTime } from '../../../src/command/due-times.ts'
-import { ACME, furnish, openHouse, type House } from '../catalogue/house.ts'
+import { ACME, furnish, openHouse, type House } from '../../fixtures/test-catalogue.ts'
 
 const DAY_MS = 86_400_000
 

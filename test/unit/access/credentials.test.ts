@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { apiWrite } from '../../../src/publishing/apis.ts'
-import { ACME, furnish, openHouse, RIVAL, type House } from '../catalogue/house.ts'
+import { ACME, furnish, openHouse, RIVAL, type House } from '../../fixtures/test-catalogue.ts'
 
 const API = 'orders-v1'
 const DAY_MS = 86_400_000

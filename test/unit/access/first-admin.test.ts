@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createFirstAdmin, type FirstAdmin, type FirstAdminOptions } from '../../../src/access/first-admin.ts'
-import { ACME, furnish, NOW_MS, openHouse, type House } from '../catalogue/house.ts'
+import { ACME, furnish, NOW_MS, openHouse, type House } from '../../fixtures/test-catalogue.ts'
 
 const SCOPES = ['apis:read', 'consumers:write', 'platform:admin']
 const CHOSEN = { clientId: 'operator', clientSecret: 'a-secret-of-the-operator' }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Grant } from '../../../src/plan/grant.ts'
-import { ACME, furnish, openHouse, type House } from '../catalogue/house.ts'
+import { ACME, furnish, openHouse, type House } from '../../fixtures/test-catalogue.ts'
 
 async function subscribe(house: House, kind: 'application' | 'agent' = 'application') {
   await furnish(house)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { openTokenRevocations } from '../../../src/access/token-revocations.ts'
-import { openHouse, type House } from '../catalogue/house.ts'
+import { openHouse, type House } from '../../fixtures/test-catalogue.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createUsers, type Users } from '../../../src/access/users.ts'
 import { createPasswordHasher } from '../../../src/runtime/password-hash.ts'
-import { ACME, openHouse, RIVAL, type House } from '../catalogue/house.ts'
+import { ACME, openHouse, RIVAL, type House } from '../../fixtures/test-catalogue.ts'
 
 const PASSWORD = 'nanoseconds are eleven inches'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { pageOf, toCursor, type Page } from '../../../src/command/page.ts'
-import { ACME, openHouse, RIVAL } from '../catalogue/house.ts'
+import { ACME, openHouse, RIVAL } from '../../fixtures/test-catalogue.ts'
 
 describe('a list', () => {
   it('gives each item once, page by page, and no cursor on the last page', async () => {

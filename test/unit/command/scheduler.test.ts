@@ -5,7 +5,7 @@ import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import type { Registry } from '../../../src/store/registry.ts'
 import { Problem } from '../../../src/domain/problem.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
-import { createHandClock, type HandClock } from '../pipeline/hand-clock.ts'
+import { createHandClock, type HandClock } from '../../fixtures/fake-clock.ts'
 
 const START_MS = Date.UTC(2027, 0, 15)
 const DAY_MS = 86_400_000

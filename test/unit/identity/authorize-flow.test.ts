@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { OauthAnswer } from '../../../src/plan/oauth-call.ts'
-import { API, challengeOf, GATEWAY_URL, NOW_MS, PERSON, REDIRECT, VERIFIER } from './token-desk.ts'
-import { backOf, hidden, openLoginDesk, PASSWORD, type LoginDesk } from './login-desk.ts'
+import { API, challengeOf, GATEWAY_URL, NOW_MS, PERSON, REDIRECT, VERIFIER } from '../../fixtures/token-endpoints.ts'
+import { backOf, hidden, openLoginDesk, PASSWORD, type LoginDesk } from '../../fixtures/login-endpoints.ts'
 
 async function consentOf(desk: LoginDesk, parameters?: Record<string, string>) {
   const browser = desk.browser()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { API, GATEWAY_URL, REDIRECT } from './token-desk.ts'
-import { backOf, openLoginDesk } from './login-desk.ts'
+import { API, GATEWAY_URL, REDIRECT } from '../../fixtures/token-endpoints.ts'
+import { backOf, openLoginDesk } from '../../fixtures/login-endpoints.ts'
 
 const parametersOf = (url: URL) => Object.fromEntries(url.searchParams)
 

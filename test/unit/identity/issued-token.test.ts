@@ -10,7 +10,7 @@ import {
   tokenOf,
   type Desk,
   type DeskOptions,
-} from './token-desk.ts'
+} from '../../fixtures/token-endpoints.ts'
 
 const client = { client_id: 'cli_1', client_secret: SECRET }
 const other = { client_id: 'cli_other', client_secret: SECRET }

@@ -3,7 +3,7 @@ import { calculateJwkThumbprint, type JWK } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { openKeyRing, type KeyRing } from '../../../src/identity/key-ring.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
-import { AUTHOR, openDesk } from './token-desk.ts'
+import { AUTHOR, openDesk } from '../../fixtures/token-endpoints.ts'
 
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k', 'oth']
 const kidsOf = (ring: KeyRing) => ring.publicKeys().keys.map(({ kid }) => kid)

@@ -5,7 +5,7 @@ import type { Clock } from '../../../src/runtime/clock.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import type { Registry } from '../../../src/store/registry.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
-import { AUTHOR, NOW_MS } from './token-desk.ts'
+import { AUTHOR, NOW_MS } from '../../fixtures/token-endpoints.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createRandom } from '../../random.ts'
-import { API, GATEWAY_URL, GRANT, NOW_MS, openDesk, SECRET, tokenOf } from './token-desk.ts'
+import { API, GATEWAY_URL, GRANT, NOW_MS, openDesk, SECRET, tokenOf } from '../../fixtures/token-endpoints.ts'
 
 const basic = (id: string, secret: string) => `Basic ${Buffer.from(`${form(id)}:${form(secret)}`).toString('base64')}`
 const form = (text: string) => new URLSearchParams({ _: text }).toString().slice(2)

@@ -3,8 +3,8 @@ import { OUTCOMES, type CallRecord } from '../../../src/record/call-record.ts'
 import type { SpoolPosition } from '../../../src/store/checkpoint.ts'
 import { createCallCounter } from '../../../src/metering/call-counter.ts'
 import { createRandom } from '../../random.ts'
-import { attribution, call, START_MS } from '../pipeline/calls.ts'
-import { createMemorySpool } from '../pipeline/memory-spool.ts'
+import { attribution, call, START_MS } from '../../fixtures/calls.ts'
+import { createMemorySpool } from '../../fixtures/memory-spool.ts'
 
 const SEED = Date.now() % 1_000_000
 const by = (api: string) => attribution({ api })

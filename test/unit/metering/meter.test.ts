@@ -4,8 +4,8 @@ import { createMeter } from '../../../src/metering/meter.ts'
 import type { CallRecord } from '../../../src/record/call-record.ts'
 import type { LineItem } from '../../../src/store/usage-store.ts'
 import { createRandom } from '../../random.ts'
-import { attribution, call, someCalls, START_MS } from '../pipeline/calls.ts'
-import { createMemorySpool } from '../pipeline/memory-spool.ts'
+import { attribution, call, someCalls, START_MS } from '../../fixtures/calls.ts'
+import { createMemorySpool } from '../../fixtures/memory-spool.ts'
 
 /** The line items of `batches`, each a batch; a null begins another segment. */
 function meterOf(

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { createRequestLog, type RequestLogMode } from '../../../src/metering/request-log.ts'
 import type { CallRecord } from '../../../src/record/call-record.ts'
 import { createRandom } from '../../random.ts'
-import { attribution, call, someCalls, START_MS } from '../pipeline/calls.ts'
-import { createMemorySpool } from '../pipeline/memory-spool.ts'
+import { attribution, call, someCalls, START_MS } from '../../fixtures/calls.ts'
+import { createMemorySpool } from '../../fixtures/memory-spool.ts'
 
 function logged(batches: readonly (readonly CallRecord[])[], mode: RequestLogMode = 'refused') {
   const counted = new Map<string, number>()

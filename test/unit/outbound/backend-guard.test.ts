@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createBackendGuard, endpointOf } from '../../../src/outbound/backend-guard.ts'
 import { createBackendRule } from '../../../src/outbound/backend-rule.ts'
 import type { Resolve } from '../../../src/outbound/guarded-lookup.ts'
-import { createManualClock } from '../platform/manual-clock.ts'
+import { createManualClock } from '../../fixtures/manual-clock.ts'
 
 const PUBLIC = '93.184.216.34'
 const OWN_PUBLIC = '93.184.216.99'

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createGuardedFetch, type OutboundRequest } from '../../../src/outbound/guarded-fetch.ts'
 import { createGuardedLookup, type Resolve } from '../../../src/outbound/guarded-lookup.ts'
-import { createManualClock } from '../platform/manual-clock.ts'
+import { createManualClock } from '../../fixtures/manual-clock.ts'
 
 const closing: (() => Promise<unknown> | void)[] = []
 afterEach(async () => {

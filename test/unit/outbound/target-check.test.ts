@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createTargetCheck } from '../../../src/outbound/target-check.ts'
-import { createManualClock } from '../platform/manual-clock.ts'
+import { createManualClock } from '../../fixtures/manual-clock.ts'
 
 const clock = createManualClock(0)
 const leadingTo = (...addresses: readonly string[]) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { furnish, openHouse } from './house.ts'
+import { furnish, openHouse } from '../../fixtures/test-platform.ts'
 
 describe('a decision', () => {
   it('on a request of one’s own is forbidden, and a risk', async () => {

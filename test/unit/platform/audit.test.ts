@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { furnish, openHouse, type House } from './house.ts'
+import { furnish, openHouse, type House } from '../../fixtures/test-platform.ts'
 
 type Entry = Readonly<Record<string, unknown>>
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { EVENT_SAMPLES } from '../../../src/webhooks/event-samples.ts'
 import { EVENT_KINDS } from '../../../src/command/event-outbox.ts'
 import { eventSchema } from '../../../src/platform/webhook-events.ts'
-import { openHouse, type House } from './house.ts'
+import { openHouse, type House } from '../../fixtures/test-platform.ts'
 
 const PATH = '/v1/eventsubscriptions'
 const URL_OF = 'https://receiver.example/hook'

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { toExplanationText, type Explanation } from '../../../src/domain/explanation.ts'
 import type { LoggedRequest, RequestQuery, RequestStore } from '../../../src/store/request-store.ts'
-import { NOW_MS, openHouse, type House } from './house.ts'
+import { NOW_MS, openHouse, type House } from '../../fixtures/test-platform.ts'
 
 const ID = '0123456789abcdef00000001'
 

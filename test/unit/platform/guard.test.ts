@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Problem } from '../../../src/domain/problem.ts'
 import { ALL_OPERATIONS, platformScopes } from '../../../src/platform/operations.ts'
-import { openHouse, toGrant } from './house.ts'
+import { openHouse, toGrant } from '../../fixtures/test-platform.ts'
 
 const PROTECTED = Object.entries(ALL_OPERATIONS).filter(([, { scope }]) => scope !== null)
 const toPath = (path: string): string => path.replace(/:\w+/g, 'any')

@@ -10,7 +10,7 @@ import type { Caller } from '../../../src/plan/caller.ts'
 import { createOnce } from '../../../src/platform/idempotency.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import { openSqliteIdempotencyStore } from '../../../src/store/sqlite/idempotency-store.ts'
-import { NOW_MS, toAuthor, toGrant } from './house.ts'
+import { NOW_MS, toAuthor, toGrant } from '../../fixtures/test-platform.ts'
 
 const PERSON = { username: 'grace', password: 'a long password', name: 'Grace' }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { furnish, openHouse, type Answer, type House } from './house.ts'
+import { furnish, openHouse, type Answer, type House } from '../../fixtures/test-platform.ts'
 
 const consumer = { name: 'Ada', kind: 'application' }
 

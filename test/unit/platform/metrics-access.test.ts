@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { MetricsAccess } from '../../../src/platform/metrics-access.ts'
-import { openHouse } from './house.ts'
+import { openHouse } from '../../fixtures/test-platform.ts'
 
 const TOKEN = 'a-token-for-the-metrics'
 

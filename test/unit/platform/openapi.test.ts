@@ -8,7 +8,7 @@ import { createOauthServer } from '../../../src/gateway/oauth/oauth-server.ts'
 import { lint } from '../../../src/governance/lint/lint.ts'
 import { buildOauthOpenApi } from '../../../src/platform/oauth-openapi.ts'
 import { platformOperations, platformScopes } from '../../../src/platform/operations.ts'
-import { BASE_URL, GATEWAY_URL, openHouse, type House } from './house.ts'
+import { BASE_URL, GATEWAY_URL, openHouse, type House } from '../../fixtures/test-platform.ts'
 
 interface Described {
   readonly operationId: string

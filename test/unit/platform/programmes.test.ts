@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { STEPS } from '../../../src/programmes/programme-machine.ts'
 import type { Caller } from '../../../src/plan/caller.ts'
-import { openHouse, type House } from './house.ts'
+import { openHouse, type House } from '../../fixtures/test-platform.ts'
 
 const PAYMENTS = readFileSync(new URL('../../../src/sample/payments.openapi.yaml', import.meta.url))
 const SLA = readFileSync(new URL('../../../src/sample/payments.opensla.yaml', import.meta.url))

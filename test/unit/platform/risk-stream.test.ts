@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { EventSource, type FetchLike } from 'eventsource'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { NOW_MS, openHouse, type House, type HouseOptions } from './house.ts'
-import { riskEvent } from './risk-event.ts'
+import { NOW_MS, openHouse, type House, type HouseOptions } from '../../fixtures/test-platform.ts'
+import { riskEvent } from '../../fixtures/risk-event.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { NOW_MS, openHouse, type House } from './house.ts'
+import { NOW_MS, openHouse, type House } from '../../fixtures/test-platform.ts'
 
 const DAY_MS = 86_400_000
 const CSV = { accept: 'text/csv' }

@@ -5,7 +5,7 @@ import { createCompliance, type ComplianceBody } from '../../../src/programmes/c
 import { createTurns } from '../../../src/command/keyed-mutex.ts'
 import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { ACME, base64, furnish, openHouse, orders, type House } from '../catalogue/house.ts'
+import { ACME, base64, furnish, openHouse, orders, type House } from '../../fixtures/test-catalogue.ts'
 
 function open({ registry }: House, log: (message: string) => void = () => {}, ownDeadlineMs = 100_000) {
   const low: string[] = []

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createDrifts } from '../../../src/programmes/drifts.ts'
 import type { EventBody } from '../../../src/command/event-outbox.ts'
 import type { Drift } from '../../../src/domain/drift.ts'
-import { openHouse, type House } from '../catalogue/house.ts'
+import { openHouse, type House } from '../../fixtures/test-catalogue.ts'
 
 const DAY_MS = 86_400_000
 const drift = (changes: Partial<Drift> = {}): Drift => ({

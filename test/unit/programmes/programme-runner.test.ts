@@ -11,7 +11,7 @@ import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Author } from '../../../src/store/registry.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
-import { base64, declaration, openHouse, orders, type House } from '../catalogue/house.ts'
+import { base64, declaration, openHouse, orders, type House } from '../../fixtures/test-catalogue.ts'
 
 const linter = createLinter({ clock: systemClock, log: { error: () => {} } })
 afterAll(() => linter.close())

@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { proxyWrite, type ProxyBody } from '../../../src/publishing/proxy-document.ts'
-import { ACME, base64, declaration, furnish, openHouse, orders, RIVAL, type House } from '../catalogue/house.ts'
+import {
+  ACME,
+  base64,
+  declaration,
+  furnish,
+  openHouse,
+  orders,
+  RIVAL,
+  type House,
+} from '../../fixtures/test-catalogue.ts'
 
 const API = 'orders-v1'
 

@@ -13,7 +13,7 @@ import {
   orders,
   RIVAL,
   type House,
-} from '../catalogue/house.ts'
+} from '../../fixtures/test-catalogue.ts'
 
 const API = 'orders-v1'
 const stageInput = (more: Partial<StageInput> = {}): StageInput => ({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ProxyBody } from '../../../src/publishing/proxy-document.ts'
 import { bringUpOldProxies } from '../../../src/publishing/revision-zero.ts'
-import { ACME, base64, furnish, openHouse, orders, type House } from '../catalogue/house.ts'
+import { ACME, base64, furnish, openHouse, orders, type House } from '../../fixtures/test-catalogue.ts'
 
 const API = 'orders-v1'
 

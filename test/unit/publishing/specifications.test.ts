@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ACME, base64, declaration, furnish, openHouse, orders, RIVAL } from '../catalogue/house.ts'
+import { ACME, base64, declaration, furnish, openHouse, orders, RIVAL } from '../../fixtures/test-catalogue.ts'
 
 const API = 'orders-v1'
 

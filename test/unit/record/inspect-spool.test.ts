@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync,
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createRandom } from '../../random.ts'
-import { createSpoolCopies, pathOf, segmentsOf, sizeOf, startProcess, type Written } from './spool-copy.ts'
+import { createSpoolCopies, pathOf, segmentsOf, sizeOf, startProcess, type Written } from '../../fixtures/spool-copy.ts'
 
 const MAIN = join(import.meta.dirname, '../../../src/cli/main.ts')
 const copies = createSpoolCopies()

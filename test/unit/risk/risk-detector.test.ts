@@ -10,8 +10,8 @@ import {
   type Outcome,
 } from '../../../src/record/call-record.ts'
 import type { SavedEpisode } from '../../../src/store/risk-checkpoint.ts'
-import { attribution, call, START_MS } from '../pipeline/calls.ts'
-import { createMemorySpool } from '../pipeline/memory-spool.ts'
+import { attribution, call, START_MS } from '../../fixtures/calls.ts'
+import { createMemorySpool } from '../../fixtures/memory-spool.ts'
 
 const MINUTE = 60_000
 let spoolKeys = 0

@@ -6,7 +6,7 @@ import type { RiskEvent } from '../../../src/domain/risk.ts'
 import { createRiskFeed } from '../../../src/risk/risk-feed.ts'
 import { matches, openSqliteCheckpoint, type SqliteCheckpoint } from '../../../src/store/sqlite/checkpoint.ts'
 import { createRandom } from '../../random.ts'
-import { START_MS } from '../pipeline/calls.ts'
+import { START_MS } from '../../fixtures/calls.ts'
 
 let folder: string
 let checkpoint: SqliteCheckpoint

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createDamageReport } from '../../../src/self-metering/damage-report.ts'
 import type { Damage } from '../../../src/record/damage.ts'
 import { createMetrics } from '../../../src/runtime/metrics.ts'
-import { createHandClock } from '../pipeline/hand-clock.ts'
+import { createHandClock } from '../../fixtures/fake-clock.ts'
 
 const LOST: Damage = {
   file: 'spool/gateway-0/0000000007.spool',

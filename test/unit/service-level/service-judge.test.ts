@@ -7,9 +7,9 @@ import type { RuntimePlan } from '../../../src/plan/sla-plan.ts'
 import { createServiceJudge, type PromiseSource } from '../../../src/service-level/service-judge.ts'
 import type { CallRecord } from '../../../src/record/call-record.ts'
 import { createRandom } from '../../random.ts'
-import { attribution, call, START_MS } from '../pipeline/calls.ts'
-import { createMemorySpool } from '../pipeline/memory-spool.ts'
-import { createWorld } from '../pipeline/world.ts'
+import { attribution, call, START_MS } from '../../fixtures/calls.ts'
+import { createMemorySpool } from '../../fixtures/memory-spool.ts'
+import { createWorld } from '../../fixtures/test-stream.ts'
 
 const MINUTE_MS = 60_000
 const DECLARED = `

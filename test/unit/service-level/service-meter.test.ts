@@ -3,8 +3,8 @@ import { bucketOf } from '../../../src/domain/latency-buckets.ts'
 import { createServiceMeter } from '../../../src/service-level/service-meter.ts'
 import type { CallRecord } from '../../../src/record/call-record.ts'
 import { createRandom } from '../../random.ts'
-import { attribution, call, someCalls, START_MS } from '../pipeline/calls.ts'
-import { createMemorySpool } from '../pipeline/memory-spool.ts'
+import { attribution, call, someCalls, START_MS } from '../../fixtures/calls.ts'
+import { createMemorySpool } from '../../fixtures/memory-spool.ts'
 
 function measured(batches: readonly (readonly CallRecord[])[], meter = createServiceMeter(), firstKey = 0) {
   const spool = createMemorySpool(firstKey)

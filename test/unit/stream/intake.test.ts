@@ -3,8 +3,8 @@ import { createIntake } from '../../../src/stream/intake.ts'
 import type { RecordBatch } from '../../../src/record/record-batch.ts'
 import type { SpoolPosition } from '../../../src/store/checkpoint.ts'
 import { createRandom } from '../../random.ts'
-import { attribution, call, START_MS } from '../pipeline/calls.ts'
-import { createMemorySpool, type MemorySpool } from '../pipeline/memory-spool.ts'
+import { attribution, call, START_MS } from '../../fixtures/calls.ts'
+import { createMemorySpool, type MemorySpool } from '../../fixtures/memory-spool.ts'
 
 /** Batches of a size that takes several stretches to read. */
 const BATCHES = 40

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CallRecord } from '../../../src/record/call-record.ts'
-import { attribution, call, START_MS } from '../pipeline/calls.ts'
-import { createWorld, type World } from '../pipeline/world.ts'
+import { attribution, call, START_MS } from '../../fixtures/calls.ts'
+import { createWorld, type World } from '../../fixtures/test-stream.ts'
 
 let folder: string
 let world: World

@@ -3,7 +3,7 @@ import { APPROVAL_DUE } from '../../../src/approvals/approval-document.ts'
 import { createApprovalSilence } from '../../../src/approvals/approval-escalation.ts'
 import type { DueTime } from '../../../src/command/due-times.ts'
 import type { Author } from '../../../src/store/registry.ts'
-import { ACME, base64, declaration, furnish, openHouse, RIVAL, type House } from '../catalogue/house.ts'
+import { ACME, base64, declaration, furnish, openHouse, RIVAL, type House } from '../../fixtures/test-catalogue.ts'
 
 const API = 'orders-v1'
 const BOSS: Author = { tenant: 'acme', consumer: 'con_boss' }

@@ -14,7 +14,7 @@ import {
   RIVAL,
   type House,
   OFFERED,
-} from '../catalogue/house.ts'
+} from '../../fixtures/test-catalogue.ts'
 
 const DAY_MS = 86_400_000
 const API = 'orders-v1'

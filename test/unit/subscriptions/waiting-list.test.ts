@@ -1,5 +1,5 @@
 import { onTestFinished, describe, expect, it } from 'vitest'
-import { ACME, base64, furnish, openHouse, orders, type House } from '../catalogue/house.ts'
+import { ACME, base64, furnish, openHouse, orders, type House } from '../../fixtures/test-catalogue.ts'
 
 const API = 'orders-v1'
 

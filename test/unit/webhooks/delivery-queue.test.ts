@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createDeliveryQueue, type QueueBounds } from '../../../src/webhooks/delivery-queue.ts'
-import { createManualClock } from '../platform/manual-clock.ts'
+import { createManualClock } from '../../fixtures/manual-clock.ts'
 
 function open(given?: Omit<QueueBounds, 'unprovenOfTenant'> & Partial<QueueBounds>) {
   const bounds = given && { unprovenOfTenant: given.unproven, ...given }

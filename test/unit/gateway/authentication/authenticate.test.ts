@@ -3,7 +3,7 @@ import type { Caller } from '../../../../src/plan/caller.ts'
 import type { CredentialName, Grant } from '../../../../src/plan/grant.ts'
 import { createApiKey } from '../../../../src/plan/credential-format.ts'
 import { createAuthenticator, type AuthenticatorOptions } from '../../../../src/gateway/authentication/authenticate.ts'
-import { API, createAuthority, GATEWAY_URL, GRANT, NOW_MS } from '../authority.ts'
+import { API, createAuthority, GATEWAY_URL, GRANT, NOW_MS } from '../../../fixtures/token-authority.ts'
 
 const OTHER_API = 'orders-v1'
 const KEY = createApiKey((size) => Buffer.alloc(size, 7))

@@ -6,8 +6,16 @@ import type { ProviderPlan } from '../../../../src/plan/provider-plan.ts'
 import { verifyFederatedToken } from '../../../../src/gateway/authentication/federated-token.ts'
 import { readJwt } from '../../../../src/gateway/authentication/jwt.ts'
 import { createProviders } from '../../../../src/gateway/authentication/providers.ts'
-import { API, NOW_MS } from '../authority.ts'
-import { createIssuerKey, FEDERATED_CLAIMS, issue, issueText, ISSUER, signBy, toPlan } from '../federated-issuer.ts'
+import { API, NOW_MS } from '../../../fixtures/token-authority.ts'
+import {
+  createIssuerKey,
+  FEDERATED_CLAIMS,
+  issue,
+  issueText,
+  ISSUER,
+  signBy,
+  toPlan,
+} from '../../../fixtures/federated-issuer.ts'
 
 const key = createIssuerKey('k1')
 const rsa = createIssuerKey('r1', 'RS256')

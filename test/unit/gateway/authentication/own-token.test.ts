@@ -3,7 +3,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createTokenKeys, verifyToken, type TokenResult } from '../../../../src/gateway/authentication/own-token.ts'
-import { API, CLAIMS, createAuthority, GATEWAY_URL, signEs256, signHs256 } from '../authority.ts'
+import { API, CLAIMS, createAuthority, GATEWAY_URL, signEs256, signHs256 } from '../../../fixtures/token-authority.ts'
 
 const authority = createAuthority()
 const keys = createTokenKeys()

@@ -13,7 +13,7 @@ import { createHealthProbe } from '../../../../src/gateway/backend/health-probe.
 import { outcomeOfError } from '../../../../src/gateway/backend/upstream-failure.ts'
 import { createBackendGuard } from '../../../../src/outbound/backend-guard.ts'
 import type { Resolve } from '../../../../src/outbound/guarded-lookup.ts'
-import { createManualClock } from '../../platform/manual-clock.ts'
+import { createManualClock } from '../../../fixtures/manual-clock.ts'
 
 async function serve(): Promise<number> {
   const server = createServer((_, response) => response.end('served'))

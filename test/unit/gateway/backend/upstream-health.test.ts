@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { BackendPlan } from '../../../../src/plan/route-plan.ts'
 import { UpstreamGate, type GatePlan, type UpstreamReport } from '../../../../src/gateway/backend/upstream-gate.ts'
 import { createUpstreamHealth, type UpstreamChange } from '../../../../src/gateway/backend/upstream-health.ts'
-import { createHandClock, settled } from '../../pipeline/hand-clock.ts'
+import { createHandClock, settled } from '../../../fixtures/fake-clock.ts'
 
 const START_MS = Date.UTC(2027, 0, 15, 12)
 const BACKEND: BackendPlan = { origin: 'http://backend', basePath: '', timeoutMs: 1_000, mayBePrivate: true }

@@ -3,7 +3,7 @@
 import { Pool } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { correctParser, parserOf } from '../../../../src/gateway/backend/upstream-parser.ts'
-import { openRawBackend } from '../test-gateway.ts'
+import { openRawBackend } from '../../../fixtures/test-gateway.ts'
 
 async function openPool(text: string) {
   const origin = await openRawBackend((socket) => socket.on('data', () => socket.write(text)))

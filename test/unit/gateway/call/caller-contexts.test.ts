@@ -9,8 +9,8 @@ import { compileRevision } from '../../../../src/gateway/call/revision.ts'
 import { attributionOf } from '../../../../src/gateway/call/caller-context.ts'
 import { createSeats } from '../../../../src/gateway/call/caller-contexts.ts'
 import type { SlaPlan } from '../../../../src/plan/sla-plan.ts'
-import { API, GRANT } from '../authority.ts'
-import { planOf } from '../limit-fixture.ts'
+import { API, GRANT } from '../../../fixtures/token-authority.ts'
+import { planOf } from '../../../fixtures/test-limits.ts'
 
 const declare = (variant: string, minute: number): SlaPlan => ({
   ...planOf({ limits: [{ name: 'a', totals: { minute } }] }),

@@ -10,7 +10,7 @@ import { compileRevision } from '../../../../src/gateway/call/revision.ts'
 import { readSpecification } from '../../../../src/governance/specification.ts'
 import { OUTCOMES } from '../../../../src/record/call-record.ts'
 import type { RecordedCall } from '../../../../src/record/spool-writer.ts'
-import { attribution } from '../../pipeline/calls.ts'
+import { attribution } from '../../../fixtures/calls.ts'
 
 const item = {
   type: 'object',

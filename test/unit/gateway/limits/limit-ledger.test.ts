@@ -6,11 +6,11 @@ import type { SlaPlan } from '../../../../src/plan/sla-plan.ts'
 import { FLAG_COUNTED, FLAG_FORWARDED, type CallRecord, type Outcome } from '../../../../src/record/call-record.ts'
 import type { SpoolPosition } from '../../../../src/store/checkpoint.ts'
 import type { SavedCounters } from '../../../../src/store/limit-checkpoint.ts'
-import { attribution, call } from '../../pipeline/calls.ts'
-import { createMemorySpool } from '../../pipeline/memory-spool.ts'
-import { anyPlan, createRandom } from '../any-declaration.ts'
-import { openDesk, OPERATIONS, planOf, type Desk } from '../limit-fixture.ts'
-import { createReferenceLimiter, type ReferenceCall } from '../reference-limiter.ts'
+import { attribution, call } from '../../../fixtures/calls.ts'
+import { createMemorySpool } from '../../../fixtures/memory-spool.ts'
+import { anyPlan, createRandom } from './any-declaration.ts'
+import { openDesk, OPERATIONS, planOf, type Desk } from '../../../fixtures/test-limits.ts'
+import { createReferenceLimiter, type ReferenceCall } from './reference-limiter.ts'
 
 const NOON_MS = Date.parse('2028-02-28T12:00:00Z')
 const DAY_MS = 86_400_000

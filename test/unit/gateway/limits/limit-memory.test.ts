@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createLimitMemory } from '../../../../src/gateway/limits/limit-memory.ts'
-import { openDesk, OPERATIONS, planOf } from '../limit-fixture.ts'
+import { openDesk, OPERATIONS, planOf } from '../../../fixtures/test-limits.ts'
 
 const NOON = '2026-03-04T12:00:00'
 const NOON_MS = Date.parse(`${NOON}Z`)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createLimiter } from '../../../../src/gateway/limits/limiter.ts'
 import { createLimitMemory } from '../../../../src/gateway/limits/limit-memory.ts'
-import { openDesk, openLimit, planOf } from '../limit-fixture.ts'
+import { openDesk, openLimit, planOf } from '../../../fixtures/test-limits.ts'
 
 describe('a total counts in calendar windows of UTC', () => {
   it.each([

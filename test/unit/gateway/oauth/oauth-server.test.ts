@@ -5,7 +5,7 @@ import * as oauth from 'oauth4webapi'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createOauthServer, type OauthServer } from '../../../../src/gateway/oauth/oauth-server.ts'
 import type { OauthEndpoint } from '../../../../src/plan/oauth-call.ts'
-import { API, openDesk, SCOPES, SECRET } from '../../identity/token-desk.ts'
+import { API, openDesk, SCOPES, SECRET } from '../../../fixtures/token-endpoints.ts'
 
 const open: { close(): unknown }[] = []
 afterEach(async () => {

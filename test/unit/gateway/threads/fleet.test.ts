@@ -15,9 +15,9 @@ import { createSpoolFaultsMemory } from '../../../../src/record/spool-faults.ts'
 import { createSpoolGaugeMemory } from '../../../../src/record/spool-gauge.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
 import { createLog } from '../../../../src/runtime/log.ts'
-import { API, createAuthority, GATEWAY_URL, GRANT } from '../authority.ts'
-import { createIssuerKey, FEDERATED_GRANT, issue, toPlan } from '../federated-issuer.ts'
-import { planOf } from '../limit-fixture.ts'
+import { API, createAuthority, GATEWAY_URL, GRANT } from '../../../fixtures/token-authority.ts'
+import { createIssuerKey, FEDERATED_GRANT, issue, toPlan } from '../../../fixtures/federated-issuer.ts'
+import { planOf } from '../../../fixtures/test-limits.ts'
 
 const THREADS = 2
 const authority = createAuthority()
@@ -56,7 +56,7 @@ async function open({
   const restarts = Promise.withResolvers<void>()
   let isThreadGone = false
   const fleet = createFleet({
-    entry: new URL('../fleet-thread.ts', import.meta.url),
+    entry: new URL('./fleet-thread.ts', import.meta.url),
     threads: THREADS,
     port: 0,
     settings: {

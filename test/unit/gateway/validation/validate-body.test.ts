@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { openDesk } from '../validate-desk.ts'
+import { openDesk } from './test-validator.ts'
 
 const body = (schema: unknown, mediaType = 'application/json') => ({
   operation: { requestBody: { required: true, content: { [mediaType]: { schema } } } },

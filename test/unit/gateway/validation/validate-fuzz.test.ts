@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import { createRandom, type Random } from '../../../random.ts'
-import { openDesk } from '../validate-desk.ts'
+import { openDesk } from './test-validator.ts'
 import { createReferenceValidator } from './reference-validator.ts'
 
 type Json = Record<string, unknown>

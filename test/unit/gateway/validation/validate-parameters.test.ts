@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { openDesk } from '../validate-desk.ts'
+import { openDesk } from './test-validator.ts'
 
 const parameter = (place: string, name: string, schema: unknown, more = {}) => ({ in: place, name, schema, ...more })
 const withParameters = (...parameters: unknown[]) => ({ operation: { parameters } })

@@ -8,7 +8,7 @@ import type { ProviderPlan } from '../../../../src/plan/provider-plan.ts'
 import { createFederation, type ProviderRecord } from '../../../../src/identity/federation/provider-keys.ts'
 import { createGuardedFetch } from '../../../../src/outbound/guarded-fetch.ts'
 import { openSqliteRegistry } from '../../../../src/store/sqlite/registry.ts'
-import { createManualClock } from '../../platform/manual-clock.ts'
+import { createManualClock } from '../../../fixtures/manual-clock.ts'
 
 const START_MS = 1_800_000_000_000
 const REFRESH_MS = 600_000

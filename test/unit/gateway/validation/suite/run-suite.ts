@@ -4,7 +4,7 @@
  */
 
 import { Problem } from '../../../../../src/domain/problem.ts'
-import { openDesk } from '../../validate-desk.ts'
+import { openDesk } from '../test-validator.ts'
 import type { SuiteGroup } from './suite-group.ts'
 
 /** On what the gateway and the suite differ, by `file › group`. */

@@ -1,0 +1,103 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createConsumers } from '../../../src/access/consumers.ts'
+import { createIdFactory } from '../../../src/runtime/ids.ts'
+import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
+import { StoreUnwritable } from '../../../src/store/unwritable.ts'
+import { withFilesLimited } from '../../file-size-limit.ts'
+import { ACME, base64, furnish, NOW_MS, OFFERED, openHouse, orders, type House } from '../../fixtures/test-catalogue.ts'
+
+it('a full disk is answered 503, and the registry is whole and goes on when there is room', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-full-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'registry.db')
+  const clock = { nowMs: () => NOW_MS, after: () => () => {}, every: () => () => {} }
+  const full = openSqliteRegistry({ path, clock, bytesMax: 400 * 1024 })
+  const createId = createIdFactory(clock.nowMs)
+  const consumers = createConsumers({ registry: full, createId })
+  const made: string[] = []
+  const fill = async (): Promise<never> => {
+    for (;;) made.push((await consumers.create(ACME, { name: 'x'.repeat(128), kind: 'agent' })).id)
+  }
+
+  await expect(fill()).rejects.toMatchObject({ status: 503, code: 'unavailable' })
+  expect(made.length).toBeGreaterThan(100)
+  await expect(consumers.create(ACME, { name: 'y'.repeat(128), kind: 'agent' })).rejects.toMatchObject({ status: 503 })
+  expect((await consumers.get('acme', made[0] ?? '')).name).toHaveLength(128)
+  full.close()
+
+  const check = new DatabaseSync(path)
+  expect(check.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
+  check.close()
+  const roomy = openSqliteRegistry({ path, clock })
+  onTestFinished(() => roomy.close())
+  expect(await roomy.list('consumer', { limit: 10_000 })).toHaveLength(made.length)
+  const after = createConsumers({ registry: roomy, createId })
+  expect(await after.create(ACME, { name: 'Ada', kind: 'agent' })).toMatchObject({ name: 'Ada' })
+})
+
+const REFUSED = { status: 503, code: 'unavailable' }
+
+/** Everything that the registry holds of these commands. */
+async function dump(house: House): Promise<string> {
+  const kinds = ['api', 'proxy', 'subscription', 'credential', 'due', 'event']
+  return JSON.stringify(await Promise.all(kinds.map((kind) => house.registry.list(kind, { limit: 500 }))))
+}
+
+async function subscribe(house: House): Promise<{ proxy: string; subscription: string; credential: string }> {
+  const { proxy, consumer } = await furnish(house)
+  const { id: subscription } = await house.subscriptions.create(ACME, { consumer, api: 'orders-v1' })
+  const { items } = await house.credentials.read(ACME, subscription)
+  house.gateway.heard.length = 0
+  return { proxy, subscription, credential: items[0]?.id ?? '' }
+}
+
+describe('a command on a disk that refuses', () => {
+  it('activates nothing, serves the revision of before, and activates when there is room', async () => {
+    const house = openHouse()
+    const { proxy } = await subscribe(house)
+    const wider = base64(orders({ operations: { ...OFFERED, another: [] } }))
+    await house.proxies.stage(ACME, { api: 'orders-v1', specification: wider })
+    const before = await dump(house)
+    await withFilesLimited(0, () => expect(house.proxies.activate(ACME, proxy)).rejects.toMatchObject(REFUSED))
+    expect(house.gateway.heard).toEqual(['prepare orders-v1 2', 'abort orders-v1 2'])
+    expect(await dump(house)).toBe(before)
+    expect(await house.proxies.activate(ACME, proxy)).toMatchObject({ activeRevision: 2 })
+    expect(house.gateway.heard.slice(2)).toEqual(['prepare orders-v1 2', 'swap orders-v1 2'])
+  })
+
+  it('rotates no credential, and rotates each once when there is room', async () => {
+    const house = openHouse()
+    const { subscription } = await subscribe(house)
+    const before = await dump(house)
+    await withFilesLimited(0, () => expect(house.credentials.rotate(ACME, subscription)).rejects.toMatchObject(REFUSED))
+    expect([house.gateway.heard, await dump(house)]).toEqual([[], before])
+    const old = (await house.credentials.of('acme', subscription)).length
+    expect((await house.credentials.rotate(ACME, subscription)).items).toHaveLength(old)
+    expect(await house.credentials.of('acme', subscription)).toHaveLength(2 * old)
+  })
+
+  it('revokes no credential, and revokes it when there is room', async () => {
+    const house = openHouse()
+    const { subscription, credential } = await subscribe(house)
+    const before = await dump(house)
+    await withFilesLimited(0, () =>
+      expect(house.credentials.revoke(ACME, subscription, credential)).rejects.toMatchObject(REFUSED),
+    )
+    expect([house.gateway.heard, await dump(house)]).toEqual([[], before])
+    await house.credentials.revoke(ACME, subscription, credential)
+    expect(house.gateway.grants.find((grant) => grant.credential === credential)).toMatchObject({ valid: false })
+  })
+
+  it('shows no secret whose reading cannot be noted', async () => {
+    const house = openHouse()
+    const { subscription } = await subscribe(house)
+    await withFilesLimited(0, () =>
+      expect(house.credentials.read(ACME, subscription)).rejects.toBeInstanceOf(StoreUnwritable),
+    )
+    expect((await house.credentials.read(ACME, subscription)).items.length).toBeGreaterThan(0)
+  })
+})

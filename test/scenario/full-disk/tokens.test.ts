@@ -1,0 +1,36 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { withFilesLimited } from '../../file-size-limit.ts'
+import { openDesk, tokenOf, type Desk } from '../../fixtures/token-endpoints.ts'
+
+async function open(): Promise<Desk> {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-full-'))
+  const desk = await openDesk({ registryPath: join(folder, 'registry.db') })
+  onTestFinished(() => {
+    desk.registry.close()
+    rmSync(folder, { recursive: true })
+  })
+  return desk
+}
+
+it('a code gives no token on a disk that refuses, and one token when there is room', async () => {
+  const { code, redeem, revoked } = await open()
+  const text = await code()
+  await withFilesLimited(0, async () => {
+    const answer = await redeem({ code: text })
+    expect(answer).toMatchObject({ status: 503, body: { error: 'temporarily_unavailable' } })
+    expect(answer.headers).toMatchObject({ 'Retry-After': '1' })
+    expect(answer.body).not.toHaveProperty('access_token')
+  })
+  expect(tokenOf(await redeem({ code: text })).claims).toMatchObject({ client_id: 'cli_public' })
+  expect(revoked).toEqual(new Set())
+})
+
+it('a client gets tokens of its own on a disk that refuses: they leave nothing there', async () => {
+  const { post } = await open()
+  await withFilesLimited(0, async () => {
+    expect(tokenOf(await post()).claims).toMatchObject({ client_id: 'cli_1' })
+  })
+})

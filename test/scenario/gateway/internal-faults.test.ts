@@ -1,0 +1,296 @@
+/**
+ * A fault in one call ends that call with 500, and never the thread: a throw is injected at every stage
+ * and in every callback of a call, and the next call is served.
+ */
+
+import { Agent, request } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { createResponseRules } from '../../../src/gateway/headers/header-rules.ts'
+import type { CompiledRevision } from '../../../src/gateway/call/revision.ts'
+import {
+  callerOf,
+  openBackend,
+  openRawBackend,
+  openTestGateway,
+  received,
+  type TestGatewayOptions,
+} from '../../fixtures/test-gateway.ts'
+
+const boom = (): never => {
+  throw new Error('injected')
+}
+const BODY = 'x'.repeat(100_000)
+
+interface Answer {
+  readonly status: number
+  readonly code: string
+}
+
+/** Null if the connection is broken off. */
+function call(
+  port: number,
+  { method = 'GET', path = '/things-v1/keyed', body = '', key = 'key-a' } = {},
+): Promise<Answer | null> {
+  return new Promise((resolve) => {
+    const sent = request(
+      {
+        port,
+        method,
+        path,
+        agent: new Agent(),
+        headers: { 'x-api-key': key, 'content-type': 'application/octet-stream' },
+      },
+      (response) => {
+        let text = ''
+        response.on('data', (chunk) => (text += chunk))
+        response.on('end', () => {
+          const { code = '' } = text.startsWith('{') ? (JSON.parse(text) as { code?: string }) : {}
+          resolve({ status: response.statusCode ?? 0, code })
+        })
+        response.on('error', () => resolve(null))
+      },
+    )
+    sent.on('error', () => resolve(null))
+    sent.end(body)
+  })
+}
+
+/** Throws the first time only. */
+function once<F extends (...given: never[]) => unknown>(then: F): F {
+  let isDone = false
+  return ((...given: Parameters<F>) => {
+    if (isDone) return then(...given)
+    isDone = true
+    return boom()
+  }) as F
+}
+
+const withRevision = (change: (revision: CompiledRevision) => Partial<CompiledRevision>) => ({
+  changeRevision: (revision: CompiledRevision): CompiledRevision => ({ ...revision, ...change(revision) }),
+})
+
+type Fault = readonly [stage: string, faulty: Partial<TestGatewayOptions>, sent?: Parameters<typeof call>[1]]
+
+/** Whoever asks for its method fails. */
+const unauthorisable = Object.defineProperty({ ...callerOf('a') }, 'method', { get: boom })
+
+const FAULTS: readonly Fault[] = [
+  ['route', withRevision(({ routes }) => ({ routes: { ...routes, find: once((...given) => routes.find(...given)) } }))],
+  ['authenticate', { authenticator: { authenticate: once(() => boom()) } }],
+  ['authenticate, in a promise', { authenticator: { authenticate: () => Promise.reject(new Error('injected')) } }],
+  ['the search for loops', { handle: { loops: { isLoop: once(() => false), pushTo: () => {} } } }],
+  ['what is kept of a caller', { handle: { seats: { of: boom, release: () => {} } } }],
+  ['authorise', { authenticator: { authenticate: () => unauthorisable } }],
+  ['limit', { handle: { admissions: { admit: boom, release: () => {}, isApproaching: false } } }],
+  ['whether calls can be recorded', { handle: { isAccepting: boom } }],
+  [
+    'validate parameters',
+    withRevision(({ operations }) => ({
+      operations: operations.map((operation) => ({
+        ...operation,
+        validators: { ...operation.validators, parameters: once(() => null) },
+      })),
+    })),
+  ],
+  [
+    'validate the body',
+    withRevision(({ operations }) => ({
+      operations: operations.map((operation) => ({
+        ...operation,
+        validators: {
+          ...operation.validators,
+          body:
+            operation.plan.method === 'POST'
+              ? { accepts: () => ({ mode: 'check', bytesMax: 1_000_000, check: boom }) }
+              : null,
+        },
+      })),
+    })),
+    { method: 'POST', body: BODY },
+  ],
+  [
+    'forward',
+    withRevision(({ backend }) => {
+      backend!.slots.acquire = once(backend!.slots.acquire.bind(backend!.slots))
+      return {}
+    }),
+  ],
+  [
+    'dispatch',
+    withRevision(({ backend }) => {
+      backend!.pool.dispatch = once(backend!.pool.dispatch.bind(backend!.pool))
+      return {}
+    }),
+  ],
+  ['the head of the response', { send: { responseRules: { of: once(createResponseRules().of) } } }],
+  ['the watch for drift', { send: { drift: { head: once(() => null), operation: () => {} } } }],
+  ['the end of the turn', { send: { turnEnd: { join: once(() => {}) } } }],
+  [
+    'the health of the backend',
+    withRevision(({ backend }) => {
+      backend!.gate.answered = once(backend!.gate.answered.bind(backend!.gate))
+      return {}
+    }),
+  ],
+  ['a streamed body', { send: { uploads: { create: once(() => boom()) } as never } }, { method: 'POST', body: BODY }],
+]
+
+const isLasting = ({ handle }: Partial<TestGatewayOptions>): boolean =>
+  handle !== undefined && handle.loops === undefined
+
+describe('a fault in the handling of a call', () => {
+  it.each(
+    FAULTS.map(([stage, faulty, sent]): { stage: string; faulty: Fault[1]; sent: Fault[2] } => ({
+      stage,
+      faulty,
+      sent,
+    })),
+  )('at $stage ends that call with 500, recorded and logged, and no other', async ({ faulty, sent }) => {
+    const origin = await openBackend((_, response) => response.end('ok'))
+    const gateway = await openTestGateway({ backend: { origin }, ...faulty })
+    expect(await call(gateway.port, sent)).toEqual({ status: 500, code: 'internal' })
+    expect(gateway.records.map(({ outcome, status }) => [outcome, status])).toEqual([['internal', 500]])
+    expect(gateway.faults).toHaveLength(1)
+    // Some of the faults come again with every call.
+    if (faulty.authenticator === undefined && !isLasting(faulty)) expect((await call(gateway.port))?.status).toBe(200)
+    expect(gateway.inFlight()).toBe(0)
+  })
+
+  it.each([
+    ['adding to a sampled body', { add: boom, end: () => {} }],
+    ['ending a sampled body', { add: () => {}, end: boom }],
+  ])('at %s ends that call only', async (_, sample) => {
+    const origin = await openBackend((_, response) => response.end('ok'))
+    let isFirst = true
+    const head = () => {
+      if (!isFirst) return null
+      isFirst = false
+      return sample
+    }
+    const gateway = await openTestGateway({ backend: { origin }, send: { drift: { head, operation: () => {} } } })
+    await call(gateway.port)
+    expect(gateway.faults).toHaveLength(1)
+    expect((await call(gateway.port))?.status).toBe(200)
+    expect(gateway.inFlight()).toBe(0)
+  })
+
+  it('at recording it breaks the call off: nothing is answered that has no record', async () => {
+    const origin = await openBackend((_, response) => response.end('ok'))
+    let isFirst = true
+    const gateway = await openTestGateway({
+      backend: { origin },
+      append(call, record) {
+        if (!isFirst) return record(call)
+        isFirst = false
+        boom()
+      },
+    })
+    expect(await call(gateway.port)).toBeNull()
+    expect(gateway.counts.get('call_not_recorded')).toBe(1)
+    expect((await call(gateway.port))?.status).toBe(200)
+    expect(gateway.inFlight()).toBe(0)
+  })
+
+  it('when its response is sent after recording breaks the connection off', async () => {
+    const origin = await openBackend((_, response) => response.end('ok'))
+    const gateway = await openTestGateway({
+      backend: { origin },
+      append(call, record) {
+        const { response } = call as unknown as { response: { writeHead: () => void } }
+        if (gateway.records.length === 0) response.writeHead = boom
+        record(call)
+      },
+    })
+    expect(await call(gateway.port)).toBeNull()
+    expect(gateway.faults.length).toBeGreaterThan(0)
+    expect((await call(gateway.port))?.status).toBe(200)
+  })
+
+  it.each(['pause', 'write'] as const)('in a callback of a paused response (%s) ends that call only', async (where) => {
+    const origin = await openBackend((_, response) => response.end(Buffer.alloc(20_000_000)))
+    let isFirst = true
+    const gateway = await openTestGateway({
+      backend: { origin },
+      send: {
+        readers: {
+          enter: () => {
+            if (!isFirst || where !== 'pause') return
+            isFirst = false
+            boom()
+          },
+          leave: () => {
+            if (!isFirst || where !== 'write') return
+            isFirst = false
+            boom()
+          },
+        },
+      },
+    })
+    expect(await call(gateway.port)).toBeNull()
+    expect(gateway.faults).toHaveLength(1)
+    expect((await call(gateway.port))?.status).toBe(200)
+  })
+})
+
+describe('a request whose backend does not respond in time', () => {
+  const head = (length: string) =>
+    `POST /things-v1/open HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\n${length}\r\n\r\n`
+  const chunk = `${BODY.length.toString(16)}\r\n${BODY}\r\n`
+
+  it.each([
+    ['streamed in chunks', `${head('Transfer-Encoding: chunked')}${chunk}0\r\n\r\n`, 504],
+    ['long', `${head(`Content-Length: ${BODY.length}`)}${BODY}`, 504],
+    ['short', `${head('Content-Length: 5')}hello`, 504],
+    ['without a body', 'GET /things-v1/open HTTP/1.1\r\nHost: a\r\n\r\n', 504],
+    ['streamed in chunks and never ended', `${head('Transfer-Encoding: chunked')}${chunk}`, 408],
+    ['long and never ended', `${head('Content-Length: 200000')}${BODY}`, 408],
+  ])('%s is answered, recorded, and the thread goes on', async (_, text, status) => {
+    const origin = await openRawBackend((socket) => void socket.resume())
+    const gateway = await openTestGateway({
+      backend: { origin, timeoutMs: 100 },
+      uploads: { windowMs: 200, bytesPerSecondMin: 1_000_000, totalMs: 600_000 },
+    })
+    const socket = await gateway.open()
+    const answer = received(socket)
+    socket.write(text)
+    const [record] = await gateway.recorded(1)
+    expect(record?.status).toBe(status)
+    socket.end()
+    expect(await answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    expect(gateway.faults).toEqual([])
+    expect(gateway.inFlight()).toBe(0)
+  })
+
+  it.each([
+    ['a deadline', 'GET /things-v1/open HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
+    ['the end of a slow upload', `${head('Transfer-Encoding: chunked')}${chunk}`],
+  ])('ends alone if a fault is met at %s', async (_, text) => {
+    const origin = await openRawBackend((socket) => void socket.resume())
+    const gateway = await openTestGateway({
+      backend: { origin, timeoutMs: 100 },
+      uploads: { windowMs: 100, bytesPerSecondMin: 10_000_000, totalMs: 600_000 },
+      changeRevision(revision) {
+        const slots = revision.backend!.slots
+        slots.release = once(slots.release.bind(slots))
+        return revision
+      },
+    })
+    const answer = gateway.raw(text)
+    const [record] = await gateway.recorded(1)
+    expect(record).toMatchObject({ outcome: 'internal', status: 500 })
+    expect(await answer).toContain('HTTP/1.1 500')
+    expect(gateway.inFlight()).toBe(0)
+  })
+
+  it('streamed to a backend that stops reading is answered with 504: the client is not slow', async () => {
+    const origin = await openRawBackend((socket) => void socket.pause())
+    const gateway = await openTestGateway({ backend: { origin, timeoutMs: 200 } })
+    const socket = await gateway.open()
+    const answer = received(socket)
+    socket.write(head('Content-Length: 100000000'))
+    socket.write(Buffer.alloc(50_000_000))
+    const [record] = await gateway.recorded(1)
+    expect(record).toMatchObject({ status: 504, outcome: 'upstream_timeout' })
+    expect(await answer).toContain('HTTP/1.1 504')
+  })
+})

@@ -1,0 +1,177 @@
+/** Several requests on one connection: what becomes of one leaves the others in step. */
+
+import { describe, expect, it } from 'vitest'
+import { openBackend, openRawBackend, openTestGateway, received, receivedUntil } from '../../fixtures/test-gateway.ts'
+
+const get = (path = '/things-v1/open', headers = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`
+const statusesIn = (text: string): string[] => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status!)
+
+describe('a response that is broken off behind another one', () => {
+  it('ends the connection when its turn comes, and nothing of it is sent', async () => {
+    const { promise: isReached, resolve: reached } = Promise.withResolvers<() => void>()
+    const origin = await openRawBackend((socket) =>
+      socket.once('data', (head) => {
+        if (String(head).includes('?first')) {
+          return reached(() => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst'))
+        }
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\npartial', () => socket.destroy())
+      }),
+    )
+    const gateway = await openTestGateway({ backend: { origin } })
+    const socket = await gateway.open()
+    const answer = received(socket)
+    socket.write(get('/things-v1/open?first') + get('/things-v1/open?second') + get('/things-v1/open?third'))
+    const finish = await isReached
+    expect(await gateway.recorded(2)).toMatchObject([{ outcome: 'upstream_broken' }, { outcome: 'upstream_broken' }])
+    finish()
+    const text = await answer
+    expect(statusesIn(text)).toEqual(['200'])
+    expect(text.endsWith('first')).toBe(true)
+    expect(gateway.inFlight()).toBe(0)
+  })
+})
+
+describe('a body that waits for 100 Continue behind a call that is under way', () => {
+  const upload =
+    'POST /things-v1/open?upload HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\nExpect: 100-continue\r\n'
+  const answering = async (answer: string) => {
+    const { promise: isReached, resolve: reached } = Promise.withResolvers<() => void>()
+    const origin = await openBackend((incoming, response) => {
+      if (!incoming.url?.includes('?upload')) return reached(() => response.end('first'))
+      incoming.resume()
+      incoming.on('end', () => response.end(answer))
+    })
+    return { isReached, gateway: await openTestGateway({ backend: { origin } }) }
+  }
+
+  it('is asked for in its turn', async () => {
+    const { isReached, gateway } = await answering('second')
+    const socket = await gateway.open()
+    const asked = receivedUntil(socket, /100 Continue\r\n\r\n/)
+    const answer = receivedUntil(socket, /second/)
+    socket.write(`${get()}${upload}Content-Length: 5\r\n\r\n`)
+    const finish = await isReached
+    finish()
+    expect(statusesIn(await asked)).toEqual(['200', '100'])
+    socket.write('hello')
+    expect(statusesIn(await answer)).toEqual(['200', '100', '200'])
+  })
+
+  it.each([
+    ['short', 'Content-Length: 5\r\n\r\nhello'],
+    ['streamed', 'Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n'],
+  ])('(%s) that comes unasked gets no 100 Continue into its response', async (_, body) => {
+    const { isReached, gateway } = await answering('second')
+    const socket = await gateway.open()
+    const answer = receivedUntil(socket, /second$/)
+    socket.write(`${get()}${upload}${body}`)
+    const finish = await isReached
+    await gateway.recorded(1)
+    finish()
+    expect(statusesIn(await answer)).toEqual(['200', '200'])
+  })
+})
+
+describe('a refused upload behind a call that is under way', () => {
+  it('does not suppress the response to the first, however long its rest takes', async () => {
+    const { promise: isReached, resolve: reached } = Promise.withResolvers<() => void>()
+    const origin = await openBackend((_, response) => reached(() => response.end('first')))
+    const gateway = await openTestGateway({ backend: { origin } })
+    const socket = await gateway.open()
+    const answer = receivedUntil(socket, /credential_missing/)
+    socket.write(get() + 'POST /things-v1/keyed HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nbegun')
+    const finish = await isReached
+    expect(await gateway.recorded(1)).toMatchObject([{ outcome: 'credential_missing' }])
+    // The rest of another refused upload is given up.
+    const other = await gateway.open()
+    const closed = received(other)
+    other.write('POST /things-v1/keyed HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nbegun')
+    expect(statusesIn(await closed)).toEqual(['401'])
+    finish()
+    expect(statusesIn(await answer)).toEqual(['200', '401'])
+  })
+})
+
+describe('responses that wait behind another one', () => {
+  it('count for the memory that slow readers may hold', async () => {
+    const origin = await openBackend((incoming, response) => {
+      if (!incoming.url?.includes('?first')) response.end(Buffer.alloc(60_000))
+    })
+    const readers = { windowMs: 600_000, pendingBytesMax: 200_000, scanEveryMs: 20 }
+    const gateway = await openTestGateway({ backend: { origin }, readers })
+    const answer = gateway.raw(get('/things-v1/open?first') + get().repeat(10))
+    expect(await answer).toBe('')
+    await gateway.recorded(11)
+    expect(gateway.inFlight()).toBe(0)
+    expect(gateway.counts.get('client_too_slow')).toBeGreaterThan(0)
+  })
+
+  it('are not what the client reads: it is not too slow while the first one is not there', async () => {
+    const { promise: isReached, resolve: reached } = Promise.withResolvers<() => void>()
+    const origin = await openBackend((incoming, response) => {
+      if (incoming.url?.includes('?first')) reached(() => response.end('first'))
+      else response.end(Buffer.alloc(incoming.url?.includes('?long') ? 50_000_000 : 1_000_000, 'x'))
+    })
+    const readers = { windowMs: 50, pendingBytesMax: 1e9, scanEveryMs: 20 }
+    const gateway = await openTestGateway({ backend: { origin }, readers })
+    const socket = await gateway.open()
+    const answer = received(socket)
+    socket.write(get('/things-v1/open?first') + get('/things-v1/open', 'Connection: close\r\n'))
+    const finish = await isReached
+    // Others come later, and have been too slow for a window each.
+    for (let slow = 1; slow <= 3; slow++) {
+      const other = await gateway.open()
+      other.pause()
+      other.write(get('/things-v1/open?long'))
+      const records = await gateway.recorded(slow)
+      expect(records[slow - 1]).toMatchObject({ outcome: 'client_too_slow' })
+    }
+    finish()
+    const text = await answer
+    expect(statusesIn(text)).toEqual(['200', '200'])
+    expect(text.length).toBeGreaterThan(1_000_000)
+  })
+})
+
+describe('a pipeline that ends in CONNECT', () => {
+  const body = 'x'.repeat(30_000)
+  const post = (headers = '') =>
+    `POST /things-v1/open HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\n${headers}Content-Length: 30000\r\n\r\n${body}`
+  const connect = 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n'
+
+  it('is answered up to there, then refused once', async () => {
+    const { promise: isReached, resolve: reached } = Promise.withResolvers<() => void>()
+    const origin = await openBackend((incoming, response) => {
+      if (incoming.url?.includes('?first')) reached(() => response.end(Buffer.alloc(1_000_000, 'x')))
+      else response.end('second')
+    })
+    const gateway = await openTestGateway({ backend: { origin } })
+    const answer = gateway.raw(get('/things-v1/open?first') + get() + connect + get())
+    const finish = await isReached
+    finish()
+    const text = await answer
+    expect(statusesIn(text)).toEqual(['200', '200', '400'])
+    expect(text).toContain('second')
+    expect(gateway.counts.get('malformed')).toBe(1)
+    expect(gateway.faults).toEqual([])
+  })
+
+  it('leaves nothing behind when its client goes', async () => {
+    const origin = await openBackend((incoming, response) => {
+      if (incoming.url?.includes('?first')) return
+      incoming.resume()
+      incoming.on('end', () => response.end('ok'))
+    })
+    const gateway = await openTestGateway({ backend: { origin }, bodyBytesHeldMax: 120_000 })
+    for (let index = 0; index < 5; index++) {
+      const socket = await gateway.open()
+      socket.write(get('/things-v1/open?first') + post() + connect)
+      await gateway.recorded(index * 2 + 1)
+      socket.destroy()
+      await gateway.recorded(index * 2 + 2)
+    }
+    expect(gateway.inFlight()).toBe(0)
+    expect(gateway.revision.backend?.slots.held).toBe(0)
+    expect(statusesIn(await gateway.raw(post('Connection: close\r\n')))).toEqual(['200'])
+  })
+})

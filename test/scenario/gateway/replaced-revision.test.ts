@@ -1,0 +1,32 @@
+/** A call that began with a revision is served by it, even if another one took its place before the call reached its backend. */
+
+import { expect, it } from 'vitest'
+import { openBackend, openTestGateway, receivedUntil } from '../../fixtures/test-gateway.ts'
+
+const upload = (length: number): string =>
+  `POST /things-v1/open HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\nContent-Length: ${length}\r\n\r\n`
+
+it('serves a call whose body arrived while its revision was replaced', async () => {
+  const origin = await openBackend((incoming, response) => {
+    let body = ''
+    incoming.on('data', (chunk) => (body += chunk))
+    incoming.on('end', () => response.end(`<${body}>`))
+  })
+  const gateway = await openTestGateway({ backend: { origin } })
+  // Connections are open already, as those of a revision in use are.
+  expect(await gateway.raw(`${upload(1).replace('Host', 'Connection: close\r\nHost')}x`)).toContain('<x>')
+
+  const socket = await gateway.open()
+  const answer = receivedUntil(socket, /<0123456789>/)
+  socket.write(`${upload(10).replace('Host', 'Expect: 100-continue\r\nHost')}`)
+  await receivedUntil(socket, /100 Continue/)
+  gateway.revision.backend?.close()
+  socket.write('0123456789')
+  await answer
+
+  const again = receivedUntil(socket, /<again>/)
+  socket.write(`${upload(5)}again`)
+  await again
+  expect(gateway.records.map(({ outcome }) => outcome)).toEqual(['served', 'served', 'served'])
+  expect(gateway.revision.backend?.gate.hasFailed).toBe(false)
+})

@@ -1,0 +1,341 @@
+/** Slowness of a client is charged to that client: never to the backend, and never to other callers. */
+
+import { request, type ServerResponse } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { FLAG_FORWARDED } from '../../../src/record/call-record.ts'
+import {
+  openBackend,
+  openRawBackend,
+  openTestGateway,
+  received,
+  receivedUntil,
+  type TestGateway,
+} from '../../fixtures/test-gateway.ts'
+
+const UPLOADS = { windowMs: 100, bytesPerSecondMin: 1_000, totalMs: 600_000 }
+const READERS = { windowMs: 100, pendingBytesMax: 1e9, scanEveryMs: 20 }
+
+const upload = (headers: string, key = 'a', path = '/things-v1/keyed'): string =>
+  `POST ${path} HTTP/1.1\r\nHost: a\r\nx-api-key: key-${key}\r\nContent-Type: application/octet-stream\r\n${headers}\r\n\r\n`
+const download = (key = 'a'): string => `GET /things-v1/keyed HTTP/1.1\r\nHost: a\r\nx-api-key: key-${key}\r\n\r\n`
+
+function get(gateway: TestGateway, key: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const options = {
+      port: gateway.port,
+      path: '/things-v1/keyed',
+      agent: false,
+      headers: { 'x-api-key': `key-${key}` },
+    }
+    request(options, (response) => {
+      response.resume()
+      response.on('end', () => resolve(response.statusCode ?? 0))
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+describe('a client that uploads too slowly', () => {
+  it.each([
+    ['streamed', 'Transfer-Encoding: chunked', '5\r\nhello\r\n'],
+    ['long', 'Content-Length: 100000', 'hello'],
+    ['short', 'Content-Length: 10', 'hello'],
+    ['not begun', 'Content-Length: 10', ''],
+  ])('(%s) is answered with 408, without units, and nothing is held against the backend', async (_, headers, body) => {
+    const origin = await openBackend((incoming) => void incoming.resume())
+    const gateway = await openTestGateway({ backend: { origin, timeoutMs: 20 }, uploads: UPLOADS })
+    const answer = await gateway.raw(upload(headers) + body)
+    expect(answer).toMatch(/^HTTP\/1.1 408 [^]*"code":"request_timeout"/)
+    expect(gateway.records).toMatchObject([{ outcome: 'request_timeout', status: 408, subscription: 'a', flags: 0 }])
+    expect(gateway.revision.backend?.gate.hasFailed).toBe(false)
+  })
+
+  it('is cut off after the bound on the whole body, however fast it is', async () => {
+    const origin = await openBackend((incoming) => void incoming.resume())
+    const uploads = { windowMs: 50, bytesPerSecondMin: 1, totalMs: 100 }
+    const gateway = await openTestGateway({ backend: { origin }, uploads })
+    const socket = await gateway.open()
+    const answer = received(socket)
+    socket.write(upload('Transfer-Encoding: chunked'))
+    const pump = (): void => void (socket.destroyed || socket.write('5\r\nhello\r\n', () => setImmediate(pump)))
+    pump()
+    expect(await answer).toContain('HTTP/1.1 408')
+  })
+
+  it('has its time while it is waited for only: one that the backend holds up is served', async () => {
+    const { promise: isFull, resolve: full } = Promise.withResolvers<() => void>()
+    const origin = await openBackend((incoming, response) => {
+      incoming.on('end', () => response.end('ok'))
+      full(() => incoming.resume())
+    })
+    const uploads = { windowMs: 60, bytesPerSecondMin: 100_000, totalMs: 600_000 }
+    const gateway = await openTestGateway({ backend: { origin }, uploads })
+    const socket = await gateway.open()
+    const answer = receivedUntil(socket, /\r\n\r\nok/)
+    socket.write(upload('Content-Length: 30000000'))
+    socket.write(Buffer.alloc(30_000_000))
+    const read = await isFull
+    // Several windows pass in which the client cannot send, since the backend does not read.
+    const other = await gateway.raw(upload('Content-Length: 10', 'b'))
+    expect(other).toContain('HTTP/1.1 408')
+    read()
+    expect(await answer).toMatch(/^HTTP\/1.1 200 /)
+  })
+
+  it('does not stop the backend from answering early, and the connection stays in step', async () => {
+    const origin = await openBackend((_, response) => response.writeHead(413).end('too long'))
+    const gateway = await openTestGateway({ backend: { origin } })
+    const socket = await gateway.open()
+    const early = receivedUntil(socket, /too long/)
+    socket.write(`${upload('Content-Length: 70001')}x`)
+    expect(await early).toMatch(/^HTTP\/1.1 413 /)
+    const next = receivedUntil(socket, /too long/)
+    socket.write(Buffer.alloc(70_000))
+    socket.write(download())
+    expect(await next).toMatch(/^HTTP\/1.1 413 /)
+    expect(gateway.records.map(({ outcome }) => outcome)).toEqual(['served', 'served'])
+  })
+
+  it('is not held against a backend that has begun to answer, and needs the rest of the body to go on', async () => {
+    const origin = await openBackend((incoming, response) => {
+      if (incoming.method === 'GET') return
+      response.writeHead(200)
+      response.write('begun')
+      incoming.resume()
+      incoming.on('end', () => response.end('done'))
+    })
+    const gateway = await openTestGateway({ backend: { origin, timeoutMs: 20 } })
+    const socket = await gateway.open()
+    const begun = receivedUntil(socket, /begun/)
+    const done = receivedUntil(socket, /done/)
+    socket.write(`${upload('Transfer-Encoding: chunked')}5\r\nhello\r\n`)
+    await begun
+    // A call that comes later runs into the deadline of the backend: this one has outlived it.
+    expect(await get(gateway, 'b')).toBe(504)
+    expect(gateway.records).toMatchObject([{ outcome: 'upstream_timeout', subscription: 'b' }])
+    socket.write('0\r\n\r\n')
+    expect(await done).toMatch(/^HTTP\/1.1 200 /)
+  })
+
+  it('is disconnected if the answer has begun', async () => {
+    const origin = await openBackend((incoming, response) => {
+      incoming.resume()
+      response.writeHead(200)
+      response.write('begun')
+    })
+    const gateway = await openTestGateway({ backend: { origin }, uploads: UPLOADS })
+    const text = await gateway.raw(`${upload('Transfer-Encoding: chunked')}5\r\nhello\r\n`)
+    expect(text).toMatch(/^HTTP\/1.1 200 [^]*begun\r\n$/)
+    expect(gateway.records).toMatchObject([{ outcome: 'request_timeout', status: 200, flags: FLAG_FORWARDED }])
+    expect(gateway.revision.backend?.gate.hasFailed).toBe(false)
+  })
+
+  it('cannot fill the memory together with others: beyond the bound bodies are refused', async () => {
+    const origin = await openBackend((incoming) => void incoming.resume())
+    const gateway = await openTestGateway({ backend: { origin }, bodyBytesHeldMax: 95_000 })
+    for (const key of ['a', 'b']) {
+      const slow = await gateway.open()
+      slow.write(upload('Content-Length: 60000', key))
+      slow.write(Buffer.alloc(45_000))
+    }
+    const body = 'x'.repeat(10_000)
+    const answer = await gateway.raw(`${upload('Content-Length: 10000\r\nConnection: close', 'c')}${body}`)
+    expect(answer).toContain('HTTP/1.1 503')
+  })
+
+  it.each([
+    ['a subscription', 'a', '/things-v1/keyed'],
+    ['the public calls of an API', '', '/things-v1/open'],
+  ])('cannot take the memory of others: (%s) has half of it', async (_, key, path) => {
+    const origin = await openBackend((incoming, response) => {
+      incoming.resume()
+      incoming.on('end', () => response.end())
+    })
+    const gateway = await openTestGateway({ backend: { origin }, bodyBytesHeldMax: 100_000 })
+    const long = 'Content-Length: 30000\r\nConnection: close'
+    const slow = await gateway.open()
+    slow.write(upload('Content-Length: 60000', key, path).replace(/x-api-key: key-\r\n/, ''))
+    slow.write(Buffer.alloc(45_000))
+    const body = 'x'.repeat(30_000)
+    expect(await gateway.raw(upload(long, key, path).replace(/x-api-key: key-\r\n/, '') + body)).toContain(
+      'HTTP/1.1 503',
+    )
+    expect(await gateway.raw(upload(long, 'other') + body)).toContain('HTTP/1.1 200')
+    // What ended has given its room back.
+    const gone = new Promise((resolve) => slow.once('close', resolve))
+    slow.destroy()
+    await gone
+    await gateway.recorded(3)
+    expect(await gateway.raw(upload(long, key, path).replace(/x-api-key: key-\r\n/, '') + body)).toContain(
+      'HTTP/1.1 200',
+    )
+  })
+})
+
+describe('a client that reads too slowly', () => {
+  it('is disconnected, recorded as client_too_slow and charged', async () => {
+    const origin = await openBackend((_, response) => response.end(Buffer.alloc(50_000_000)))
+    const gateway = await openTestGateway({ backend: { origin }, readers: READERS })
+    const socket = await gateway.open()
+    socket.pause()
+    socket.write(download())
+    const [record] = await gateway.recorded(1)
+    expect(record).toMatchObject({ outcome: 'client_too_slow', status: 200, flags: FLAG_FORWARDED })
+    expect(gateway.revision.backend?.gate.hasFailed).toBe(false)
+    expect(gateway.revision.backend?.slots.held).toBe(0)
+  })
+
+  it('is disconnected as well when only the end of its response waits for it', async () => {
+    const origin = await openBackend((_, response) => response.end(Buffer.alloc(50_000_000)))
+    const gateway = await openTestGateway({ backend: { origin }, readers: { ...READERS, windowMs: 300 } })
+    const socket = await gateway.open()
+    let bytes = 0
+    // It reads nearly all, then nothing.
+    socket.on('data', (chunk) => (bytes += chunk.length) > 49_900_000 && socket.pause())
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    socket.write(download())
+    await gateway.recorded(1)
+    socket.resume()
+    await Promise.race([closed, receivedUntil(socket, /./)])
+    expect(gateway.faults).toEqual([])
+  })
+
+  it('that keeps the minimum rate is served to the end', async () => {
+    const origin = await openBackend((_, response) => response.end(Buffer.alloc(8_000_000)))
+    const gateway = await openTestGateway({
+      backend: { origin },
+      root: { 'x-tollgate-min-read-bytes-per-second': 1 },
+      readers: READERS,
+    })
+    expect(await get(gateway, 'a')).toBe(200)
+    expect(gateway.records).toMatchObject([{ outcome: 'served' }])
+  })
+
+  it('goes first when the readers of a thread leave more waiting than they may', async () => {
+    const origin = await openBackend((_, response) => response.end(Buffer.alloc(50_000_000)))
+    const readers = { windowMs: 600_000, pendingBytesMax: 100_000, scanEveryMs: 20 }
+    const gateway = await openTestGateway({ backend: { origin }, readers })
+    const sockets = await Promise.all(Array.from({ length: 4 }, () => gateway.open()))
+    for (const socket of sockets) {
+      socket.pause()
+      socket.write(download())
+    }
+    const records = await gateway.recorded(3)
+    expect(records.every(({ outcome }) => outcome === 'client_too_slow')).toBe(true)
+  })
+})
+
+describe('the connections of a backend', () => {
+  const held: ServerResponse[] = []
+  const hold = () =>
+    openBackend((incoming, response) => {
+      if (incoming.headers['x-consumer-id'] === 'con_good') response.end('ok')
+      else held.push(response)
+    })
+
+  it('are never held by one subscription beyond a half, even if nobody else waits', async () => {
+    const origin = await hold()
+    const gateway = await openTestGateway({ backend: { origin, connections: 8, waitMs: 100 } })
+    const statuses = Array.from({ length: 8 }, () => get(gateway, 'greedy'))
+    await gateway.recorded(4)
+    expect(gateway.records.every(({ outcome, status }) => outcome === 'backend_busy' && status === 503)).toBe(true)
+    expect(gateway.revision.backend?.slots.held).toBe(4)
+    expect(await get(gateway, 'good')).toBe(200)
+    expect(gateway.revision.backend?.gate.hasFailed).toBe(false)
+    for (const response of held.splice(0)) response.end()
+    expect((await Promise.all(statuses)).sort()).toEqual([200, 200, 200, 200, 503, 503, 503, 503])
+  })
+
+  it('are shared by public calls as by one subscription', async () => {
+    const origin = await hold()
+    const gateway = await openTestGateway({ backend: { origin, connections: 4, waitMs: 50 } })
+    const sockets = await Promise.all(Array.from({ length: 4 }, () => gateway.open()))
+    for (const socket of sockets) socket.write('GET /things-v1/open HTTP/1.1\r\nHost: a\r\n\r\n')
+    await gateway.recorded(2)
+    expect(await get(gateway, 'good')).toBe(200)
+    held.length = 0
+  })
+
+  it('are taken from the largest holder, its slowest reader first, if all are held for long', async () => {
+    const origin = await openBackend((incoming, response) => {
+      if (incoming.headers['x-consumer-id'] === 'con_good') response.end('ok')
+      else response.end(Buffer.alloc(50_000_000))
+    })
+    const gateway = await openTestGateway({ backend: { origin, connections: 4, waitMs: 5_000 } })
+    const sockets = await Promise.all(Array.from({ length: 4 }, () => gateway.open()))
+    sockets.forEach((socket, index) => {
+      socket.pause()
+      socket.write(download(index < 2 ? 'a' : 'b'))
+    })
+    await new Promise((resolve) => sockets[3]!.once('readable', resolve))
+    expect(await get(gateway, 'good')).toBe(200)
+    expect(gateway.records.map(({ outcome }) => outcome)).toEqual(['client_too_slow', 'served'])
+  })
+
+  it('are left to a slow upload without a half of them for others', async () => {
+    const origin = await openRawBackend((socket) => {
+      socket.on('data', (data) => {
+        if (data.includes('con_good')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
+      })
+    })
+    const gateway = await openTestGateway({ backend: { origin, connections: 4, waitMs: 100, timeoutMs: 50 } })
+    const sockets = await Promise.all(Array.from({ length: 10 }, () => gateway.open()))
+    for (const socket of sockets) socket.write(upload('Transfer-Encoding: chunked') + '1\r\nx\r\n')
+    await gateway.recorded(8)
+    for (let index = 0; index < 5; index++) expect(await get(gateway, 'good')).toBe(200)
+    expect(gateway.revision.backend?.gate.hasFailed).toBe(false)
+  })
+})
+
+describe('an OAuth request whose body never ends', () => {
+  it('is cut off after one window, and its body is left to its reader', async () => {
+    const origin = await openBackend((_, response) => response.end())
+    const bodies: string[] = []
+    const gateway = await openTestGateway({
+      backend: { origin },
+      uploads: UPLOADS,
+      server: {
+        oauth(request, response) {
+          // A reader that begins late must find the whole body.
+          setImmediate(() => {
+            let body = ''
+            request.on('data', (chunk) => (body += chunk))
+            request.on('end', () => {
+              bodies.push(body)
+              response.end('token')
+            })
+          })
+          return true
+        },
+      },
+    })
+    const form = 'POST /things-v1/oauth2/v2/token HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 5\r\n\r\n'
+    expect(await gateway.raw(`${form}hello`)).toContain('token')
+    expect(bodies).toEqual(['hello'])
+    expect(await gateway.raw(`${form}he`)).toBe('')
+  })
+})
+
+describe('a client that does not read what is no response of a call', () => {
+  it('is disconnected from an OAuth response', async () => {
+    const origin = await openBackend((_, response) => response.end())
+    const { promise: closed, resolve: close } = Promise.withResolvers<void>()
+    const gateway = await openTestGateway({
+      backend: { origin },
+      readers: READERS,
+      server: {
+        oauth(_, response) {
+          response.once('close', () => close())
+          response.end(Buffer.alloc(50_000_000))
+          return true
+        },
+      },
+    })
+    const socket = await gateway.open()
+    socket.pause()
+    socket.write('GET /things-v1/.well-known/keys HTTP/1.1\r\nHost: a\r\n\r\n')
+    await closed
+    expect([...gateway.counts]).toEqual([['client_too_slow', 1]])
+  })
+})

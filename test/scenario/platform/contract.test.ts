@@ -1,0 +1,362 @@
+/**
+ * Rules of the contract that hold for a class of operations, checked on every operation that `/openapi.json` describes.
+ */
+
+import { describe, expect, it } from 'vitest'
+import { buildOpenApi } from '../../../src/platform/openapi.ts'
+import { OPERATORS_SCOPE } from '../../../src/access/tenants.ts'
+import { ALL_OPERATIONS, platformScopes } from '../../../src/platform/operations.ts'
+import {
+  BASE_URL,
+  furnish,
+  GATEWAY_URL,
+  openHouse,
+  PAYMENTS,
+  PAYMENTS_SLA,
+  type House,
+} from '../../fixtures/test-platform.ts'
+
+type Schema = Readonly<Record<string, unknown>>
+
+interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly deprecated?: boolean
+  readonly schema: Schema
+}
+
+interface Described {
+  readonly operationId: string
+  readonly parameters?: readonly Parameter[]
+  readonly responses: Readonly<
+    Record<string, { readonly headers?: Schema; readonly content?: Readonly<Record<string, { schema: Schema }>> }>
+  >
+}
+
+interface Operation extends Described {
+  readonly method: string
+  readonly path: string
+}
+
+/** Query parameters that page, bound or shape a list, and name no field of its items. */
+const NO_FILTERS = new Set(['limit', 'cursor', 'from', 'to', 'groupBy', 'interval'])
+
+const document = buildOpenApi({ operations: ALL_OPERATIONS, baseUrl: BASE_URL, gatewayUrl: GATEWAY_URL })
+const paths = document['paths'] as Readonly<Record<string, Readonly<Record<string, Described>>>>
+const operations: readonly Operation[] = Object.entries(paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, each]) => ({ ...each, method: method.toUpperCase(), path })),
+)
+
+function resolve(schema: Schema): Schema {
+  const reference = schema['$ref']
+  if (typeof reference !== 'string') return schema
+  const { schemas } = document['components'] as { readonly schemas: Readonly<Record<string, Schema>> }
+  return schemas[reference.split('/').at(-1) ?? ''] ?? {}
+}
+
+function answerOf({ responses }: Operation): Schema {
+  const [, success] = Object.entries(responses).find(([status]) => status.startsWith('2')) ?? []
+  return resolve(success?.content?.['application/json']?.schema ?? {})
+}
+
+function propertiesOf(schema: Schema): Readonly<Record<string, Schema>> {
+  return (resolve(schema)['properties'] ?? {}) as Readonly<Record<string, Schema>>
+}
+
+/** Names of all members of a shape, at any depth. */
+function fieldsOf(schema: Schema): readonly string[] {
+  const { properties = {}, items } = resolve(schema) as {
+    properties?: Readonly<Record<string, Schema>>
+    items?: Schema
+  }
+  const below = Object.entries(properties).flatMap(([name, member]) => [name, ...fieldsOf(member)])
+  return items === undefined ? below : [...below, ...fieldsOf(items)]
+}
+
+const isList = (operation: Operation): boolean =>
+  operation.method === 'GET' &&
+  'items' in propertiesOf(answerOf(operation)) &&
+  'next' in propertiesOf(answerOf(operation))
+
+const queryOf = ({ parameters = [] }: Operation): readonly Parameter[] =>
+  parameters.filter((each) => each.in === 'query')
+
+describe('contract, lists', () => {
+  it('declare `limit` from 1 to 500 with 50 by default, and `cursor`', () => {
+    const lists = operations.filter(isList)
+    expect(lists.length).toBeGreaterThan(20)
+    for (const operation of lists) {
+      const query = new Map(queryOf(operation).map(({ name, schema }) => [name, schema]))
+      expect(query.get('limit'), operation.operationId).toMatchObject({ minimum: 1, maximum: 500, default: 50 })
+      expect(query.has('cursor'), operation.operationId).toBe(true)
+    }
+  })
+
+  it('name each filter after a field of their items, but for the deprecated names', () => {
+    for (const operation of operations.filter(isList)) {
+      const { items } = propertiesOf(answerOf(operation)) as { readonly items: { readonly items: Schema } }
+      const fields = new Set(fieldsOf(items.items))
+      const filters = queryOf(operation).filter(({ name, deprecated }) => !NO_FILTERS.has(name) && deprecated !== true)
+      const strange = filters.map(({ name }) => name).filter((name) => !fields.has(name))
+      expect(strange, operation.operationId).toEqual([])
+    }
+  })
+
+  it('answer one item a page, and the others behind `next`', async () => {
+    const house = await openHouse()
+    const token = house.token('acme')
+    const { subscription, proxy } = await furnish(house, token)
+    await house.send('POST', '/v1/proxies', { token, body: { api: 'payments-v1', fromRevision: 1 } })
+    const lists = [
+      `/v1/subscriptions/${subscription}/operations`,
+      `/v1/subscriptions/${subscription}/credentials`,
+      `/v1/proxies/${proxy}/revisions`,
+    ]
+    for (const path of lists) {
+      const whole = (await house.send('GET', `${path}?limit=500`, { token })).body
+      const seen: unknown[] = []
+      for (let query = '?limit=1'; ;) {
+        const { status, body } = await house.send('GET', path + query, { token })
+        expect(status).toBe(200)
+        expect((body['items'] as unknown[]).length).toBe(1)
+        seen.push(...(body['items'] as unknown[]))
+        if (body['next'] === null) break
+        query = `?limit=1&cursor=${String(body['next'])}`
+      }
+      expect(seen.length, path).toBeGreaterThan(1)
+      expect({ items: seen, next: null }).toEqual(whole)
+      const spoilt = await house.send('GET', `${path}?cursor=AAAA`, { token })
+      expect(spoilt).toMatchObject({ status: 400, body: { code: 'cursor_invalid' } })
+    }
+  })
+})
+
+describe('contract, filters', () => {
+  it('take the field names `status`, `ApiId` and `ApiProductId`, and the old names alike', async () => {
+    const house = await openHouse()
+    const token = house.token('acme')
+    const { subscription, waiting, consumer, product } = await furnish(house, token)
+    const { body } = await house.send('POST', '/v1/subscriptions', { token, body: { consumer, product } })
+    const ids = async (path: string): Promise<string[]> => {
+      const answer = await house.send('GET', path, { token })
+      expect(answer.status, answer.text).toBe(200)
+      return (answer.body['items'] as { id: string }[]).map(({ id }) => id)
+    }
+    for (const name of ['ApiId', 'api']) {
+      expect(await ids(`/v1/subscriptions?${name}=payments-v1`)).toEqual([subscription, waiting])
+      expect(await ids(`/v1/subscriptions?${name}=other-v1`)).toEqual([])
+    }
+    for (const name of ['ApiProductId', 'product']) {
+      expect(await ids(`/v1/subscriptions?${name}=${product}`)).toEqual([body['id']])
+    }
+    const specification = Buffer.from('openapi: 3.1.0').toString('base64')
+    const made = await house.send('POST', '/v1/programmes', { token, body: { name: 'Payments', specification } })
+    await settled(house, token, String(made.body['id']))
+    for (const name of ['status', 'state']) {
+      expect(await ids(`/v1/programmes?${name}=failed`)).toEqual([made.body['id']])
+      expect(await ids(`/v1/programmes?${name}=succeeded`)).toEqual([])
+    }
+  })
+
+  it('400 where the old and the new name of a filter disagree', async () => {
+    const house = await openHouse()
+    const token = house.token('acme')
+    expect((await house.send('GET', '/v1/subscriptions?ApiId=a-v1&api=a-v1', { token })).status).toBe(200)
+    const answer = await house.send('GET', '/v1/subscriptions?ApiId=a-v1&api=b-v1', { token })
+    expect(answer).toMatchObject({ status: 400, body: { code: 'payload_invalid', errors: [{ pointer: '/api' }] } })
+  })
+})
+
+describe('contract, fields', () => {
+  it('of an operation of a product subscription name its API', async () => {
+    const house = await openHouse()
+    const token = house.token('acme')
+    const { consumer, product, subscription } = await furnish(house, token)
+    const { body } = await house.send('POST', '/v1/subscriptions', { token, body: { consumer, product } })
+    for (const id of [subscription, String(body['id'])]) {
+      const { body: page } = await house.send('GET', `/v1/subscriptions/${id}/operations`, { token })
+      const items = page['items'] as { api: string }[]
+      expect(items.length).toBeGreaterThan(1)
+      expect(new Set(items.map(({ api }) => api))).toEqual(new Set(['payments-v1']))
+    }
+  })
+
+  it('of a programme show its `specification` as it was sent', async () => {
+    const house = await openHouse()
+    const token = house.token('acme')
+    const specification = Buffer.from('openapi: 3.1.0\n# ü').toString('base64')
+    const made = await house.send('POST', '/v1/programmes', { token, body: { name: 'Payments', specification } })
+    const { body } = await house.send('GET', `/v1/programmes/${String(made.body['id'])}`, { token })
+    expect(body).toMatchObject({ name: 'Payments', specification })
+  })
+
+  it('of resource units are numbers, and those of money are decimal strings, everywhere', () => {
+    const unitNames = new Set(['resourceUnits', 'used', 'remaining', 'value', 'units'])
+    const typesOf = (schema: Schema): readonly (readonly [string, unknown])[] => {
+      const { properties = {}, items } = resolve(schema) as { properties?: Record<string, Schema>; items?: Schema }
+      const here = Object.entries(properties).flatMap(([name, member]) => [
+        [name, resolve(member)['type']] as const,
+        ...typesOf(member),
+      ])
+      return items === undefined ? here : [...here, ...typesOf(items)]
+    }
+    const types = operations.flatMap((operation) => typesOf(answerOf(operation)))
+    const units = types.filter(([name]) => unitNames.has(name))
+    expect(units.length).toBeGreaterThan(5)
+    for (const [name, type] of units) expect([type].flat(), name).not.toContain('string')
+    for (const [name, type] of types) if (name === 'amount') expect(type).toBe('string')
+  })
+})
+
+describe('contract, states and compliance', () => {
+  it('refuse a subscription to a deprecated API with 409, unless it is forced', async () => {
+    const house = await openHouse()
+    const token = house.token('acme')
+    const { consumer } = await furnish(house, token)
+    const deprecation = { retirementDate: '2030-01-01T00:00:00Z' }
+    await house.send('POST', '/v1/apis/payments-v1/deprecate', { token, body: deprecation })
+    const to = { consumer, api: 'payments-v1' }
+    for (const body of [to, { ...to, force: false }]) {
+      const answer = await house.send('POST', '/v1/subscriptions', { token, body })
+      const conflict = { code: 'state_conflict', state: 'Deprecated', allowed: ['force'] }
+      expect(answer).toMatchObject({ status: 409, body: conflict })
+    }
+    expect((await house.send('POST', '/v1/subscriptions', { token, body: { ...to, force: true } })).status).toBe(201)
+  })
+
+  it('show the compliance of an API that was deployed without a programme, and of one that is only staged', async () => {
+    const house = await openHouse()
+    const token = house.token('acme')
+    await furnish(house, token)
+    await house.registry.commit({ tenant: 'acme', consumer: 'system' }, 'test.scored', [
+      {
+        kind: 'compliance',
+        id: 'spc_1',
+        tenant: 'acme',
+        expected: 0,
+        body: { api: 'payments-v1', revision: 1, score: 93.5, scoredAtMs: 0 },
+        keys: { api: 'payments-v1' },
+      },
+    ])
+    const scored = await house.send('GET', '/v1/apis/payments-v1/compliance', { token })
+    expect(scored).toMatchObject({
+      status: 200,
+      body: {
+        score: 93.5,
+        band: 'clean',
+        specification: 93.5,
+        runtime: 100,
+        violations: [],
+        history: [{ revision: 1 }],
+      },
+    })
+    const specification = Buffer.from(PAYMENTS.toString().replace('title: Payments', 'title: Drafts')).toString(
+      'base64',
+    )
+    const staged = await house.send('POST', '/v1/proxies', { token, body: { api: 'drafts-v1', specification } })
+    expect(staged.status, staged.text).toBe(201)
+    const unscored = await house.send('GET', '/v1/apis/drafts-v1/compliance', { token })
+    expect(unscored).toMatchObject({ status: 200, body: { score: null, band: null, specification: null, history: [] } })
+  })
+})
+
+describe('contract, 201 and 202', () => {
+  it('declare a `Location` on every operation', () => {
+    const answers = operations.flatMap(({ operationId, responses }) =>
+      ['201', '202'].flatMap((status) => {
+        const response = responses[status]
+        return response === undefined ? [] : [{ operationId, headers: response.headers ?? {} }]
+      }),
+    )
+    expect(answers.length).toBeGreaterThan(15)
+    for (const { operationId, headers } of answers) expect(headers, operationId).toHaveProperty('Location')
+  })
+
+  it('send a `Location` that resolves, whatever is made or begun', async () => {
+    const house = await openHouse()
+    const operator = house.token('acme')
+    const made = await makeAll(house, operator)
+    const declared = operations.filter(({ responses }) => '201' in responses || '202' in responses)
+    expect(made.map(({ operationId }) => operationId).sort()).toEqual(declared.map((each) => each.operationId).sort())
+    for (const { operationId, location } of made) {
+      expect(location, operationId).toMatch(BASE_URL)
+      const { status, text } = await house.send('GET', location.slice(BASE_URL.length), { token: operator })
+      expect(status, `${operationId} ${location} ${text}`).toBe(200)
+    }
+  })
+})
+
+describe('contract, tenants', () => {
+  it('are shown one by one to the operator alone, without a secret, and their first credential is watched', async () => {
+    const house = await openHouse()
+    const operator = house.token('acme')
+    const made = await house.send('POST', '/v1/tenants', { token: operator, body: { name: 'Other' } })
+    const path = `/v1/tenants/${String(made.body['id'])}`
+    const shown = await house.send('GET', path, { token: operator })
+    expect(shown.body).toEqual({ id: made.body['id'], name: 'Other', createdAt: made.body['createdAt'] })
+    expect((await house.send('GET', '/v1/tenants/ten_none', { token: operator })).status).toBe(404)
+    const others = platformScopes().filter((scope) => scope !== OPERATORS_SCOPE)
+    expect((await house.send('GET', path, { token: house.token('other', others) })).status).toBe(403)
+    const [credential] = await house.registry.list('credential', { tenant: String(made.body['id']), limit: 1 })
+    const due = await house.registry.list('due', { where: { subject: credential?.id ?? '' }, limit: 9 })
+    expect(due).toHaveLength(1)
+  })
+})
+
+/** Uses every operation that answers 201 or 202 once, and notes where it says its result is. */
+async function makeAll(house: House, token: string): Promise<{ operationId: string; location: string }[]> {
+  const made: { operationId: string; location: string }[] = []
+  const use = async (operationId: string, method: string, path: string, body?: unknown) => {
+    const answer = await house.send(method, path, { token, ...(body !== undefined && { body }) })
+    expect([201, 202], `${operationId} ${answer.text}`).toContain(answer.status)
+    made.push({ operationId, location: answer.headers['location'] ?? '' })
+    return String(answer.body['id'])
+  }
+  const specification = PAYMENTS.toString('base64')
+  const backend = { url: 'https://backend.example' }
+  const proxy = await use('stageRevision', 'POST', '/v1/proxies', { api: 'payments-v1', specification, backend })
+  await house.send('POST', `/v1/proxies/${proxy}/activate`, { token })
+  const openSla = PAYMENTS_SLA.toString()
+  const declare = (text: string) => ({ api: 'payments-v1', specification: Buffer.from(text).toString('base64') })
+  await use('createOpenSlaSpec', 'POST', '/v1/openslaspecs', declare(openSla))
+  const gold = openSla.replace(/^info:/m, 'info:\n  variant: gold')
+  expect((await house.send('POST', '/v1/openslaspecs', { token, body: declare(gold) })).status).toBe(201)
+  const consumer = await use('createConsumer', 'POST', '/v1/consumers', { name: 'Shop', kind: 'application' })
+  const to = { consumer, api: 'payments-v1' }
+  const subscription = await use('createSubscription', 'POST', '/v1/subscriptions', to)
+  const tier = { slaVariant: 'gold' }
+  await use('requestTierChange', 'POST', `/v1/subscriptions/${subscription}/tierChanges`, tier)
+  await use('createTenant', 'POST', '/v1/tenants', { name: 'Other' })
+  await use('createProduct', 'POST', '/v1/products', { name: 'Bundle', apis: ['payments-v1'] })
+  await use('createUser', 'POST', '/v1/users', { username: 'grace', password: 'a long password', name: 'Grace' })
+  await use('createIdentityProvider', 'POST', '/v1/identityproviders', { issuer: 'https://idp.example' })
+  await use('createRuleset', 'POST', '/v1/rulesets', { rules: { 'info-contact': 'off' } })
+  const words = { context: 'Because.', decision: 'So.', consequences: 'Thus.' }
+  await use('createAdr', 'POST', '/v1/adrs', { title: 'Why', status: 'Accepted', ...words })
+  await use('createPrinciple', 'POST', '/v1/principles', { name: 'Plain', statement: 'Be.', rationale: 'It helps.' })
+  const url = 'https://receiver.example/hook'
+  const receiver = `/v1/eventsubscriptions/${await use('createEventSubscription', 'POST', '/v1/eventsubscriptions', { url })}`
+  await use('testEventSubscription', 'POST', `${receiver}/test`, { type: 'DesignDrift' })
+  await use('redeliver', 'POST', `${receiver}/redeliver`, { since: '2027-01-01T00:00:00Z' })
+  const programme = await failedProgramme(house, token, use)
+  await use('retryProgramme', 'POST', `/v1/programmes/${programme}/retry`)
+  await settled(house, token, programme)
+  await use('updateProgramme', 'PUT', `/v1/programmes/${programme}`, { specification })
+  return made
+}
+
+type Use = (operationId: string, method: string, path: string, body?: unknown) => Promise<string>
+
+/** A programme whose document cannot be served. */
+async function failedProgramme(house: House, token: string, use: Use): Promise<string> {
+  const specification = Buffer.from('openapi: 3.1.0').toString('base64')
+  const id = await use('createProgramme', 'POST', '/v1/programmes', { name: 'Payments', specification })
+  await settled(house, token, id)
+  return id
+}
+
+async function settled(house: House, token: string, programme: string): Promise<void> {
+  const isSettled = async (): Promise<boolean> =>
+    (await house.send('GET', `/v1/programmes/${programme}/progress`, { token })).body['status'] === 'failed'
+  await expect.poll(isSettled, { timeout: 30_000 }).toBe(true)
+}

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest'
+import { furnish, openHouse, type House } from '../../fixtures/test-platform.ts'
+
+const PASSWORD = 'a long password'
+
+async function refusalOf(house: House, method: string, path: string, body: unknown): Promise<unknown> {
+  const answer = await house.send(method, path, { token: house.token('acme'), body })
+  const errors = answer.body['errors'] as { pointer: string }[] | undefined
+  return [answer.status, answer.body['code'], errors?.map(({ pointer }) => pointer)]
+}
+
+const user = { username: 'grace', password: PASSWORD, name: 'Grace' }
+const many = Array.from({ length: 101 }, (_, at) => `api${at}-v1`)
+
+describe('bodies that are not as declared', () => {
+  it.each([
+    ['POST', '/v1/users', { ...user, password: 'too short' }, '/password'],
+    ['POST', '/v1/users', { ...user, password: 'x'.repeat(257) }, '/password'],
+    ['POST', '/v1/users', { ...user, password: 'a\nlong password' }, '/password'],
+    ['POST', '/v1/users', { ...user, username: '' }, '/username'],
+    ['POST', '/v1/users', { ...user, username: 'x'.repeat(129) }, '/username'],
+    ['POST', '/v1/users', { ...user, username: 'gra\u0000ce' }, '/username'],
+    ['POST', '/v1/users', { ...user, admin: true }, '/admin'],
+    ['POST', '/v1/products', { name: 'Bundle' }, '/apis'],
+    ['POST', '/v1/products', { name: 'Bundle', apis: many }, '/apis'],
+    ['POST', '/v1/products', { name: 'Bundle', apis: ['a-v1', 'a-v1'] }, '/apis'],
+    ['POST', '/v1/products', { name: 'Bundle', apis: ['none-v1'] }, '/apis/0'],
+    ['POST', '/v1/identityproviders', {}, '/issuer'],
+    ['POST', '/v1/identityproviders', { issuer: 'ftp://idp.example' }, '/issuer'],
+    ['POST', '/v1/identityproviders', { issuer: 'https://a:b@idp.example' }, '/issuer'],
+    ['POST', '/v1/identityproviders', { issuer: 'https://idp.example?x' }, '/issuer'],
+    ['POST', '/v1/identityproviders', { issuer: 'https://idp.example', audience: '' }, '/audience'],
+    ['POST', '/v1/identityproviders', { issuer: 'https://idp.example', claims: { sub: 'x' } }, '/claims/sub'],
+    ['POST', '/v1/identityproviders', { issuer: 'https://idp.example', apis: ['none-v1'] }, '/apis/0'],
+    ['PUT', '/v1/apis/payments-v1/policy', { tokenAlgorithm: 'HS256' }, '/tokenAlgorithm'],
+    ['PUT', '/v1/apis/payments-v1/policy', { credentialLifetimeDays: 0 }, '/credentialLifetimeDays'],
+    ['PUT', '/v1/apis/payments-v1/policy', { credentialLifetimeDays: 1.5 }, '/credentialLifetimeDays'],
+    ['POST', '/v1/signingkeys/rotate', { now: true }, '/now'],
+  ])('%s %s %j is refused at its place', async (method, path, body, pointer) => {
+    const house = await openHouse()
+    await furnish(house, house.token('acme'))
+    expect(await refusalOf(house, method, path, body)).toEqual([400, 'payload_invalid', [pointer]])
+  })
+
+  it.each([
+    [{ overlapSeconds: -1 }, '/overlapSeconds'],
+    [{ overlapSeconds: 31_536_001 }, '/overlapSeconds'],
+    [{ overlap: 1 }, '/overlap'],
+  ])('a rotation with %j is refused', async (body, pointer) => {
+    const house = await openHouse()
+    const { subscription } = await furnish(house, house.token('acme'))
+    const path = `/v1/subscriptions/${subscription}/credentials/rotate`
+    expect(await refusalOf(house, 'POST', path, body)).toEqual([400, 'payload_invalid', [pointer]])
+  })
+})
+
+describe('people', () => {
+  it('are made and listed without their passwords, and once each', async () => {
+    const house = await openHouse()
+    const token = house.token('acme')
+    const made = await house.send('POST', '/v1/users', { token, body: user })
+    expect(made).toMatchObject({ status: 201, body: { username: 'grace', name: 'Grace' } })
+    const listed = await house.send('GET', '/v1/users', { token })
+    for (const { text } of [made, listed]) expect(text).not.toMatch(/password|scrypt/i)
+    expect(await house.send('POST', '/v1/users', { token, body: user })).toMatchObject({
+      status: 409,
+      body: { code: 'name_taken' },
+    })
+  })
+})
+
+describe('a provider', () => {
+  it('that does not answer is refused with why', async () => {
+    const house = await openHouse()
+    house.probe = (issuer) => `${issuer} answers 404.`
+    const body = { issuer: 'https://idp.example' }
+    const answer = await house.send('POST', '/v1/identityproviders', { token: house.token('acme'), body })
+    expect(answer.body['errors']).toEqual([{ pointer: '/issuer', detail: 'https://idp.example answers 404.' }])
+  })
+
+  it('is registered once in a tenant, and gone when it is removed', async () => {
+    const house = await openHouse()
+    const token = house.token('acme')
+    const body = { issuer: 'https://idp.example', claims: { person: 'email' }, audience: 'apis' }
+    const made = await house.send('POST', '/v1/identityproviders', { token, body })
+    expect(made).toMatchObject({ status: 201, body: { ...body, apis: [] } })
+    expect((await house.send('POST', '/v1/identityproviders', { token, body })).status).toBe(409)
+    const other = await house.send('POST', '/v1/identityproviders', { token: house.token('rival'), body })
+    expect(other.status).toBe(201)
+
+    const path = `/v1/identityproviders/${String(made.body['id'])}`
+    expect((await house.send('DELETE', path, { token })).status).toBe(204)
+    expect((await house.send('GET', path, { token })).status).toBe(404)
+  })
+})

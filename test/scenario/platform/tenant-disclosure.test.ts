@@ -1,0 +1,61 @@
+/** Issue 14, point 9: what a new tenant can learn of the operator that made it. */
+
+import { expect, describe, it } from 'vitest'
+import { platformScopes } from '../../../src/platform/operations.ts'
+import { openHouse, type House } from '../../fixtures/test-platform.ts'
+
+async function openTenant(): Promise<{ house: House; token: string; tenant: string }> {
+  const house = await openHouse()
+  const operator = house.token('default')
+  const { status, body } = await house.send('POST', '/v1/tenants', { token: operator, body: { name: 'Acme' } })
+  expect(status).toBe(201)
+  const tenant = String(body['id'])
+  return { house, tenant, token: house.token(tenant) }
+}
+
+type Items = readonly { readonly actor: object; readonly action: string }[]
+
+describe('point 9: a new tenant', () => {
+  it('sees in its audit that the operator made it, and none of the operator’s ids', async () => {
+    const { house, token } = await openTenant()
+    const { body, text } = await house.send('GET', '/v1/audit', { token })
+    const items = body['items'] as Items
+    expect(items.length).toBeGreaterThanOrEqual(4)
+    expect(items.map(({ action, actor }) => [action, actor])).toEqual(
+      items.map(() => ['tenant.create', { consumer: 'operator' }]),
+    )
+    expect(text).not.toMatch(/con_default|sub_default|crd_default|"default"/)
+  })
+
+  it('cannot confirm an id of the operator with a filter', async () => {
+    const { house, token } = await openTenant()
+    const found = async (consumer: string) =>
+      ((await house.send('GET', `/v1/audit?consumer=${consumer}`, { token })).body['items'] as Items).length
+    expect(await found('con_default')).toBe(0)
+    expect(await found('operator')).toBeGreaterThanOrEqual(4)
+  })
+
+  it('sees its own changes under its own ids', async () => {
+    const { house, token, tenant } = await openTenant()
+    await house.send('POST', '/v1/consumers', { token, body: { name: 'Shop', kind: 'application' } })
+    const { body } = await house.send('GET', `/v1/audit?consumer=con_${tenant}`, { token })
+    expect(body['items']).toMatchObject([{ action: 'consumer.create', actor: { consumer: `con_${tenant}` } }])
+  })
+
+  it('finds none of the operator’s ids in anything that it may read', async () => {
+    const { house, token } = await openTenant()
+    const document = JSON.parse((await house.send('GET', '/openapi.json')).text) as {
+      paths: Record<string, { get?: { security: readonly object[] } }>
+    }
+    const paths = Object.entries(document.paths)
+      .filter(([path, { get }]) => get !== undefined && get.security.length > 0 && !path.includes('{'))
+      .map(([path]) => path)
+      .filter((path) => path !== '/v1/events/subscribe')
+    expect(paths.length).toBeGreaterThan(15)
+    for (const path of paths) {
+      const answer = await house.send('GET', path, { token })
+      expect(answer.text + JSON.stringify(answer.headers), path).not.toMatch(/(?:con|sub|crd)_default/)
+    }
+    expect(platformScopes()).toContain('audit:read')
+  })
+})

@@ -1,0 +1,50 @@
+/** What stands behind a programme’s compliance, however much of it there is. */
+
+import { expect, it } from 'vitest'
+import { createProgrammes } from '../../src/programmes/programmes.ts'
+import { createTurns } from '../../src/command/keyed-mutex.ts'
+import { createManualClock } from '../fixtures/manual-clock.ts'
+import { ACME, base64, openHouse } from '../fixtures/test-catalogue.ts'
+
+const DAY_MS = 86_400_000
+
+it('tells the latest of many activations and drifts, and counts what was seen in the last 30 days', async () => {
+  const house = openHouse()
+  const { registry, createId } = house
+  const clock = createManualClock(house.clock.nowMs)
+  const programmes = createProgrammes({
+    registry,
+    createId,
+    clock,
+    turns: createTurns(),
+    backendRule: { refuse: async () => null },
+  })
+  const { id: api } = await programmes.create(ACME, { name: 'Orders', specification: base64(Buffer.from('{}')) })
+  const nowMs = clock.nowMs()
+  const write = (kind: string, name: string, body: object) => ({
+    kind,
+    id: name,
+    tenant: ACME.tenant,
+    expected: 0,
+    body,
+    keys: { api },
+  })
+  const numbers = Array.from({ length: 600 }, (_, index) => index)
+  const name = (index: number) => String(index).padStart(5, '0')
+  const scored = numbers.map((index) =>
+    write('compliance', `c${name(index)}`, { revision: index, score: index === 599 ? 99 : 50, scoredAtMs: index }),
+  )
+  const drifts = numbers.map((index) => {
+    const lastSeenMs = index === 599 ? nowMs - DAY_MS : nowMs - 31 * DAY_MS
+    return write('drift', `d${name(index)}`, { kind: 'undeclared_status', operation: 'a', detail: 'x', lastSeenMs })
+  })
+  await registry.commit(ACME, 'test', [...scored, ...drifts])
+
+  const compliance = await programmes.compliance(ACME.tenant, api)
+  expect(compliance.history).toHaveLength(100)
+  expect(compliance.history.slice(0, 2).map(({ revision }) => revision)).toEqual([599, 598])
+  expect(compliance.specification).toBe(99)
+  expect(compliance.violations).toHaveLength(1)
+  expect(compliance.runtime).toBeLessThan(100)
+  expect(compliance.score).toBe(compliance.runtime)
+})

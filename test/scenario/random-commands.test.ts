@@ -1,0 +1,294 @@
+/**
+ * Random commands of several clients against the catalogue and against a model that is simple enough to be
+ * believed: the same answers, the same states, over restarts. A failing run names its seed and its step.
+ *
+ *   MODEL_STEPS=50000 MODEL_SEED=7 npx vitest run test/scenario/random-commands.test.ts
+ */
+
+import { expect, it } from 'vitest'
+import { Problem } from '../../src/domain/problem.ts'
+import type { Author } from '../../src/store/registry.ts'
+import { createRandom, type Random } from '../random.ts'
+import { base64, furnish, openHouse, orders, type House } from '../fixtures/test-catalogue.ts'
+
+const STEPS = Number(process.env['MODEL_STEPS'] ?? 5_000)
+const SEED = Number(process.env['MODEL_SEED'] ?? 20_270_115)
+const RESTART_EVERY = 250
+const COMPARE_EVERY = 100
+
+const CLIENTS: readonly Author[] = ['con_a', 'con_b', 'con_c'].map((consumer) => ({ tenant: 'acme', consumer }))
+const STRANGER: Author = { tenant: 'rival', consumer: 'con_x' }
+const TITLES = ['Orders', 'Parcels', 'Returns']
+const SCOPES = ['orders:audit', 'orders:read', 'orders:write']
+
+interface ModelApi {
+  readonly name: string
+  readonly proxy: string
+  state: 'Prospect' | 'Active' | 'Deprecated' | 'Retired'
+  next: number
+  staging: number | null
+  active: number | null
+}
+
+interface ModelSubscription {
+  readonly id: string
+  readonly api: string
+  readonly product: string
+  readonly credentials: Map<string, boolean>
+  state: 'Active' | 'Suspended' | 'Cancelled'
+  scopes: readonly string[]
+}
+
+/** What should be, kept in plain maps. */
+class Model {
+  readonly apis = new Map<string, ModelApi>()
+  readonly products = new Map<string, readonly string[]>()
+  readonly subscriptions = new Map<string, ModelSubscription>()
+
+  membersOf(product: string): readonly string[] {
+    return this.products.get(product) ?? []
+  }
+
+  activeAt(api: string): string[] {
+    const all = [...this.subscriptions.values()].filter(({ state }) => state === 'Active')
+    return all.filter((each) => each.api === api || this.membersOf(each.product).includes(api)).map(({ id }) => id)
+  }
+}
+
+type Outcome = 'done' | string
+
+async function outcomeOf(work: Promise<unknown>): Promise<Outcome> {
+  try {
+    await work
+    return 'done'
+  } catch (cause) {
+    if (cause instanceof Problem) return cause.code
+    throw cause
+  }
+}
+
+function pick<T>(random: Random, from: readonly T[]): T | undefined {
+  return from[random.below(from.length)]
+}
+
+const documents = new Map(TITLES.map((title) => [`${title.toLowerCase()}-v1`, base64(orders({ title }))]))
+
+async function stage(house: House, model: Model, author: Author, name: string): Promise<void> {
+  const api = model.apis.get(name)
+  let proxy = api?.proxy ?? ''
+  const work = house.proxies.stage(author, { api: name, specification: documents.get(name) ?? '' }).then((shown) => {
+    proxy = shown.id
+  })
+  const expected =
+    api !== undefined && author.tenant === 'rival' ? 'name_taken' : api?.state === 'Retired' ? 'state_conflict' : 'done'
+  expect(await outcomeOf(work)).toBe(expected)
+  if (expected !== 'done') return
+  const held = api ?? { name, proxy, state: 'Prospect' as const, next: 1, staging: null, active: null }
+  model.apis.set(name, { ...held, staging: held.next, next: held.next + 1 })
+}
+
+async function decide(house: House, model: Model, author: Author, verb: 'activate' | 'discard', name: string) {
+  const api = model.apis.get(name)
+  if (api === undefined) return
+  const isMine = author.tenant === 'acme'
+  const expected = !isMine
+    ? 'not_found'
+    : api.staging === null
+      ? 'no_staging_revision'
+      : verb === 'activate' && api.state === 'Retired'
+        ? 'state_conflict'
+        : 'done'
+  expect(await outcomeOf(house.proxies[verb](author, api.proxy))).toBe(expected)
+  if (expected !== 'done') return
+  if (verb === 'activate') {
+    api.active = api.staging
+    if (api.state === 'Prospect') api.state = 'Active'
+  }
+  api.staging = null
+}
+
+async function bundle(house: House, model: Model, author: Author, random: Random) {
+  const apis = [...model.apis.keys()].filter(() => random.next() < 0.5)
+  const id = pick(random, [...model.products.keys()])
+  if (id === undefined || random.next() < 0.1) {
+    if (author.tenant === 'rival') return
+    const made = await house.products.create(author, { name: 'Bundle', apis })
+    model.products.set(made.id, apis)
+    return
+  }
+  const expected = author.tenant === 'rival' ? 'not_found' : 'done'
+  expect(await outcomeOf(house.products.replace(author, id, { name: 'Bundle', apis }))).toBe(expected)
+  if (expected === 'done') model.products.set(id, apis)
+}
+
+async function subscribe(house: House, model: Model, author: Author, random: Random, consumer: string) {
+  const product = random.next() < 0.3 ? pick(random, [...model.products.keys()]) : undefined
+  const api = product === undefined ? pick(random, [...documents.keys()]) : undefined
+  const to = product === undefined ? { api: api ?? '' } : { product }
+  const members = product === undefined ? [api ?? ''] : model.membersOf(product)
+  const entries = members.map((name) => model.apis.get(name))
+  const isOffered = entries.every((entry) => entry !== undefined && (entry.active !== null || entry.staging !== null))
+  const isRetired = entries.some((entry) => entry?.state === 'Retired')
+  // The first member that cannot be had is what is told.
+  const firstBad = entries.find(
+    (entry) => entry === undefined || entry.state === 'Retired' || (entry.active ?? entry.staging) === null,
+  )
+  const isDeprecated = entries.some((entry) => entry?.state === 'Deprecated')
+  const force = random.next() < 0.7
+  let id = ''
+  const work = house.subscriptions.create(author, { consumer, ...to, force }).then((made) => {
+    id = made.id
+  })
+  const expected =
+    author.tenant === 'rival'
+      ? 'payload_invalid'
+      : isOffered && !isRetired
+        ? isDeprecated && !force
+          ? 'state_conflict'
+          : 'done'
+        : firstBad?.state === 'Retired'
+          ? 'state_conflict'
+          : 'payload_invalid'
+  expect(await outcomeOf(work)).toBe(expected)
+  if (expected !== 'done') return
+  const { items } = await house.credentials.read(author, id)
+  model.subscriptions.set(id, {
+    id,
+    api: api ?? '',
+    product: product ?? '',
+    state: 'Active',
+    scopes: members.length === 0 ? [] : SCOPES,
+    credentials: new Map(items.map((each) => [each.id, true])),
+  })
+}
+
+const NEXT = {
+  cancel: { Active: 'Cancelled', Suspended: 'Cancelled' },
+  suspend: { Active: 'Suspended' },
+  resume: { Suspended: 'Active' },
+} as const satisfies Record<string, Partial<Record<ModelSubscription['state'], ModelSubscription['state']>>>
+
+async function move(house: House, model: Model, author: Author, random: Random) {
+  const subscription = pick(random, [...model.subscriptions.values()])
+  const verb = pick(random, ['cancel', 'suspend', 'suspend', 'resume', 'resume'] as const)
+  if (subscription === undefined || verb === undefined) return
+  const to = (NEXT[verb] as Partial<Record<string, ModelSubscription['state']>>)[subscription.state]
+  const expected = author.tenant === 'rival' ? 'not_found' : to === undefined ? 'state_conflict' : 'done'
+  expect(await outcomeOf(house.subscriptions[verb](author, subscription.id))).toBe(expected)
+  if (expected === 'done' && to !== undefined) subscription.state = to
+}
+
+async function rescope(house: House, model: Model, author: Author, random: Random) {
+  const subscription = pick(random, [...model.subscriptions.values()])
+  if (subscription === undefined || subscription.api === '') return
+  const scopes = SCOPES.filter(() => random.next() < 0.6)
+  const api = model.apis.get(subscription.api)
+  const isLess = scopes.every((scope) => subscription.scopes.includes(scope))
+  const isBare = (api?.active ?? api?.staging ?? null) === null
+  const expected =
+    author.tenant === 'rival'
+      ? 'not_found'
+      : subscription.state === 'Cancelled' || (!isLess && api?.state === 'Retired')
+        ? 'state_conflict'
+        : !isLess && isBare
+          ? 'payload_invalid'
+          : 'done'
+  expect(await outcomeOf(house.subscriptions.setScopes(author, subscription.id, scopes))).toBe(expected)
+  if (expected === 'done') subscription.scopes = scopes
+}
+
+async function revoke(house: House, model: Model, author: Author, random: Random) {
+  const subscription = pick(random, [...model.subscriptions.values()])
+  const credential = pick(random, [...(subscription?.credentials.keys() ?? [])])
+  if (subscription === undefined || credential === undefined) return
+  const expected = author.tenant === 'rival' ? 'not_found' : 'done'
+  expect(await outcomeOf(house.credentials.revoke(author, subscription.id, credential))).toBe(expected)
+  if (expected === 'done') subscription.credentials.set(credential, false)
+}
+
+async function end(house: House, model: Model, author: Author, random: Random) {
+  const api = pick(random, [...model.apis.values()])
+  if (api === undefined) return
+  const isMine = author.tenant === 'acme'
+  if (api.state !== 'Deprecated') {
+    const expected = !isMine ? 'not_found' : api.state === 'Active' ? 'done' : 'state_conflict'
+    const input = { retirementDate: '2099-01-01T00:00:00Z' }
+    expect(await outcomeOf(house.retirement.deprecate(author, api.name, input))).toBe(expected)
+    if (expected === 'done') api.state = 'Deprecated'
+    return
+  }
+  const isForced = random.next() < 0.1
+  const isFree = isForced || model.activeAt(api.name).length === 0
+  const expected = !isMine ? 'not_found' : isFree ? 'done' : 'subscriptions_active'
+  expect(await outcomeOf(house.retirement.retire(author, api.name, isForced))).toBe(expected)
+  if (expected === 'done') api.state = 'Retired'
+}
+
+async function all<T>(
+  list: (query: { limit: number; cursor?: string }) => Promise<{ items: readonly T[]; next: string | null }>,
+) {
+  const items: T[] = []
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const page = await list({ limit: 50, ...(cursor !== '' && { cursor }) })
+    items.push(...page.items)
+    cursor = page.next
+  }
+  return items
+}
+
+async function compare(house: House, model: Model): Promise<void> {
+  const apis = await all((query) => house.apis.list('acme', query))
+  expect(apis.map(({ id, state }) => ({ id, state }))).toEqual(
+    [...model.apis.values()].map(({ name: id, state }) => ({ id, state })).sort((a, b) => (a.id < b.id ? -1 : 1)),
+  )
+  for (const proxy of await all((query) => house.proxies.list('acme', query))) {
+    const { staging, active } = model.apis.get(proxy.api)!
+    const products = [...model.products].filter(([, members]) => members.includes(proxy.api)).map(([id]) => id)
+    expect(proxy).toMatchObject({ stagingRevision: staging, activeRevision: active })
+    expect(proxy.MemberOfProductIds.toSorted()).toEqual(products.sort())
+  }
+  const subscriptions = await all((query) => house.subscriptions.list('acme', query))
+  expect(subscriptions.map(({ id, state, scopes }) => ({ id, state, scopes: scopes.toSorted() }))).toEqual(
+    [...model.subscriptions.values()].map(({ id, state, scopes }) => ({ id, state, scopes: scopes.toSorted() })),
+  )
+  for (const { id, state, credentials } of [...model.subscriptions.values()].slice(-20)) {
+    for (const credential of (await house.credentials.of('acme', id)).filter(({ body }) => body.clientId !== '')) {
+      const client = await house.grants.clientFor(credential.body.clientId)
+      const valid = credentials.get(credential.id) === true && state !== 'Cancelled'
+      expect(client?.grant).toMatchObject({ valid, active: state === 'Active' })
+    }
+  }
+  expect(await all((query) => house.subscriptions.list('rival', query))).toEqual([])
+}
+
+it(`finds no difference between the catalogue and a model of it in ${STEPS} steps (seed ${SEED})`, async () => {
+  const random = createRandom(SEED)
+  const model = new Model()
+  let house = openHouse()
+  const { proxy, consumer } = await furnish(house)
+  const seeded: ModelApi = { name: 'orders-v1', proxy, state: 'Active', next: 2, staging: null, active: 1 }
+  model.apis.set(seeded.name, seeded)
+
+  for (let step = 1; step <= STEPS; step++) {
+    house.clock.nowMs += 1_000
+    const author = random.next() < 0.1 ? STRANGER : pick(random, CLIENTS)!
+    const name = pick(random, [...documents.keys()])!
+    const dice = random.next()
+    try {
+      if (dice < 0.02 && (author.tenant === 'acme' || model.apis.has(name))) await stage(house, model, author, name)
+      else if (dice < 0.08) await decide(house, model, author, random.next() < 0.6 ? 'activate' : 'discard', name)
+      else if (dice < 0.16) await bundle(house, model, author, random)
+      else if (dice < 0.3) await subscribe(house, model, author, random, consumer)
+      else if (dice < 0.65) await move(house, model, author, random)
+      else if (dice < 0.8) await rescope(house, model, author, random)
+      else if (dice < 0.998) await revoke(house, model, author, random)
+      else await end(house, model, author, random)
+      if (step % RESTART_EVERY === 0) house = house.restart()
+      if (step % COMPARE_EVERY === 0) await compare(house, model)
+    } catch (cause) {
+      throw new Error(`seed ${SEED}, step ${step}: ${String(cause)}`, { cause })
+    }
+  }
+  await compare(house, model)
+  expect(new Set([...model.subscriptions.values()].map(({ state }) => state)).size).toBe(3)
+})

@@ -1,0 +1,154 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { OUTCOME_RISKS } from '../../../src/risk/risk-outcomes.ts'
+import { FLAG_FORWARDED, OUTCOMES, type CallRecord } from '../../../src/record/call-record.ts'
+import { createRandom } from '../../random.ts'
+import { attribution, someCalls, START_MS } from '../../fixtures/calls.ts'
+import { createWorld, type World } from '../../fixtures/test-stream.ts'
+
+let folder: string
+let worlds: World[] = []
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'pipeline-'))
+})
+afterEach(() => {
+  for (const world of worlds) world.close()
+  worlds = []
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const PARTIES = [
+  attribution(),
+  attribution({ operation: 'listPayments', priceMicro: 250_000, currency: 'EUR' }),
+  attribution({ consumer: 'con_2', consumerName: 'Bank', agent: 'con_2', person: 'Ada' }),
+  attribution({ consumer: 'con_2', consumerName: 'Bank', agent: 'con_2', person: 'Bob' }),
+  attribution({ consumer: '', consumerName: '', subscription: '' }),
+]
+
+async function newWorld(name: string): Promise<World> {
+  const world = await createWorld(join(folder, `${name}.db`), START_MS)
+  worlds.push(world)
+  return world
+}
+
+interface Totals {
+  readonly calls: number
+  readonly units: bigint
+  readonly risks: number
+  /** Calls that a provider answers for. */
+  readonly measured: number
+  /** Refused calls. */
+  readonly logged: number
+}
+
+function totalsOf(records: readonly CallRecord[]): Totals {
+  const forwarded = records.filter(({ flags }) => (flags & FLAG_FORWARDED) !== 0)
+  return {
+    calls: forwarded.length,
+    units: forwarded.reduce((sum, { unitsMicro }) => sum + BigInt(unitsMicro), 0n),
+    risks: records.filter(({ outcome }) => OUTCOMES[outcome]! in OUTCOME_RISKS).length,
+    logged: records.filter(({ outcome }) => outcome !== 0).length,
+    measured: records.filter(({ outcome, flags }) =>
+      outcome === 0 ? (flags & FLAG_FORWARDED) !== 0 : OUTCOMES[outcome]!.startsWith('upstream_'),
+    ).length,
+  }
+}
+
+/** As billed, and as the evidence of all episodes says. */
+function totalsIn({ items, measured, logged, checkpoint }: World): Totals {
+  const open = checkpoint.openEpisodes().map(({ event }) => event)
+  const cleared = checkpoint.clearedEpisodes({ tenant: 'acme', state: 'cleared', limit: 1_000 })
+  return {
+    calls: items.reduce((sum, { calls }) => sum + calls, 0),
+    units: items.reduce((sum, { unitsMicro }) => sum + unitsMicro, 0n),
+    risks: [...open, ...cleared.map(({ event }) => event)].reduce((sum, { evidence }) => sum + evidence.total, 0),
+    measured,
+    logged: logged.length,
+  }
+}
+
+/** Some seconds of traffic in three rounds; the process is told of growth and a tick after each. */
+async function live(world: World, seed: number): Promise<CallRecord[]> {
+  const random = createRandom(seed)
+  const all: CallRecord[] = []
+  for (let round = 0; round < 3; round++) {
+    for (let batch = 0; batch < 4; batch++) {
+      const source = `gateway-${random.below(2)}`
+      const records = someCalls(random, START_MS + round * 4_000, 1 + random.below(20), PARTIES)
+      world.spool.append(source, records)
+      all.push(...records)
+      if (random.below(3) === 0) world.spool.roll(source)
+      world.spool.grow()
+      await world.clock.advance(30)
+    }
+    await world.clock.advance(1_500)
+  }
+  return all
+}
+
+async function finish(world: World): Promise<void> {
+  await world.start()
+  await world.clock.advance(3_000)
+  await world.pipeline.stop()
+}
+
+describe('pipeline', () => {
+  it('bills and judges every call once, wherever the process dies', { timeout: 120_000 }, async () => {
+    const seed = 5
+    const whole = await newWorld('whole')
+    await whole.start()
+    await live(whole, seed)
+    const steps = whole.steps
+    expect(steps).toBeGreaterThan(40)
+
+    for (let dieAt = 1; dieAt <= steps; dieAt++) {
+      const world = await newWorld(`dies-${dieAt}`)
+      await world.start(dieAt)
+      const records = await live(world, seed)
+      await finish(world)
+
+      expect(totalsIn(world), `seed ${seed}, died at step ${dieAt}`).toEqual(totalsOf(records))
+      const ids = world.history.map(({ id }) => id)
+      expect(new Set(ids).size, `seed ${seed}, died at step ${dieAt}`).toBe(ids.length)
+      expect(ids).toEqual(ids.toSorted())
+    }
+  })
+
+  it('bills and judges every call once when it dies again and again', { timeout: 120_000 }, async () => {
+    for (let seed = 100; seed < 115; seed++) {
+      const random = createRandom(seed)
+      const world = await newWorld(`again-${seed}`)
+      const records: CallRecord[] = []
+      for (let death = 0; death < 6; death++) {
+        // One that dies while it starts is a death like any other.
+        await world.start(1 + random.below(30)).catch(() => {})
+        records.push(...(await live(world, seed * 100 + death)))
+      }
+      await finish(world)
+
+      expect(totalsIn(world), `seed ${seed}`).toEqual(totalsOf(records))
+    }
+  })
+
+  it('bills and judges every call once, and tells every event once, when disks and stores fail now and then', async () => {
+    for (let seed = 200; seed < 230; seed++) {
+      const random = createRandom(seed)
+      const world = await newWorld(`fails-${seed}`)
+      await world.start()
+      world.fails = () => random.below(4) === 0
+      const records = await live(world, seed)
+      await world.clock.advance(20_000)
+      world.fails = () => false
+      await world.clock.advance(20_000)
+
+      expect(totalsIn(world), `seed ${seed}`).toEqual(totalsOf(records))
+      expect(world.counted.get('pipeline_restarted'), `seed ${seed}`).toBeGreaterThan(0)
+      expect(
+        world.told.map(({ id }) => id),
+        `seed ${seed}`,
+      ).toEqual(world.history.map(({ id }) => id))
+    }
+  })
+})

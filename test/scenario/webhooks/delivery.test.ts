@@ -1,0 +1,163 @@
+/** Webhooks put together, with a clock of the test's own. */
+
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { createDeliveries } from '../../../src/webhooks/deliveries.ts'
+import { createEventSubscriptions } from '../../../src/webhooks/event-subscriptions.ts'
+import { createTurns } from '../../../src/command/keyed-mutex.ts'
+import { createIdFactory } from '../../../src/runtime/ids.ts'
+import { createLog } from '../../../src/runtime/log.ts'
+import { createMetrics } from '../../../src/runtime/metrics.ts'
+import { createVault } from '../../../src/runtime/vault.ts'
+import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
+import { createWebhooks } from '../../../src/app/open-webhooks.ts'
+import { createManualClock } from '../../fixtures/manual-clock.ts'
+
+const ACME = { tenant: 'acme', consumer: 'con_1' }
+const DAY_MS = 86_400_000
+
+async function open() {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-webhooks-'))
+  const clock = createManualClock(Date.now())
+  const registry = openSqliteRegistry({ path: join(folder, 'registry.db'), clock })
+  const receiver = { status: 204, asked: 0, hangs: (_path: string): boolean => false }
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      receiver.asked++
+      if (!receiver.hangs(request.url ?? '')) response.writeHead(receiver.status).end()
+    })
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const shared = {
+    registry,
+    clock,
+    createId: createIdFactory(clock.nowMs),
+    vault: createVault(randomBytes(32)),
+    turns: createTurns(),
+    count: () => {},
+  }
+  const begin = async () => {
+    const log = createLog('silent')
+    const webhooks = createWebhooks({ ...shared, allowPrivate: true, tenant: 'own', log, metrics: createMetrics() })
+    await webhooks.start()
+    return webhooks
+  }
+  let webhooks = await begin()
+  onTestFinished(async () => {
+    server.closeAllConnections()
+    server.close()
+    await webhooks.stop()
+    registry.close()
+    rmSync(folder, { recursive: true })
+  })
+  const registrations = createEventSubscriptions({ ...shared, randomBytes, refuseTarget: async () => null })
+  const deliveries = createDeliveries(shared)
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
+  const { id } = await registrations.create(ACME, { url })
+  const test = () => deliveries.test(ACME, id, 'SlaChanged')
+  const stateOf = async (delivery: string) =>
+    (await registry.get<{ actor: { value: string } }>('webhook_delivery', delivery))?.body.actor.value
+  return {
+    ...shared,
+    receiver,
+    registrations,
+    deliveries,
+    url,
+    id,
+    test,
+    stateOf,
+    async restart() {
+      await webhooks.stop()
+      webhooks = await begin()
+    },
+  }
+}
+
+/** Until it is so; nothing is asserted about when. */
+const until = (check: () => Promise<void> | void) => vi.waitFor(check, { timeout: 10_000, interval: 5 })
+
+it('what failed goes out again when its time has come, over a restart too', async () => {
+  const { receiver, test, stateOf, clock, registry, restart } = await open()
+  receiver.status = 500
+  const { id } = await test()
+  await until(async () => {
+    expect((await registry.get<{ attempts: object[] }>('webhook_delivery', id))?.body.attempts).toHaveLength(1)
+  })
+  await restart()
+  receiver.status = 204
+  clock.forward(6_000)
+  await until(async () => expect(await stateOf(id)).toBe('delivered'))
+  expect(receiver.asked).toBe(2)
+})
+
+it('what waits for a registration that is off goes out when it is on again', async () => {
+  const { receiver, registrations, test, stateOf, clock, id: registration } = await open()
+  receiver.status = 410
+  const { id } = await test()
+  await until(async () => expect((await registrations.get('acme', registration)).state).toBe('disabled'))
+  receiver.status = 204
+  clock.forward(DAY_MS)
+  await registrations.update(ACME, registration, { state: 'active' })
+  await until(async () => expect(await stateOf(id)).toBe('delivered'))
+})
+
+it('what waits for a registration that is gone is given up', async () => {
+  const { receiver, registrations, test, stateOf, clock, registry, id: registration } = await open()
+  receiver.status = 500
+  const { id } = await test()
+  await until(async () => {
+    expect((await registry.get<{ attempts: object[] }>('webhook_delivery', id))?.body.attempts).toHaveLength(1)
+  })
+  await registrations.remove(ACME, registration)
+  clock.forward(6_000)
+  await until(async () => expect(await stateOf(id)).toBe('failed'))
+  expect(receiver.asked).toBe(1)
+})
+
+it('what waits for a registration that was off when it was removed is given up too', async () => {
+  const { receiver, registrations, test, stateOf, clock, id: registration } = await open()
+  receiver.status = 410
+  const { id } = await test()
+  await until(async () => expect((await registrations.get('acme', registration)).state).toBe('disabled'))
+  expect(await stateOf(id)).toBe('pending')
+  await registrations.remove(ACME, registration)
+
+  await until(async () => {
+    clock.forward(DAY_MS)
+    expect(await stateOf(id)).toBe('failed')
+  })
+  expect(receiver.asked).toBe(1)
+})
+
+it('deliveries and events are forgotten after 30 days, and what waits is not', async () => {
+  const { receiver, registrations, test, stateOf, clock, id: registration } = await open()
+  const { id: old } = await test()
+  await until(async () => expect(await stateOf(old)).toBe('delivered'))
+  receiver.status = 410
+  const { id: waiting } = await test()
+  await until(async () => expect((await registrations.get('acme', registration)).state).toBe('disabled'))
+  clock.forward(31 * DAY_MS)
+  // The sweep that began first has seen the time of its beginning; the next one sees it now.
+  await until(async () => {
+    clock.forward(3_600_000)
+    expect(await stateOf(old)).toBeUndefined()
+  })
+  expect(await stateOf(waiting)).toBe('pending')
+})
+
+it('receivers that hang hold up none at the same host', async () => {
+  const { receiver, registrations, deliveries, stateOf, url, id } = await open()
+  receiver.hangs = (path) => path.startsWith('/hanging')
+  const hanging = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => registrations.create(ACME, { url: `${url}/../hanging/${index}` })),
+  )
+  for (const each of hanging) await deliveries.test(ACME, each.id, 'SlaChanged')
+  await until(() => expect(receiver.asked).toBe(20))
+  const { id: delivery } = await deliveries.test(ACME, id, 'SlaChanged')
+  await until(async () => expect(await stateOf(delivery)).toBe('delivered'))
+})

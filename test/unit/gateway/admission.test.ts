@@ -1,0 +1,30 @@
+/** Who pays the units of a call that did not end well. */
+
+import { expect, it } from 'vitest'
+import { createAdmissions } from '../../../src/gateway/admission.ts'
+import type { Call } from '../../../src/gateway/call/call.ts'
+import { FLAG_FORWARDED, outcomeIndex, type Outcome } from '../../../src/record/call-record.ts'
+import { openDesk, planOf } from '../../fixtures/test-limits.ts'
+
+it.each<[Outcome, number, boolean, boolean]>([
+  ['served', 200, true, true],
+  ['served', 404, true, true],
+  ['served', 500, true, false],
+  ['upstream_timeout', 504, true, false],
+  ['backend_busy', 503, true, false],
+  ['payload_invalid', 400, false, false],
+  // Disconnecting in time must not make calls free.
+  ['client_aborted', 200, true, true],
+  ['client_aborted', 499, false, false],
+  ['client_too_slow', 200, true, true],
+  // Nothing was answered: 408. Otherwise the answer had begun.
+  ['request_timeout', 408, false, false],
+  ['request_timeout', 200, true, true],
+])('%s with %d, forwarded %s: charged %s', (outcome, status, isForwarded, isCharged) => {
+  const { limiter, sla, block } = openDesk(planOf({ quotas: { period: 'Monthly', resourceUnits: 10 } }))
+  const admissions = createAdmissions({ limiter })
+  const call = { flags: isForwarded ? FLAG_FORWARDED : 0, outcome: outcomeIndex[outcome], status } as Call
+  expect(admissions.admit(call, { sla, block } as Parameters<typeof admissions.admit>[1], 0, Date.now())).toBeNull()
+  admissions.release(call)
+  expect(call.unitsMicro).toBe(isCharged ? 1_000_000 : 0)
+})

@@ -1,0 +1,73 @@
+/** A document of one operation, read, compiled and validated as in a gateway thread. */
+
+import type { IncomingMessage } from 'node:http'
+import { compileRoutePlan } from '../../../../src/publishing/compile-route-plan.ts'
+import { readSpecification } from '../../../../src/governance/specification.ts'
+import { createRouteTable } from '../../../../src/gateway/routing/route-table.ts'
+import { compileValidators } from '../../../../src/gateway/validation/validate.ts'
+
+export interface DeskOptions {
+  readonly openapi?: string
+  readonly path?: string
+  readonly operation: Record<string, unknown>
+  readonly components?: Record<string, unknown>
+}
+
+export interface Sent {
+  readonly headers?: Record<string, string>
+  readonly body?: string | Buffer
+  readonly type?: string | undefined
+  readonly encoding?: string
+}
+
+export async function openDesk({ openapi = '3.0.3', path = '/a', operation, components = {} }: DeskOptions) {
+  const document = {
+    openapi,
+    info: { title: 'Desk', version: '1.0.0' },
+    paths: { [path]: { post: { responses: { 200: { description: 'ok' } }, ...operation } } },
+    components,
+  }
+  const specification = await readSpecification(Buffer.from(JSON.stringify(document)))
+  const plan = compileRoutePlan({
+    specification,
+    tenant: 'acme',
+    revision: 1,
+    state: 'Active',
+    backend: null,
+    allowedScopes: [],
+    memberOfProductIds: [],
+  })
+  const routes = createRouteTable(plan.operations)
+  const [validators] = await compileValidators(structuredClone(plan))
+
+  /** `ok`, `stream`, or code, places and sentences of the failure. */
+  function send(target: string, { headers = {}, body, type = 'application/json', encoding }: Sent = {}): string {
+    const queryAt = target.includes('?') ? target.indexOf('?') : target.length
+    const match = routes.find('POST', target, 0, queryAt)
+    if (match === null || 'allowed' in match || validators === undefined) throw new Error(`no route for ${target}`)
+    const request = { url: target, headers } as unknown as IncomingMessage
+    const failure = validators.parameters?.(match, request, queryAt) ?? null
+    if (failure !== null) return show(failure)
+    if (validators.body === null) return 'ok'
+    const way = validators.body.accepts(type, body !== undefined, encoding)
+    if ('code' in way) return show(way)
+    if (way.mode !== 'check') return way.mode === 'none' ? 'ok' : 'stream'
+    const fault = way.check(Buffer.from(body ?? ''))
+    return fault === null ? 'ok' : show(fault)
+  }
+
+  return { send, plan, validators }
+}
+
+function show({
+  code,
+  detail,
+  errors,
+}: {
+  code: string
+  detail: string
+  errors: readonly { pointer: string; detail: string }[]
+}): string {
+  if (errors.length === 0) return `${code}: ${detail}`
+  return `${code}: ${errors.map((error) => `${error.pointer} ${error.detail}`).join('; ')}`
+}

@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto'
+import { createLocalJWKSet, jwtVerify, type JWK } from 'jose'
+import { describe, expect, it } from 'vitest'
+import type { OauthAnswer } from '../../../src/plan/oauth-call.ts'
+import {
+  challengeOf,
+  decode,
+  GATEWAY_URL,
+  API,
+  NOW_MS,
+  openDesk,
+  PERSON,
+  REDIRECT,
+  SECRET,
+  tokenOf,
+  VERIFIER,
+} from '../../fixtures/token-endpoints.ts'
+
+const refused = { status: 400, body: { error: 'invalid_grant' } }
+const jtiOf = (answer: OauthAnswer) => String(tokenOf(answer).claims['jti'])
+
+describe('a code', () => {
+  it('gives a token in the person’s name, once', async () => {
+    const { redeem, code, revoked } = await openDesk()
+    const text = await code()
+    const answer = await redeem({ code: text })
+
+    expect(answer.body).toMatchObject({ token_type: 'Bearer', expires_in: 3_600, scope: 'read write' })
+    const { claims } = tokenOf(answer)
+    expect(claims).toMatchObject({ sub: PERSON.id, client_id: 'cli_public', aud: API, subscription: 'sub_1' })
+    expect(claims).not.toHaveProperty('act')
+    expect(claims).not.toHaveProperty('openid')
+    expect(answer.body).not.toHaveProperty('id_token')
+    expect(revoked).toEqual(new Set())
+  })
+
+  it('that is used twice takes back what it gave', async () => {
+    const { redeem, code, revoked } = await openDesk()
+    const text = await code()
+    const first = await redeem({ code: text })
+
+    expect(await redeem({ code: text })).toMatchObject(refused)
+    expect(revoked).toEqual(new Set([jtiOf(first)]))
+  })
+
+  it('that two redeem at once gives one token, and takes it back', async () => {
+    const { redeem, code, revoked } = await openDesk()
+    const text = await code()
+    const answers = await Promise.all([1, 2, 3].map(() => redeem({ code: text })))
+
+    const good = answers.filter(({ status }) => status === 200)
+    expect(good).toHaveLength(1)
+    expect(revoked).toEqual(new Set(good.map(jtiOf)))
+  })
+
+  it('names the agent that acts for the person (RFC 8693, 4.1)', async () => {
+    const { redeem } = await openDesk({ publicGrant: { consumerKind: 'agent' } })
+    expect(tokenOf(await redeem()).claims).toMatchObject({ sub: PERSON.id, act: { sub: 'con_1' } })
+  })
+
+  it.each([
+    ['another verifier', { code_verifier: `${VERIFIER}x` }],
+    ['the challenge for a verifier', { code_verifier: challengeOf(VERIFIER) }],
+    ['a redirect URI with a suffix', { redirect_uri: `${REDIRECT}/` }],
+    ['a redirect URI with another case', { redirect_uri: REDIRECT.replace('back', 'Back') }],
+    ['another client', { client_id: 'cli_other', client_secret: SECRET }],
+  ])('is refused with %s, and is still good for its owner', async (_, fields) => {
+    const { redeem, code, revoked } = await openDesk()
+    const text = await code()
+    expect(await redeem({ code: text, ...fields })).toMatchObject(refused)
+    expect(await redeem({ code: text, redirect_uri: REDIRECT })).toMatchObject({ status: 200 })
+    expect(revoked).toEqual(new Set())
+  })
+
+  it.each([42, 129])(
+    'does not take a verifier of %d characters, though its challenge was made of it',
+    async (length) => {
+      const { redeem, code } = await openDesk()
+      const verifier = 'v'.repeat(length)
+      const text = await code({ challenge: challengeOf(verifier) })
+      expect(await redeem({ code: text, code_verifier: verifier })).toMatchObject({ status: 400 })
+    },
+  )
+
+  it.each([43, 128])('takes a verifier of %d characters', async (length) => {
+    const { redeem, code } = await openDesk()
+    const verifier = 'v'.repeat(length)
+    const text = await code({ challenge: challengeOf(verifier) })
+    expect(await redeem({ code: text, code_verifier: verifier })).toMatchObject({ status: 200 })
+  })
+
+  it('does not take a verifier of characters that no verifier has', async () => {
+    const { redeem, code } = await openDesk()
+    const verifier = `${'v'.repeat(42)}+`
+    const text = await code({ challenge: challengeOf(verifier) })
+    expect(await redeem({ code: text, code_verifier: verifier })).toMatchObject({ status: 400 })
+  })
+
+  it('ends after 60 seconds', async () => {
+    const { redeem, code, forward } = await openDesk()
+    const [early, late] = [await code(), await code()]
+    forward(59_999)
+    expect(await redeem({ code: early })).toMatchObject({ status: 200 })
+    forward(1)
+    expect(await redeem({ code: late })).toMatchObject(refused)
+  })
+
+  it('is good at its own API alone; one that is for no API in particular, at the one that redeems it', async () => {
+    const { call, code } = await openDesk({ publicGrant: { api: '', apiProductId: 'prd_1' } })
+    const form = { grant_type: 'authorization_code', client_id: 'cli_public', code_verifier: VERIFIER }
+    const orders = { api: 'orders-v1' }
+    expect(await call('token', { ...form, code: await code() }, orders)).toMatchObject(refused)
+    const free = await code({ api: '' })
+    const answer = await call('token', { ...form, code: free }, orders)
+    expect(tokenOf(answer).claims).toMatchObject({ aud: 'orders-v1', iss: `${GATEWAY_URL}/orders-v1` })
+    expect(await call('token', { ...form, code: free })).toMatchObject(refused)
+  })
+
+  it.each([
+    ['no code', { code: undefined }, 'invalid_request'],
+    ['no verifier', { code_verifier: undefined }, 'invalid_request'],
+    ['a code that never was', { code: 'code_000001.secret' }, 'invalid_grant'],
+    ['a code that is no code', { code: 'x'.repeat(300) }, 'invalid_grant'],
+    ['a known id and another secret', { code: 'code_000001' }, 'invalid_grant'],
+  ])('%s is refused', async (_, fields, error) => {
+    const { redeem, code } = await openDesk()
+    await code()
+    expect(await redeem(fields)).toMatchObject({ status: 400, body: { error } })
+  })
+
+  it('does not outlive its subscription', async () => {
+    const { redeem } = await openDesk({ publicGrant: { active: false } })
+    expect(await redeem()).toMatchObject({
+      status: 400,
+      body: { error: 'unauthorized_client' },
+      signal: { outcome: 'subscription_required' },
+    })
+  })
+
+  it('leaves nothing in the registry that could be redeemed', async () => {
+    const { code, registry } = await openDesk()
+    const text = await code()
+    const changes: string[] = []
+    registry.watch(0, (change) => changes.push(JSON.stringify(change)))()
+    expect(changes.join()).not.toContain(text.split('.')[1])
+  })
+
+  it('is forgotten when the token it gave has expired', async () => {
+    const { code, registry, forward } = await openDesk()
+    for (let count = 0; count < 10; count++) await code()
+    forward(3_700_000)
+    for (let count = 0; count < 3; count++) await code()
+    expect(await registry.list('authorization_code', { limit: 99 })).toHaveLength(3)
+  })
+})
+
+describe('an ID token', () => {
+  const asked = { wantsIdToken: true, wantsProfile: true, nonce: 'n-0S6', scope: 'openid profile read' }
+
+  it.each(['ES256', 'RS256'] as const)('tells the client who has logged in, signed by %s', async (tokenAlgorithm) => {
+    const { redeem, code, keyRing, clock } = await openDesk({ scopes: { tokenAlgorithm } })
+    const { body } = await redeem({ code: await code(asked) })
+    const { id_token: idToken, access_token: accessToken, scope } = body as Record<string, string>
+
+    expect(scope).toBe('read')
+    expect(decode(accessToken ?? '').claims).toMatchObject({ openid: true })
+    const keys = createLocalJWKSet({ keys: [...keyRing.publicKeys().keys] as JWK[] })
+    const { payload, protectedHeader } = await jwtVerify(idToken ?? '', keys, {
+      issuer: `${GATEWAY_URL}/${API}`,
+      audience: 'cli_public',
+      currentDate: new Date(clock.nowMs()),
+    })
+    expect(protectedHeader.alg).toBe(tokenAlgorithm)
+    const half = createHash('sha256')
+      .update(accessToken ?? '')
+      .digest()
+      .subarray(0, 16)
+    expect(payload).toMatchObject({
+      sub: PERSON.id,
+      nonce: 'n-0S6',
+      auth_time: NOW_MS / 1_000 - 5,
+      at_hash: half.toString('base64url'),
+      name: PERSON.name,
+      preferred_username: PERSON.username,
+    })
+  })
+
+  it('keeps the name to itself where it is not asked for', async () => {
+    const { redeem, code } = await openDesk()
+    const { body } = await redeem({ code: await code({ ...asked, wantsProfile: false, nonce: null }) })
+    const { claims } = decode(String((body as Record<string, unknown>)['id_token']))
+    for (const name of ['name', 'preferred_username', 'nonce']) expect(claims).not.toHaveProperty(name)
+  })
+})

@@ -1,0 +1,60 @@
+/** Settings as people find them: `--help`, the README, and what the service reads are one list. */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { flagOf, SETTING_NAMES } from '../../../src/config.ts'
+import { firstSteps } from '../../../src/onboarding/first-steps.ts'
+import { information } from '../../../src/settings/information-flags.ts'
+
+const ROOT = join(import.meta.dirname, '../../..')
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
+/** Read so that they can be refused with a reason. */
+const NOT_YET = ['REDIS_URL', 'DATABASE_URL']
+const PLACES = { gatewayUrl: 'http://g', baseUrl: 'http://b', riskUrl: 'http://r', api: 'a-v1', path: '/x' }
+
+describe('first use: --help', () => {
+  it('lists every setting, with its flag and its default, and every other flag', () => {
+    const text = information(['--help'], {}) ?? ''
+    for (const name of SETTING_NAMES) expect(text).toMatch(new RegExp(`^  ${flagOf(name)} +\\S.* \\[.+\\]$`, 'm'))
+    for (const flag of ['--empty', '--help', '--version', '--help-first-steps']) expect(text).toContain(`  ${flag} `)
+    expect(information(['--gateway-port', 'x', '-h'], {})).toBe(text)
+  })
+
+  it('and the README name the same settings', () => {
+    const table = README.split('\n').filter((line) => line.startsWith('| `'))
+    const named = table.flatMap((line) =>
+      [...(line.split('|')[1] ?? '').matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name),
+    )
+    expect(named.toSorted()).toEqual(SETTING_NAMES.filter((name) => !NOT_YET.includes(name)).toSorted())
+  })
+})
+
+describe('first use: --version', () => {
+  it('is that of the package', () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
+    expect(information(['--version'], {})).toBe(`${version}\n`)
+  })
+})
+
+describe('first use: --help-first-steps', () => {
+  it('shows the commands for the addresses that are set, with placeholders and without any secret', () => {
+    const text = information(['--help-first-steps', '--gateway-port', '9000'], {
+      BASE_URL: 'https://api.example',
+      ADMIN_CLIENT_ID: 'operator',
+      ADMIN_CLIENT_SECRET: 'a-secret-of-the-operator',
+    })
+    expect(text).toContain('http://127.0.0.1:9000/payments-v1/oauth2/v2/token')
+    expect(text).toContain('https://api.example/v1/events/subscribe')
+    expect(text).toContain('YOUR_ADMIN_CLIENT_SECRET')
+    expect(text).not.toContain('a-secret-of-the-operator')
+  })
+})
+
+describe('first use: a credential with characters that a shell reads', () => {
+  it('is quoted and encoded in the commands', () => {
+    const admin = { clientId: 'plain-id_1', clientSecret: `it's $HOME & "more"` }
+    const [line] = firstSteps({ ...PLACES, admin, client: null })
+    expect(line).toContain(`-d client_id=plain-id_1 --data-urlencode 'client_secret=it'\\''s $HOME & "more"'`)
+  })
+})

@@ -1,0 +1,32 @@
+/**
+ * Unit tests mirror the sources: `test/unit/<folder>/<name>.test.ts` tests `src/<folder>/<name>.ts`.
+ *
+ * A file with several test files adds a suffix (`limiter-threads.test.ts` tests `limiter.ts`). A scenario that spans folders is
+ * in `test/scenario/`. The power-cut simulation is test code with tests of its own.
+ */
+
+import { existsSync, globSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '../..')
+/** Tests of the repository as a whole, and of code that is only for tests. */
+const WITHOUT_SOURCE = ['architecture', 'test-layout', 'gateway/validation/suite/schema-suite']
+
+function hasSource(test: string): boolean {
+  const words = test.split('-')
+  return words.some((_, index) => {
+    const path = `${words.slice(0, index + 1).join('-')}.ts`
+    return existsSync(join(ROOT, 'src', path)) || existsSync(join(ROOT, 'test', path))
+  })
+}
+
+const tests = globSync('**/*.test.ts', { cwd: import.meta.dirname }).map((file) => file.replace(/\.test\.ts$/, ''))
+
+it('has a source file of the same name for each unit test', () => {
+  expect(tests.filter((test) => !WITHOUT_SOURCE.includes(test) && !hasSource(test)).sort()).toEqual([])
+})
+
+it('lists no exception that has gone', () => {
+  expect(WITHOUT_SOURCE.filter((test) => !tests.includes(test))).toEqual([])
+})
