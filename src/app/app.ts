@@ -12,7 +12,7 @@ import { createGrants } from '../access/grants.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import { bringUpOldProxies } from '../publishing/revision-zero.ts'
 import { createTokenScopes } from '../access/token-scopes.ts'
-import { createTurns } from '../command/keyed-mutex.ts'
+import { createKeyedMutex } from '../command/keyed-mutex.ts'
 import type { Config } from '../config.ts'
 import { openControl } from './open-control.ts'
 import { createDamageReport } from '../self-metering/damage-report.ts'
@@ -131,10 +131,10 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
       limits.memory.releaseThread(thread)
     },
   })
-  const turns = createTurns()
+  const mutex = createKeyedMutex()
   const watches = openWatches({
     registry,
-    turns,
+    mutex,
     recorder,
     gauge: ledger.gauge,
     setGate: fleet.setGate,
@@ -185,7 +185,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     registry,
     gateway,
     clock,
-    turns,
+    mutex,
     limits,
     levels: ledger.levels,
     compliance: watches.compliance,
@@ -257,7 +257,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     registry,
     vault,
     allowPrivate: allowsPrivateHooks,
-    turns,
+    mutex,
     tenant: config.adminTenant,
     createId,
     clock,

@@ -3,7 +3,7 @@
 import { createCompliance, CRITICAL_BELOW, type Compliance } from '../programmes/compliance.ts'
 import { createDrifts } from '../programmes/drifts.ts'
 import { createUpstreamEvents } from '../publishing/upstream-events.ts'
-import type { Turns } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { Drift } from '../domain/drift.ts'
 import type { BackendConnect } from '../gateway/backend/backend-connect.ts'
 import { createHealthProbe } from '../gateway/backend/health-probe.ts'
@@ -25,7 +25,7 @@ export interface WatchesOptions {
   readonly gauge: Pick<SpoolGauge, 'share'>
   readonly setGate: (api: string, gate: GatePlan) => Promise<void>
   readonly connectBackend: BackendConnect
-  readonly turns: Turns
+  readonly mutex: KeyedMutex
   /** Of the gateway itself. */
   readonly tenant: string
   readonly createId: CreateId

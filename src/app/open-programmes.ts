@@ -8,7 +8,7 @@ import { createProgrammeRunner, type ProgrammeRunner } from '../programmes/progr
 import { createProgrammeSteps, type ProgrammeStepsOptions } from '../programmes/programme-steps.ts'
 import { createRulesets, type Rulesets } from '../programmes/rulesets.ts'
 import { createTenantPolicies, type TenantPolicies } from '../programmes/tenant-policy.ts'
-import { createTurns } from '../command/keyed-mutex.ts'
+import { createKeyedMutex } from '../command/keyed-mutex.ts'
 import type { Log } from '../runtime/log.ts'
 
 export interface ProgrammeDesk {
@@ -30,11 +30,11 @@ export function openProgrammes(options: ProgrammeDeskOptions): ProgrammeDesk {
   const policies = createTenantPolicies({ registry })
   const steps = createProgrammeSteps({ ...options, policies })
   // Of a programme's own: its steps take those of the API.
-  const turns = createTurns()
+  const mutex = createKeyedMutex()
   return {
     policies,
     rulesets: createRulesets(options),
-    programmes: createProgrammes({ ...options, turns }),
-    runner: createProgrammeRunner({ ...options, steps, turns }),
+    programmes: createProgrammes({ ...options, mutex }),
+    runner: createProgrammeRunner({ ...options, steps, mutex }),
   }
 }

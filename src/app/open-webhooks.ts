@@ -6,7 +6,7 @@ import {
   stateOfSubscription,
   type EventSubscriptionBody,
 } from '../webhooks/event-subscription-document.ts'
-import type { Turns } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { createGuardedFetch } from '../outbound/guarded-fetch.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
@@ -24,7 +24,7 @@ export interface WebhooksOptions {
   readonly vault: Vault
   readonly allowPrivate: boolean
   /** By registration; the same as those of its commands. */
-  readonly turns: Turns
+  readonly mutex: KeyedMutex
   /** Of the gateway itself. */
   readonly tenant: string
   readonly createId: CreateId

@@ -25,7 +25,7 @@ import { createServiceLevels } from '../service-level/service-levels.ts'
 import { createSpecifications } from '../publishing/specifications.ts'
 import { createSubscriptions } from '../subscriptions/subscriptions.ts'
 import { createTenants } from '../access/tenants.ts'
-import type { Turns } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { ProbeBackend } from '../publishing/backend-warnings.ts'
 import { platformOperations } from '../platform/operations.ts'
 import { openProgrammes } from './open-programmes.ts'
@@ -38,7 +38,7 @@ export interface ResourcesOptions extends Secrets {
   readonly registry: Registry
   readonly gateway: GatewayPort
   readonly clock: Clock
-  readonly turns: Turns
+  readonly mutex: KeyedMutex
   readonly limits: LimitBook
   readonly levels: ServiceLevelStore
   readonly compliance: Compliance

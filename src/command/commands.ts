@@ -27,7 +27,7 @@ export async function find<Body>(
   return document
 }
 
-/** Commits, and turns what the registry refuses into problems. */
+/** Commits, and mutex what the registry refuses into problems. */
 export async function commit(
   registry: Registry,
   author: Author,

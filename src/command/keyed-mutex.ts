@@ -1,29 +1,31 @@
 /**
- * Commands on one thing, one after the other: what a command commits and what it then tells the gateway
- * cannot be overtaken by another command on the same thing.
+ * Per-key mutex: commands on the same resource run one at a time, in arrival order.
+ *
+ * Keeps a command's registry commit and its update of the gateway threads together: no other command on the same key can
+ * run between the two.
  */
 
-export interface Turns {
-  /** Runs `work` when all that came before for any of `keys` is done. */
-  take<T>(keys: readonly string[], work: () => Promise<T>): Promise<T>
+export interface KeyedMutex {
+  /** Runs `task` once all earlier tasks for any of `keys` have settled. */
+  runExclusive<T>(keys: readonly string[], task: () => Promise<T>): Promise<T>
 }
 
-export function createTurns(): Turns {
-  /** The last in line; forgotten when nobody waits. */
-  const lines = new Map<string, Promise<unknown>>()
+export function createKeyedMutex(): KeyedMutex {
+  /** The last task of each key; removed when it has settled and no other follows. */
+  const tails = new Map<string, Promise<unknown>>()
 
   return {
-    take(keys, work) {
-      // All places at once, so that two commands cannot wait for each other.
-      const before = keys.map((key) => lines.get(key))
-      const done = Promise.all(before).then(work)
-      const place = done.then(
+    runExclusive(keys, task) {
+      // All keys are claimed in the same turn of the event loop, so that two tasks cannot wait for each other.
+      const earlier = keys.map((key) => tails.get(key))
+      const done = Promise.all(earlier).then(task)
+      const tail = done.then(
         () => {},
         () => {},
       )
-      for (const key of keys) lines.set(key, place)
-      void place.then(() => {
-        for (const key of keys) if (lines.get(key) === place) lines.delete(key)
+      for (const key of keys) tails.set(key, tail)
+      void tail.then(() => {
+        for (const key of keys) if (tails.get(key) === tail) tails.delete(key)
       })
       return done
     },

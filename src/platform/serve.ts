@@ -6,7 +6,7 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
-import type { Turns } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { Problem } from '../domain/problem.ts'
 import { IDEMPOTENCY_HEADER, idempotencyKey, type Once } from './idempotency.ts'
 import { etagOf, matchesEtag } from './conditional.ts'
@@ -26,13 +26,13 @@ declare module 'fastify' {
 export interface ServeOptions {
   readonly app: FastifyInstance
   readonly once: Once
-  readonly turns: Turns
+  readonly mutex: KeyedMutex
   readonly baseUrl: () => string
 }
 
 export type Serve = <Table extends Operations>(operations: Table, handlers: Handlers<Table>) => void
 
-export function createServe({ app, baseUrl, once, turns }: ServeOptions): Serve {
+export function createServe({ app, baseUrl, once, mutex }: ServeOptions): Serve {
   return (operations, handlers) => {
     const table: Readonly<Record<string, Handler>> = handlers
     for (const [operationId, operation] of Object.entries<Operation>(operations)) {
@@ -52,7 +52,8 @@ export function createServe({ app, baseUrl, once, turns }: ServeOptions): Serve 
           }
           // Nothing changes a resource between its condition and the change that it is a condition of.
           const resource = `${changes} ${JSON.stringify([call.author.tenant, call.params])}`
-          const work = (): Promise<unknown> => (current === undefined ? change() : turns.take([resource], change))
+          const work = (): Promise<unknown> =>
+            current === undefined ? change() : mutex.runExclusive([resource], change)
           reply.code(status)
           const answer = await (method === 'POST' ? once(call, reply, work) : work())
           if (location !== null) void reply.header('Location', baseUrl() + fill(location, call.params, answer))

@@ -30,7 +30,7 @@ import type { ServiceLevels } from '../service-level/service-levels.ts'
 import type { Specifications } from '../publishing/specifications.ts'
 import type { Subscriptions } from '../subscriptions/subscriptions.ts'
 import type { Tenants } from '../access/tenants.ts'
-import { createTurns } from '../command/keyed-mutex.ts'
+import { createKeyedMutex } from '../command/keyed-mutex.ts'
 import type { Users } from '../access/users.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
@@ -150,7 +150,7 @@ export function createPlatform(options: PlatformOptions): Platform {
   let oauthOpenApi: string | null = null
 
   const app = createApp(options, ALL_OPERATIONS)
-  const shared = { baseUrl, once: createOnce(options.idempotency), turns: createTurns() }
+  const shared = { baseUrl, once: createOnce(options.idempotency), mutex: createKeyedMutex() }
   const serve = createServe({ app, ...shared })
   const apps = [app]
   serviceRoutes(app, {

@@ -18,7 +18,7 @@ import { activeDeployment, type ProxyBody } from '../publishing/proxy-document.t
 import { readContent } from '../publishing/published-content.ts'
 import type { PrincipleInput } from './principles.ts'
 import { rulesetInForce } from './tenant-policy.ts'
-import type { Turns } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
 export interface ComplianceBody extends Pick<Score, 'score' | 'byCategory'> {
   readonly api: string
@@ -50,8 +50,8 @@ export interface ComplianceOptions {
   /** For the platform's own document, which is large and can be trusted. */
   readonly ownDeadlineMs: number
   readonly clock: Clock
-  /** Changes of an API's entry take turns by its name. */
-  readonly turns: Turns
+  /** Changes of an API's entry take mutex by its name. */
+  readonly mutex: KeyedMutex
   readonly log: { error(fields: object, message: string): void }
   /** An API serves by a document that scores low. */
   readonly onLow: (tenant: string, api: string, score: number) => Promise<void>
@@ -66,7 +66,7 @@ const PAGE = 500
 const ATTEMPTS = 5
 
 export function createCompliance(options: ComplianceOptions): Compliance {
-  const { registry, linter, ownDeadlineMs, clock, turns, log, onLow } = options
+  const { registry, linter, ownDeadlineMs, clock, mutex, log, onLow } = options
   /** Ids of proxies whose documents are to be scored, each once. */
   const pending = new Set<string>()
   let isWorking = false
@@ -160,7 +160,7 @@ export function createCompliance(options: ComplianceOptions): Compliance {
     const entry = await registry.get<ApiBody>('api', api)
     if (entry === null || (known !== null && entry.body.complianceScore === known.body.score)) return
     const scored = known?.body ?? (await judgeNow())
-    await turns.take([api], () => write(tenant, api, id, scored, known === null))
+    await mutex.runExclusive([api], () => write(tenant, api, id, scored, known === null))
     if (known === null && scored.score < LOW_BELOW) await onLow(tenant, api, scored.score)
   }
 

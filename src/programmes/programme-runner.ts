@@ -23,7 +23,7 @@ import {
   type ProgrammeBody,
 } from './programme-document.ts'
 import type { ProgrammeStepWork, StepResult } from './programme-steps.ts'
-import type { Turns } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
 export interface ProgrammeRunner {
   /** Takes up what runs, and goes on by itself. */
@@ -35,13 +35,13 @@ export interface ProgrammeRunnerOptions {
   readonly registry: Registry
   readonly steps: readonly ProgrammeStepWork[]
   readonly clock: Clock
-  readonly turns: Turns
+  readonly mutex: KeyedMutex
   readonly log: { error(fields: object, message: string): void }
 }
 
 const PAGE = 500
 
-export function createProgrammeRunner({ registry, steps, clock, turns, log }: ProgrammeRunnerOptions): ProgrammeRunner {
+export function createProgrammeRunner({ registry, steps, clock, mutex, log }: ProgrammeRunnerOptions): ProgrammeRunner {
   const running = new Set<Promise<void>>()
   /** How to cancel what is tried again. */
   const retries = new Set<() => void>()
@@ -57,8 +57,8 @@ export function createProgrammeRunner({ registry, steps, clock, turns, log }: Pr
   }
 
   function wake(id: string): void {
-    const work = turns
-      .take([id], () => run(id))
+    const work = mutex
+      .runExclusive([id], () => run(id))
       .catch((cause: unknown) => {
         const isRetried = isFromDisk(cause)
         const next = isRetried ? 'it is tried again' : 'it does at the next start'

@@ -24,7 +24,7 @@ import { readContent } from '../publishing/published-content.ts'
 import type { OpenSlaSpecBody, Specifications } from '../publishing/specifications.ts'
 import type { Subscriptions } from '../subscriptions/subscriptions.ts'
 import type { TenantPolicies } from './tenant-policy.ts'
-import type { Turns } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
 /** What follows from a step: changes of the programme and writes beside it, in one commit; or that it has to wait. */
 export interface StepResult {
@@ -43,7 +43,7 @@ export interface ProgrammeStepsOptions {
   readonly proxies: Pick<Proxies, 'stage' | 'activate'>
   readonly specifications: Pick<Specifications, 'createOpenSla'>
   readonly subscriptions: Pick<Subscriptions, 'create' | 'list'>
-  readonly turns: Turns
+  readonly mutex: KeyedMutex
   readonly createId: CreateId
   readonly clock: Clock
 }
@@ -61,7 +61,7 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
     proxies,
     specifications,
     subscriptions,
-    turns,
+    mutex,
     createId,
     clock,
   } = options
@@ -178,7 +178,7 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
 
   /** The catalogue's entry names the programme it came by. */
   function adopt(tenant: string, id: string, api: string): Promise<void> {
-    return turns.take([api], async () => {
+    return mutex.runExclusive([api], async () => {
       const entry = await registry.get<ApiBody>('api', api)
       if (entry === null || entry.body.programme === id) return
       const write = apiWrite(api, tenant, entry.revision, { ...entry.body, programme: id })

@@ -36,7 +36,7 @@ import {
 import type { ProxyBody } from '../publishing/proxy-document.ts'
 import { keepContract } from '../publishing/published-contract.ts'
 import { contentWrite, readContent } from '../publishing/published-content.ts'
-import type { Turns } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
 export interface ProgrammeInput {
   readonly name: string
@@ -62,11 +62,11 @@ export interface ProgrammesOptions {
   readonly registry: Registry
   readonly createId: CreateId
   readonly clock: Clock
-  readonly turns: Turns
+  readonly mutex: KeyedMutex
   readonly backendRule: Pick<BackendRule, 'refuse'>
 }
 
-export function createProgrammes({ registry, createId, clock, turns, backendRule }: ProgrammesOptions): Programmes {
+export function createProgrammes({ registry, createId, clock, mutex, backendRule }: ProgrammesOptions): Programmes {
   const compliance = createApiComplianceReader({ registry, clock })
   const of = (tenant: string, id: string): Promise<Document<ProgrammeBody>> =>
     find(registry, tenant, PROGRAMME_KIND, id)
@@ -184,8 +184,8 @@ export function createProgrammes({ registry, createId, clock, turns, backendRule
         where: { api, state },
         show: showProgramme,
       }),
-    update: (author, id, specification) => turns.take([id], () => update(author, id, specification)),
-    retry: (author, id) => turns.take([id], () => retry(author, id)),
+    update: (author, id, specification) => mutex.runExclusive([id], () => update(author, id, specification)),
+    retry: (author, id) => mutex.runExclusive([id], () => retry(author, id)),
     progress: async (tenant, id) => showProgress(await of(tenant, id)),
     async follow(tenant, id, listener) {
       const end = await registry.end()

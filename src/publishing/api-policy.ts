@@ -5,7 +5,7 @@ import type { ApiBody } from './apis.ts'
 import { commit, find } from '../command/commands.ts'
 import type { ProductBody } from './products.ts'
 import type { SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
-import type { Turns } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
 export interface ApiPolicy {
   /** `Manual` leaves a new subscription Pending. */
@@ -34,14 +34,14 @@ const DEFAULT_POLICY: ApiPolicy = {
   credentialLifetimeDays: 365,
 }
 
-export function createApiPolicies({ registry, turns }: { registry: Registry; turns: Turns }): ApiPolicies {
+export function createApiPolicies({ registry, mutex }: { registry: Registry; mutex: KeyedMutex }): ApiPolicies {
   return {
     async get(tenant, api) {
       await find<ApiBody>(registry, tenant, 'api', api)
       return policyOf(registry, api)
     },
     put: (author, api, given) =>
-      turns.take([api], async () => {
+      mutex.runExclusive([api], async () => {
         const { tenant } = await find<ApiBody>(registry, author.tenant, 'api', api)
         const policy: ApiPolicy = { ...DEFAULT_POLICY, ...given }
         const current: Document<ApiPolicy> | null = await registry.get<ApiPolicy>(KIND, api)

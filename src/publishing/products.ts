@@ -13,7 +13,7 @@ import { commit, find, invalidAt } from '../command/commands.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import { proxyWrite, type ProxyBody } from './proxy-document.ts'
-import type { Turns } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
 export interface ProductInput {
   readonly name: string
@@ -37,14 +37,14 @@ export interface ProductsOptions {
   readonly registry: Registry
   readonly gateway: Pick<GatewayPort, 'applyMembership'>
   readonly createId: CreateId
-  readonly turns: Turns
+  readonly mutex: KeyedMutex
 }
 
 const KIND = 'product'
 /** Of one API: every thread holds them with what it serves. */
 const OF_API_MAX = 500
 
-export function createProducts({ registry, gateway, createId, turns }: ProductsOptions): Products {
+export function createProducts({ registry, gateway, createId, mutex }: ProductsOptions): Products {
   async function get(tenant: string, id: string): Promise<Product> {
     return show(await find<ProductBody>(registry, tenant, KIND, id))
   }
@@ -77,7 +77,7 @@ export function createProducts({ registry, gateway, createId, turns }: ProductsO
   return {
     get,
     create: (author, input) =>
-      turns.take(input.apis, async () => {
+      mutex.runExclusive(input.apis, async () => {
         const id = createId('prd')
         const write = { kind: KIND, id, tenant: author.tenant, expected: 0, body: input }
         await save(author, write, input.apis, [])
@@ -85,9 +85,9 @@ export function createProducts({ registry, gateway, createId, turns }: ProductsO
       }),
     // In turn with all products, since which APIs it touches is read first.
     replace: (author, id, input) =>
-      turns.take([KIND], async () => {
+      mutex.runExclusive([KIND], async () => {
         const { apis: before } = await get(author.tenant, id)
-        return turns.take([...new Set([...before, ...input.apis])], async () => {
+        return mutex.runExclusive([...new Set([...before, ...input.apis])], async () => {
           const { tenant, revision } = await find<ProductBody>(registry, author.tenant, KIND, id)
           await save(author, { kind: KIND, id, tenant, expected: revision, body: input }, input.apis, before)
           return get(tenant, id)

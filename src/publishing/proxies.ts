@@ -27,7 +27,7 @@ import { createServingPlans, type ActivePlan } from './serving-plan.ts'
 import type { Specifications } from './specifications.ts'
 import { checkStaged, type BackendRule } from './backend-address.ts'
 import { backendWarnings, type ProbeBackend } from './backend-warnings.ts'
-import type { Turns } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
 export type { Proxy }
 
@@ -61,7 +61,7 @@ export interface ProxiesOptions {
   readonly specifications: Pick<Specifications, 'plansInForce'>
   readonly createId: CreateId
   readonly clock: Clock
-  readonly turns: Turns
+  readonly mutex: KeyedMutex
   readonly backendRule: BackendRule
   /** Without it no backend is tried. */
   readonly probeBackend?: ProbeBackend
@@ -70,7 +70,7 @@ export interface ProxiesOptions {
 const PAGE = 100
 
 export function createProxies(options: ProxiesOptions): Proxies {
-  const { registry, gateway, createId, clock, turns, backendRule, probeBackend = async () => null } = options
+  const { registry, gateway, createId, clock, mutex, backendRule, probeBackend = async () => null } = options
   const planOf = createServingPlans(options)
 
   async function stage(author: Author, input: StageInput): Promise<Proxy> {
@@ -189,11 +189,11 @@ export function createProxies(options: ProxiesOptions): Proxies {
     command: (author: Author, id: string) => Promise<Proxy>,
   ): Promise<Proxy> {
     const { api } = await get(author.tenant, id)
-    return turns.take([api], () => command(author, id))
+    return mutex.runExclusive([api], () => command(author, id))
   }
 
   return {
-    stage: async (author, input) => warned(author, await turns.take([input.api], () => stage(author, input))),
+    stage: async (author, input) => warned(author, await mutex.runExclusive([input.api], () => stage(author, input))),
     activate: async (author, id) => warned(author, await inTurn(author, id, activate)),
     discard: (author, id) => inTurn(author, id, discard),
     change,

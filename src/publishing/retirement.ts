@@ -18,7 +18,7 @@ import { commit, find, invalidAt, stateConflict, toTime } from '../command/comma
 import { dropDueWrite, dueWrite } from '../command/due-times.ts'
 import { eventWrite } from '../command/event-outbox.ts'
 import type { Proxies } from './proxies.ts'
-import type { Turns } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
 export interface DeprecationInput {
   readonly retirementDate: string
@@ -39,12 +39,12 @@ export interface RetirementOptions {
   readonly proxies: Pick<Proxies, 'change'>
   readonly clock: Pick<Clock, 'nowMs'>
   readonly createId: CreateId
-  readonly turns: Turns
+  readonly mutex: KeyedMutex
 }
 
 export const RETIREMENT_DUE = 'retirement'
 
-export function createRetirement({ registry, proxies, clock, createId, turns }: RetirementOptions): Retirement {
+export function createRetirement({ registry, proxies, clock, createId, mutex }: RetirementOptions): Retirement {
   function tell({ body }: Document<ApiBody>, event: ApiEvent): ApiBody {
     // The platform's own ends with the gateway, and by nothing else.
     if (body.ownScopes !== undefined) throw stateConflict({ state: body.state, allowed: [] })
@@ -106,13 +106,13 @@ export function createRetirement({ registry, proxies, clock, createId, turns }: 
   }
 
   return {
-    deprecate: (author, api, input) => turns.take([api], () => deprecate(author, api, input)),
-    retire: (author, api, isForced) => turns.take([api], () => retire(author, api, isForced)),
+    deprecate: (author, api, input) => mutex.runExclusive([api], () => deprecate(author, api, input)),
+    retire: (author, api, isForced) => mutex.runExclusive([api], () => retire(author, api, isForced)),
     async retirementDue(tenant, api) {
       const entry = await registry.get<ApiBody>('api', api)
       if (entry === null || entry.tenant !== tenant || entry.body.state !== 'Deprecated') return true
       try {
-        await turns.take([api], () => retire({ tenant, consumer: 'system' }, api, false))
+        await mutex.runExclusive([api], () => retire({ tenant, consumer: 'system' }, api, false))
         return true
       } catch (cause) {
         if (cause instanceof Problem && cause.code === 'subscriptions_active') return false

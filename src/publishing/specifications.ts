@@ -15,7 +15,7 @@ import { PLATFORM_API, type PlatformOperation } from '../domain/platform-api.ts'
 import { defaultPlatformSla } from './platform-sla.ts'
 import { activeDeployment, stagedDeployment, type ProxyBody } from './proxy-document.ts'
 import { contentWrite, readContent, type Content } from './published-content.ts'
-import type { Turns } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
 export interface OpenApiSpec {
   readonly id: string
@@ -71,7 +71,7 @@ export interface SpecificationsOptions {
   readonly registry: Registry
   readonly createId: CreateId
   readonly gateway: Pick<GatewayPort, 'applySla'>
-  readonly turns: Turns
+  readonly mutex: KeyedMutex
   /** Operations of the platform's own API, which has no proxy that would tell. */
   readonly platformOperations?: readonly Pick<PlatformOperation, 'operationId'>[]
 }
@@ -80,7 +80,7 @@ export interface SpecificationsOptions {
 const VARIANTS_MAX = 100
 
 export function createSpecifications(options: SpecificationsOptions): Specifications {
-  const { registry, createId, gateway, turns, platformOperations = [] } = options
+  const { registry, createId, gateway, mutex, platformOperations = [] } = options
   const ofPlatform = platformOperations.map(({ operationId }) => operationId)
 
   async function inForce(api: string): Promise<readonly Document<OpenSlaSpecBody>[]> {
@@ -152,7 +152,7 @@ export function createSpecifications(options: SpecificationsOptions): Specificat
       }),
     openApiContent: (tenant, id) => contentOf('openapispec', tenant, id),
     // In turn with activations: what one of them swaps cannot bring back what this one has replaced.
-    createOpenSla: (author, input) => turns.take([input.api], () => createOpenSla(author, input)),
+    createOpenSla: (author, input) => mutex.runExclusive([input.api], () => createOpenSla(author, input)),
     openSla: async (tenant, id) => showSla(await find<OpenSlaSpecBody>(registry, tenant, 'openslaspec', id)),
     openSlas: (tenant, query) =>
       listPage<OpenSlaSpecBody, OpenSlaSpec>({

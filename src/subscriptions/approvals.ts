@@ -28,7 +28,7 @@ import { waitlisted } from '../command/event-outbox.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import { subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
 import { createTierRequest, grantTier, type GrantedTier, type TierInput } from './tier-changes.ts'
-import type { Turns } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
 export interface ApprovalFlow {
   readonly id: string
@@ -77,7 +77,7 @@ export interface ApprovalsOptions {
   readonly credentials: Pick<Credentials, 'announce'>
   readonly createId: CreateId
   readonly clock: Pick<Clock, 'nowMs'>
-  readonly turns: Turns
+  readonly mutex: KeyedMutex
   readonly capacity: Capacity
 }
 
@@ -91,7 +91,7 @@ export class SelfApproval extends Problem {
 const EVENTS = { Approved: 'approved', Rejected: 'rejected', AmendmentRequired: 'amendment.required' } as const
 
 export function createApprovals(options: ApprovalsOptions): Approvals {
-  const { registry, credentials, createId, clock, turns, capacity } = options
+  const { registry, credentials, createId, clock, mutex, capacity } = options
   const requestTier = createTierRequest(options)
 
   async function flowOf(tenant: string, subject: Subject, id: string): Promise<Document<ApprovalFlowBody>> {
@@ -146,7 +146,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   }
 
   function inTurn<T>({ tenant }: Author, subscription: string, work: () => Promise<T>): Promise<T> {
-    return turns.take([subscription], () => capacity.inTurn(tenant, work))
+    return mutex.runExclusive([subscription], () => capacity.inTurn(tenant, work))
   }
 
   return {
@@ -161,7 +161,8 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       inTurn(author, subscription, () => decide(author, { subscription }, id, decision)),
     ofProgramme: {
       flow: async (tenant, programme, id) => show(await flowOf(tenant, { programme }, id)),
-      decide: (author, programme, id, decision) => turns.take([id], () => decide(author, { programme }, id, decision)),
+      decide: (author, programme, id, decision) =>
+        mutex.runExclusive([id], () => decide(author, { programme }, id, decision)),
     },
     requestTier: (author, subscription, to) =>
       inTurn(author, subscription, async () => {

@@ -17,7 +17,7 @@ import { APPROVAL_KIND, type ApprovalFlowBody } from '../approvals/approval-docu
 import type { ProductBody } from '../publishing/products.ts'
 import type { ProxyBody } from '../publishing/proxy-document.ts'
 import type { SubscriptionBody } from './document/subscription-document.ts'
-import type { Turns } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
 /** One more subscription of a variant, or one of another variant than before. */
 export interface Claim {
@@ -47,7 +47,7 @@ export interface Capacity {
 export interface CapacityOptions {
   readonly registry: Pick<Registry, 'list' | 'find' | 'get' | 'end' | 'watch'>
   readonly plans: LatestPlans
-  readonly turns: Turns
+  readonly mutex: KeyedMutex
 }
 
 /** `concurrency` and calls a second; null: nothing is declared. */
@@ -56,7 +56,7 @@ type Demand = readonly [number, number]
 
 export const WAITING = 'WaitlistedForCapacity'
 
-export function createCapacity({ registry, plans: latest, turns }: CapacityOptions): Capacity {
+export function createCapacity({ registry, plans: latest, mutex }: CapacityOptions): Capacity {
   const tally = createActiveTally({ registry })
 
   async function productsOf(api: string): Promise<readonly string[]> {
@@ -108,7 +108,7 @@ export function createCapacity({ registry, plans: latest, turns }: CapacityOptio
   }
 
   return {
-    inTurn: (tenant, work) => turns.take([`capacity ${tenant}`], work),
+    inTurn: (tenant, work) => mutex.runExclusive([`capacity ${tenant}`], work),
     places,
     async isOpenTo(tenant, claim) {
       for (const { api, fits } of await places(claim)) if (!fits || (await isAwaited(tenant, api))) return false

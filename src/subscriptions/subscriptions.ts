@@ -38,7 +38,7 @@ import { createSubscriptionReader, type Subscription, type SubscriptionReader } 
 import { subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
 import type { HeldScopes } from '../access/held-scopes.ts'
 import { createSubscriptionTerms, type Terms, type TermsInput } from './subscription-terms.ts'
-import type { Turns } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
 export interface SubscriptionInput extends TermsInput, ClientInput {
   readonly consumer: string
@@ -57,7 +57,7 @@ export interface SubscriptionsOptions extends Secrets {
   readonly credentials: Pick<Credentials, 'of' | 'announce'>
   readonly specifications: Pick<Specifications, 'plansInForce'>
   readonly clock: Clock
-  readonly turns: Turns
+  readonly mutex: KeyedMutex
   readonly capacity: Capacity
   readonly limits: LimitBook
   /** What a subscription to the platform's own API may call; it has no proxy that would tell. */
@@ -71,7 +71,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     specifications,
     createId,
     clock,
-    turns,
+    mutex,
     capacity,
     limits,
     platformOperations = [],
@@ -226,7 +226,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       const inRoom = () => capacity.inTurn(author.tenant, () => create(author, input, held))
       if (federated === undefined) return inRoom()
       const turn = JSON.stringify([author.tenant, federated.issuer, federated.clientId])
-      return turns.take([turn], inRoom)
+      return mutex.runExclusive([turn], inRoom)
     },
     cancel: async (author, id) =>
       send(author, id, 'cancelled', await withdrawnFlows(registry, author.tenant, id, clock.nowMs())),

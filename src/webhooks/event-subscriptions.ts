@@ -18,7 +18,7 @@ import {
 } from './event-subscription-document.ts'
 import type { EventKind } from '../command/event-outbox.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
-import type { Turns } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { makeSecret, refuseSecret } from './webhook-secret.ts'
 
 export interface EventSubscriptionInput {
@@ -50,7 +50,7 @@ export interface EventSubscriptionsOptions extends Secrets {
   readonly registry: Registry
   readonly clock: Pick<Clock, 'nowMs'>
   /** By registration. */
-  readonly turns: Turns
+  readonly mutex: KeyedMutex
   /** Why a URL may not be called; null where it may. */
   readonly refuseTarget: (url: string) => Promise<string | null>
 }
@@ -61,7 +61,7 @@ const BOTH_SIGN_MS = 86_400_000
 const SECRETS_MAX = 3
 
 export function createEventSubscriptions(options: EventSubscriptionsOptions): EventSubscriptions {
-  const { registry, vault, createId, randomBytes, clock, turns, refuseTarget } = options
+  const { registry, vault, createId, randomBytes, clock, mutex, refuseTarget } = options
 
   async function refuse(url: string): Promise<void> {
     const fault = await refuseTarget(url)
@@ -89,7 +89,7 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
       actor: freshEventSubscription(),
     }
     // In turn, so that two at once do not both find room.
-    await turns.take([`event subscriptions of ${tenant}`], async () => {
+    await mutex.runExclusive([`event subscriptions of ${tenant}`], async () => {
       const limit = SUBSCRIPTIONS_OF_TENANT_MAX
       if ((await registry.list(EVENT_SUBSCRIPTION_KIND, { tenant, limit })).length >= limit)
         throw new Problem('state_conflict', `A tenant may register ${limit} receivers; remove one that is not used.`)
@@ -105,7 +105,7 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
     changed: (current: EventSubscriptionBody) => EventSubscriptionBody,
   ): Promise<EventSubscription> {
     const { tenant } = author
-    return turns.take([id], async () => {
+    return mutex.runExclusive([id], async () => {
       const { revision, body } = await read(tenant, id)
       await commit(registry, author, action, [eventSubscriptionWrite(id, tenant, revision, changed(body))])
       return showEventSubscription(await read(tenant, id))
@@ -137,7 +137,7 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
       })
     },
     async remove(author, id) {
-      await turns.take([id], async () => {
+      await mutex.runExclusive([id], async () => {
         const { tenant, revision } = await read(author.tenant, id)
         await commit(registry, author, 'event_subscription.remove', [
           { kind: EVENT_SUBSCRIPTION_KIND, id, tenant, expected: revision, body: null },

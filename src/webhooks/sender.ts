@@ -25,7 +25,7 @@ import {
 } from './event-subscription-document.ts'
 import type { EventSubscriptionEvent } from './event-subscription-machine.ts'
 import type { EventBody } from '../command/event-outbox.ts'
-import type { Turns } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { GuardedFetch, OutboundResult } from '../outbound/guarded-fetch.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Vault } from '../runtime/vault.ts'
@@ -42,7 +42,7 @@ export interface SenderOptions {
   /** From 0 up to 1. */
   readonly random: () => number
   /** By registration. */
-  readonly turns: Turns
+  readonly mutex: KeyedMutex
   /** An attempt and how it ended. */
   readonly count: (reason: string) => void
   readonly log: { error(fields: object, message: string): void }
@@ -57,7 +57,7 @@ const GONE = 410
 
 /** Whether the receiver answered well; null where it was not asked. Never rejects. */
 export function createSender(options: SenderOptions): (id: string) => Promise<boolean | null> {
-  const { registry, vault, outbound, clock, random, turns, count, log, onTrouble } = options
+  const { registry, vault, outbound, clock, random, mutex, count, log, onTrouble } = options
   const commits = createCommitGroup({ registry })
 
   async function send(id: string): Promise<boolean | null> {
@@ -89,7 +89,7 @@ export function createSender(options: SenderOptions): (id: string) => Promise<bo
     const isGood = attempt.status !== null && attempt.status >= 200 && attempt.status < 300
     count(isGood ? 'webhook_delivered' : `webhook_${result.kind === 'failed' ? result.reason : 'refused'}`)
     try {
-      await turns.take([subscription.id], () => note(delivery, attempt, isGood, retryAfterOf(result), nowMs))
+      await mutex.runExclusive([subscription.id], () => note(delivery, attempt, isGood, retryAfterOf(result), nowMs))
     } catch (cause) {
       onTrouble(id, subscription.tenant, subscription.id)
       throw cause

@@ -11,11 +11,11 @@ import {
   ACME,
   base64,
   declaration,
-  furnish,
+  publishApi,
   OFFERED,
-  openHouse,
+  openTestCatalogue,
   orders,
-  type House,
+  type TestCatalogue,
 } from '../fixtures/test-catalogue.ts'
 
 const API = 'orders-v1'
@@ -37,52 +37,54 @@ interface Things {
 }
 
 /** An API with a staged revision and two tiers, a product, a subscription that serves and one that waits. */
-async function prepare(house: House): Promise<Things> {
-  const { proxy, consumer } = await furnish(house)
+async function prepare(catalogue: TestCatalogue): Promise<Things> {
+  const { proxy, consumer } = await publishApi(catalogue)
   for (const variant of ['silver', 'gold']) {
-    await house.specifications.createOpenSla(ACME, { api: API, specification: base64(declaration({ variant })) })
+    await catalogue.specifications.createOpenSla(ACME, { api: API, specification: base64(declaration({ variant })) })
   }
-  const { id: subscription } = await house.subscriptions.create(ACME, { consumer, api: API, slaVariant: 'silver' })
-  const { items } = await house.credentials.read(ACME, subscription)
-  await house.apiPolicies.put(ACME, API, { subscriptionApproval: 'Manual' })
-  const waiting = await house.subscriptions.create(ACME, { consumer, api: API })
-  const { id: product } = await house.products.create(ACME, { name: 'Trade', apis: [API] })
+  const { id: subscription } = await catalogue.subscriptions.create(ACME, { consumer, api: API, slaVariant: 'silver' })
+  const { items } = await catalogue.credentials.read(ACME, subscription)
+  await catalogue.apiPolicies.put(ACME, API, { subscriptionApproval: 'Manual' })
+  const waiting = await catalogue.subscriptions.create(ACME, { consumer, api: API })
+  const { id: product } = await catalogue.products.create(ACME, { name: 'Trade', apis: [API] })
   const wider = base64(orders({ operations: { ...OFFERED, another: [] } }))
-  await house.proxies.stage(ACME, { api: API, specification: wider })
+  await catalogue.proxies.stage(ACME, { api: API, specification: wider })
   const flow = waiting.approvalFlow ?? ''
   return { proxy, consumer, subscription, product, credential: items[0]?.id ?? '', flow, waiting: waiting.id }
 }
 
-type Command = (house: House, things: Things) => Promise<unknown>
+type Command = (catalogue: TestCatalogue, things: Things) => Promise<unknown>
 
 const COMMANDS: Readonly<Record<string, Command>> = {
-  'makes a consumer': (house) => house.consumers.create(ACME, { name: 'Ada', kind: 'agent' }),
-  'stages a revision': (house) => house.proxies.stage(ACME, { api: API, specification: base64(orders()) }),
-  'stages a new API': (house) =>
-    house.proxies.stage(ACME, { api: 'parcels-v1', specification: base64(orders({ title: 'Parcels' })) }),
-  'activates a revision': (house, { proxy }) => house.proxies.activate(ACME, proxy),
-  'discards a revision': (house, { proxy }) => house.proxies.discard(ACME, proxy),
-  'declares a tier anew': (house) =>
-    house.specifications.createOpenSla(ACME, { api: API, specification: base64(declaration({ variant: 'gold' })) }),
-  subscribes: (house, { consumer }) => house.subscriptions.create(ACME, { consumer, api: API }),
-  'subscribes to a product': (house, { consumer, product }) => house.subscriptions.create(ACME, { consumer, product }),
-  cancels: (house, { subscription }) => house.subscriptions.cancel(ACME, subscription),
-  'cancels a request': (house, { waiting }) => house.subscriptions.cancel(ACME, waiting),
-  suspends: (house, { subscription }) => house.subscriptions.suspend(ACME, subscription),
-  'takes scopes away': (house, { subscription }) => house.subscriptions.setScopes(ACME, subscription, []),
-  'revokes a credential': (house, { subscription, credential }) =>
-    house.credentials.revoke(ACME, subscription, credential),
-  'rotates credentials': (house, { subscription }) => house.credentials.rotate(ACME, subscription, 0),
-  'changes a policy': (house) => house.apiPolicies.put(ACME, API, { tokenAlgorithm: 'RS256' }),
-  'makes a product': (house) => house.products.create(ACME, { name: 'More', apis: [API] }),
-  'empties a product': (house, { product }) => house.products.replace(ACME, product, { name: 'Trade', apis: [] }),
-  deprecates: (house) => house.retirement.deprecate(ACME, API, { retirementDate: LATER }),
-  approves: (house, { waiting, flow }) => house.approvals.decide(BOSS, waiting, flow, { outcome: 'Approved' }),
-  rejects: (house, { waiting, flow }) => house.approvals.decide(BOSS, waiting, flow, { outcome: 'Rejected' }),
-  'sends a request back': (house, { waiting, flow }) =>
-    house.approvals.decide(BOSS, waiting, flow, { outcome: 'AmendmentRequired' }),
-  'asks for another tier': (house, { subscription }) =>
-    house.approvals.requestTier(ACME, subscription, { slaVariant: 'gold' }),
+  'makes a consumer': (catalogue) => catalogue.consumers.create(ACME, { name: 'Ada', kind: 'agent' }),
+  'stages a revision': (catalogue) => catalogue.proxies.stage(ACME, { api: API, specification: base64(orders()) }),
+  'stages a new API': (catalogue) =>
+    catalogue.proxies.stage(ACME, { api: 'parcels-v1', specification: base64(orders({ title: 'Parcels' })) }),
+  'activates a revision': (catalogue, { proxy }) => catalogue.proxies.activate(ACME, proxy),
+  'discards a revision': (catalogue, { proxy }) => catalogue.proxies.discard(ACME, proxy),
+  'declares a tier anew': (catalogue) =>
+    catalogue.specifications.createOpenSla(ACME, { api: API, specification: base64(declaration({ variant: 'gold' })) }),
+  subscribes: (catalogue, { consumer }) => catalogue.subscriptions.create(ACME, { consumer, api: API }),
+  'subscribes to a product': (catalogue, { consumer, product }) =>
+    catalogue.subscriptions.create(ACME, { consumer, product }),
+  cancels: (catalogue, { subscription }) => catalogue.subscriptions.cancel(ACME, subscription),
+  'cancels a request': (catalogue, { waiting }) => catalogue.subscriptions.cancel(ACME, waiting),
+  suspends: (catalogue, { subscription }) => catalogue.subscriptions.suspend(ACME, subscription),
+  'takes scopes away': (catalogue, { subscription }) => catalogue.subscriptions.setScopes(ACME, subscription, []),
+  'revokes a credential': (catalogue, { subscription, credential }) =>
+    catalogue.credentials.revoke(ACME, subscription, credential),
+  'rotates credentials': (catalogue, { subscription }) => catalogue.credentials.rotate(ACME, subscription, 0),
+  'changes a policy': (catalogue) => catalogue.apiPolicies.put(ACME, API, { tokenAlgorithm: 'RS256' }),
+  'makes a product': (catalogue) => catalogue.products.create(ACME, { name: 'More', apis: [API] }),
+  'empties a product': (catalogue, { product }) =>
+    catalogue.products.replace(ACME, product, { name: 'Trade', apis: [] }),
+  deprecates: (catalogue) => catalogue.retirement.deprecate(ACME, API, { retirementDate: LATER }),
+  approves: (catalogue, { waiting, flow }) => catalogue.approvals.decide(BOSS, waiting, flow, { outcome: 'Approved' }),
+  rejects: (catalogue, { waiting, flow }) => catalogue.approvals.decide(BOSS, waiting, flow, { outcome: 'Rejected' }),
+  'sends a request back': (catalogue, { waiting, flow }) =>
+    catalogue.approvals.decide(BOSS, waiting, flow, { outcome: 'AmendmentRequired' }),
+  'asks for another tier': (catalogue, { subscription }) =>
+    catalogue.approvals.requestTier(ACME, subscription, { slaVariant: 'gold' }),
 }
 
 async function dump(registry: Registry): Promise<string> {
@@ -96,29 +98,29 @@ class Died extends Error {
 
 describe.each(Object.entries(COMMANDS))('who %s', (_, command) => {
   it('and dies before the commit has done nothing', async () => {
-    const house = openHouse()
-    const things = await prepare(house)
-    const before = await dump(house.registry)
-    house.registry.commit = () => Promise.reject(new Died())
-    await expect(command(house, things)).rejects.toThrow(Died)
-    expect(await dump(house.restart().registry)).toBe(before)
+    const catalogue = openTestCatalogue()
+    const things = await prepare(catalogue)
+    const before = await dump(catalogue.registry)
+    catalogue.registry.commit = () => Promise.reject(new Died())
+    await expect(command(catalogue, things)).rejects.toThrow(Died)
+    expect(await dump(catalogue.restart().registry)).toBe(before)
   })
 
   it('and dies after it, with threads that know nothing, has done all of it in that one commit', async () => {
-    const house = openHouse()
-    const things = await prepare(house)
-    const { commit } = house.registry
+    const catalogue = openTestCatalogue()
+    const things = await prepare(catalogue)
+    const { commit } = catalogue.registry
     let commits = 0
     let after = ''
-    house.registry.commit = async (...writes) => {
+    catalogue.registry.commit = async (...writes) => {
       if (++commits > 1) throw new Error('a second commit')
       await commit(...writes)
-      after = await dump(house.registry)
+      after = await dump(catalogue.registry)
       throw new Died()
     }
-    const before = await dump(house.registry)
-    await expect(command(house, things)).rejects.toThrow(Died)
-    const revived = house.restart()
+    const before = await dump(catalogue.registry)
+    await expect(command(catalogue, things)).rejects.toThrow(Died)
+    const revived = catalogue.restart()
     expect(await dump(revived.registry)).toBe(after)
     expect(after).not.toBe(before)
     // What the dead process left is whole: it can be served and read.
@@ -130,21 +132,21 @@ describe.each(Object.entries(COMMANDS))('who %s', (_, command) => {
   })
 
   it('makes one commit, and then tells the gateway', async () => {
-    const house = openHouse()
-    const things = await prepare(house)
-    const { commit } = house.registry
+    const catalogue = openTestCatalogue()
+    const things = await prepare(catalogue)
+    const { commit } = catalogue.registry
     const steps: string[] = []
-    house.registry.commit = async (...writes) => {
+    catalogue.registry.commit = async (...writes) => {
       await commit(...writes)
       steps.push('commit')
     }
-    house.gateway.heard.length = 0
-    const push = house.gateway.heard.push.bind(house.gateway.heard)
-    house.gateway.heard.push = (...heard) => {
+    catalogue.gateway.heard.length = 0
+    const push = catalogue.gateway.heard.push.bind(catalogue.gateway.heard)
+    catalogue.gateway.heard.push = (...heard) => {
       steps.push(...heard.map((each) => each.split(' ')[0] ?? ''))
       return push(...heard)
     }
-    await command(house, things)
+    await command(catalogue, things)
     expect(steps.filter((step) => step === 'commit')).toHaveLength(1)
     expect(steps.slice(0, steps.indexOf('commit')).filter((step) => step !== 'prepare')).toEqual([])
   })

@@ -2,21 +2,21 @@
 
 import { expect, it } from 'vitest'
 import { createProgrammes } from '../../src/programmes/programmes.ts'
-import { createTurns } from '../../src/command/keyed-mutex.ts'
-import { createManualClock } from '../fixtures/manual-clock.ts'
-import { ACME, base64, openHouse } from '../fixtures/test-catalogue.ts'
+import { createKeyedMutex } from '../../src/command/keyed-mutex.ts'
+import { createFakeClock } from '../fixtures/fake-clock.ts'
+import { ACME, base64, openTestCatalogue } from '../fixtures/test-catalogue.ts'
 
 const DAY_MS = 86_400_000
 
 it('tells the latest of many activations and drifts, and counts what was seen in the last 30 days', async () => {
-  const house = openHouse()
-  const { registry, createId } = house
-  const clock = createManualClock(house.clock.nowMs)
+  const catalogue = openTestCatalogue()
+  const { registry, createId } = catalogue
+  const clock = createFakeClock(catalogue.clock.nowMs)
   const programmes = createProgrammes({
     registry,
     createId,
     clock,
-    turns: createTurns(),
+    mutex: createKeyedMutex(),
     backendRule: { refuse: async () => null },
   })
   const { id: api } = await programmes.create(ACME, { name: 'Orders', specification: base64(Buffer.from('{}')) })

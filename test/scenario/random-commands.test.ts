@@ -9,7 +9,7 @@ import { expect, it } from 'vitest'
 import { Problem } from '../../src/domain/problem.ts'
 import type { Author } from '../../src/store/registry.ts'
 import { createRandom, type Random } from '../random.ts'
-import { base64, furnish, openHouse, orders, type House } from '../fixtures/test-catalogue.ts'
+import { base64, publishApi, openTestCatalogue, orders, type TestCatalogue } from '../fixtures/test-catalogue.ts'
 
 const STEPS = Number(process.env['MODEL_STEPS'] ?? 5_000)
 const SEED = Number(process.env['MODEL_SEED'] ?? 20_270_115)
@@ -73,12 +73,14 @@ function pick<T>(random: Random, from: readonly T[]): T | undefined {
 
 const documents = new Map(TITLES.map((title) => [`${title.toLowerCase()}-v1`, base64(orders({ title }))]))
 
-async function stage(house: House, model: Model, author: Author, name: string): Promise<void> {
+async function stage(catalogue: TestCatalogue, model: Model, author: Author, name: string): Promise<void> {
   const api = model.apis.get(name)
   let proxy = api?.proxy ?? ''
-  const work = house.proxies.stage(author, { api: name, specification: documents.get(name) ?? '' }).then((shown) => {
-    proxy = shown.id
-  })
+  const work = catalogue.proxies
+    .stage(author, { api: name, specification: documents.get(name) ?? '' })
+    .then((shown) => {
+      proxy = shown.id
+    })
   const expected =
     api !== undefined && author.tenant === 'rival' ? 'name_taken' : api?.state === 'Retired' ? 'state_conflict' : 'done'
   expect(await outcomeOf(work)).toBe(expected)
@@ -87,7 +89,13 @@ async function stage(house: House, model: Model, author: Author, name: string): 
   model.apis.set(name, { ...held, staging: held.next, next: held.next + 1 })
 }
 
-async function decide(house: House, model: Model, author: Author, verb: 'activate' | 'discard', name: string) {
+async function decide(
+  catalogue: TestCatalogue,
+  model: Model,
+  author: Author,
+  verb: 'activate' | 'discard',
+  name: string,
+) {
   const api = model.apis.get(name)
   if (api === undefined) return
   const isMine = author.tenant === 'acme'
@@ -98,7 +106,7 @@ async function decide(house: House, model: Model, author: Author, verb: 'activat
       : verb === 'activate' && api.state === 'Retired'
         ? 'state_conflict'
         : 'done'
-  expect(await outcomeOf(house.proxies[verb](author, api.proxy))).toBe(expected)
+  expect(await outcomeOf(catalogue.proxies[verb](author, api.proxy))).toBe(expected)
   if (expected !== 'done') return
   if (verb === 'activate') {
     api.active = api.staging
@@ -107,21 +115,21 @@ async function decide(house: House, model: Model, author: Author, verb: 'activat
   api.staging = null
 }
 
-async function bundle(house: House, model: Model, author: Author, random: Random) {
+async function bundle(catalogue: TestCatalogue, model: Model, author: Author, random: Random) {
   const apis = [...model.apis.keys()].filter(() => random.next() < 0.5)
   const id = pick(random, [...model.products.keys()])
   if (id === undefined || random.next() < 0.1) {
     if (author.tenant === 'rival') return
-    const made = await house.products.create(author, { name: 'Bundle', apis })
+    const made = await catalogue.products.create(author, { name: 'Bundle', apis })
     model.products.set(made.id, apis)
     return
   }
   const expected = author.tenant === 'rival' ? 'not_found' : 'done'
-  expect(await outcomeOf(house.products.replace(author, id, { name: 'Bundle', apis }))).toBe(expected)
+  expect(await outcomeOf(catalogue.products.replace(author, id, { name: 'Bundle', apis }))).toBe(expected)
   if (expected === 'done') model.products.set(id, apis)
 }
 
-async function subscribe(house: House, model: Model, author: Author, random: Random, consumer: string) {
+async function subscribe(catalogue: TestCatalogue, model: Model, author: Author, random: Random, consumer: string) {
   const product = random.next() < 0.3 ? pick(random, [...model.products.keys()]) : undefined
   const api = product === undefined ? pick(random, [...documents.keys()]) : undefined
   const to = product === undefined ? { api: api ?? '' } : { product }
@@ -136,7 +144,7 @@ async function subscribe(house: House, model: Model, author: Author, random: Ran
   const isDeprecated = entries.some((entry) => entry?.state === 'Deprecated')
   const force = random.next() < 0.7
   let id = ''
-  const work = house.subscriptions.create(author, { consumer, ...to, force }).then((made) => {
+  const work = catalogue.subscriptions.create(author, { consumer, ...to, force }).then((made) => {
     id = made.id
   })
   const expected =
@@ -151,7 +159,7 @@ async function subscribe(house: House, model: Model, author: Author, random: Ran
           : 'payload_invalid'
   expect(await outcomeOf(work)).toBe(expected)
   if (expected !== 'done') return
-  const { items } = await house.credentials.read(author, id)
+  const { items } = await catalogue.credentials.read(author, id)
   model.subscriptions.set(id, {
     id,
     api: api ?? '',
@@ -168,17 +176,17 @@ const NEXT = {
   resume: { Suspended: 'Active' },
 } as const satisfies Record<string, Partial<Record<ModelSubscription['state'], ModelSubscription['state']>>>
 
-async function move(house: House, model: Model, author: Author, random: Random) {
+async function move(catalogue: TestCatalogue, model: Model, author: Author, random: Random) {
   const subscription = pick(random, [...model.subscriptions.values()])
   const verb = pick(random, ['cancel', 'suspend', 'suspend', 'resume', 'resume'] as const)
   if (subscription === undefined || verb === undefined) return
   const to = (NEXT[verb] as Partial<Record<string, ModelSubscription['state']>>)[subscription.state]
   const expected = author.tenant === 'rival' ? 'not_found' : to === undefined ? 'state_conflict' : 'done'
-  expect(await outcomeOf(house.subscriptions[verb](author, subscription.id))).toBe(expected)
+  expect(await outcomeOf(catalogue.subscriptions[verb](author, subscription.id))).toBe(expected)
   if (expected === 'done' && to !== undefined) subscription.state = to
 }
 
-async function rescope(house: House, model: Model, author: Author, random: Random) {
+async function rescope(catalogue: TestCatalogue, model: Model, author: Author, random: Random) {
   const subscription = pick(random, [...model.subscriptions.values()])
   if (subscription === undefined || subscription.api === '') return
   const scopes = SCOPES.filter(() => random.next() < 0.6)
@@ -193,34 +201,34 @@ async function rescope(house: House, model: Model, author: Author, random: Rando
         : !isLess && isBare
           ? 'payload_invalid'
           : 'done'
-  expect(await outcomeOf(house.subscriptions.setScopes(author, subscription.id, scopes))).toBe(expected)
+  expect(await outcomeOf(catalogue.subscriptions.setScopes(author, subscription.id, scopes))).toBe(expected)
   if (expected === 'done') subscription.scopes = scopes
 }
 
-async function revoke(house: House, model: Model, author: Author, random: Random) {
+async function revoke(catalogue: TestCatalogue, model: Model, author: Author, random: Random) {
   const subscription = pick(random, [...model.subscriptions.values()])
   const credential = pick(random, [...(subscription?.credentials.keys() ?? [])])
   if (subscription === undefined || credential === undefined) return
   const expected = author.tenant === 'rival' ? 'not_found' : 'done'
-  expect(await outcomeOf(house.credentials.revoke(author, subscription.id, credential))).toBe(expected)
+  expect(await outcomeOf(catalogue.credentials.revoke(author, subscription.id, credential))).toBe(expected)
   if (expected === 'done') subscription.credentials.set(credential, false)
 }
 
-async function end(house: House, model: Model, author: Author, random: Random) {
+async function end(catalogue: TestCatalogue, model: Model, author: Author, random: Random) {
   const api = pick(random, [...model.apis.values()])
   if (api === undefined) return
   const isMine = author.tenant === 'acme'
   if (api.state !== 'Deprecated') {
     const expected = !isMine ? 'not_found' : api.state === 'Active' ? 'done' : 'state_conflict'
     const input = { retirementDate: '2099-01-01T00:00:00Z' }
-    expect(await outcomeOf(house.retirement.deprecate(author, api.name, input))).toBe(expected)
+    expect(await outcomeOf(catalogue.retirement.deprecate(author, api.name, input))).toBe(expected)
     if (expected === 'done') api.state = 'Deprecated'
     return
   }
   const isForced = random.next() < 0.1
   const isFree = isForced || model.activeAt(api.name).length === 0
   const expected = !isMine ? 'not_found' : isFree ? 'done' : 'subscriptions_active'
-  expect(await outcomeOf(house.retirement.retire(author, api.name, isForced))).toBe(expected)
+  expect(await outcomeOf(catalogue.retirement.retire(author, api.name, isForced))).toBe(expected)
   if (expected === 'done') api.state = 'Retired'
 }
 
@@ -236,59 +244,59 @@ async function all<T>(
   return items
 }
 
-async function compare(house: House, model: Model): Promise<void> {
-  const apis = await all((query) => house.apis.list('acme', query))
+async function compare(catalogue: TestCatalogue, model: Model): Promise<void> {
+  const apis = await all((query) => catalogue.apis.list('acme', query))
   expect(apis.map(({ id, state }) => ({ id, state }))).toEqual(
     [...model.apis.values()].map(({ name: id, state }) => ({ id, state })).sort((a, b) => (a.id < b.id ? -1 : 1)),
   )
-  for (const proxy of await all((query) => house.proxies.list('acme', query))) {
+  for (const proxy of await all((query) => catalogue.proxies.list('acme', query))) {
     const { staging, active } = model.apis.get(proxy.api)!
     const products = [...model.products].filter(([, members]) => members.includes(proxy.api)).map(([id]) => id)
     expect(proxy).toMatchObject({ stagingRevision: staging, activeRevision: active })
     expect(proxy.MemberOfProductIds.toSorted()).toEqual(products.sort())
   }
-  const subscriptions = await all((query) => house.subscriptions.list('acme', query))
+  const subscriptions = await all((query) => catalogue.subscriptions.list('acme', query))
   expect(subscriptions.map(({ id, state, scopes }) => ({ id, state, scopes: scopes.toSorted() }))).toEqual(
     [...model.subscriptions.values()].map(({ id, state, scopes }) => ({ id, state, scopes: scopes.toSorted() })),
   )
   for (const { id, state, credentials } of [...model.subscriptions.values()].slice(-20)) {
-    for (const credential of (await house.credentials.of('acme', id)).filter(({ body }) => body.clientId !== '')) {
-      const client = await house.grants.clientFor(credential.body.clientId)
+    for (const credential of (await catalogue.credentials.of('acme', id)).filter(({ body }) => body.clientId !== '')) {
+      const client = await catalogue.grants.clientFor(credential.body.clientId)
       const valid = credentials.get(credential.id) === true && state !== 'Cancelled'
       expect(client?.grant).toMatchObject({ valid, active: state === 'Active' })
     }
   }
-  expect(await all((query) => house.subscriptions.list('rival', query))).toEqual([])
+  expect(await all((query) => catalogue.subscriptions.list('rival', query))).toEqual([])
 }
 
 it(`finds no difference between the catalogue and a model of it in ${STEPS} steps (seed ${SEED})`, async () => {
   const random = createRandom(SEED)
   const model = new Model()
-  let house = openHouse()
-  const { proxy, consumer } = await furnish(house)
+  let catalogue = openTestCatalogue()
+  const { proxy, consumer } = await publishApi(catalogue)
   const seeded: ModelApi = { name: 'orders-v1', proxy, state: 'Active', next: 2, staging: null, active: 1 }
   model.apis.set(seeded.name, seeded)
 
   for (let step = 1; step <= STEPS; step++) {
-    house.clock.nowMs += 1_000
+    catalogue.clock.nowMs += 1_000
     const author = random.next() < 0.1 ? STRANGER : pick(random, CLIENTS)!
     const name = pick(random, [...documents.keys()])!
     const dice = random.next()
     try {
-      if (dice < 0.02 && (author.tenant === 'acme' || model.apis.has(name))) await stage(house, model, author, name)
-      else if (dice < 0.08) await decide(house, model, author, random.next() < 0.6 ? 'activate' : 'discard', name)
-      else if (dice < 0.16) await bundle(house, model, author, random)
-      else if (dice < 0.3) await subscribe(house, model, author, random, consumer)
-      else if (dice < 0.65) await move(house, model, author, random)
-      else if (dice < 0.8) await rescope(house, model, author, random)
-      else if (dice < 0.998) await revoke(house, model, author, random)
-      else await end(house, model, author, random)
-      if (step % RESTART_EVERY === 0) house = house.restart()
-      if (step % COMPARE_EVERY === 0) await compare(house, model)
+      if (dice < 0.02 && (author.tenant === 'acme' || model.apis.has(name))) await stage(catalogue, model, author, name)
+      else if (dice < 0.08) await decide(catalogue, model, author, random.next() < 0.6 ? 'activate' : 'discard', name)
+      else if (dice < 0.16) await bundle(catalogue, model, author, random)
+      else if (dice < 0.3) await subscribe(catalogue, model, author, random, consumer)
+      else if (dice < 0.65) await move(catalogue, model, author, random)
+      else if (dice < 0.8) await rescope(catalogue, model, author, random)
+      else if (dice < 0.998) await revoke(catalogue, model, author, random)
+      else await end(catalogue, model, author, random)
+      if (step % RESTART_EVERY === 0) catalogue = catalogue.restart()
+      if (step % COMPARE_EVERY === 0) await compare(catalogue, model)
     } catch (cause) {
       throw new Error(`seed ${SEED}, step ${step}: ${String(cause)}`, { cause })
     }
   }
-  await compare(house, model)
+  await compare(catalogue, model)
   expect(new Set([...model.subscriptions.values()].map(({ state }) => state)).size).toBe(3)
 })

@@ -2,7 +2,7 @@
  * The connections of one gateway thread to one backend, and the calls that use them.
  *
  * `slots` shares the connections fairly and bounds how long a call waits for one: a queue before a slow
- * backend only turns its slowness into ours. undici's own timers are off: `deadlines` is cheaper, and
+ * backend only mutex its slowness into ours. undici's own timers are off: `deadlines` is cheaper, and
  * runs only while the backend is the one that is waited for.
  */
 

@@ -1,7 +1,7 @@
 /**
  * Paths of a tenant's rules, read before Spectral's engine sees them.
  *
- * That engine turns a path into a program and runs it: `$..[?(@.constructor.constructor('…')())]` would be
+ * That engine mutex a path into a program and runs it: `$..[?(@.constructor.constructor('…')())]` would be
  * somebody else's code in our process. What passes here is the language of paths without its trap doors:
  * members, indices, wildcards and filters that compare. Nothing is called but `.match(/…/)`, with an
  * expression that takes no longer for a long text than its length.

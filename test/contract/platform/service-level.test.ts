@@ -9,7 +9,7 @@ import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/c
 import { migrate } from '../../../src/store/clickhouse/migrations.ts'
 import { createClickHouseServiceLevelStore } from '../../../src/store/clickhouse/service-level-store.ts'
 import type { ServiceLevelRow, ServiceLevelStore } from '../../../src/store/service-level-store.ts'
-import { furnish, NOW_MS, openHouse, type House } from '../../fixtures/test-platform.ts'
+import { publishApi, NOW_MS, openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const MINUTE_MS = 60_000
 const PATH = '/v1/apis/payments-v1/serviceLevel'
@@ -56,10 +56,10 @@ function minute(ago: number, of: Partial<ServiceLevelRow> & { ms?: number }): Se
   }
 }
 
-async function promised(): Promise<{ house: House; token: string }> {
-  const house = await openHouse({ levels })
-  const token = house.token('acme')
-  await furnish(house, token)
+async function promised(): Promise<{ platform: TestPlatform; token: string }> {
+  const platform = await openTestPlatform({ levels })
+  const token = platform.token('acme')
+  await publishApi(platform, token)
   const runtime = `
   - name: all day
     availability: 99
@@ -67,14 +67,14 @@ async function promised(): Promise<{ house: House; token: string }> {
     throughput: [{ rps: 10, latency: [{ percentile: 95, maximum: 50, mean: 24 }] }]`
   const declaration = `opensla: 1.0.0\ninfo: { variant: gold }\nruntime: ${runtime}\n`
   const body = { api: 'payments-v1', specification: Buffer.from(declaration).toString('base64') }
-  expect((await house.send('POST', '/v1/openslaspecs', { token, body })).status).toBe(201)
-  return { house, token }
+  expect((await platform.send('POST', '/v1/openslaspecs', { token, body })).status).toBe(201)
+  return { platform, token }
 }
 
 describe('the service level of an API', () => {
   it('is what was measured in the last hour, in windows, against each promise', async () => {
-    const { house, token } = await promised()
-    const { status, body } = await house.send('GET', PATH, { token })
+    const { platform, token } = await promised()
+    const { status, body } = await platform.send('GET', PATH, { token })
 
     expect(status).toBe(200)
     expect(body['measured']).toMatchObject({ calls: 1_400, availabilityPercent: 99.286, errorPercent: 0.216 })
@@ -89,9 +89,10 @@ describe('the service level of an API', () => {
   })
 
   it('is that of the range asked for', async () => {
-    const { house, token } = await promised()
+    const { platform, token } = await promised()
     const at = (ago: number) => new Date(NOW_MS - (NOW_MS % MINUTE_MS) - ago * MINUTE_MS).toISOString()
-    const callsIn = async (query: string) => (await house.send('GET', `${PATH}?${query}`, { token })).body['measured']
+    const callsIn = async (query: string) =>
+      (await platform.send('GET', `${PATH}?${query}`, { token })).body['measured']
 
     expect(await callsIn(`from=${at(2)}&to=${at(1)}`)).toMatchObject({ calls: 100, availabilityPercent: 90 })
     expect(await callsIn(`from=${at(100)}`)).toMatchObject({ calls: 1_407 })
@@ -105,14 +106,14 @@ describe('the service level of an API', () => {
     ['from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z', 200],
     ['step=1', 400],
   ])('answers %s with %i', async (query, status) => {
-    const { house, token } = await promised()
+    const { platform, token } = await promised()
 
-    expect((await house.send('GET', `${PATH}?${query}`, { token })).status).toBe(status)
+    expect((await platform.send('GET', `${PATH}?${query}`, { token })).status).toBe(status)
   })
 
   it('is a tenant’s own', async () => {
-    const { house } = await promised()
+    const { platform } = await promised()
 
-    expect((await house.send('GET', PATH, { token: house.token('rival') })).status).toBe(404)
+    expect((await platform.send('GET', PATH, { token: platform.token('rival') })).status).toBe(404)
   })
 })

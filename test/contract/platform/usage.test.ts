@@ -8,7 +8,7 @@ import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/c
 import { migrate } from '../../../src/store/clickhouse/migrations.ts'
 import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
 import type { LineItem, UsageStore } from '../../../src/store/usage-store.ts'
-import { NOW_MS, openHouse, type House } from '../../fixtures/test-platform.ts'
+import { NOW_MS, openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 type Item = Readonly<Record<string, unknown>>
 
@@ -61,10 +61,10 @@ function lineItem(index: number): LineItem {
   }
 }
 
-async function everyItem(house: House, token: string, path: string): Promise<Item[]> {
+async function everyItem(platform: TestPlatform, token: string, path: string): Promise<Item[]> {
   const items: Item[] = []
   for (let cursor = ''; ;) {
-    const answer = await house.send('GET', path + cursor, { token })
+    const answer = await platform.send('GET', path + cursor, { token })
     expect(answer.status, answer.text).toBe(200)
     items.push(...(answer.body['items'] as Item[]))
     if (answer.body['next'] === null) return items
@@ -74,51 +74,53 @@ async function everyItem(house: House, token: string, path: string): Promise<Ite
 
 describe('usage over the real store', () => {
   it('comes page by page, each line item once, the tenant’s own alone', async () => {
-    const house = await openHouse({ usage })
-    const items = await everyItem(house, house.token('acme'), '/v1?limit=7')
+    const platform = await openTestPlatform({ usage })
+    const items = await everyItem(platform, platform.token('acme'), '/v1?limit=7')
 
     expect(items).toHaveLength(30)
     expect(new Set(items.map(({ time }) => time)).size).toBe(30)
     expect(items.every(({ customerName, api }) => customerName === '=Shop' && api === 'payments-v1')).toBe(true)
     expect(items[0]).toMatchObject({ value: 0.5, amount: '0.0000005', calls: 1, operation: OPERATION })
-    expect(await everyItem(house, house.token('stranger'), '/v1?limit=7')).toEqual([])
+    expect(await everyItem(platform, platform.token('stranger'), '/v1?limit=7')).toEqual([])
   })
 
   it('totals to the same as its line items', async () => {
-    const house = await openHouse({ usage })
-    const token = house.token('acme')
-    const byCustomer = await everyItem(house, token, '/v1/summaries?limit=2')
+    const platform = await openTestPlatform({ usage })
+    const token = platform.token('acme')
+    const byCustomer = await everyItem(platform, token, '/v1/summaries?limit=2')
     expect(byCustomer.map(({ customer, calls, value }) => [customer, calls, value])).toEqual(
       CUSTOMERS.map((customer) => [customer, 10, 5]),
     )
-    expect(await everyItem(house, token, '/v1/summaries?groupBy=')).toMatchObject([{ calls: 30, amount: '0.000015' }])
-    const own = await everyItem(house, token, '/v1/summaries?groupBy=api&api=platform-v1')
+    expect(await everyItem(platform, token, '/v1/summaries?groupBy=')).toMatchObject([
+      { calls: 30, amount: '0.000015' },
+    ])
+    const own = await everyItem(platform, token, '/v1/summaries?groupBy=api&api=platform-v1')
     expect(own).toMatchObject([{ api: 'platform-v1', calls: 30 }])
   })
 
   it('takes a filter at its word, whatever is in it', async () => {
-    const house = await openHouse({ usage })
-    const token = house.token('acme')
+    const platform = await openTestPlatform({ usage })
+    const token = platform.token('acme')
     const operation = encodeURIComponent(OPERATION)
-    expect(await everyItem(house, token, `/v1?limit=9&operation=${operation}`)).toHaveLength(15)
+    expect(await everyItem(platform, token, `/v1?limit=9&operation=${operation}`)).toHaveLength(15)
     for (const attack of ["' OR 1=1 --", '{tenant:String}', "acme') UNION ALL SELECT", '%']) {
-      expect(await everyItem(house, token, `/v1?api=${encodeURIComponent(attack)}`)).toEqual([])
+      expect(await everyItem(platform, token, `/v1?api=${encodeURIComponent(attack)}`)).toEqual([])
     }
   })
 
   it('400 for a cursor whose position is none of the store’s', async () => {
-    const house = await openHouse({ usage })
+    const platform = await openTestPlatform({ usage })
     for (const position of ['[]', '{"a":1}', '[1,2,3,4,5,6]', 'x'.repeat(2_000)]) {
       const cursor = Buffer.from(`1 0 ${NOW_MS} ${position}`).toString('base64url')
-      const answer = await house.send('GET', `/v1?cursor=${cursor}`, { token: house.token('acme') })
+      const answer = await platform.send('GET', `/v1?cursor=${cursor}`, { token: platform.token('acme') })
       expect(answer).toMatchObject({ status: 400, body: { code: 'cursor_invalid' } })
     }
   })
 
   it('reads as a table that no spreadsheet runs', async () => {
-    const house = await openHouse({ usage })
+    const platform = await openTestPlatform({ usage })
     const headers = { accept: 'text/csv' }
-    const { text } = await house.send('GET', '/v1?limit=1', { token: house.token('acme'), headers })
+    const { text } = await platform.send('GET', '/v1?limit=1', { token: platform.token('acme'), headers })
     expect(text.split('\r\n')[1]).toMatch(/^payments-v1,con_1,'=Shop,/)
   })
 })

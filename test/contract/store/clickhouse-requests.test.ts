@@ -6,7 +6,7 @@ import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/c
 import { migrate } from '../../../src/store/clickhouse/migrations.ts'
 import { createClickHouseRequestStore } from '../../../src/store/clickhouse/request-store.ts'
 import type { LoggedRequest, RequestStore } from '../../../src/store/request-store.ts'
-import { NOW_MS, openHouse } from '../../fixtures/test-platform.ts'
+import { NOW_MS, openTestPlatform } from '../../fixtures/test-platform.ts'
 
 let folder: string
 let client: ClickHouse
@@ -83,13 +83,13 @@ describe('the request log in ClickHouse', () => {
   })
 
   it('is read over HTTP, and no cursor leads elsewhere', async () => {
-    const house = await openHouse({ requests: store })
+    const platform = await openTestPlatform({ requests: store })
     const times = [1, 2, 3].map((minutes) => NOW_MS - minutes * 60_000)
-    const ofHouse = times.map((timeMs, index) => request({ tenant: 'house', timeMs, requestId: `a${index}` }))
-    await store.insert('house-1', ofHouse)
-    const token = house.token('house')
-    const first = await house.send('GET', '/v1/requests?limit=2', { token })
-    const second = await house.send('GET', `/v1/requests?limit=2&cursor=${String(first.body['next'])}`, { token })
+    const ofHouse = times.map((timeMs, index) => request({ tenant: 'platform', timeMs, requestId: `a${index}` }))
+    await store.insert('platform-1', ofHouse)
+    const token = platform.token('platform')
+    const first = await platform.send('GET', '/v1/requests?limit=2', { token })
+    const second = await platform.send('GET', `/v1/requests?limit=2&cursor=${String(first.body['next'])}`, { token })
     const items = [...(first.body['items'] as object[]), ...(second.body['items'] as object[])]
 
     expect(items).toMatchObject([
@@ -98,12 +98,12 @@ describe('the request log in ClickHouse', () => {
       { requestId: 'a2' },
     ])
     expect(second.body['next']).toBeNull()
-    const foreign = await house.send('GET', `/v1/requests?cursor=${String(first.body['next'])}`, {
-      token: house.token('rival'),
+    const foreign = await platform.send('GET', `/v1/requests?cursor=${String(first.body['next'])}`, {
+      token: platform.token('rival'),
     })
     expect(foreign.body['items']).toEqual([])
     for (const query of ['cursor=bm8', 'from=yesterday', 'outcome=', 'limit=501']) {
-      expect((await house.send('GET', `/v1/requests?${query}`, { token })).status, query).toBe(400)
+      expect((await platform.send('GET', `/v1/requests?${query}`, { token })).status, query).toBe(400)
     }
   })
 })

@@ -8,7 +8,16 @@ import { createIdFactory } from '../../../src/runtime/ids.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { withFilesLimited } from '../../file-size-limit.ts'
-import { ACME, base64, furnish, NOW_MS, OFFERED, openHouse, orders, type House } from '../../fixtures/test-catalogue.ts'
+import {
+  ACME,
+  base64,
+  publishApi,
+  NOW_MS,
+  OFFERED,
+  openTestCatalogue,
+  orders,
+  type TestCatalogue,
+} from '../../fixtures/test-catalogue.ts'
 
 it('a full disk is answered 503, and the registry is whole and goes on when there is room', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-full-'))
@@ -42,62 +51,66 @@ it('a full disk is answered 503, and the registry is whole and goes on when ther
 const REFUSED = { status: 503, code: 'unavailable' }
 
 /** Everything that the registry holds of these commands. */
-async function dump(house: House): Promise<string> {
+async function dump(catalogue: TestCatalogue): Promise<string> {
   const kinds = ['api', 'proxy', 'subscription', 'credential', 'due', 'event']
-  return JSON.stringify(await Promise.all(kinds.map((kind) => house.registry.list(kind, { limit: 500 }))))
+  return JSON.stringify(await Promise.all(kinds.map((kind) => catalogue.registry.list(kind, { limit: 500 }))))
 }
 
-async function subscribe(house: House): Promise<{ proxy: string; subscription: string; credential: string }> {
-  const { proxy, consumer } = await furnish(house)
-  const { id: subscription } = await house.subscriptions.create(ACME, { consumer, api: 'orders-v1' })
-  const { items } = await house.credentials.read(ACME, subscription)
-  house.gateway.heard.length = 0
+async function subscribe(
+  catalogue: TestCatalogue,
+): Promise<{ proxy: string; subscription: string; credential: string }> {
+  const { proxy, consumer } = await publishApi(catalogue)
+  const { id: subscription } = await catalogue.subscriptions.create(ACME, { consumer, api: 'orders-v1' })
+  const { items } = await catalogue.credentials.read(ACME, subscription)
+  catalogue.gateway.heard.length = 0
   return { proxy, subscription, credential: items[0]?.id ?? '' }
 }
 
 describe('a command on a disk that refuses', () => {
   it('activates nothing, serves the revision of before, and activates when there is room', async () => {
-    const house = openHouse()
-    const { proxy } = await subscribe(house)
+    const catalogue = openTestCatalogue()
+    const { proxy } = await subscribe(catalogue)
     const wider = base64(orders({ operations: { ...OFFERED, another: [] } }))
-    await house.proxies.stage(ACME, { api: 'orders-v1', specification: wider })
-    const before = await dump(house)
-    await withFilesLimited(0, () => expect(house.proxies.activate(ACME, proxy)).rejects.toMatchObject(REFUSED))
-    expect(house.gateway.heard).toEqual(['prepare orders-v1 2', 'abort orders-v1 2'])
-    expect(await dump(house)).toBe(before)
-    expect(await house.proxies.activate(ACME, proxy)).toMatchObject({ activeRevision: 2 })
-    expect(house.gateway.heard.slice(2)).toEqual(['prepare orders-v1 2', 'swap orders-v1 2'])
+    await catalogue.proxies.stage(ACME, { api: 'orders-v1', specification: wider })
+    const before = await dump(catalogue)
+    await withFilesLimited(0, () => expect(catalogue.proxies.activate(ACME, proxy)).rejects.toMatchObject(REFUSED))
+    expect(catalogue.gateway.heard).toEqual(['prepare orders-v1 2', 'abort orders-v1 2'])
+    expect(await dump(catalogue)).toBe(before)
+    expect(await catalogue.proxies.activate(ACME, proxy)).toMatchObject({ activeRevision: 2 })
+    expect(catalogue.gateway.heard.slice(2)).toEqual(['prepare orders-v1 2', 'swap orders-v1 2'])
   })
 
   it('rotates no credential, and rotates each once when there is room', async () => {
-    const house = openHouse()
-    const { subscription } = await subscribe(house)
-    const before = await dump(house)
-    await withFilesLimited(0, () => expect(house.credentials.rotate(ACME, subscription)).rejects.toMatchObject(REFUSED))
-    expect([house.gateway.heard, await dump(house)]).toEqual([[], before])
-    const old = (await house.credentials.of('acme', subscription)).length
-    expect((await house.credentials.rotate(ACME, subscription)).items).toHaveLength(old)
-    expect(await house.credentials.of('acme', subscription)).toHaveLength(2 * old)
+    const catalogue = openTestCatalogue()
+    const { subscription } = await subscribe(catalogue)
+    const before = await dump(catalogue)
+    await withFilesLimited(0, () =>
+      expect(catalogue.credentials.rotate(ACME, subscription)).rejects.toMatchObject(REFUSED),
+    )
+    expect([catalogue.gateway.heard, await dump(catalogue)]).toEqual([[], before])
+    const old = (await catalogue.credentials.of('acme', subscription)).length
+    expect((await catalogue.credentials.rotate(ACME, subscription)).items).toHaveLength(old)
+    expect(await catalogue.credentials.of('acme', subscription)).toHaveLength(2 * old)
   })
 
   it('revokes no credential, and revokes it when there is room', async () => {
-    const house = openHouse()
-    const { subscription, credential } = await subscribe(house)
-    const before = await dump(house)
+    const catalogue = openTestCatalogue()
+    const { subscription, credential } = await subscribe(catalogue)
+    const before = await dump(catalogue)
     await withFilesLimited(0, () =>
-      expect(house.credentials.revoke(ACME, subscription, credential)).rejects.toMatchObject(REFUSED),
+      expect(catalogue.credentials.revoke(ACME, subscription, credential)).rejects.toMatchObject(REFUSED),
     )
-    expect([house.gateway.heard, await dump(house)]).toEqual([[], before])
-    await house.credentials.revoke(ACME, subscription, credential)
-    expect(house.gateway.grants.find((grant) => grant.credential === credential)).toMatchObject({ valid: false })
+    expect([catalogue.gateway.heard, await dump(catalogue)]).toEqual([[], before])
+    await catalogue.credentials.revoke(ACME, subscription, credential)
+    expect(catalogue.gateway.grants.find((grant) => grant.credential === credential)).toMatchObject({ valid: false })
   })
 
   it('shows no secret whose reading cannot be noted', async () => {
-    const house = openHouse()
-    const { subscription } = await subscribe(house)
+    const catalogue = openTestCatalogue()
+    const { subscription } = await subscribe(catalogue)
     await withFilesLimited(0, () =>
-      expect(house.credentials.read(ACME, subscription)).rejects.toBeInstanceOf(StoreUnwritable),
+      expect(catalogue.credentials.read(ACME, subscription)).rejects.toBeInstanceOf(StoreUnwritable),
     )
-    expect((await house.credentials.read(ACME, subscription)).items.length).toBeGreaterThan(0)
+    expect((await catalogue.credentials.read(ACME, subscription)).items.length).toBeGreaterThan(0)
   })
 })

@@ -8,12 +8,12 @@ import { OPERATORS_SCOPE } from '../../../src/access/tenants.ts'
 import { ALL_OPERATIONS, platformScopes } from '../../../src/platform/operations.ts'
 import {
   BASE_URL,
-  furnish,
+  publishApi,
   GATEWAY_URL,
-  openHouse,
+  openTestPlatform,
   PAYMENTS,
   PAYMENTS_SLA,
-  type House,
+  type TestPlatform,
 } from '../../fixtures/test-platform.ts'
 
 type Schema = Readonly<Record<string, unknown>>
@@ -103,20 +103,20 @@ describe('contract, lists', () => {
   })
 
   it('answer one item a page, and the others behind `next`', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    const { subscription, proxy } = await furnish(house, token)
-    await house.send('POST', '/v1/proxies', { token, body: { api: 'payments-v1', fromRevision: 1 } })
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const { subscription, proxy } = await publishApi(platform, token)
+    await platform.send('POST', '/v1/proxies', { token, body: { api: 'payments-v1', fromRevision: 1 } })
     const lists = [
       `/v1/subscriptions/${subscription}/operations`,
       `/v1/subscriptions/${subscription}/credentials`,
       `/v1/proxies/${proxy}/revisions`,
     ]
     for (const path of lists) {
-      const whole = (await house.send('GET', `${path}?limit=500`, { token })).body
+      const whole = (await platform.send('GET', `${path}?limit=500`, { token })).body
       const seen: unknown[] = []
       for (let query = '?limit=1'; ;) {
-        const { status, body } = await house.send('GET', path + query, { token })
+        const { status, body } = await platform.send('GET', path + query, { token })
         expect(status).toBe(200)
         expect((body['items'] as unknown[]).length).toBe(1)
         seen.push(...(body['items'] as unknown[]))
@@ -125,7 +125,7 @@ describe('contract, lists', () => {
       }
       expect(seen.length, path).toBeGreaterThan(1)
       expect({ items: seen, next: null }).toEqual(whole)
-      const spoilt = await house.send('GET', `${path}?cursor=AAAA`, { token })
+      const spoilt = await platform.send('GET', `${path}?cursor=AAAA`, { token })
       expect(spoilt).toMatchObject({ status: 400, body: { code: 'cursor_invalid' } })
     }
   })
@@ -133,12 +133,12 @@ describe('contract, lists', () => {
 
 describe('contract, filters', () => {
   it('take the field names `status`, `ApiId` and `ApiProductId`, and the old names alike', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    const { subscription, waiting, consumer, product } = await furnish(house, token)
-    const { body } = await house.send('POST', '/v1/subscriptions', { token, body: { consumer, product } })
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const { subscription, waiting, consumer, product } = await publishApi(platform, token)
+    const { body } = await platform.send('POST', '/v1/subscriptions', { token, body: { consumer, product } })
     const ids = async (path: string): Promise<string[]> => {
-      const answer = await house.send('GET', path, { token })
+      const answer = await platform.send('GET', path, { token })
       expect(answer.status, answer.text).toBe(200)
       return (answer.body['items'] as { id: string }[]).map(({ id }) => id)
     }
@@ -150,8 +150,8 @@ describe('contract, filters', () => {
       expect(await ids(`/v1/subscriptions?${name}=${product}`)).toEqual([body['id']])
     }
     const specification = Buffer.from('openapi: 3.1.0').toString('base64')
-    const made = await house.send('POST', '/v1/programmes', { token, body: { name: 'Payments', specification } })
-    await settled(house, token, String(made.body['id']))
+    const made = await platform.send('POST', '/v1/programmes', { token, body: { name: 'Payments', specification } })
+    await settled(platform, token, String(made.body['id']))
     for (const name of ['status', 'state']) {
       expect(await ids(`/v1/programmes?${name}=failed`)).toEqual([made.body['id']])
       expect(await ids(`/v1/programmes?${name}=succeeded`)).toEqual([])
@@ -159,22 +159,22 @@ describe('contract, filters', () => {
   })
 
   it('400 where the old and the new name of a filter disagree', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    expect((await house.send('GET', '/v1/subscriptions?ApiId=a-v1&api=a-v1', { token })).status).toBe(200)
-    const answer = await house.send('GET', '/v1/subscriptions?ApiId=a-v1&api=b-v1', { token })
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    expect((await platform.send('GET', '/v1/subscriptions?ApiId=a-v1&api=a-v1', { token })).status).toBe(200)
+    const answer = await platform.send('GET', '/v1/subscriptions?ApiId=a-v1&api=b-v1', { token })
     expect(answer).toMatchObject({ status: 400, body: { code: 'payload_invalid', errors: [{ pointer: '/api' }] } })
   })
 })
 
 describe('contract, fields', () => {
   it('of an operation of a product subscription name its API', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    const { consumer, product, subscription } = await furnish(house, token)
-    const { body } = await house.send('POST', '/v1/subscriptions', { token, body: { consumer, product } })
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const { consumer, product, subscription } = await publishApi(platform, token)
+    const { body } = await platform.send('POST', '/v1/subscriptions', { token, body: { consumer, product } })
     for (const id of [subscription, String(body['id'])]) {
-      const { body: page } = await house.send('GET', `/v1/subscriptions/${id}/operations`, { token })
+      const { body: page } = await platform.send('GET', `/v1/subscriptions/${id}/operations`, { token })
       const items = page['items'] as { api: string }[]
       expect(items.length).toBeGreaterThan(1)
       expect(new Set(items.map(({ api }) => api))).toEqual(new Set(['payments-v1']))
@@ -182,11 +182,11 @@ describe('contract, fields', () => {
   })
 
   it('of a programme show its `specification` as it was sent', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
     const specification = Buffer.from('openapi: 3.1.0\n# ü').toString('base64')
-    const made = await house.send('POST', '/v1/programmes', { token, body: { name: 'Payments', specification } })
-    const { body } = await house.send('GET', `/v1/programmes/${String(made.body['id'])}`, { token })
+    const made = await platform.send('POST', '/v1/programmes', { token, body: { name: 'Payments', specification } })
+    const { body } = await platform.send('GET', `/v1/programmes/${String(made.body['id'])}`, { token })
     expect(body).toMatchObject({ name: 'Payments', specification })
   })
 
@@ -210,25 +210,25 @@ describe('contract, fields', () => {
 
 describe('contract, states and compliance', () => {
   it('refuse a subscription to a deprecated API with 409, unless it is forced', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    const { consumer } = await furnish(house, token)
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const { consumer } = await publishApi(platform, token)
     const deprecation = { retirementDate: '2030-01-01T00:00:00Z' }
-    await house.send('POST', '/v1/apis/payments-v1/deprecate', { token, body: deprecation })
+    await platform.send('POST', '/v1/apis/payments-v1/deprecate', { token, body: deprecation })
     const to = { consumer, api: 'payments-v1' }
     for (const body of [to, { ...to, force: false }]) {
-      const answer = await house.send('POST', '/v1/subscriptions', { token, body })
+      const answer = await platform.send('POST', '/v1/subscriptions', { token, body })
       const conflict = { code: 'state_conflict', state: 'Deprecated', allowed: ['force'] }
       expect(answer).toMatchObject({ status: 409, body: conflict })
     }
-    expect((await house.send('POST', '/v1/subscriptions', { token, body: { ...to, force: true } })).status).toBe(201)
+    expect((await platform.send('POST', '/v1/subscriptions', { token, body: { ...to, force: true } })).status).toBe(201)
   })
 
   it('show the compliance of an API that was deployed without a programme, and of one that is only staged', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    await furnish(house, token)
-    await house.registry.commit({ tenant: 'acme', consumer: 'system' }, 'test.scored', [
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    await publishApi(platform, token)
+    await platform.registry.commit({ tenant: 'acme', consumer: 'system' }, 'test.scored', [
       {
         kind: 'compliance',
         id: 'spc_1',
@@ -238,7 +238,7 @@ describe('contract, states and compliance', () => {
         keys: { api: 'payments-v1' },
       },
     ])
-    const scored = await house.send('GET', '/v1/apis/payments-v1/compliance', { token })
+    const scored = await platform.send('GET', '/v1/apis/payments-v1/compliance', { token })
     expect(scored).toMatchObject({
       status: 200,
       body: {
@@ -253,9 +253,9 @@ describe('contract, states and compliance', () => {
     const specification = Buffer.from(PAYMENTS.toString().replace('title: Payments', 'title: Drafts')).toString(
       'base64',
     )
-    const staged = await house.send('POST', '/v1/proxies', { token, body: { api: 'drafts-v1', specification } })
+    const staged = await platform.send('POST', '/v1/proxies', { token, body: { api: 'drafts-v1', specification } })
     expect(staged.status, staged.text).toBe(201)
-    const unscored = await house.send('GET', '/v1/apis/drafts-v1/compliance', { token })
+    const unscored = await platform.send('GET', '/v1/apis/drafts-v1/compliance', { token })
     expect(unscored).toMatchObject({ status: 200, body: { score: null, band: null, specification: null, history: [] } })
   })
 })
@@ -273,14 +273,14 @@ describe('contract, 201 and 202', () => {
   })
 
   it('send a `Location` that resolves, whatever is made or begun', async () => {
-    const house = await openHouse()
-    const operator = house.token('acme')
-    const made = await makeAll(house, operator)
+    const platform = await openTestPlatform()
+    const operator = platform.token('acme')
+    const made = await makeAll(platform, operator)
     const declared = operations.filter(({ responses }) => '201' in responses || '202' in responses)
     expect(made.map(({ operationId }) => operationId).sort()).toEqual(declared.map((each) => each.operationId).sort())
     for (const { operationId, location } of made) {
       expect(location, operationId).toMatch(BASE_URL)
-      const { status, text } = await house.send('GET', location.slice(BASE_URL.length), { token: operator })
+      const { status, text } = await platform.send('GET', location.slice(BASE_URL.length), { token: operator })
       expect(status, `${operationId} ${location} ${text}`).toBe(200)
     }
   })
@@ -288,26 +288,26 @@ describe('contract, 201 and 202', () => {
 
 describe('contract, tenants', () => {
   it('are shown one by one to the operator alone, without a secret, and their first credential is watched', async () => {
-    const house = await openHouse()
-    const operator = house.token('acme')
-    const made = await house.send('POST', '/v1/tenants', { token: operator, body: { name: 'Other' } })
+    const platform = await openTestPlatform()
+    const operator = platform.token('acme')
+    const made = await platform.send('POST', '/v1/tenants', { token: operator, body: { name: 'Other' } })
     const path = `/v1/tenants/${String(made.body['id'])}`
-    const shown = await house.send('GET', path, { token: operator })
+    const shown = await platform.send('GET', path, { token: operator })
     expect(shown.body).toEqual({ id: made.body['id'], name: 'Other', createdAt: made.body['createdAt'] })
-    expect((await house.send('GET', '/v1/tenants/ten_none', { token: operator })).status).toBe(404)
+    expect((await platform.send('GET', '/v1/tenants/ten_none', { token: operator })).status).toBe(404)
     const others = platformScopes().filter((scope) => scope !== OPERATORS_SCOPE)
-    expect((await house.send('GET', path, { token: house.token('other', others) })).status).toBe(403)
-    const [credential] = await house.registry.list('credential', { tenant: String(made.body['id']), limit: 1 })
-    const due = await house.registry.list('due', { where: { subject: credential?.id ?? '' }, limit: 9 })
+    expect((await platform.send('GET', path, { token: platform.token('other', others) })).status).toBe(403)
+    const [credential] = await platform.registry.list('credential', { tenant: String(made.body['id']), limit: 1 })
+    const due = await platform.registry.list('due', { where: { subject: credential?.id ?? '' }, limit: 9 })
     expect(due).toHaveLength(1)
   })
 })
 
 /** Uses every operation that answers 201 or 202 once, and notes where it says its result is. */
-async function makeAll(house: House, token: string): Promise<{ operationId: string; location: string }[]> {
+async function makeAll(platform: TestPlatform, token: string): Promise<{ operationId: string; location: string }[]> {
   const made: { operationId: string; location: string }[] = []
   const use = async (operationId: string, method: string, path: string, body?: unknown) => {
-    const answer = await house.send(method, path, { token, ...(body !== undefined && { body }) })
+    const answer = await platform.send(method, path, { token, ...(body !== undefined && { body }) })
     expect([201, 202], `${operationId} ${answer.text}`).toContain(answer.status)
     made.push({ operationId, location: answer.headers['location'] ?? '' })
     return String(answer.body['id'])
@@ -315,12 +315,12 @@ async function makeAll(house: House, token: string): Promise<{ operationId: stri
   const specification = PAYMENTS.toString('base64')
   const backend = { url: 'https://backend.example' }
   const proxy = await use('stageRevision', 'POST', '/v1/proxies', { api: 'payments-v1', specification, backend })
-  await house.send('POST', `/v1/proxies/${proxy}/activate`, { token })
+  await platform.send('POST', `/v1/proxies/${proxy}/activate`, { token })
   const openSla = PAYMENTS_SLA.toString()
   const declare = (text: string) => ({ api: 'payments-v1', specification: Buffer.from(text).toString('base64') })
   await use('createOpenSlaSpec', 'POST', '/v1/openslaspecs', declare(openSla))
   const gold = openSla.replace(/^info:/m, 'info:\n  variant: gold')
-  expect((await house.send('POST', '/v1/openslaspecs', { token, body: declare(gold) })).status).toBe(201)
+  expect((await platform.send('POST', '/v1/openslaspecs', { token, body: declare(gold) })).status).toBe(201)
   const consumer = await use('createConsumer', 'POST', '/v1/consumers', { name: 'Shop', kind: 'application' })
   const to = { consumer, api: 'payments-v1' }
   const subscription = await use('createSubscription', 'POST', '/v1/subscriptions', to)
@@ -338,9 +338,9 @@ async function makeAll(house: House, token: string): Promise<{ operationId: stri
   const receiver = `/v1/eventsubscriptions/${await use('createEventSubscription', 'POST', '/v1/eventsubscriptions', { url })}`
   await use('testEventSubscription', 'POST', `${receiver}/test`, { type: 'DesignDrift' })
   await use('redeliver', 'POST', `${receiver}/redeliver`, { since: '2027-01-01T00:00:00Z' })
-  const programme = await failedProgramme(house, token, use)
+  const programme = await failedProgramme(platform, token, use)
   await use('retryProgramme', 'POST', `/v1/programmes/${programme}/retry`)
-  await settled(house, token, programme)
+  await settled(platform, token, programme)
   await use('updateProgramme', 'PUT', `/v1/programmes/${programme}`, { specification })
   return made
 }
@@ -348,15 +348,15 @@ async function makeAll(house: House, token: string): Promise<{ operationId: stri
 type Use = (operationId: string, method: string, path: string, body?: unknown) => Promise<string>
 
 /** A programme whose document cannot be served. */
-async function failedProgramme(house: House, token: string, use: Use): Promise<string> {
+async function failedProgramme(platform: TestPlatform, token: string, use: Use): Promise<string> {
   const specification = Buffer.from('openapi: 3.1.0').toString('base64')
   const id = await use('createProgramme', 'POST', '/v1/programmes', { name: 'Payments', specification })
-  await settled(house, token, id)
+  await settled(platform, token, id)
   return id
 }
 
-async function settled(house: House, token: string, programme: string): Promise<void> {
+async function settled(platform: TestPlatform, token: string, programme: string): Promise<void> {
   const isSettled = async (): Promise<boolean> =>
-    (await house.send('GET', `/v1/programmes/${programme}/progress`, { token })).body['status'] === 'failed'
+    (await platform.send('GET', `/v1/programmes/${programme}/progress`, { token })).body['status'] === 'failed'
   await expect.poll(isSettled, { timeout: 30_000 }).toBe(true)
 }

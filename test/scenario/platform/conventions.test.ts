@@ -1,11 +1,11 @@
 import { connect, type AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { furnish, openHouse, type Answer, type House } from '../../fixtures/test-platform.ts'
+import { publishApi, openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const errorsOf = ({ body }: Answer): unknown => body['errors']
 
-async function makeConsumer(house: House, token: string, body: unknown): Promise<Answer> {
-  return house.send('POST', '/v1/consumers', { token, body })
+async function makeConsumer(platform: TestPlatform, token: string, body: unknown): Promise<Answer> {
+  return platform.send('POST', '/v1/consumers', { token, body })
 }
 
 describe('bodies', () => {
@@ -24,8 +24,8 @@ describe('bodies', () => {
     ['a word outside the list', { name: 'a', kind: 'robot' }, '/kind'],
     ['a control character in a contact', { name: 'a', kind: 'agent', contact: '\u0085' }, '/contact'],
   ])('400 with a pointer for %s', async (_, body, pointer) => {
-    const house = await openHouse()
-    const answer = await makeConsumer(house, house.token('acme'), body)
+    const platform = await openTestPlatform()
+    const answer = await makeConsumer(platform, platform.token('acme'), body)
 
     expect(answer).toMatchObject({ status: 400, body: { code: 'payload_invalid' } })
     expect(errorsOf(answer)).toEqual([{ pointer, detail: expect.any(String) }])
@@ -33,8 +33,8 @@ describe('bodies', () => {
   })
 
   it('takes a name of 128 characters of any script', async () => {
-    const house = await openHouse()
-    const answer = await makeConsumer(house, house.token('acme'), { name: '𝒜'.repeat(128), kind: 'agent' })
+    const platform = await openTestPlatform()
+    const answer = await makeConsumer(platform, platform.token('acme'), { name: '𝒜'.repeat(128), kind: 'agent' })
     expect(answer.status).toBe(201)
   })
 
@@ -44,59 +44,63 @@ describe('bodies', () => {
     ['a prototype to poison', '{"name":"a","kind":"agent","__proto__":{"x":1}}'],
     ['deeper than anything', '['.repeat(400_000)],
   ])('400 for a body that is no JSON of ours: %s', async (_, body) => {
-    const house = await openHouse()
-    const answer = await makeConsumer(house, house.token('acme'), body)
+    const platform = await openTestPlatform()
+    const answer = await makeConsumer(platform, platform.token('acme'), body)
     expect(answer).toMatchObject({ status: 400, body: { code: 'payload_invalid' } })
     expect(answer.text.length).toBeLessThan(1_000)
   })
 
   it('tells of a long member no more than its beginning', async () => {
-    const house = await openHouse()
-    const answer = await makeConsumer(house, house.token('acme'), { ['x'.repeat(500_000)]: 1 })
+    const platform = await openTestPlatform()
+    const answer = await makeConsumer(platform, platform.token('acme'), { ['x'.repeat(500_000)]: 1 })
     expect(answer.status).toBe(400)
     expect(answer.text.length).toBeLessThan(1_000)
   })
 
   it('413 beyond 1 MB, and beyond 15 MB where a document is sent', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    const answer = await makeConsumer(house, token, { name: 'n'.repeat(1_100_000), kind: 'agent' })
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const answer = await makeConsumer(platform, token, { name: 'n'.repeat(1_100_000), kind: 'agent' })
     expect(answer).toMatchObject({ status: 413, body: { code: 'payload_too_large' } })
 
     const specification = 'A'.repeat(2_000_000)
-    const document = await house.send('POST', '/v1/proxies', { token, body: { api: 'a-v1', specification } })
+    const document = await platform.send('POST', '/v1/proxies', { token, body: { api: 'a-v1', specification } })
     expect(document).toMatchObject({ status: 400, body: { code: expect.not.stringMatching('payload_too_large') } })
-    const tooLarge = await house.send('POST', '/v1/proxies', { token, body: 'A'.repeat(15 * 1024 * 1024 + 1) })
+    const tooLarge = await platform.send('POST', '/v1/proxies', { token, body: 'A'.repeat(15 * 1024 * 1024 + 1) })
     expect(tooLarge.status).toBe(413)
   })
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', 'multipart/form-data', 'nonsense'])(
     '415 for %s',
     async (type) => {
-      const house = await openHouse()
+      const platform = await openTestPlatform()
       const headers = { 'content-type': type }
-      const token = house.token('acme')
-      const answer = await house.send('POST', '/v1/consumers', { token, headers, body: '{"name":"a","kind":"agent"}' })
+      const token = platform.token('acme')
+      const answer = await platform.send('POST', '/v1/consumers', {
+        token,
+        headers,
+        body: '{"name":"a","kind":"agent"}',
+      })
       expect(answer).toMatchObject({ status: 415, body: { code: 'media_type_unsupported' } })
     },
   )
 
   it('415 for a body that is compressed', async () => {
-    const house = await openHouse()
+    const platform = await openTestPlatform()
     const headers = { 'content-encoding': 'gzip' }
-    const answer = await house.send('POST', '/v1/consumers', { token: house.token('acme'), headers, body: '{}' })
+    const answer = await platform.send('POST', '/v1/consumers', { token: platform.token('acme'), headers, body: '{}' })
     expect(answer).toMatchObject({ status: 415, body: { code: 'media_type_unsupported' } })
   })
 
   it('takes an action with no body, an empty one or an empty object, and nothing else', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
     const path = '/v1/proxies/prx_none/activate'
     const json = { 'content-type': 'application/json' }
     for (const sending of [{}, { headers: json }, { body: {} }]) {
-      expect((await house.send('POST', path, { token, ...sending })).status).toBe(404)
+      expect((await platform.send('POST', path, { token, ...sending })).status).toBe(404)
     }
-    expect((await house.send('POST', path, { token, body: { force: true } })).status).toBe(400)
+    expect((await platform.send('POST', path, { token, body: { force: true } })).status).toBe(400)
   })
 })
 
@@ -113,8 +117,8 @@ describe('queries', () => {
     'cursor=',
     'tenant=rival',
   ])('400 for ?%s', async (query) => {
-    const house = await openHouse()
-    const answer = await house.send('GET', `/v1/consumers?${query}`, { token: house.token('acme') })
+    const platform = await openTestPlatform()
+    const answer = await platform.send('GET', `/v1/consumers?${query}`, { token: platform.token('acme') })
     expect(answer).toMatchObject({ status: 400, body: { code: 'payload_invalid' } })
     expect(errorsOf(answer)).toEqual([{ pointer: `/${query.split('=', 1)[0]}`, detail: expect.any(String) }])
   })
@@ -122,15 +126,15 @@ describe('queries', () => {
   it.each(['x', 'AAAA', '%00', encodeURIComponent('../../etc'), Buffer.from('2 con_a').toString('base64url')])(
     '400 cursor_invalid for ?cursor=%s',
     async (cursor) => {
-      const house = await openHouse()
-      const answer = await house.send('GET', `/v1/consumers?cursor=${cursor}`, { token: house.token('acme') })
+      const platform = await openTestPlatform()
+      const answer = await platform.send('GET', `/v1/consumers?cursor=${cursor}`, { token: platform.token('acme') })
       expect(answer).toMatchObject({ status: 400, body: { code: 'cursor_invalid' } })
     },
   )
 
   it('refuses what an operation does not ask for', async () => {
-    const house = await openHouse()
-    const answer = await house.send('GET', '/v1/consumers/con_a?tenant=rival', { token: house.token('acme') })
+    const platform = await openTestPlatform()
+    const answer = await platform.send('GET', '/v1/consumers/con_a?tenant=rival', { token: platform.token('acme') })
     expect(answer.status).toBe(400)
   })
 })
@@ -139,8 +143,8 @@ describe('paths and methods', () => {
   it.each(['/', '/v2', '/v1/', '/v1/consumer', '/v1/consumers/', '/v1/consumers/a/b', '//v1'])(
     '404 for %s',
     async (path) => {
-      const house = await openHouse()
-      const answer = await house.send('GET', path, { token: house.token('acme') })
+      const platform = await openTestPlatform()
+      const answer = await platform.send('GET', path, { token: platform.token('acme') })
       expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } })
     },
   )
@@ -153,29 +157,29 @@ describe('paths and methods', () => {
     ['OPTIONS', '/v1', 'GET, HEAD'],
     ['PATCH', '/healthz?x=1', 'GET, HEAD'],
   ])('405 with Allow for %s %s', async (method, path, allow) => {
-    const house = await openHouse()
-    const answer = await house.send(method, path)
+    const platform = await openTestPlatform()
+    const answer = await platform.send(method, path)
     expect(answer.status).toBe(405)
     expect(answer.headers['allow']).toBe(allow)
   })
 
   it('400 for a path that cannot be decoded, 404 for one that is too long', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    expect(await house.send('GET', '/v1/consumers/%zz', { token })).toMatchObject({ status: 400 })
-    expect((await house.send('GET', `/v1/consumers/${'a'.repeat(300)}`, { token })).status).toBe(404)
-    expect((await house.send('GET', '/v1/consumers/%00', { token })).status).toBe(404)
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    expect(await platform.send('GET', '/v1/consumers/%zz', { token })).toMatchObject({ status: 400 })
+    expect((await platform.send('GET', `/v1/consumers/${'a'.repeat(300)}`, { token })).status).toBe(404)
+    expect((await platform.send('GET', '/v1/consumers/%00', { token })).status).toBe(404)
   })
 
   it('answers HEAD as GET, without the body, and records it', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    const get = await house.send('GET', '/v1/consumers', { token })
-    const head = await house.send('HEAD', '/v1/consumers', { token })
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const get = await platform.send('GET', '/v1/consumers', { token })
+    const head = await platform.send('HEAD', '/v1/consumers', { token })
     expect(head).toMatchObject({ status: 200, text: '' })
     expect(head.headers['content-length']).toBe(get.headers['content-length'])
-    expect(house.calls.map(({ operationId }) => operationId)).toEqual(['listConsumers', 'listConsumers'])
-    expect((await house.send('HEAD', '/v1/consumers')).status).toBe(401)
+    expect(platform.calls.map(({ operationId }) => operationId)).toEqual(['listConsumers', 'listConsumers'])
+    expect((await platform.send('HEAD', '/v1/consumers')).status).toBe(401)
   })
 
   it.each([
@@ -183,9 +187,9 @@ describe('paths and methods', () => {
     [`GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
     ['POST /v1/consumers HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
   ])('answers what is no HTTP with a problem and closes', async (text, status) => {
-    const house = await openHouse()
-    await house.platform.app.listen({ host: '127.0.0.1', port: 0 })
-    const { port } = house.platform.app.server.address() as AddressInfo
+    const platform = await openTestPlatform()
+    await platform.server.app.listen({ host: '127.0.0.1', port: 0 })
+    const { port } = platform.server.app.server.address() as AddressInfo
     const socket = connect(port, '127.0.0.1')
     socket.end(text)
     let answer = ''
@@ -197,72 +201,72 @@ describe('paths and methods', () => {
 
 describe('conditions', () => {
   it('304 for what the reader has, 200 once it has changed', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    const { proxy } = await furnish(house, token)
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const { proxy } = await publishApi(platform, token)
     const path = `/v1/proxies/${proxy}`
-    const { headers } = await house.send('GET', path, { token })
+    const { headers } = await platform.send('GET', path, { token })
     const tag = headers['etag'] ?? ''
 
-    const known = await house.send('GET', path, { token, headers: { 'if-none-match': `"other", W/${tag}` } })
+    const known = await platform.send('GET', path, { token, headers: { 'if-none-match': `"other", W/${tag}` } })
     expect(known).toMatchObject({ status: 304, text: '' })
     expect(known.headers['etag']).toBe(tag)
-    await house.send('POST', '/v1/proxies', { token, body: { api: 'payments-v1', fromRevision: 1 } })
-    expect((await house.send('GET', path, { token, headers: { 'if-none-match': tag } })).status).toBe(200)
+    await platform.send('POST', '/v1/proxies', { token, body: { api: 'payments-v1', fromRevision: 1 } })
+    expect((await platform.send('GET', path, { token, headers: { 'if-none-match': tag } })).status).toBe(200)
   })
 
   it('412 for a change of what is no longer as its caller knows it, and nothing is changed', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    const { proxy } = await furnish(house, token)
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const { proxy } = await publishApi(platform, token)
     const path = `/v1/proxies/${proxy}`
-    const before = (await house.send('GET', path, { token })).headers['etag'] ?? ''
-    await house.send('POST', '/v1/proxies', { token, body: { api: 'payments-v1', fromRevision: 1 } })
+    const before = (await platform.send('GET', path, { token })).headers['etag'] ?? ''
+    await platform.send('POST', '/v1/proxies', { token, body: { api: 'payments-v1', fromRevision: 1 } })
 
-    const late = await house.send('POST', `${path}/activate`, { token, headers: { 'if-match': before } })
+    const late = await platform.send('POST', `${path}/activate`, { token, headers: { 'if-match': before } })
     expect(late).toMatchObject({ status: 412, body: { code: 'version_conflict' } })
-    const now = await house.send('GET', path, { token })
+    const now = await platform.send('GET', path, { token })
     expect(now.body).toMatchObject({ activeRevision: 1, stagingRevision: 2 })
     const headers = { 'if-match': now.headers['etag'] ?? '' }
-    expect((await house.send('POST', `${path}/activate`, { token, headers })).status).toBe(200)
+    expect((await platform.send('POST', `${path}/activate`, { token, headers })).status).toBe(200)
   })
 })
 
 describe('service paths', () => {
   it('need no credential and leave no record', async () => {
-    const house = await openHouse()
+    const platform = await openTestPlatform()
     for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json'])
-      expect((await house.send('GET', path)).status).toBe(200)
-    expect(house.calls).toEqual([])
+      expect((await platform.send('GET', path)).status).toBe(200)
+    expect(platform.calls).toEqual([])
   })
 
   it('503 with the reason while the service is not ready', async () => {
-    const house = await openHouse()
-    house.notReady = 'The spool cannot be written.'
-    const answer = await house.send('GET', '/readyz')
+    const platform = await openTestPlatform()
+    platform.notReady = 'The spool cannot be written.'
+    const answer = await platform.send('GET', '/readyz')
     expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable', detail: 'The spool cannot be written.' } })
     expect(answer.headers['retry-after']).toBe('1')
-    expect((await house.send('GET', '/healthz')).status).toBe(200)
+    expect((await platform.send('GET', '/healthz')).status).toBe(200)
   })
 
   it('shows what is measured, as Prometheus reads it', async () => {
-    const house = await openHouse()
-    const answer = await house.send('GET', '/metrics')
+    const platform = await openTestPlatform()
+    const answer = await platform.send('GET', '/metrics')
     expect(answer.headers['content-type']).toMatch('text/plain; version=0.0.4')
     expect(answer.text).toMatch('tollgate_risk_stream_readers 0')
   })
 })
 
 it('makes a change under one condition once, however many come at once', async () => {
-  const house = await openHouse()
-  const token = house.token('acme')
-  const { product } = await furnish(house, token)
+  const platform = await openTestPlatform()
+  const token = platform.token('acme')
+  const { product } = await publishApi(platform, token)
   const path = `/v1/products/${product}`
-  const tag = (await house.send('GET', path, { token })).headers['etag'] ?? ''
+  const tag = (await platform.send('GET', path, { token })).headers['etag'] ?? ''
   const headers = { 'if-match': tag }
   const answers = await Promise.all(
-    ['One', 'Two', 'Three'].map((name) => house.send('PUT', path, { token, headers, body: { name, apis: [] } })),
+    ['One', 'Two', 'Three'].map((name) => platform.send('PUT', path, { token, headers, body: { name, apis: [] } })),
   )
   expect(answers.map(({ status }) => status)).toEqual([200, 412, 412])
-  expect((await house.send('GET', path, { token })).body['name']).toBe('One')
+  expect((await platform.send('GET', path, { token })).body['name']).toBe('One')
 })

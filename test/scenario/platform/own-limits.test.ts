@@ -6,14 +6,14 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../../../src/plan/caller.ts'
 import { apiWrite } from '../../../src/publishing/apis.ts'
-import { NOW_MS, openHouse, type Answer, type House } from '../../fixtures/test-platform.ts'
+import { NOW_MS, openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const OPERATOR = 'acme'
 
 /** The platform with its own catalogue entry, which belongs to the operator's tenant. */
-async function open(): Promise<{ house: House; token: string }> {
-  const house = await openHouse()
-  await house.registry.commit({ tenant: OPERATOR, consumer: 'system' }, 'test', [
+async function open(): Promise<{ platform: TestPlatform; token: string }> {
+  const platform = await openTestPlatform()
+  await platform.registry.commit({ tenant: OPERATOR, consumer: 'system' }, 'test', [
     apiWrite('platform-v1', OPERATOR, 0, {
       title: 'Platform',
       major: 1,
@@ -27,37 +27,38 @@ async function open(): Promise<{ house: House; token: string }> {
       ownScopes: ['consumers:read'],
     }),
   ])
-  return { house, token: house.token(OPERATOR) }
+  return { platform, token: platform.token(OPERATOR) }
 }
 
-async function declare(house: House, token: string, declaration: object): Promise<Answer> {
+async function declare(platform: TestPlatform, token: string, declaration: object): Promise<Answer> {
   const text = JSON.stringify({ opensla: '1.0.0', info: { version: '1.1.0' }, ...declaration })
   const body = { api: 'platform-v1', specification: Buffer.from(text).toString('base64') }
-  return house.send('POST', '/v1/openslaspecs', { token, body })
+  return platform.send('POST', '/v1/openslaspecs', { token, body })
 }
 
-const list = (house: House, token: string): Promise<Answer> => house.send('GET', '/v1/consumers', { token })
+const list = (platform: TestPlatform, token: string): Promise<Answer> =>
+  platform.send('GET', '/v1/consumers', { token })
 
 describe('platform-v1 as an API', () => {
   it('sends `RateLimit` and `RateLimit-Policy` of a default limit while nothing is declared', async () => {
-    const { house, token } = await open()
-    const { status, headers } = await list(house, token)
+    const { platform, token } = await open()
+    const { status, headers } = await list(platform, token)
     expect(status).toBe(200)
     expect(headers['ratelimit-policy']).toBe('"default rate";q=6000;w=60')
     expect(headers['ratelimit']).toBe('"default rate";r=5999;t=1')
     expect(headers['x-ru-cost']).toBe('0')
-    expect((await house.send('GET', '/v1/consumers')).headers).not.toHaveProperty('ratelimit')
+    expect((await platform.send('GET', '/v1/consumers')).headers).not.toHaveProperty('ratelimit')
     const terms = { isCounted: true, unitsMicro: 0, admittedMs: NOW_MS, isApproaching: false }
-    expect(house.calls[0]).toMatchObject({ operationId: 'listConsumers', code: 'served', terms })
+    expect(platform.calls[0]).toMatchObject({ operationId: 'listConsumers', code: 'served', terms })
   })
 
   it('admits exactly as many calls as its declaration allows, and records the others as over the limit', async () => {
-    const { house, token } = await open()
-    const declared = await declare(house, token, { limits: [{ name: 'few', totals: { minute: 5 } }] })
+    const { platform, token } = await open()
+    const declared = await declare(platform, token, { limits: [{ name: 'few', totals: { minute: 5 } }] })
     expect(declared, declared.text).toMatchObject({ status: 201, body: { api: 'platform-v1', inForce: true } })
-    house.calls.length = 0
+    platform.calls.length = 0
 
-    const answers = await Promise.all(Array.from({ length: 20 }, () => list(house, token)))
+    const answers = await Promise.all(Array.from({ length: 20 }, () => list(platform, token)))
     const refused = answers.filter(({ status }) => status !== 200)
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(5)
     for (const { status, headers, body } of refused) {
@@ -67,35 +68,38 @@ describe('platform-v1 as an API', () => {
       expect(headers['ratelimit']).toBe('"few minute";r=0;t=60')
     }
     const grant = expect.objectContaining({ consumer: 'con_acme' }) as unknown
-    const recorded = house.calls.filter(({ status }) => status === 429)
+    const recorded = platform.calls.filter(({ status }) => status === 429)
     expect(recorded).toHaveLength(15)
     for (const call of recorded) expect(call).toMatchObject({ code: 'rate_limited', grant, terms: null })
     // Each subscription counts by itself.
-    expect((await list(house, house.token('other'))).status).toBe(200)
-    house.clock.forward(60_000)
-    expect((await list(house, token)).status).toBe(200)
+    expect((await list(platform, platform.token('other'))).status).toBe(200)
+    platform.clock.advanceSync(60_000)
+    expect((await list(platform, token)).status).toBe(200)
   })
 
   it('charges resource units as declared: none for what was not served, and 402 when the quota is used up', async () => {
-    const { house, token } = await open()
+    const { platform, token } = await open()
     const units = { default: 1, operations: { listConsumers: 1.5, createConsumer: 2 } }
     const quotas = { period: 'Daily', resourceUnits: 5 }
-    expect((await declare(house, token, { resourceUnits: units, quotas })).status).toBe(201)
-    house.calls.length = 0
+    expect((await declare(platform, token, { resourceUnits: units, quotas })).status).toBe(201)
+    platform.calls.length = 0
 
-    const create = (body: object) => house.send('POST', '/v1/consumers', { token, body })
+    const create = (body: object) => platform.send('POST', '/v1/consumers', { token, body })
     expect((await create({ name: 'Shop' })).headers['x-ru-consumed']).toBe('2')
     expect((await create({ name: 'Shop', kind: 'agent' })).headers).toMatchObject({
       'x-ru-consumed': '2',
       'x-ru-remaining': '3',
     })
-    house.refuseRecords = new Error('disk full')
-    expect((await list(house, token)).status).toBe(500)
-    house.refuseRecords = null
-    expect((await list(house, token)).headers['x-ru-remaining']).toBe('1.5')
-    expect((await list(house, token)).headers['x-ru-remaining']).toBe('0')
-    expect(await list(house, token)).toMatchObject({ status: 402, body: { code: 'quota_exhausted', limit: 'quota' } })
-    expect(house.calls.map(({ code, terms }) => [code, terms?.unitsMicro])).toEqual([
+    platform.refuseRecords = new Error('disk full')
+    expect((await list(platform, token)).status).toBe(500)
+    platform.refuseRecords = null
+    expect((await list(platform, token)).headers['x-ru-remaining']).toBe('1.5')
+    expect((await list(platform, token)).headers['x-ru-remaining']).toBe('0')
+    expect(await list(platform, token)).toMatchObject({
+      status: 402,
+      body: { code: 'quota_exhausted', limit: 'quota' },
+    })
+    expect(platform.calls.map(({ code, terms }) => [code, terms?.unitsMicro])).toEqual([
       ['payload_invalid', 0],
       ['served', 2_000_000],
       ['served', 1_500_000],
@@ -105,36 +109,36 @@ describe('platform-v1 as an API', () => {
   })
 
   it('counts calls that run at once, until they end or their client leaves', async () => {
-    const { house, token } = await open()
-    expect((await declare(house, token, { limits: [{ name: 'one', concurrent: 1 }] })).status).toBe(201)
+    const { platform, token } = await open()
+    expect((await declare(platform, token, { limits: [{ name: 'one', concurrent: 1 }] })).status).toBe(201)
     const waiting = Promise.withResolvers<void>()
-    house.beforeRecord = () => waiting.promise
-    const first = list(house, token)
-    await expect.poll(() => house.recordings).toBe(2)
-    house.beforeRecord = async () => {}
-    expect((await list(house, token)).status).toBe(429)
+    platform.beforeRecord = () => waiting.promise
+    const first = list(platform, token)
+    await expect.poll(() => platform.recordings).toBe(2)
+    platform.beforeRecord = async () => {}
+    expect((await list(platform, token)).status).toBe(429)
     waiting.resolve()
     expect((await first).status).toBe(200)
-    expect((await list(house, token)).status).toBe(200)
+    expect((await list(platform, token)).status).toBe(200)
 
-    await house.platform.app.listen({ host: '127.0.0.1', port: 0 })
-    const { port } = house.platform.app.server.address() as AddressInfo
+    await platform.server.app.listen({ host: '127.0.0.1', port: 0 })
+    const { port } = platform.server.app.server.address() as AddressInfo
     const headers = { authorization: `Bearer ${token}` }
     const stream = httpRequest({ port, host: '127.0.0.1', path: '/v1/events/subscribe', headers }).end()
     const [response] = (await once(stream, 'response')) as [{ headers: Record<string, string> }]
     expect(response.headers).toMatchObject({ ratelimit: '"one concurrent";r=0;t=0' })
-    expect((await list(house, token)).status).toBe(429)
+    expect((await list(platform, token)).status).toBe(429)
     stream.on('error', () => {}).destroy()
-    await expect.poll(async () => (await list(house, token)).status).toBe(200)
+    await expect.poll(async () => (await list(platform, token)).status).toBe(200)
   })
 
   it('frees the place of a client that left while its credential was looked up', async () => {
-    const { house, token } = await open()
-    expect((await declare(house, token, { limits: [{ name: 'one', concurrent: 1 }] })).status).toBe(201)
+    const { platform, token } = await open()
+    expect((await declare(platform, token, { limits: [{ name: 'one', concurrent: 1 }] })).status).toBe(201)
     const found = Promise.withResolvers<Caller>()
-    house.callers.set('late', found.promise as unknown as Caller)
-    await house.platform.app.listen({ host: '127.0.0.1', port: 0 })
-    const { server } = house.platform.app
+    platform.callers.set('late', found.promise as unknown as Caller)
+    await platform.server.app.listen({ host: '127.0.0.1', port: 0 })
+    const { server } = platform.server.app
     const { port } = server.address() as AddressInfo
     const arrived = once(server, 'request')
     const headers = { authorization: 'Bearer late' }
@@ -143,33 +147,33 @@ describe('platform-v1 as an API', () => {
     const closed = once(response, 'close')
     call.on('error', () => {}).destroy()
     await closed
-    const before = house.recordings
-    found.resolve(house.callers.get(token) as Caller)
-    await expect.poll(() => house.recordings).toBe(before + 1)
-    expect((await list(house, token)).status).toBe(200)
+    const before = platform.recordings
+    found.resolve(platform.callers.get(token) as Caller)
+    await expect.poll(() => platform.recordings).toBe(before + 1)
+    expect((await list(platform, token)).status).toBe(200)
   })
 
   it('shows its limits with the operations of a subscription', async () => {
-    const { house, token } = await open()
-    const { body: made } = await house.send('POST', '/v1/consumers', { token, body: { name: 'CI', kind: 'agent' } })
+    const { platform, token } = await open()
+    const { body: made } = await platform.send('POST', '/v1/consumers', { token, body: { name: 'CI', kind: 'agent' } })
     const to = { consumer: made['id'], api: 'platform-v1', scopes: ['consumers:read'] }
-    const { body } = await house.send('POST', '/v1/subscriptions', { token, body: to })
+    const { body } = await platform.send('POST', '/v1/subscriptions', { token, body: to })
     const path = `/v1/subscriptions/${String(body['id'])}/operations`
     const limitOf = async () => {
-      const items = (await house.send('GET', path, { token })).body['items'] as { operationId: string }[]
+      const items = (await platform.send('GET', path, { token })).body['items'] as { operationId: string }[]
       return items.find(({ operationId }) => operationId === 'listConsumers')
     }
     const standard = { name: 'default', kind: 'rate', value: 6_000, per: '60 s', remaining: 6_000 }
     expect(await limitOf()).toMatchObject({ api: 'platform-v1', resourceUnits: 0, limits: [standard] })
-    await declare(house, token, { limits: [{ name: 'few', totals: { day: 9 } }], resourceUnits: { default: 3 } })
+    await declare(platform, token, { limits: [{ name: 'few', totals: { day: 9 } }], resourceUnits: { default: 3 } })
     expect(await limitOf()).toMatchObject({ resourceUnits: 3, limits: [{ name: 'few', kind: 'total', value: 9 }] })
   })
 
   it('takes a declaration from the operator’s tenant alone, and only of operations that it has', async () => {
-    const { house, token } = await open()
-    expect((await declare(house, house.token('other'), {})).status).toBe(400)
+    const { platform, token } = await open()
+    expect((await declare(platform, platform.token('other'), {})).status).toBe(400)
     const limits = [{ name: 'x', operationIds: ['none'], totals: { day: 1 } }]
-    expect(await declare(house, token, { limits })).toMatchObject({
+    expect(await declare(platform, token, { limits })).toMatchObject({
       status: 400,
       body: { code: 'specification_invalid' },
     })
@@ -181,39 +185,39 @@ describe('a declaration of platform-v1 that admits next to nothing', () => {
     ['1 a week', { limits: [{ name: 'one', totals: { week: 1 } }] }],
     ['a quota of no units', { quotas: { period: 'Annual', resourceUnits: 0 } }],
   ])('of %s can be replaced by the operator, and by no other tenant', async (_, declaration) => {
-    const { house, token } = await open()
-    const other = house.token('other')
-    expect((await declare(house, token, declaration)).status).toBe(201)
-    await list(house, token)
-    await list(house, other)
-    expect([402, 429]).toContain((await list(house, token)).status)
-    expect([402, 429]).toContain((await house.send('GET', '/v1/openslaspecs', { token: other })).status)
+    const { platform, token } = await open()
+    const other = platform.token('other')
+    expect((await declare(platform, token, declaration)).status).toBe(201)
+    await list(platform, token)
+    await list(platform, other)
+    expect([402, 429]).toContain((await list(platform, token)).status)
+    expect([402, 429]).toContain((await platform.send('GET', '/v1/openslaspecs', { token: other })).status)
 
-    expect((await house.send('GET', '/v1/openslaspecs', { token })).status).toBe(200)
-    const repaired = await declare(house, token, {
+    expect((await platform.send('GET', '/v1/openslaspecs', { token })).status).toBe(200)
+    const repaired = await declare(platform, token, {
       limits: [{ name: 'many', rate: { value: 50, duration: 'second' } }],
     })
     expect(repaired.status).toBe(201)
-    const repairs = house.calls.filter(({ operationId, code }) => /OpenSla/.test(operationId) && code === 'served')
+    const repairs = platform.calls.filter(({ operationId, code }) => /OpenSla/.test(operationId) && code === 'served')
     expect(repairs.map(({ terms }) => terms?.isCounted)).toEqual([true, false, false])
-    expect((await list(house, token)).status).toBe(200)
+    expect((await list(platform, token)).status).toBe(200)
   })
 
   it('lets the operator try 10 times a minute, and no more', async () => {
-    const { house, token } = await open()
-    await declare(house, token, { limits: [{ name: 'one', totals: { week: 1 } }] })
-    await list(house, token)
-    const read = async () => (await house.send('GET', '/v1/openslaspecs', { token })).status
+    const { platform, token } = await open()
+    await declare(platform, token, { limits: [{ name: 'one', totals: { week: 1 } }] })
+    await list(platform, token)
+    const read = async () => (await platform.send('GET', '/v1/openslaspecs', { token })).status
     const statuses: number[] = []
     for (let attempt = 0; attempt < 15; attempt++) statuses.push(await read())
     expect(statuses).toEqual([...Array<number>(10).fill(200), ...Array<number>(5).fill(429)])
-    house.clock.forward(60_000)
+    platform.clock.advanceSync(60_000)
     expect(await read()).toBe(200)
   })
 
   it('of 0 switches the limit off', async () => {
-    const { house, token } = await open()
-    await declare(house, token, { limits: [{ name: 'none', totals: { minute: 0 } }] })
-    for (let call = 0; call < 20; call++) expect((await list(house, token)).status).toBe(200)
+    const { platform, token } = await open()
+    await declare(platform, token, { limits: [{ name: 'none', totals: { minute: 0 } }] })
+    for (let call = 0; call < 20; call++) expect((await list(platform, token)).status).toBe(200)
   })
 })

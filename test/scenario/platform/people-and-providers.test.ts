@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { furnish, openHouse, type House } from '../../fixtures/test-platform.ts'
+import { publishApi, openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const PASSWORD = 'a long password'
 
-async function refusalOf(house: House, method: string, path: string, body: unknown): Promise<unknown> {
-  const answer = await house.send(method, path, { token: house.token('acme'), body })
+async function refusalOf(platform: TestPlatform, method: string, path: string, body: unknown): Promise<unknown> {
+  const answer = await platform.send(method, path, { token: platform.token('acme'), body })
   const errors = answer.body['errors'] as { pointer: string }[] | undefined
   return [answer.status, answer.body['code'], errors?.map(({ pointer }) => pointer)]
 }
@@ -37,9 +37,9 @@ describe('bodies that are not as declared', () => {
     ['PUT', '/v1/apis/payments-v1/policy', { credentialLifetimeDays: 1.5 }, '/credentialLifetimeDays'],
     ['POST', '/v1/signingkeys/rotate', { now: true }, '/now'],
   ])('%s %s %j is refused at its place', async (method, path, body, pointer) => {
-    const house = await openHouse()
-    await furnish(house, house.token('acme'))
-    expect(await refusalOf(house, method, path, body)).toEqual([400, 'payload_invalid', [pointer]])
+    const platform = await openTestPlatform()
+    await publishApi(platform, platform.token('acme'))
+    expect(await refusalOf(platform, method, path, body)).toEqual([400, 'payload_invalid', [pointer]])
   })
 
   it.each([
@@ -47,22 +47,22 @@ describe('bodies that are not as declared', () => {
     [{ overlapSeconds: 31_536_001 }, '/overlapSeconds'],
     [{ overlap: 1 }, '/overlap'],
   ])('a rotation with %j is refused', async (body, pointer) => {
-    const house = await openHouse()
-    const { subscription } = await furnish(house, house.token('acme'))
+    const platform = await openTestPlatform()
+    const { subscription } = await publishApi(platform, platform.token('acme'))
     const path = `/v1/subscriptions/${subscription}/credentials/rotate`
-    expect(await refusalOf(house, 'POST', path, body)).toEqual([400, 'payload_invalid', [pointer]])
+    expect(await refusalOf(platform, 'POST', path, body)).toEqual([400, 'payload_invalid', [pointer]])
   })
 })
 
 describe('people', () => {
   it('are made and listed without their passwords, and once each', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    const made = await house.send('POST', '/v1/users', { token, body: user })
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const made = await platform.send('POST', '/v1/users', { token, body: user })
     expect(made).toMatchObject({ status: 201, body: { username: 'grace', name: 'Grace' } })
-    const listed = await house.send('GET', '/v1/users', { token })
+    const listed = await platform.send('GET', '/v1/users', { token })
     for (const { text } of [made, listed]) expect(text).not.toMatch(/password|scrypt/i)
-    expect(await house.send('POST', '/v1/users', { token, body: user })).toMatchObject({
+    expect(await platform.send('POST', '/v1/users', { token, body: user })).toMatchObject({
       status: 409,
       body: { code: 'name_taken' },
     })
@@ -71,25 +71,25 @@ describe('people', () => {
 
 describe('a provider', () => {
   it('that does not answer is refused with why', async () => {
-    const house = await openHouse()
-    house.probe = (issuer) => `${issuer} answers 404.`
+    const platform = await openTestPlatform()
+    platform.probe = (issuer) => `${issuer} answers 404.`
     const body = { issuer: 'https://idp.example' }
-    const answer = await house.send('POST', '/v1/identityproviders', { token: house.token('acme'), body })
+    const answer = await platform.send('POST', '/v1/identityproviders', { token: platform.token('acme'), body })
     expect(answer.body['errors']).toEqual([{ pointer: '/issuer', detail: 'https://idp.example answers 404.' }])
   })
 
   it('is registered once in a tenant, and gone when it is removed', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
     const body = { issuer: 'https://idp.example', claims: { person: 'email' }, audience: 'apis' }
-    const made = await house.send('POST', '/v1/identityproviders', { token, body })
+    const made = await platform.send('POST', '/v1/identityproviders', { token, body })
     expect(made).toMatchObject({ status: 201, body: { ...body, apis: [] } })
-    expect((await house.send('POST', '/v1/identityproviders', { token, body })).status).toBe(409)
-    const other = await house.send('POST', '/v1/identityproviders', { token: house.token('rival'), body })
+    expect((await platform.send('POST', '/v1/identityproviders', { token, body })).status).toBe(409)
+    const other = await platform.send('POST', '/v1/identityproviders', { token: platform.token('rival'), body })
     expect(other.status).toBe(201)
 
     const path = `/v1/identityproviders/${String(made.body['id'])}`
-    expect((await house.send('DELETE', path, { token })).status).toBe(204)
-    expect((await house.send('GET', path, { token })).status).toBe(404)
+    expect((await platform.send('DELETE', path, { token })).status).toBe(204)
+    expect((await platform.send('GET', path, { token })).status).toBe(404)
   })
 })

@@ -2,45 +2,46 @@
 
 import { describe, expect, it } from 'vitest'
 import { platformScopes } from '../../../src/platform/operations.ts'
-import { furnish, openHouse, type Answer, type House } from '../../fixtures/test-platform.ts'
+import { publishApi, openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const OWN = ['consumers:read', 'credentials:read', 'credentials:write', 'subscriptions:read', 'subscriptions:write']
 const FORBIDDEN = { status: 403, body: { code: 'operation_forbidden' } }
 
 async function open() {
-  const house = await openHouse()
-  const admin = house.token('acme')
-  const rooms = await furnish(house, admin)
+  const platform = await openTestPlatform()
+  const admin = platform.token('acme')
+  const rooms = await publishApi(platform, admin)
   const body = { title: 'Platform', major: 1, version: '1.0.0', state: 'Active', ownScopes: platformScopes() }
   const entry = { kind: 'api', id: 'platform-v1', tenant: 'acme', expected: 0, body, keys: { state: 'Active' } }
-  await house.registry.commit({ tenant: 'acme', consumer: 'system' }, 'test', [entry])
-  return { house, admin, clerk: house.token('acme', OWN), ...rooms }
+  await platform.registry.commit({ tenant: 'acme', consumer: 'system' }, 'test', [entry])
+  return { platform, admin, clerk: platform.token('acme', OWN), ...rooms }
 }
 
-function subscribe(house: House, token: string, consumer: string, more: object = {}): Promise<Answer> {
-  return house.send('POST', '/v1/subscriptions', { token, body: { consumer, api: 'platform-v1', ...more } })
+function subscribe(platform: TestPlatform, token: string, consumer: string, more: object = {}): Promise<Answer> {
+  return platform.send('POST', '/v1/subscriptions', { token, body: { consumer, api: 'platform-v1', ...more } })
 }
 
 const pathOf = ({ body }: Answer) => `/v1/subscriptions/${String(body['id'])}`
 
 describe('a caller who holds some scopes of the platform', () => {
   it('is given a subscription with these alone, and none with others', async () => {
-    const { house, clerk, consumer } = await open()
-    const made = await subscribe(house, clerk, consumer)
+    const { platform, clerk, consumer } = await open()
+    const made = await subscribe(platform, clerk, consumer)
     expect(made.status).toBe(201)
     expect((made.body['scopes'] as string[]).toSorted()).toEqual(OWN)
 
-    const before = (await house.send('GET', '/v1/subscriptions', { token: clerk })).text
+    const before = (await platform.send('GET', '/v1/subscriptions', { token: clerk })).text
     for (const scopes of [['users:write'], [...OWN, 'platform:admin']]) {
-      expect(await subscribe(house, clerk, consumer, { scopes })).toMatchObject(FORBIDDEN)
+      expect(await subscribe(platform, clerk, consumer, { scopes })).toMatchObject(FORBIDDEN)
     }
-    expect((await house.send('GET', '/v1/subscriptions', { token: clerk })).text).toBe(before)
+    expect((await platform.send('GET', '/v1/subscriptions', { token: clerk })).text).toBe(before)
   })
 
   it('widens no subscription beyond them, and may narrow any', async () => {
-    const { house, admin, clerk, consumer } = await open()
-    const path = pathOf(await subscribe(house, admin, consumer))
-    const put = (scopes: readonly string[]) => house.send('PUT', `${path}/scopes`, { token: clerk, body: { scopes } })
+    const { platform, admin, clerk, consumer } = await open()
+    const path = pathOf(await subscribe(platform, admin, consumer))
+    const put = (scopes: readonly string[]) =>
+      platform.send('PUT', `${path}/scopes`, { token: clerk, body: { scopes } })
 
     expect(await put(['consumers:read', 'users:write'])).toMatchObject({ status: 200 })
     expect(await put([...OWN, 'users:write', 'platform:admin'])).toMatchObject(FORBIDDEN)
@@ -49,26 +50,26 @@ describe('a caller who holds some scopes of the platform', () => {
   })
 
   it('neither reads nor rotates credentials that open more, and no secret is in the answer', async () => {
-    const { house, admin, clerk, consumer } = await open()
-    const path = `${pathOf(await subscribe(house, admin, consumer))}/credentials`
-    const { text } = await house.send('GET', path, { token: admin })
+    const { platform, admin, clerk, consumer } = await open()
+    const path = `${pathOf(await subscribe(platform, admin, consumer))}/credentials`
+    const { text } = await platform.send('GET', path, { token: admin })
     const secrets = [...text.matchAll(/"(?:clientSecret|apiKey)":"([^"]+)"/g)].map(([, secret]) => secret ?? '')
     expect(secrets).toHaveLength(2)
 
-    const reading = await house.send('GET', path, { token: clerk })
-    const rotation = await house.send('POST', `${path}/rotate`, { token: clerk, body: { overlapSeconds: 0 } })
+    const reading = await platform.send('GET', path, { token: clerk })
+    const rotation = await platform.send('POST', `${path}/rotate`, { token: clerk, body: { overlapSeconds: 0 } })
     for (const answer of [reading, rotation]) {
       expect(answer).toMatchObject(FORBIDDEN)
       for (const secret of secrets) expect(answer.text).not.toContain(secret)
     }
-    expect((await house.send('GET', path, { token: admin })).text).toBe(text)
+    expect((await platform.send('GET', path, { token: admin })).text).toBe(text)
   })
 
   it('may do both with credentials that open no more than its own', async () => {
-    const { house, clerk, consumer } = await open()
-    const path = `${pathOf(await subscribe(house, clerk, consumer))}/credentials`
-    expect(await house.send('GET', path, { token: clerk })).toMatchObject({ status: 200 })
-    expect(await house.send('POST', `${path}/rotate`, { token: clerk })).toMatchObject({ status: 200 })
+    const { platform, clerk, consumer } = await open()
+    const path = `${pathOf(await subscribe(platform, clerk, consumer))}/credentials`
+    expect(await platform.send('GET', path, { token: clerk })).toMatchObject({ status: 200 })
+    expect(await platform.send('POST', `${path}/rotate`, { token: clerk })).toMatchObject({ status: 200 })
   })
 })
 
@@ -76,8 +77,8 @@ describe('the body of a subscription', () => {
   const uri = (length: number) => `https://app.example/${'x'.repeat(length - 20)}`
   const uris = (count: number) => Array.from({ length: count }, (_, at) => `https://app.example/${at}`)
   const send = async (more: object) => {
-    const { house, admin, consumer } = await open()
-    return subscribe(house, admin, consumer, { api: 'payments-v1', ...more })
+    const { platform, admin, consumer } = await open()
+    return subscribe(platform, admin, consumer, { api: 'payments-v1', ...more })
   }
 
   it.each([

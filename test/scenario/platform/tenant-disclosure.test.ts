@@ -2,23 +2,23 @@
 
 import { expect, describe, it } from 'vitest'
 import { platformScopes } from '../../../src/platform/operations.ts'
-import { openHouse, type House } from '../../fixtures/test-platform.ts'
+import { openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 
-async function openTenant(): Promise<{ house: House; token: string; tenant: string }> {
-  const house = await openHouse()
-  const operator = house.token('default')
-  const { status, body } = await house.send('POST', '/v1/tenants', { token: operator, body: { name: 'Acme' } })
+async function openTenant(): Promise<{ platform: TestPlatform; token: string; tenant: string }> {
+  const platform = await openTestPlatform()
+  const operator = platform.token('default')
+  const { status, body } = await platform.send('POST', '/v1/tenants', { token: operator, body: { name: 'Acme' } })
   expect(status).toBe(201)
   const tenant = String(body['id'])
-  return { house, tenant, token: house.token(tenant) }
+  return { platform, tenant, token: platform.token(tenant) }
 }
 
 type Items = readonly { readonly actor: object; readonly action: string }[]
 
 describe('point 9: a new tenant', () => {
   it('sees in its audit that the operator made it, and none of the operator’s ids', async () => {
-    const { house, token } = await openTenant()
-    const { body, text } = await house.send('GET', '/v1/audit', { token })
+    const { platform, token } = await openTenant()
+    const { body, text } = await platform.send('GET', '/v1/audit', { token })
     const items = body['items'] as Items
     expect(items.length).toBeGreaterThanOrEqual(4)
     expect(items.map(({ action, actor }) => [action, actor])).toEqual(
@@ -28,23 +28,23 @@ describe('point 9: a new tenant', () => {
   })
 
   it('cannot confirm an id of the operator with a filter', async () => {
-    const { house, token } = await openTenant()
+    const { platform, token } = await openTenant()
     const found = async (consumer: string) =>
-      ((await house.send('GET', `/v1/audit?consumer=${consumer}`, { token })).body['items'] as Items).length
+      ((await platform.send('GET', `/v1/audit?consumer=${consumer}`, { token })).body['items'] as Items).length
     expect(await found('con_default')).toBe(0)
     expect(await found('operator')).toBeGreaterThanOrEqual(4)
   })
 
   it('sees its own changes under its own ids', async () => {
-    const { house, token, tenant } = await openTenant()
-    await house.send('POST', '/v1/consumers', { token, body: { name: 'Shop', kind: 'application' } })
-    const { body } = await house.send('GET', `/v1/audit?consumer=con_${tenant}`, { token })
+    const { platform, token, tenant } = await openTenant()
+    await platform.send('POST', '/v1/consumers', { token, body: { name: 'Shop', kind: 'application' } })
+    const { body } = await platform.send('GET', `/v1/audit?consumer=con_${tenant}`, { token })
     expect(body['items']).toMatchObject([{ action: 'consumer.create', actor: { consumer: `con_${tenant}` } }])
   })
 
   it('finds none of the operator’s ids in anything that it may read', async () => {
-    const { house, token } = await openTenant()
-    const document = JSON.parse((await house.send('GET', '/openapi.json')).text) as {
+    const { platform, token } = await openTenant()
+    const document = JSON.parse((await platform.send('GET', '/openapi.json')).text) as {
       paths: Record<string, { get?: { security: readonly object[] } }>
     }
     const paths = Object.entries(document.paths)
@@ -53,7 +53,7 @@ describe('point 9: a new tenant', () => {
       .filter((path) => path !== '/v1/events/subscribe')
     expect(paths.length).toBeGreaterThan(15)
     for (const path of paths) {
-      const answer = await house.send('GET', path, { token })
+      const answer = await platform.send('GET', path, { token })
       expect(answer.text + JSON.stringify(answer.headers), path).not.toMatch(/(?:con|sub|crd)_default/)
     }
     expect(platformScopes()).toContain('audit:read')

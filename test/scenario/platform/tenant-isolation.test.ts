@@ -3,36 +3,41 @@ import { OPERATORS_SCOPE } from '../../../src/access/tenants.ts'
 import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
 import type { RequestStore } from '../../../src/store/request-store.ts'
 import type { RiskEvent } from '../../../src/domain/risk.ts'
-import { furnish as furnishRooms, NOW_MS, openHouse, type House } from '../../fixtures/test-platform.ts'
+import {
+  publishApi as publishOrders,
+  NOW_MS,
+  openTestPlatform,
+  type TestPlatform,
+} from '../../fixtures/test-platform.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'
 
-type Rooms = Awaited<ReturnType<typeof furnish>>
+type Rooms = Awaited<ReturnType<typeof publishApi>>
 
 /** The rooms of the owner, and an episode of risk in them. */
-async function furnish(house: House, token: string) {
+async function publishApi(platform: TestPlatform, token: string) {
   const event = riskEvent({ riskId: 'rsk_own' })
-  house.risks.history.push(event)
-  house.risks.positions.push({ event, state: 'open' })
-  const rooms = await furnishRooms(house, token)
+  platform.risks.history.push(event)
+  platform.risks.positions.push({ event, state: 'open' })
+  const rooms = await publishOrders(platform, token)
   const approval = { minScore: 100, allowErrors: false, allowBreaking: false, exposures: [] }
-  await house.send('PUT', '/v1/policy', { token, body: { approval } })
-  const { body: made } = await house.send('POST', '/v1/rulesets', { token, body: { rules: {} } })
+  await platform.send('PUT', '/v1/policy', { token, body: { approval } })
+  const { body: made } = await platform.send('POST', '/v1/rulesets', { token, body: { rules: {} } })
   const own = { risk: event.riskId, ruleset: String(made['id']) }
-  return { ...rooms, ...(await waitingProgramme(house, token)), ...own }
+  return { ...rooms, ...(await waitingProgramme(platform, token)), ...own }
 }
 
 /** One that waits for a decision, and so stands still. */
-async function waitingProgramme(house: House, token: string) {
+async function waitingProgramme(platform: TestPlatform, token: string) {
   const document = {
     openapi: '3.1.0',
     info: { title: 'Tiny', version: '1.0.0' },
     paths: { '/a': { get: { responses: { 200: { description: 'ok' } } } } },
   }
   const body = { name: 'Tiny', specification: Buffer.from(JSON.stringify(document)).toString('base64') }
-  const { body: made } = await house.send('POST', '/v1/programmes', { token, body })
+  const { body: made } = await platform.send('POST', '/v1/programmes', { token, body })
   const path = `/v1/programmes/${String(made['id'])}`
   for (;;) {
-    const { body: shown } = await house.send('GET', path, { token })
+    const { body: shown } = await platform.send('GET', path, { token })
     if (shown['status'] === 'waiting')
       return { programme: String(made['id']), programmeFlow: String(shown['approvalFlow']) }
     await new Promise((resolve) => setImmediate(resolve))
@@ -69,13 +74,13 @@ function pathsOf(path: string, rooms: Rooms): string {
     .replace(/:(id|name|riskId)/, own[collection] ?? 'missing')
 }
 
-async function snapshot(house: House, token: string, rooms: Rooms): Promise<unknown> {
+async function snapshot(platform: TestPlatform, token: string, rooms: Rooms): Promise<unknown> {
   const reads = Object.values(ALL_OPERATIONS).filter(
     // The audit notes that the others are read.
     ({ method, path, scope, endless }) =>
       method === 'GET' && scope !== null && scope !== OPERATORS_SCOPE && endless !== true && path !== '/v1/audit',
   )
-  return Promise.all(reads.map(async ({ path }) => (await house.send('GET', pathsOf(path, rooms), { token })).text))
+  return Promise.all(reads.map(async ({ path }) => (await platform.send('GET', pathsOf(path, rooms), { token })).text))
 }
 
 /** What is sent where a body is needed. */
@@ -125,67 +130,67 @@ describe('a tenant', () => {
   it.each(SINGLE)(
     'gets 404, never 403, for another tenant’s resource at %s, and changes nothing',
     async (id, operation) => {
-      const house = await openHouse({ requests: REQUESTS })
-      const owner = house.token('acme')
-      const rooms = await furnish(house, owner)
-      const before = await snapshot(house, owner, rooms)
+      const platform = await openTestPlatform({ requests: REQUESTS })
+      const owner = platform.token('acme')
+      const rooms = await publishApi(platform, owner)
+      const before = await snapshot(platform, owner, rooms)
       const path = pathsOf(operation.path, rooms)
 
-      const answer = await house.send(operation.method, path, { token: house.token('rival'), body: BODIES[id] })
+      const answer = await platform.send(operation.method, path, { token: platform.token('rival'), body: BODIES[id] })
       expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } })
       const conditional = {
-        token: house.token('rival'),
+        token: platform.token('rival'),
         body: BODIES[id],
         headers: { 'if-match': '*', 'if-none-match': '*' },
       }
-      expect((await house.send(operation.method, path, conditional)).status).toBe(404)
-      expect(await snapshot(house, owner, rooms)).toEqual(before)
+      expect((await platform.send(operation.method, path, conditional)).status).toBe(404)
+      expect(await snapshot(platform, owner, rooms)).toEqual(before)
     },
   )
 
   it.each(LISTS)('sees nothing of another tenant in %s, nor with its cursor', async (_, { path }) => {
-    const house = await openHouse({ requests: REQUESTS })
-    const owner = house.token('acme')
-    await furnish(house, owner)
-    await house.send('POST', '/v1/consumers', { token: owner, body: { name: 'Second', kind: 'agent' } })
-    house.lineItems.push(lineItem(NOW_MS - 2), lineItem(NOW_MS - 1))
+    const platform = await openTestPlatform({ requests: REQUESTS })
+    const owner = platform.token('acme')
+    await publishApi(platform, owner)
+    await platform.send('POST', '/v1/consumers', { token: owner, body: { name: 'Second', kind: 'agent' } })
+    platform.lineItems.push(lineItem(NOW_MS - 2), lineItem(NOW_MS - 1))
     const event: RiskEvent = riskEvent({ tenant: 'acme' })
-    house.risks.positions.push({ event, state: 'open' }, { event: { ...event, riskId: 'rsk_2' }, state: 'open' })
-    const own = await house.send('GET', `${path}?limit=1`, { token: owner })
+    platform.risks.positions.push({ event, state: 'open' }, { event: { ...event, riskId: 'rsk_2' }, state: 'open' })
+    const own = await platform.send('GET', `${path}?limit=1`, { token: owner })
     expect(own.body['items']).toHaveLength(1)
 
-    const token = house.token('rival')
-    expect((await house.send('GET', path, { token })).body).toEqual({ items: [], next: null })
+    const token = platform.token('rival')
+    expect((await platform.send('GET', path, { token })).body).toEqual({ items: [], next: null })
     if (own.body['next'] === null) return
     const next = encodeURIComponent(String(own.body['next']))
-    const stolen = await house.send('GET', `${path}?cursor=${next}`, { token })
+    const stolen = await platform.send('GET', `${path}?cursor=${next}`, { token })
     expect(stolen.body).toEqual({ items: [], next: null })
   })
 
   it('cannot build on another tenant’s resources', async () => {
-    const house = await openHouse()
-    const owner = house.token('acme')
-    const { consumer } = await furnish(house, owner)
-    const token = house.token('rival')
-    const own = await house.send('POST', '/v1/consumers', { token, body: { name: 'Mine', kind: 'agent' } })
+    const platform = await openTestPlatform()
+    const owner = platform.token('acme')
+    const { consumer } = await publishApi(platform, owner)
+    const token = platform.token('rival')
+    const own = await platform.send('POST', '/v1/consumers', { token, body: { name: 'Mine', kind: 'agent' } })
 
     for (const body of [
       { consumer, api: 'payments-v1' },
       { consumer: own.body['id'], api: 'payments-v1' },
     ]) {
-      expect(await house.send('POST', '/v1/subscriptions', { token, body })).toMatchObject({ status: 400 })
+      expect(await platform.send('POST', '/v1/subscriptions', { token, body })).toMatchObject({ status: 400 })
     }
     const declaration = { api: 'payments-v1', specification: 'YTog' }
-    expect((await house.send('POST', '/v1/openslaspecs', { token, body: declaration })).status).toBe(400)
+    expect((await platform.send('POST', '/v1/openslaspecs', { token, body: declaration })).status).toBe(400)
     const revision = { api: 'payments-v1', fromRevision: 1 }
-    expect(await house.send('POST', '/v1/proxies', { token, body: revision })).toMatchObject({
+    expect(await platform.send('POST', '/v1/proxies', { token, body: revision })).toMatchObject({
       status: 409,
       body: { code: 'name_taken' },
     })
   })
 })
 
-function lineItem(timeMs: number): House['lineItems'][number] {
+function lineItem(timeMs: number): TestPlatform['lineItems'][number] {
   const names = { api: 'payments-v1', customer: 'con_1', customerName: 'Shop', operation: 'pay' }
   const rest = { subscription: 'sub_1', agent: '', value: '1', calls: 1, amount: '0.1', currency: 'EUR' }
   return { tenant: 'acme', ...names, ...rest, timeMs }

@@ -6,15 +6,15 @@ import { OUTCOME_RISKS } from '../../../src/risk/risk-outcomes.ts'
 import { FLAG_FORWARDED, OUTCOMES, type CallRecord } from '../../../src/record/call-record.ts'
 import { createRandom } from '../../random.ts'
 import { attribution, someCalls, START_MS } from '../../fixtures/calls.ts'
-import { createWorld, type World } from '../../fixtures/test-stream.ts'
+import { createTestStream, type TestStream } from '../../fixtures/test-stream.ts'
 
 let folder: string
-let worlds: World[] = []
+let worlds: TestStream[] = []
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'pipeline-'))
 })
 afterEach(() => {
-  for (const world of worlds) world.close()
+  for (const stream of worlds) stream.close()
   worlds = []
   rmSync(folder, { recursive: true, force: true })
 })
@@ -27,10 +27,10 @@ const PARTIES = [
   attribution({ consumer: '', consumerName: '', subscription: '' }),
 ]
 
-async function newWorld(name: string): Promise<World> {
-  const world = await createWorld(join(folder, `${name}.db`), START_MS)
-  worlds.push(world)
-  return world
+async function newWorld(name: string): Promise<TestStream> {
+  const stream = await createTestStream(join(folder, `${name}.db`), START_MS)
+  worlds.push(stream)
+  return stream
 }
 
 interface Totals {
@@ -57,7 +57,7 @@ function totalsOf(records: readonly CallRecord[]): Totals {
 }
 
 /** As billed, and as the evidence of all episodes says. */
-function totalsIn({ items, measured, logged, checkpoint }: World): Totals {
+function totalsIn({ items, measured, logged, checkpoint }: TestStream): Totals {
   const open = checkpoint.openEpisodes().map(({ event }) => event)
   const cleared = checkpoint.clearedEpisodes({ tenant: 'acme', state: 'cleared', limit: 1_000 })
   return {
@@ -70,28 +70,28 @@ function totalsIn({ items, measured, logged, checkpoint }: World): Totals {
 }
 
 /** Some seconds of traffic in three rounds; the process is told of growth and a tick after each. */
-async function live(world: World, seed: number): Promise<CallRecord[]> {
+async function live(stream: TestStream, seed: number): Promise<CallRecord[]> {
   const random = createRandom(seed)
   const all: CallRecord[] = []
   for (let round = 0; round < 3; round++) {
     for (let batch = 0; batch < 4; batch++) {
       const source = `gateway-${random.below(2)}`
       const records = someCalls(random, START_MS + round * 4_000, 1 + random.below(20), PARTIES)
-      world.spool.append(source, records)
+      stream.spool.append(source, records)
       all.push(...records)
-      if (random.below(3) === 0) world.spool.roll(source)
-      world.spool.grow()
-      await world.clock.advance(30)
+      if (random.below(3) === 0) stream.spool.roll(source)
+      stream.spool.grow()
+      await stream.clock.advance(30)
     }
-    await world.clock.advance(1_500)
+    await stream.clock.advance(1_500)
   }
   return all
 }
 
-async function finish(world: World): Promise<void> {
-  await world.start()
-  await world.clock.advance(3_000)
-  await world.pipeline.stop()
+async function finish(stream: TestStream): Promise<void> {
+  await stream.start()
+  await stream.clock.advance(3_000)
+  await stream.pipeline.stop()
 }
 
 describe('pipeline', () => {
@@ -104,13 +104,13 @@ describe('pipeline', () => {
     expect(steps).toBeGreaterThan(40)
 
     for (let dieAt = 1; dieAt <= steps; dieAt++) {
-      const world = await newWorld(`dies-${dieAt}`)
-      await world.start(dieAt)
-      const records = await live(world, seed)
-      await finish(world)
+      const stream = await newWorld(`dies-${dieAt}`)
+      await stream.start(dieAt)
+      const records = await live(stream, seed)
+      await finish(stream)
 
-      expect(totalsIn(world), `seed ${seed}, died at step ${dieAt}`).toEqual(totalsOf(records))
-      const ids = world.history.map(({ id }) => id)
+      expect(totalsIn(stream), `seed ${seed}, died at step ${dieAt}`).toEqual(totalsOf(records))
+      const ids = stream.history.map(({ id }) => id)
       expect(new Set(ids).size, `seed ${seed}, died at step ${dieAt}`).toBe(ids.length)
       expect(ids).toEqual(ids.toSorted())
     }
@@ -119,36 +119,36 @@ describe('pipeline', () => {
   it('bills and judges every call once when it dies again and again', { timeout: 120_000 }, async () => {
     for (let seed = 100; seed < 115; seed++) {
       const random = createRandom(seed)
-      const world = await newWorld(`again-${seed}`)
+      const stream = await newWorld(`again-${seed}`)
       const records: CallRecord[] = []
       for (let death = 0; death < 6; death++) {
         // One that dies while it starts is a death like any other.
-        await world.start(1 + random.below(30)).catch(() => {})
-        records.push(...(await live(world, seed * 100 + death)))
+        await stream.start(1 + random.below(30)).catch(() => {})
+        records.push(...(await live(stream, seed * 100 + death)))
       }
-      await finish(world)
+      await finish(stream)
 
-      expect(totalsIn(world), `seed ${seed}`).toEqual(totalsOf(records))
+      expect(totalsIn(stream), `seed ${seed}`).toEqual(totalsOf(records))
     }
   })
 
   it('bills and judges every call once, and tells every event once, when disks and stores fail now and then', async () => {
     for (let seed = 200; seed < 230; seed++) {
       const random = createRandom(seed)
-      const world = await newWorld(`fails-${seed}`)
-      await world.start()
-      world.fails = () => random.below(4) === 0
-      const records = await live(world, seed)
-      await world.clock.advance(20_000)
-      world.fails = () => false
-      await world.clock.advance(20_000)
+      const stream = await newWorld(`fails-${seed}`)
+      await stream.start()
+      stream.fails = () => random.below(4) === 0
+      const records = await live(stream, seed)
+      await stream.clock.advance(20_000)
+      stream.fails = () => false
+      await stream.clock.advance(20_000)
 
-      expect(totalsIn(world), `seed ${seed}`).toEqual(totalsOf(records))
-      expect(world.counted.get('pipeline_restarted'), `seed ${seed}`).toBeGreaterThan(0)
+      expect(totalsIn(stream), `seed ${seed}`).toEqual(totalsOf(records))
+      expect(stream.counted.get('pipeline_restarted'), `seed ${seed}`).toBeGreaterThan(0)
       expect(
-        world.told.map(({ id }) => id),
+        stream.told.map(({ id }) => id),
         `seed ${seed}`,
-      ).toEqual(world.history.map(({ id }) => id))
+      ).toEqual(stream.history.map(({ id }) => id))
     }
   })
 })

@@ -18,7 +18,7 @@ import { matches, openSqliteCheckpoint } from '../../../src/store/sqlite/checkpo
 import type { LineItem } from '../../../src/store/usage-store.ts'
 import { createRandom, type Random } from '../../random.ts'
 import { attribution, call, someCalls, START_MS } from '../../fixtures/calls.ts'
-import { createHandClock, settled } from '../../fixtures/fake-clock.ts'
+import { createFakeClock, settled } from '../../fixtures/fake-clock.ts'
 import { NO_LIMITS, NO_PROMISES } from '../../fixtures/test-stream.ts'
 
 const SEED = Date.now() % 1_000_000
@@ -40,7 +40,7 @@ function createOutside() {
 
 /** One process on the folder: everything real but the time and the stores. */
 async function startProcess(outside: ReturnType<typeof createOutside>, nowMs: number, threads: number) {
-  const clock = createHandClock(nowMs)
+  const clock = createFakeClock(nowMs)
   const gauge = openSpoolGauge(createSpoolGaugeMemory(), BYTES_MAX)
   const torn: string[] = []
   const checkpoint = openSqliteCheckpoint({ path: join(folder, 'checkpoint.db'), newInstance: () => `at-${nowMs}` })

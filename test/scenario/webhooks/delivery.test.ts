@@ -9,21 +9,21 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { createDeliveries } from '../../../src/webhooks/deliveries.ts'
 import { createEventSubscriptions } from '../../../src/webhooks/event-subscriptions.ts'
-import { createTurns } from '../../../src/command/keyed-mutex.ts'
+import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
 import { createLog } from '../../../src/runtime/log.ts'
 import { createMetrics } from '../../../src/runtime/metrics.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import { createWebhooks } from '../../../src/app/open-webhooks.ts'
-import { createManualClock } from '../../fixtures/manual-clock.ts'
+import { createFakeClock } from '../../fixtures/fake-clock.ts'
 
 const ACME = { tenant: 'acme', consumer: 'con_1' }
 const DAY_MS = 86_400_000
 
 async function open() {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-webhooks-'))
-  const clock = createManualClock(Date.now())
+  const clock = createFakeClock(Date.now())
   const registry = openSqliteRegistry({ path: join(folder, 'registry.db'), clock })
   const receiver = { status: 204, asked: 0, hangs: (_path: string): boolean => false }
   const server = createServer((request, response) => {
@@ -38,7 +38,7 @@ async function open() {
     clock,
     createId: createIdFactory(clock.nowMs),
     vault: createVault(randomBytes(32)),
-    turns: createTurns(),
+    mutex: createKeyedMutex(),
     count: () => {},
   }
   const begin = async () => {
@@ -90,7 +90,7 @@ it('what failed goes out again when its time has come, over a restart too', asyn
   })
   await restart()
   receiver.status = 204
-  clock.forward(6_000)
+  clock.advanceSync(6_000)
   await until(async () => expect(await stateOf(id)).toBe('delivered'))
   expect(receiver.asked).toBe(2)
 })
@@ -101,7 +101,7 @@ it('what waits for a registration that is off goes out when it is on again', asy
   const { id } = await test()
   await until(async () => expect((await registrations.get('acme', registration)).state).toBe('disabled'))
   receiver.status = 204
-  clock.forward(DAY_MS)
+  clock.advanceSync(DAY_MS)
   await registrations.update(ACME, registration, { state: 'active' })
   await until(async () => expect(await stateOf(id)).toBe('delivered'))
 })
@@ -114,7 +114,7 @@ it('what waits for a registration that is gone is given up', async () => {
     expect((await registry.get<{ attempts: object[] }>('webhook_delivery', id))?.body.attempts).toHaveLength(1)
   })
   await registrations.remove(ACME, registration)
-  clock.forward(6_000)
+  clock.advanceSync(6_000)
   await until(async () => expect(await stateOf(id)).toBe('failed'))
   expect(receiver.asked).toBe(1)
 })
@@ -128,7 +128,7 @@ it('what waits for a registration that was off when it was removed is given up t
   await registrations.remove(ACME, registration)
 
   await until(async () => {
-    clock.forward(DAY_MS)
+    clock.advanceSync(DAY_MS)
     expect(await stateOf(id)).toBe('failed')
   })
   expect(receiver.asked).toBe(1)
@@ -141,10 +141,10 @@ it('deliveries and events are forgotten after 30 days, and what waits is not', a
   receiver.status = 410
   const { id: waiting } = await test()
   await until(async () => expect((await registrations.get('acme', registration)).state).toBe('disabled'))
-  clock.forward(31 * DAY_MS)
+  clock.advanceSync(31 * DAY_MS)
   // The sweep that began first has seen the time of its beginning; the next one sees it now.
   await until(async () => {
-    clock.forward(3_600_000)
+    clock.advanceSync(3_600_000)
     expect(await stateOf(old)).toBeUndefined()
   })
   expect(await stateOf(waiting)).toBe('pending')

@@ -11,7 +11,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createDeliveries } from '../../../src/webhooks/deliveries.ts'
 import { createEventSubscriptions } from '../../../src/webhooks/event-subscriptions.ts'
 import { eventWrite } from '../../../src/command/event-outbox.ts'
-import { createTurns } from '../../../src/command/keyed-mutex.ts'
+import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
 import { createGuardedFetch } from '../../../src/outbound/guarded-fetch.ts'
 import type { Resolve } from '../../../src/outbound/guarded-lookup.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
@@ -19,7 +19,7 @@ import { createVault } from '../../../src/runtime/vault.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import { createFanOut } from '../../../src/webhooks/fan-out.ts'
 import { createSender } from '../../../src/webhooks/sender.ts'
-import { createManualClock } from '../../fixtures/manual-clock.ts'
+import { createFakeClock } from '../../fixtures/fake-clock.ts'
 
 const ACME = { tenant: 'acme', consumer: 'con_1' }
 const NOW_MS = Math.floor(Date.now() / 1_000) * 1_000
@@ -38,7 +38,7 @@ interface Setting {
 
 async function open(answer: Answer, { resolve, allowPrivate = true }: Setting = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-webhooks-'))
-  const clock = createManualClock(NOW_MS)
+  const clock = createFakeClock(NOW_MS)
   const registry = openSqliteRegistry({ path: join(folder, 'registry.db'), clock })
   const messages: Message[] = []
   const server = createServer((request, response) => {
@@ -53,10 +53,10 @@ async function open(answer: Answer, { resolve, allowPrivate = true }: Setting = 
   const { port } = server.address() as AddressInfo
   const createId = createIdFactory(clock.nowMs)
   const vault = createVault(randomBytes(32))
-  const turns = createTurns()
+  const mutex = createKeyedMutex()
   const outbound = createGuardedFetch({ clock, allowPrivate, ...(resolve && { resolve }) })
   const counted: string[] = []
-  const shared = { registry, clock, createId, turns, vault, count: (reason: string) => void counted.push(reason) }
+  const shared = { registry, clock, createId, mutex, vault, count: (reason: string) => void counted.push(reason) }
   const silent = { error: () => {} }
   const registrations = createEventSubscriptions({ ...shared, randomBytes, refuseTarget: async () => null })
   const deliveries = createDeliveries(shared)
@@ -120,7 +120,7 @@ describe('a message', () => {
   it('carries the old secret for a day and no longer', async () => {
     const { attempt, messages, registration, registrations, clock } = await open((response) => response.end(), at)
     const { secret } = await registrations.rotateSecret(ACME, registration.id)
-    clock.forward(86_400_000)
+    clock.advanceSync(86_400_000)
     await attempt()
     expect(messages[0]!.headers['webhook-signature']!.split(' ')).toHaveLength(1)
     expect(messages[0]!.headers['webhook-signature']).not.toBe('')
@@ -159,7 +159,7 @@ describe('a receiver', () => {
       attempts: [{ time: new Date(NOW_MS).toISOString(), status: 500, durationMs: 0, response: '<b>broken</b> ' }],
     })
     status = 200
-    clock.forward(60_000)
+    clock.advanceSync(60_000)
     expect([await send(delivery.id), await stateOf()]).toEqual([true, 'active'])
   })
 
@@ -168,7 +168,7 @@ describe('a receiver', () => {
     const { attempt, clock } = await open(() => asked.resolve(), at)
     const { delivery } = await attempt(async () => {
       await asked.promise
-      clock.forward(15_000)
+      clock.advanceSync(15_000)
     })
     expect(delivery.attempts).toEqual([
       {
@@ -194,7 +194,7 @@ describe('a receiver', () => {
       const result = await attempt(async () => {
         // The time is up once the head has come: until then it is not moved.
         for (let rounds = 0; rounds < 50; rounds++) await new Promise((resolve) => setImmediate(resolve))
-        clock.forward(15_000)
+        clock.advanceSync(15_000)
       })
       expect(result.isGood).toBe(isGood)
     },
@@ -249,10 +249,10 @@ describe('a receiver', () => {
   it('that does nothing but fail is disabled after five days', async () => {
     const { attempt, stateOf, clock } = await open((response) => response.writeHead(503).end(), at)
     await attempt()
-    clock.forward(5 * 86_400_000 - 1)
+    clock.advanceSync(5 * 86_400_000 - 1)
     await attempt()
     expect(await stateOf()).toBe('failing')
-    clock.forward(1)
+    clock.advanceSync(1)
     await attempt()
     expect(await stateOf()).toBe('disabled')
   })

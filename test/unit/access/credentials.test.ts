@@ -1,146 +1,156 @@
 import { describe, expect, it } from 'vitest'
 import { apiWrite } from '../../../src/publishing/apis.ts'
-import { ACME, furnish, openHouse, RIVAL, type House } from '../../fixtures/test-catalogue.ts'
+import { ACME, publishApi, openTestCatalogue, RIVAL, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
 
 const API = 'orders-v1'
 const DAY_MS = 86_400_000
 
-async function subscribe(house: House) {
-  const { consumer } = await furnish(house)
-  const subscription = await house.subscriptions.create(ACME, { consumer, api: API })
+async function subscribe(catalogue: TestCatalogue) {
+  const { consumer } = await publishApi(catalogue)
+  const subscription = await catalogue.subscriptions.create(ACME, { consumer, api: API })
   return { consumer, id: subscription.id }
 }
 
-const statesOf = async (house: House, id: string) =>
-  (await house.credentials.read(ACME, id)).items.map(({ type, state }) => `${type} ${state}`)
+const statesOf = async (catalogue: TestCatalogue, id: string) =>
+  (await catalogue.credentials.read(ACME, id)).items.map(({ type, state }) => `${type} ${state}`)
 
 describe('a rotation', () => {
   it('makes a new credential of each kind; the old ones end with the overlap, and every thread knows', async () => {
-    const house = openHouse()
-    const { id } = await subscribe(house)
-    const before = (await house.credentials.read(ACME, id)).items
-    house.gateway.grants.length = 0
-    const made = await house.credentials.rotate(ACME, id, 60)
+    const catalogue = openTestCatalogue()
+    const { id } = await subscribe(catalogue)
+    const before = (await catalogue.credentials.read(ACME, id)).items
+    catalogue.gateway.grants.length = 0
+    const made = await catalogue.credentials.rotate(ACME, id, 60)
 
     expect(made).toMatchObject({ type: 'OAuth2', state: 'Active' })
     expect(made.items.map(({ type }) => type)).toEqual(['OAuth2', 'ApiKey'])
     expect(before.map(({ id: old }) => old)).not.toContain(made.id)
-    const ends = new Map(house.gateway.grants.map(({ credential, expiresAtMs }) => [credential, expiresAtMs]))
-    for (const { id: old } of before) expect(ends.get(old)).toBe(house.clock.nowMs + 60_000)
-    house.clock.nowMs += 60_000
-    expect(await statesOf(house, id)).toEqual(['OAuth2 Expired', 'ApiKey Expired', 'OAuth2 Active', 'ApiKey Active'])
+    const ends = new Map(catalogue.gateway.grants.map(({ credential, expiresAtMs }) => [credential, expiresAtMs]))
+    for (const { id: old } of before) expect(ends.get(old)).toBe(catalogue.clock.nowMs + 60_000)
+    catalogue.clock.nowMs += 60_000
+    expect(await statesOf(catalogue, id)).toEqual([
+      'OAuth2 Expired',
+      'ApiKey Expired',
+      'OAuth2 Active',
+      'ApiKey Active',
+    ])
   })
 
   it('gives a day where no overlap is asked for, and none where it is 0', async () => {
-    const house = openHouse()
-    const { id } = await subscribe(house)
-    await house.credentials.rotate(ACME, id)
-    const endsMs = house.gateway.grants.map(({ expiresAtMs }) => expiresAtMs - house.clock.nowMs)
+    const catalogue = openTestCatalogue()
+    const { id } = await subscribe(catalogue)
+    await catalogue.credentials.rotate(ACME, id)
+    const endsMs = catalogue.gateway.grants.map(({ expiresAtMs }) => expiresAtMs - catalogue.clock.nowMs)
     expect(endsMs.slice(0, 2)).toEqual([DAY_MS, DAY_MS])
-    house.gateway.grants.length = 0
-    await house.credentials.rotate(ACME, id, 0)
-    expect(house.gateway.grants.filter(({ expiresAtMs }) => expiresAtMs === house.clock.nowMs)).toHaveLength(2)
+    catalogue.gateway.grants.length = 0
+    await catalogue.credentials.rotate(ACME, id, 0)
+    expect(catalogue.gateway.grants.filter(({ expiresAtMs }) => expiresAtMs === catalogue.clock.nowMs)).toHaveLength(2)
   })
 
   it('replaces only what is not replaced yet, and nothing of what was revoked or cancelled', async () => {
-    const house = openHouse()
-    const { id } = await subscribe(house)
-    const [client, key] = (await house.credentials.read(ACME, id)).items
-    await house.credentials.revoke(ACME, id, key?.id ?? '')
-    expect((await house.credentials.rotate(ACME, id)).items.map(({ type }) => type)).toEqual(['OAuth2'])
-    expect((await house.credentials.rotate(ACME, id)).items).toHaveLength(1)
-    expect((await house.credentials.read(ACME, id)).items).toHaveLength(4)
+    const catalogue = openTestCatalogue()
+    const { id } = await subscribe(catalogue)
+    const [client, key] = (await catalogue.credentials.read(ACME, id)).items
+    await catalogue.credentials.revoke(ACME, id, key?.id ?? '')
+    expect((await catalogue.credentials.rotate(ACME, id)).items.map(({ type }) => type)).toEqual(['OAuth2'])
+    expect((await catalogue.credentials.rotate(ACME, id)).items).toHaveLength(1)
+    expect((await catalogue.credentials.read(ACME, id)).items).toHaveLength(4)
     expect(client?.type).toBe('OAuth2')
 
-    await house.subscriptions.cancel(ACME, id)
-    await expect(house.credentials.rotate(ACME, id)).rejects.toMatchObject({ status: 409, code: 'state_conflict' })
+    await catalogue.subscriptions.cancel(ACME, id)
+    await expect(catalogue.credentials.rotate(ACME, id)).rejects.toMatchObject({ status: 409, code: 'state_conflict' })
   })
 
   it('is refused for a subscription that was rejected', async () => {
-    const house = openHouse()
-    const { consumer } = await furnish(house)
-    await house.apiPolicies.put(ACME, API, { subscriptionApproval: 'Manual' })
-    const { id, approvalFlow } = await house.subscriptions.create(ACME, { consumer, api: API })
+    const catalogue = openTestCatalogue()
+    const { consumer } = await publishApi(catalogue)
+    await catalogue.apiPolicies.put(ACME, API, { subscriptionApproval: 'Manual' })
+    const { id, approvalFlow } = await catalogue.subscriptions.create(ACME, { consumer, api: API })
     const other = { tenant: 'acme', consumer: 'con_other' }
-    await house.approvals.decide(other, id, approvalFlow ?? '', { outcome: 'Rejected' })
+    await catalogue.approvals.decide(other, id, approvalFlow ?? '', { outcome: 'Rejected' })
 
     const refused = { status: 409, code: 'state_conflict', extensions: { state: 'Rejected', allowed: [] } }
-    await expect(house.credentials.rotate(ACME, id)).rejects.toMatchObject(refused)
+    await expect(catalogue.credentials.rotate(ACME, id)).rejects.toMatchObject(refused)
   })
 
   it('is another tenant’s by 404', async () => {
-    const house = openHouse()
-    const { id } = await subscribe(house)
-    await expect(house.credentials.rotate(RIVAL, id)).rejects.toMatchObject({ status: 404 })
+    const catalogue = openTestCatalogue()
+    const { id } = await subscribe(catalogue)
+    await expect(catalogue.credentials.rotate(RIVAL, id)).rejects.toMatchObject({ status: 404 })
   })
 })
 
 describe('a public client', () => {
   it('has a name and no secret, and is found with the addresses it registered', async () => {
-    const house = openHouse()
-    const { consumer } = await furnish(house)
+    const catalogue = openTestCatalogue()
+    const { consumer } = await publishApi(catalogue)
     const redirectUris = ['https://app.example/back', 'com.example.app:/back', 'http://127.0.0.1:4000/']
-    const { id } = await house.subscriptions.create(ACME, { consumer, api: API, securityTypes: ['PKCE'], redirectUris })
-    const { items } = await house.credentials.read(ACME, id)
+    const { id } = await catalogue.subscriptions.create(ACME, {
+      consumer,
+      api: API,
+      securityTypes: ['PKCE'],
+      redirectUris,
+    })
+    const { items } = await catalogue.credentials.read(ACME, id)
 
     expect(items).toMatchObject([{ type: 'PKCE', clientSecret: null, apiKey: null }])
-    expect(await house.grants.clientFor(items[0]?.clientId ?? '')).toMatchObject({ secretHash: '', redirectUris })
+    expect(await catalogue.grants.clientFor(items[0]?.clientId ?? '')).toMatchObject({ secretHash: '', redirectUris })
   })
 })
 
 describe('the policy of an API', () => {
   it('leaves a subscription pending where it says Manual, and ends credentials when it says', async () => {
-    const house = openHouse()
-    const { consumer } = await furnish(house)
+    const catalogue = openTestCatalogue()
+    const { consumer } = await publishApi(catalogue)
     const policy = { subscriptionApproval: 'Manual', credentialLifetimeDays: 10 } as const
-    await house.apiPolicies.put(ACME, API, policy)
-    const { id, state } = await house.subscriptions.create(ACME, { consumer, api: API })
+    await catalogue.apiPolicies.put(ACME, API, policy)
+    const { id, state } = await catalogue.subscriptions.create(ACME, { consumer, api: API })
 
     expect(state).toBe('Pending')
-    const { items } = await house.credentials.read(ACME, id)
-    expect(items[0]?.expiresAt).toBe(new Date(house.clock.nowMs + 10 * DAY_MS).toISOString())
-    expect((await house.grants.clientFor(items[0]?.clientId ?? ''))?.grant).toMatchObject({
+    const { items } = await catalogue.credentials.read(ACME, id)
+    expect(items[0]?.expiresAt).toBe(new Date(catalogue.clock.nowMs + 10 * DAY_MS).toISOString())
+    expect((await catalogue.grants.clientFor(items[0]?.clientId ?? ''))?.grant).toMatchObject({
       valid: true,
       active: false,
     })
   })
 
   it('is the default until it is put, whole each time, and its tenant’s alone', async () => {
-    const house = openHouse()
-    await furnish(house)
+    const catalogue = openTestCatalogue()
+    await publishApi(catalogue)
     const whole = {
       subscriptionApproval: 'Auto',
       exposure: 'Internal',
       tokenAlgorithm: 'ES256',
       credentialLifetimeDays: 365,
     }
-    expect(await house.apiPolicies.get('acme', API)).toEqual(whole)
-    await house.apiPolicies.put(ACME, API, { tokenAlgorithm: 'RS256' })
-    expect(await house.apiPolicies.get('acme', API)).toEqual({ ...whole, tokenAlgorithm: 'RS256' })
-    await house.apiPolicies.put(ACME, API, { exposure: 'Public' })
-    expect(await house.apiPolicies.get('acme', API)).toEqual({ ...whole, exposure: 'Public' })
-    await expect(house.apiPolicies.get('rival', API)).rejects.toMatchObject({ status: 404 })
-    await expect(house.apiPolicies.put(RIVAL, API, {})).rejects.toMatchObject({ status: 404 })
+    expect(await catalogue.apiPolicies.get('acme', API)).toEqual(whole)
+    await catalogue.apiPolicies.put(ACME, API, { tokenAlgorithm: 'RS256' })
+    expect(await catalogue.apiPolicies.get('acme', API)).toEqual({ ...whole, tokenAlgorithm: 'RS256' })
+    await catalogue.apiPolicies.put(ACME, API, { exposure: 'Public' })
+    expect(await catalogue.apiPolicies.get('acme', API)).toEqual({ ...whole, exposure: 'Public' })
+    await expect(catalogue.apiPolicies.get('rival', API)).rejects.toMatchObject({ status: 404 })
+    await expect(catalogue.apiPolicies.put(RIVAL, API, {})).rejects.toMatchObject({ status: 404 })
   })
 })
 
 describe('what a caller may give away of the platform', () => {
   const held = new Set(['orders:read'])
 
-  async function platformOf(house: House): Promise<string> {
-    const { consumer } = await furnish(house)
+  async function platformOf(catalogue: TestCatalogue): Promise<string> {
+    const { consumer } = await publishApi(catalogue)
     const body = { title: 'Platform', major: 1, version: '1.0.0', state: 'Active', owner: 'system' } as const
     const rest = { complianceScore: null, programme: null, retirementDate: null, successor: null }
     const ownScopes = ['orders:read', 'orders:write']
     const write = apiWrite('platform-v1', 'acme', 0, { ...body, ...rest, ownScopes })
-    await house.registry.commit(ACME, 'test', [write])
+    await catalogue.registry.commit(ACME, 'test', [write])
     return consumer
   }
 
   it('is what its own token holds: no more by default, by name, by a later change', async () => {
-    const house = openHouse()
-    const consumer = await platformOf(house)
-    const { subscriptions } = house
+    const catalogue = openTestCatalogue()
+    const consumer = await platformOf(catalogue)
+    const { subscriptions } = catalogue
     const own = await subscriptions.create(ACME, { consumer, api: 'platform-v1' }, held)
     expect(own.scopes).toEqual(['orders:read'])
 
@@ -152,13 +162,13 @@ describe('what a caller may give away of the platform', () => {
   })
 
   it('holds for credentials that are there: neither read nor rotated', async () => {
-    const house = openHouse()
-    const consumer = await platformOf(house)
-    const { id } = await house.subscriptions.create(ACME, { consumer, api: 'platform-v1' })
+    const catalogue = openTestCatalogue()
+    const consumer = await platformOf(catalogue)
+    const { id } = await catalogue.subscriptions.create(ACME, { consumer, api: 'platform-v1' })
 
     const forbidden = { status: 403, code: 'operation_forbidden' }
-    await expect(house.credentials.read(ACME, id, held)).rejects.toMatchObject(forbidden)
-    await expect(house.credentials.rotate(ACME, id, 0, held)).rejects.toMatchObject(forbidden)
-    expect((await house.credentials.read(ACME, id)).items).toHaveLength(2)
+    await expect(catalogue.credentials.read(ACME, id, held)).rejects.toMatchObject(forbidden)
+    await expect(catalogue.credentials.rotate(ACME, id, 0, held)).rejects.toMatchObject(forbidden)
+    expect((await catalogue.credentials.read(ACME, id)).items).toHaveLength(2)
   })
 })

@@ -1,65 +1,65 @@
 import { describe, expect, it } from 'vitest'
 import { openTokenRevocations } from '../../../src/access/token-revocations.ts'
-import { openHouse, type House } from '../../fixtures/test-catalogue.ts'
+import { openTestCatalogue, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
 
 const HOUR_MS = 3_600_000
 
-async function open(house: House) {
-  const { registry, gateway } = house
-  return openTokenRevocations({ registry, gateway, clock: { nowMs: () => house.clock.nowMs } })
+async function open(catalogue: TestCatalogue) {
+  const { registry, gateway } = catalogue
+  return openTokenRevocations({ registry, gateway, clock: { nowMs: () => catalogue.clock.nowMs } })
 }
 
-const token = (house: House, jti: string, credential = 'crd_1') => {
-  return { tenant: 'acme', credential, jti, expiresAtMs: house.clock.nowMs + HOUR_MS }
+const token = (catalogue: TestCatalogue, jti: string, credential = 'crd_1') => {
+  return { tenant: 'acme', credential, jti, expiresAtMs: catalogue.clock.nowMs + HOUR_MS }
 }
 
 describe('a revoked token', () => {
   it('is told to every thread before the answer, each time it is revoked', async () => {
-    const house = openHouse()
-    const revocations = await open(house)
-    await revocations.revoke(token(house, 'tok_1'))
-    await revocations.revoke(token(house, 'tok_1'))
+    const catalogue = openTestCatalogue()
+    const revocations = await open(catalogue)
+    await revocations.revoke(token(catalogue, 'tok_1'))
+    await revocations.revoke(token(catalogue, 'tok_1'))
 
-    const told = { jti: 'tok_1', untilMs: house.clock.nowMs + HOUR_MS }
-    expect(house.gateway.revoked).toEqual([told, told])
+    const told = { jti: 'tok_1', untilMs: catalogue.clock.nowMs + HOUR_MS }
+    expect(catalogue.gateway.revoked).toEqual([told, told])
     expect(revocations.isRevoked('tok_1')).toBe(true)
     expect(revocations.isRevoked('tok_2')).toBe(false)
   })
 
   it('stays revoked over a restart, until it has expired', async () => {
-    const house = openHouse()
-    await (await open(house)).revoke(token(house, 'tok_1'))
-    const again = await open(house.restart())
+    const catalogue = openTestCatalogue()
+    await (await open(catalogue)).revoke(token(catalogue, 'tok_1'))
+    const again = await open(catalogue.restart())
     expect(again.isRevoked('tok_1')).toBe(true)
     expect(again.live().map(({ jti }) => jti)).toEqual(['tok_1'])
-    house.clock.nowMs += HOUR_MS
+    catalogue.clock.nowMs += HOUR_MS
     expect(again.live()).toEqual([])
   })
 
   it('is forgotten some time after it has expired', async () => {
-    const house = openHouse()
-    const revocations = await open(house)
-    for (const jti of ['tok_1', 'tok_2']) await revocations.revoke(token(house, jti))
-    house.clock.nowMs += HOUR_MS
-    await revocations.revoke(token(house, 'tok_3'))
-    expect((await house.registry.list('revoked_token', { limit: 9 })).map(({ id }) => id)).toEqual(['tok_3'])
+    const catalogue = openTestCatalogue()
+    const revocations = await open(catalogue)
+    for (const jti of ['tok_1', 'tok_2']) await revocations.revoke(token(catalogue, jti))
+    catalogue.clock.nowMs += HOUR_MS
+    await revocations.revoke(token(catalogue, 'tok_3'))
+    expect((await catalogue.registry.list('revoked_token', { limit: 9 })).map(({ id }) => id)).toEqual(['tok_3'])
   })
 
   it('is refused beyond the bound of its credential, and nothing is forgotten for it', async () => {
-    const house = openHouse()
-    const untilMs = house.clock.nowMs + HOUR_MS
+    const catalogue = openTestCatalogue()
+    const untilMs = catalogue.clock.nowMs + HOUR_MS
     const body = { credential: 'crd_1', untilMs }
     const author = { tenant: 'acme', consumer: 'system' }
     for (let from = 0; from < 10_000; from += 1_000) {
       const ids = Array.from({ length: 1_000 }, (_, at) => `tok_${from + at}`)
       const writes = ids.map((id) => ({ kind: 'revoked_token', id, tenant: 'acme', expected: 0, body }))
-      await house.registry.commit(author, 'test', writes)
+      await catalogue.registry.commit(author, 'test', writes)
     }
-    const revocations = await open(house)
+    const revocations = await open(catalogue)
 
-    await expect(revocations.revoke(token(house, 'tok_new'))).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(revocations.revoke(token(catalogue, 'tok_new'))).rejects.toMatchObject({ code: 'unavailable' })
     expect(revocations.isRevoked('tok_0')).toBe(true)
-    await revocations.revoke(token(house, 'tok_other', 'crd_2'))
+    await revocations.revoke(token(catalogue, 'tok_other', 'crd_2'))
     expect(revocations.isRevoked('tok_other')).toBe(true)
   })
 })

@@ -2,17 +2,17 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createUsers, type Users } from '../../../src/access/users.ts'
 import { createPasswordHasher } from '../../../src/runtime/password-hash.ts'
-import { ACME, openHouse, RIVAL, type House } from '../../fixtures/test-catalogue.ts'
+import { ACME, openTestCatalogue, RIVAL, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
 
 const PASSWORD = 'nanoseconds are eleven inches'
 
-function usersOf({ registry, createId }: House): Users {
+function usersOf({ registry, createId }: TestCatalogue): Users {
   return createUsers({ registry, createId, passwords: createPasswordHasher({ randomBytes }) })
 }
 
 describe('a user', () => {
   it('logs in with the right password alone, in the right tenant alone', async () => {
-    const users = usersOf(openHouse())
+    const users = usersOf(openTestCatalogue())
     const { id } = await users.create(ACME, { username: 'grace', password: PASSWORD, name: 'Grace Hopper' })
 
     expect(await users.verify('acme', 'grace', PASSWORD)).toEqual({ id, username: 'grace', name: 'Grace Hopper' })
@@ -23,7 +23,7 @@ describe('a user', () => {
   })
 
   it('has a name of its own in the tenant; another tenant may have the same', async () => {
-    const users = usersOf(openHouse())
+    const users = usersOf(openTestCatalogue())
     const input = { username: 'grace', password: PASSWORD, name: 'Grace' }
     await users.create(ACME, input)
 
@@ -32,17 +32,17 @@ describe('a user', () => {
   })
 
   it('is one person however the letters of the name are composed', async () => {
-    const users = usersOf(openHouse())
+    const users = usersOf(openTestCatalogue())
     await users.create(ACME, { username: 'Ame\u0301lie', password: `${PASSWORD} \u00e9`, name: 'A' })
     expect(await users.verify('acme', 'Am\u00e9lie', `${PASSWORD} e\u0301`)).toMatchObject({ name: 'A' })
   })
 
   it('leaves no password readable anywhere', async () => {
-    const house = openHouse()
-    const users = usersOf(house)
+    const catalogue = openTestCatalogue()
+    const users = usersOf(catalogue)
     const { id } = await users.create(ACME, { username: 'grace', password: PASSWORD, name: 'Grace' })
     const changes: string[] = []
-    house.registry.watch(0, (change) => changes.push(JSON.stringify(change)))()
+    catalogue.registry.watch(0, (change) => changes.push(JSON.stringify(change)))()
     const shown = JSON.stringify([await users.get('acme', id), await users.list('acme', { limit: 9 })])
 
     for (const text of [...changes, shown]) expect(text).not.toContain(PASSWORD)

@@ -1,32 +1,32 @@
 import { describe, expect, it } from 'vitest'
-import { createTurns } from '../../../src/command/keyed-mutex.ts'
+import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
 
-describe('turns', () => {
-  it('lets one command on a thing go after the other, in order, also where one fails', async () => {
-    const turns = createTurns()
-    const heard: string[] = []
+describe('KeyedMutex', () => {
+  it('runs tasks with a common key one at a time, in arrival order, and releases the key if a task rejects', async () => {
+    const mutex = createKeyedMutex()
+    const ran: string[] = []
     const gate = Promise.withResolvers<void>()
-    const first = turns.take(['a'], async () => {
+    const first = mutex.runExclusive(['a'], async () => {
       await gate.promise
-      heard.push('first')
+      ran.push('first')
       throw new Error('it failed')
     })
-    const second = turns.take(['a', 'b'], async () => void heard.push('second'))
-    const third = turns.take(['b'], async () => void heard.push('third'))
-    await turns.take(['c'], async () => void heard.push('elsewhere'))
+    const second = mutex.runExclusive(['a', 'b'], async () => void ran.push('second'))
+    const third = mutex.runExclusive(['b'], async () => void ran.push('third'))
+    await mutex.runExclusive(['c'], async () => void ran.push('elsewhere'))
     gate.resolve()
 
     await expect(first).rejects.toThrow('it failed')
     await Promise.all([second, third])
-    expect(heard).toEqual(['elsewhere', 'first', 'second', 'third'])
+    expect(ran).toEqual(['elsewhere', 'first', 'second', 'third'])
   })
 
-  it('never has two wait for each other, whatever the order of their things', async () => {
-    const turns = createTurns()
+  it('does not deadlock if two tasks name the same keys in different order', async () => {
+    const mutex = createKeyedMutex()
     const done = await Promise.all([
-      turns.take(['a', 'b'], async () => 1),
-      turns.take(['b', 'a'], async () => 2),
-      turns.take(['a', 'b'], async () => 3),
+      mutex.runExclusive(['a', 'b'], async () => 1),
+      mutex.runExclusive(['b', 'a'], async () => 2),
+      mutex.runExclusive(['a', 'b'], async () => 3),
     ])
     expect(done).toEqual([1, 2, 3])
   })

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { pageOf, toCursor, type Page } from '../../../src/command/page.ts'
-import { ACME, openHouse, RIVAL } from '../../fixtures/test-catalogue.ts'
+import { ACME, openTestCatalogue, RIVAL } from '../../fixtures/test-catalogue.ts'
 
 describe('a list', () => {
   it('gives each item once, page by page, and no cursor on the last page', async () => {
-    const { consumers } = openHouse()
+    const { consumers } = openTestCatalogue()
     const made: string[] = []
     for (let number = 0; number < 7; number++) {
       const author = number === 3 ? RIVAL : ACME
@@ -30,7 +30,7 @@ describe('a list', () => {
   })
 
   it('gives nothing of another tenant, also with its cursor', async () => {
-    const { consumers } = openHouse()
+    const { consumers } = openTestCatalogue()
     for (const name of ['a', 'b', 'c']) await consumers.create(ACME, { name, kind: 'agent' })
     const { next } = await consumers.list('acme', { limit: 1 })
 
@@ -40,7 +40,7 @@ describe('a list', () => {
   it.each(['', 'x', '!', 'A'.repeat(9_000), Buffer.from('2 con_1').toString('base64url')])(
     'refuses the cursor %j that it did not hand out',
     async (cursor) => {
-      const { consumers } = openHouse()
+      const { consumers } = openTestCatalogue()
       const listed = consumers.list('acme', { limit: 9, cursor })
       await expect(listed).rejects.toMatchObject({ status: 400, code: 'cursor_invalid' })
     },
@@ -49,7 +49,7 @@ describe('a list', () => {
 
 describe('a consumer', () => {
   it('is given back as it was made, to its tenant alone', async () => {
-    const { consumers } = openHouse()
+    const { consumers } = openTestCatalogue()
     const made = await consumers.create(ACME, { name: 'Shop', kind: 'application', contact: 'shop@example.org' })
 
     expect(made).toEqual({

@@ -5,13 +5,13 @@ import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import type { Registry } from '../../../src/store/registry.ts'
 import { Problem } from '../../../src/domain/problem.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
-import { createHandClock, type HandClock } from '../../fixtures/fake-clock.ts'
+import { createFakeClock, type FakeClock } from '../../fixtures/fake-clock.ts'
 
 const START_MS = Date.UTC(2027, 0, 15)
 const DAY_MS = 86_400_000
 const AUTHOR = { tenant: 'acme', consumer: 'con_1' }
 
-function open(clock: HandClock = createHandClock(START_MS), registry?: Registry) {
+function open(clock: FakeClock = createFakeClock(START_MS), registry?: Registry) {
   const store = registry ?? openSqliteRegistry({ path: ':memory:', clock })
   const done: string[] = []
   const counted: string[] = []

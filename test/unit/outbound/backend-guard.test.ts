@@ -4,13 +4,13 @@ import { describe, expect, it } from 'vitest'
 import { createBackendGuard, endpointOf } from '../../../src/outbound/backend-guard.ts'
 import { createBackendRule } from '../../../src/outbound/backend-rule.ts'
 import type { Resolve } from '../../../src/outbound/guarded-lookup.ts'
-import { createManualClock } from '../../fixtures/manual-clock.ts'
+import { createFakeClock } from '../../fixtures/fake-clock.ts'
 
 const PUBLIC = '93.184.216.34'
 const OWN_PUBLIC = '93.184.216.99'
 
 function open({ names = {}, allowPrivate = false }: { names?: Record<string, string[]>; allowPrivate?: boolean } = {}) {
-  const clock = createManualClock(0)
+  const clock = createFakeClock(0)
   const known: Record<string, string[]> = { 'gateway.example': [OWN_PUBLIC], localhost: ['127.0.0.1'], ...names }
   const resolve: Resolve = async (hostname) => {
     const addresses = known[hostname]
@@ -99,7 +99,7 @@ describe('point 8: a backend of a tenant', () => {
   })
 
   it('is refused again 30 seconds after the name of this service has moved to its address', async () => {
-    const clock = createManualClock(0)
+    const clock = createFakeClock(0)
     let address = OWN_PUBLIC
     const resolve: Resolve = async () => [{ address, family: 4 }]
     const own = { urls: ['https://gateway.example'], ports: [] }
@@ -108,7 +108,7 @@ describe('point 8: a backend of a tenant', () => {
     expect(await guard(endpoint, [PUBLIC])).toBeNull()
     address = PUBLIC
     expect(await guard(endpoint, [PUBLIC])).toBeNull()
-    clock.forward(30_000)
+    clock.advanceSync(30_000)
     expect(await guard(endpoint, [PUBLIC])).toBe('own')
   })
 })

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createGuardedFetch, type OutboundRequest } from '../../../src/outbound/guarded-fetch.ts'
 import { createGuardedLookup, type Resolve } from '../../../src/outbound/guarded-lookup.ts'
-import { createManualClock } from '../../fixtures/manual-clock.ts'
+import { createFakeClock } from '../../fixtures/fake-clock.ts'
 
 const closing: (() => Promise<unknown> | void)[] = []
 afterEach(async () => {
@@ -29,7 +29,7 @@ async function serve(answer: (request: IncomingMessage, response: ServerResponse
 }
 
 function open(resolve?: Resolve, allowPrivate = true) {
-  const clock = createManualClock(0)
+  const clock = createFakeClock(0)
   const guarded = createGuardedFetch({ clock, allowPrivate, ...(resolve !== undefined && { resolve }) })
   closing.push(guarded.close)
   const fetch = (url: string, more: Partial<OutboundRequest> = {}) =>
@@ -79,7 +79,7 @@ describe('an outbound call', () => {
       const { fetch, clock } = open(loopback)
       const result = fetch(`http://tea.example:${port}/`)
       await begun.promise
-      clock.forward(1_000)
+      clock.advanceSync(1_000)
       expect(await result).toMatchObject({ kind: 'failed', reason: 'timed_out' })
       expect(clock.pending).toBe(0)
     }
@@ -89,7 +89,7 @@ describe('an outbound call', () => {
     const never = Promise.withResolvers<never>()
     const { fetch, clock } = open(() => never.promise)
     const result = fetch('http://tea.example/')
-    clock.forward(1_000)
+    clock.advanceSync(1_000)
     expect(await result).toMatchObject({ kind: 'failed', reason: 'timed_out' })
     never.reject(new Error('too late'))
   })

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { createTargetCheck } from '../../../src/outbound/target-check.ts'
-import { createManualClock } from '../../fixtures/manual-clock.ts'
+import { createFakeClock } from '../../fixtures/fake-clock.ts'
 
-const clock = createManualClock(0)
+const clock = createFakeClock(0)
 const leadingTo = (...addresses: readonly string[]) =>
   createTargetCheck({
     clock,
@@ -57,7 +57,7 @@ it('a public address is taken, on 8443 too, and so is a host that leads nowhere 
 it('a resolver that does not answer is waited for for two seconds', async () => {
   const check = createTargetCheck({ clock, allowPrivate: false, resolve: () => new Promise(() => {}) })
   const answer = check('https://receiver.example/')
-  clock.forward(2_000)
+  clock.advanceSync(2_000)
   expect(await answer).toBeNull()
   expect(clock.pending).toBe(0)
 })

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { furnish, openHouse } from '../../fixtures/test-platform.ts'
+import { publishApi, openTestPlatform } from '../../fixtures/test-platform.ts'
 
 describe('a decision', () => {
   it('on a request of one’s own is forbidden, and a risk', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    const { waiting, flow } = await furnish(house, token)
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const { waiting, flow } = await publishApi(platform, token)
     const path = `/v1/subscriptions/${waiting}/approvalFlows/${flow}/approvals`
-    const answer = await house.send('POST', path, { token, body: { outcome: 'Approved' } })
+    const answer = await platform.send('POST', path, { token, body: { outcome: 'Approved' } })
     expect(answer).toMatchObject({ status: 403, body: { code: 'operation_forbidden' } })
-    expect(house.selfApprovals).toEqual(['con_acme'])
+    expect(platform.selfApprovals).toEqual(['con_acme'])
   })
 
   it.each([
@@ -19,11 +19,11 @@ describe('a decision', () => {
     [{ outcome: 'Approved', comments: 'x'.repeat(20_001) }, '/comments'],
     [{ outcome: 'Approved', approver: 'con_boss' }, '/approver'],
   ])('as %j is refused at its place', async (body, pointer) => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    const { waiting, flow } = await furnish(house, token)
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const { waiting, flow } = await publishApi(platform, token)
     const path = `/v1/subscriptions/${waiting}/approvalFlows/${flow}/approvals`
-    const answer = await house.send('POST', path, { token, body })
+    const answer = await platform.send('POST', path, { token, body })
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
   })
 })
@@ -35,10 +35,10 @@ describe('a change of tier', () => {
     [{ slaVariant: 'gold', reason: '' }, '/reason'],
     [{ slaVariant: 'gold', scopes: [] }, '/scopes'],
   ])('as %j is refused at its place', async (body, pointer) => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    const { subscription } = await furnish(house, token)
-    const answer = await house.send('POST', `/v1/subscriptions/${subscription}/tierChanges`, { token, body })
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const { subscription } = await publishApi(platform, token)
+    const answer = await platform.send('POST', `/v1/subscriptions/${subscription}/tierChanges`, { token, body })
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
   })
 })
@@ -51,26 +51,26 @@ describe('the end of an API', () => {
     [{ retirementDate: '2099-01-01T00:00:00Z', successor: 'none-v2' }, '/successor'],
     [{ retirementDate: '2099-01-01T00:00:00Z', force: true }, '/force'],
   ])('announced as %j is refused at its place', async (body, pointer) => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    await furnish(house, token)
-    const answer = await house.send('POST', '/v1/apis/payments-v1/deprecate', { token, body })
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    await publishApi(platform, token)
+    const answer = await platform.send('POST', '/v1/apis/payments-v1/deprecate', { token, body })
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
   })
 
   it('is told with the subscriptions that stand against it', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    const { subscription } = await furnish(house, token)
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const { subscription } = await publishApi(platform, token)
     const input = { retirementDate: '2099-01-01T00:00:00Z' }
-    const deprecated = await house.send('POST', '/v1/apis/payments-v1/deprecate', { token, body: input })
+    const deprecated = await platform.send('POST', '/v1/apis/payments-v1/deprecate', { token, body: input })
     expect(deprecated).toMatchObject({ status: 200, body: { state: 'Deprecated' } })
-    const refused = await house.send('POST', '/v1/apis/payments-v1/retire', { token })
+    const refused = await platform.send('POST', '/v1/apis/payments-v1/retire', { token })
     expect(refused).toMatchObject({
       status: 409,
       body: { code: 'subscriptions_active', subscriptions: [subscription] },
     })
-    const forced = await house.send('POST', '/v1/apis/payments-v1/retire', { token, body: { force: true } })
+    const forced = await platform.send('POST', '/v1/apis/payments-v1/retire', { token, body: { force: true } })
     expect(forced).toMatchObject({ status: 200, body: { state: 'Retired' } })
   })
 })
@@ -126,12 +126,12 @@ const NAUGHTY = [
 ].filter((name) => name.trim() !== '')
 
 it('takes names that trip others up, and gives them back unchanged', async () => {
-  const house = await openHouse()
-  const token = house.token('acme')
+  const platform = await openTestPlatform()
+  const token = platform.token('acme')
   for (const name of NAUGHTY) {
-    const made = await house.send('POST', '/v1/consumers', { token, body: { name, kind: 'application' } })
+    const made = await platform.send('POST', '/v1/consumers', { token, body: { name, kind: 'application' } })
     expect(made.status, JSON.stringify(name)).toBe(201)
-    const { body } = await house.send('GET', `/v1/consumers/${String(made.body['id'])}`, { token })
+    const { body } = await platform.send('GET', `/v1/consumers/${String(made.body['id'])}`, { token })
     expect(body['name']).toBe(name)
   }
 })

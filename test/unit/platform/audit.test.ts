@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { furnish, openHouse, type House } from '../../fixtures/test-platform.ts'
+import { publishApi, openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 type Entry = Readonly<Record<string, unknown>>
 
-async function auditOf(house: House, query = '', token = house.token('acme')): Promise<readonly Entry[]> {
+async function auditOf(platform: TestPlatform, query = '', token = platform.token('acme')): Promise<readonly Entry[]> {
   const all: Entry[] = []
   for (let next: unknown = ''; next !== null;) {
     const path = `/v1/audit?limit=7${query}${next === '' ? '' : `&cursor=${String(next)}`}`
-    const { status, body, text } = await house.send('GET', path, { token })
+    const { status, body, text } = await platform.send('GET', path, { token })
     expect(status, text).toBe(200)
     all.push(...(body['items'] as Entry[]))
     next = body['next']
@@ -17,12 +17,12 @@ async function auditOf(house: House, query = '', token = house.token('acme')): P
 
 describe('the audit', () => {
   it('tells who changed what, from which revision to which, and what it was before', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    const { product } = await furnish(house, token)
-    await house.send('PUT', `/v1/products/${product}`, { token, body: { name: 'Renamed', apis: [] } })
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const { product } = await publishApi(platform, token)
+    await platform.send('PUT', `/v1/products/${product}`, { token, body: { name: 'Renamed', apis: [] } })
 
-    expect(await auditOf(house, `&kind=product&id=${product}`)).toEqual([
+    expect(await auditOf(platform, `&kind=product&id=${product}`)).toEqual([
       {
         time: '2027-01-15T12:00:00.000Z',
         actor: { consumer: 'con_acme' },
@@ -39,15 +39,15 @@ describe('the audit', () => {
   })
 
   it('gives every entry once, newest first, over pages, readings among the changes', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    const { subscription } = await furnish(house, token)
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const { subscription } = await publishApi(platform, token)
     for (let count = 0; count < 10; count++) {
-      house.clock.forward(1_000)
-      await house.send('GET', `/v1/subscriptions/${subscription}/credentials`, { token })
-      await house.send('POST', '/v1/consumers', { token, body: { name: `Number ${count}`, kind: 'agent' } })
+      platform.clock.advanceSync(1_000)
+      await platform.send('GET', `/v1/subscriptions/${subscription}/credentials`, { token })
+      await platform.send('POST', '/v1/consumers', { token, body: { name: `Number ${count}`, kind: 'agent' } })
     }
-    const all = await auditOf(house)
+    const all = await auditOf(platform)
     const times = all.map(({ time }) => String(time))
     expect(times).toEqual(times.toSorted().reverse())
     expect(all.filter(({ action }) => action === 'credentials.read').length).toBeGreaterThanOrEqual(10)
@@ -57,21 +57,21 @@ describe('the audit', () => {
   })
 
   it('filters by kind, action and consumer', async () => {
-    const house = await openHouse()
-    await furnish(house, house.token('acme'))
-    const kinds = new Set((await auditOf(house, '&kind=consumer')).map(({ kind }) => kind))
+    const platform = await openTestPlatform()
+    await publishApi(platform, platform.token('acme'))
+    const kinds = new Set((await auditOf(platform, '&kind=consumer')).map(({ kind }) => kind))
     expect(kinds).toEqual(new Set(['consumer']))
-    expect(await auditOf(house, '&action=user.create')).toHaveLength(1)
-    expect((await auditOf(house, '&consumer=con_acme')).length).toBeGreaterThan(5)
-    expect(await auditOf(house, '&consumer=con_other')).toEqual([])
+    expect(await auditOf(platform, '&action=user.create')).toHaveLength(1)
+    expect((await auditOf(platform, '&consumer=con_acme')).length).toBeGreaterThan(5)
+    expect(await auditOf(platform, '&consumer=con_other')).toEqual([])
   })
 
   it('shows no secret, no hash and no cipher text of anything', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    const { subscription } = await furnish(house, token)
-    const { body } = await house.send('GET', `/v1/subscriptions/${subscription}/credentials`, { token })
-    const shown = JSON.stringify(await auditOf(house))
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const { subscription } = await publishApi(platform, token)
+    const { body } = await platform.send('GET', `/v1/subscriptions/${subscription}/credentials`, { token })
+    const shown = JSON.stringify(await auditOf(platform))
     for (const { clientSecret, apiKey } of body['items'] as Record<string, string | null>[]) {
       for (const secret of [clientSecret, apiKey]) if (secret !== null) expect(shown).not.toContain(secret)
     }
@@ -80,18 +80,18 @@ describe('the audit', () => {
   })
 
   it('is its tenant’s alone, also by id and cursor', async () => {
-    const house = await openHouse()
-    const { consumer } = await furnish(house, house.token('acme'))
-    const rival = house.token('rival')
-    expect(await auditOf(house, '', rival)).toEqual([])
-    expect(await auditOf(house, `&id=${consumer}`, rival)).toEqual([])
+    const platform = await openTestPlatform()
+    const { consumer } = await publishApi(platform, platform.token('acme'))
+    const rival = platform.token('rival')
+    expect(await auditOf(platform, '', rival)).toEqual([])
+    expect(await auditOf(platform, `&id=${consumer}`, rival)).toEqual([])
   })
 
   it.each(['x', Buffer.from('1 x y').toString('base64url'), Buffer.from('1 1').toString('base64url')])(
     'refuses the cursor %s',
     async (cursor) => {
-      const house = await openHouse()
-      const answer = await house.send('GET', `/v1/audit?cursor=${cursor}`, { token: house.token('acme') })
+      const platform = await openTestPlatform()
+      const answer = await platform.send('GET', `/v1/audit?cursor=${cursor}`, { token: platform.token('acme') })
       expect(answer).toMatchObject({ status: 400, body: { code: 'cursor_invalid' } })
     },
   )
@@ -102,14 +102,14 @@ describe('records of decisions and principles', () => {
   const principle = { name: 'Plain', statement: 'Be plain.', rationale: 'It helps.', rules: ['operation-description'] }
 
   it('come back as they were given, texts of several lines among them', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    await furnish(house, token)
-    const made = await house.send('POST', '/v1/adrs', { token, body: { ...adr, api: 'payments-v1' } })
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    await publishApi(platform, token)
+    const made = await platform.send('POST', '/v1/adrs', { token, body: { ...adr, api: 'payments-v1' } })
     expect(made).toMatchObject({ status: 201, body: { ...adr, api: 'payments-v1' } })
-    const other = await house.send('POST', '/v1/principles', { token, body: principle })
+    const other = await platform.send('POST', '/v1/principles', { token, body: principle })
     expect(other).toMatchObject({ status: 201, body: principle })
-    const { body } = await house.send('GET', '/v1/adrs?api=payments-v1', { token })
+    const { body } = await platform.send('GET', '/v1/adrs?api=payments-v1', { token })
     expect(body['items']).toHaveLength(1)
   })
 
@@ -122,8 +122,8 @@ describe('records of decisions and principles', () => {
     ['/v1/principles', { ...principle, rules: ['a', 'a'] }, '/rules'],
     ['/v1/principles', { ...principle, name: '' }, '/name'],
   ])('%s refuses %j', async (path, body, pointer) => {
-    const house = await openHouse()
-    const answer = await house.send('POST', path, { token: house.token('acme'), body })
+    const platform = await openTestPlatform()
+    const answer = await platform.send('POST', path, { token: platform.token('acme'), body })
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
   })
 })

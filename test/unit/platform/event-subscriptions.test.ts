@@ -6,22 +6,22 @@ import { describe, expect, it } from 'vitest'
 import { EVENT_SAMPLES } from '../../../src/webhooks/event-samples.ts'
 import { EVENT_KINDS } from '../../../src/command/event-outbox.ts'
 import { eventSchema } from '../../../src/platform/webhook-events.ts'
-import { openHouse, type House } from '../../fixtures/test-platform.ts'
+import { openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const PATH = '/v1/eventsubscriptions'
 const URL_OF = 'https://receiver.example/hook'
 
 async function open() {
-  const house = await openHouse()
-  const token = house.token('acme')
-  const send = (method: Parameters<House['send']>[0], path: string, body?: unknown) =>
-    house.send(method, PATH + path, { token, ...(body !== undefined && { body }) })
-  return { house, send, token }
+  const platform = await openTestPlatform()
+  const token = platform.token('acme')
+  const send = (method: Parameters<TestPlatform['send']>[0], path: string, body?: unknown) =>
+    platform.send(method, PATH + path, { token, ...(body !== undefined && { body }) })
+  return { platform, send, token }
 }
 
 describe('a registration', () => {
   it('shows its secret when it is made and when it is rotated, and at no other time', async () => {
-    const { house, send, token } = await open()
+    const { platform, send, token } = await open()
     const made = await send('POST', '', { url: URL_OF, events: ['SlaChanged'] })
     expect(made).toMatchObject({ status: 201, body: { url: URL_OF, events: ['SlaChanged'], state: 'active' } })
     const first = String(made.body['secret'])
@@ -35,14 +35,16 @@ describe('a registration', () => {
       await send('GET', `/${id}`),
       await send('GET', ''),
       await send('PATCH', `/${id}`, { events: null }),
-      await house.send('GET', '/v1/audit', { token }),
+      await platform.send('GET', '/v1/audit', { token }),
     ]
     for (const { status, text } of shown) {
       expect(status).toBe(200)
       expect(text).not.toContain('whsec_')
       expect(text).not.toContain(first.slice(6))
     }
-    expect(JSON.stringify(await house.registry.list('event_subscription', { limit: 9 }))).not.toContain(second.slice(6))
+    expect(JSON.stringify(await platform.registry.list('event_subscription', { limit: 9 }))).not.toContain(
+      second.slice(6),
+    )
   })
 
   it('takes a secret of one’s own', async () => {
@@ -115,8 +117,8 @@ describe('a message', () => {
   const ajv = addFormats.default(new Ajv2020({ strict: false }))
 
   it.each(EVENT_KINDS)('%s is published with its schema and an example of it', async (kind) => {
-    const { house } = await open()
-    const { body } = await house.send('GET', '/openapi.json')
+    const { platform } = await open()
+    const { body } = await platform.send('GET', '/openapi.json')
     const webhooks = body['webhooks'] as Record<string, { post: { requestBody: { content: Record<string, object> } } }>
     const content = webhooks[kind]!.post.requestBody.content['application/json'] as { schema: object; example: object }
     expect(content.schema).toEqual(eventSchema(kind))

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { toExplanationText, type Explanation } from '../../../src/domain/explanation.ts'
 import type { LoggedRequest, RequestQuery, RequestStore } from '../../../src/store/request-store.ts'
-import { NOW_MS, openHouse, type House } from '../../fixtures/test-platform.ts'
+import { NOW_MS, openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const ID = '0123456789abcdef00000001'
 
@@ -44,8 +44,8 @@ function storeOf(...calls: LoggedRequest[]): RequestStore & { readonly queries: 
   }
 }
 
-const get = (house: House, id = ID, tenant = 'acme') =>
-  house.send('GET', `/v1/requests/${id}`, { token: house.token(tenant) })
+const get = (platform: TestPlatform, id = ID, tenant = 'acme') =>
+  platform.send('GET', `/v1/requests/${id}`, { token: platform.token(tenant) })
 
 describe('point 14: GET /v1/requests/{id}', () => {
   it('200 says which limit refused a call, and its state at that moment', async () => {
@@ -59,8 +59,8 @@ describe('point 14: GET /v1/requests/{id}', () => {
       opensAt: '2027-01-15T12:01:00.000Z',
     } as const
     const explanation = toExplanationText({ detail: 'The limit "all minute" of 5 is reached.', limit })
-    const house = await openHouse({ requests: storeOf(request({ explanation })) })
-    expect((await get(house)).body).toEqual({
+    const platform = await openTestPlatform({ requests: storeOf(request({ explanation })) })
+    expect((await get(platform)).body).toEqual({
       time: '2027-01-15T11:59:59.000Z',
       requestId: ID,
       api: 'payments-v1',
@@ -95,8 +95,8 @@ describe('point 14: GET /v1/requests/{id}', () => {
     ['served', null],
     ['client_aborted', null],
   ])('200 says of %s that the stage was %s, also for a call of before explanations', async (outcome, stage) => {
-    const house = await openHouse({ requests: storeOf(request({ outcome })) })
-    const { body } = await get(house)
+    const platform = await openTestPlatform({ requests: storeOf(request({ outcome })) })
+    const { body } = await get(platform)
     expect(body).toMatchObject({ stage, errors: [], limit: null })
     expect(body['detail']).toMatch(/^[A-Z].+\.$/)
   })
@@ -109,39 +109,39 @@ describe('point 14: GET /v1/requests/{id}', () => {
       explained({ detail: 'The body is not as declared.', errors }, 'payload_invalid'),
       explained({ detail: 'The backend has too many calls waiting.', stage: 'forward' }, 'unavailable'),
     )
-    const house = await openHouse({ requests: store })
-    expect((await get(house, 'payload_invalid')).body).toMatchObject({ stage: 'validate', errors })
-    expect((await get(house, 'unavailable')).body).toMatchObject({ stage: 'forward' })
+    const platform = await openTestPlatform({ requests: store })
+    expect((await get(platform, 'payload_invalid')).body).toMatchObject({ stage: 'validate', errors })
+    expect((await get(platform, 'unavailable')).body).toMatchObject({ stage: 'forward' })
   })
 
   it('404 for another tenant’s call, as for one that never was', async () => {
-    const house = await openHouse({ requests: storeOf(request()) })
-    const foreign = await get(house, ID, 'rival')
-    const unknown = await get(house, 'f'.repeat(24))
+    const platform = await openTestPlatform({ requests: storeOf(request()) })
+    const foreign = await get(platform, ID, 'rival')
+    const unknown = await get(platform, 'f'.repeat(24))
     expect(foreign.status).toBe(404)
     expect({ ...foreign.body, requestId: '' }).toEqual({ ...unknown.body, requestId: '' })
   })
 
   it('404 says what is kept, and looks at the last seven days', async () => {
     const requests = storeOf()
-    const house = await openHouse({ requests })
-    expect((await get(house)).body['detail']).toMatch(/refused calls \(REQUEST_LOG=refused\) of the last 7 days/)
+    const platform = await openTestPlatform({ requests })
+    expect((await get(platform)).body['detail']).toMatch(/refused calls \(REQUEST_LOG=refused\) of the last 7 days/)
     expect(requests.queries).toMatchObject([{ fromMs: NOW_MS - 7 * 86_400_000, tenant: 'acme' }])
-    const all = await openHouse({ requestLog: 'all' })
+    const all = await openTestPlatform({ requestLog: 'all' })
     expect((await get(all)).body['detail']).toMatch(/: calls of the last 7 days/)
   })
 
   it('404 says that REQUEST_LOG is off, and does not ask the store', async () => {
     const requests = storeOf(request())
-    const house = await openHouse({ requestLog: 'off', requests })
-    expect(await get(house)).toMatchObject({ status: 404, body: { code: 'not_found' } })
-    expect((await get(house)).body['detail']).toMatch(/REQUEST_LOG is off/)
+    const platform = await openTestPlatform({ requestLog: 'off', requests })
+    expect(await get(platform)).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    expect((await get(platform)).body['detail']).toMatch(/REQUEST_LOG is off/)
     expect(requests.queries).toEqual([])
   })
 
   it('403 without the scope of the request log', async () => {
-    const house = await openHouse({ requests: storeOf(request()) })
-    const token = house.token('acme', ['apis:read'])
-    expect((await house.send('GET', `/v1/requests/${ID}`, { token })).status).toBe(403)
+    const platform = await openTestPlatform({ requests: storeOf(request()) })
+    const token = platform.token('acme', ['apis:read'])
+    expect((await platform.send('GET', `/v1/requests/${ID}`, { token })).status).toBe(403)
   })
 })

@@ -1,68 +1,73 @@
 import { describe, expect, it } from 'vitest'
 import { Problem } from '../../../src/domain/problem.ts'
 import { ALL_OPERATIONS, platformScopes } from '../../../src/platform/operations.ts'
-import { openHouse, toGrant } from '../../fixtures/test-platform.ts'
+import { openTestPlatform, toGrant } from '../../fixtures/test-platform.ts'
 
 const PROTECTED = Object.entries(ALL_OPERATIONS).filter(([, { scope }]) => scope !== null)
 const toPath = (path: string): string => path.replace(/:\w+/g, 'any')
 
 describe('credentials', () => {
   it.each(PROTECTED)('401 for %s without one', async (operationId, { method, path }) => {
-    const house = await openHouse()
-    const answer = await house.send(method, toPath(path))
+    const platform = await openTestPlatform()
+    const answer = await platform.send(method, toPath(path))
 
     expect(answer).toMatchObject({ status: 401, body: { code: 'credential_missing' } })
     expect(answer.headers['www-authenticate']).toBe('Bearer')
-    expect(house.calls).toMatchObject([{ operationId, status: 401, code: 'credential_missing', caller: null }])
+    expect(platform.calls).toMatchObject([{ operationId, status: 401, code: 'credential_missing', caller: null }])
   })
 
   it.each(PROTECTED)('403 for %s with every scope but its own', async (operationId, { method, path, scope }) => {
-    const house = await openHouse()
+    const platform = await openTestPlatform()
     const others = platformScopes().filter((each) => each !== scope)
-    const answer = await house.send(method, toPath(path), { token: house.token('acme', others) })
+    const answer = await platform.send(method, toPath(path), { token: platform.token('acme', others) })
 
     expect(answer).toMatchObject({ status: 403, body: { code: 'operation_forbidden' } })
     expect(answer.headers['www-authenticate']).toBe(`Bearer error="insufficient_scope", scope="${scope}"`)
-    expect(house.calls).toMatchObject([{ operationId, status: 403, code: 'operation_forbidden', caller: null }])
-    expect(house.calls[0]?.grant?.tenant).toBe('acme')
+    expect(platform.calls).toMatchObject([{ operationId, status: 403, code: 'operation_forbidden', caller: null }])
+    expect(platform.calls[0]?.grant?.tenant).toBe('acme')
   })
 
   it('401 invalid_token for one that does not verify, attributed to its party where that is known', async () => {
-    const house = await openHouse()
-    house.callers.set('expired', { code: 'credential_invalid', grant: toGrant('acme'), detail: 'It has expired.' })
-    const answer = await house.send('GET', '/v1/consumers', { token: 'expired' })
+    const platform = await openTestPlatform()
+    platform.callers.set('expired', { code: 'credential_invalid', grant: toGrant('acme'), detail: 'It has expired.' })
+    const answer = await platform.send('GET', '/v1/consumers', { token: 'expired' })
 
     expect(answer).toMatchObject({ status: 401, body: { code: 'credential_invalid', detail: 'It has expired.' } })
     expect(answer.headers['www-authenticate']).toBe('Bearer error="invalid_token"')
-    expect(house.calls).toMatchObject([{ code: 'credential_invalid', grant: { consumer: 'con_acme' } }])
+    expect(platform.calls).toMatchObject([{ code: 'credential_invalid', grant: { consumer: 'con_acme' } }])
   })
 
   it('403 without a subscription that is active', async () => {
-    const house = await openHouse()
-    house.callers.set('pending', { code: 'subscription_required', grant: toGrant('acme'), detail: 'Not active.' })
-    const answer = await house.send('GET', '/v1/consumers', { token: 'pending' })
+    const platform = await openTestPlatform()
+    platform.callers.set('pending', { code: 'subscription_required', grant: toGrant('acme'), detail: 'Not active.' })
+    const answer = await platform.send('GET', '/v1/consumers', { token: 'pending' })
     expect(answer).toMatchObject({ status: 403, body: { code: 'subscription_required' } })
   })
 
   it('judges the credential before it reads a body', async () => {
-    const house = await openHouse()
-    const answer = await house.send('POST', '/v1/consumers', { body: '{"cut' })
+    const platform = await openTestPlatform()
+    const answer = await platform.send('POST', '/v1/consumers', { body: '{"cut' })
     expect(answer.status).toBe(401)
   })
 })
 
 describe('records', () => {
   it('writes each call down once, with what its caller got', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    await house.send('GET', '/v1/consumers', { token })
-    await house.send('GET', '/v1/consumers/con_none', { token })
-    await house.send('POST', '/v1/consumers', { token, body: { name: 7 } })
-    await house.send('POST', '/v1/consumers', { token, headers: { 'content-type': 'text/plain' }, body: 'x' })
-    await house.send('GET', '/v1/consumers?limit=0', { token })
-    await house.send('GET', '/nowhere', { token })
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    await platform.send('GET', '/v1/consumers', { token })
+    await platform.send('GET', '/v1/consumers/con_none', { token })
+    await platform.send('POST', '/v1/consumers', { token, body: { name: 7 } })
+    await platform.send('POST', '/v1/consumers', { token, headers: { 'content-type': 'text/plain' }, body: 'x' })
+    await platform.send('GET', '/v1/consumers?limit=0', { token })
+    await platform.send('GET', '/nowhere', { token })
 
-    const seen = house.calls.map(({ operationId, status, code, grant }) => [operationId, status, code, grant !== null])
+    const seen = platform.calls.map(({ operationId, status, code, grant }) => [
+      operationId,
+      status,
+      code,
+      grant !== null,
+    ])
     expect(seen).toEqual([
       ['listConsumers', 200, 'served', false],
       ['getConsumer', 404, 'served', false],
@@ -70,29 +75,29 @@ describe('records', () => {
       ['createConsumer', 415, 'media_type_unsupported', true],
       ['listConsumers', 400, 'payload_invalid', true],
     ])
-    expect(new Set(house.calls.map(({ requestId }) => requestId)).size).toBe(5)
+    expect(new Set(platform.calls.map(({ requestId }) => requestId)).size).toBe(5)
   })
 
   it('503 as a problem where the record cannot be written, tried once, and no answer leaves', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    await house.send('POST', '/v1/consumers', { token, body: { name: 'Secretive', kind: 'agent' } })
-    house.refuseRecords = new Problem('unavailable', 'The call could not be recorded.')
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    await platform.send('POST', '/v1/consumers', { token, body: { name: 'Secretive', kind: 'agent' } })
+    platform.refuseRecords = new Problem('unavailable', 'The call could not be recorded.')
     for (const sending of [{ token }, {}]) {
-      const answer = await house.send('GET', '/v1/consumers', sending)
+      const answer = await platform.send('GET', '/v1/consumers', sending)
       expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } })
       expect(answer.headers['retry-after']).toBe('1')
       expect(answer.text).not.toMatch('Secretive')
       expect(answer.headers['etag']).toBeUndefined()
     }
-    expect(house.recordings).toBe(3)
+    expect(platform.recordings).toBe(3)
   })
 
   it('500 without a word about it where something breaks', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    house.refuseRecords = new Error('disk /dev/sda1 is gone')
-    const answer = await house.send('GET', '/v1/consumers', { token })
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    platform.refuseRecords = new Error('disk /dev/sda1 is gone')
+    const answer = await platform.send('GET', '/v1/consumers', { token })
     expect(answer).toMatchObject({ status: 500, body: { code: 'internal' } })
     expect(answer.text).not.toMatch('sda1')
   })

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { MetricsAccess } from '../../../src/platform/metrics-access.ts'
-import { openHouse } from '../../fixtures/test-platform.ts'
+import { openTestPlatform } from '../../fixtures/test-platform.ts'
 
 const TOKEN = 'a-token-for-the-metrics'
 
@@ -11,8 +11,8 @@ async function readMetrics(
   remoteAddress: string,
   headers: Record<string, string> = {},
 ): Promise<{ status: number; text: string; challenge: unknown }> {
-  const house = await openHouse(access === undefined ? {} : { metricsAccess: access })
-  const answer = await house.platform.app.inject({ url: '/metrics', remoteAddress, headers })
+  const platform = await openTestPlatform(access === undefined ? {} : { metricsAccess: access })
+  const answer = await platform.server.app.inject({ url: '/metrics', remoteAddress, headers })
   return { status: answer.statusCode, text: answer.body, challenge: answer.headers['www-authenticate'] }
 }
 

@@ -8,7 +8,7 @@ import { createOauthServer } from '../../../src/gateway/oauth/oauth-server.ts'
 import { lint } from '../../../src/governance/lint/lint.ts'
 import { buildOauthOpenApi } from '../../../src/platform/oauth-openapi.ts'
 import { platformOperations, platformScopes } from '../../../src/platform/operations.ts'
-import { BASE_URL, GATEWAY_URL, openHouse, type House } from '../../fixtures/test-platform.ts'
+import { BASE_URL, GATEWAY_URL, openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 interface Described {
   readonly operationId: string
@@ -25,8 +25,8 @@ interface Document {
 
 type Schemes = Readonly<Record<string, { flows: { clientCredentials: { tokenUrl: string; scopes: object } } }>>
 
-async function documentOf(house: House): Promise<Document> {
-  return (await house.send('GET', '/openapi.json')).body as unknown as Document
+async function documentOf(platform: TestPlatform): Promise<Document> {
+  return (await platform.send('GET', '/openapi.json')).body as unknown as Document
 }
 
 const operationsOf = ({ paths }: Document): (Described & { path: string; method: string })[] =>
@@ -35,8 +35,8 @@ const operationsOf = ({ paths }: Document): (Described & { path: string; method:
   )
 
 /** What fastify itself says it serves. */
-function routesOf({ platform }: House): string[] {
-  const tree = platform.app.printRoutes({ commonPrefix: false })
+function routesOf({ server }: TestPlatform): string[] {
+  const tree = server.app.printRoutes({ commonPrefix: false })
   const stack: string[] = []
   return tree.split('\n').flatMap((line) => {
     const match = /^([│ ]*)[├└]── (\S*) \(([^)]+)\)$/.exec(line) ?? /^([│ ]*)[├└]── (\S+)$/.exec(line)
@@ -51,8 +51,8 @@ function routesOf({ platform }: House): string[] {
 
 describe('/openapi.json', () => {
   it('is a valid OpenAPI 3.1 document', async () => {
-    const house = await openHouse()
-    const { body } = await house.send('GET', '/openapi.json')
+    const platform = await openTestPlatform()
+    const { body } = await platform.send('GET', '/openapi.json')
     const result = await new Validator().validate(structuredClone(body))
     expect(result.errors ?? []).toEqual([])
     expect(result.valid).toBe(true)
@@ -60,8 +60,8 @@ describe('/openapi.json', () => {
   })
 
   it('scores 100 by its own rules', async () => {
-    const house = await openHouse()
-    const { bytes } = await house.send('GET', '/openapi.json')
+    const platform = await openTestPlatform()
+    const { bytes } = await platform.send('GET', '/openapi.json')
 
     const { coverage, ...result } = await lint(bytes)
     expect(result).toMatchObject({ score: 100, findings: [] })
@@ -70,8 +70,8 @@ describe('/openapi.json', () => {
   })
 
   it('gives examples of bodies that its own schemas take', async () => {
-    const house = await openHouse()
-    const { body } = await house.send('GET', '/openapi.json')
+    const platform = await openTestPlatform()
+    const { body } = await platform.send('GET', '/openapi.json')
     const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(body, 'document')
     const bodies = operationsOf(body as unknown as Document).filter(({ requestBody }) => requestBody !== undefined)
     expect(bodies.length).toBeGreaterThan(20)
@@ -87,15 +87,15 @@ describe('/openapi.json', () => {
   })
 
   it('describes every route, and nothing that is not one', async () => {
-    const house = await openHouse()
-    const described = operationsOf(await documentOf(house)).map(({ method, path }) => `${method} ${path}`)
-    expect(routesOf(house).sort()).toEqual(described.sort())
+    const platform = await openTestPlatform()
+    const described = operationsOf(await documentOf(platform)).map(({ method, path }) => `${method} ${path}`)
+    expect(routesOf(platform).sort()).toEqual(described.sort())
     expect(described.length).toBeGreaterThan(25)
   })
 
   it('gives each operation a name of its own, its scope, and the code of every problem', async () => {
-    const house = await openHouse()
-    const document = await documentOf(house)
+    const platform = await openTestPlatform()
+    const document = await documentOf(platform)
     const operations = operationsOf(document)
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length)
 
@@ -116,16 +116,16 @@ describe('/openapi.json', () => {
   })
 
   it('declares each parameter of a path', async () => {
-    const house = await openHouse()
-    for (const { path, parameters = [] } of operationsOf(await documentOf(house))) {
+    const platform = await openTestPlatform()
+    for (const { path, parameters = [] } of operationsOf(await documentOf(platform))) {
       const declared = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`)
       expect(path.match(/\{\w+\}/g) ?? []).toEqual(declared)
     }
   })
 
   it('is the source of the operations and scopes of platform-v1', async () => {
-    const house = await openHouse()
-    const described = operationsOf(await documentOf(house)).map(({ operationId, method, path, security }) => ({
+    const platform = await openTestPlatform()
+    const described = operationsOf(await documentOf(platform)).map(({ operationId, method, path, security }) => ({
       operationId,
       method,
       path,
@@ -139,10 +139,10 @@ describe('/openapi.json', () => {
 
 describe('/oauth.openapi.json, to which /openapi.json links', () => {
   it('is a valid OpenAPI 3.1 document, at odds with our rules only where an RFC has it so', async () => {
-    const house = await openHouse()
-    const { body: platform } = await house.send('GET', '/openapi.json')
-    const { url } = platform['externalDocs'] as { url: string }
-    const { status, body, bytes } = await house.send('GET', url.slice(BASE_URL.length))
+    const platform = await openTestPlatform()
+    const { body: document } = await platform.send('GET', '/openapi.json')
+    const { url } = document['externalDocs'] as { url: string }
+    const { status, body, bytes } = await platform.send('GET', url.slice(BASE_URL.length))
     expect(status).toBe(200)
     expect(body['servers']).toEqual([{ url: GATEWAY_URL }])
     expect((await new Validator().validate(structuredClone(body))).errors ?? []).toEqual([])

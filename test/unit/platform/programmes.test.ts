@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { STEPS } from '../../../src/programmes/programme-machine.ts'
 import type { Caller } from '../../../src/plan/caller.ts'
-import { openHouse, type House } from '../../fixtures/test-platform.ts'
+import { openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const PAYMENTS = readFileSync(new URL('../../../src/sample/payments.openapi.yaml', import.meta.url))
 const SLA = readFileSync(new URL('../../../src/sample/payments.opensla.yaml', import.meta.url))
 const base64 = (bytes: Buffer | string): string => Buffer.from(bytes).toString('base64')
 
-type Answer = Awaited<ReturnType<House['send']>>
+type Answer = Awaited<ReturnType<TestPlatform['send']>>
 interface Shown {
   readonly status: string
   readonly currentStep: number
@@ -20,25 +20,28 @@ interface Shown {
 }
 
 async function open() {
-  const house = await openHouse()
-  const token = house.token('acme')
-  const other = house.token('acme')
-  const { body: made } = await house.send('POST', '/v1/consumers', { token, body: { name: 'CI', kind: 'application' } })
+  const platform = await openTestPlatform()
+  const token = platform.token('acme')
+  const other = platform.token('acme')
+  const { body: made } = await platform.send('POST', '/v1/consumers', {
+    token,
+    body: { name: 'CI', kind: 'application' },
+  })
   const as = (of: string, consumer: string) => {
-    const caller = house.callers.get(of) as Caller
-    house.callers.set(of, { ...caller, grant: { ...caller.grant, consumer } })
+    const caller = platform.callers.get(of) as Caller
+    platform.callers.set(of, { ...caller, grant: { ...caller.grant, consumer } })
   }
   as(token, String(made['id']))
   as(other, 'con_boss')
   const start = async (body: object = {}): Promise<string> => {
-    const made = await house.send('POST', '/v1/programmes', {
+    const made = await platform.send('POST', '/v1/programmes', {
       token,
       body: { name: 'Payments', specification: base64(PAYMENTS), ...body },
     })
     expect(made).toMatchObject({ status: 202, body: { status: 'running', name: 'Payments' } })
     return String(made.body['id'])
   }
-  const read = (path: string): Promise<Answer> => house.send('GET', path, { token })
+  const read = (path: string): Promise<Answer> => platform.send('GET', path, { token })
   /** The progress when nothing runs any more. */
   const settled = async (id: string): Promise<Shown> => {
     for (;;) {
@@ -50,14 +53,14 @@ async function open() {
   const decide = async (id: string, outcome: string, by = other): Promise<Answer> => {
     const { body } = await read(`/v1/programmes/${id}`)
     const path = `/v1/programmes/${id}/approvalFlows/${String(body['approvalFlow'])}/approvals`
-    return house.send('POST', path, { token: by, body: { outcome, comments: 'Because.' } })
+    return platform.send('POST', path, { token: by, body: { outcome, comments: 'Because.' } })
   }
   const strict = () =>
-    house.send('PUT', '/v1/policy', {
+    platform.send('PUT', '/v1/policy', {
       token,
       body: { approval: { minScore: 100, allowErrors: false, allowBreaking: false, exposures: ['Internal'] } },
     })
-  return { house, token, other, start, read, settled, decide, strict }
+  return { platform, token, other, start, read, settled, decide, strict }
 }
 
 const statuses = ({ steps }: Shown) => steps.map(({ status }) => status).join(' ')
@@ -65,7 +68,7 @@ const version = (next: string) => PAYMENTS.toString().replace(/^( {2}version: ).
 
 describe('a programme', () => {
   it('takes a document through eight steps to a running API with a subscription', async () => {
-    const { house, token, start, read, settled } = await open()
+    const { platform, token, start, read, settled } = await open()
     const id = await start({ openSla: base64(SLA) })
     const progress = await settled(id)
 
@@ -88,8 +91,10 @@ describe('a programme', () => {
       ApiId: 'payments-v1',
     })
     expect((await read('/v1/openslaspecs?api=payments-v1')).body['items']).toHaveLength(1)
-    expect((await house.send('GET', `/v1/programmes/${id}`, { token: house.token('rival') })).status).toBe(404)
-    expect((await house.send('GET', `/v1/programmes?state=succeeded`, { token })).body['items']).toMatchObject([{ id }])
+    expect((await platform.send('GET', `/v1/programmes/${id}`, { token: platform.token('rival') })).status).toBe(404)
+    expect((await platform.send('GET', `/v1/programmes?state=succeeded`, { token })).body['items']).toMatchObject([
+      { id },
+    ])
   })
 
   it('stops with the errors of a document that cannot be served', async () => {
@@ -102,9 +107,9 @@ describe('a programme', () => {
   })
 
   it('fails where the name is another’s, and goes on when it is tried again after that', async () => {
-    const { house, start, settled } = await open()
-    const rival = house.token('rival')
-    await house.send('POST', '/v1/proxies', {
+    const { platform, start, settled } = await open()
+    const rival = platform.token('rival')
+    await platform.send('POST', '/v1/proxies', {
       token: rival,
       body: { api: 'payments-v1', specification: base64(PAYMENTS) },
     })
@@ -114,7 +119,7 @@ describe('a programme', () => {
   })
 
   it('waits for somebody else where the policy asks for it, and goes on when it is approved', async () => {
-    const { house, token, start, read, settled, decide, strict } = await open()
+    const { platform, token, start, read, settled, decide, strict } = await open()
     await strict()
     const id = await start()
     expect(await settled(id)).toMatchObject({ status: 'waiting', currentStep: 5 })
@@ -124,20 +129,20 @@ describe('a programme', () => {
 
     const own = await decide(id, 'Approved', token)
     expect(own).toMatchObject({ status: 403, body: { code: 'operation_forbidden' } })
-    expect(house.selfApprovals).toHaveLength(1)
+    expect(platform.selfApprovals).toHaveLength(1)
     expect((await decide(id, 'Approved')).status).toBe(200)
     expect(await settled(id)).toMatchObject({ status: 'succeeded' })
     expect((await read('/v1/approvals')).body['items']).toEqual([])
   })
 
   it('ends where it is rejected, and waits on where it is to be amended, until it is', async () => {
-    const { house, token, start, settled, decide, strict } = await open()
+    const { platform, token, start, settled, decide, strict } = await open()
     await strict()
     const id = await start()
     await settled(id)
     expect((await decide(id, 'AmendmentRequired')).status).toBe(200)
     expect(await settled(id)).toMatchObject({ status: 'waiting' })
-    const amended = await house.send('PUT', `/v1/programmes/${id}`, {
+    const amended = await platform.send('PUT', `/v1/programmes/${id}`, {
       token,
       body: { specification: base64(version('1.9.0')) },
     })
@@ -151,11 +156,11 @@ describe('a programme', () => {
   })
 
   it('takes a minor version in, and refuses one that breaks or is of another name', async () => {
-    const { house, token, start, read, settled } = await open()
+    const { platform, token, start, read, settled } = await open()
     const id = await start()
     await settled(id)
     const put = (text: string) =>
-      house.send('PUT', `/v1/programmes/${id}`, { token, body: { specification: base64(text) } })
+      platform.send('PUT', `/v1/programmes/${id}`, { token, body: { specification: base64(text) } })
 
     expect((await put(version('1.9.0'))).status).toBe(202)
     expect(await settled(id)).toMatchObject({ status: 'succeeded' })
@@ -167,18 +172,18 @@ describe('a programme', () => {
     expect((await put(version('2.0.0'))).status).toBe(400)
     expect((await put('nonsense')).status).toBe(400)
     expect(await settled(id)).toMatchObject({ status: 'succeeded' })
-    expect((await house.send('POST', `/v1/programmes/${id}/retry`, { token })).body).toMatchObject({
+    expect((await platform.send('POST', `/v1/programmes/${id}/retry`, { token })).body).toMatchObject({
       code: 'state_conflict',
       state: 'succeeded',
     })
   })
 
   it('of a new major that breaks callers of the one before waits where the policy does not allow it', async () => {
-    const { house, token, start, read, settled } = await open()
+    const { platform, token, start, read, settled } = await open()
     await settled(await start())
     const second = version('2.0.0').replace('  /payments:', '  /pay-ins:')
     const approval = { minScore: 0, allowErrors: true, allowBreaking: false, exposures: ['Internal'] }
-    await house.send('PUT', '/v1/policy', { token, body: { approval } })
+    await platform.send('PUT', '/v1/policy', { token, body: { approval } })
 
     const waits = await start({ specification: base64(second) })
     expect(await settled(waits)).toMatchObject({ status: 'waiting', currentStep: 5 })
@@ -189,7 +194,7 @@ describe('a programme', () => {
     })
 
     // Towards 3.0.0 now, the highest below it.
-    await house.send('PUT', '/v1/policy', { token, body: { approval: { ...approval, allowBreaking: true } } })
+    await platform.send('PUT', '/v1/policy', { token, body: { approval: { ...approval, allowBreaking: true } } })
     const fourth = second.replace('version: 2.0.0', 'version: 4.0.0')
     expect(await settled(await start({ specification: base64(fourth) }))).toMatchObject({ status: 'succeeded' })
   })
@@ -205,14 +210,14 @@ describe('a programme', () => {
   })
 
   it('is tried again at the step that failed', async () => {
-    const { house, token, start, settled } = await open()
-    house.beforePrepare = () => Promise.reject(new Error('a thread is away'))
+    const { platform, token, start, settled } = await open()
+    platform.beforePrepare = () => Promise.reject(new Error('a thread is away'))
     const id = await start()
     const failed = await settled(id)
     expect(failed).toMatchObject({ status: 'failed', currentStep: 8 })
     expect(failed.steps[7]?.errors).toEqual([{ pointer: '', detail: 'Something went wrong on our side. Try again.' }])
-    house.beforePrepare = async () => {}
-    expect((await house.send('POST', `/v1/programmes/${id}/retry`, { token })).status).toBe(202)
+    platform.beforePrepare = async () => {}
+    expect((await platform.send('POST', `/v1/programmes/${id}/retry`, { token })).status).toBe(202)
 
     expect(await settled(id)).toMatchObject({ status: 'succeeded' })
   })
@@ -225,46 +230,47 @@ describe('a programme', () => {
     { name: 'x', specification: 'YQ==', backend: { url: '' } },
     { name: 'x', specification: 'YQ==', surprise: 1 },
   ])('that is asked for as %j is refused', async (body) => {
-    const { house, token } = await open()
+    const { platform, token } = await open()
 
-    expect((await house.send('POST', '/v1/programmes', { token, body })).status).toBe(400)
+    expect((await platform.send('POST', '/v1/programmes', { token, body })).status).toBe(400)
   })
 })
 
 describe('the policy of a tenant', () => {
   it('is that of the contract until it is changed, and a tenant’s own', async () => {
-    const { house, read, strict } = await open()
+    const { platform, read, strict } = await open()
     const exposures = ['Internal', 'Partner', 'Public']
     const standard = { approval: { minScore: 80, allowErrors: false, allowBreaking: true, exposures }, ruleset: null }
     expect((await read('/v1/policy')).body).toEqual(standard)
     await strict()
     expect((await read('/v1/policy')).body).toMatchObject({ approval: { minScore: 100 } })
-    expect((await house.send('GET', '/v1/policy', { token: house.token('rival') })).body).toEqual(standard)
+    expect((await platform.send('GET', '/v1/policy', { token: platform.token('rival') })).body).toEqual(standard)
   })
 })
 
 describe('a ruleset', () => {
   it('changes what a tenant’s documents are judged by, once its policy names it, and no other’s', async () => {
-    const { house, token, read } = await open()
+    const { platform, token, read } = await open()
     const rules = { 'path-spelling': 'off', example: { severity: 'error' } }
-    const made = await house.send('POST', '/v1/rulesets', { token, body: { extends: 'spectral:oas', rules } })
+    const made = await platform.send('POST', '/v1/rulesets', { token, body: { extends: 'spectral:oas', rules } })
     expect(made).toMatchObject({ status: 201, body: { rules } })
     const validate = async (of = token) =>
-      (await house.send('POST', '/v1/programmes/validate', { token: of, body: { specification: base64(PAYMENTS) } }))
+      (await platform.send('POST', '/v1/programmes/validate', { token: of, body: { specification: base64(PAYMENTS) } }))
         .body as unknown as {
         findings: readonly { rule: string; severity: string; principle: string | null; fingerprint: string }[]
       }
     const before = await validate()
     expect(before.findings.map(({ rule }) => rule)).not.toEqual([])
     const { body: policy } = await read('/v1/policy')
-    const rival = house.token('rival')
+    const rival = platform.token('rival')
     expect(
-      (await house.send('PUT', '/v1/policy', { token: rival, body: { ...policy, ruleset: made.body['id'] } })).status,
+      (await platform.send('PUT', '/v1/policy', { token: rival, body: { ...policy, ruleset: made.body['id'] } }))
+        .status,
     ).toBe(400)
     expect(
-      (await house.send('PUT', '/v1/policy', { token, body: { ...policy, ruleset: made.body['id'] } })).status,
+      (await platform.send('PUT', '/v1/policy', { token, body: { ...policy, ruleset: made.body['id'] } })).status,
     ).toBe(200)
-    await house.send('POST', '/v1/principles', {
+    await platform.send('POST', '/v1/principles', {
       token,
       body: { name: 'Show, do not tell', statement: 'Examples.', rationale: 'People copy.', rules: ['example'] },
     })
@@ -285,16 +291,16 @@ describe('a ruleset', () => {
   })
 
   it('may be nothing but what it extends', async () => {
-    const { house, token } = await open()
+    const { platform, token } = await open()
     const body = { extends: ['spectral:oas'], formats: ['oas3'] }
-    expect(await house.send('POST', '/v1/rulesets', { token, body })).toMatchObject({
+    expect(await platform.send('POST', '/v1/rulesets', { token, body })).toMatchObject({
       status: 201,
       body: { ...body, rules: {} },
     })
   })
 
   it('may bring rules of its own, which hold up a programme like any other', async () => {
-    const { house, token, start, read, settled } = await open()
+    const { platform, token, start, read, settled } = await open()
     const given = "$.paths[*][?(@property === 'post')].responses"
     const rules = {
       accepted: {
@@ -306,14 +312,14 @@ describe('a ruleset', () => {
       },
     }
     const document = { aliases: { Info: ['$.info'] }, extends: [['spectral:owasp', 'off']], rules }
-    const made = await house.send('POST', '/v1/rulesets', { token, body: document })
+    const made = await platform.send('POST', '/v1/rulesets', { token, body: document })
     expect(made).toMatchObject({ status: 201, body: document })
     expect((await read(`/v1/rulesets/${String(made.body['id'])}`)).body).toEqual(made.body)
-    const rival = house.token('rival')
-    expect((await house.send('GET', `/v1/rulesets/${String(made.body['id'])}`, { token: rival })).status).toBe(404)
+    const rival = platform.token('rival')
+    expect((await platform.send('GET', `/v1/rulesets/${String(made.body['id'])}`, { token: rival })).status).toBe(404)
     const { body: policy } = await read('/v1/policy')
-    await house.send('PUT', '/v1/policy', { token, body: { ...policy, ruleset: made.body['id'] } })
-    const answer = await house.send('POST', '/v1/programmes/validate', {
+    await platform.send('PUT', '/v1/policy', { token, body: { ...policy, ruleset: made.body['id'] } })
+    const answer = await platform.send('POST', '/v1/programmes/validate', {
       token,
       body: { specification: base64(PAYMENTS) },
     })
@@ -339,9 +345,9 @@ describe('a ruleset', () => {
     [{ rules: { constructor: 'off' } }, '/rules/constructor'],
     [{}, '/rules'],
   ])('%j is refused', async (body, pointer) => {
-    const { house, token } = await open()
+    const { platform, token } = await open()
 
-    expect(await house.send('POST', '/v1/rulesets', { token, body })).toMatchObject({
+    expect(await platform.send('POST', '/v1/rulesets', { token, body })).toMatchObject({
       status: 400,
       body: { errors: [{ pointer }] },
     })
@@ -350,12 +356,12 @@ describe('a ruleset', () => {
 
 describe('validation', () => {
   it('answers score, findings, breaking changes, security and advice, and keeps nothing', async () => {
-    const { house, token, read } = await open()
+    const { platform, token, read } = await open()
     const body = {
       specification: base64(version('1.9.0').replace('  /payments:', '  /pay-ins:')),
       previous: base64(PAYMENTS),
     }
-    const { status, body: result } = await house.send('POST', '/v1/programmes/validate', { token, body })
+    const { status, body: result } = await platform.send('POST', '/v1/programmes/validate', { token, body })
 
     expect(status).toBe(200)
     expect(result).toMatchObject({ score: expect.any(Number) as number, compliance: { servable: true, omitted: 0 } })
@@ -363,13 +369,13 @@ describe('validation', () => {
       expect.objectContaining({ id: 'operation.removed', level: 'breaking' }),
     )
     expect((await read('/v1/programmes')).body['items']).toEqual([])
-    const html = await house.send('POST', '/v1/programmes/validate', {
+    const html = await platform.send('POST', '/v1/programmes/validate', {
       token,
       body: { specification: base64('<html>') },
     })
     expect(html.body).toMatchObject({ score: 0, findings: [{ category: 'validity' }] })
-    expect((await house.send('POST', '/v1/programmes/validate', { token, body: { specification: '%' } })).status).toBe(
-      400,
-    )
+    expect(
+      (await platform.send('POST', '/v1/programmes/validate', { token, body: { specification: '%' } })).status,
+    ).toBe(400)
   })
 })

@@ -2,16 +2,18 @@ import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { EventSource, type FetchLike } from 'eventsource'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { NOW_MS, openHouse, type House, type HouseOptions } from '../../fixtures/test-platform.ts'
+import { NOW_MS, openTestPlatform, type TestPlatform, type TestPlatformOptions } from '../../fixtures/test-platform.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'
 
 const HOUR_MS = 3_600_000
 
-async function listen(options: HouseOptions = {}): Promise<{ house: House; port: number; url: string }> {
-  const house = await openHouse(options)
-  await house.platform.app.listen({ host: '127.0.0.1', port: 0 })
-  const { port } = house.platform.app.server.address() as AddressInfo
-  return { house, port, url: `http://127.0.0.1:${port}/v1/events/subscribe` }
+async function listen(
+  options: TestPlatformOptions = {},
+): Promise<{ platform: TestPlatform; port: number; url: string }> {
+  const platform = await openTestPlatform(options)
+  await platform.server.app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = platform.server.app.server.address() as AddressInfo
+  return { platform, port, url: `http://127.0.0.1:${port}/v1/events/subscribe` }
 }
 
 interface Reader {
@@ -40,21 +42,21 @@ function read(port: number, token: string, path = '/v1/events/subscribe', header
 }
 
 const idsIn = (text: string): string[] => [...text.matchAll(/^id: (\S+)$/gm)].map(([, id]) => id ?? '')
-const endsOf = async (house: House): Promise<string> => house.metrics.registry.metrics()
+const endsOf = async (platform: TestPlatform): Promise<string> => platform.metrics.registry.metrics()
 
 describe('risk stream', () => {
   it('brings events to a client of another make, with times people read and no tenant', async () => {
-    const { house, url } = await listen()
-    const token = house.token('acme')
+    const { platform, url } = await listen()
+    const token = platform.token('acme')
     const fetchWithToken: FetchLike = (address, init) =>
       fetch(address, { ...init, headers: { ...init.headers, authorization: `Bearer ${token}` } })
     const source = new EventSource(url, { fetch: fetchWithToken })
     onTestFinished(() => source.close())
     await new Promise((resolve) => source.addEventListener('open', resolve, { once: true }))
-    await vi.waitFor(() => expect(house.risks.subscribers).toBe(1))
+    await vi.waitFor(() => expect(platform.risks.subscribers).toBe(1))
     const came = new Promise<MessageEvent>((resolve) => source.addEventListener('risk', resolve, { once: true }))
     const event = riskEvent()
-    house.risks.publish(event)
+    platform.risks.publish(event)
 
     const message = await came
     expect(message.lastEventId).toBe(event.id)
@@ -64,20 +66,20 @@ describe('risk stream', () => {
   })
 
   it('opens at once, and says when to come back', async () => {
-    const { house, port } = await listen()
-    const reader = read(port, house.token('acme'))
+    const { platform, port } = await listen()
+    const reader = read(port, platform.token('acme'))
     await reader.seen(/^HTTP\/1\.1 200 OK[^]*\r\n\r\n[^]*retry: 1000/)
     expect(reader.text()).toMatch(/content-type: text\/event-stream/i)
     expect(reader.text()).toMatch(/cache-control: no-store/i)
-    expect(house.calls).toMatchObject([{ operationId: 'subscribeToRisks', status: 200, code: 'served' }])
+    expect(platform.calls).toMatchObject([{ operationId: 'subscribeToRisks', status: 200, code: 'served' }])
   })
 
   it('is of the reader’s own tenant alone, and passes what its filters ask for', async () => {
-    const { house, port } = await listen()
+    const { platform, port } = await listen()
     const path = '/v1/events/subscribe?severity=Warning&category=Security&api=payments-v1'
-    const all = read(port, house.token('acme'))
-    const some = read(port, house.token('acme'), path)
-    await vi.waitFor(() => expect(house.risks.subscribers).toBe(2))
+    const all = read(port, platform.token('acme'))
+    const some = read(port, platform.token('acme'), path)
+    await vi.waitFor(() => expect(platform.risks.subscribers).toBe(2))
     const wanted = riskEvent({ category: 'Security', severity: 'Critical' })
     const others = [
       riskEvent({ category: 'Security', severity: 'Info' }),
@@ -86,7 +88,7 @@ describe('risk stream', () => {
     ]
     const foreign = riskEvent({ tenant: 'rival', category: 'Security', severity: 'Critical' })
     const last = riskEvent({ category: 'Security', severity: 'Warning' })
-    for (const event of [foreign, ...others, wanted, last]) house.risks.publish(event)
+    for (const event of [foreign, ...others, wanted, last]) platform.risks.publish(event)
 
     await all.seen(last.id)
     await some.seen(last.id)
@@ -96,14 +98,14 @@ describe('risk stream', () => {
   })
 
   it('goes on after the last event a reader has, however many it missed', async () => {
-    const { house, port } = await listen()
+    const { platform, port } = await listen()
     const missed = Array.from({ length: 5_000 }, () => riskEvent({ message: 'm'.repeat(600) }))
-    for (const event of missed) house.risks.publish(event)
-    house.risks.publish(riskEvent({ tenant: 'rival' }))
-    const reader = read(port, house.token('acme'), undefined, `Last-Event-ID: ${missed[9]?.id}\r\n`)
-    await vi.waitFor(() => expect(house.risks.subscribers).toBe(1), { timeout: 10_000 })
+    for (const event of missed) platform.risks.publish(event)
+    platform.risks.publish(riskEvent({ tenant: 'rival' }))
+    const reader = read(port, platform.token('acme'), undefined, `Last-Event-ID: ${missed[9]?.id}\r\n`)
+    await vi.waitFor(() => expect(platform.risks.subscribers).toBe(1), { timeout: 10_000 })
     const live = riskEvent()
-    house.risks.publish(live)
+    platform.risks.publish(live)
 
     await reader.seen(live.id)
     expect(idsIn(reader.text())).toEqual([...missed.slice(10), live].map(({ id }) => id))
@@ -112,183 +114,183 @@ describe('risk stream', () => {
   it.each(['evt_1', 'nonsense', 'evt_01m7xqt5n2e10b7m6zza79hete x', 'rsk_01m7xqt5n2e10b7m6zza79hete'])(
     '400 for Last-Event-ID: %s',
     async (id) => {
-      const house = await openHouse()
+      const platform = await openTestPlatform()
       const headers = { 'last-event-id': id }
-      const answer = await house.send('GET', '/v1/events/subscribe', { token: house.token('acme'), headers })
+      const answer = await platform.send('GET', '/v1/events/subscribe', { token: platform.token('acme'), headers })
       expect(answer).toMatchObject({ status: 400, body: { code: 'payload_invalid' } })
     },
   )
 
   it('ends where it cannot resume, so that its reader comes back', async () => {
-    const { house, port } = await listen()
-    house.risks.broken = new Error('disk is gone')
-    const reader = read(port, house.token('acme'), undefined, `Last-Event-ID: ${riskEvent().id}\r\n`)
+    const { platform, port } = await listen()
+    platform.risks.broken = new Error('disk is gone')
+    const reader = read(port, platform.token('acme'), undefined, `Last-Event-ID: ${riskEvent().id}\r\n`)
     await reader.ended
-    expect(await endsOf(house)).toMatch('reason="resume_failed"} 1')
+    expect(await endsOf(platform)).toMatch('reason="resume_failed"} 1')
     expect(reader.text()).not.toMatch('disk')
   })
 
   it('comments every 15 s', async () => {
-    const { house, port } = await listen()
-    const reader = read(port, house.token('acme'))
+    const { platform, port } = await listen()
+    const reader = read(port, platform.token('acme'))
     await reader.seen('retry')
-    house.clock.forward(14_999)
-    house.clock.forward(1)
+    platform.clock.advanceSync(14_999)
+    platform.clock.advanceSync(1)
     await reader.seen(': alive')
     expect(reader.text().match(/: alive/g)).toHaveLength(1)
-    house.clock.forward(30_000)
+    platform.clock.advanceSync(30_000)
     await vi.waitFor(() => expect(reader.text().match(/: alive/g)).toHaveLength(3))
   })
 
   it('ends with its token', async () => {
-    const { house, port } = await listen()
-    const reader = read(port, house.token('acme', undefined, NOW_MS + HOUR_MS))
+    const { platform, port } = await listen()
+    const reader = read(port, platform.token('acme', undefined, NOW_MS + HOUR_MS))
     await reader.seen('retry')
-    house.clock.forward(HOUR_MS)
+    platform.clock.advanceSync(HOUR_MS)
     await reader.ended
-    expect(await endsOf(house)).toMatch('reason="token_expired"} 1')
-    expect(house.risks.subscribers).toBe(0)
+    expect(await endsOf(platform)).toMatch('reason="token_expired"} 1')
+    expect(platform.risks.subscribers).toBe(0)
   })
 
   it('ends within a heartbeat of its credential being closed', async () => {
-    const { house, port } = await listen()
-    const token = house.token('acme')
+    const { platform, port } = await listen()
+    const token = platform.token('acme')
     const reader = read(port, token)
     await reader.seen('retry')
-    house.callers.set(token, { code: 'credential_invalid', grant: null, detail: 'It was revoked.' })
-    house.clock.forward(15_000)
+    platform.callers.set(token, { code: 'credential_invalid', grant: null, detail: 'It was revoked.' })
+    platform.clock.advanceSync(15_000)
     await reader.ended
-    expect(await endsOf(house)).toMatch('reason="credential_closed"} 1')
+    expect(await endsOf(platform)).toMatch('reason="credential_closed"} 1')
   })
 
   it('cuts off a reader that takes nothing, and leaves the others alone', async () => {
-    const { house, port } = await listen()
-    const slow = read(port, house.token('acme'))
-    const quick = read(port, house.token('acme'))
+    const { platform, port } = await listen()
+    const slow = read(port, platform.token('acme'))
+    const quick = read(port, platform.token('acme'))
     await slow.seen('retry')
     await quick.seen('retry')
-    await vi.waitFor(() => expect(house.risks.subscribers).toBe(2))
+    await vi.waitFor(() => expect(platform.risks.subscribers).toBe(2))
     slow.socket.pause()
     let sent = 0
-    while (house.risks.subscribers === 2 && sent < 2_000) {
-      for (let batch = 0; batch < 10; batch++, sent++) house.risks.publish(riskEvent({ message: 'm'.repeat(8_000) }))
+    while (platform.risks.subscribers === 2 && sent < 2_000) {
+      for (let batch = 0; batch < 10; batch++, sent++) platform.risks.publish(riskEvent({ message: 'm'.repeat(8_000) }))
       await new Promise((resolve) => setImmediate(resolve))
     }
 
-    expect(house.risks.subscribers).toBe(1)
-    expect(await endsOf(house)).toMatch('reason="reader_slow"} 1')
+    expect(platform.risks.subscribers).toBe(1)
+    expect(await endsOf(platform)).toMatch('reason="reader_slow"} 1')
     const last = riskEvent()
-    house.risks.publish(last)
+    platform.risks.publish(last)
     await quick.seen(last.id)
     expect(idsIn(quick.text())).toHaveLength(sent + 1)
   })
 
   it('does not wait for ever for a reader to take what it missed', async () => {
-    const { house, port } = await listen()
+    const { platform, port } = await listen()
     const missed = Array.from({ length: 2_000 }, () => riskEvent({ message: 'm'.repeat(8_000) }))
-    for (const event of missed) house.risks.publish(event)
-    const reader = read(port, house.token('acme'), undefined, `Last-Event-ID: ${missed[0]?.id}\r\n`)
+    for (const event of missed) platform.risks.publish(event)
+    const reader = read(port, platform.token('acme'), undefined, `Last-Event-ID: ${missed[0]?.id}\r\n`)
     reader.socket.pause()
     await vi.waitFor(async () => {
-      house.clock.forward(10_000)
-      expect(await endsOf(house)).toMatch('reason="reader_slow"} 1')
+      platform.clock.advanceSync(10_000)
+      expect(await endsOf(platform)).toMatch('reason="reader_slow"} 1')
     })
-    expect(house.risks.subscribers).toBe(0)
+    expect(platform.risks.subscribers).toBe(0)
   })
 
   it('lets go of a reader that is gone', async () => {
-    const { house, port } = await listen()
-    const pending = house.clock.pending
-    const reader = read(port, house.token('acme'))
-    await vi.waitFor(() => expect(house.risks.subscribers).toBe(1))
+    const { platform, port } = await listen()
+    const pending = platform.clock.pending
+    const reader = read(port, platform.token('acme'))
+    await vi.waitFor(() => expect(platform.risks.subscribers).toBe(1))
     reader.socket.destroy()
-    await vi.waitFor(() => expect(house.risks.subscribers).toBe(0))
-    await vi.waitFor(() => expect(house.clock.pending).toBe(pending))
+    await vi.waitFor(() => expect(platform.risks.subscribers).toBe(0))
+    await vi.waitFor(() => expect(platform.clock.pending).toBe(pending))
   })
 
   it('503 beyond the readers of a tenant, and beyond those of all; a place that is left is free', async () => {
-    const { house, port } = await listen({ readersOfTenantMax: 1, readersMax: 2 })
-    const first = read(port, house.token('acme'))
+    const { platform, port } = await listen({ readersOfTenantMax: 1, readersMax: 2 })
+    const first = read(port, platform.token('acme'))
     await first.seen('200 OK')
-    const second = await house.send('GET', '/v1/events/subscribe', { token: house.token('acme') })
+    const second = await platform.send('GET', '/v1/events/subscribe', { token: platform.token('acme') })
     expect(second).toMatchObject({ status: 503, body: { code: 'unavailable' } })
-    await read(port, house.token('rival')).seen('200 OK')
-    expect((await house.send('GET', '/v1/events/subscribe', { token: house.token('third') })).status).toBe(503)
+    await read(port, platform.token('rival')).seen('200 OK')
+    expect((await platform.send('GET', '/v1/events/subscribe', { token: platform.token('third') })).status).toBe(503)
 
     first.socket.destroy()
-    await vi.waitFor(() => expect(house.risks.subscribers).toBe(1))
-    await read(port, house.token('acme')).seen('200 OK')
+    await vi.waitFor(() => expect(platform.risks.subscribers).toBe(1))
+    await read(port, platform.token('acme')).seen('200 OK')
   })
 
   it('does not open where the call cannot be recorded, and takes no place', async () => {
-    const { house, port } = await listen({ readersMax: 1 })
-    const token = house.token('acme')
-    house.refuseRecords = new Error('the disk is full')
-    expect((await house.send('GET', '/v1/events/subscribe', { token })).status).toBe(500)
-    house.refuseRecords = null
+    const { platform, port } = await listen({ readersMax: 1 })
+    const token = platform.token('acme')
+    platform.refuseRecords = new Error('the disk is full')
+    expect((await platform.send('GET', '/v1/events/subscribe', { token })).status).toBe(500)
+    platform.refuseRecords = null
     await read(port, token).seen('200 OK')
   })
 
   it('gives back the place of a reader that goes while its call is being recorded', async () => {
-    const { house, port } = await listen({ readersMax: 1 })
-    const pending = house.clock.pending
-    const opened = once(house.platform.app.server, 'connection') as Promise<[Socket]>
+    const { platform, port } = await listen({ readersMax: 1 })
+    const pending = platform.clock.pending
+    const opened = once(platform.server.app.server, 'connection') as Promise<[Socket]>
     const { promise: recording, resolve: begun } = Promise.withResolvers<void>()
     const { promise: recorded, resolve: goOn } = Promise.withResolvers<void>()
-    house.beforeRecord = () => {
+    platform.beforeRecord = () => {
       begun()
       return recorded
     }
-    const first = read(port, house.token('acme'))
+    const first = read(port, platform.token('acme'))
     const [connection] = await opened
     await recording
     first.socket.destroy()
     await vi.waitFor(() => expect(connection.destroyed).toBe(true))
-    house.beforeRecord = async () => {}
+    platform.beforeRecord = async () => {}
     goOn()
-    await vi.waitFor(async () => expect(await endsOf(house)).toMatch('reason="reader_gone"} 1'))
+    await vi.waitFor(async () => expect(await endsOf(platform)).toMatch('reason="reader_gone"} 1'))
 
-    expect(house.clock.pending).toBe(pending)
-    await read(port, house.token('acme')).seen('200 OK')
+    expect(platform.clock.pending).toBe(pending)
+    await read(port, platform.token('acme')).seen('200 OK')
   })
 
   it('cuts off a reader that does not take the end of its stream', async () => {
-    const { house, port } = await listen()
-    const opened = once(house.platform.app.server, 'connection') as Promise<[Socket]>
-    const reader = read(port, house.token('acme', undefined, NOW_MS + HOUR_MS))
+    const { platform, port } = await listen()
+    const opened = once(platform.server.app.server, 'connection') as Promise<[Socket]>
+    const reader = read(port, platform.token('acme', undefined, NOW_MS + HOUR_MS))
     const [connection] = await opened
     await reader.seen('retry')
     reader.socket.pause()
     // More than the kernel takes, less than makes a reader slow.
     for (let sent = 0; sent < 2_000 && connection.writableLength < 100_000; sent++) {
-      house.risks.publish(riskEvent({ message: 'm'.repeat(8_000) }))
+      platform.risks.publish(riskEvent({ message: 'm'.repeat(8_000) }))
       await new Promise((resolve) => setImmediate(resolve))
     }
-    house.clock.forward(HOUR_MS)
-    expect(await endsOf(house)).toMatch('reason="token_expired"} 1')
+    platform.clock.advanceSync(HOUR_MS)
+    expect(await endsOf(platform)).toMatch('reason="token_expired"} 1')
     expect(connection.destroyed).toBe(false)
-    house.clock.forward(2_000)
+    platform.clock.advanceSync(2_000)
     await vi.waitFor(() => expect(connection.destroyed).toBe(true))
   })
 
   it('ends when the service stops', async () => {
-    const { house, port } = await listen()
-    const reader = read(port, house.token('acme'))
+    const { platform, port } = await listen()
+    const reader = read(port, platform.token('acme'))
     await reader.seen('retry')
-    await house.platform.close()
+    await platform.server.close()
     await reader.ended
-    expect(await endsOf(house)).toMatch('reason="service_stopping"} 1')
+    expect(await endsOf(platform)).toMatch('reason="service_stopping"} 1')
   })
 
   it('is served on a port of its own as well, with nothing else there', async () => {
-    const house = await openHouse()
-    const app = house.platform.createRiskApp()
+    const platform = await openTestPlatform()
+    const app = platform.server.createRiskApp()
     await app.listen({ host: '127.0.0.1', port: 0 })
     const { port } = app.server.address() as AddressInfo
-    const reader = read(port, house.token('acme'))
-    await vi.waitFor(() => expect(house.risks.subscribers).toBe(1))
+    const reader = read(port, platform.token('acme'))
+    await vi.waitFor(() => expect(platform.risks.subscribers).toBe(1))
     const event = riskEvent()
-    house.risks.publish(event)
+    platform.risks.publish(event)
     await reader.seen(event.id)
     expect((await app.inject({ url: '/v1/consumers' })).statusCode).toBe(404)
     expect((await app.inject({ url: '/v1/risks' })).statusCode).toBe(401)
@@ -297,29 +299,29 @@ describe('risk stream', () => {
 
 describe('risk position', () => {
   it('is one item an episode, named by its riskId, open unless asked otherwise', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
     const [open, next, cleared] = [riskEvent(), riskEvent(), riskEvent({ phase: 'cleared' })]
-    house.risks.positions.push({ event: open, state: 'open' }, { event: next, state: 'open' })
-    house.risks.positions.push({ event: cleared, state: 'cleared' })
+    platform.risks.positions.push({ event: open, state: 'open' }, { event: next, state: 'open' })
+    platform.risks.positions.push({ event: cleared, state: 'cleared' })
 
-    const first = await house.send('GET', '/v1/risks?limit=1', { token })
+    const first = await platform.send('GET', '/v1/risks?limit=1', { token })
     expect(first.body['items']).toMatchObject([{ id: open.riskId, riskId: open.riskId, state: 'open' }])
-    const second = await house.send('GET', `/v1/risks?limit=1&cursor=${String(first.body['next'])}`, { token })
+    const second = await platform.send('GET', `/v1/risks?limit=1&cursor=${String(first.body['next'])}`, { token })
     expect(second.body).toMatchObject({ items: [{ id: next.riskId }], next: null })
-    const past = await house.send('GET', '/v1/risks?state=cleared&severity=Warning', { token })
+    const past = await platform.send('GET', '/v1/risks?state=cleared&severity=Warning', { token })
     expect(past.body['items']).toMatchObject([{ id: cleared.riskId, state: 'cleared' }])
-    expect((await house.send('GET', '/v1/risks?severity=Severe', { token })).status).toBe(400)
+    expect((await platform.send('GET', '/v1/risks?severity=Severe', { token })).status).toBe(400)
   })
 
   it('shows one episode with its timeline, and nothing of another tenant', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
     const opened = riskEvent()
     const escalated = riskEvent({ riskId: opened.riskId, phase: 'escalated', severity: 'Critical' })
-    house.risks.history.push(opened, escalated, riskEvent())
-    house.risks.positions.push({ event: escalated, state: 'open' })
-    const shown = await house.send('GET', `/v1/risks/${opened.riskId}`, { token })
+    platform.risks.history.push(opened, escalated, riskEvent())
+    platform.risks.positions.push({ event: escalated, state: 'open' })
+    const shown = await platform.send('GET', `/v1/risks/${opened.riskId}`, { token })
 
     expect(shown).toMatchObject({ status: 200, body: { id: opened.riskId, state: 'open', severity: 'Critical' } })
     expect(shown.body['timeline']).toMatchObject([
@@ -327,8 +329,8 @@ describe('risk position', () => {
       { id: escalated.id, phase: 'escalated', severity: 'Critical' },
     ])
     expect(shown.text).not.toContain('acme')
-    const foreign = await house.send('GET', `/v1/risks/${opened.riskId}`, { token: house.token('rival') })
+    const foreign = await platform.send('GET', `/v1/risks/${opened.riskId}`, { token: platform.token('rival') })
     expect(foreign.status).toBe(404)
-    expect((await house.send('GET', '/v1/risks/rsk_none', { token })).status).toBe(404)
+    expect((await platform.send('GET', '/v1/risks/rsk_none', { token })).status).toBe(404)
   })
 })

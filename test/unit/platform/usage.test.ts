@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { NOW_MS, openHouse, type House } from '../../fixtures/test-platform.ts'
+import { NOW_MS, openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const DAY_MS = 86_400_000
 const CSV = { accept: 'text/csv' }
 
-function lineItem(fields: Partial<House['lineItems'][number]> = {}): House['lineItems'][number] {
+function lineItem(fields: Partial<TestPlatform['lineItems'][number]> = {}): TestPlatform['lineItems'][number] {
   return {
     tenant: 'acme',
     api: 'payments-v1',
@@ -24,19 +24,19 @@ function lineItem(fields: Partial<House['lineItems'][number]> = {}): House['line
 
 describe('line items', () => {
   it('are numbers where they count, exact text where they are money, and times of windows', async () => {
-    const house = await openHouse()
-    house.lineItems.push(lineItem())
-    const { body } = await house.send('GET', '/v1', { token: house.token('acme') })
+    const platform = await openTestPlatform()
+    platform.lineItems.push(lineItem())
+    const { body } = await platform.send('GET', '/v1', { token: platform.token('acme') })
     const { tenant: _, timeMs: __, ...row } = lineItem()
     expect(body).toEqual({ items: [{ ...row, value: 0.5, time: '2027-01-15T11:59:50.000Z' }], next: null })
   })
 
   it('leave out the platform itself unless it is asked for', async () => {
-    const house = await openHouse()
-    house.lineItems.push(lineItem(), lineItem({ api: 'platform-v1' }))
-    const token = house.token('acme')
+    const platform = await openTestPlatform()
+    platform.lineItems.push(lineItem(), lineItem({ api: 'platform-v1' }))
+    const token = platform.token('acme')
     const apisOf = async (path: string): Promise<unknown> =>
-      ((await house.send('GET', path, { token })).body['items'] as { api: string }[]).map(({ api }) => api)
+      ((await platform.send('GET', path, { token })).body['items'] as { api: string }[]).map(({ api }) => api)
 
     expect(await apisOf('/v1')).toEqual(['payments-v1'])
     expect(await apisOf('/v1/summaries')).toEqual(['payments-v1'])
@@ -44,13 +44,13 @@ describe('line items', () => {
   })
 
   it('reach back 30 days unless a range is given, whose times may be of any offset', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    await house.send('GET', '/v1', { token })
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    await platform.send('GET', '/v1', { token })
     const from = encodeURIComponent('2027-01-01T02:00:00+02:00')
-    await house.send('GET', `/v1?from=${from}&to=9999-12-31T23:59:59Z&customer=con_1&operation=pay`, { token })
+    await platform.send('GET', `/v1?from=${from}&to=9999-12-31T23:59:59Z&customer=con_1&operation=pay`, { token })
 
-    expect(house.usageQueries).toMatchObject([
+    expect(platform.usageQueries).toMatchObject([
       { tenant: 'acme', fromMs: NOW_MS + 1 - 30 * DAY_MS, toMs: NOW_MS + 1 },
       { fromMs: Date.UTC(2027, 0, 1), toMs: Date.UTC(2100, 0, 1), customer: 'con_1', operation: 'pay' },
     ])
@@ -65,31 +65,31 @@ describe('line items', () => {
     ['tenant=rival', '/tenant'],
     ['groupBy=api', '/groupBy'],
   ])('400 for ?%s', async (query, pointer) => {
-    const house = await openHouse()
-    const answer = await house.send('GET', `/v1?${query}`, { token: house.token('acme') })
+    const platform = await openTestPlatform()
+    const answer = await platform.send('GET', `/v1?${query}`, { token: platform.token('acme') })
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
   })
 
   it('keep their range from page to page, while time goes on', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    house.lineItems.push(lineItem({ operation: 'a' }), lineItem({ operation: 'b' }), lineItem({ operation: 'c' }))
-    const first = await house.send('GET', '/v1?limit=2', { token })
-    house.clock.forward(60_000)
-    const second = await house.send('GET', `/v1?limit=2&cursor=${String(first.body['next'])}`, { token })
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    platform.lineItems.push(lineItem({ operation: 'a' }), lineItem({ operation: 'b' }), lineItem({ operation: 'c' }))
+    const first = await platform.send('GET', '/v1?limit=2', { token })
+    platform.clock.advanceSync(60_000)
+    const second = await platform.send('GET', `/v1?limit=2&cursor=${String(first.body['next'])}`, { token })
 
     expect(second.body).toMatchObject({ items: [{ operation: 'c' }], next: null })
-    const [before, after] = house.usageQueries
+    const [before, after] = platform.usageQueries
     expect([after?.fromMs, after?.toMs]).toEqual([before?.fromMs, before?.toMs])
   })
 
   it.each(['con_1', '1 2', '9 9 ', 'a b c', '-1 5 2', '99999999999999 1 1'])(
     '400 cursor_invalid for a position of another kind: %s',
     async (position) => {
-      const house = await openHouse()
+      const platform = await openTestPlatform()
       const cursor = Buffer.from(`1 ${position}`).toString('base64url')
       for (const path of ['/v1', '/v1/summaries']) {
-        const answer = await house.send('GET', `${path}?cursor=${cursor}`, { token: house.token('acme') })
+        const answer = await platform.send('GET', `${path}?cursor=${cursor}`, { token: platform.token('acme') })
         expect(answer).toMatchObject({ status: 400, body: { code: 'cursor_invalid' } })
       }
     },
@@ -98,10 +98,10 @@ describe('line items', () => {
 
 describe('summaries', () => {
   it('group by API and customer unless asked otherwise', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    house.lineItems.push(lineItem())
-    const { body } = await house.send('GET', '/v1/summaries', { token })
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    platform.lineItems.push(lineItem())
+    const { body } = await platform.send('GET', '/v1/summaries', { token })
     expect(body['items']).toEqual([
       {
         api: 'payments-v1',
@@ -114,40 +114,40 @@ describe('summaries', () => {
         to: '2027-01-15T12:00:00.001Z',
       },
     ])
-    await house.send('GET', '/v1/summaries?groupBy=agent,operation&interval=day', { token })
-    await house.send('GET', '/v1/summaries?groupBy=', { token })
-    expect(house.usageQueries.slice(1)).toMatchObject([
+    await platform.send('GET', '/v1/summaries?groupBy=agent,operation&interval=day', { token })
+    await platform.send('GET', '/v1/summaries?groupBy=', { token })
+    expect(platform.usageQueries.slice(1)).toMatchObject([
       { groupBy: ['operation', 'agent'], interval: 'day' },
       { groupBy: [] },
     ])
   })
 
   it.each(['groupBy=tenant', 'groupBy=api,,', 'groupBy=api;drop', 'interval=week'])('400 for ?%s', async (query) => {
-    const house = await openHouse()
-    const answer = await house.send('GET', `/v1/summaries?${query}`, { token: house.token('acme') })
+    const platform = await openTestPlatform()
+    const answer = await platform.send('GET', `/v1/summaries?${query}`, { token: platform.token('acme') })
     expect(answer).toMatchObject({ status: 400, body: { code: 'payload_invalid' } })
   })
 
   it('come page by page', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    for (const customer of ['con_1', 'con_2', 'con_3']) house.lineItems.push(lineItem({ customer }))
-    const first = await house.send('GET', '/v1/summaries?limit=2', { token })
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    for (const customer of ['con_1', 'con_2', 'con_3']) platform.lineItems.push(lineItem({ customer }))
+    const first = await platform.send('GET', '/v1/summaries?limit=2', { token })
     expect(first.body['items']).toHaveLength(2)
-    const rest = await house.send('GET', `/v1/summaries?limit=2&cursor=${String(first.body['next'])}`, { token })
+    const rest = await platform.send('GET', `/v1/summaries?limit=2&cursor=${String(first.body['next'])}`, { token })
     expect(rest.body).toMatchObject({ items: [{ customer: 'con_3' }], next: null })
   })
 })
 
 describe('CSV', () => {
   it('quotes as RFC 4180 says, and disarms what a spreadsheet would run', async () => {
-    const house = await openHouse()
-    house.lineItems.push(
+    const platform = await openTestPlatform()
+    platform.lineItems.push(
       lineItem({ customerName: 'a "b", c\r\nd' }),
       lineItem({ customerName: '=HYPERLINK("http://evil.example")' }),
       lineItem({ customerName: '@SUM(A1)', operation: '-1+1', agent: '\t=1', amount: '-0.5' }),
     )
-    const answer = await house.send('GET', '/v1', { token: house.token('acme'), headers: CSV })
+    const answer = await platform.send('GET', '/v1', { token: platform.token('acme'), headers: CSV })
 
     expect(answer.headers['content-type']).toMatch('text/csv')
     expect(answer.text).toBe(
@@ -162,16 +162,16 @@ describe('CSV', () => {
   })
 
   it('has its header also without rows, and its next page in Link', async () => {
-    const house = await openHouse()
-    const token = house.token('acme')
-    const empty = await house.send('GET', '/v1/summaries', { token, headers: CSV })
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const empty = await platform.send('GET', '/v1/summaries', { token, headers: CSV })
     expect(empty.text).toBe('api,customer,value,calls,amount,currency,from,to\r\n')
 
-    house.lineItems.push(lineItem(), lineItem({ operation: 'later' }))
-    const first = await house.send('GET', '/v1?limit=1&customer=con_1', { token, headers: CSV })
+    platform.lineItems.push(lineItem(), lineItem({ operation: 'later' }))
+    const first = await platform.send('GET', '/v1?limit=1&customer=con_1', { token, headers: CSV })
     const next = /^<([^>]+)>; rel="next"$/.exec(first.headers['link'] ?? '')?.[1] ?? ''
     expect(next).toMatch(/^\/v1\?limit=1&customer=con_1&cursor=/)
-    const second = await house.send('GET', next, { token, headers: CSV })
+    const second = await platform.send('GET', next, { token, headers: CSV })
     expect(second.text).toMatch('later')
     expect(second.headers['link']).toBeUndefined()
   })
@@ -183,8 +183,8 @@ describe('CSV', () => {
     ['text/html, */*', 'application/json'],
     ['application/json;q=0.5, TEXT/CSV; header=present', 'text/csv'],
   ])('is sent only where it is wanted most: %s', async (accept, mediaType) => {
-    const house = await openHouse()
-    const { headers } = await house.send('GET', '/v1', { token: house.token('acme'), headers: { accept } })
+    const platform = await openTestPlatform()
+    const { headers } = await platform.send('GET', '/v1', { token: platform.token('acme'), headers: { accept } })
     expect(headers['content-type']).toMatch(mediaType)
     expect(headers['vary']).toBe('Accept')
   })

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createDrifts } from '../../../src/programmes/drifts.ts'
 import type { EventBody } from '../../../src/command/event-outbox.ts'
 import type { Drift } from '../../../src/domain/drift.ts'
-import { openHouse, type House } from '../../fixtures/test-catalogue.ts'
+import { openTestCatalogue, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
 
 const DAY_MS = 86_400_000
 const drift = (changes: Partial<Drift> = {}): Drift => ({
@@ -16,8 +16,8 @@ const drift = (changes: Partial<Drift> = {}): Drift => ({
   ...changes,
 })
 
-function open(house: House) {
-  const { registry, createId, clock } = house
+function open(catalogue: TestCatalogue) {
+  const { registry, createId, clock } = catalogue
   const counted: string[] = []
   const drifts = createDrifts({
     registry,
@@ -29,51 +29,54 @@ function open(house: House) {
   return { ...drifts, counted }
 }
 
-async function eventsOf({ registry }: House, tenant = 'acme') {
+async function eventsOf({ registry }: TestCatalogue, tenant = 'acme') {
   const found = await registry.list<EventBody>('event', { tenant, limit: 100 })
   return found.filter(({ body }) => body.type === 'DesignDrift').map(({ body }) => body.data)
 }
 
 it('a drift is told when it is first seen, and again a day later, also by another process', async () => {
-  const house = openHouse()
-  const first = open(house)
+  const catalogue = openTestCatalogue()
+  const first = open(catalogue)
   for (let time = 0; time < 5; time++) first.note(drift({ requestId: `req-${time}` }))
   first.note(drift({ status: 203, detail: '203' }))
   await first.settled()
-  expect(await eventsOf(house)).toMatchObject([
+  expect(await eventsOf(catalogue)).toMatchObject([
     { api: 'orders-v1', operation: 'listOrders', kind: 'undeclared_status', status: 202, requestId: 'req-0' },
     { status: 203 },
   ])
 
-  const second = open(house)
+  const second = open(catalogue)
   second.note(drift())
   await second.settled()
-  expect(await eventsOf(house)).toHaveLength(2)
-  house.clock.nowMs += DAY_MS
+  expect(await eventsOf(catalogue)).toHaveLength(2)
+  catalogue.clock.nowMs += DAY_MS
   second.note(drift())
   await second.settled()
-  expect(await eventsOf(house)).toHaveLength(3)
+  expect(await eventsOf(catalogue)).toHaveLength(3)
 })
 
 it('drifts of one place in a body are one, whatever is wrong there; those of tenants are apart', async () => {
-  const house = openHouse()
-  const { note, settled } = open(house)
+  const catalogue = openTestCatalogue()
+  const { note, settled } = open(catalogue)
   note(drift({ kind: 'undeclared_body', detail: '/id must be integer' }))
   note(drift({ kind: 'undeclared_body', detail: '/id must be string' }))
   note(drift({ kind: 'undeclared_body', detail: '/name must be string' }))
   note(drift({ tenant: 'rival', operation: '' }))
   await settled()
 
-  expect((await eventsOf(house)).map(({ detail }) => detail)).toEqual(['/id must be integer', '/name must be string'])
-  expect(await eventsOf(house, 'rival')).toMatchObject([{ operation: null }])
+  expect((await eventsOf(catalogue)).map(({ detail }) => detail)).toEqual([
+    '/id must be integer',
+    '/name must be string',
+  ])
+  expect(await eventsOf(catalogue, 'rival')).toMatchObject([{ operation: null }])
 })
 
 it('a drift that could not be written is told when it is seen again', async () => {
-  const house = openHouse()
-  const { registry } = house
+  const catalogue = openTestCatalogue()
+  const { registry } = catalogue
   let isFull = true
   const broken = {
-    ...house,
+    ...catalogue,
     registry: {
       ...registry,
       commit: (...args: Parameters<typeof registry.commit>) =>
@@ -88,12 +91,12 @@ it('a drift that could not be written is told when it is seen again', async () =
   note(drift())
   await settled()
 
-  expect(await eventsOf(house)).toHaveLength(1)
+  expect(await eventsOf(catalogue)).toHaveLength(1)
 })
 
 it('paths that a caller makes up are told of up to a bound, and keep no other drift from being told', async () => {
-  const house = openHouse()
-  const { note, settled, counted } = open(house)
+  const catalogue = openTestCatalogue()
+  const { note, settled, counted } = open(catalogue)
   const unknown = (path: number, api = 'orders-v1') =>
     drift({ api, operation: '', kind: 'undeclared_operation', status: 404, detail: `GET /${path}` })
   for (let path = 0; path < 150; path++) {
@@ -104,11 +107,11 @@ it('paths that a caller makes up are told of up to a bound, and keep no other dr
   note(drift())
   note(unknown(0, 'cards-v1'))
   await settled()
-  expect(await house.registry.list('drift', { tenant: 'acme', limit: 500 })).toHaveLength(102)
+  expect(await catalogue.registry.list('drift', { tenant: 'acme', limit: 500 })).toHaveLength(102)
   // What is known already is told again in its time.
-  house.clock.nowMs += DAY_MS
+  catalogue.clock.nowMs += DAY_MS
   note(unknown(0))
   await settled()
   expect(counted).toHaveLength(50)
-  expect(await house.registry.list('event', { tenant: 'acme', limit: 500 })).toHaveLength(103)
+  expect(await catalogue.registry.list('event', { tenant: 'acme', limit: 500 })).toHaveLength(103)
 })

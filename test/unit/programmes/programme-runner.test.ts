@@ -6,19 +6,19 @@ import { createProgrammeRunner } from '../../../src/programmes/programme-runner.
 import { createProgrammes } from '../../../src/programmes/programmes.ts'
 import { createProgrammeSteps, type ProgrammeStepWork } from '../../../src/programmes/programme-steps.ts'
 import { createTenantPolicies } from '../../../src/programmes/tenant-policy.ts'
-import { createTurns } from '../../../src/command/keyed-mutex.ts'
+import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
 import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Author } from '../../../src/store/registry.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
-import { base64, declaration, openHouse, orders, type House } from '../../fixtures/test-catalogue.ts'
+import { base64, declaration, openTestCatalogue, orders, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
 
 const linter = createLinter({ clock: systemClock, log: { error: () => {} } })
 afterAll(() => linter.close())
 
-function open(house: House, live: (works: readonly ProgrammeStepWork[]) => readonly ProgrammeStepWork[]) {
-  const { registry, createId, proxies, specifications, subscriptions } = house
-  const shared = { registry, createId, clock: systemClock, turns: createTurns() }
+function open(catalogue: TestCatalogue, live: (works: readonly ProgrammeStepWork[]) => readonly ProgrammeStepWork[]) {
+  const { registry, createId, proxies, specifications, subscriptions } = catalogue
+  const shared = { registry, createId, clock: systemClock, mutex: createKeyedMutex() }
   const policies = createTenantPolicies({ registry })
   const apiPolicies = createApiPolicies(shared)
   const steps = createProgrammeSteps({
@@ -36,14 +36,14 @@ function open(house: House, live: (works: readonly ProgrammeStepWork[]) => reado
   return { ...createProgrammes({ ...shared, backendRule: { refuse: async () => null } }), runner }
 }
 
-async function begin(house: House, programmes: ReturnType<typeof open>) {
-  const { id: consumer } = await house.consumers.create(
+async function begin(catalogue: TestCatalogue, programmes: ReturnType<typeof open>) {
+  const { id: consumer } = await catalogue.consumers.create(
     { tenant: 'acme', consumer: 'system' },
     { name: 'CI', kind: 'application' },
   )
   const author: Author = { tenant: 'acme', consumer }
   const openSla = base64(declaration({ variant: 'gold', perMinute: 5 }))
-  const policies = createTenantPolicies({ registry: house.registry })
+  const policies = createTenantPolicies({ registry: catalogue.registry })
   await policies.put(author, {
     approval: { minScore: 0, allowErrors: true, allowBreaking: false, exposures: ['Internal'] },
   })
@@ -51,12 +51,12 @@ async function begin(house: House, programmes: ReturnType<typeof open>) {
 }
 
 /** What stands at the end, and what was done on the way. */
-async function outcomeOf(house: House, { get, progress }: ReturnType<typeof open>, id: string) {
+async function outcomeOf(catalogue: TestCatalogue, { get, progress }: ReturnType<typeof open>, id: string) {
   while ((await progress('acme', id)).status === 'running') await new Promise((resolve) => setImmediate(resolve))
   const { status, subscription } = await get('acme', id)
-  const { items } = await house.subscriptions.list('acme', { limit: 50 })
-  const [proxy] = (await house.proxies.list('acme', { limit: 50 })).items
-  const slas = await house.specifications.openSlas('acme', { limit: 50 })
+  const { items } = await catalogue.subscriptions.list('acme', { limit: 50 })
+  const [proxy] = (await catalogue.proxies.list('acme', { limit: 50 })).items
+  const slas = await catalogue.specifications.openSlas('acme', { limit: 50 })
   return {
     status,
     subscriptions: items.length,
@@ -64,7 +64,7 @@ async function outcomeOf(house: House, { get, progress }: ReturnType<typeof open
     active: proxy?.activeRevision,
     staging: proxy?.stagingRevision,
     declarations: slas.items.length,
-    activations: house.gateway.heard.filter((word) => word.startsWith('swap')).length,
+    activations: catalogue.gateway.heard.filter((word) => word.startsWith('swap')).length,
   }
 }
 
@@ -79,32 +79,32 @@ const ONCE = {
 }
 
 it('does each step once where it does not die', async () => {
-  const house = openHouse()
-  const programmes = open(house, (steps) => steps)
+  const catalogue = openTestCatalogue()
+  const programmes = open(catalogue, (steps) => steps)
   await programmes.runner.start()
-  const { id } = await begin(house, programmes)
+  const { id } = await begin(catalogue, programmes)
 
-  expect(await outcomeOf(house, programmes, id)).toEqual(ONCE)
+  expect(await outcomeOf(catalogue, programmes, id)).toEqual(ONCE)
 })
 
 it('stages, declares, subscribes and activates nothing twice where it dies behind every step', async () => {
-  const house = openHouse()
+  const catalogue = openTestCatalogue()
   // Whatever a first life has done is not noted; the second finds it.
-  const programmes = open(house, (steps) =>
+  const programmes = open(catalogue, (steps) =>
     steps.map((work) => async (programme) => {
       await work(programme)
       return work(programme)
     }),
   )
   await programmes.runner.start()
-  const { id } = await begin(house, programmes)
+  const { id } = await begin(catalogue, programmes)
 
-  expect(await outcomeOf(house, programmes, id)).toEqual(ONCE)
+  expect(await outcomeOf(catalogue, programmes, id)).toEqual(ONCE)
 })
 
 it.each([1, 2, 3, 4, 5, 6, 7, 8])('is taken up at step %i by the next process', async (number) => {
-  const house = openHouse()
-  const dying = open(house, (steps) =>
+  const catalogue = openTestCatalogue()
+  const dying = open(catalogue, (steps) =>
     steps.map((work, index) => async (programme) => {
       if (index === number - 1) {
         await work(programme)
@@ -115,26 +115,26 @@ it.each([1, 2, 3, 4, 5, 6, 7, 8])('is taken up at step %i by the next process', 
     }),
   )
   await dying.runner.start()
-  const { id } = await begin(house, dying)
+  const { id } = await begin(catalogue, dying)
   while ((await dying.progress('acme', id)).currentStep < number) await new Promise((resolve) => setImmediate(resolve))
-  const next = open(house, (steps) => steps)
+  const next = open(catalogue, (steps) => steps)
   await next.runner.start()
 
-  expect(await outcomeOf(house, next, id)).toEqual(ONCE)
+  expect(await outcomeOf(catalogue, next, id)).toEqual(ONCE)
 })
 
 it('goes on without a restart when the disk that refused has room', async () => {
-  const house = openHouse()
-  const opened = open(house, (works) => works)
+  const catalogue = openTestCatalogue()
+  const opened = open(catalogue, (works) => works)
   await opened.runner.start()
-  const { commit } = house.registry
+  const { commit } = catalogue.registry
   let refusals = 0
-  house.registry.commit = (author, action, writes) => {
+  catalogue.registry.commit = (author, action, writes) => {
     if (!action.startsWith('programme.step') || refusals > 0) return commit(author, action, writes)
     refusals++
     return Promise.reject(new StoreUnwritable('the disk is full'))
   }
-  const { id } = await begin(house, opened)
-  const { status } = await outcomeOf(house, opened, id)
+  const { id } = await begin(catalogue, opened)
+  const { status } = await outcomeOf(catalogue, opened, id)
   expect([refusals, status]).toEqual([1, 'succeeded'])
 })

@@ -7,12 +7,12 @@ import {
   ACME,
   base64,
   declaration,
-  furnish,
+  publishApi,
   OFFERED,
-  openHouse,
+  openTestCatalogue,
   orders,
   RIVAL,
-  type House,
+  type TestCatalogue,
 } from '../../fixtures/test-catalogue.ts'
 
 const API = 'orders-v1'
@@ -26,12 +26,12 @@ async function plansOf(proxies: Proxies): Promise<ActivePlan[]> {
   return Array.fromAsync(proxies.activePlans())
 }
 
-const fatesOf = async (house: House, id: string): Promise<string[]> =>
-  (await house.proxies.revisions('acme', id)).items.map(({ revision, fate }) => `${revision} ${fate}`)
+const fatesOf = async (catalogue: TestCatalogue, id: string): Promise<string[]> =>
+  (await catalogue.proxies.revisions('acme', id)).items.map(({ revision, fate }) => `${revision} ${fate}`)
 
 describe('a revision that is staged', () => {
   it('is the first of the API’s one proxy, and makes the catalogue entry', async () => {
-    const { proxies, apis, gateway } = openHouse()
+    const { proxies, apis, gateway } = openTestCatalogue()
     const proxy = await proxies.stage(ACME, stageInput())
 
     expect(proxy).toEqual({
@@ -68,23 +68,23 @@ describe('a revision that is staged', () => {
   })
 
   it('replaces the one before under a new number, and leaves what serves alone', async () => {
-    const house = openHouse()
-    const { proxy } = await furnish(house)
-    await house.proxies.stage(ACME, stageInput())
-    const staged = await house.proxies.stage(ACME, stageInput({ backend: { url: 'http://other.example:81/' } }))
+    const catalogue = openTestCatalogue()
+    const { proxy } = await publishApi(catalogue)
+    await catalogue.proxies.stage(ACME, stageInput())
+    const staged = await catalogue.proxies.stage(ACME, stageInput({ backend: { url: 'http://other.example:81/' } }))
 
     expect(staged).toMatchObject({ id: proxy, state: 'active', revision: 1, activeRevision: 1, stagingRevision: 3 })
     expect(staged.backend.url).toBe('https://orders.example/base')
     expect(staged.staging).toMatchObject({ revision: 3, backend: { url: 'http://other.example:81/' } })
-    expect(await fatesOf(house, proxy)).toEqual(['1 active', '2 replaced', '3 staging'])
-    expect(house.gateway.heard).toEqual([])
-    expect((await plansOf(house.proxies)).map(({ plan }) => plan.revision)).toEqual([1])
+    expect(await fatesOf(catalogue, proxy)).toEqual(['1 active', '2 replaced', '3 staging'])
+    expect(catalogue.gateway.heard).toEqual([])
+    expect((await plansOf(catalogue.proxies)).map(({ plan }) => plan.revision)).toEqual([1])
   })
 
   it('may be what a kept revision deployed', async () => {
-    const house = openHouse()
-    const { proxies, gateway } = house
-    const { proxy } = await furnish(house)
+    const catalogue = openTestCatalogue()
+    const { proxies, gateway } = catalogue
+    const { proxy } = await publishApi(catalogue)
     await proxies.stage(
       ACME,
       stageInput({ specification: base64(orders({ operations: { ...OFFERED, another: [] } })) }),
@@ -97,13 +97,13 @@ describe('a revision that is staged', () => {
       'listOrders',
       'createOrder',
     ])
-    expect(await fatesOf(house, proxy)).toEqual(['1 superseded', '2 superseded', '3 active'])
+    expect(await fatesOf(catalogue, proxy)).toEqual(['1 superseded', '2 superseded', '3 active'])
   })
 
   it('is refused where it breaks what serves, with what it breaks, and nothing is made', async () => {
-    const house = openHouse()
-    const { proxies } = house
-    const { proxy } = await furnish(house)
+    const catalogue = openTestCatalogue()
+    const { proxies } = catalogue
+    const { proxy } = await publishApi(catalogue)
     const narrower = { listOrders: OFFERED.listOrders }
     const staged = proxies.stage(ACME, stageInput({ specification: base64(orders({ operations: narrower })) }))
     await expect(staged).rejects.toMatchObject({
@@ -114,13 +114,13 @@ describe('a revision that is staged', () => {
       },
     })
     expect(await proxies.get('acme', proxy)).toMatchObject({ stagingRevision: null, activeRevision: 1 })
-    expect(await house.registry.list('openapispec', { limit: 9 })).toHaveLength(1)
+    expect(await catalogue.registry.list('openapispec', { limit: 9 })).toHaveLength(1)
   })
 
   it('may be another major version beside the one that it breaks, or break what never served', async () => {
-    const house = openHouse()
-    const { proxies } = house
-    await furnish(house)
+    const catalogue = openTestCatalogue()
+    const { proxies } = catalogue
+    await publishApi(catalogue)
     const narrower = { operations: { listOrders: OFFERED.listOrders } }
     const next = base64(orders({ ...narrower, version: '2.0.0' }))
     expect(await proxies.stage(ACME, { api: 'orders-v2', specification: next })).toMatchObject({ api: 'orders-v2' })
@@ -139,7 +139,7 @@ describe('a revision that is staged', () => {
     ['a backend that is no web address', { backend: { url: 'file:///etc/passwd' } }, '/backend/url'],
     ['a backend with a password', { backend: { url: 'https://a:b@c.example' } }, '/backend/url'],
   ])('is refused for %s, with its place, and nothing is made', async (_, more, pointer) => {
-    const { proxies, apis } = openHouse()
+    const { proxies, apis } = openTestCatalogue()
     const input = stageInput(more)
     if (input.specification === undefined) delete (input as { specification?: string }).specification
 
@@ -149,7 +149,7 @@ describe('a revision that is staged', () => {
   })
 
   it('is refused without a usable backend: neither named nor in the document', async () => {
-    const { proxies } = openHouse()
+    const { proxies } = openTestCatalogue()
     const specification = base64(orders({ servers: [{ url: '/relative' }] }))
 
     await expect(proxies.stage(ACME, stageInput({ specification }))).rejects.toMatchObject({ status: 400 })
@@ -158,27 +158,30 @@ describe('a revision that is staged', () => {
   })
 
   it('is refused under a name that another tenant has, by name alone', async () => {
-    const house = openHouse()
-    await furnish(house)
-    await expect(house.proxies.stage(RIVAL, stageInput())).rejects.toMatchObject({ status: 409, code: 'name_taken' })
-    expect((await house.proxies.list('rival', { limit: 9 })).items).toEqual([])
+    const catalogue = openTestCatalogue()
+    await publishApi(catalogue)
+    await expect(catalogue.proxies.stage(RIVAL, stageInput())).rejects.toMatchObject({
+      status: 409,
+      code: 'name_taken',
+    })
+    expect((await catalogue.proxies.list('rival', { limit: 9 })).items).toEqual([])
   })
 
   it.each([ACME, RIVAL])('is refused under the name of the platform’s own API, for $tenant', async (author) => {
-    const house = openHouse()
+    const catalogue = openTestCatalogue()
     const body = { title: 'Platform', major: 1, version: '1.0.0', state: 'Active', ownScopes: ['apis:read'] }
     const entry = { kind: 'api', id: 'platform-v1', tenant: 'acme', expected: 0, body }
-    await house.registry.commit(ACME, 'platform.start', [entry])
+    await catalogue.registry.commit(ACME, 'platform.start', [entry])
     const specification = base64(orders({ title: 'Platform', version: '1.0.0' }))
 
-    const staged = house.proxies.stage(author, { api: 'platform-v1', specification })
+    const staged = catalogue.proxies.stage(author, { api: 'platform-v1', specification })
     await expect(staged).rejects.toMatchObject({ status: 409, code: 'name_taken' })
-    expect(await house.registry.find('proxy', 'api', 'platform-v1')).toBeNull()
+    expect(await catalogue.registry.find('proxy', 'api', 'platform-v1')).toBeNull()
   })
 })
 
 /** Another process that writes the same document: it moves on by a revision. */
-async function touch({ registry }: House, id: string): Promise<void> {
+async function touch({ registry }: TestCatalogue, id: string): Promise<void> {
   const document = await registry.get<{ readonly api: string }>('proxy', id)
   if (document === null) throw new Error('the proxy is gone')
   const { kind, tenant, revision, body } = document
@@ -188,8 +191,8 @@ async function touch({ registry }: House, id: string): Promise<void> {
 
 describe('an activation', () => {
   it('prepares every thread, then commits, then swaps, then answers', async () => {
-    const house = openHouse()
-    const { proxies, gateway, apis } = house
+    const catalogue = openTestCatalogue()
+    const { proxies, gateway, apis } = catalogue
     const { id } = await proxies.stage(ACME, stageInput())
     const seen: unknown[] = []
     gateway.onPrepare = async () => void seen.push((await proxies.get('acme', id)).activeRevision)
@@ -203,22 +206,22 @@ describe('an activation', () => {
   })
 
   it('swaps nothing and forgets what was compiled where the commit fails', async () => {
-    const house = openHouse()
-    const { proxies, gateway } = house
-    const { proxy } = await furnish(house)
+    const catalogue = openTestCatalogue()
+    const { proxies, gateway } = catalogue
+    const { proxy } = await publishApi(catalogue)
     await proxies.stage(ACME, stageInput())
-    gateway.onPrepare = () => touch(house, proxy)
+    gateway.onPrepare = () => touch(catalogue, proxy)
 
     await expect(proxies.activate(ACME, proxy)).rejects.toMatchObject({ status: 409, code: 'state_conflict' })
     expect(gateway.heard).toEqual(['prepare orders-v1 2', 'abort orders-v1 2'])
     expect(await proxies.get('acme', proxy)).toMatchObject({ activeRevision: 1, stagingRevision: 2 })
-    expect((await plansOf(house.restart().proxies)).map(({ plan }) => plan.revision)).toEqual([1])
+    expect((await plansOf(catalogue.restart().proxies)).map(({ plan }) => plan.revision)).toEqual([1])
   })
 
   it('is not overtaken: what comes meanwhile waits until every thread serves the revision', async () => {
-    const house = openHouse()
-    const { proxies, gateway } = house
-    const { proxy } = await furnish(house)
+    const catalogue = openTestCatalogue()
+    const { proxies, gateway } = catalogue
+    const { proxy } = await publishApi(catalogue)
     await proxies.stage(ACME, stageInput())
     let late: Promise<unknown> = Promise.resolve()
     gateway.onPrepare = async () => {
@@ -231,9 +234,9 @@ describe('an activation', () => {
   })
 
   it('swaps nothing where the disk refuses the commit, and says so', async () => {
-    const house = openHouse()
-    const { proxies, gateway, registry } = house
-    const { proxy } = await furnish(house)
+    const catalogue = openTestCatalogue()
+    const { proxies, gateway, registry } = catalogue
+    const { proxy } = await publishApi(catalogue)
     await proxies.stage(ACME, stageInput())
     const { commit } = registry
     registry.commit = async () => {
@@ -247,9 +250,9 @@ describe('an activation', () => {
   })
 
   it('changes nothing where a thread cannot compile the revision', async () => {
-    const house = openHouse()
-    const { proxies, gateway } = house
-    const { proxy } = await furnish(house)
+    const catalogue = openTestCatalogue()
+    const { proxies, gateway } = catalogue
+    const { proxy } = await publishApi(catalogue)
     await proxies.stage(ACME, stageInput())
     gateway.onPrepare = async () => {
       throw new Problem('specification_invalid', 'A schema cannot be compiled.')
@@ -261,23 +264,23 @@ describe('an activation', () => {
   })
 
   it('holds after the death of the process between commit and swap: the next start serves it', async () => {
-    const house = openHouse()
-    const { proxy } = await furnish(house)
-    await house.proxies.stage(ACME, stageInput({ specification: base64(orders({ version: '1.3.0' })) }))
-    house.gateway.onSwap = async () => {
+    const catalogue = openTestCatalogue()
+    const { proxy } = await publishApi(catalogue)
+    await catalogue.proxies.stage(ACME, stageInput({ specification: base64(orders({ version: '1.3.0' })) }))
+    catalogue.gateway.onSwap = async () => {
       throw new Error('the process is gone')
     }
-    await expect(house.proxies.activate(ACME, proxy)).rejects.toThrow('the process is gone')
+    await expect(catalogue.proxies.activate(ACME, proxy)).rejects.toThrow('the process is gone')
 
-    const next = house.restart()
+    const next = catalogue.restart()
     expect((await plansOf(next.proxies)).map(({ plan }) => plan.revision)).toEqual([2])
     expect(await next.apis.get('acme', API)).toMatchObject({ version: '1.3.0' })
   })
 
   it('is won by one of two at once; the other is 409 and its compilation forgotten', async () => {
-    const house = openHouse()
-    const { proxies, gateway } = house
-    const { proxy } = await furnish(house)
+    const catalogue = openTestCatalogue()
+    const { proxies, gateway } = catalogue
+    const { proxy } = await publishApi(catalogue)
     await proxies.stage(ACME, stageInput())
     const ends = await Promise.allSettled([proxies.activate(ACME, proxy), proxies.activate(ACME, proxy)])
 
@@ -290,9 +293,9 @@ describe('an activation', () => {
   })
 
   it('never swaps in limits older than those in force: a declaration that comes meanwhile comes after', async () => {
-    const house = openHouse()
-    const { proxies, specifications, gateway } = house
-    const { proxy } = await furnish(house)
+    const catalogue = openTestCatalogue()
+    const { proxies, specifications, gateway } = catalogue
+    const { proxy } = await publishApi(catalogue)
     await specifications.createOpenSla(ACME, { api: API, specification: base64(declaration({ perMinute: 10 })) })
     await proxies.stage(ACME, stageInput())
     gateway.heard.length = 0
@@ -308,36 +311,36 @@ describe('an activation', () => {
   })
 
   it.each(['activate', 'discard'] as const)('or a discarding needs a staging revision: %s', async (verb) => {
-    const house = openHouse()
-    const { proxy } = await furnish(house)
+    const catalogue = openTestCatalogue()
+    const { proxy } = await publishApi(catalogue)
 
-    const refused = house.proxies[verb](ACME, proxy)
+    const refused = catalogue.proxies[verb](ACME, proxy)
     await expect(refused).rejects.toMatchObject({ status: 409, code: 'no_staging_revision' })
-    expect(house.gateway.heard).toEqual([])
+    expect(catalogue.gateway.heard).toEqual([])
   })
 
   it.each(['activate', 'discard'] as const)('or a discarding of another tenant’s proxy is 404: %s', async (verb) => {
-    const house = openHouse()
-    const { proxy } = await furnish(house)
-    await house.proxies.stage(ACME, stageInput())
+    const catalogue = openTestCatalogue()
+    const { proxy } = await publishApi(catalogue)
+    await catalogue.proxies.stage(ACME, stageInput())
 
-    await expect(house.proxies[verb](RIVAL, proxy)).rejects.toMatchObject({ status: 404, code: 'not_found' })
-    expect(await house.proxies.get('acme', proxy)).toMatchObject({ stagingRevision: 2 })
-    await expect(house.proxies.get('rival', proxy)).rejects.toMatchObject({ code: 'not_found' })
-    await expect(house.proxies.revisions('rival', proxy)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(catalogue.proxies[verb](RIVAL, proxy)).rejects.toMatchObject({ status: 404, code: 'not_found' })
+    expect(await catalogue.proxies.get('acme', proxy)).toMatchObject({ stagingRevision: 2 })
+    await expect(catalogue.proxies.get('rival', proxy)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(catalogue.proxies.revisions('rival', proxy)).rejects.toMatchObject({ code: 'not_found' })
   })
 })
 
 describe('what serves', () => {
   it('is served again after a restart, each API once with its limits', async () => {
-    const house = openHouse()
+    const catalogue = openTestCatalogue()
     for (let number = 1; number <= 24; number++) {
       const specification = base64(orders({ version: `${number}.0.0` }))
-      const { id } = await house.proxies.stage(ACME, { api: `orders-v${number}`, specification })
-      if (number !== 11) await house.proxies.activate(ACME, id)
+      const { id } = await catalogue.proxies.stage(ACME, { api: `orders-v${number}`, specification })
+      if (number !== 11) await catalogue.proxies.activate(ACME, id)
     }
-    await house.specifications.createOpenSla(ACME, { api: 'orders-v7', specification: base64(declaration()) })
-    const plans = await plansOf(house.restart().proxies)
+    await catalogue.specifications.createOpenSla(ACME, { api: 'orders-v7', specification: base64(declaration()) })
+    const plans = await plansOf(catalogue.restart().proxies)
 
     expect(plans.map(({ plan }) => plan.api).sort()).toEqual(
       Array.from({ length: 24 }, (_, index) => `orders-v${index + 1}`)
@@ -348,14 +351,14 @@ describe('what serves', () => {
   })
 
   it('is compiled anew from its document where it was compiled by other rules, and else is not', async () => {
-    const house = openHouse()
-    await furnish(house)
-    const [document] = await house.registry.list<object>('compiled', { limit: 2 })
+    const catalogue = openTestCatalogue()
+    await publishApi(catalogue)
+    const [document] = await catalogue.registry.list<object>('compiled', { limit: 2 })
     if (document === undefined) throw new Error('nothing is compiled')
     const { kind, id, tenant } = document
     const change = async (expected: number, body: object): Promise<string[]> => {
-      await house.registry.commit(ACME, 'change', [{ kind, id, tenant, expected, body }])
-      const plans = await plansOf(house.restart().proxies)
+      await catalogue.registry.commit(ACME, 'change', [{ kind, id, tenant, expected, body }])
+      const plans = await plansOf(catalogue.restart().proxies)
       return plans.flatMap(({ plan }) => plan.operations.map(({ operationId }) => operationId))
     }
 
@@ -364,21 +367,21 @@ describe('what serves', () => {
   })
 
   it('starts though a declaration names an operation that was only staged, or is no more', async () => {
-    const house = openHouse()
-    const { proxies, specifications } = house
-    const { proxy } = await furnish(house)
+    const catalogue = openTestCatalogue()
+    const { proxies, specifications } = catalogue
+    const { proxy } = await publishApi(catalogue)
     const wider = orders({ operations: { ...OFFERED, staged: [] } })
     await proxies.stage(ACME, stageInput({ specification: base64(wider) }))
     const specification = base64(declaration({ operationIds: ['staged', 'createOrder'] }))
     await specifications.createOpenSla(ACME, { api: API, specification })
     await proxies.discard(ACME, proxy)
-    expect(await plansOf(house.restart().proxies)).toHaveLength(1)
+    expect(await plansOf(catalogue.restart().proxies)).toHaveLength(1)
 
     await proxies.stage(ACME, stageInput({ specification: base64(wider) }))
     await proxies.activate(ACME, proxy)
     await proxies.stage(ACME, { api: API, fromRevision: 1 })
     await proxies.activate(ACME, proxy)
-    const [active] = await plansOf(house.restart().proxies)
+    const [active] = await plansOf(catalogue.restart().proxies)
     expect(active).toMatchObject({ plan: { revision: 4 }, slas: [{ api: API }] })
   })
 })

@@ -1,75 +1,85 @@
 import { describe, expect, it } from 'vitest'
 import { apiWrite } from '../../../src/publishing/apis.ts'
-import { ACME, base64, furnish, openHouse, orders, RIVAL, type House } from '../../fixtures/test-catalogue.ts'
+import {
+  ACME,
+  base64,
+  publishApi,
+  openTestCatalogue,
+  orders,
+  RIVAL,
+  type TestCatalogue,
+} from '../../fixtures/test-catalogue.ts'
 
 const API = 'orders-v1'
 const DAY_MS = 86_400_000
-const dateIn = (house: House, days: number) => new Date(house.clock.nowMs + days * DAY_MS).toISOString()
+const dateIn = (catalogue: TestCatalogue, days: number) => new Date(catalogue.clock.nowMs + days * DAY_MS).toISOString()
 
-async function deprecated(house: House) {
-  const { consumer, proxy } = await furnish(house)
-  const subscription = await house.subscriptions.create(ACME, { consumer, api: API })
-  await house.retirement.deprecate(ACME, API, { retirementDate: dateIn(house, 30) })
+async function deprecated(catalogue: TestCatalogue) {
+  const { consumer, proxy } = await publishApi(catalogue)
+  const subscription = await catalogue.subscriptions.create(ACME, { consumer, api: API })
+  await catalogue.retirement.deprecate(ACME, API, { retirementDate: dateIn(catalogue, 30) })
   return { consumer, proxy, subscription: subscription.id }
 }
 
-const eventsOf = async ({ registry }: House) =>
+const eventsOf = async ({ registry }: TestCatalogue) =>
   (await registry.list<{ type: string; data: object }>('event', { limit: 99 })).map(({ body }) => body)
-const dueOf = async ({ registry }: House) =>
+const dueOf = async ({ registry }: TestCatalogue) =>
   (await registry.list<{ kind: string; atMs: number }>('due', { limit: 99 }))
     .map(({ body }) => body)
     .filter(({ kind }) => kind === 'retirement')
 
 describe('a deprecated API', () => {
   it('goes on to serve, says so on every thread, and is told to those who listen', async () => {
-    const house = openHouse()
-    await furnish(house)
-    const retirementDate = dateIn(house, 30)
+    const catalogue = openTestCatalogue()
+    await publishApi(catalogue)
+    const retirementDate = dateIn(catalogue, 30)
     const input = { retirementDate, note: 'Use the next one.' }
-    const shown = await house.retirement.deprecate(ACME, API, input)
+    const shown = await catalogue.retirement.deprecate(ACME, API, input)
 
     expect(shown).toMatchObject({ id: API, state: 'Deprecated', retirementDate, successor: null })
     expect(shown).not.toHaveProperty('actor')
-    expect(house.gateway.heard).toEqual([`prepare ${API} 1`, `swap ${API} 1`])
-    const deprecation = { sinceMs: house.clock.nowMs, retirementMs: Date.parse(retirementDate), successor: null }
-    expect(house.gateway.prepared.at(-1)?.plan).toMatchObject({ state: 'Deprecated', deprecation })
-    expect(await eventsOf(house)).toEqual([
+    expect(catalogue.gateway.heard).toEqual([`prepare ${API} 1`, `swap ${API} 1`])
+    const deprecation = { sinceMs: catalogue.clock.nowMs, retirementMs: Date.parse(retirementDate), successor: null }
+    expect(catalogue.gateway.prepared.at(-1)?.plan).toMatchObject({ state: 'Deprecated', deprecation })
+    expect(await eventsOf(catalogue)).toEqual([
       { type: 'VersionDeprecated', data: { api: API, retirementDate, successor: null, note: 'Use the next one.' } },
     ])
-    expect(await dueOf(house)).toMatchObject([{ kind: 'retirement', subject: API, atMs: Date.parse(retirementDate) }])
+    expect(await dueOf(catalogue)).toMatchObject([
+      { kind: 'retirement', subject: API, atMs: Date.parse(retirementDate) },
+    ])
   })
 
   it('takes a new subscription, also by a product, only if it is forced', async () => {
-    const house = openHouse()
-    const { consumer } = await deprecated(house)
-    const { id: product } = await house.products.create(ACME, { name: 'Trade', apis: [API] })
+    const catalogue = openTestCatalogue()
+    const { consumer } = await deprecated(catalogue)
+    const { id: product } = await catalogue.products.create(ACME, { name: 'Trade', apis: [API] })
     for (const to of [{ api: API }, { product }]) {
-      await expect(house.subscriptions.create(ACME, { consumer, ...to })).rejects.toMatchObject({
+      await expect(catalogue.subscriptions.create(ACME, { consumer, ...to })).rejects.toMatchObject({
         status: 409,
         code: 'state_conflict',
         extensions: { state: 'Deprecated', allowed: ['force'] },
       })
-      expect(await house.subscriptions.create(ACME, { consumer, ...to, force: true })).toMatchObject({
+      expect(await catalogue.subscriptions.create(ACME, { consumer, ...to, force: true })).toMatchObject({
         state: 'Active',
       })
     }
   })
 
   it('leaves the subscriptions that it has free to change their scopes', async () => {
-    const house = openHouse()
-    const { subscription } = await deprecated(house)
-    await house.subscriptions.setScopes(ACME, subscription, [])
-    const { scopes } = await house.subscriptions.setScopes(ACME, subscription, ['orders:read'])
+    const catalogue = openTestCatalogue()
+    const { subscription } = await deprecated(catalogue)
+    await catalogue.subscriptions.setScopes(ACME, subscription, [])
+    const { scopes } = await catalogue.subscriptions.setScopes(ACME, subscription, ['orders:read'])
     expect(scopes).toEqual(['orders:read'])
   })
 
   it('stays so over activations and a restart', async () => {
-    const house = openHouse()
-    const { proxy } = await deprecated(house)
-    await house.proxies.stage(ACME, { api: API, specification: base64(orders()) })
-    await house.proxies.activate(ACME, proxy)
-    expect(house.gateway.prepared.at(-1)?.plan).toMatchObject({ state: 'Deprecated', revision: 2 })
-    const [plan] = await Array.fromAsync(house.restart().proxies.activePlans())
+    const catalogue = openTestCatalogue()
+    const { proxy } = await deprecated(catalogue)
+    await catalogue.proxies.stage(ACME, { api: API, specification: base64(orders()) })
+    await catalogue.proxies.activate(ACME, proxy)
+    expect(catalogue.gateway.prepared.at(-1)?.plan).toMatchObject({ state: 'Deprecated', revision: 2 })
+    const [plan] = await Array.fromAsync(catalogue.restart().proxies.activePlans())
     expect(plan?.plan).toMatchObject({ state: 'Deprecated', deprecation: { successor: null } })
   })
 
@@ -79,112 +89,112 @@ describe('a deprecated API', () => {
     ['itself as successor', { retirementDate: '2030-01-01T00:00:00Z', successor: API }, '/successor'],
     ['a successor that is not there', { retirementDate: '2030-01-01T00:00:00Z', successor: 'x-v2' }, '/successor'],
   ])('is not made with %s', async (_, input, pointer) => {
-    const house = openHouse()
-    await furnish(house)
-    await expect(house.retirement.deprecate(ACME, API, input)).rejects.toMatchObject({ errors: [{ pointer }] })
-    expect([await eventsOf(house), await dueOf(house), house.gateway.heard]).toEqual([[], [], []])
+    const catalogue = openTestCatalogue()
+    await publishApi(catalogue)
+    await expect(catalogue.retirement.deprecate(ACME, API, input)).rejects.toMatchObject({ errors: [{ pointer }] })
+    expect([await eventsOf(catalogue), await dueOf(catalogue), catalogue.gateway.heard]).toEqual([[], [], []])
   })
 
   it('is deprecated once, by its tenant alone', async () => {
-    const house = openHouse()
-    await deprecated(house)
-    const again = { retirementDate: dateIn(house, 60) }
-    await expect(house.retirement.deprecate(ACME, API, again)).rejects.toMatchObject({ code: 'state_conflict' })
-    await expect(house.retirement.deprecate(RIVAL, API, again)).rejects.toMatchObject({ status: 404 })
+    const catalogue = openTestCatalogue()
+    await deprecated(catalogue)
+    const again = { retirementDate: dateIn(catalogue, 60) }
+    await expect(catalogue.retirement.deprecate(ACME, API, again)).rejects.toMatchObject({ code: 'state_conflict' })
+    await expect(catalogue.retirement.deprecate(RIVAL, API, again)).rejects.toMatchObject({ status: 404 })
   })
 
   it('is never the platform itself', async () => {
-    const house = openHouse()
+    const catalogue = openTestCatalogue()
     const entry = { title: 'Platform', major: 1, version: '1.0.0', state: 'Active', owner: 'system' } as const
     const rest = { complianceScore: null, programme: null, retirementDate: null, successor: null, ownScopes: [] }
-    await house.registry.commit(ACME, 'test', [apiWrite('platform-v1', 'acme', 0, { ...entry, ...rest })])
-    const refused = house.retirement.deprecate(ACME, 'platform-v1', { retirementDate: dateIn(house, 30) })
+    await catalogue.registry.commit(ACME, 'test', [apiWrite('platform-v1', 'acme', 0, { ...entry, ...rest })])
+    const refused = catalogue.retirement.deprecate(ACME, 'platform-v1', { retirementDate: dateIn(catalogue, 30) })
     await expect(refused).rejects.toMatchObject({ code: 'state_conflict' })
   })
 
   it('is told in full or not at all: where the disk refuses, nothing is swapped', async () => {
-    const house = openHouse()
-    await furnish(house)
-    const { commit } = house.registry
-    house.registry.commit = () => Promise.reject(new Error('disk full'))
-    const refused = house.retirement.deprecate(ACME, API, { retirementDate: dateIn(house, 30) })
+    const catalogue = openTestCatalogue()
+    await publishApi(catalogue)
+    const { commit } = catalogue.registry
+    catalogue.registry.commit = () => Promise.reject(new Error('disk full'))
+    const refused = catalogue.retirement.deprecate(ACME, API, { retirementDate: dateIn(catalogue, 30) })
     await expect(refused).rejects.toThrow('disk full')
-    house.registry.commit = commit
-    expect(house.gateway.heard).toEqual([`prepare ${API} 1`, `abort ${API} 1`])
-    expect((await house.apis.get('acme', API)).state).toBe('Active')
-    expect([await eventsOf(house), await dueOf(house)]).toEqual([[], []])
+    catalogue.registry.commit = commit
+    expect(catalogue.gateway.heard).toEqual([`prepare ${API} 1`, `abort ${API} 1`])
+    expect((await catalogue.apis.get('acme', API)).state).toBe('Active')
+    expect([await eventsOf(catalogue), await dueOf(catalogue)]).toEqual([[], []])
   })
 })
 
 describe('retiring', () => {
   it('is refused while subscriptions are active, and names them', async () => {
-    const house = openHouse()
-    const { subscription } = await deprecated(house)
-    await expect(house.retirement.retire(ACME, API, false)).rejects.toMatchObject({
+    const catalogue = openTestCatalogue()
+    const { subscription } = await deprecated(catalogue)
+    await expect(catalogue.retirement.retire(ACME, API, false)).rejects.toMatchObject({
       status: 409,
       code: 'subscriptions_active',
       extensions: { subscriptions: [subscription] },
     })
-    expect((await house.apis.get('acme', API)).state).toBe('Deprecated')
+    expect((await catalogue.apis.get('acme', API)).state).toBe('Deprecated')
   })
 
   it('counts who came by a product', async () => {
-    const house = openHouse()
-    const { consumer, subscription } = await deprecated(house)
-    await house.subscriptions.cancel(ACME, subscription)
-    const { id: product } = await house.products.create(ACME, { name: 'Trade', apis: [API] })
-    const { id } = await house.subscriptions.create(ACME, { consumer, product, force: true })
-    await expect(house.retirement.retire(ACME, API, false)).rejects.toMatchObject({
+    const catalogue = openTestCatalogue()
+    const { consumer, subscription } = await deprecated(catalogue)
+    await catalogue.subscriptions.cancel(ACME, subscription)
+    const { id: product } = await catalogue.products.create(ACME, { name: 'Trade', apis: [API] })
+    const { id } = await catalogue.subscriptions.create(ACME, { consumer, product, force: true })
+    await expect(catalogue.retirement.retire(ACME, API, false)).rejects.toMatchObject({
       extensions: { subscriptions: [id] },
     })
   })
 
   it.each(['free', 'forced'])('when it is %s, every thread knows before the answer, and it is told', async (how) => {
-    const house = openHouse()
-    const { subscription } = await deprecated(house)
-    if (how === 'free') await house.subscriptions.cancel(ACME, subscription)
-    house.gateway.heard.length = 0
-    expect(await house.retirement.retire(ACME, API, how === 'forced')).toMatchObject({ state: 'Retired' })
+    const catalogue = openTestCatalogue()
+    const { subscription } = await deprecated(catalogue)
+    if (how === 'free') await catalogue.subscriptions.cancel(ACME, subscription)
+    catalogue.gateway.heard.length = 0
+    expect(await catalogue.retirement.retire(ACME, API, how === 'forced')).toMatchObject({ state: 'Retired' })
 
-    expect(house.gateway.heard).toEqual([`prepare ${API} 1`, `swap ${API} 1`])
-    expect(house.gateway.prepared.at(-1)?.plan.state).toBe('Retired')
-    expect((await eventsOf(house)).map(({ type }) => type)).toEqual(['VersionDeprecated', 'VersionSunset'])
-    expect(await dueOf(house)).toEqual([])
+    expect(catalogue.gateway.heard).toEqual([`prepare ${API} 1`, `swap ${API} 1`])
+    expect(catalogue.gateway.prepared.at(-1)?.plan.state).toBe('Retired')
+    expect((await eventsOf(catalogue)).map(({ type }) => type)).toEqual(['VersionDeprecated', 'VersionSunset'])
+    expect(await dueOf(catalogue)).toEqual([])
   })
 
   it('needs a deprecation first, and is the end', async () => {
-    const house = openHouse()
-    const { proxy, consumer } = await furnish(house)
-    await expect(house.retirement.retire(ACME, API, true)).rejects.toMatchObject({
+    const catalogue = openTestCatalogue()
+    const { proxy, consumer } = await publishApi(catalogue)
+    await expect(catalogue.retirement.retire(ACME, API, true)).rejects.toMatchObject({
       code: 'state_conflict',
       extensions: { state: 'Active', allowed: ['deprecated'] },
     })
-    await house.retirement.deprecate(ACME, API, { retirementDate: dateIn(house, 1) })
-    await house.retirement.retire(ACME, API, false)
+    await catalogue.retirement.deprecate(ACME, API, { retirementDate: dateIn(catalogue, 1) })
+    await catalogue.retirement.retire(ACME, API, false)
     const conflict = { code: 'state_conflict' }
-    await expect(house.retirement.retire(ACME, API, true)).rejects.toMatchObject(conflict)
-    const stage = house.proxies.stage(ACME, { api: API, specification: base64(orders()) })
+    await expect(catalogue.retirement.retire(ACME, API, true)).rejects.toMatchObject(conflict)
+    const stage = catalogue.proxies.stage(ACME, { api: API, specification: base64(orders()) })
     await expect(stage).rejects.toMatchObject(conflict)
-    await expect(house.subscriptions.create(ACME, { consumer, api: API })).rejects.toMatchObject(conflict)
-    expect((await house.proxies.get('acme', proxy)).activeRevision).toBe(1)
+    await expect(catalogue.subscriptions.create(ACME, { consumer, api: API })).rejects.toMatchObject(conflict)
+    expect((await catalogue.proxies.get('acme', proxy)).activeRevision).toBe(1)
   })
 })
 
 describe('a retirement date that comes', () => {
   it('retires an API that nobody uses, once', async () => {
-    const house = openHouse()
-    const { subscription } = await deprecated(house)
-    await house.subscriptions.cancel(ACME, subscription)
-    expect(await house.retirement.retirementDue('acme', API)).toBe(true)
-    expect((await house.apis.get('acme', API)).state).toBe('Retired')
-    expect(await house.retirement.retirementDue('acme', API)).toBe(true)
-    expect((await eventsOf(house)).filter(({ type }) => type === 'VersionSunset')).toHaveLength(1)
+    const catalogue = openTestCatalogue()
+    const { subscription } = await deprecated(catalogue)
+    await catalogue.subscriptions.cancel(ACME, subscription)
+    expect(await catalogue.retirement.retirementDue('acme', API)).toBe(true)
+    expect((await catalogue.apis.get('acme', API)).state).toBe('Retired')
+    expect(await catalogue.retirement.retirementDue('acme', API)).toBe(true)
+    expect((await eventsOf(catalogue)).filter(({ type }) => type === 'VersionSunset')).toHaveLength(1)
   })
 
   it('ends nobody’s access', async () => {
-    const house = openHouse()
-    await deprecated(house)
-    expect(await house.retirement.retirementDue('acme', API)).toBe(false)
-    expect((await house.apis.get('acme', API)).state).toBe('Deprecated')
+    const catalogue = openTestCatalogue()
+    await deprecated(catalogue)
+    expect(await catalogue.retirement.retirementDue('acme', API)).toBe(false)
+    expect((await catalogue.apis.get('acme', API)).state).toBe('Deprecated')
   })
 })

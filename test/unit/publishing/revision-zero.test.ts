@@ -1,18 +1,25 @@
 import { describe, expect, it } from 'vitest'
 import type { ProxyBody } from '../../../src/publishing/proxy-document.ts'
 import { bringUpOldProxies } from '../../../src/publishing/revision-zero.ts'
-import { ACME, base64, furnish, openHouse, orders, type House } from '../../fixtures/test-catalogue.ts'
+import {
+  ACME,
+  base64,
+  publishApi,
+  openTestCatalogue,
+  orders,
+  type TestCatalogue,
+} from '../../fixtures/test-catalogue.ts'
 
 const API = 'orders-v1'
 
 /** The registry as a version without revisions has left it. */
-async function withOldProxy(house: House): Promise<string> {
-  const { proxy } = await furnish(house)
-  const document = await house.registry.get<ProxyBody>('proxy', proxy)
+async function withOldProxy(catalogue: TestCatalogue): Promise<string> {
+  const { proxy } = await publishApi(catalogue)
+  const document = await catalogue.registry.get<ProxyBody>('proxy', proxy)
   if (document === null) throw new Error('the proxy is gone')
   const { tenant, revision, body } = document
   const old = { api: API, deployment: body.deployments['1'] }
-  await house.registry.commit(ACME, 'test.old', [
+  await catalogue.registry.commit(ACME, 'test.old', [
     { kind: 'proxy', id: proxy, tenant, expected: revision, body: old, keys: { api: API }, unique: ['api'] },
   ])
   return proxy
@@ -20,9 +27,9 @@ async function withOldProxy(house: House): Promise<string> {
 
 describe('a deployment older than revisions', () => {
   it('serves as revision 0, unchanged', async () => {
-    const house = openHouse()
-    const id = await withOldProxy(house)
-    const after = house.restart()
+    const catalogue = openTestCatalogue()
+    const id = await withOldProxy(catalogue)
+    const after = catalogue.restart()
     expect(await bringUpOldProxies(after.registry)).toBe(1)
 
     const [active] = await Array.fromAsync(after.proxies.activePlans())
@@ -39,13 +46,13 @@ describe('a deployment older than revisions', () => {
   })
 
   it('is followed by revision 1, and can be staged again', async () => {
-    const house = openHouse()
-    const id = await withOldProxy(house)
-    await bringUpOldProxies(house.registry)
-    await house.proxies.stage(ACME, { api: API, specification: base64(orders()) })
-    expect(await house.proxies.activate(ACME, id)).toMatchObject({ activeRevision: 1 })
-    const { items } = await house.proxies.revisions('acme', id)
+    const catalogue = openTestCatalogue()
+    const id = await withOldProxy(catalogue)
+    await bringUpOldProxies(catalogue.registry)
+    await catalogue.proxies.stage(ACME, { api: API, specification: base64(orders()) })
+    expect(await catalogue.proxies.activate(ACME, id)).toMatchObject({ activeRevision: 1 })
+    const { items } = await catalogue.proxies.revisions('acme', id)
     expect(items.map(({ revision, fate }) => `${revision} ${fate}`)).toEqual(['0 superseded', '1 active'])
-    expect(await house.proxies.stage(ACME, { api: API, fromRevision: 0 })).toMatchObject({ stagingRevision: 2 })
+    expect(await catalogue.proxies.stage(ACME, { api: API, fromRevision: 0 })).toMatchObject({ stagingRevision: 2 })
   })
 })

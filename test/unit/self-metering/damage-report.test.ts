@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createDamageReport } from '../../../src/self-metering/damage-report.ts'
 import type { Damage } from '../../../src/record/damage.ts'
 import { createMetrics } from '../../../src/runtime/metrics.ts'
-import { createHandClock } from '../../fixtures/fake-clock.ts'
+import { createFakeClock } from '../../fixtures/fake-clock.ts'
 
 const LOST: Damage = {
   file: 'spool/gateway-0/0000000007.spool',
@@ -14,7 +14,7 @@ const LOST: Damage = {
 }
 
 function open() {
-  const clock = createHandClock(0)
+  const clock = createFakeClock(0)
   const metrics = createMetrics()
   const logged: string[] = []
   const counted: string[] = []

@@ -9,7 +9,7 @@ import type { CallRecord } from '../../../src/record/call-record.ts'
 import { createRandom } from '../../random.ts'
 import { attribution, call, START_MS } from '../../fixtures/calls.ts'
 import { createMemorySpool } from '../../fixtures/memory-spool.ts'
-import { createWorld } from '../../fixtures/test-stream.ts'
+import { createTestStream } from '../../fixtures/test-stream.ts'
 
 const MINUTE_MS = 60_000
 const DECLARED = `
@@ -142,38 +142,38 @@ describe('a breach of a promise', () => {
   /** Minutes of traffic of which some break a promise; the process dies at `dieAt`. Returns what was told and held. */
   async function live(dieAts: readonly number[]) {
     const folder = mkdtempSync(join(tmpdir(), 'judge-'))
-    const world = await createWorld(join(folder, 'world.db'), START_MS + 12 * 60 * MINUTE_MS)
+    const stream = await createTestStream(join(folder, 'stream.db'), START_MS + 12 * 60 * MINUTE_MS)
     onTestFinished(() => {
-      world.close()
+      stream.close()
       rmSync(folder, { recursive: true, force: true })
     })
-    world.promises = promised(DECLARED)
+    stream.promises = promised(DECLARED)
     const random = createRandom(7)
     const deaths = [...dieAts]
-    await world.start(deaths.shift())
+    await stream.start(deaths.shift())
     for (let index = 0; index < 7; index++) {
       const calls = minute(index, { unanswered: [0, 5, 0, 1, 9, 0, 3][index] ?? 0, ms: 20 + random.below(90) })
       for (const half of [calls.slice(0, 15), calls.slice(15)]) {
-        if (world.isDead) await world.start(deaths.shift()).catch(() => {})
-        world.spool.append('gateway-0', half)
-        if (random.below(2) === 0) world.spool.roll('gateway-0')
-        world.spool.grow()
-        await world.clock.advance(30_000)
+        if (stream.isDead) await stream.start(deaths.shift()).catch(() => {})
+        stream.spool.append('gateway-0', half)
+        if (random.below(2) === 0) stream.spool.roll('gateway-0')
+        stream.spool.grow()
+        await stream.clock.advance(30_000)
       }
     }
-    await world.start()
-    await world.clock.advance(70_000)
-    await world.pipeline.stop()
+    await stream.start()
+    await stream.clock.advance(70_000)
+    await stream.pipeline.stop()
     const episodes = [
-      ...world.checkpoint.openEpisodes().map(({ event }) => event),
-      ...world.checkpoint.clearedEpisodes({ tenant: 'acme', state: 'cleared', limit: 100 }).map(({ event }) => event),
+      ...stream.checkpoint.openEpisodes().map(({ event }) => event),
+      ...stream.checkpoint.clearedEpisodes({ tenant: 'acme', state: 'cleared', limit: 100 }).map(({ event }) => event),
     ].filter(({ type }) => type === 'ServiceLevelBreach')
-    const ids = world.history.map(({ id }) => id)
+    const ids = stream.history.map(({ id }) => id)
     expect(new Set(ids).size).toBe(ids.length)
     return {
-      steps: world.steps,
+      steps: stream.steps,
       reasons: episodes.map(({ evidence }) => evidence.reasons),
-      severities: world.history.filter(({ type }) => type === 'ServiceLevelBreach').map(({ severity }) => severity)[0],
+      severities: stream.history.filter(({ type }) => type === 'ServiceLevelBreach').map(({ severity }) => severity)[0],
       to: episodes.map(({ attributedTo }) => attributedTo.kind),
     }
   }

@@ -2,11 +2,11 @@ import { Subject } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { coalesce } from '../../../src/stream/coalesce.ts'
 import { readOn } from '../../../src/stream/read-on.ts'
-import { createHandClock } from '../../fixtures/fake-clock.ts'
+import { createFakeClock } from '../../fixtures/fake-clock.ts'
 
 describe('coalesce', () => {
   it('lets a first word through at once and what follows as one, a gap later', async () => {
-    const clock = createHandClock(0)
+    const clock = createFakeClock(0)
     const words$ = new Subject<void>()
     const heardMs: number[] = []
     words$.pipe(coalesce(20, clock)).subscribe(() => heardMs.push(clock.nowMs()))
@@ -20,7 +20,7 @@ describe('coalesce', () => {
   })
 
   it('says nothing more when nobody listens', async () => {
-    const clock = createHandClock(0)
+    const clock = createFakeClock(0)
     const words$ = new Subject<void>()
     let heard = 0
     const listening = words$.pipe(coalesce(20, clock)).subscribe(() => heard++)
@@ -36,7 +36,7 @@ describe('coalesce', () => {
 describe('reading on', () => {
   /** Stretches that say each whether there is more. */
   function read(stretches: (boolean | Error)[]) {
-    const clock = createHandClock(0)
+    const clock = createFakeClock(0)
     const words$ = new Subject<void>()
     const seen = { reads: 0, errors: 0 }
     const listening = words$

@@ -7,28 +7,28 @@ import {
   ACME,
   base64,
   declaration,
-  furnish,
+  publishApi,
   NOW_MS,
-  openHouse,
+  openTestCatalogue,
   orders,
   RIVAL,
-  type House,
+  type TestCatalogue,
   OFFERED,
 } from '../../fixtures/test-catalogue.ts'
 
 const DAY_MS = 86_400_000
 const API = 'orders-v1'
 
-async function subscribe(house: House, more: Partial<SubscriptionInput> = {}) {
-  const { consumer, proxy } = await furnish(house)
-  const subscription = await house.subscriptions.create(ACME, { consumer, api: API, ...more })
-  const { items } = await house.credentials.read(ACME, subscription.id)
+async function subscribe(catalogue: TestCatalogue, more: Partial<SubscriptionInput> = {}) {
+  const { consumer, proxy } = await publishApi(catalogue)
+  const subscription = await catalogue.subscriptions.create(ACME, { consumer, api: API, ...more })
+  const { items } = await catalogue.credentials.read(ACME, subscription.id)
   return { consumer, proxy, subscription, credentials: items }
 }
 
-async function notesOf(house: House): Promise<string[]> {
+async function notesOf(catalogue: TestCatalogue): Promise<string[]> {
   const changes: string[] = []
-  house.registry.watch(0, ({ document }) => changes.push(`${document.kind} ${JSON.stringify(document.body)}`))()
+  catalogue.registry.watch(0, ({ document }) => changes.push(`${document.kind} ${JSON.stringify(document.body)}`))()
   return changes
 }
 
@@ -40,7 +40,7 @@ const HOME = 'https://app.example/back'
 
 describe('a subscription', () => {
   it('is active at once, with a client and a key made with it', async () => {
-    const { subscription, consumer, credentials } = await subscribe(openHouse())
+    const { subscription, consumer, credentials } = await subscribe(openTestCatalogue())
 
     expect(subscription).toEqual({
       id: expect.stringMatching(/^sub_/) as string,
@@ -68,16 +68,16 @@ describe('a subscription', () => {
   })
 
   it('leaves no secret readable in the registry or its feed', async () => {
-    const house = openHouse()
-    const { credentials } = await subscribe(house)
+    const catalogue = openTestCatalogue()
+    const { credentials } = await subscribe(catalogue)
     const secrets = credentials.flatMap(({ clientSecret, apiKey }) => [clientSecret ?? '', apiKey ?? ''])
-    const stored = (await notesOf(house)).join('\n')
+    const stored = (await notesOf(catalogue)).join('\n')
 
     for (const secret of secrets.filter((text) => text !== '')) expect(stored).not.toContain(secret)
   })
 
   it('has one credential for each kind that is asked for', async () => {
-    const { credentials } = await subscribe(openHouse(), {
+    const { credentials } = await subscribe(openTestCatalogue(), {
       securityTypes: ['ApiKey', 'ApiKey'],
       scopes: ['orders:read'],
     })
@@ -114,23 +114,23 @@ describe('a subscription', () => {
       '/federated/issuer',
     ],
   ])('is refused for %s, with its place, and nothing is made', async (_, more, pointer) => {
-    const house = openHouse()
-    const { consumer } = await furnish(house)
+    const catalogue = openTestCatalogue()
+    const { consumer } = await publishApi(catalogue)
     const input = { consumer, api: API, ...more }
     if (input.api === undefined) delete (input as { api?: string }).api
 
-    const refused = house.subscriptions.create(ACME, input)
+    const refused = catalogue.subscriptions.create(ACME, input)
     await expect(refused).rejects.toMatchObject({ status: 400, errors: [{ pointer }] })
-    expect((await house.subscriptions.list('acme', { limit: 9 })).items).toEqual([])
-    expect(await house.registry.list('credential', { limit: 9 })).toEqual([])
+    expect((await catalogue.subscriptions.list('acme', { limit: 9 })).items).toEqual([])
+    expect(await catalogue.registry.list('credential', { limit: 9 })).toEqual([])
   })
 
   it('takes neither another tenant’s consumer nor its API', async () => {
-    const house = openHouse()
-    const { consumer } = await furnish(house)
-    const own = await house.consumers.create(RIVAL, { name: 'Rival', kind: 'agent' })
+    const catalogue = openTestCatalogue()
+    const { consumer } = await publishApi(catalogue)
+    const own = await catalogue.consumers.create(RIVAL, { name: 'Rival', kind: 'agent' })
     const refusalOf = (input: SubscriptionInput): Promise<Problem> =>
-      house.subscriptions.create(RIVAL, input).then(
+      catalogue.subscriptions.create(RIVAL, input).then(
         () => Promise.reject(new Error('it was made')),
         (problem: Problem) => problem,
       )
@@ -140,36 +140,36 @@ describe('a subscription', () => {
   })
 
   it('is refused, not failed, for an API whose only revision was discarded', async () => {
-    const house = openHouse()
-    const { id } = await house.proxies.stage(ACME, { api: API, specification: base64(orders()) })
-    await house.proxies.discard(ACME, id)
-    const consumer = await house.consumers.create(ACME, { name: 'Shop', kind: 'application' })
+    const catalogue = openTestCatalogue()
+    const { id } = await catalogue.proxies.stage(ACME, { api: API, specification: base64(orders()) })
+    await catalogue.proxies.discard(ACME, id)
+    const consumer = await catalogue.consumers.create(ACME, { name: 'Shop', kind: 'application' })
 
-    const refused = house.subscriptions.create(ACME, { consumer: consumer.id, api: API })
+    const refused = catalogue.subscriptions.create(ACME, { consumer: consumer.id, api: API })
     await expect(refused).rejects.toMatchObject({ status: 400, errors: [{ pointer: '/api' }] })
   })
 
   it('is given what serves, not what is only staged', async () => {
-    const house = openHouse()
-    const { consumer } = await furnish(house)
+    const catalogue = openTestCatalogue()
+    const { consumer } = await publishApi(catalogue)
     const specification = base64(orders({ operations: { ...OFFERED, other: [] } }))
-    const { stagingRevision } = await house.proxies.stage(ACME, { api: API, specification })
+    const { stagingRevision } = await catalogue.proxies.stage(ACME, { api: API, specification })
     expect(stagingRevision).toBe(2)
 
-    const { scopes, id } = await house.subscriptions.create(ACME, { consumer, api: API })
+    const { scopes, id } = await catalogue.subscriptions.create(ACME, { consumer, api: API })
     expect(scopes).toContain('orders:read')
-    const { items } = await house.subscriptions.operations('acme', id)
+    const { items } = await catalogue.subscriptions.operations('acme', id)
     expect(items.map(({ operationId }) => operationId)).toEqual(['listOrders', 'createOrder'])
   })
 
   it('is listed by its fields, in the order in which subscriptions were made', async () => {
-    const house = openHouse()
-    const { subscription, consumer } = await subscribe(house)
-    const other = await house.consumers.create(ACME, { name: 'Agent', kind: 'agent' })
-    const second = await house.subscriptions.create(ACME, { consumer: other.id, api: API })
-    await house.subscriptions.cancel(ACME, second.id)
+    const catalogue = openTestCatalogue()
+    const { subscription, consumer } = await subscribe(catalogue)
+    const other = await catalogue.consumers.create(ACME, { name: 'Agent', kind: 'agent' })
+    const second = await catalogue.subscriptions.create(ACME, { consumer: other.id, api: API })
+    await catalogue.subscriptions.cancel(ACME, second.id)
     const idsOf = async (query: object, tenant = 'acme'): Promise<string[]> =>
-      (await house.subscriptions.list(tenant, { limit: 9, ...query })).items.map(({ id }) => id)
+      (await catalogue.subscriptions.list(tenant, { limit: 9, ...query })).items.map(({ id }) => id)
 
     expect(await idsOf({})).toEqual([subscription.id, second.id])
     expect(await idsOf({ consumer })).toEqual([subscription.id])
@@ -181,11 +181,11 @@ describe('a subscription', () => {
 
 describe('the credentials of a subscription', () => {
   it('are near their end in the last 30 days, and then expired', async () => {
-    const house = openHouse()
-    const { subscription } = await subscribe(house)
+    const catalogue = openTestCatalogue()
+    const { subscription } = await subscribe(catalogue)
     const stateAfter = async (days: number): Promise<unknown> => {
-      house.clock.nowMs = NOW_MS + days * DAY_MS
-      const { items } = await house.credentials.read(ACME, subscription.id)
+      catalogue.clock.nowMs = NOW_MS + days * DAY_MS
+      const { items } = await catalogue.credentials.read(ACME, subscription.id)
       return [...new Set(items.map(({ state }) => state))]
     }
 
@@ -195,53 +195,53 @@ describe('the credentials of a subscription', () => {
   })
 
   it('are read with a note of who read them', async () => {
-    const house = openHouse()
-    const { subscription } = await subscribe(house)
+    const catalogue = openTestCatalogue()
+    const { subscription } = await subscribe(catalogue)
     const notes: unknown[] = []
-    const { audit } = house.registry
-    house.registry.audit = async (author, action, of) => {
+    const { audit } = catalogue.registry
+    catalogue.registry.audit = async (author, action, of) => {
       notes.push([author, action, of.id])
       await audit(author, action, of)
     }
-    await house.credentials.read(ACME, subscription.id)
+    await catalogue.credentials.read(ACME, subscription.id)
 
     expect(notes).toEqual([[ACME, 'credentials.read', subscription.id]])
   })
 
   it('are not handed out where the reading cannot be noted', async () => {
-    const house = openHouse()
-    const { subscription } = await subscribe(house)
-    house.registry.audit = async () => {
+    const catalogue = openTestCatalogue()
+    const { subscription } = await subscribe(catalogue)
+    catalogue.registry.audit = async () => {
       throw new Error('disk full')
     }
 
-    await expect(house.credentials.read(ACME, subscription.id)).rejects.toThrow('disk full')
+    await expect(catalogue.credentials.read(ACME, subscription.id)).rejects.toThrow('disk full')
   })
 })
 
 describe('what ends', () => {
   it('a subscription, is on disk, then told to every thread, then answered', async () => {
-    const house = openHouse()
-    const { subscription, credentials } = await subscribe(house)
+    const catalogue = openTestCatalogue()
+    const { subscription, credentials } = await subscribe(catalogue)
     const states: string[] = []
-    house.gateway.onGrant = async () => {
-      states.push((await house.subscriptions.get('acme', subscription.id)).state)
+    catalogue.gateway.onGrant = async () => {
+      states.push((await catalogue.subscriptions.get('acme', subscription.id)).state)
     }
-    const cancelled = await house.subscriptions.cancel(ACME, subscription.id)
+    const cancelled = await catalogue.subscriptions.cancel(ACME, subscription.id)
 
     expect(cancelled.state).toBe('Cancelled')
     expect(states).toEqual(['Cancelled', 'Cancelled'])
-    expect(house.gateway.grants.map(({ credential, valid }) => [credential, valid])).toEqual(
+    expect(catalogue.gateway.grants.map(({ credential, valid }) => [credential, valid])).toEqual(
       credentials.map(({ id }) => [id, false]),
     )
   })
 
   it('a subscription, ends once; the second time is 409 and names the state', async () => {
-    const house = openHouse()
-    const { subscription } = await subscribe(house)
-    await house.subscriptions.cancel(ACME, subscription.id)
+    const catalogue = openTestCatalogue()
+    const { subscription } = await subscribe(catalogue)
+    await catalogue.subscriptions.cancel(ACME, subscription.id)
 
-    await expect(house.subscriptions.cancel(ACME, subscription.id)).rejects.toMatchObject({
+    await expect(catalogue.subscriptions.cancel(ACME, subscription.id)).rejects.toMatchObject({
       status: 409,
       code: 'state_conflict',
       extensions: { state: 'Cancelled', allowed: [] },
@@ -249,87 +249,93 @@ describe('what ends', () => {
   })
 
   it('a credential, is not answered for before every thread knows; the other one goes on', async () => {
-    const house = openHouse()
-    const { subscription, credentials } = await subscribe(house)
+    const catalogue = openTestCatalogue()
+    const { subscription, credentials } = await subscribe(catalogue)
     const [client, key] = credentials.map(({ id }) => id)
     const acknowledged = Promise.withResolvers<void>()
     const told = Promise.withResolvers<void>()
-    house.gateway.onGrant = async () => {
+    catalogue.gateway.onGrant = async () => {
       told.resolve()
       await acknowledged.promise
     }
     let isAnswered = false
-    const revoked = house.credentials.revoke(ACME, subscription.id, client ?? '').then(() => void (isAnswered = true))
+    const revoked = catalogue.credentials
+      .revoke(ACME, subscription.id, client ?? '')
+      .then(() => void (isAnswered = true))
     await told.promise
     expect(isAnswered).toBe(false)
     acknowledged.resolve()
     await revoked
 
-    const now = new Map(house.gateway.grants.map(({ credential, valid }) => [credential, valid]))
+    const now = new Map(catalogue.gateway.grants.map(({ credential, valid }) => [credential, valid]))
     expect(now.get(client ?? '')).toBe(false)
     expect(now.get(key ?? '')).toBe(true)
-    const { items } = await house.credentials.read(ACME, subscription.id)
+    const { items } = await catalogue.credentials.read(ACME, subscription.id)
     expect(items.map(({ state }) => state)).toEqual(['Revoked', 'Active'])
   })
 
   it('a credential, stays revoked where a thread did not acknowledge, and can be revoked again', async () => {
-    const house = openHouse()
-    const { subscription, credentials } = await subscribe(house)
+    const catalogue = openTestCatalogue()
+    const { subscription, credentials } = await subscribe(catalogue)
     const id = credentials[0]?.id ?? ''
-    house.gateway.onGrant = async () => {
+    catalogue.gateway.onGrant = async () => {
       throw new Error('no acknowledgement')
     }
-    await expect(house.credentials.revoke(ACME, subscription.id, id)).rejects.toThrow('no acknowledgement')
-    house.gateway.onGrant = async () => {}
-    await house.credentials.revoke(ACME, subscription.id, id)
+    await expect(catalogue.credentials.revoke(ACME, subscription.id, id)).rejects.toThrow('no acknowledgement')
+    catalogue.gateway.onGrant = async () => {}
+    await catalogue.credentials.revoke(ACME, subscription.id, id)
 
-    expect(house.gateway.grants.find(({ credential }) => credential === id)?.valid).toBe(false)
+    expect(catalogue.gateway.grants.find(({ credential }) => credential === id)?.valid).toBe(false)
   })
 
   it('is nobody’s to end but its tenant’s, by 404, and a credential only by its own subscription', async () => {
-    const house = openHouse()
-    const { subscription, credentials, consumer } = await subscribe(house)
-    const other = await house.subscriptions.create(ACME, { consumer, api: API })
-    const { subscriptions } = house
+    const catalogue = openTestCatalogue()
+    const { subscription, credentials, consumer } = await subscribe(catalogue)
+    const other = await catalogue.subscriptions.create(ACME, { consumer, api: API })
+    const { subscriptions } = catalogue
     const credential = credentials[0]?.id ?? ''
-    house.gateway.grants.length = 0
+    catalogue.gateway.grants.length = 0
 
     const missing = { status: 404, code: 'not_found' }
     await expect(subscriptions.cancel(RIVAL, subscription.id)).rejects.toMatchObject(missing)
-    await expect(house.credentials.read(RIVAL, subscription.id)).rejects.toMatchObject(missing)
+    await expect(catalogue.credentials.read(RIVAL, subscription.id)).rejects.toMatchObject(missing)
     await expect(subscriptions.operations('rival', subscription.id)).rejects.toMatchObject(missing)
-    await expect(house.credentials.revoke(RIVAL, subscription.id, credential)).rejects.toMatchObject(missing)
-    await expect(house.credentials.revoke(ACME, other.id, credential)).rejects.toMatchObject(missing)
-    expect(house.gateway.grants).toEqual([])
+    await expect(catalogue.credentials.revoke(RIVAL, subscription.id, credential)).rejects.toMatchObject(missing)
+    await expect(catalogue.credentials.revoke(ACME, other.id, credential)).rejects.toMatchObject(missing)
+    expect(catalogue.gateway.grants).toEqual([])
   })
 })
 
 it('is ended by asking again where a thread did not hear of it', async () => {
-  const house = openHouse()
-  const { subscription } = await subscribe(house)
-  house.gateway.onGrant = () => Promise.reject(new Error('a thread does not answer'))
-  await expect(house.subscriptions.cancel(ACME, subscription.id)).rejects.toThrow('a thread does not answer')
-  house.gateway.onGrant = async () => {}
-  await expect(house.subscriptions.cancel(ACME, subscription.id)).rejects.toMatchObject({ code: 'state_conflict' })
-  expect(house.gateway.grants.map(({ valid }) => valid)).toEqual([false, false])
+  const catalogue = openTestCatalogue()
+  const { subscription } = await subscribe(catalogue)
+  catalogue.gateway.onGrant = () => Promise.reject(new Error('a thread does not answer'))
+  await expect(catalogue.subscriptions.cancel(ACME, subscription.id)).rejects.toThrow('a thread does not answer')
+  catalogue.gateway.onGrant = async () => {}
+  await expect(catalogue.subscriptions.cancel(ACME, subscription.id)).rejects.toMatchObject({ code: 'state_conflict' })
+  expect(catalogue.gateway.grants.map(({ valid }) => valid)).toEqual([false, false])
 })
 
 describe('the operations of a subscription', () => {
-  const operationsOf = async (house: House, scopes: readonly string[], operations: Record<string, unknown>) => {
+  const operationsOf = async (
+    catalogue: TestCatalogue,
+    scopes: readonly string[],
+    operations: Record<string, unknown>,
+  ) => {
     const stage = {
       api: API,
       specification: base64(orders({ operations })),
       allowedScopes: ['orders:read', 'orders:write'],
     }
-    const { id } = await house.proxies.stage(ACME, stage)
-    await house.proxies.activate(ACME, id)
-    const { id: consumer } = await house.consumers.create(ACME, { name: 'Shop', kind: 'application' })
-    const subscription = await house.subscriptions.create(ACME, { consumer, api: API, scopes })
-    return (await house.subscriptions.operations('acme', subscription.id)).items
+    const { id } = await catalogue.proxies.stage(ACME, stage)
+    await catalogue.proxies.activate(ACME, id)
+    const { id: consumer } = await catalogue.consumers.create(ACME, { name: 'Shop', kind: 'application' })
+    const subscription = await catalogue.subscriptions.create(ACME, { consumer, api: API, scopes })
+    return (await catalogue.subscriptions.operations('acme', subscription.id)).items
   }
 
   it('are those that any alternative of their security opens, as at the gateway', async () => {
-    const items = await operationsOf(openHouse(), ['orders:read', 'orders:audit'], {
+    const items = await operationsOf(openTestCatalogue(), ['orders:read', 'orders:audit'], {
       open: [],
       read: [{ oauth: ['orders:read'] }, { key: [] }],
       write: [{ oauth: ['orders:write'] }],
@@ -346,14 +352,14 @@ describe('the operations of a subscription', () => {
   })
 
   it('carry the limits of the variant that is subscribed', async () => {
-    const house = openHouse()
-    const { consumer } = await furnish(house)
+    const catalogue = openTestCatalogue()
+    const { consumer } = await publishApi(catalogue)
     for (const [variant, perMinute] of [['gold', 100] as const, ['plain', 5] as const]) {
       const specification = base64(declaration({ variant, perMinute }))
-      await house.specifications.createOpenSla(ACME, { api: API, specification })
+      await catalogue.specifications.createOpenSla(ACME, { api: API, specification })
     }
-    const { id } = await house.subscriptions.create(ACME, { consumer, api: API, slaVariant: 'gold' })
-    const { items } = await house.subscriptions.operations('acme', id)
+    const { id } = await catalogue.subscriptions.create(ACME, { consumer, api: API, slaVariant: 'gold' })
+    const { items } = await catalogue.subscriptions.operations('acme', id)
 
     expect(items[0]).toMatchObject({ method: 'GET', path: '/listOrders', resourceUnits: 1 })
     expect(items[0]?.limits).toEqual([
@@ -371,20 +377,20 @@ describe('the operations of a subscription', () => {
   })
 
   it('tell what is left, which definition holds now, and when a window begins anew', async () => {
-    const house = openHouse()
-    const { consumer } = await furnish(house)
+    const catalogue = openTestCatalogue()
+    const { consumer } = await publishApi(catalogue)
     const specification = bytesIn(`opensla: 1.0.0
 limits:
   - { name: noon, totals: { period: 9 }, concurrent: 0, validity: [{ start: '11:00', end: '12:30' }] }
   - { name: always, totals: { hour: 50 }, concurrent: 4 }
 quotas: { period: Monthly, resourceUnits: 2.5 }`)
-    await house.specifications.createOpenSla(ACME, { api: API, specification })
-    const { id } = await house.subscriptions.create(ACME, { consumer, api: API })
-    const [plan] = await house.specifications.plansInForce(API, [])
+    await catalogue.specifications.createOpenSla(ACME, { api: API, specification })
+    const { id } = await catalogue.subscriptions.create(ACME, { consumer, api: API })
+    const [plan] = await catalogue.specifications.plansInForce(API, [])
     const limiter = createLimiter({ thread: 0, threads: 1 })
-    const block = limiter.open(house.limits.memory.blockFor(id, plan!)!)
+    const block = limiter.open(catalogue.limits.memory.blockFor(id, plan!)!)
     for (let call = 0; call < 2; call++) limiter.take(limiter.compile(plan!, ['open']), block, 0, NOW_MS)
-    const first = async () => (await house.subscriptions.operations('acme', id)).items[0]
+    const first = async () => (await catalogue.subscriptions.operations('acme', id)).items[0]
 
     expect(await first()).toMatchObject({
       limits: [
@@ -401,7 +407,7 @@ quotas: { period: Monthly, resourceUnits: 2.5 }`)
         resetsAt: '2027-02-01T00:00:00.000Z',
       },
     })
-    house.clock.nowMs = NOW_MS + 1_800_000
+    catalogue.clock.nowMs = NOW_MS + 1_800_000
     const validity = [{ start: '11:00:00', end: '12:30:00' }]
     expect((await first())?.limits.slice(1, 3)).toMatchObject([{ validity, appliesNow: false }, { appliesNow: true }])
   })
@@ -409,28 +415,28 @@ quotas: { period: Monthly, resourceUnits: 2.5 }`)
 
 describe('recommendations', () => {
   it('begin with the third breach in 30 days, and end with the subscription', async () => {
-    const house = openHouse()
-    const { consumer } = await furnish(house)
-    const { id } = await house.subscriptions.create(ACME, { consumer, api: API })
-    const shown = async () => (await house.subscriptions.get('acme', id)).recommendations
+    const catalogue = openTestCatalogue()
+    const { consumer } = await publishApi(catalogue)
+    const { id } = await catalogue.subscriptions.create(ACME, { consumer, api: API })
+    const shown = async () => (await catalogue.subscriptions.get('acme', id)).recommendations
     const times = [1, 2, 3].map((day) => NOW_MS - day * 86_400_000)
 
-    house.limits.breaches.set(id, times.slice(0, 2))
+    catalogue.limits.breaches.set(id, times.slice(0, 2))
     expect(await shown()).toEqual([])
-    house.limits.breaches.set(id, times)
+    catalogue.limits.breaches.set(id, times)
     expect(await shown()).toMatchObject([{ kind: 'TierChange', api: API, breaches: { length: 3 } }])
-    const { items } = await house.subscriptions.list('acme', { limit: 50 })
+    const { items } = await catalogue.subscriptions.list('acme', { limit: 50 })
     expect(items.find((each) => each.id === id)?.recommendations).toEqual(await shown())
-    expect((await house.subscriptions.cancel(ACME, id)).recommendations).toEqual([])
+    expect((await catalogue.subscriptions.cancel(ACME, id)).recommendations).toEqual([])
   })
 
   it('of a product name the API', async () => {
-    const house = openHouse()
-    const { consumer } = await furnish(house)
-    const { id: product } = await house.products.create(ACME, { name: 'Bundle', apis: [API] })
-    const { id } = await house.subscriptions.create(ACME, { consumer, product })
-    house.limits.breaches.set(id, [1, 2, 3])
+    const catalogue = openTestCatalogue()
+    const { consumer } = await publishApi(catalogue)
+    const { id: product } = await catalogue.products.create(ACME, { name: 'Bundle', apis: [API] })
+    const { id } = await catalogue.subscriptions.create(ACME, { consumer, product })
+    catalogue.limits.breaches.set(id, [1, 2, 3])
 
-    expect((await house.subscriptions.get('acme', id)).recommendations).toMatchObject([{ api: API }])
+    expect((await catalogue.subscriptions.get('acme', id)).recommendations).toMatchObject([{ api: API }])
   })
 })

@@ -1,5 +1,12 @@
 import { onTestFinished, describe, expect, it } from 'vitest'
-import { ACME, base64, furnish, openHouse, orders, type House } from '../../fixtures/test-catalogue.ts'
+import {
+  ACME,
+  base64,
+  publishApi,
+  openTestCatalogue,
+  orders,
+  type TestCatalogue,
+} from '../../fixtures/test-catalogue.ts'
 
 const API = 'orders-v1'
 
@@ -11,7 +18,7 @@ interface Declared {
   readonly perMinute?: number
 }
 
-async function declare(house: House, { variant, concurrency, rps = [], concurrent, perMinute }: Declared) {
+async function declare(catalogue: TestCatalogue, { variant, concurrency, rps = [], concurrent, perMinute }: Declared) {
   const runtime = {
     name: 'promise',
     ...(concurrency && { concurrency }),
@@ -29,23 +36,23 @@ async function declare(house: House, { variant, concurrency, rps = [], concurren
     limits: [limit],
   }
   const specification = base64(Buffer.from(JSON.stringify(declaration)))
-  await house.specifications.createOpenSla(ACME, { api: API, specification })
+  await catalogue.specifications.createOpenSla(ACME, { api: API, specification })
 }
 
 /** An API, and a waiting list that works. */
 async function open(...declared: Declared[]) {
-  const house = openHouse()
-  const { consumer } = await furnish(house)
-  for (const each of declared) await declare(house, each)
-  await house.waitingList.start()
-  onTestFinished(() => house.waitingList.stop())
+  const catalogue = openTestCatalogue()
+  const { consumer } = await publishApi(catalogue)
+  for (const each of declared) await declare(catalogue, each)
+  await catalogue.waitingList.start()
+  onTestFinished(() => catalogue.waitingList.stop())
   const subscribe = async (slaVariant?: string) => {
-    const { id } = await house.subscriptions.create(ACME, { consumer, api: API, ...(slaVariant && { slaVariant }) })
+    const { id } = await catalogue.subscriptions.create(ACME, { consumer, api: API, ...(slaVariant && { slaVariant }) })
     return id
   }
-  const stateOf = async (id: string) => (await house.subscriptions.get('acme', id)).state
+  const stateOf = async (id: string) => (await catalogue.subscriptions.get('acme', id)).state
   const statesOf = async (...ids: string[]) => Promise.all(ids.map(stateOf))
-  return { house, consumer, subscribe, stateOf, statesOf }
+  return { catalogue, consumer, subscribe, stateOf, statesOf }
 }
 
 const waits = 'WaitlistedForCapacity'
@@ -57,15 +64,15 @@ describe('capacity', () => {
   })
 
   it('is given away to the last, exactly, and the next one waits and is told of', async () => {
-    const { house, subscribe, stateOf } = await open({ concurrency: 6, concurrent: 3 })
+    const { catalogue, subscribe, stateOf } = await open({ concurrency: 6, concurrent: 3 })
     const [first, second, third] = [await subscribe(), await subscribe(), await subscribe()]
     expect([await stateOf(first), await stateOf(second), await stateOf(third)]).toEqual(['Active', 'Active', waits])
-    const events = await house.registry.list<{ type: string; data: object }>('event', { limit: 9 })
+    const events = await catalogue.registry.list<{ type: string; data: object }>('event', { limit: 9 })
     expect(events.map(({ body }) => body)).toMatchObject([
       { type: 'SubscriptionWaitlistedForCapacity', data: { subscription: third, api: API } },
     ])
-    const { items } = await house.credentials.read(ACME, third)
-    const client = await house.grants.clientFor(items[0]?.clientId ?? '')
+    const { items } = await catalogue.credentials.read(ACME, third)
+    const client = await catalogue.grants.clientFor(items[0]?.clientId ?? '')
     expect(client?.grant).toMatchObject({ valid: true, active: false })
   })
 
@@ -79,9 +86,9 @@ describe('capacity', () => {
   })
 
   it('is taken by who came by a product too', async () => {
-    const { house, consumer, subscribe, stateOf } = await open({ concurrency: 6, concurrent: 3 })
-    const { id: product } = await house.products.create(ACME, { name: 'Trade', apis: [API] })
-    await house.subscriptions.create(ACME, { consumer, product })
+    const { catalogue, consumer, subscribe, stateOf } = await open({ concurrency: 6, concurrent: 3 })
+    const { id: product } = await catalogue.products.create(ACME, { name: 'Trade', apis: [API] })
+    await catalogue.subscriptions.create(ACME, { consumer, product })
     expect(await stateOf(await subscribe())).toBe('Active')
     expect(await stateOf(await subscribe())).toBe(waits)
   })
@@ -95,48 +102,48 @@ describe('capacity', () => {
 
 describe('who waits', () => {
   it('is let in when somebody leaves, first come first served, and every thread knows', async () => {
-    const { house, subscribe, statesOf } = await open({ concurrency: 3, concurrent: 3 })
+    const { catalogue, subscribe, statesOf } = await open({ concurrency: 3, concurrent: 3 })
     const ids = [await subscribe(), await subscribe(), await subscribe()] as const
-    house.gateway.grants.length = 0
-    await house.subscriptions.cancel(ACME, ids[0])
-    await house.waitingList.settled()
+    catalogue.gateway.grants.length = 0
+    await catalogue.subscriptions.cancel(ACME, ids[0])
+    await catalogue.waitingList.settled()
     expect(await statesOf(...ids)).toEqual(['Cancelled', 'Active', waits])
-    const told = house.gateway.grants.filter(({ subscription }) => subscription === ids[1])
+    const told = catalogue.gateway.grants.filter(({ subscription }) => subscription === ids[1])
     expect(told.map(({ active }) => active)).toEqual([true, true])
   })
 
   it('is let in when somebody rests, who then cannot go on', async () => {
-    const { house, subscribe, statesOf } = await open({ concurrency: 3, concurrent: 3 })
+    const { catalogue, subscribe, statesOf } = await open({ concurrency: 3, concurrent: 3 })
     const ids = [await subscribe(), await subscribe()] as const
-    await house.subscriptions.suspend(ACME, ids[0])
-    await house.waitingList.settled()
+    await catalogue.subscriptions.suspend(ACME, ids[0])
+    await catalogue.waitingList.settled()
     expect(await statesOf(...ids)).toEqual(['Suspended', 'Active'])
-    await expect(house.subscriptions.resume(ACME, ids[0])).rejects.toMatchObject({ code: 'state_conflict' })
-    await house.subscriptions.cancel(ACME, ids[1])
-    expect(await house.subscriptions.resume(ACME, ids[0])).toMatchObject({ state: 'Active' })
+    await expect(catalogue.subscriptions.resume(ACME, ids[0])).rejects.toMatchObject({ code: 'state_conflict' })
+    await catalogue.subscriptions.cancel(ACME, ids[1])
+    expect(await catalogue.subscriptions.resume(ACME, ids[0])).toMatchObject({ state: 'Active' })
   })
 
   it('is let in when more is promised', async () => {
-    const { house, subscribe, statesOf } = await open({ concurrency: 3, concurrent: 3 })
+    const { catalogue, subscribe, statesOf } = await open({ concurrency: 3, concurrent: 3 })
     const ids = [await subscribe(), await subscribe(), await subscribe()]
-    await declare(house, { concurrency: 6, concurrent: 3 })
-    await house.waitingList.settled()
+    await declare(catalogue, { concurrency: 6, concurrent: 3 })
+    await catalogue.waitingList.settled()
     expect(await statesOf(...ids)).toEqual(['Active', 'Active', waits])
   })
 
   it('is not overtaken by who needs less, not even by who comes later', async () => {
-    const { house, subscribe, statesOf } = await open(
+    const { catalogue, subscribe, statesOf } = await open(
       { concurrency: 4, concurrent: 1 },
       { variant: 'large', concurrent: 4 },
     )
     const ids = [await subscribe(), await subscribe('large'), await subscribe()] as const
-    await house.waitingList.settled()
+    await catalogue.waitingList.settled()
     expect(await statesOf(...ids)).toEqual(['Active', waits, waits])
-    await house.subscriptions.cancel(ACME, ids[0])
-    await house.waitingList.settled()
+    await catalogue.subscriptions.cancel(ACME, ids[0])
+    await catalogue.waitingList.settled()
     expect(await statesOf(...ids)).toEqual(['Cancelled', 'Active', waits])
-    await house.subscriptions.cancel(ACME, ids[1])
-    await house.waitingList.settled()
+    await catalogue.subscriptions.cancel(ACME, ids[1])
+    await catalogue.waitingList.settled()
     expect(await statesOf(...ids)).toEqual(['Cancelled', 'Cancelled', 'Active'])
   })
 
@@ -147,37 +154,37 @@ describe('who waits', () => {
   })
 
   it('may leave', async () => {
-    const { house, subscribe, stateOf } = await open({ concurrency: 3, concurrent: 3 })
+    const { catalogue, subscribe, stateOf } = await open({ concurrency: 3, concurrent: 3 })
     await subscribe()
     const id = await subscribe()
-    await house.subscriptions.cancel(ACME, id)
+    await catalogue.subscriptions.cancel(ACME, id)
     expect(await stateOf(id)).toBe('Cancelled')
   })
 
   it('is let in by the next start, where the process died before', async () => {
-    const { house, subscribe, stateOf } = await open({ concurrency: 3, concurrent: 3 })
+    const { catalogue, subscribe, stateOf } = await open({ concurrency: 3, concurrent: 3 })
     const [first, second] = [await subscribe(), await subscribe()]
-    await house.waitingList.settled()
-    house.waitingList.stop()
-    await house.subscriptions.cancel(ACME, first)
+    await catalogue.waitingList.settled()
+    catalogue.waitingList.stop()
+    await catalogue.subscriptions.cancel(ACME, first)
     expect(await stateOf(second)).toBe(waits)
-    const again = house.restart()
+    const again = catalogue.restart()
     await again.waitingList.start()
     onTestFinished(() => again.waitingList.stop())
     expect((await again.subscriptions.get('acme', second)).state).toBe('Active')
   })
 
   it('has been approved before, where the policy wants that', async () => {
-    const { house, subscribe, stateOf } = await open({ concurrency: 3, concurrent: 3 })
+    const { catalogue, subscribe, stateOf } = await open({ concurrency: 3, concurrent: 3 })
     const first = await subscribe()
-    await house.apiPolicies.put(ACME, API, { subscriptionApproval: 'Manual' })
+    await catalogue.apiPolicies.put(ACME, API, { subscriptionApproval: 'Manual' })
     const second = await subscribe()
     expect(await stateOf(second)).toBe('Pending')
-    const flow = (await house.subscriptions.get('acme', second)).approvalFlow ?? ''
-    await house.approvals.decide({ tenant: 'acme', consumer: 'con_boss' }, second, flow, { outcome: 'Approved' })
+    const flow = (await catalogue.subscriptions.get('acme', second)).approvalFlow ?? ''
+    await catalogue.approvals.decide({ tenant: 'acme', consumer: 'con_boss' }, second, flow, { outcome: 'Approved' })
     expect(await stateOf(second)).toBe(waits)
-    await house.subscriptions.cancel(ACME, first)
-    await house.waitingList.settled()
+    await catalogue.subscriptions.cancel(ACME, first)
+    await catalogue.waitingList.settled()
     expect(await stateOf(second)).toBe('Active')
   })
 })
@@ -187,31 +194,34 @@ describe('a product', () => {
 
   async function withProduct() {
     const opened = await open({ concurrency: 3, concurrent: 3 })
-    const { house, consumer } = opened
-    const { id } = await house.proxies.stage(ACME, { api: OTHER, specification: base64(orders({ title: 'Parcels' })) })
-    await house.proxies.activate(ACME, id)
-    const product = await house.products.create(ACME, { name: 'Trade', apis: [API, OTHER] })
+    const { catalogue, consumer } = opened
+    const { id } = await catalogue.proxies.stage(ACME, {
+      api: OTHER,
+      specification: base64(orders({ title: 'Parcels' })),
+    })
+    await catalogue.proxies.activate(ACME, id)
+    const product = await catalogue.products.create(ACME, { name: 'Trade', apis: [API, OTHER] })
     const subscribeTo = async (to: { product: string } | { api: string }) =>
-      (await house.subscriptions.create(ACME, { consumer, ...to })).id
+      (await catalogue.subscriptions.create(ACME, { consumer, ...to })).id
     return { ...opened, subscribeTo, product: product.id }
   }
 
   it('is waited for where one of its members is given away, in one line with those who want that member', async () => {
-    const { house, subscribe, subscribeTo, product, statesOf } = await withProduct()
+    const { catalogue, subscribe, subscribeTo, product, statesOf } = await withProduct()
     const ids = [await subscribe(), await subscribeTo({ product }), await subscribe()] as const
     const other = await subscribeTo({ api: OTHER })
     expect(await statesOf(...ids, other)).toEqual(['Active', waits, waits, 'Active'])
-    await house.subscriptions.cancel(ACME, ids[0])
-    await house.waitingList.settled()
+    await catalogue.subscriptions.cancel(ACME, ids[0])
+    await catalogue.waitingList.settled()
     expect(await statesOf(...ids)).toEqual(['Cancelled', 'Active', waits])
   })
 
   it('lets everybody in who waits for it when the member leaves it, and frees what it took there', async () => {
-    const { house, subscribe, subscribeTo, product, statesOf } = await withProduct()
+    const { catalogue, subscribe, subscribeTo, product, statesOf } = await withProduct()
     const ids = [await subscribeTo({ product }), await subscribeTo({ product }), await subscribe()] as const
     expect(await statesOf(...ids)).toEqual(['Active', waits, waits])
-    await house.products.replace(ACME, product, { name: 'Trade', apis: [OTHER] })
-    await house.waitingList.settled()
+    await catalogue.products.replace(ACME, product, { name: 'Trade', apis: [OTHER] })
+    await catalogue.waitingList.settled()
     expect(await statesOf(...ids)).toEqual(['Active', 'Active', 'Active'])
   })
 })
@@ -221,27 +231,27 @@ describe('a change of tier', () => {
 
   async function withTiers() {
     const opened = await open(...tiers)
-    const { house, subscribe } = opened
+    const { catalogue, subscribe } = opened
     const ids = [await subscribe('silver'), await subscribe('silver')] as const
-    const ask = (id: string, slaVariant: string) => house.approvals.requestTier(ACME, id, { slaVariant })
-    const tierOf = async (id: string) => (await house.subscriptions.get('acme', id)).slaVariant
-    const stateOfFlow = async (id: string, flow: string) => (await house.approvals.flow('acme', id, flow)).state
+    const ask = (id: string, slaVariant: string) => catalogue.approvals.requestTier(ACME, id, { slaVariant })
+    const tierOf = async (id: string) => (await catalogue.subscriptions.get('acme', id)).slaVariant
+    const stateOfFlow = async (id: string, flow: string) => (await catalogue.approvals.flow('acme', id, flow)).state
     return { ...opened, ids, ask, tierOf, stateOfFlow }
   }
 
   it('waits for capacity with the tier that it has, and is in force when somebody leaves', async () => {
-    const { house, ids, ask, tierOf, stateOfFlow } = await withTiers()
+    const { catalogue, ids, ask, tierOf, stateOfFlow } = await withTiers()
     const flow = await ask(ids[0], 'gold')
     expect(flow.state).toBe('Approved')
     expect(await tierOf(ids[0])).toBe('silver')
-    house.gateway.grants.length = 0
-    await house.subscriptions.cancel(ACME, ids[1])
-    await house.waitingList.settled()
+    catalogue.gateway.grants.length = 0
+    await catalogue.subscriptions.cancel(ACME, ids[1])
+    await catalogue.waitingList.settled()
     expect(await tierOf(ids[0])).toBe('gold')
     expect(await stateOfFlow(ids[0], flow.id)).toBe('Complete')
-    const told = house.gateway.grants.filter(({ subscription }) => subscription === ids[0])
+    const told = catalogue.gateway.grants.filter(({ subscription }) => subscription === ids[0])
     expect(told.map(({ variant }) => variant)).toEqual(['gold', 'gold'])
-    const events = await house.registry.list<{ type: string }>('event', { limit: 9 })
+    const events = await catalogue.registry.list<{ type: string }>('event', { limit: 9 })
     expect(events.map(({ body }) => body.type)).toEqual([
       'TierChangeRequested',
       'SubscriptionWaitlistedForCapacity',
@@ -250,45 +260,45 @@ describe('a change of tier', () => {
   })
 
   it('waits before those who come after it, and behind those who came before', async () => {
-    const { house, subscribe, ids, ask, tierOf, stateOf } = await withTiers()
+    const { catalogue, subscribe, ids, ask, tierOf, stateOf } = await withTiers()
     await ask(ids[0], 'gold')
     const late = await subscribe('silver')
     await ask(ids[1], 'gold')
     expect(await stateOf(late)).toBe(waits)
-    await declare(house, { concurrency: 6 })
-    await house.waitingList.settled()
+    await declare(catalogue, { concurrency: 6 })
+    await catalogue.waitingList.settled()
     expect([await tierOf(ids[0]), await stateOf(late), await tierOf(ids[1])]).toEqual(['gold', waits, 'silver'])
-    await declare(house, { concurrency: 8 })
-    await house.waitingList.settled()
+    await declare(catalogue, { concurrency: 8 })
+    await catalogue.waitingList.settled()
     expect([await stateOf(late), await tierOf(ids[1])]).toEqual(['Active', 'silver'])
   })
 
   it('to less never waits, and lets in who waits for what it gives back', async () => {
-    const { house, subscribe, ids, ask, tierOf, stateOf } = await withTiers()
+    const { catalogue, subscribe, ids, ask, tierOf, stateOf } = await withTiers()
     const waiting = await subscribe('silver')
     expect(await stateOf(waiting)).toBe(waits)
-    await declare(house, { variant: 'bronze', concurrent: 1 })
+    await declare(catalogue, { variant: 'bronze', concurrent: 1 })
     expect((await ask(ids[0], 'bronze')).state).toBe('Complete')
-    await house.waitingList.settled()
+    await catalogue.waitingList.settled()
     expect([await tierOf(ids[0]), await stateOf(waiting)]).toEqual(['bronze', 'Active'])
   })
 
   it('is withdrawn with the subscription', async () => {
-    const { house, ids, ask, stateOfFlow } = await withTiers()
+    const { catalogue, ids, ask, stateOfFlow } = await withTiers()
     const flow = await ask(ids[0], 'gold')
-    await house.subscriptions.cancel(ACME, ids[0])
-    await house.waitingList.settled()
+    await catalogue.subscriptions.cancel(ACME, ids[0])
+    await catalogue.waitingList.settled()
     expect(await stateOfFlow(ids[0], flow.id)).toBe('Complete')
-    expect((await house.subscriptions.get('acme', ids[0])).slaVariant).toBe('silver')
+    expect((await catalogue.subscriptions.get('acme', ids[0])).slaVariant).toBe('silver')
   })
 
   it('is let in by the next start, where the process died before', async () => {
-    const { house, ids, ask } = await withTiers()
+    const { catalogue, ids, ask } = await withTiers()
     await ask(ids[0], 'gold')
-    await house.waitingList.settled()
-    house.waitingList.stop()
-    await house.subscriptions.cancel(ACME, ids[1])
-    const again = house.restart()
+    await catalogue.waitingList.settled()
+    catalogue.waitingList.stop()
+    await catalogue.subscriptions.cancel(ACME, ids[1])
+    const again = catalogue.restart()
     await again.waitingList.start()
     onTestFinished(() => again.waitingList.stop())
     expect((await again.subscriptions.get('acme', ids[0])).slaVariant).toBe('gold')

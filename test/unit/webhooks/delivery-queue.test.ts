@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { createDeliveryQueue, type QueueBounds } from '../../../src/webhooks/delivery-queue.ts'
-import { createManualClock } from '../../fixtures/manual-clock.ts'
+import { createFakeClock } from '../../fixtures/fake-clock.ts'
 
 function open(given?: Omit<QueueBounds, 'unprovenOfTenant'> & Partial<QueueBounds>) {
   const bounds = given && { unprovenOfTenant: given.unproven, ...given }
-  const clock = createManualClock(0)
+  const clock = createFakeClock(0)
   const sent: string[] = []
   const open = new Map<string, (isGood: boolean | null) => void>()
   const queue = createDeliveryQueue({
@@ -91,9 +91,9 @@ it('what is due later waits for its time, and for another when it is told anothe
   const { queue, clock, sent, end, add } = open()
   add('x', 'a', 100)
   add('x', 'a', 200)
-  clock.forward(199)
+  clock.advanceSync(199)
   expect(sent).toEqual([])
-  clock.forward(1)
+  clock.advanceSync(1)
   expect(sent).toEqual(['x'])
   await end('x')
   expect([queue.sizeOf(), clock.pending]).toEqual([0, 0])
@@ -120,7 +120,7 @@ it('what waits for one receiver can be dropped', async () => {
   add('b1', 'b', 100)
   queue.drop('a')
   await end('a1')
-  clock.forward(100)
+  clock.advanceSync(100)
   expect(sent).toEqual(['a1', 'b1'])
 })
 

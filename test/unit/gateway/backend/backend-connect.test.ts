@@ -13,7 +13,7 @@ import { createHealthProbe } from '../../../../src/gateway/backend/health-probe.
 import { outcomeOfError } from '../../../../src/gateway/backend/upstream-failure.ts'
 import { createBackendGuard } from '../../../../src/outbound/backend-guard.ts'
 import type { Resolve } from '../../../../src/outbound/guarded-lookup.ts'
-import { createManualClock } from '../../../fixtures/manual-clock.ts'
+import { createFakeClock } from '../../../fixtures/fake-clock.ts'
 
 async function serve(): Promise<number> {
   const server = createServer((_, response) => response.end('served'))
@@ -30,7 +30,7 @@ async function serve(): Promise<number> {
 function open(addresses: () => readonly string[]) {
   const counted: string[] = []
   const resolve: Resolve = async () => addresses().map((address) => ({ address, family: 4 }))
-  const guard = createBackendGuard({ own: { urls: [], ports: [] }, clock: createManualClock(0), resolve })
+  const guard = createBackendGuard({ own: { urls: [], ports: [] }, clock: createFakeClock(0), resolve })
   const connect = createBackendConnect({ guard, resolve, count: (reason) => void counted.push(reason) })
   const fetch = async (origin: string, mayBePrivate = false): Promise<string> => {
     const pool = new Pool(origin, { connect: connect({ origin, mayBePrivate }, { timeout: 1_000 }) })
@@ -116,7 +116,7 @@ describe('point 8: a health probe', () => {
 describe('connections to all backends together', () => {
   async function openBounded(connectionsMax: number) {
     const resolve: Resolve = async () => []
-    const guard = createBackendGuard({ own: { urls: [], ports: [] }, clock: createManualClock(0), resolve })
+    const guard = createBackendGuard({ own: { urls: [], ports: [] }, clock: createFakeClock(0), resolve })
     const counted: string[] = []
     const count = (reason: string): unknown => counted.push(reason)
     const connect = createBackendConnect({ guard, resolve, count, connectionsMax })

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import type { BackendPlan } from '../../../../src/plan/route-plan.ts'
 import { UpstreamGate, type GatePlan, type UpstreamReport } from '../../../../src/gateway/backend/upstream-gate.ts'
 import { createUpstreamHealth, type UpstreamChange } from '../../../../src/gateway/backend/upstream-health.ts'
-import { createHandClock, settled } from '../../../fixtures/fake-clock.ts'
+import { createFakeClock, settled } from '../../../fixtures/fake-clock.ts'
 
 const START_MS = Date.UTC(2027, 0, 15, 12)
 const BACKEND: BackendPlan = { origin: 'http://backend', basePath: '', timeoutMs: 1_000, mayBePrivate: true }
 
 function open(backend: BackendPlan = BACKEND) {
-  const clock = createHandClock(START_MS)
+  const clock = createFakeClock(START_MS)
   const gates: GatePlan[] = []
   const changes: UpstreamChange[] = []
   const probes: boolean[] = []

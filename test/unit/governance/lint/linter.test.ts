@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { createLinter } from '../../../../src/governance/lint/linter.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
-import { createManualClock } from '../../../fixtures/manual-clock.ts'
+import { createFakeClock } from '../../../fixtures/fake-clock.ts'
 
 const SAMPLE = readFileSync(new URL('../../../../src/sample/payments.openapi.yaml', import.meta.url))
 
@@ -35,13 +35,13 @@ it('lets its thread go when nobody has asked for a minute, and has another when 
     readdirSync('/proc/self/task').map((task) => readFileSync(`/proc/self/task/${task}/comm`, 'utf8').trim())
   const threads = (): number => names().filter((name) => name === 'lint').length
   const before = threads()
-  const clock = createManualClock(0)
+  const clock = createFakeClock(0)
   const linter = createLinter({ clock, log: { error: () => {} } })
   onTestFinished(() => linter.close())
   expect((await linter.judge(SAMPLE)).isServable).toBe(true)
-  clock.forward(59_999)
+  clock.advanceSync(59_999)
   expect(threads()).toBe(before + 1)
-  clock.forward(1)
+  clock.advanceSync(1)
   await vi.waitFor(() => expect(threads()).toBe(before))
 
   expect((await linter.judge(SAMPLE)).isServable).toBe(true)

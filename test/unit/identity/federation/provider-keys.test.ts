@@ -8,7 +8,7 @@ import type { ProviderPlan } from '../../../../src/plan/provider-plan.ts'
 import { createFederation, type ProviderRecord } from '../../../../src/identity/federation/provider-keys.ts'
 import { createGuardedFetch } from '../../../../src/outbound/guarded-fetch.ts'
 import { openSqliteRegistry } from '../../../../src/store/sqlite/registry.ts'
-import { createManualClock } from '../../../fixtures/manual-clock.ts'
+import { createFakeClock } from '../../../fixtures/fake-clock.ts'
 
 const START_MS = 1_800_000_000_000
 const REFRESH_MS = 600_000
@@ -50,13 +50,13 @@ async function openProvider() {
 }
 
 function openRegistry() {
-  const registry = openSqliteRegistry({ path: ':memory:', clock: createManualClock(START_MS) })
+  const registry = openSqliteRegistry({ path: ':memory:', clock: createFakeClock(START_MS) })
   onTestFinished(() => registry.close())
   return registry
 }
 
 function open({ registry = openRegistry(), allowPrivate = true } = {}) {
-  const clock = createManualClock(START_MS)
+  const clock = createFakeClock(START_MS)
   const guarded = createGuardedFetch({ clock, allowPrivate })
   const records: ProviderRecord[] = []
   const published: (readonly ProviderPlan[])[] = []
@@ -112,7 +112,7 @@ describe('a provider', () => {
     await changed()
     const gate = Promise.withResolvers<void>()
     provider.gate = gate.promise
-    clock.forward(REFRESH_MS * 2)
+    clock.advanceSync(REFRESH_MS * 2)
     records.pop()
     await changed()
 
@@ -127,9 +127,9 @@ describe('a provider', () => {
     records.push(record(provider.issuer))
     await changed()
     provider.keys = [makeKey('k2')]
-    clock.forward(REFRESH_MS - 1)
+    clock.advanceSync(REFRESH_MS - 1)
     expect(provider.reads).toBe(1)
-    clock.forward(1)
+    clock.advanceSync(1)
     await seen('provider_keys_changed', 2)
     expect(kids()).toEqual([['k2']])
   })
@@ -141,14 +141,14 @@ describe('a provider', () => {
     await changed()
     const before = published.length
     provider.status = 503
-    clock.forward(REFRESH_MS)
+    clock.advanceSync(REFRESH_MS)
     await seen('provider_away', 1)
     for (const [times, pauseMs] of [5_000, 10_000, 20_000, 40_000].entries()) {
       await turns()
       const asked = provider.discoveries
-      clock.forward(pauseMs - 1)
+      clock.advanceSync(pauseMs - 1)
       expect(provider.discoveries).toBe(asked)
-      clock.forward(1)
+      clock.advanceSync(1)
       await seen('provider_away', times + 2)
     }
     expect(kids()).toEqual([['k1']])
@@ -157,7 +157,7 @@ describe('a provider', () => {
     provider.status = 200
     provider.keys = [makeKey('k3')]
     await turns()
-    clock.forward(80_000)
+    clock.advanceSync(80_000)
     await seen('provider_keys_changed', 2)
     expect(kids()).toEqual([['k3']])
   })
@@ -225,7 +225,7 @@ describe('an unknown key', () => {
     for (let index = 0; index < 50; index++) expect(await refetch('idp_1')).toBe(false)
     expect(provider.reads).toBe(2)
     expect(counted.filter((reason) => reason === 'provider_refetch_rests')).toHaveLength(49)
-    clock.forward(30_000)
+    clock.advanceSync(30_000)
     await refetch('idp_1')
     expect(provider.reads).toBe(3)
   })
