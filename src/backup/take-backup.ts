@@ -53,6 +53,8 @@ interface Source {
   readonly parts: string | null
   /** Calls that the store has; null: counted in the copy. */
   readonly storedCalls: number | null
+  /** Whether `master.key` is the key of the service; null: it is if it is there. */
+  readonly hasMasterKey: boolean | null
   readonly resume: () => Promise<void>
   readonly release: () => Promise<void>
   readonly close: () => void
@@ -129,6 +131,7 @@ async function openSource(dataDir: string, server: string | null): Promise<Sourc
     server: server ?? (isElsewhere ? 'a server elsewhere' : null),
     parts: isElsewhere ? null : folder,
     storedCalls: null,
+    hasMasterKey: null,
     resume: async () => {},
     release: async () => {},
     close: unlock,
@@ -137,8 +140,8 @@ async function openSource(dataDir: string, server: string | null): Promise<Sourc
 
 async function openRunning(service: ControlClient): Promise<Source> {
   try {
-    const { folder, server, calls } = await service.freeze()
-    return { wasRunning: true, server, parts: folder, storedCalls: calls, ...service }
+    const { folder, server, calls, hasMasterKey } = await service.freeze()
+    return { wasRunning: true, server, parts: folder, storedCalls: calls, hasMasterKey, ...service }
   } catch (cause) {
     service.close()
     throw cause
@@ -174,10 +177,17 @@ async function copy(dataDir: string, partial: string, source: Source, options: B
   for (const { path, bytes } of spool) copyFile(join(dataDir, 'spool', path), join(partial, 'spool', path), bytes)
   await source.release()
   if (source.parts !== null) copyAll(parts, source.parts, join(partial, 'clickhouse'))
+  copyMasterKey(dataDir, partial, source.hasMasterKey)
+  return verify(dataDir, partial, source, atMs, options.version)
+}
+
+function copyMasterKey(dataDir: string, partial: string, isUsed: boolean | null): void {
   const key = join(dataDir, 'master.key')
   // A link to a mounted secret would lead nowhere elsewhere.
-  if (existsSync(key)) copyFile(realpathSync(key), join(partial, 'master.key'))
-  return verify(dataDir, partial, source, atMs, options.version)
+  if (existsSync(key) && isUsed !== false) copyFile(realpathSync(key), join(partial, 'master.key'))
+  else if (isUsed === true) {
+    throw new StartRefused(`${key} is missing, and the service uses it: put it back; no copy can be used without it`)
+  }
 }
 
 function copyAll(paths: readonly string[], from: string, to: string): void {

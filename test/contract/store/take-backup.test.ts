@@ -1,4 +1,4 @@
-/** Backups of stopped data folders whose store is elsewhere, to targets that are not what they should be. */
+/** Backups of data folders and to targets that are not what they should be; the store is elsewhere. */
 
 import {
   existsSync,
@@ -14,12 +14,15 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import type { Holds } from '../../../src/backup/control-session.ts'
+import { openControlSocket } from '../../../src/backup/control-socket.ts'
 import type { Manifest } from '../../../src/backup/manifest.ts'
 import { takeBackup } from '../../../src/backup/take-backup.ts'
 import { openMarkFile } from '../../../src/runtime/mark-file.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { openSqliteCheckpoint } from '../../../src/store/sqlite/checkpoint.ts'
+import { lockDataFolder } from '../../../src/store/sqlite/data-folder.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 
 let folder: string
@@ -113,4 +116,62 @@ it('holds the marks, by which a restored service knows what was cut off', async 
   for (const path of marks) {
     expect(readFileSync(join(target, path), 'utf8')).toBe(readFileSync(join(dataDir, path), 'utf8'))
   }
+})
+
+describe('of a running service', () => {
+  /** Holds the lock and answers as a service does. */
+  async function serve(holds: Partial<Holds>): Promise<void> {
+    const unlock = lockDataFolder(dataDir)
+    const control = await openControlSocket({
+      dataDir,
+      clock: systemClock,
+      onFailure: (cause) => expect.unreachable(String(cause)),
+      holdStore: async () => () => {},
+      keepSpool: () => () => {},
+      freezeStore: async () => ({ folder: null, server: 'http://elsewhere', calls: 0 }),
+      thawStore: async () => {},
+      spoolShare: () => 0,
+      hasMasterKey: true,
+      ...holds,
+    })
+    onTestFinished(async () => {
+      await control.close()
+      unlock()
+    })
+  }
+
+  it('holds no master key if the service has another one from its environment', async () => {
+    await serve({ hasMasterKey: false })
+    const target = join(folder, 'target')
+    expect((await backup(target)).hasMasterKey).toBe(false)
+    expect(existsSync(join(target, 'master.key'))).toBe(false)
+  })
+
+  it('is refused if the master key of the service is gone: no copy could be used', async () => {
+    rmSync(join(dataDir, 'master.key'))
+    await serve({ hasMasterKey: true })
+    await expect(backup(join(folder, 'target'))).rejects.toThrow(`${join(dataDir, 'master.key')} is missing`)
+    expect(readdirSync(folder)).toEqual(['data'])
+  })
+
+  it('is refused if a part of the store goes away before it is copied', async () => {
+    const frozen = join(folder, 'frozen')
+    const part = join(frozen, 'store/abc/def/all_1_1_0')
+    mkdirSync(part, { recursive: true })
+    mkdirSync(join(dataDir, 'clickhouse'))
+    writeFileSync(join(part, 'data.bin'), 'rows')
+    await serve({
+      freezeStore: async () => ({ folder: frozen, server: null, calls: 0 }),
+      keepSpool: () => () => rmSync(part, { recursive: true, force: true }),
+    })
+    await expect(backup(join(folder, 'target'))).rejects.toThrow(`${join(part, 'data.bin')} does not exist`)
+    expect(existsSync(join(folder, 'target'))).toBe(false)
+  })
+
+  it('is one at a time', async () => {
+    await serve({})
+    const ends = await Promise.allSettled([backup(join(folder, 'a')), backup(join(folder, 'b'))])
+    expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    expect(readdirSync(folder)).toHaveLength(2)
+  })
 })
