@@ -6,7 +6,7 @@
  */
 
 const NAME = /^(\d{10,15})\.spool$/
-const SEGMENT_MAX = 999_999_999_999_999
+export const SEGMENT_MAX = 999_999_999_999_999
 
 /** Throws if no reader would find it. */
 export function segmentName(segment: number): string {

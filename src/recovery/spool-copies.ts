@@ -1,5 +1,5 @@
 /**
- * Finds copies of segments in the spool, left there by hand: their calls would be billed twice.
+ * Finds what somebody put into the spool by hand: copies of segments, whose calls would be billed twice.
  *
  * No two headers are alike: each has the random prefix of its writer, the number of its first record and the segment that it
  * continues.
@@ -8,13 +8,13 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { decodeHeader, HEADER_BYTES } from '../record/segment-header.ts'
-import { segmentName } from '../record/segment-name.ts'
+import { segmentName, SEGMENT_MAX } from '../record/segment-name.ts'
 import { foldersIn, segmentsIn } from '../record/spool-folder.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
 
 const SOURCE = /^(platform|gateway-\d+)$/
 
-/** Throws `StartRefused` with the first copy. */
+/** Throws `StartRefused` with the first copy, or a segment that no other can follow. */
 export function refuseSpoolCopies(folder: string): void {
   const seen = new Map<string, string>()
   for (const source of foldersIn(folder)) {
@@ -26,6 +26,9 @@ export function refuseSpoolCopies(folder: string): void {
     }
     for (const segment of segments) {
       const path = join(folder, source, segmentName(segment))
+      if (segment === SEGMENT_MAX) {
+        throw new StartRefused(`${path} has the last number that a segment can have; move it out of the spool`)
+      }
       const header = readHeader(path)
       if (header === null) continue
       const other = seen.get(header)

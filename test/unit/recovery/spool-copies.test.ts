@@ -59,3 +59,9 @@ it('a copy of a source under a name of its own is refused', async () => {
   cpSync(join(folder, SOURCE), join(folder, `${SOURCE}.bak`), { recursive: true })
   expect(() => refuseSpoolCopies(folder)).toThrow(`${SOURCE}.bak is not a folder of this service`)
 })
+
+it('a segment that no other can follow is refused', async () => {
+  const { folder } = await spool()
+  writeFileSync(join(folder, SOURCE, '999999999999999.spool'), '')
+  expect(() => refuseSpoolCopies(folder)).toThrow('999999999999999.spool has the last number')
+})
