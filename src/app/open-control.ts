@@ -1,6 +1,7 @@
 /** Opens the control socket, by which `tollgate backup` reaches the running service. Without it the service runs all the same. */
 
-import { openControlSocket, type Holds } from '../backup/control-socket.ts'
+import type { Holds } from '../backup/control-session.ts'
+import { openControlSocket } from '../backup/control-socket.ts'
 import type { Config } from '../config.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Opened } from '../runtime/lifecycle.ts'

@@ -5,7 +5,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import type { Holds } from '../backup/control-socket.ts'
+import type { Holds } from '../backup/control-session.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { Config } from '../config.ts'
 import type { ThreadSettings } from '../gateway/messages/messages.ts'

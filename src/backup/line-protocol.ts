@@ -36,13 +36,13 @@ export function sendLine(socket: Socket, message: object): void {
   if (!socket.destroyed) socket.write(`${JSON.stringify(message)}\n`)
 }
 
-/** Calls `onMessage` for each line; ends a connection that sends what is none. */
+/** Calls `onMessage` for each line until the connection ends; ends a connection that sends what is none. */
 export function readLines(socket: Socket, onMessage: (message: unknown) => void): void {
   let text = ''
   socket.setEncoding('utf8')
   socket.on('data', (chunk: string) => {
     text += chunk
-    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
+    for (let end = text.indexOf('\n'); end >= 0 && !socket.destroyed; end = text.indexOf('\n')) {
       const line = text.slice(0, end)
       text = text.slice(end + 1)
       try {

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { StartRefused, toStartRefused } from '../runtime/start-refused.ts'
 import type { SpoolPosition } from '../store/checkpoint.ts'
+import { isPlain, isStoreLink } from './inside.ts'
 
 export const MANIFEST_NAME = 'backup.json'
 const FORMAT = 1
@@ -49,19 +50,20 @@ export interface Manifest {
   readonly files: readonly BackupFile[]
 }
 
-/** Throws `StartRefused` if the folder is no backup, or one of a later version. */
+/** Throws `StartRefused` if the folder is no backup, one of a later version, or one that names what is not in it. */
 export function readManifest(folder: string): Manifest {
   const path = join(folder, MANIFEST_NAME)
   const manifest = parse(path)
   const { format } = manifest
-  if (format === FORMAT && Array.isArray(manifest.files)) return manifest
   if (typeof format === 'number' && format > FORMAT) {
     throw new StartRefused(`${path} was written by a later version of tollgate; restore it with that one`)
   }
-  throw new StartRefused(`${path} is not the manifest of a backup; use another backup`)
+  if (!isManifest(manifest)) throw new StartRefused(`${path} is not the manifest of a backup; use another backup`)
+  refuseHostile(path, manifest.files)
+  return manifest
 }
 
-function parse(path: string): Manifest {
+function parse(path: string): Partial<Manifest> {
   let text: string
   try {
     text = readFileSync(path, 'utf8')
@@ -69,13 +71,65 @@ function parse(path: string): Manifest {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') {
       throw new StartRefused(`${path} does not exist: the folder is no backup, or one that was not finished`, { cause })
     }
-    throw toStartRefused(path, cause)
+    const refused = toStartRefused(path, cause)
+    if (refused instanceof StartRefused) throw refused
+    throw new StartRefused(`${path} is damaged (${refused.message}); use another backup`, { cause })
   }
   try {
     const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null) return value as Manifest
+    if (isObject(value)) return value
   } catch (cause) {
     throw new StartRefused(`${path} is damaged (not JSON); use another backup`, { cause })
   }
   throw new StartRefused(`${path} is damaged (no object); use another backup`)
+}
+
+function isManifest(value: Partial<Manifest>): value is Manifest {
+  const { format, version, at, dataDir, wasRunning, hasMasterKey, server, checkpoint, spoolEnd, calls, files } = value
+  return (
+    format === FORMAT &&
+    [version, at, dataDir].every((text) => typeof text === 'string') &&
+    [wasRunning, hasMasterKey].every((flag) => typeof flag === 'boolean') &&
+    (server === null || typeof server === 'string') &&
+    isObject(checkpoint) &&
+    isObject(spoolEnd) &&
+    isObject(calls) &&
+    (calls.stored === null || isCount(calls.stored)) &&
+    isCount(calls.inSpool) &&
+    Array.isArray(files) &&
+    files.every(isFile)
+  )
+}
+
+function isFile(value: unknown): value is BackupFile {
+  if (!isObject(value) || typeof value['path'] !== 'string') return false
+  const { link, bytes, sha256 } = value
+  return 'link' in value ? typeof link === 'string' : isCount(bytes) && typeof sha256 === 'string'
+}
+
+/** A manifest is not signed: whoever made it must not get at files outside of the folder that is restored. */
+function refuseHostile(path: string, files: readonly BackupFile[]): void {
+  const seen = new Set<string>()
+  for (const file of files) {
+    if (!isPlain(file.path)) {
+      throw new StartRefused(
+        `${path} names a file outside of the backup (${JSON.stringify(file.path)}); use another one`,
+      )
+    }
+    if ('link' in file && !isStoreLink(file.path, file.link)) {
+      throw new StartRefused(
+        `${path} names a link that leads out of the store (${JSON.stringify(file.path)}); use another backup`,
+      )
+    }
+    if (seen.has(file.path)) throw new StartRefused(`${path} lists ${file.path} twice; use another backup`)
+    seen.add(file.path)
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
 }

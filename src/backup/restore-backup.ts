@@ -6,10 +6,11 @@
  */
 
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { StartRefused, toStartRefused } from '../runtime/start-refused.ts'
 import { RESTORING } from '../store/sqlite/data-folder.ts'
 import { copyFile, describeFile, filesIn, syncFolders } from './copy-files.ts'
+import { isInside } from './inside.ts'
 import { MANIFEST_NAME, readManifest, type BackupFile, type Manifest } from './manifest.ts'
 
 /** Entries that a mount point may hold and that do not make it used. */
@@ -20,7 +21,7 @@ export function restoreBackup(backup: string, target: string): Manifest {
   const [from, to] = [resolve(backup), resolve(target)]
   const manifest = readManifest(from)
   compare(from, manifest)
-  if (!relative(from, to).startsWith('..')) throw new StartRefused(`${to} lies in the backup; give a folder elsewhere`)
+  if (isInside(from, to)) throw new StartRefused(`${to} lies in the backup; give a folder elsewhere`)
   try {
     refuseUsed(to)
     mkdirSync(to, { recursive: true, mode: 0o700 })

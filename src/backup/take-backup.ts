@@ -12,20 +12,25 @@
 import {
   existsSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
   closeSync,
   readdirSync,
+  readlinkSync,
+  realpathSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import { markPathOf, readMark } from '../runtime/mark-file.ts'
 import { StartRefused, toStartRefused } from '../runtime/start-refused.ts'
 import { tryLockDataFolder } from '../store/sqlite/data-folder.ts'
-import { openSnapshot, readCheckpointState, type Snapshot } from '../store/sqlite/snapshot.ts'
+import { openSnapshot, readChange, readCheckpointState, type Snapshot } from '../store/sqlite/snapshot.ts'
 import { connectToService, type ControlClient } from './control-client.ts'
 import { copyFile, describeFile, filesIn, syncFolders } from './copy-files.ts'
+import { isInside, isStoreLink } from './inside.ts'
 import { MANIFEST_NAME, type Manifest } from './manifest.ts'
 import { frameOf, partsOf } from './store-files.ts'
 import { measureSpool, type MeasuredFile } from './spool-files.ts'
@@ -48,6 +53,8 @@ interface Source {
   readonly parts: string | null
   /** Calls that the store has; null: counted in the copy. */
   readonly storedCalls: number | null
+  /** Whether `master.key` is the key of the service; null: it is if it is there. */
+  readonly hasMasterKey: boolean | null
   readonly resume: () => Promise<void>
   readonly release: () => Promise<void>
   readonly close: () => void
@@ -85,19 +92,25 @@ export async function takeBackup(options: BackupOptions): Promise<Manifest> {
 }
 
 function makePartial(target: string, partial: string, dataDir: string): void {
-  const isInside = (path: string): boolean => !relative(dataDir, path).startsWith('..')
-  if (isInside(target)) throw new StartRefused(`${target} lies in the data folder; give a folder elsewhere`)
+  if (isInside(dataDir, target)) throw new StartRefused(`${target} lies in the data folder; give a folder elsewhere`)
+  if (isLink(target)) throw new StartRefused(`${target} is a symbolic link; give a folder that does not exist yet`)
   if (existsSync(target) && readdirOrRefuse(target).length > 0) {
     throw new StartRefused(`${target} is not empty; give a folder that does not exist yet`)
   }
-  if (existsSync(partial)) {
+  if (existsSync(partial) || isLink(partial)) {
     throw new StartRefused(`${partial} is left of a backup that was not finished; remove it, or give another folder`)
   }
   try {
-    mkdirSync(partial, { recursive: true, mode: 0o700 })
+    mkdirSync(dirname(partial), { recursive: true, mode: 0o700 })
+    // Fails if another backup to the same folder was a moment earlier: neither may remove what the other writes.
+    mkdirSync(partial, { mode: 0o700 })
   } catch (cause) {
     throw toStartRefused(partial, cause)
   }
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
 }
 
 function readdirOrRefuse(path: string): string[] {
@@ -118,6 +131,7 @@ async function openSource(dataDir: string, server: string | null): Promise<Sourc
     server: server ?? (isElsewhere ? 'a server elsewhere' : null),
     parts: isElsewhere ? null : folder,
     storedCalls: null,
+    hasMasterKey: null,
     resume: async () => {},
     release: async () => {},
     close: unlock,
@@ -126,8 +140,8 @@ async function openSource(dataDir: string, server: string | null): Promise<Sourc
 
 async function openRunning(service: ControlClient): Promise<Source> {
   try {
-    const { folder, server, calls } = await service.freeze()
-    return { wasRunning: true, server, parts: folder, storedCalls: calls, ...service }
+    const { folder, server, calls, hasMasterKey } = await service.freeze()
+    return { wasRunning: true, server, parts: folder, storedCalls: calls, hasMasterKey, ...service }
   } catch (cause) {
     service.close()
     throw cause
@@ -139,11 +153,17 @@ async function copy(dataDir: string, partial: string, source: Source, options: B
   const snap = (name: string): void => {
     if (existsSync(join(dataDir, name))) snapshots.set(name, openSnapshot(join(dataDir, name)))
   }
+  let parts: readonly string[] = []
   let spool: readonly MeasuredFile[]
   let atMs: number
   try {
+    for (const path of marksIn(dataDir)) copyFile(join(dataDir, path), join(partial, path))
     const store = join(dataDir, 'clickhouse')
-    if (source.parts !== null) copyAll(frameOf(store), store, join(partial, 'clickhouse'))
+    if (source.parts !== null) {
+      // Listed while nothing changes: of a service that ends later, a part that it thaws is missed.
+      parts = partsOf(source.parts)
+      copyAll(frameOf(store), store, join(partial, 'clickhouse'))
+    }
     snap('checkpoint.db')
     atMs = options.nowMs()
     spool = measureSpool(join(dataDir, 'spool'))
@@ -156,13 +176,53 @@ async function copy(dataDir: string, partial: string, source: Source, options: B
   }
   for (const { path, bytes } of spool) copyFile(join(dataDir, 'spool', path), join(partial, 'spool', path), bytes)
   await source.release()
-  if (source.parts !== null) copyAll(partsOf(source.parts), source.parts, join(partial, 'clickhouse'))
-  if (existsSync(join(dataDir, 'master.key'))) copyFile(join(dataDir, 'master.key'), join(partial, 'master.key'))
+  if (source.parts !== null) copyAll(parts, source.parts, join(partial, 'clickhouse'))
+  copyMasterKey(dataDir, partial, source.hasMasterKey)
   return verify(dataDir, partial, source, atMs, options.version)
+}
+
+function copyMasterKey(dataDir: string, partial: string, isUsed: boolean | null): void {
+  const key = join(dataDir, 'master.key')
+  // A link to a mounted secret would lead nowhere elsewhere.
+  if (existsSync(key) && isUsed !== false) copyFile(realpathSync(key), join(partial, 'master.key'))
+  else if (isUsed === true) {
+    throw new StartRefused(`${key} is missing, and the service uses it: put it back; no copy can be used without it`)
+  }
 }
 
 function copyAll(paths: readonly string[], from: string, to: string): void {
   for (const path of paths) copyFile(join(from, path), join(to, path))
+}
+
+/** Marks are never ahead of what they stand beside, if they are copied before it. */
+function marksIn(dataDir: string): string[] {
+  const spool = join(dataDir, 'spool')
+  return ['checkpoint.mark', 'registry.mark', ...(existsSync(spool) ? readdirSync(spool) : []).map(inSpool)].filter(
+    (path) => path.endsWith('.mark') && existsSync(join(dataDir, path)),
+  )
+}
+
+function inSpool(name: string): string {
+  return join('spool', name)
+}
+
+/** What a link names elsewhere would not be part of the copy. */
+function refuseLinks(dataDir: string, partial: string): void {
+  for (const path of filesIn(partial)) {
+    const full = join(partial, path)
+    if (!isLink(full) || isStoreLink(path, readlinkSync(full))) continue
+    throw new StartRefused(`${join(dataDir, path)} is a symbolic link; put the file that it names in its place`)
+  }
+}
+
+/** No service would start on the copy. */
+function refuseOlderRegistry(original: string, partial: string): void {
+  const copy = join(partial, 'registry.db')
+  const lost = (readMark(markPathOf(copy)) ?? 0) - readChange(copy)
+  if (lost <= 0) return
+  throw new StartRefused(
+    `${original} went back by ${lost} changes: it is an older copy, or lacks its ${original}-wal; put back the newer files`,
+  )
 }
 
 async function verify(
@@ -173,6 +233,8 @@ async function verify(
   version: string,
 ): Promise<Manifest> {
   const { instance, flushes, position, pending } = readCheckpointState(join(partial, 'checkpoint.db'))
+  refuseLinks(dataDir, partial)
+  refuseOlderRegistry(join(dataDir, 'registry.db'), partial)
   mkdirSync(join(partial, 'spool'), { recursive: true, mode: 0o700 })
   const spool = readSpoolCopy(join(partial, 'spool'), position)
   const counted =

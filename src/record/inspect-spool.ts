@@ -46,8 +46,6 @@ export interface InspectSink {
   onSegment(segment: InspectedSegment): void
 }
 
-const NAME_LENGTH = segmentName(0).length
-
 /** The spool at `path`: a data folder, a spool, the folder of one source, or one segment. Null: it is none of them. */
 export function inspectSpool(path: string, sink: InspectSink): { readonly isIntact: boolean } | null {
   const sources = sourcesAt(path)
@@ -76,7 +74,7 @@ function sourcesAt(path: string): readonly (readonly Segment[])[] | null {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined) return null
   // Damaged segments that were kept have the source in front of the number.
-  if (stats.isFile()) return [[{ path, segment: segmentNumber(path.slice(-NAME_LENGTH)) ?? 0 }]]
+  if (stats.isFile()) return [[{ path, segment: segmentNumber(basename(path)) ?? 0 }]]
   if (existsSync(join(path, 'spool'))) return sourcesAt(join(path, 'spool'))
   const own = segmentsOf(path)
   if (own.length > 0) return [own]

@@ -13,6 +13,7 @@ import type { SqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
 import { compare } from './compare.ts'
 import type { DataFolder } from './folder-parts.ts'
 import { reasonOf } from './open-store.ts'
+import { refuseSpoolCopies } from './spool-copies.ts'
 import { isSpoolEmptied, spoolHolds } from './spool-holdings.ts'
 import { readStoreClaims, type StoreClaims } from './store-claims.ts'
 
@@ -41,6 +42,7 @@ export async function agree(options: AgreeOptions): Promise<void> {
   if (manifest !== null && manifest.instance !== claims.instance) {
     refuse('checkpoint', 'checkpoint.db is not that of this data folder')
   }
+  refuseSpoolCopies(spoolFolder)
   if (isSpoolEmptied(spoolFolder, claims.position) && !folder.isAccepted('spool')) {
     refuse(
       'spool',

@@ -69,6 +69,19 @@ export function readCheckpointState(path: string): CheckpointState {
   }
 }
 
+/** Position of the last change of the registry at `path`, without changing the file. */
+export function readChange(path: string): number {
+  const database = guarded(path, () => new DatabaseSync(path, { readOnly: true }))
+  try {
+    const row = database.prepare('SELECT coalesce(sum(seq), 0) AS change FROM sqlite_sequence').get()
+    return Number(row?.['change'] ?? 0)
+  } catch (cause) {
+    throw toStartRefused(path, cause)
+  } finally {
+    database.close()
+  }
+}
+
 function guarded<T>(path: string, work: () => T): T {
   try {
     return work()

@@ -26,7 +26,7 @@ const GROUPS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['store data', /^clickhouse\/store\/.*\/(?!format_version|detached)[^/]*_[^/]*\//],
   ['store metadata', /^clickhouse\/(?:metadata\/|.*\.sql$)/],
   ['store rest', /^clickhouse\//],
-  ['other files', /^(?:lock|master\.key|[^/]+\.mark|[^/]+\.json)/],
+  ['other files', /^(?:lock|master\.key|running|[^/]+\.mark|[^/]+\.json)/],
 ]
 /** What an operator restores or loses in one piece. */
 const SETS: readonly (readonly [name: string, pattern: RegExp])[] = [

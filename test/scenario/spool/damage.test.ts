@@ -490,6 +490,26 @@ describe('numbers of segments and records', () => {
     process.kill()
   })
 
+  it('are read whatever their length, above a file that does not belong there', async () => {
+    const folder = copies.newFolder()
+    mkdirSync(join(folder, SOURCE))
+    writeFileSync(join(folder, SOURCE, '9999999999.spool'), '')
+    const written: Written[] = []
+    const process = startProcess(folder, written)
+    await process.write(SOURCE, createRandom(1), 20)
+
+    expect(readdirSync(join(folder, SOURCE))).toContain('10000000000.spool')
+    expect(process.read({}).ids).toEqual(written.map(({ id }) => id))
+    process.kill()
+  })
+
+  it('refuse calls where no number is left', () => {
+    const folder = copies.newFolder()
+    mkdirSync(join(folder, SOURCE))
+    writeFileSync(join(folder, SOURCE, '999999999999999.spool'), '')
+    expect(() => writer(folder, 1_000)).toThrow('has the last number')
+  })
+
   it('leave nothing half made: a segment that a crash cut off while it was created is no segment', async () => {
     const { folder, segments, ids } = await killedSpool()
     copyFileSync(pathOf(folder, SOURCE, segments[0]!), pathOf(folder, SOURCE, segments.at(-1)! + 1) + '.tmp')

@@ -1,0 +1,62 @@
+/**
+ * Finds what somebody put into the spool by hand: copies of segments, whose calls would be billed twice.
+ *
+ * No two headers are alike: each has the random prefix of its writer, the number of its first record and the segment that it
+ * continues.
+ */
+
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { decodeHeader, HEADER_BYTES } from '../record/segment-header.ts'
+import { segmentName, SEGMENT_MAX } from '../record/segment-name.ts'
+import { foldersIn, segmentsIn } from '../record/spool-folder.ts'
+import { StartRefused } from '../runtime/start-refused.ts'
+
+const SOURCE = /^(platform|gateway-\d+)$/
+
+/** Throws `StartRefused` with the first copy, or a segment that no other can follow. */
+export function refuseSpoolCopies(folder: string): void {
+  const seen = new Map<string, string>()
+  for (const source of foldersIn(folder)) {
+    const segments = segmentsIn(join(folder, source))
+    if (segments.length > 0 && !SOURCE.test(source)) {
+      throw new StartRefused(
+        `${join(folder, source)} is not a folder of this service, and its calls may be billed already; move it out of the spool`,
+      )
+    }
+    for (const segment of segments) {
+      const path = join(folder, source, segmentName(segment))
+      if (segment === SEGMENT_MAX) {
+        throw new StartRefused(`${path} has the last number that a segment can have; move it out of the spool`)
+      }
+      const header = readHeader(path)
+      if (header === null) continue
+      const other = seen.get(header)
+      if (other !== undefined) {
+        throw new StartRefused(
+          `${path} and ${other} are copies of one segment, whose calls would be billed twice; move the copy out of the spool`,
+        )
+      }
+      seen.set(header, path)
+    }
+  }
+}
+
+/** Null: it has none that can be read, or no records. */
+function readHeader(path: string): string | null {
+  const bytes = Buffer.alloc(HEADER_BYTES)
+  try {
+    // A named pipe would be waited for.
+    if (!statSync(path).isFile()) return null
+    const file = openSync(path, 'r')
+    try {
+      if (readSync(file, bytes, 0, HEADER_BYTES, 0) < HEADER_BYTES) return null
+    } finally {
+      closeSync(file)
+    }
+  } catch {
+    return null
+  }
+  const header = decodeHeader(bytes)
+  return header === null || header.isReleased ? null : bytes.toString('latin1')
+}
