@@ -7,6 +7,7 @@
 import { availableParallelism } from 'node:os'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
 import { DEFAULT_RISK_RULES, type RiskRules } from './risk/risk-rules.ts'
 import { withThresholds } from './risk/risk-thresholds.ts'
 import type { SpoolSync } from './record/spool-writer-options.ts'
@@ -140,24 +141,28 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
 
 const SECRET: ReadonlySet<Name> = new Set(['MASTER_KEY', 'METRICS_TOKEN', 'ADMIN_CLIENT_SECRET', 'CLICKHOUSE_URL'])
 
+const EMPTY = 'empty'
+
 function readFlags(argv: readonly string[], wrong: string[]): { flags: Map<Name, string>; empty: boolean } {
+  const names = new Map(SETTING_NAMES.map((name) => [flagOf(name), name]))
+  const options = Object.fromEntries(SETTING_NAMES.map((name) => [flagOf(name).slice(2), { type: 'string' as const }]))
+  const { tokens } = parseArgs({
+    args: [...argv],
+    options: { ...options, [EMPTY]: { type: 'boolean' } },
+    strict: false,
+    tokens: true,
+  })
   const flags = new Map<Name, string>()
   let empty = false
-  for (let index = 0; index < argv.length; index++) {
-    const argument = argv[index]!
-    if (argument === '--empty') {
-      empty = true
-      continue
-    }
-    const [flag, inline] = splitOnce(argument, '=')
-    const name = SETTING_NAMES.find((known) => flag === flagOf(known))
-    if (name === undefined) {
-      wrong.push(`${argument.slice(0, 100)} is not a flag; --help lists them`)
-      continue
-    }
-    const value = inline ?? argv[++index]
-    if (value === undefined || (inline === undefined && value.startsWith('--'))) wrong.push(`${flag} takes a value`)
-    else flags.set(name, value)
+  for (const token of tokens) {
+    const flag = token.kind === 'option' ? token.rawName : token.kind === 'positional' ? token.value : '--'
+    const name = names.get(flag)
+    if (token.kind === 'option' && token.name === EMPTY && token.value === undefined) empty = true
+    else if (token.kind !== 'option' || name === undefined) {
+      wrong.push(`${flag.slice(0, 100)} is not a flag; --help lists them`)
+    } else if (token.value === undefined || (!token.inlineValue && token.value.startsWith('--'))) {
+      wrong.push(`${flag} takes a value`)
+    } else flags.set(name, token.value)
   }
   return { flags, empty }
 }
@@ -165,11 +170,6 @@ function readFlags(argv: readonly string[], wrong: string[]): { flags: Map<Name,
 /** `--gateway-port` for `GATEWAY_PORT`. */
 export function flagOf(name: SettingName): string {
   return `--${name.toLowerCase().replaceAll('_', '-')}`
-}
-
-function splitOnce(text: string, by: string): [string, string | undefined] {
-  const at = text.indexOf(by)
-  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)]
 }
 
 function whole(min: number, max: number): Read<number> {
