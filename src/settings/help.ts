@@ -32,6 +32,6 @@ export function usage(version: string): string {
     ...settings,
     '',
     'Exit codes: 0 after a clean shutdown, 2 if the start was refused, 1 after an unexpected failure.',
-    'README.md and docs/ tell more; the running service describes its API at /openapi.json.',
+    'docs/README.md lists all documents; the running service describes its API at /openapi.json.',
   ].join('\n')}\n`
 }

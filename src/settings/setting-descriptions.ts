@@ -1,7 +1,7 @@
 /**
  * What each setting means and what holds without it, for `--help`.
  *
- * The table of the README says the same; `test/unit/settings/information-flags.test.ts` compares the two, so that neither lacks a setting.
+ * `docs/settings.md` lists the same settings; `test/unit/settings/information-flags.test.ts` compares the two lists.
  */
 
 import type { SettingName } from '../config.ts'
