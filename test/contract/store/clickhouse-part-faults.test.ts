@@ -61,17 +61,18 @@ const DAMAGES = [
   ['line_items', 'columns.txt', replace('Decimal(38, 12)', 'Decimal(38, 13)')],
   ['line_items_hourly', 'columns.txt', replace('Decimal(38, 12)', 'Decimal(38, 13)')],
   ['line_items_hourly', 'columns.txt', replace('`units` Decimal(38, 6)', '`units` Decimal(38, 7)')],
-  ['line_items', 'minmax_window_start.idx', flipFirst],
-  ['line_items_hourly', 'minmax_hour.idx', flipFirst],
+  ['line_items', 'minmax_window_start.idx', raiseFirst],
+  ['line_items_hourly', 'minmax_hour.idx', raiseFirst],
 ] as const
 
 function replace(text: string, by: string) {
   return (bytes: Buffer) => Buffer.from(bytes.toString('utf8').replace(text, by))
 }
 
-/** Of the earliest time, little-endian. */
-function flipFirst(bytes: Buffer): Buffer {
-  bytes[1]! ^= 1
+/** Sets the lowest bit of the earliest time that is not set, so that the range begins after the rows. */
+function raiseFirst(bytes: Buffer): Buffer {
+  const first = bytes.readUInt32LE(0)
+  bytes.writeUInt32LE((first | (first + 1)) >>> 0, 0)
   return bytes
 }
 
@@ -89,6 +90,23 @@ describe('parts of the embedded store', () => {
     await expect(start).rejects.toThrow(
       new RegExp(`files of the store are damaged: ${table}/\\w+/${name} .*recover --accept-loss store`),
     )
+  })
+
+  it('are not damaged if rows were deleted from them', async () => {
+    dataDir = join(folder, 'deleted')
+    cpSync(join(folder, 'base'), dataDir, { recursive: true, verbatimSymlinks: true })
+    opened = await openStore({ dataDir, clickhouseUrl: null })
+    const { client } = opened
+    await createClickHouseUsageStore(client).insert('two', [itemAt(NOW - 600_000), itemAt(NOW + 1_200_000)])
+    for (const [table, column, time] of [
+      ['line_items', 'window_start', NOW - 600_000],
+      ['line_items_hourly', 'hour', NOW - 3_600_000],
+    ] as const) {
+      const where = `${column} = toDateTime(${time / 1_000})`
+      await client.command({ query: `ALTER TABLE ${table} DELETE WHERE ${where} SETTINGS mutations_sync = 2` })
+    }
+    expect(await countRows(client)).toEqual({ 'line_items/202606': 3, 'calls/202606': 9 })
+    expect(await findPartFaults(client)).toEqual([])
   })
 
   it('that are damaged are detached when their loss is accepted, and the others stay', async () => {
