@@ -13,6 +13,9 @@ import { countRows } from '../../../src/store/clickhouse/flush-log.ts'
 import { migrate, SQL_FOLDER } from '../../../src/store/clickhouse/migrations.ts'
 import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
 
+const HEADER = `-- The tables and views that the files of \`schema\` add up to, as the engine formats them. A start compares the store with this file,
+-- and a contract test compares this file with the migrations.
+`
 const NOW = Date.UTC(2026, 5, 15, 12)
 const VIEW = 'line_items_to_hourly'
 const WHOLE = { missingTables: [], changedTables: [], lostViews: [] }
@@ -36,7 +39,7 @@ let opened: OpenedStore | null = null
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'definitions-'))
   const store = join(folder, 'base', 'clickhouse')
-  for (const migrations of ['0001', '0004', '0006']) {
+  for (const migrations of ['0001', '0004', '9999']) {
     const client = openClickHouse({ url: null, folder: store })
     await migrate(client, migrationsUpTo(migrations))
     if (migrations === '0001') await insertRow(client, 'first')
@@ -127,8 +130,16 @@ async function expectWhole({ client, isNew }: OpenedStore): Promise<void> {
 }
 
 describe('definitions of the embedded store', () => {
-  it('are those of the file that the start compares them with', async () => {
-    opened = await openStore({ dataDir: join(folder, 'new'), clickhouseUrl: null })
+  it('are those of sql/definitions.sql, which `vitest -u` writes after a migration was added', async () => {
+    dataDir = join(folder, 'new')
+    opened = await openStore({ dataDir, clickhouseUrl: null })
+    const result = await opened.client.query({
+      query: `SELECT formatQuery(replaceAll(create_table_query, 'default.', '')) AS text
+              FROM system.tables WHERE database = 'default' ORDER BY name`,
+      format: 'JSONEachRow',
+    })
+    const statements = (await result.json<{ text: string }>()).map(({ text }) => `\n${text};\n`)
+    await expect(HEADER + statements.join('')).toMatchFileSnapshot(join(SQL_FOLDER, 'definitions.sql'))
     expect(await compareDefinitions(opened.client)).toEqual(WHOLE)
   })
 
