@@ -1,8 +1,9 @@
 /**
  * Finds parts of the embedded store whose small files contradict their table or their rows.
  *
- * The engine verifies blocks of columns when it reads them, but takes two files of a part on trust: `columns.txt` (a type with another
- * scale divides amounts by ten) and the range of time in `minmax_*.idx` (a part outside of a query's range is skipped).
+ * The engine verifies blocks of columns when it reads them, but takes three files of a part on trust: `columns.txt` (a type with another
+ * scale divides amounts by ten), the range of time in `minmax_*.idx` (a part outside of a query's range is skipped), and `ttl.txt` (a
+ * part that has expired as a whole is dropped without a look at its rows).
  */
 
 import { within, type ClickHouse } from './client.ts'
@@ -13,8 +14,12 @@ export interface PartFault {
   readonly file: string
 }
 
-/** Tables that are read by ranges of time, with the column that their parts are pruned by. */
-const TIMES = { line_items: 'window_start', line_items_hourly: 'hour', service_levels: 'minute' } as const
+/** Tables with the column that their parts are pruned by, and the months after which a row expires. */
+const TIMES = [
+  { table: 'line_items', column: 'window_start', keptMonths: 26 },
+  { table: 'line_items_hourly', column: 'hour', keptMonths: 120 },
+  { table: 'service_levels', column: 'minute', keptMonths: 13 },
+] as const
 /** Of each table, the newest parts are read up to this many rows, at about 50 ns a row. */
 const ROWS_MAX = 50_000_000
 
@@ -25,24 +30,27 @@ const WRONG_COLUMNS = `
     (SELECT table, name, type FROM system.columns WHERE database = currentDatabase())
     AND table NOT IN (SELECT table FROM system.mutations WHERE database = currentDatabase() AND NOT is_done)`
 
-/** A range may be wider than its rows: some were deleted or have expired. */
-function wrongRange([table, column]: readonly [table: string, column: string]): string {
+/** It may be wider than its rows: some were deleted or have expired. */
+const IS_RANGE_WRONG = '(first > first_row OR last < last_row)'
+
+function wrongTimes({ table, column, keptMonths }: (typeof TIMES)[number]): string {
   return `
   WITH parts AS (
-    SELECT name, toUInt32(min_time) AS first, toUInt32(max_time) AS last FROM (
-      SELECT name, min_time, max_time, sum(rows) OVER (ORDER BY modification_time DESC, name) AS read
+    SELECT name, toUInt32(min_time) AS first, toUInt32(max_time) AS last, toUInt32(delete_ttl_info_max) AS expires FROM (
+      SELECT name, min_time, max_time, delete_ttl_info_max, sum(rows) OVER (ORDER BY modification_time DESC, name) AS read
       FROM system.parts WHERE active AND database = currentDatabase() AND table = '${table}')
     WHERE read <= ${ROWS_MAX})
-  SELECT '${table}' AS table, name AS part, 'minmax_${column}.idx' AS file
+  SELECT '${table}' AS table, name AS part, if(${IS_RANGE_WRONG}, 'minmax_${column}.idx', 'ttl.txt') AS file
   FROM parts INNER JOIN (
     SELECT _part AS name, toUInt32(min(${column})) AS first_row, toUInt32(max(${column})) AS last_row
     FROM ${table} WHERE _part IN (SELECT name FROM parts) GROUP BY _part) AS ranges USING (name)
-  WHERE first > first_row OR last < last_row`
+  WHERE ${IS_RANGE_WRONG}
+    OR (expires > 0 AND expires < toUInt32(addMonths(toDateTime(last_row, 'UTC'), ${keptMonths})))`
 }
 
 export async function findPartFaults(client: ClickHouse): Promise<readonly PartFault[]> {
   const faults: PartFault[] = []
-  for (const query of [WRONG_COLUMNS, ...Object.entries(TIMES).map(wrongRange)]) {
+  for (const query of [WRONG_COLUMNS, ...TIMES.map(wrongTimes)]) {
     const result = await client.query({
       // The projection would answer from the very file that is in question.
       query: `${query} SETTINGS optimize_use_implicit_projections = 0`,
