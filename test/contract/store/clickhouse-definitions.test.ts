@@ -176,11 +176,12 @@ describe('definitions of the embedded store', () => {
   })
 
   describe.each(NAMES)('with a damaged %s', (name) => {
-    it('are whole or refused if the file is truncated after its columns, at the end of a line', async () => {
-      const text = versions.get(name)!.at(-1)!
-      const columnsEnd = text.indexOf('\n)')
-      for (const { index } of text.matchAll(/\n/g)) {
-        if (index > columnsEnd) await expectWholeOrRefused(name, (file) => truncateSync(file, index))
+    it('are whole or refused if the file is truncated at the end of a clause', async () => {
+      for (const { index } of versions
+        .get(name)!
+        .at(-1)!
+        .matchAll(/\n(?=[A-Z)])/g)) {
+        await expectWholeOrRefused(name, (file) => truncateSync(file, index))
       }
     })
 
