@@ -90,8 +90,15 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     'status',
   ])
 
-  const { client: clickHouse, isNew: isNewStore } = await openStore(config)
+  const { client: clickHouse, isNew: isNewStore, remadeViews } = await openStore(config)
   opened('ClickHouse', () => clickHouse.close())
+  if (remadeViews.length > 0) {
+    count('store_view_remade')
+    log.error(
+      { views: remadeViews },
+      'views of the embedded store were missing or damaged and are made again; no row is lost',
+    )
+  }
   const usage = createClickHouseUsageStore(clickHouse)
   const requests = createClickHouseRequestStore(clickHouse)
   const levels = createClickHouseServiceLevelStore(clickHouse)
