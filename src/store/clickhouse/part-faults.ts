@@ -20,8 +20,8 @@ const TIMES = [
   { table: 'line_items_hourly', column: 'hour', keptMonths: 120 },
   { table: 'service_levels', column: 'minute', keptMonths: 13 },
 ] as const
-/** Of each table, the newest parts are read up to this many rows, at about 50 ns a row. */
-const ROWS_MAX = 50_000_000
+/** The newest parts of each table are checked, up to this many rows: at about 50 ns per row, startup takes at most 0.2 s longer. */
+const ROWS_MAX = 1_500_000
 
 /** Parts that a change of the table has yet to rewrite have its earlier columns. */
 const WRONG_COLUMNS = `
