@@ -1,7 +1,8 @@
 /**
  * Settings: environment variables, each with a flag of the same name (`--gateway-port 9000` or
- * `--gateway-port=9000` for `GATEWAY_PORT`). Flags win. Unknown flags and malformed values stop the
- * start with one clear line each; nothing has been touched by then.
+ * `--gateway-port=9000` for `GATEWAY_PORT`). A flag overrides its variable.
+ *
+ * Unknown flags and malformed values refuse the start, with one line each, before anything is opened.
  */
 
 import { availableParallelism } from 'node:os'
@@ -31,19 +32,19 @@ export interface Config {
   readonly adminTenant: string
   readonly spoolSync: SpoolSync
   readonly spoolMaxBytes: number
-  /** Serves `/metrics` on a port of its own; null: on the platform's. */
+  /** Port that serves only `/metrics`; null: the platform port serves it. */
   readonly metricsPort: number | null
-  /** What a reader of `/metrics` must send; null: nothing, and on the platform's port only loopback is answered. */
+  /** Bearer token that `/metrics` requires; null: none, and the platform port answers only loopback addresses. */
   readonly metricsToken: string | null
   readonly requestLog: 'off' | 'refused' | 'all'
   readonly riskRules: RiskRules
   readonly allowPrivateAddresses: readonly ('webhooks' | 'federation' | 'backends')[]
   readonly logLevel: LogLevel
-  /** Brings no sample. */
+  /** Starts without the sample API. */
   readonly empty: boolean
 }
 
-/** Everything that is wrong with the settings, a line each. */
+/** All faults of the settings, one per line. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly lines: readonly string[]
@@ -53,10 +54,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** Either the value, or a sentence that says what the setting takes. */
+/** The value, or a phrase that describes what the setting takes. */
 type Read<T> = (text: string) => { readonly value: T } | { readonly takes: string }
 
-/** Every setting. `settings-help.ts` describes each of them. */
+/** Every setting. `settings/setting-descriptions.ts` describes each of them. */
 export const SETTING_NAMES = [
   'GATEWAY_PORT',
   'PLATFORM_PORT',
@@ -88,7 +89,7 @@ type Name = SettingName
 
 const SPOOL_BYTES_DEFAULT = 8 * 1024 ** 3
 
-/** Throws `ConfigError`. An empty value of a variable is the same as none. */
+/** Throws `ConfigError`. A variable that is empty counts as unset. */
 export function readConfig(argv: readonly string[], environment: Readonly<Record<string, string | undefined>>): Config {
   const wrong: string[] = []
   const { flags, empty } = readFlags(argv, wrong)
@@ -167,7 +168,7 @@ function readFlags(argv: readonly string[], wrong: string[]): { flags: Map<Name,
   return { flags, empty }
 }
 
-/** `--gateway-port` for `GATEWAY_PORT`. */
+/** Returns `--gateway-port` for `GATEWAY_PORT`. */
 export function flagOf(name: SettingName): string {
   return `--${name.toLowerCase().replaceAll('_', '-')}`
 }

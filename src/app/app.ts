@@ -1,7 +1,4 @@
-/**
- * The composition root: everything is built here, once, in the order in which it depends on each
- * other, and closed in the reverse order.
- */
+/** The composition root: constructs every part once, in the order of dependencies, and closes them in reverse order. */
 
 import { randomBytes } from 'node:crypto'
 import { claimAddresses } from '../settings/addresses.ts'

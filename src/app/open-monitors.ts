@@ -1,4 +1,7 @@
-/** What the main thread hears from the gateway and watches of itself and of what serves, and what becomes of it. */
+/**
+ * Composes what the main thread monitors: drift and backend health as the gateway reports them, spool
+ * pressure, and the compliance of what serves.
+ */
 
 import { createCompliance, CRITICAL_BELOW, type Compliance } from '../programmes/compliance.ts'
 import { createDrifts } from '../programmes/drifts.ts'
@@ -26,7 +29,7 @@ export interface WatchesOptions {
   readonly setGate: (api: string, gate: GatePlan) => Promise<void>
   readonly connectBackend: BackendConnect
   readonly mutex: KeyedMutex
-  /** Of the gateway itself. */
+  /** The tenant of the operator. */
   readonly tenant: string
   readonly createId: CreateId
   readonly clock: Clock
@@ -41,7 +44,7 @@ export interface Watches {
   readonly compliance: Compliance
 }
 
-/** For the platform's own document, on a machine that is busy. */
+/** For the platform's own document on a busy machine. */
 const OWN_DEADLINE_MS = 120_000
 
 export function openWatches(options: WatchesOptions): Watches {

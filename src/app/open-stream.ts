@@ -1,6 +1,6 @@
 /**
- * What happened: the way of a record from the spool through the pipeline into the store, and the spool
- * of the main thread's own calls.
+ * Composes the path of a record from the spool through the stream to the store, and the spool for calls that
+ * the main thread serves.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -51,7 +51,7 @@ export interface LedgerOptions {
   readonly onDamage: OnDamage
   readonly opened: Opened
   readonly folder: DataFolder
-  /** Position of the registry's last change. */
+  /** Number of the registry's last change. */
   readonly registryEnd: () => Promise<number>
 }
 
@@ -59,20 +59,20 @@ export interface Ledger {
   readonly usage: UsageStore
   readonly levels: ServiceLevelStore
   readonly requests: RequestStore
-  /** Does not run before it is started: what limits are in force has to be known then. */
+  /** Started by the caller, once the declarations that serve are known. */
   readonly pipeline: Pipeline
   readonly limits: Limits
   readonly reader: { notify(): void }
   readonly spool: SpoolWriter
   readonly recorder: PlatformRecorder
   readonly gauge: SpoolGauge
-  /** What the gateway threads need for their spools. */
+  /** Settings of the gateway threads' spools. */
   readonly threadSpools: ThreadSpools
-  /** Why calls are refused; null while they are not. */
+  /** Reason why calls are refused; null if they are not. */
   readonly refusing: () => string | null
-  /** Why calls of the platform API cannot be recorded; null while they can. */
+  /** Reason why calls of the platform API cannot be recorded; null if they can. */
   readonly cannotRecord: () => string | null
-  /** What a backup holds back. */
+  /** Writers that a backup pauses. */
   readonly holds: Holds
 }
 

@@ -1,4 +1,4 @@
-/** The text of `--help`: flags, settings, exit codes, and where to read on. */
+/** The text of `--help`: flags, settings, exit codes, and further documents. */
 
 import { flagOf, SETTING_NAMES } from '../config.ts'
 import { SETTINGS_HELP } from './setting-descriptions.ts'
