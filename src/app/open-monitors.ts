@@ -22,7 +22,7 @@ import type { Log } from '../runtime/log.ts'
 import { watchSpool } from '../self-metering/spool-pressure.ts'
 import type { Registry } from '../store/registry.ts'
 
-export interface WatchesOptions {
+export interface MonitorsOptions {
   readonly registry: Registry
   readonly recorder: Pick<PlatformRecorder, 'note'>
   readonly gauge: Pick<SpoolGauge, 'share'>
@@ -38,7 +38,7 @@ export interface WatchesOptions {
   readonly opened: Opened
 }
 
-export interface Watches {
+export interface Monitors {
   readonly onDrift: (drift: Drift) => void
   readonly upstreams: UpstreamHealth
   readonly compliance: Compliance
@@ -47,7 +47,7 @@ export interface Watches {
 /** For the platform's own document on a busy machine. */
 const OWN_DEADLINE_MS = 120_000
 
-export function openWatches(options: WatchesOptions): Watches {
+export function openMonitors(options: MonitorsOptions): Monitors {
   const { setGate, clock, log, count, opened } = options
   const drifts = createDrifts(options)
   opened('drifts', drifts.settled)

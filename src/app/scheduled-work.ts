@@ -22,7 +22,7 @@ import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Registry } from '../store/registry.ts'
 
-export interface DutiesOptions {
+export interface ScheduledWorkOptions {
   readonly registry: Registry
   readonly capacity: Capacity
   readonly credentials: Pick<Credentials, 'announce'>
@@ -44,7 +44,7 @@ export interface DutiesOptions {
 const OWN_SCORE_DELAY_MS = 2_000
 
 /** Resolves when everything that was already due is done; continues by itself. */
-export async function openDuties(options: DutiesOptions): Promise<void> {
+export async function startScheduledWork(options: ScheduledWorkOptions): Promise<void> {
   const { registry, compliance, runner, webhooks, retirement, recorder, createId, clock, log, count, opened } = options
   const scheduler = createScheduler({
     registry,
