@@ -4,7 +4,7 @@ import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import type { BackendPlan, RoutePlan } from '../plan/route-plan.ts'
 import type { Authenticator } from '../gateway/authentication/authenticate.ts'
-import type { Fleet } from '../gateway/threads/fleet-options.ts'
+import type { Fleet } from '../gateway/threads/gateway-pool-options.ts'
 import type { LimitDesk } from '../gateway/limits/limit-desk.ts'
 import type { PlatformLimits } from '../self-metering/platform-limits.ts'
 

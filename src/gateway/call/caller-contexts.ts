@@ -6,7 +6,7 @@
  */
 
 import type { Caller } from '../../plan/caller.ts'
-import type { HostLink } from '../messages/host-link.ts'
+import type { HostLink } from '../messages/main-thread-link.ts'
 import type { Limiter } from '../limits/limiter.ts'
 import type { CompiledRevision } from './revision.ts'
 import { createSeat, variantFor, type Seat } from './caller-context.ts'

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Grant } from '../../../../src/plan/grant.ts'
 import type { RoutePlan } from '../../../../src/plan/route-plan.ts'
-import { createFleet } from '../../../../src/gateway/threads/fleet.ts'
+import { createFleet } from '../../../../src/gateway/threads/gateway-pool.ts'
 import { createLimitDesk } from '../../../../src/gateway/limits/limit-desk.ts'
 import { createLimitMemory } from '../../../../src/gateway/limits/limit-memory.ts'
 import { createSpoolFaultsMemory } from '../../../../src/record/spool-faults.ts'
@@ -56,7 +56,7 @@ async function open({
   const restarts = Promise.withResolvers<void>()
   let isThreadGone = false
   const fleet = createFleet({
-    entry: new URL('./fleet-thread.ts', import.meta.url),
+    entry: new URL('./gateway-pool-thread.ts', import.meta.url),
     threads: THREADS,
     port: 0,
     settings: {

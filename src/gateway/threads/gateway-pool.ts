@@ -13,7 +13,7 @@ import type { RoutePlan } from '../../plan/route-plan.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
 import { notCompiled, notDone } from '../messages/command-error.ts'
-import type { Fleet, FleetOptions } from './fleet-options.ts'
+import type { Fleet, FleetOptions } from './gateway-pool-options.ts'
 import { createInForce } from './serving-state.ts'
 import type { Command, CommandError, Requests, ThreadSettings, ToHost, ToThread } from '../messages/messages.ts'
 
