@@ -17,7 +17,7 @@ import { openDataFolder } from './open-data-folder.ts'
 import { claimConnections } from '../runtime/file-descriptors.ts'
 import { startScheduledWork } from './scheduled-work.ts'
 import { createAuthenticator } from '../gateway/authentication/authenticate.ts'
-import { createFleet } from '../gateway/threads/fleet.ts'
+import { createGatewayPool } from '../gateway/threads/gateway-pool.ts'
 import { createGatewayPort, platformPlan } from './gateway-adapter.ts'
 import { openIdentity } from './open-identity.ts'
 import { openKeyRing } from '../identity/key-ring.ts'
@@ -96,7 +96,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   })
   const scopesOf = createTokenScopes({ registry })
   const page = rootPage({ gatewayUrl, baseUrl, riskUrl })
-  const fleet = createFleet({
+  const gatewayPool = createGatewayPool({
     entry: new URL('../thread.ts', import.meta.url),
     threads: config.gatewayThreads,
     port: gatewayPort,
@@ -110,15 +110,15 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
       ownAddresses: backends.own,
       rootPage: page,
     },
-    answers: {
+    handlers: {
       resolve: grants.resolve,
-      block: (ask) => limits.desk.block(ask),
+      block: (parameters) => limits.desk.block(parameters),
       oauth: (call) => oauth(call),
       refetch: ({ provider }) => federation.refetch(provider),
     },
     clock,
     log,
-    onGrowth: () => reader.notify(),
+    onSpoolGrowth: () => reader.notify(),
     onCount: count,
     onDrift: (drift) => monitors.onDrift(drift),
     onUpstream: (reports) => monitors.upstreams.report(reports),
@@ -134,7 +134,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     mutex,
     recorder,
     gauge: stream.gauge,
-    setGate: fleet.setGate,
+    setGate: gatewayPool.setGate,
     connectBackend: backends.connect,
     tenant: config.adminTenant,
     createId,
@@ -150,7 +150,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     clock,
   })
   const gateway = createGatewayPort({
-    fleet,
+    gatewayPool,
     limitDesk: limits.desk,
     platformLimits,
     authenticator,
@@ -171,7 +171,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     allowPrivate: config.allowPrivateAddresses.includes('federation'),
     async publishKeys(jwks) {
       authenticator.setKeys(jwks)
-      await fleet.setKeys(jwks)
+      await gatewayPool.setKeys(jwks)
     },
   })
   const allowsPrivateHooks = config.allowPrivateAddresses.includes('webhooks')
@@ -238,8 +238,8 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   const isWanted = sampleFiles !== null && admin.made !== null
   const sampleBackend = await openSampleBackend({ isWanted, host, registry, log, opened })
   await pipeline.start()
-  opened('gateway threads', () => fleet.stop())
-  await fleet.start()
+  opened('gateway threads', () => gatewayPool.stop())
+  await gatewayPool.start()
   opened('platform API', () => platform.close())
   await platform.app.listen({ host, port: platformPort })
   if (riskPort !== null) await platform.createRiskApp().listen({ host, port: riskPort })

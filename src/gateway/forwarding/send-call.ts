@@ -13,7 +13,7 @@ import { Forwarding } from './forward.ts'
 import type { HeaderRules } from '../headers/header-rules.ts'
 import { createForwarded, toTraceparent } from '../headers/identity-headers.ts'
 import type { LoopDetection } from '../headers/loop-detection.ts'
-import { unavailable, type Passage } from '../call/passage.ts'
+import { unavailable, type RoutedCall } from '../call/routed-call.ts'
 import type { ReaderWatch } from '../connection/reader-watch.ts'
 import type { TurnEnd } from '../../runtime/turn-end.ts'
 import type { UploadWatch } from '../connection/upload-watch.ts'
@@ -38,79 +38,79 @@ const SHORT_BODY_BYTES = 65_536
 /** Methods whose body has no meaning unless it is declared (RFC 9110, 9.3). */
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-export function createSendCall(options: SendCallOptions): (passage: Passage) => void {
+export function createSendCall(options: SendCallOptions): (routed: RoutedCall) => void {
   const { responseRules, turnEnd, drift, loops, uploads, readers, bodies, nowMs, count } = options
   const pushForwarded = createForwarded()
 
-  function validate(passage: Passage): void {
-    const { call, operation, match, headers, queryAt } = passage
+  function validate(routed: RoutedCall): void {
+    const { call, operation, match, headers, queryAt } = routed
     const { validators } = operation
     if (validators.parameters !== null) {
       const failure = validators.parameters(match, call.request, queryAt)
       if (failure !== null) return refuseInvalid(call, failure)
     }
     const has = hasBody(headers)
-    if (validators.body === null) return has ? sendUndeclared(passage) : forward(passage, null)
+    if (validators.body === null) return has ? sendUndeclared(routed) : forward(routed, null)
     const encoding = call.request.headers['content-encoding']
     const plan = validators.body.accepts(headers.contentType, has, encoding)
     if ('code' in plan) return refuseInvalid(call, plan)
-    if (plan.mode === 'none') return forward(passage, null)
-    if (plan.mode === 'stream') return sendUnread(passage)
+    if (plan.mode === 'none') return forward(routed, null)
+    if (plan.mode === 'stream') return sendUnread(routed)
     if (headers.contentLength > plan.bytesMax) return tooLarge(call, plan.bytesMax)
-    bodies.read(call, plan.bytesMax, new CompleteBody(passage, plan.bytesMax, plan.check))
+    bodies.read(call, plan.bytesMax, new CompleteBody(routed, plan.bytesMax, plan.check))
   }
 
-  function sendUndeclared(passage: Passage): void {
-    if (!BODILESS.has(passage.call.request.method ?? '')) return sendUnread(passage)
+  function sendUndeclared(routed: RoutedCall): void {
+    if (!BODILESS.has(routed.call.request.method ?? '')) return sendUnread(routed)
     count('body_dropped')
-    forward(passage, null)
+    forward(routed, null)
   }
 
-  function sendUnread(passage: Passage): void {
-    const { call, headers } = passage
-    if (headers.isChunked || headers.contentLength > SHORT_BODY_BYTES) return forward(passage, call.request)
-    bodies.read(call, SHORT_BODY_BYTES, new CompleteBody(passage, SHORT_BODY_BYTES, null))
+  function sendUnread(routed: RoutedCall): void {
+    const { call, headers } = routed
+    if (headers.isChunked || headers.contentLength > SHORT_BODY_BYTES) return forward(routed, call.request)
+    bodies.read(call, SHORT_BODY_BYTES, new CompleteBody(routed, SHORT_BODY_BYTES, null))
   }
 
   class CompleteBody implements BodyReader {
-    readonly #passage: Passage
+    readonly #routed: RoutedCall
     readonly #bytesMax: number
     readonly #check: ((body: Buffer) => ValidationFailure | null) | null
 
-    constructor(passage: Passage, bytesMax: number, check: ((body: Buffer) => ValidationFailure | null) | null) {
-      this.#passage = passage
+    constructor(routed: RoutedCall, bytesMax: number, check: ((body: Buffer) => ValidationFailure | null) | null) {
+      this.#routed = routed
       this.#bytesMax = bytesMax
       this.#check = check
     }
 
     onBody(body: Buffer): void {
-      const { call } = this.#passage
+      const { call } = this.#routed
       if (call.isOver) return
       call.isBodyRead = true
       call.requestBytes = body.length
       const failure = this.#check === null ? null : this.#check(body)
-      if (failure === null) forward(this.#passage, body)
+      if (failure === null) forward(this.#routed, body)
       else refuseInvalid(call, failure)
     }
 
     onTooLarge(): void {
-      const { call } = this.#passage
+      const { call } = this.#routed
       if (!call.isOver) tooLarge(call, this.#bytesMax)
     }
 
     onSlow(): void {
-      const { call } = this.#passage
+      const { call } = this.#routed
       if (!call.isOver) call.refuseSlowBody()
     }
 
     onNoRoom(): void {
-      const { call } = this.#passage
+      const { call } = this.#routed
       if (!call.isOver) unavailable(call, 'The gateway holds too many bodies at the moment.', 'validate')
     }
   }
 
-  function forward(passage: Passage, body: Buffer | Call['request'] | null): void {
-    const { call, revision, operation, headers, target, seat } = passage
+  function forward(routed: RoutedCall, body: Buffer | Call['request'] | null): void {
+    const { call, revision, operation, headers, target, callerContext } = routed
     const { backend } = revision
     if (backend === null) return call.refuse('not_found', `${revision.plan.api} is not served here.`)
     const waitMs = backend.gate.waitMs(nowMs())
@@ -118,8 +118,9 @@ export function createSendCall(options: SendCallOptions): (passage: Passage) => 
       const headers = ['Retry-After', String(Math.ceil(waitMs / 1_000))]
       return call.refuse('upstream_unhealthy', 'The backend of this API is known to be down.', { headers })
     }
-    if (seat === null && !options.isAccepting()) return unavailable(call, 'Calls cannot be recorded at the moment.')
-    const upstream = toUpstreamHeaders(passage)
+    if (callerContext === null && !options.isAccepting())
+      return unavailable(call, 'Calls cannot be recorded at the moment.')
+    const upstream = toUpstreamHeaders(routed)
     if (body === call.request && !headers.isChunked) upstream.push('content-length', String(headers.contentLength))
     new Forwarding(call, {
       backend,
@@ -136,14 +137,14 @@ export function createSendCall(options: SendCallOptions): (passage: Passage) => 
     }).start()
   }
 
-  function toUpstreamHeaders({ call, operation, headers, seat }: Passage): string[] {
+  function toUpstreamHeaders({ call, operation, headers, callerContext }: RoutedCall): string[] {
     const upstream = headers.forward
     if (headers.overrides !== null) pushAllowed(upstream, headers.overrides, operation.plan.passHeaders ?? [])
     if (headers.hopByHop !== null) dropHopByHop(upstream, headers.hopByHop, operation.validatedHeaders)
     pushForwarded(upstream, call.socket, headers.host)
     loops.pushTo(upstream, headers)
     upstream.push('X-Request-Id', call.requestId, 'traceparent', toTraceparent(call.requestId))
-    if (seat !== null) for (const part of seat.identityHeaders) upstream.push(part)
+    if (callerContext !== null) for (const part of callerContext.identityHeaders) upstream.push(part)
     return upstream
   }
 
