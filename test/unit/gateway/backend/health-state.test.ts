@@ -1,8 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { begin, step } from '../../../../src/command/persisted-machine.ts'
-import { HEALTHY, next, type HealthEvent, type HealthState } from '../../../../src/gateway/backend/health-state.ts'
-import { upstreamHealth, type UpstreamEvent } from '../../../../src/gateway/backend/upstream-health-machine.ts'
-import { createRandom, type Random } from '../../../random.ts'
+import { next, type HealthEvent, type HealthState } from '../../../../src/gateway/backend/health-state.ts'
 
 const healthy = (failedProbes = 0): HealthState => ({ state: 'healthy', failedProbes })
 const degraded = (failedProbes = 0): HealthState => ({ state: 'degraded', failedProbes })
@@ -92,47 +89,4 @@ describe('the health state of a backend', () => {
       expect(next(state, event) !== state).toBe(isChange)
     },
   )
-})
-
-const TYPES = { window: 'window', probe_ok: 'probe.ok', probe_failed: 'probe.failed', cooled: 'cooled' } as const
-
-function anyEvent(random: Random): HealthEvent {
-  switch (random.below(5)) {
-    case 0:
-      return probeOk
-    case 1:
-      return probeFailed
-    case 2:
-      return cooled
-    default:
-      return window(random.below(random.below(2) === 0 ? 6 : 120), random.below(10), random.below(8) === 0)
-  }
-}
-
-it.each(Array.from({ length: 300 }, (_, seed) => seed))('agrees with the machine (seed %i)', (seed) => {
-  const random = createRandom(seed)
-  let actor = begin(upstreamHealth, undefined)
-  let state: HealthState = HEALTHY
-  for (let index = 0; index < 60; index++) {
-    const event = anyEvent(random)
-    const result = step(upstreamHealth, actor, { ...event, type: TYPES[event.type] } as UpstreamEvent)
-    const after = next(state, event)
-    if ('refused' in result) expect(after, `${seed}/${index}`).toBe(state)
-    else actor = result.next
-    state = after
-    const context = actor.context as { good: number; tries: number; probesFailed: number }
-    expect(
-      {
-        state: actor.value,
-        ...(state.state === 'healthy' || state.state === 'degraded'
-          ? { failedProbes: context.probesFailed }
-          : { failedRecoveries: context.tries }),
-        ...(state.state === 'recovering' && { goodCalls: context.good }),
-      },
-      `${seed}/${index}`,
-    ).toEqual(state)
-    // What a state does not carry is zero in the context.
-    if (state.state !== 'recovering') expect(context.good).toBe(0)
-    if (state.state === 'healthy' || state.state === 'degraded') expect(context.tries).toBe(0)
-  }
 })

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { BackendPlan } from '../../../../src/plan/route-plan.ts'
 import { UpstreamGate, type GatePlan, type UpstreamReport } from '../../../../src/gateway/backend/upstream-gate.ts'
-import { createUpstreamHealth, type UpstreamChange } from '../../../../src/gateway/backend/upstream-health.ts'
+import type { UpstreamChange } from '../../../../src/gateway/backend/backend-monitor.ts'
+import { createUpstreamHealth } from '../../../../src/gateway/backend/upstream-health.ts'
 import { createFakeClock, settled } from '../../../fixtures/fake-clock.ts'
 
 const START_MS = Date.UTC(2027, 0, 15, 12)
