@@ -73,8 +73,8 @@ const CALLERS_MAX = 50_000
 const CHARACTERS_MAX = 64 * 1024 * 1024
 const BEARER = /^bearer +(\S+)$/i
 const MISSING = refusal('credential_missing', 'Send a bearer token in Authorization, or a key in x-api-key.')
-const UNKNOWN = invalid('The credential is not known.')
-const NO_SUBSCRIPTION = refusal('subscription_required', 'The client holds no subscription to this API.')
+const UNKNOWN = invalid('The credential is unknown.')
+const NO_SUBSCRIPTION = refusal('subscription_required', 'The client has no subscription to this API.')
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { keyedHash, resolve, clock, count, callersMax = CALLERS_MAX, pendingMax } = options
@@ -127,14 +127,15 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   function byToken(authorization: string, api: string): Result {
     const known = byKnownToken(authorization, api)
     if (known !== null) return known
-    if (authorization.length > TOKEN_LENGTH_MAX + 16) return invalid('The token is too long.')
+    if (authorization.length > TOKEN_LENGTH_MAX + 16)
+      return invalid(`The token is longer than ${TOKEN_LENGTH_MAX} characters.`)
     const token = BEARER.exec(authorization)?.[1]
-    if (token === undefined) return invalid('Authorization takes a bearer token.')
+    if (token === undefined) return invalid('The Authorization header must hold a bearer token: "Bearer <token>".')
     // Another call may have brought the same token meanwhile.
     const turn = newcomers.take(() => byKnownToken(authorization, api) ?? byNewToken(token, authorization, api))
     if (turn !== null) return turn.then((result) => result)
     count('newcomers_refused')
-    return refusal('unavailable', 'Too many new tokens are being verified at the moment.')
+    return refusal('unavailable', 'The gateway is verifying too many new tokens at the moment.')
   }
 
   /** Null where the token is not remembered. */
@@ -170,14 +171,15 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   /** Of a revoked token nothing else is looked at. */
   function judgeToken(caller: KnownCaller, api: string): Caller | Refusal {
     const nowMs = clock.nowMs()
-    if (caller.token !== null && revoked.has(caller.token.jti, nowMs)) return refuse(caller, 'The token was revoked.')
+    if (caller.token !== null && revoked.has(caller.token.jti, nowMs))
+      return refuse(caller, 'The token has been revoked.')
     return judge(caller, api, nowMs)
   }
 
   function byKey(apiKey: string, api: string): Result {
     const known = remembered(keys, apiKey) ?? remembered(keys, textAt(apiKey, api))
     if (known !== undefined) return judge(known, api, clock.nowMs())
-    if (!isApiKeyShaped(apiKey)) return invalid('The key has not the form of an API key.')
+    if (!isApiKeyShaped(apiKey)) return invalid('The value of x-api-key is not an API key of this gateway.')
     return find({ kind: 'key', hash: keyedHash(apiKey) }, UNKNOWN, (grant) => {
       const caller = toKeyCaller(grant, api)
       keys.set(grant.apiProductId === '' ? apiKey : textAt(apiKey, api), caller)
@@ -240,7 +242,7 @@ function mismatch({ token, name }: Verified, grant: Grant): Refusal | null {
     return refusal('subscription_required', NO_SUBSCRIPTION.detail, grant, token.subject)
   }
   if (token.actor === '' || token.actor === grant.consumer) return null
-  return refusal('credential_invalid', 'The token names another agent than its client.', grant)
+  return refusal('credential_invalid', 'The agent in the act claim is not the client of the token.', grant)
 }
 
 /**

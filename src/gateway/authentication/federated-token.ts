@@ -59,20 +59,20 @@ export function verifyFederatedToken(
     return { fault: 'The token is not an access token.' }
   const { plan } = provider
   if (!isFor(claims['aud'], plan.audience === '' ? api : plan.audience)) {
-    return { fault: 'The token is for another audience.' }
+    return { fault: 'The token was issued for another audience.' }
   }
   const times = readTimes(claims)
   const clientId = readClient(claims, plan.claims)
   const scopes = readScopes(claims, plan.claims)
   const subject = clientId === null ? null : readPerson(claims, plan.claims, clientId)
   if (times === null || clientId === null || scopes === null || subject === null) {
-    return { fault: 'The claims of the token cannot be used.' }
+    return { fault: 'A required claim of the token is missing, or a claim has the wrong form.' }
   }
   const key = provider.keyFor(header['kid'], header['alg'])
   if (key === 'unknown') return 'unknown_key'
-  if (key === null) return { fault: 'The token is signed by a key that is not known.' }
+  if (key === null) return { fault: 'The token is signed with an unknown key.' }
   if (!isSigned(signed, signature, key, header['alg'] as VerificationAlgorithm)) {
-    return { fault: 'The signature of the token is wrong.' }
+    return { fault: 'The signature of the token is invalid.' }
   }
   return { clientId, token: { api, scopes, subject, actor: '', ...times, jti: '', provider } }
 }

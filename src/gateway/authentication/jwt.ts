@@ -26,19 +26,20 @@ const BASE64URL = /^[A-Za-z0-9_-]+$/
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export function readJwt(token: string): Jwt | Fault {
-  if (token.length > TOKEN_LENGTH_MAX) return { fault: 'The token is too long.' }
+  if (token.length > TOKEN_LENGTH_MAX) return { fault: `The token is longer than ${TOKEN_LENGTH_MAX} characters.` }
   const parts = token.split('.', 4)
   const [head = '', body = '', tail = ''] = parts
   if (parts.length !== 3 || !BASE64URL.test(head) || !BASE64URL.test(body) || !BASE64URL.test(tail)) {
     return { fault: 'The token is not a signed JWT.' }
   }
   const header = readPart(head)
-  if (header === null || header['crit'] !== undefined) return { fault: 'The header of the token cannot be used.' }
+  if (header === null) return { fault: 'The header of the token is not a valid JSON object.' }
+  if (header['crit'] !== undefined) return { fault: 'The token requires an extension (crit) that is not supported.' }
   const claims = readPart(body)
-  if (claims === null) return { fault: 'The claims of the token cannot be used.' }
+  if (claims === null) return { fault: 'The claims of the token are not a valid JSON object.' }
   const signature = Buffer.from(tail, 'base64url')
   // The last character may carry bits that no byte takes.
-  if (signature.toString('base64url') !== tail) return { fault: 'The signature of the token is wrong.' }
+  if (signature.toString('base64url') !== tail) return { fault: 'The signature of the token is invalid.' }
   return { header, claims, signed: `${head}.${body}`, signature }
 }
 

@@ -50,15 +50,15 @@ export function withGrant(caller: KnownCaller, grant: Grant): KnownCaller {
 /** The caller itself, or why it may not call `api` now. */
 export function judge(caller: KnownCaller, api: string, nowMs: number): Caller | Refusal {
   const { grant, token } = caller
-  if (token !== null && caller.api !== api) return refuse(caller, 'The token is for another API.')
+  if (token !== null && caller.api !== api) return refuse(caller, 'The token was issued for another API.')
   if (token !== null && token.startsMs > nowMs) return refuse(caller, 'The token is not valid yet.')
   if (caller.expiresAtMs <= nowMs) return refuse(caller, 'The credential has expired.')
-  if (!grant.valid) return refuse(caller, 'The credential was revoked.')
+  if (!grant.valid) return refuse(caller, 'The credential has been revoked.')
   if (!grant.active) {
     return refusal('subscription_required', 'The subscription is not active.', grant, caller.person)
   }
   if (caller.api !== api) {
-    return refusal('subscription_required', 'The key belongs to a subscription of another API.', grant)
+    return refusal('subscription_required', 'The key belongs to a subscription to another API.', grant)
   }
   return caller
 }

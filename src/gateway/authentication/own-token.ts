@@ -74,10 +74,10 @@ export function verifyOwnToken(
   const { kid, typ, alg } = header
   if (typ !== 'at+jwt' && typ !== 'application/at+jwt') return { fault: 'The token is not an access token.' }
   const key = typeof kid === 'string' ? keys.get(kid) : undefined
-  if (key === undefined || key.alg !== alg) return { fault: 'The token is signed by a key that is not known.' }
-  if (!isClaims(claims)) return { fault: 'The claims of the token cannot be used.' }
-  if (claims.iss !== `${gatewayUrl}/${claims.aud}`) return { fault: 'The token is of another issuer.' }
-  if (!isSigned(signed, signature, key)) return { fault: 'The signature of the token is wrong.' }
+  if (key === undefined || key.alg !== alg) return { fault: 'The token is signed with an unknown key.' }
+  if (!isClaims(claims)) return { fault: 'A required claim of the token is missing, or a claim has the wrong form.' }
+  if (claims.iss !== `${gatewayUrl}/${claims.aud}`) return { fault: 'This API does not accept tokens of this issuer.' }
+  if (!isSigned(signed, signature, key)) return { fault: 'The signature of the token is invalid.' }
   return { claims }
 }
 

@@ -37,8 +37,8 @@ export interface TokenVerifier {
   (text: string, api: string): Verified | Refusal | Promise<Verified | Refusal>
 }
 
-const OTHER_ISSUER = invalid('The token is of another issuer.')
-const UNKNOWN_KEY = invalid('The token is signed by a key that is not known.')
+const OTHER_ISSUER = invalid('This API does not accept tokens of this issuer.')
+const UNKNOWN_KEY = invalid('The token is signed with an unknown key.')
 
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
   const { gatewayUrl, tokenKeys, providers, refetch, tenantOf, count } = options
@@ -63,7 +63,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
       await refetch(plan.id)
     } catch {
       count('refetch_failed')
-      return refusal('unavailable', 'The keys of the issuer cannot be looked up at the moment.')
+      return refusal('unavailable', 'The keys of the issuer cannot be fetched at the moment.')
     }
     // Whatever brought new keys: another call may have asked before.
     const provider = providers.find(plan.tenant, plan.issuer, api)

@@ -5,8 +5,8 @@ import { BACKEND_ADDRESS_REFUSED, BACKEND_CONNECTIONS_FULL } from './backend-con
 export type UpstreamFailure = 'upstream_broken' | 'upstream_refused' | 'upstream_timeout'
 
 export const UPSTREAM_DETAILS: Readonly<Record<UpstreamFailure, string>> = {
-  upstream_refused: 'The backend of this API does not take connections.',
-  upstream_broken: 'The backend of this API broke off its response.',
+  upstream_refused: 'The backend of this API does not accept connections.',
+  upstream_broken: 'The backend of this API sent an incomplete or invalid response.',
   upstream_timeout: 'The backend of this API did not respond in time.',
 }
 

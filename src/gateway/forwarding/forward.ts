@@ -100,7 +100,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
 
   evicted(): void {
     if (this.#relay.isPaused) this.#call.attempt(() => this.#call.onReaderTooSlow())
-    else this.#refuse('The connection to the backend was needed for callers with a smaller share of them.')
+    else this.#refuse('The gateway ended this call to free its connection to the backend for other callers.')
   }
 
   restart(): void {
@@ -233,7 +233,8 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
     }
     const outcome = outcomeOfError(code)
     if (outcome === 'internal') this.#call.crash(error)
-    else if (outcome === 'backend_busy') this.#refuse('The gateway has no room for another connection at the moment.')
+    else if (outcome === 'backend_busy')
+      this.#refuse('The gateway cannot open another connection to the backend at the moment.')
     else this.#fail(outcome)
   }
 
