@@ -1,9 +1,8 @@
 /**
- * A JWT in compact form taken apart, before anything of it is believed (RFC 7519, RFC 7515).
+ * Parses a JWT in compact form (RFC 7519, RFC 7515), without verifying it.
  *
- * Nothing is read twice in two ways: one spelling of each part, UTF-8 alone, and no member of a name
- * that came before (RFC 7515, 4 leaves it to the parser which of two it believes). An extension that
- * `crit` demands is one that we do not know, so the token is refused.
+ * A token has exactly one reading: one encoding of each part, UTF-8 only, and no duplicate member (RFC 7515, 4 lets
+ * parsers differ on which one counts). The gateway supports no extension, so it refuses every token with `crit`.
  */
 
 import { scanJson } from '../../json/json-scan.ts'
@@ -38,7 +37,7 @@ export function readJwt(token: string): Jwt | Fault {
   const claims = readPart(body)
   if (claims === null) return { fault: 'The claims of the token are not a valid JSON object.' }
   const signature = Buffer.from(tail, 'base64url')
-  // The last character may carry bits that no byte takes.
+  // The unused bits of the last character must be zero, or the signature has several encodings.
   if (signature.toString('base64url') !== tail) return { fault: 'The signature of the token is invalid.' }
   return { header, claims, signed: `${head}.${body}`, signature }
 }

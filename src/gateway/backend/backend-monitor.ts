@@ -1,5 +1,6 @@
 /**
- * Health of the backend of one API: applies reports of calls and results of probes, and sets the gate of the gateway threads.
+ * Health of the backend of one API: applies reports of calls and results of probes, and sets the gate of the
+ * gateway threads.
  *
  * A new monitor takes its backend to be healthy.
  */

@@ -10,7 +10,10 @@
 
 import { DeadlineQueue, type Timed } from '../../runtime/deadline-queue.ts'
 
-/** A call that needs a connection. Exactly one of `granted` and `denied` is called for each `acquire`, unless it is released before. */
+/**
+ * A call that needs a connection. Exactly one of `granted` and `denied` is called for each `acquire`, unless it is
+ * released before.
+ */
 export interface SlotUser extends Timed {
   granted(): void
   /** It waited too long. */
@@ -19,7 +22,10 @@ export interface SlotUser extends Timed {
   evicted(): void
   /** Bytes moved so far; the call that moved the fewest per second is the slowest. */
   readonly bytesMoved: number
-  /** When it began to wait, then when it was granted; set by `BackendSlots`, as are its neighbours among those that are granted. */
+  /**
+   * When it began to wait, then when it was granted; set by `BackendSlots`, as are its neighbours among those that
+   * are granted.
+   */
   slotAt: number
   slotNext: SlotUser | null
   slotPrevious: SlotUser | null

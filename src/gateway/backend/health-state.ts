@@ -4,8 +4,9 @@
  *   healthy ⇄ degraded ──▶ unhealthy ──good probe, or cooled──▶ recovering ──3 good calls──▶ healthy
  *      └───────────────────────▲ └────────────one failure───────────┘
  *
- * It receives one event per window of calls and per probe, never one per call. Slow responses and a tenth of failures degrade the
- * backend, which still receives calls. Failures of half of the calls, or three failed probes in a row, close it to calls.
+ * It receives one event per window of calls and per probe, never one per call. Slow responses and a tenth of
+ * failures degrade the backend, which still receives calls. Failures of half of the calls, or three failed probes
+ * in a row, close it to calls.
  */
 
 import type { UpstreamState } from '../../plan/upstream-state.ts'

@@ -1,10 +1,10 @@
 /**
- * Circuit breakers of all backends, on the main thread. They combine the reports of the gateway threads on calls with probes of
- * the health path, if the proxy declares one.
+ * Circuit breakers of all backends, on the main thread. They combine the reports of the gateway threads on calls
+ * with probes of the health path, if the proxy declares one.
  *
- * A backend that is down is closed to calls on every thread: callers receive 503 with `Retry-After` at once instead of waiting for
- * a time-out. It is tried again by probes or, without a health path, by one call per second and thread. The failure ratio covers
- * all responses of the last ten seconds.
+ * A backend that is down is closed to calls on every thread: callers receive 503 with `Retry-After` at once instead
+ * of waiting for a time-out. It is tried again by probes or, without a health path, by one call per second and
+ * thread. The failure ratio covers all responses of the last ten seconds.
  */
 
 import type { BackendPlan } from '../../plan/route-plan.ts'

@@ -2,14 +2,19 @@
 
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { createTokenKeys, verifyToken, type TokenResult } from '../../../../src/gateway/authentication/own-token.ts'
+import { readJwt } from '../../../../src/gateway/authentication/jwt.ts'
+import { createTokenKeys, verifyOwnToken, type TokenResult } from '../../../../src/gateway/authentication/own-token.ts'
 import { API, CLAIMS, createAuthority, GATEWAY_URL, signEs256, signHs256 } from '../../../fixtures/token-authority.ts'
 
 const authority = createAuthority()
 const keys = createTokenKeys()
 keys.set(authority.jwks.keys)
 
-const verify = (token: string): TokenResult => verifyToken(token, GATEWAY_URL, keys)
+function verify(token: string): TokenResult {
+  const jwt = readJwt(token)
+  return 'fault' in jwt ? jwt : verifyOwnToken(jwt, GATEWAY_URL, keys)
+}
+
 const byUs = (signed: string) => signEs256(signed, authority.es256)
 const signatureOf = (token: string) => Buffer.from(token.split('.')[2] ?? '', 'base64url')
 const WRONG_SIGNATURE = { fault: 'The signature of the token is invalid.' }
