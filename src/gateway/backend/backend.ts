@@ -12,7 +12,7 @@ import type { BackendConnect } from './backend-connect.ts'
 import { BackendSlots } from './backend-slots.ts'
 import { DeadlineQueue } from '../../runtime/deadline-queue.ts'
 import { UpstreamGate } from './upstream-gate.ts'
-import { makeNamesKnown } from './upstream-names.ts'
+import { registerHeaderNames } from './upstream-names.ts'
 import { correctParser } from './upstream-parser.ts'
 
 /** Of one thread. One subscription uses half of them at most. */
@@ -22,7 +22,7 @@ const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 30_000
 const HEADER_BYTES_MAX = 32_768
 
-makeNamesKnown()
+registerHeaderNames()
 
 export interface BackendSettings {
   /** Threads that share the connections which a plan allows. */

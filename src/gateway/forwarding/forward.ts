@@ -22,7 +22,7 @@ import type { Timed } from '../../runtime/deadline-queue.ts'
 import { RequestBody } from './request-body.ts'
 import { ResponseRelay, type RelayOptions, type UpstreamDeadline } from './response-relay.ts'
 import type { UploadWatch } from '../connection/upload-watch.ts'
-import { outcomeOfError, RESET, UPSTREAM_DETAILS, type UpstreamFailure } from '../backend/upstream-failure.ts'
+import { toOutcome, RESET, UPSTREAM_DETAILS, type UpstreamFailure } from '../backend/upstream-failure.ts'
 
 type Controller = Dispatcher.DispatchController
 
@@ -231,7 +231,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
       this.#isRetried = true
       return this.#dispatch()
     }
-    const outcome = outcomeOfError(code)
+    const outcome = toOutcome(code)
     if (outcome === 'internal') this.#call.crash(error)
     else if (outcome === 'backend_busy')
       this.#refuse('The gateway cannot open another connection to the backend at the moment.')

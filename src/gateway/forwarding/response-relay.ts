@@ -12,7 +12,8 @@
 import type { Dispatcher } from 'undici'
 import type { IncomingHttpHeaders } from 'undici/types/header.js'
 import type { Call } from '../call/call.ts'
-import type { BodySample, DriftWatch } from './drift-watch.ts'
+import type { BodySample } from './drift-sampling.ts'
+import type { DriftWatch } from './drift-watch.ts'
 import type { HeaderRules } from '../headers/header-rules.ts'
 import type { ReaderWatch } from '../connection/reader-watch.ts'
 import type { CompiledOperation } from '../call/revision.ts'
@@ -83,7 +84,7 @@ export class ResponseRelay implements TurnMember {
     call.status = status
     call.head = kept
     this.#announced = length
-    this.#sample = drift.head(call, operation, status, headers)
+    this.#sample = drift.checkHead(call, operation, status, headers)
     this.#controller = controller
     this.#joinTurnEnd()
     return true

@@ -97,7 +97,7 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
     },
     onUncertain: (damage) => host.tell({ type: 'damage', damage }),
   })
-  const gates = createUpstreamGates({ clock, tell: (reports) => host.tell({ type: 'upstream', reports }) })
+  const gates = createUpstreamGates({ clock, send: (reports) => host.tell({ type: 'upstream', reports }) })
   const limiter = createLimiter({ thread: settings.thread, threads: settings.threads })
   const seats = createSeats({ host, limiter })
   const admissions = createAdmissions({ limiter })
@@ -133,7 +133,7 @@ export async function startThread({ settings, port, clock, createOauth, keyedHas
   }
   const drift = createDriftWatch({
     spool,
-    tell: (drift) => host.tell({ type: 'drift', drift }),
+    emit: (drift) => host.tell({ type: 'drift', drift }),
     count: host.count,
     nowMs: clock.nowMs,
     onFault,
