@@ -160,7 +160,7 @@ export class BackendSlots {
       if (holder.held > largest.held) largest = holder
     }
     const isUnfair = largest.held * sharers > this.#connections
-    // The largest holder must still have as many as the waiting one afterwards, or both would evict each other forever.
+    // The largest holder must keep at least as many as the waiting one afterwards, or both would evict each other forever.
     if (isUnfair && largest.held >= waiting.held + 2) findSlowest(largest, nowAt)?.onEvicted()
   }
 

@@ -6,7 +6,7 @@
  */
 
 import type { ProblemCode } from '../../domain/problem.ts'
-import type { BodyBuffers, BodyReader } from './body.ts'
+import type { BodyBuffers, BodyReader } from './body-buffers.ts'
 import type { Call } from '../call/call.ts'
 import type { DriftWatch } from './drift-watch.ts'
 import { Forwarding } from './forward.ts'
