@@ -97,7 +97,7 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
         const allowed = match.allowed.join(', ')
         call.refuse('method_not_allowed', `This path takes ${allowed}.`, { headers: ['Allow', allowed] })
       }
-      if (isKnown) drift.operation(call)
+      if (isKnown) drift.reportOperation(call)
     }
   }
 

@@ -62,7 +62,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   'gateway/limits': { folders: SHARED, packages: ['node:'] },
   'gateway/authentication': { folders: SHARED, packages: ['node:'] },
   'gateway/validation': { folders: [...SHARED, 'gateway/routing'], packages: [...AJV, 'node:'] },
-  'gateway/backend': { folders: [...SHARED, 'command'], packages: ['undici', 'node:'] },
+  'gateway/backend': { folders: SHARED, packages: ['undici', 'node:'] },
   'gateway/headers': { folders: SHARED, packages: ['undici', 'node:'] },
   'gateway/connection': { folders: SHARED, packages: ['node:'] },
   'gateway/messages': { folders: [...SHARED, 'gateway/limits', 'gateway/backend'], packages: ['node:'] },
