@@ -2,7 +2,7 @@
  * One decision over the counters of a locked block: looks at all limits that apply, then takes from all
  * or from none.
  *
- * Every limit is looked at in whole units of its own (`limit-plan.ts`), so that one comparison serves
+ * Every limit is looked at in whole units of its own (`compile-sla.ts`), so that one comparison serves
  * them all: a call is within a limit while use + step ≤ capacity. Writes are ordered so that a thread
  * that dies between two of them leaves a counter too high, never too low.
  *
@@ -15,7 +15,7 @@ import { leakTimeMs, levelAt } from '../../domain/gcra.ts'
 import { isValid } from '../../plan/validity-span.ts'
 import { sumOf, type Block } from './limit-block.ts'
 import { GAUGE_SLOTS, lanesAt, RATE_SLOTS, TOTAL_SLOTS } from './limit-layout.ts'
-import type { CompiledLimit, CompiledQuota, CompiledSla } from './limit-plan.ts'
+import type { CompiledLimit, CompiledQuota, CompiledSla } from './compile-sla.ts'
 import { ADMITTED, QUOTA, type Verdict } from './limit-verdict.ts'
 import { isAhead, laterStart, windowEnd, windowStart } from './limit-window.ts'
 

@@ -1,10 +1,10 @@
 /** What a caller is told when a limit or quota refuses its call. */
 
 import type { LimitState } from '../../domain/explanation.ts'
-import type { CompiledSla } from './limit-plan.ts'
+import type { CompiledSla } from './compile-sla.ts'
 import { limitState, quotaState } from './limit-state.ts'
 import { QUOTA, type Verdict } from './limit-verdict.ts'
-import { appendLimitHeaders } from './rate-limit-headers.ts'
+import { appendLimitHeaders } from './limit-headers.ts'
 
 export interface LimitRefusal {
   readonly code: 'rate_limited' | 'quota_exhausted'

@@ -11,7 +11,7 @@ import { createCalendar } from '../../domain/calendar.ts'
 import { levelAt } from '../../domain/gcra.ts'
 import { applying, warnedAt } from './limit-decision.ts'
 import { RATE_SLOTS, TOTAL_SLOTS } from './limit-layout.ts'
-import type { CompiledLimit, CompiledQuota, CompiledSla } from './limit-plan.ts'
+import type { CompiledLimit, CompiledQuota, CompiledSla } from './compile-sla.ts'
 import { windowStart } from './limit-window.ts'
 
 export type Replay = (

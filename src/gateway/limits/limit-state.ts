@@ -1,7 +1,7 @@
 /** Describes the limit that has just refused a call, from the verdict of that decision. */
 
 import type { LimitState } from '../../domain/explanation.ts'
-import type { CompiledSla } from './limit-plan.ts'
+import type { CompiledSla } from './compile-sla.ts'
 import type { Verdict } from './limit-verdict.ts'
 
 const MICRO = 1_000_000

@@ -12,11 +12,11 @@ import { openBlock, type Block, type BlockRef } from './limit-block.ts'
 import { createDecide, giveBackUnits } from './limit-decision.ts'
 import { layoutOf } from './limit-layout.ts'
 import { lock, unlock } from './limit-lock.ts'
-import { compileSla, type CompiledSla } from './limit-plan.ts'
+import { compileSla, type CompiledSla } from './compile-sla.ts'
 import { clearVerdict, createVerdict, QUOTA, type Verdict } from './limit-verdict.ts'
 
 export type { Block } from './limit-block.ts'
-export type { CompiledSla } from './limit-plan.ts'
+export type { CompiledSla } from './compile-sla.ts'
 export { ADMITTED, QUOTA, type Verdict } from './limit-verdict.ts'
 
 export interface Limiter {

@@ -2,11 +2,11 @@
  * What a caller is told of its limits: `RateLimit-Policy` and `RateLimit` (structured fields of
  * draft-ietf-httpapi-ratelimit-headers) for the tightest limit that applied, `X-RU-*` for units.
  *
- * What does not change from call to call is text already (`limit-plan.ts`).
+ * What does not change from call to call is text already (`compile-sla.ts`).
  */
 
 import { MICRO } from '../../domain/decimal.ts'
-import { toUnits, type CompiledSla } from './limit-plan.ts'
+import { toUnits, type CompiledSla } from './compile-sla.ts'
 import type { Verdict } from './limit-verdict.ts'
 
 /** Pushes name, value, … to `target`, and returns it. */
