@@ -5,7 +5,7 @@
  * segment, a record costs one addition. Series are bounded by the catalogue times a short list.
  */
 
-import { OUTCOMES } from '../record/call-record.ts'
+import { OUTCOMES } from '../domain/outcome.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 
 export interface CountedCalls {

@@ -7,7 +7,7 @@
  */
 
 import { crc32 } from 'node:zlib'
-import { IS_NOTE, OUTCOMES } from '../record/call-record.ts'
+import { IS_NOTE, OUTCOMES } from '../domain/outcome.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { LoggedRequest } from '../store/request-store.ts'
 

@@ -17,6 +17,7 @@ import {
 } from '../domain/risk.ts'
 import type { SavedEpisode } from '../store/risk-checkpoint.ts'
 import { createEvidence } from './evidence.ts'
+import type { RiskReason } from './risk-reason.ts'
 import { riskMessage } from './risk-message.ts'
 import { createSlidingCount } from './sliding-count.ts'
 
@@ -30,8 +31,7 @@ export interface EpisodeKey {
 export interface Seen {
   readonly timeMs: number
   readonly status: number
-  /** What it was: the word of an outcome, or of a flag. */
-  readonly reason: string
+  readonly reason: RiskReason
   readonly isGrave: boolean
   readonly operation: string
   readonly requestId: string

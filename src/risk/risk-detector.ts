@@ -7,11 +7,12 @@
  * only by somebody who knows that nothing is left to read.
  */
 
-import { GRAVE_OUTCOMES, OUTCOME_RISKS, PROVIDER_OUTCOMES } from './risk-outcomes.ts'
 import { QUIET_MS, RISK_TYPES, type RiskEvent, type RiskType } from '../domain/risk.ts'
-import { FLAG_APPROACHING_LIMIT, FLAG_PAST_RETIREMENT, outcomeIndex, OUTCOMES } from '../record/call-record.ts'
+import { OUTCOME_TABLE, type OutcomeRisk } from '../domain/outcome.ts'
+import { FLAG_APPROACHING_LIMIT, FLAG_PAST_RETIREMENT } from '../record/call-record.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { SavedEpisode } from '../store/risk-checkpoint.ts'
+import type { RiskReason } from './risk-reason.ts'
 import { createEpisodeBoard, type EpisodeBoardOptions } from './open-episodes.ts'
 import type { Episode, EpisodeKey, Seen } from './episode.ts'
 import { partyOf, providerOf } from './attributed-party.ts'
@@ -40,8 +41,8 @@ export type RiskDetectorOptions = Omit<EpisodeBoardOptions, 'onEvent' | 'onLetGo
 const STEP_MS = 1_000
 const SEGMENTS_MAX = 64
 const RISKY_FLAGS = FLAG_APPROACHING_LIMIT | FLAG_PAST_RETIREMENT
-/** Outcome → type of risk, by position. */
-const TYPES: readonly (RiskType | undefined)[] = OUTCOMES.map((outcome) => OUTCOME_RISKS[outcome])
+const APPROACHING_LIMIT: OutcomeRisk = { type: 'ApproachingLimit', isGrave: false, attributedTo: 'caller' }
+const PAST_RETIREMENT: OutcomeRisk = { type: 'DeprecatedVersionInUse', isGrave: false, attributedTo: 'caller' }
 
 export function createRiskDetector(options: RiskDetectorOptions): RiskDetector {
   let events: RiskEvent[] = []
@@ -60,23 +61,24 @@ export function createRiskDetector(options: RiskDetectorOptions): RiskDetector {
       const flags = batch.flags(index) & RISKY_FLAGS
       if (outcome === 0 && flags === 0) continue
       // The warning comes before the breach, also where one call is both.
-      if ((flags & FLAG_APPROACHING_LIMIT) !== 0) see(batch, index, 'ApproachingLimit', 'approaching_limit')
-      if ((flags & FLAG_PAST_RETIREMENT) !== 0) see(batch, index, 'DeprecatedVersionInUse', 'past_retirement')
-      const type = TYPES[outcome]
-      if (type !== undefined && isOfSomebody(batch, index, outcome)) see(batch, index, type, OUTCOMES[outcome]!)
+      if ((flags & FLAG_APPROACHING_LIMIT) !== 0) see(batch, index, APPROACHING_LIMIT, 'approaching_limit')
+      if ((flags & FLAG_PAST_RETIREMENT) !== 0) see(batch, index, PAST_RETIREMENT, 'past_retirement')
+      const row = OUTCOME_TABLE[outcome]
+      if (row === undefined || row.risk === 'none') continue
+      if (row.risk.attributedTo === 'verified' && !isVerified(batch, index)) continue
+      see(batch, index, row.risk, row.name)
     }
   }
 
-  function see(batch: RecordBatch, index: number, type: RiskType, reason: string): void {
+  function see(batch: RecordBatch, index: number, risk: OutcomeRisk, reason: RiskReason): void {
     const timeMs = batch.timeMs(index)
     if (timeMs - steppedMs >= STEP_MS) {
       evaluate()
       steppedMs = timeMs
     }
-    const isProvider = PROVIDER_OUTCOMES.has(reason)
-    const episode = episodeOf(batch, index, type, timeMs, isProvider)
+    const episode = episodeOf(batch, index, risk.type, timeMs, risk.attributedTo === 'provider')
     const { operation } = batch.attributions[batch.attributionId(index)]!
-    const isGrave = GRAVE_OUTCOMES.has(reason)
+    const { isGrave } = risk
     episode.see({ timeMs, status: batch.status(index), reason, isGrave, operation, requestId: batch.requestId(index) })
     changed.add(episode)
   }
@@ -157,9 +159,6 @@ export function createRiskDetector(options: RiskDetectorOptions): RiskDetector {
   }
 }
 
-const NOT_CANONICAL = outcomeIndex.path_not_canonical
-
-/** A path that is not canonical is a risk of a caller whose credential verified; of nobody it is only counted. */
-function isOfSomebody(batch: RecordBatch, index: number, outcome: number): boolean {
-  return outcome !== NOT_CANONICAL || batch.attributions[batch.attributionId(index)]!.consumer !== ''
+function isVerified(batch: RecordBatch, index: number): boolean {
+  return batch.attributions[batch.attributionId(index)]!.consumer !== ''
 }

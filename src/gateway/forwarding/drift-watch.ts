@@ -9,7 +9,7 @@
 
 import type { Attribution } from '../../domain/attribution.ts'
 import type { Drift } from '../../domain/drift.ts'
-import { outcomeIndex } from '../../record/call-record.ts'
+import { outcomeIndex } from '../../domain/outcome.ts'
 import type { SpoolWriter } from '../../record/spool-writer.ts'
 import type { Call } from '../call/call.ts'
 import type { DeclaredResponse } from '../validation/declared-responses.ts'

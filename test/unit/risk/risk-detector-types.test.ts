@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest'
 import { DEFAULT_RISK_RULES } from '../../../src/risk/risk-rules.ts'
 import { RISK_TYPES, type RiskType } from '../../../src/domain/risk.ts'
 import { createRiskDetector } from '../../../src/risk/risk-detector.ts'
+import type { Outcome } from '../../../src/domain/outcome.ts'
 import {
   FLAG_APPROACHING_LIMIT,
   FLAG_FORWARDED,
   FLAG_PAST_RETIREMENT,
   type CallRecord,
-  type Outcome,
 } from '../../../src/record/call-record.ts'
 import { createRandom } from '../../random.ts'
 import { attribution, call, START_MS } from '../../fixtures/calls.ts'

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { DEFAULT_RISK_RULES } from '../../../src/risk/risk-rules.ts'
 import type { RiskEvent } from '../../../src/domain/risk.ts'
 import { createRiskDetector, type RiskDetectorOptions } from '../../../src/risk/risk-detector.ts'
+import type { Outcome } from '../../../src/domain/outcome.ts'
 import {
   FLAG_APPROACHING_LIMIT,
   FLAG_FORWARDED,
   FLAG_PAST_RETIREMENT,
   type CallRecord,
-  type Outcome,
 } from '../../../src/record/call-record.ts'
 import type { SavedEpisode } from '../../../src/store/risk-checkpoint.ts'
 import { attribution, call, START_MS } from '../../fixtures/calls.ts'
