@@ -12,6 +12,7 @@ import { createUpstreamHealth, type UpstreamChange, type UpstreamHealth } from '
 import { createLinter } from '../governance/lint/linter.ts'
 import type { PlatformRecorder } from '../self-metering/platform-recorder.ts'
 import type { SpoolGauge } from '../record/spool-gauge.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
@@ -31,7 +32,7 @@ export interface WatchesOptions {
   readonly createId: CreateId
   readonly clock: Clock
   readonly log: Log
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
   readonly opened: Opened
 }
 

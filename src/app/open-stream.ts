@@ -23,6 +23,7 @@ import { openStore } from '../recovery/open-store.ts'
 import { createSpoolGaugeMemory, openSpoolGauge, type SpoolGauge } from '../record/spool-gauge.ts'
 import { openSpoolReader, type SpoolReader } from '../record/spool-reader.ts'
 import { createSpoolWriter, type SpoolWriter } from '../record/spool-writer.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
@@ -47,7 +48,7 @@ export interface LedgerOptions {
   readonly createId: CreateId
   readonly clock: Clock
   readonly log: Log
-  readonly count: (reason: string, by?: number) => void
+  readonly count: CountEvent
   readonly onDamage: OnDamage
   readonly opened: Opened
   readonly folder: DataFolder

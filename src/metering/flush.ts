@@ -9,6 +9,7 @@
  */
 
 import type { SpoolReader } from '../record/spool-reader.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Checkpoint, PendingFlush, SpoolPosition } from '../store/checkpoint.ts'
@@ -31,7 +32,7 @@ export interface FlushOptions {
   readonly requestLog: RequestLogMode
   readonly clock: Clock
   readonly log: Log
-  readonly count: (reason: string, by?: number) => void
+  readonly count: CountEvent
 }
 
 export interface Flusher {

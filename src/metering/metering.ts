@@ -7,6 +7,7 @@ import { createMeter } from './meter.ts'
 import type { LoggedRequest } from '../store/request-store.ts'
 import { createRequestLog, type RequestLogMode } from './request-log.ts'
 import { createServiceMeter } from '../service-level/service-meter.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 
 export interface Metered {
   readonly items: readonly LineItem[]
@@ -24,7 +25,7 @@ export interface Metering {
 
 export interface MeteringOptions {
   readonly requestLog: RequestLogMode
-  readonly count: (reason: string, by?: number) => void
+  readonly count: CountEvent
 }
 
 export function createMetering({ requestLog: mode, count }: MeteringOptions): Metering {

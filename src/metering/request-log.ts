@@ -10,6 +10,7 @@ import { crc32 } from 'node:zlib'
 import { IS_NOTE, OUTCOMES } from '../domain/outcome.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { LoggedRequest } from '../store/request-store.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 
 export type RequestLogMode = 'off' | 'refused' | 'all'
 
@@ -22,7 +23,7 @@ const ROWS_MAX = 20_000
 const SERVED = 0
 const HASH_MAX = 2 ** 32 - 1
 
-export function createRequestLog(mode: RequestLogMode, count: (reason: string, by: number) => void): RequestLog {
+export function createRequestLog(mode: RequestLogMode, count: CountEvent): RequestLog {
   let rows: LoggedRequest[] = []
   /** Rows of a higher hash are not kept. */
   let hashMax = HASH_MAX

@@ -12,13 +12,14 @@ import type { RiskEvent } from '../domain/risk.ts'
 import type { SavedEpisode } from '../store/risk-checkpoint.ts'
 import { createEpisode, type Episode, type EpisodeKey } from './episode.ts'
 import { OTHERS } from './attributed-party.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 
 export interface EpisodeBoardOptions {
   readonly rules: RiskRules
   readonly newRiskId: () => string
   readonly newEventId: () => string
   readonly onEvent: (event: RiskEvent) => void
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
   /** An episode was cleared to make room. */
   readonly onLetGo: (episode: Episode) => void
   readonly saved: readonly SavedEpisode[]

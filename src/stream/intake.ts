@@ -11,6 +11,7 @@ import type { RecordBatch } from '../record/record-batch.ts'
 import type { SpoolReader } from '../record/spool-reader.ts'
 import type { SpoolPosition } from '../store/checkpoint.ts'
 import { isSame, isWithin } from '../record/spool-position.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 
 export interface IntakeOptions {
   readonly reader: Pick<SpoolReader, 'read'>
@@ -20,7 +21,7 @@ export interface IntakeOptions {
   readonly judge: (batch: RecordBatch) => void
   /** Metering can hold no more. */
   readonly isFull: () => boolean
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
 }
 
 export interface Intake {

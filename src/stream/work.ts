@@ -10,6 +10,7 @@ import type { RiskRules } from '../risk/risk-rules.ts'
 import type { RiskEvent } from '../domain/risk.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { SpoolReader } from '../record/spool-reader.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Gate } from '../runtime/gate.ts'
 import { createIdFactory, timeOfId, type CreateId } from '../runtime/ids.ts'
@@ -47,7 +48,7 @@ export interface WorkOptions {
   readonly clock: Clock
   readonly createId: CreateId
   readonly log: Log
-  readonly count: (reason: string, by?: number) => void
+  readonly count: CountEvent
   /** Calls by API and outcome, about once a second. */
   readonly onCalls: (calls: readonly CountedCalls[]) => void
   /** Hears of events when they can no longer be lost. */

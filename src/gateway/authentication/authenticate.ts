@@ -21,6 +21,7 @@ import type { RevokedToken } from '../../plan/gateway-port.ts'
 import type { CredentialName, Grant } from '../../plan/grant.ts'
 import type { ProviderPlan } from '../../plan/provider-plan.ts'
 import { isApiKeyShaped } from '../../plan/credential-format.ts'
+import type { CountEvent } from '../../runtime/event-reasons.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { createCallerCache, type CallerCache } from './caller-cache.ts'
 import { createGrantCache, GrantsBusy } from './grant-cache.ts'
@@ -59,7 +60,7 @@ export interface AuthenticatorOptions {
   /** Looks for new keys of a provider; true where they have changed, and are set here already. */
   readonly refetch: (provider: string) => Promise<boolean>
   readonly clock: Pick<Clock, 'nowMs'>
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
   /** How many verified credentials of one kind are remembered. */
   readonly callersMax?: number
   /** How many look-ups may wait at once. */

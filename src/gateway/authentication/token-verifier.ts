@@ -15,6 +15,7 @@ import type { Provider, Providers } from './providers.ts'
 import { invalid, refusal, type Refusal } from './credential-refusal.ts'
 import { toVerifiedToken, verifyOwnToken, type TokenKeys } from './own-token.ts'
 import type { VerifiedToken } from './verified-token.ts'
+import type { CountEvent } from '../../runtime/event-reasons.ts'
 
 export interface Verified {
   readonly token: VerifiedToken
@@ -29,7 +30,7 @@ export interface TokenVerifierOptions {
   readonly refetch: KeyRefetch
   /** Null where no such API is known. */
   readonly tenantOf: (api: string) => string | null
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
 }
 
 export interface TokenVerifier {

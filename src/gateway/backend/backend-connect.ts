@@ -11,6 +11,7 @@ import { buildConnector } from 'undici'
 import { endpointOf, type BackendGuard, type Endpoint } from '../../outbound/backend-guard.ts'
 import { createJudgedLookup, type Resolve } from '../../outbound/guarded-lookup.ts'
 import type { BackendPlan } from '../../plan/route-plan.ts'
+import type { CountEvent } from '../../runtime/event-reasons.ts'
 
 /** `code` of the error with which a guarded connection fails. */
 export const BACKEND_ADDRESS_REFUSED = 'TOLLGATE_ADDRESS_REFUSED'
@@ -31,7 +32,7 @@ export interface BackendConnectOptions {
   readonly guard: BackendGuard
   readonly resolve: Resolve
   /** Counts connections that were refused. */
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
   /** Connections to all backends together; default: as many as their pools make. */
   readonly connectionsMax?: number
 }
@@ -43,7 +44,7 @@ export function createBackendConnect(options: BackendConnectOptions): BackendCon
 }
 
 /** Sockets of all backends are counted together, at each connection; a call costs nothing more. */
-function limitConnections(guarded: BackendConnect, max: number, count: (reason: string) => void): BackendConnect {
+function limitConnections(guarded: BackendConnect, max: number, count: CountEvent): BackendConnect {
   let open = 0
   return (plan, base) => {
     const option = guarded(plan, base)

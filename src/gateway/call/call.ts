@@ -24,6 +24,7 @@ import { discardRest } from '../connection/discard-body.ts'
 import type { Block, CompiledSla } from '../limits/limiter.ts'
 import { READ_BYTES_PER_SECOND_MIN, type ReaderWatch, type WatchedReader } from '../connection/reader-watch.ts'
 import type { GatewayResponse } from '../connection/response.ts'
+import type { CountEvent } from '../../runtime/event-reasons.ts'
 
 /** The stage that a call is in, if it must be stopped there. */
 export interface CallOwner {
@@ -35,7 +36,7 @@ export interface CallContext {
   readonly spool: SpoolWriter
   readonly nowMs: () => number
   /** Counts what has no record: calls that belong to no API. */
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
   readonly readers: Pick<ReaderWatch, 'enter' | 'leave'>
   /** Calls of this thread that have no record yet, for the main thread to count if this thread dies. */
   readonly inFlight: Int32Array

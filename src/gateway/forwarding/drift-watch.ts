@@ -16,6 +16,7 @@ import type { DeclaredResponse } from '../validation/declared-responses.ts'
 import { parseJsonBody } from '../validation/json-body.ts'
 import type { CompiledOperation } from '../call/revision.ts'
 import type { Check } from '../validation/schema-compiler.ts'
+import type { CountEvent } from '../../runtime/event-reasons.ts'
 
 export interface DriftWatch {
   /** Looks at the head of an answer. What it returns wants to see the body. */
@@ -38,7 +39,7 @@ export interface BodySample {
 export interface DriftWatchOptions {
   readonly spool: Pick<SpoolWriter, 'append'>
   readonly tell: (drift: Drift) => void
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
   readonly nowMs: () => number
   /** For a fault while a sampled body is judged, when its call is over. */
   readonly onFault: (cause: unknown) => void

@@ -5,6 +5,7 @@
  */
 
 import type { MessagePort } from 'node:worker_threads'
+import type { EventReason } from '../../runtime/event-reasons.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Requests, ToHost, ToThread } from './messages.ts'
 
@@ -13,7 +14,7 @@ export interface HostLink {
   ask<Name extends keyof Requests>(name: Name, ask: Requests[Name]['ask']): Promise<Requests[Name]['answer']>
   tell(message: ToHost): void
   /** Adds to a counter; reasons are words of ours, never a caller's. */
-  count(reason: string): void
+  count(reason: EventReason): void
   grown(): void
   close(): void
 }
@@ -41,7 +42,7 @@ export function createHostLink({
   grownFlag,
 }: HostLinkOptions): HostLink & { hear(message: ToThread): void } {
   const waiting = new Map<number, Waiting>()
-  let counts = new Map<string, number>()
+  let counts = new Map<EventReason, number>()
   let nextId = 1
   const stopCounting = clock.every(COUNTS_EVERY_MS, sendCounts)
 

@@ -97,7 +97,7 @@ async function open({
     },
     log: createLog('silent'),
     onGrowth: () => {},
-    onCount: (reason, by) => void counts.set(reason, (counts.get(reason) ?? 0) + by),
+    onCount: (reason, by = 1) => void counts.set(reason, (counts.get(reason) ?? 0) + by),
     onDrift: () => {},
     onUpstream: () => {},
     onDamage: () => {},
