@@ -27,7 +27,7 @@ import type { Episode } from '../risk/episode.ts'
 import { createFlusher } from '../metering/flush.ts'
 import { createIntake, type Intake } from './intake.ts'
 import { createMetering, type Metering } from '../metering/metering.ts'
-import { createRiskDetector, type RiskDetector } from '../risk/risk-detector.ts'
+import { RiskDetector } from '../risk/risk-detector.ts'
 import type { RequestLogMode } from '../metering/request-log.ts'
 import { readRange } from '../record/read-range.ts'
 import { providerOf } from '../risk/attributed-party.ts'
@@ -110,7 +110,7 @@ export function createWork(options: WorkOptions): Work {
 
   function takeUp(): Held {
     const metering = createMetering(options)
-    const detector = createRiskDetector({
+    const detector = new RiskDetector({
       rules,
       newRiskId: () => createId('rsk'),
       newEventId: () => createEventId('evt'),
@@ -164,7 +164,7 @@ export function createWork(options: WorkOptions): Work {
   function holdToPromises({ judge, detector }: Held, nowMs?: number): void {
     for (const { tenant, api, measure, isGrave, timeMs } of judge.close(nowMs)) {
       const key = { tenant, type: 'ServiceLevelBreach', api, attributedTo: providerOf(tenant) } as const
-      detector.tell(key, { timeMs, status: 0, reason: measure, isGrave, operation: '', requestId: '' })
+      detector.addOccurrence(key, { timeMs, status: 0, reason: measure, isGrave, operation: '', requestId: '' })
     }
   }
 
@@ -195,7 +195,7 @@ export function createWork(options: WorkOptions): Work {
         now.judge.reading(now.intake.judged)
         const isMore = now.intake.read()
         holdToPromises(now)
-        now.detector.evaluate()
+        now.detector.evaluateChanged()
         if (now.detector.hasEvents) settle(now)
         return isMore
       }),
@@ -203,7 +203,7 @@ export function createWork(options: WorkOptions): Work {
       using((now) => {
         if (now.intake.isLevel) {
           holdToPromises(now, clock.nowMs())
-          now.detector.calm(clock.nowMs())
+          now.detector.evaluateAll(clock.nowMs())
         }
         if (now.detector.hasEvents || !isSame(now.intake.judged, checkpoint.riskPosition())) settle(now)
         const sinceMs = clock.nowMs() - limitsSavedMs

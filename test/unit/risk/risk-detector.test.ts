@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_RISK_RULES } from '../../../src/risk/risk-rules.ts'
 import type { RiskEvent } from '../../../src/domain/risk.ts'
-import { createRiskDetector, type RiskDetectorOptions } from '../../../src/risk/risk-detector.ts'
+import { RiskDetector, type RiskDetectorOptions } from '../../../src/risk/risk-detector.ts'
 import type { Outcome } from '../../../src/domain/outcome.ts'
 import {
   FLAG_APPROACHING_LIMIT,
@@ -20,7 +20,7 @@ function watch(options: Partial<RiskDetectorOptions> = {}) {
   const counted: string[] = []
   let ids = 0
   const newId = (prefix: string) => `${prefix}_${String(ids++).padStart(6, '0')}`
-  const detector = createRiskDetector({
+  const detector = new RiskDetector({
     rules: DEFAULT_RISK_RULES,
     newRiskId: () => newId('rsk'),
     newEventId: () => newId('evt'),
@@ -37,11 +37,11 @@ function watch(options: Partial<RiskDetectorOptions> = {}) {
     take,
     see(records: readonly CallRecord[]): readonly RiskEvent[] {
       spool.append('one', records)
-      position = spool.read(position, detector.add)
+      position = spool.read(position, (batch) => detector.add(batch))
       return take()
     },
     calm(nowMs: number): readonly RiskEvent[] {
-      detector.calm(nowMs)
+      detector.evaluateAll(nowMs)
       return take()
     },
   }
@@ -319,7 +319,7 @@ describe('risk detector', () => {
       for (const records of traffic.slice(0, cut)) {
         told.push(...first.see(records))
       }
-      first.detector.calm(0)
+      first.detector.evaluateAll(0)
       saved = [...first.detector.open].map((episode) => JSON.parse(JSON.stringify(episode.save())) as SavedEpisode)
       const second = watch({ saved })
       for (const records of traffic.slice(cut)) told.push(...second.see(records))
