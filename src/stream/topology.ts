@@ -19,7 +19,7 @@ import { FlushStopped } from '../metering/flush.ts'
 import { createHistory } from '../risk/risk-history.ts'
 import { readOn } from './read-on.ts'
 import { createRiskFeed, type OpenRiskFeed } from '../risk/risk-feed.ts'
-import { createWork, type WorkOptions } from './work.ts'
+import { createWork, type WorkOptions } from './pipeline-state.ts'
 
 export interface PipelineOptions extends Omit<WorkOptions, 'publish' | 'gate'> {
   readonly riskStore: RiskStore
