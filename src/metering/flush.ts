@@ -75,7 +75,7 @@ export function createFlusher(options: FlushOptions): Flusher {
         await pause(RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)]!)
       }
     }
-    throw new FlushStopped()
+    throw new FlushAborted()
   }
 
   /** Answers the position of the registry that was noted; undefined: an earlier version began the flush, without a note. */
@@ -122,7 +122,7 @@ function meterRange(reader: Pick<SpoolReader, 'read'>, { from, to }: PendingFlus
   return metering.take()
 }
 
-/** The pipeline is stopping; the flush stays pending. */
-export class FlushStopped extends Error {
-  override readonly name = 'FlushStopped'
+/** The pipeline stops; the flush stays pending and is finished by the next start. */
+export class FlushAborted extends Error {
+  override readonly name = 'FlushAborted'
 }

@@ -1,9 +1,9 @@
 /**
- * What the pipeline holds in memory between the spool and its stores, and how it is made safe.
+ * The in-memory state of the pipeline between the spool and its stores, and its commits.
  *
- * Metering is committed with the rows it stored, risk with the events it told; each with the position in
- * the spool that it stands for. Whatever throws on the way makes all that is held doubtful: it is dropped,
- * and the next one who asks takes it up from the checkpoint.
+ * Metering is committed with the rows that it stored, and risk with the events that it emitted; each commit includes the spool
+ * position that it stands for. Any exception on the way makes the state in memory unreliable: it is discarded, and the next
+ * operation rebuilds it from the checkpoint.
  */
 
 import type { RiskRules } from '../risk/risk-rules.ts'
@@ -24,7 +24,7 @@ import type { ServiceLevelStore } from '../store/service-level-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
 import { createCallCounter, type CallCounter, type CountedCalls } from '../metering/call-counter.ts'
 import type { Episode } from '../risk/episode.ts'
-import { createFlusher } from '../metering/flush.ts'
+import { createFlusher, type Flusher } from '../metering/flush.ts'
 import { createIntake, type Intake } from './intake.ts'
 import { createMetering, type Metering } from '../metering/metering.ts'
 import { RiskDetector } from '../risk/risk-detector.ts'
@@ -34,7 +34,7 @@ import { providerOf } from '../risk/attributed-party.ts'
 import { createServiceJudge, type PromiseSource, type ServiceJudge } from '../service-level/service-judge.ts'
 import { earlierOf, isSame } from '../record/spool-position.ts'
 
-export interface WorkOptions {
+export interface PipelineStateOptions {
   readonly reader: SpoolReader
   readonly checkpoint: Checkpoint & RiskCheckpoint & LimitCheckpoint & { readonly instance: string }
   readonly usage: Pick<UsageStore, 'insert'>
@@ -49,42 +49,29 @@ export interface WorkOptions {
   readonly createId: CreateId
   readonly log: Log
   readonly count: CountEvent
-  /** Calls by API and outcome, about once a second. */
+  /** Receives calls by API and outcome, about once a second. */
   readonly onCalls: (calls: readonly CountedCalls[]) => void
-  /** Hears of events when they can no longer be lost. */
+  /** Receives events after they are committed. */
   readonly publish: (events: readonly RiskEvent[]) => void
-  /** Every flush goes through it: a backup copies the store while none runs. */
+  /** Every flush passes it, so that a backup copies the store while no flush runs. */
   readonly gate: Gate
 }
 
-/** Counts what calls have used of their limits. */
+/** Counts how much calls have used of their limits. */
 export interface LimitSink {
   add(batch: RecordBatch): void
-  /** What changed since the last take. */
+  /** Returns the counters that changed since the last take. */
   take(): readonly SavedCounters[]
-  /** How many a take would give. */
+  /** Number of counters that `take` would return. */
   readonly changed: number
-  /** What was taken is on disk. */
+  /** The counters of the last take are on disk. */
   saved(): void
-  /** Forgets what was not saved; it is added again. */
+  /** Discards what was not saved; the same records are added again. */
   reset(): void
 }
 
-export interface Work {
-  /** Reads one stretch and tells what follows from it; true where it is worth going on at once. */
-  takeIn(this: void): boolean
-  /** Tells what follows from silence and what was counted, and saves where risk stands. */
-  calm(this: void): void
-  /** Saves what limits have counted, however lately it was saved. */
-  rest(this: void): void
-  /** Stores what was metered; one at a time. Rejects where it was stopped. */
-  flush(this: void): Promise<void>
-  /** Lets no flush wait for the store any longer. */
-  stop(this: void): void
-  openEpisodes(): Iterable<Episode>
-}
-
-interface Held {
+/** Rebuilt as a whole from the checkpoint. */
+interface Stages {
   readonly metering: Metering
   readonly detector: RiskDetector
   readonly intake: Intake
@@ -92,28 +79,97 @@ interface Held {
   readonly counter: CallCounter
 }
 
-/** Counters are saved once a second, and where that would take long more rarely: a start reads the rest again. */
+/** Up to this number, counters are saved once a second; more are saved every ten seconds, and a start reads the rest again. */
 const SAVED_AT_ONCE = 1_000
 const SAVE_MANY_MS = 10_000
 const CLEARED_KEPT_MS = 30 * 86_400_000
 
-export function createWork(options: WorkOptions): Work {
-  const { reader, checkpoint, rules, limits, promises, clock, createId, count, onCalls, publish, gate } = options
-  const flusher = createFlusher(options)
-  // Ids of events rise over a restart too, also where the clock was set back.
-  const lastEventMs = timeOfId(checkpoint.lastEventId())
-  const createEventId = createIdFactory(() => Math.max(clock.nowMs(), lastEventMs + 1))
-  let limitsSavedMs = clock.nowMs()
-  /** Taken up with the first stretch: what the limits count by is not known before. */
-  let held: Held | null = null
-  let flushing = gate.run(() => flusher.resume(reader))
+export class PipelineState {
+  readonly #options: PipelineStateOptions
+  readonly #flusher: Flusher
+  readonly #newEventId: CreateId
+  #limitsSavedMs: number
+  /** Null before the first operation: limits are configured only then. Null again after a failure. */
+  #stages: Stages | null = null
+  /** Settles when the last flush has ended. */
+  #flushing: Promise<void>
 
-  function takeUp(): Held {
-    const metering = createMetering(options)
+  constructor(options: PipelineStateOptions) {
+    const { reader, checkpoint, clock, gate } = options
+    this.#options = options
+    this.#flusher = createFlusher(options)
+    // Ids of events also increase over a restart at which the clock was set back.
+    const lastEventMs = timeOfId(checkpoint.lastEventId())
+    this.#newEventId = createIdFactory(() => Math.max(clock.nowMs(), lastEventMs + 1))
+    this.#limitsSavedMs = clock.nowMs()
+    this.#flushing = gate.run(() => this.#flusher.resume(reader))
+  }
+
+  /** Reads one stretch of the spool and commits the events that follow; returns whether there is more to read. */
+  readNext(): boolean {
+    return this.#use((stages) => {
+      stages.judge.reading(stages.intake.judged)
+      const isMore = stages.intake.read()
+      addBreaches(stages)
+      stages.detector.evaluateChanged()
+      if (stages.detector.hasEvents) this.#commitRisk(stages)
+      return isMore
+    })
+  }
+
+  /** Evaluates silence if everything is read, commits the position of risk, and saves the counters of limits if due. */
+  evaluateSilence(): void {
+    const { clock, checkpoint, limits } = this.#options
+    this.#use((stages) => {
+      const { intake, detector } = stages
+      if (intake.isLevel) {
+        addBreaches(stages, clock.nowMs())
+        detector.evaluateAll(clock.nowMs())
+      }
+      if (detector.hasEvents || !isSame(intake.judged, checkpoint.riskPosition())) this.#commitRisk(stages)
+      const sinceMs = clock.nowMs() - this.#limitsSavedMs
+      if (limits.changed <= SAVED_AT_ONCE || sinceMs >= SAVE_MANY_MS || sinceMs < 0) this.#saveLimits(stages)
+    })
+  }
+
+  /** Saves the counters of limits now. */
+  saveLimits(): void {
+    this.#use((stages) => this.#saveLimits(stages))
+  }
+
+  /** Stores what was metered, after any flush that runs. Rejects if it was aborted. */
+  flush(): Promise<void> {
+    const flush = (): Promise<void> => this.#options.gate.run(() => this.#flush())
+    return (this.#flushing = this.#flushing.then(flush, flush))
+  }
+
+  /** Aborts flushes that wait for the store. */
+  abortFlush(): void {
+    this.#flusher.stop()
+  }
+
+  openEpisodes(): Iterable<Episode> {
+    return this.#use(({ detector }) => detector.open)
+  }
+
+  /** Runs `work` on the stages; discards them if it throws. */
+  #use<T>(work: (stages: Stages) => T): T {
+    const stages = (this.#stages ??= this.#restore())
+    try {
+      return work(stages)
+    } catch (cause) {
+      this.#stages = null
+      throw cause
+    }
+  }
+
+  #restore(): Stages {
+    const { reader, checkpoint, rules, limits, promises, createId, count } = this.#options
+    const metering = createMetering(this.#options)
     const detector = new RiskDetector({
       rules,
       newRiskId: () => createId('rsk'),
-      newEventId: () => createEventId('evt'),
+      newEventId: () => this.#newEventId('evt'),
       count,
       saved: checkpoint.openEpisodes(),
     })
@@ -122,7 +178,7 @@ export function createWork(options: WorkOptions): Work {
     const judge = createServiceJudge({ promises, saved: levelMark, count })
     const intake = createIntake({
       reader,
-      metered: flusher.to,
+      metered: this.#flusher.to,
       judged: checkpoint.riskPosition(),
       meter: metering.add,
       judge(batch) {
@@ -140,19 +196,9 @@ export function createWork(options: WorkOptions): Work {
     return { metering, detector, intake, judge, counter }
   }
 
-  /** Works with what is held; what breaks on the way is held no longer. */
-  function using<T>(work: (held: Held) => T): T {
-    held ??= takeUp()
-    try {
-      return work(held)
-    } catch (cause) {
-      held = null
-      throw cause
-    }
-  }
-
-  /** Events are published when they can no longer be lost, and calls counted when they are not read again. */
-  function settle({ detector, intake, judge, counter }: Held): void {
+  /** Publishes events and counted calls after the commit: they can no longer be lost, and are not read again. */
+  #commitRisk({ detector, intake, judge, counter }: Stages): void {
+    const { checkpoint, clock, count, onCalls, publish } = this.#options
     const { events, episodes } = detector.take()
     const forgetMs = clock.nowMs() - CLEARED_KEPT_MS
     const dropped = checkpoint.commitRisk(intake.judged, episodes, events, forgetMs, judge.mark(intake.judged))
@@ -161,57 +207,31 @@ export function createWork(options: WorkOptions): Work {
     publish(events)
   }
 
-  function holdToPromises({ judge, detector }: Held, nowMs?: number): void {
-    for (const { tenant, api, measure, isGrave, timeMs } of judge.close(nowMs)) {
-      const key = { tenant, type: 'ServiceLevelBreach', api, attributedTo: providerOf(tenant) } as const
-      detector.addOccurrence(key, { timeMs, status: 0, reason: measure, isGrave, operation: '', requestId: '' })
-    }
-  }
-
-  /** Where the counters stand is never ahead of where risk stands: both are read together. */
-  function saveLimits({ intake }: Held): void {
+  /** The position of the counters never passes that of risk, because both are read together. */
+  #saveLimits({ intake }: Stages): void {
+    const { checkpoint, clock, limits } = this.#options
     const nowMs = clock.nowMs()
     if (isSame(intake.judged, checkpoint.limitPosition())) return
     checkpoint.saveCounters(intake.judged, limits.take(), nowMs)
     limits.saved()
-    limitsSavedMs = nowMs
+    this.#limitsSavedMs = nowMs
   }
 
-  const flushNow = (): Promise<void> => gate.run(flush)
-
-  async function flush(): Promise<void> {
-    const metered = using(({ metering, intake }) =>
+  async #flush(): Promise<void> {
+    const { checkpoint, reader } = this.#options
+    const metered = this.#use(({ metering, intake }) =>
       metering.isEmpty ? null : { to: intake.metered, rows: metering.take() },
     )
-    if (metered !== null) await flusher.flush(metered.to, metered.rows)
+    if (metered !== null) await this.#flusher.flush(metered.to, metered.rows)
     const read = earlierOf(checkpoint.position(), checkpoint.riskPosition())
     const levels = checkpoint.levelMark()?.position ?? read
     reader.release(earlierOf(earlierOf(read, checkpoint.limitPosition()), levels))
   }
+}
 
-  return {
-    takeIn: () =>
-      using((now) => {
-        now.judge.reading(now.intake.judged)
-        const isMore = now.intake.read()
-        holdToPromises(now)
-        now.detector.evaluateChanged()
-        if (now.detector.hasEvents) settle(now)
-        return isMore
-      }),
-    calm: () =>
-      using((now) => {
-        if (now.intake.isLevel) {
-          holdToPromises(now, clock.nowMs())
-          now.detector.evaluateAll(clock.nowMs())
-        }
-        if (now.detector.hasEvents || !isSame(now.intake.judged, checkpoint.riskPosition())) settle(now)
-        const sinceMs = clock.nowMs() - limitsSavedMs
-        if (limits.changed <= SAVED_AT_ONCE || sinceMs >= SAVE_MANY_MS || sinceMs < 0) saveLimits(now)
-      }),
-    rest: () => using(saveLimits),
-    flush: () => (flushing = flushing.then(flushNow, flushNow)),
-    stop: flusher.stop,
-    openEpisodes: () => using(({ detector }) => detector.open),
+function addBreaches({ judge, detector }: Stages, nowMs?: number): void {
+  for (const { tenant, api, measure, isGrave, timeMs } of judge.close(nowMs)) {
+    const key = { tenant, type: 'ServiceLevelBreach', api, attributedTo: providerOf(tenant) } as const
+    detector.addOccurrence(key, { timeMs, status: 0, reason: measure, isGrave, operation: '', requestId: '' })
   }
 }

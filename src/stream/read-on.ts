@@ -1,40 +1,40 @@
 /**
- * Reads a stretch on each word from the source, and goes on by itself while there is more.
+ * Reads one stretch per signal, and continues by itself while there is more to read.
  *
- * Between two stretches the event loop gets its turn, so a long replay leaves room for others. A word
- * that comes while reading goes on anyway is part of that reading. Emits after each stretch.
+ * The event loop runs between two stretches, so a long replay leaves room for other work. A signal that arrives while
+ * reading continues anyway has no effect of its own. Emits after each stretch.
  */
 
 import { Observable, type OperatorFunction } from 'rxjs'
 import type { Clock } from '../runtime/clock.ts'
 
-/** `read` answers whether it is worth reading on at once. */
-export function readOn(read: () => boolean, clock: Pick<Clock, 'after'>): OperatorFunction<unknown, void> {
+/** `read` returns whether there is more to read. */
+export function readWhileMore(read: () => boolean, clock: Pick<Clock, 'after'>): OperatorFunction<unknown, void> {
   return (source) =>
     new Observable((subscriber) => {
-      let isReadingOn = false
+      let isContinuing = false
       let cancel = (): void => {}
 
-      function stretch(): void {
-        isReadingOn = false
+      function readStretch(): void {
+        isContinuing = false
         try {
-          if (read()) goOn()
+          if (read()) continueReading()
         } catch (cause) {
           return subscriber.error(cause)
         }
         subscriber.next()
       }
 
-      function goOn(): void {
-        isReadingOn = true
-        cancel = clock.after(0, stretch)
+      function continueReading(): void {
+        isContinuing = true
+        cancel = clock.after(0, readStretch)
       }
 
       subscriber.add(() => cancel())
       subscriber.add(
         source.subscribe({
           next: () => {
-            if (!isReadingOn) stretch()
+            if (!isContinuing) readStretch()
           },
           error: (reason) => subscriber.error(reason),
           complete: () => subscriber.complete(),
