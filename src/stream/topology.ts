@@ -17,7 +17,7 @@ import { createGate } from '../runtime/gate.ts'
 import { coalesce } from './coalesce.ts'
 import { FlushAborted } from '../metering/flush.ts'
 import { createHistory } from '../risk/risk-history.ts'
-import { readWhileMore } from './read-on.ts'
+import { readWhileMore } from './read-while-more.ts'
 import { createRiskFeed, type OpenRiskFeed, type RiskFeedOptions } from '../risk/risk-feed.ts'
 import { PipelineState, type PipelineStateOptions } from './pipeline-state.ts'
 

@@ -1,7 +1,7 @@
 import { Subject } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { coalesce } from '../../../src/stream/coalesce.ts'
-import { readWhileMore } from '../../../src/stream/read-on.ts'
+import { readWhileMore } from '../../../src/stream/read-while-more.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
 
 describe('coalesce', () => {
