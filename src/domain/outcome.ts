@@ -68,7 +68,12 @@ const ROWS = [
   { name: 'upstream_timeout', stage: 'forward', risk: 'none' },
   { name: 'upstream_unhealthy', stage: 'forward', risk: 'none' },
   { name: 'unavailable', stage: 'record', risk: 'none' },
-  { name: 'client_aborted', stage: null, risk: 'none', meaning: 'The client went away before its answer was whole.' },
+  {
+    name: 'client_aborted',
+    stage: null,
+    risk: 'none',
+    meaning: 'The client closed the connection before its response was complete.',
+  },
   // A retirement date has come while subscriptions of the API are active.
   { name: 'retirement_blocked', ...note, risk: raises('RetirementBlocked', { attributedTo: 'provider' }) },
   // A person tried to decide on a request of their own.
@@ -90,13 +95,13 @@ const ROWS = [
     name: 'backend_busy',
     stage: 'forward',
     risk: 'none',
-    meaning: 'No connection to the backend became free in time.',
+    meaning: 'No connection to the backend became available in time.',
   },
   {
     name: 'client_too_slow',
     stage: null,
     risk: 'none',
-    meaning: 'The client read its answer too slowly and was disconnected.',
+    meaning: 'The client read its response too slowly and was disconnected.',
   },
   { name: 'internal', stage: null, risk: 'none' },
   { name: 'loop_detected', stage: 'route', risk: 'none' },

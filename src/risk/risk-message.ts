@@ -19,9 +19,10 @@ export function riskMessage({ attributedTo, api, phase, count, rule, isEvicted, 
   const { name, onBehalfOf } = attributedTo
   const who = onBehalfOf === undefined ? name : `${name}, acting for ${onBehalfOf},`
   if (phase === 'cleared' && detail !== '')
-    return `${who} ${rule.phrase}: ${detail}. Nothing more was found in five minutes.`
+    return `${who} ${rule.phrase}: ${detail}. No further damage was found in five minutes.`
   if (detail !== '') return `${who} ${rule.phrase}: ${detail}.`
-  if (phase === 'cleared' && isEvicted) return `${who} is quiet at ${api} and gives way to others that are not.`
+  if (phase === 'cleared' && isEvicted)
+    return `${who} is quiet at ${api}; this risk was closed early to make room for others.`
   if (phase === 'cleared') return `${who} has been quiet at ${api} for five minutes.`
   return `${who} ${rule.phrase} at ${api}: ${count} in the last ${rule.windowSeconds} s.`
 }

@@ -43,9 +43,10 @@ function restore() {
 }
 
 describe('an episode that an earlier version stored', () => {
-  it('saves what it restored', () => {
+  it('saves what it restored, with the message in the present wording', () => {
     const { saved, episode } = restore()
-    expect(JSON.parse(JSON.stringify(episode.save()))).toEqual(saved)
+    const message = 'Edsger called operations without permission at catalogue-v1: 4 in the last 60 s.'
+    expect(JSON.parse(JSON.stringify(episode.save()))).toEqual({ ...saved, event: { ...saved.event, message } })
   })
 
   it('escalates from the stored severity and count', () => {

@@ -273,7 +273,7 @@ describe('risk detector', () => {
       'cleared quiet',
       'opened newcomer',
     ])
-    expect(events[0]?.message).toContain('gives way')
+    expect(events[0]?.message).toContain('closed early')
     see([call(party('another'), START_MS + 62_000, 'credential_invalid')])
     expect(counted).toEqual(['risk_episode_let_go', 'risk_episode_merged'])
     expect([...detector.open].map(({ key }) => key.attributedTo.id).sort()).toEqual([
