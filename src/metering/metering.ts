@@ -1,4 +1,4 @@
-/** All that is stored of calls, measured in one pass and stored in one flush: usage, service levels, the request log. */
+/** Everything that is stored about calls, computed in one pass and stored in one flush: usage, service levels, request log. */
 
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { ServiceLevelRow } from '../store/service-level-store.ts'
@@ -18,7 +18,7 @@ export interface Metered {
 export interface Metering {
   add(batch: RecordBatch): void
   take(): Metered
-  /** Holds as much as one flush may carry. */
+  /** The next flush has reached its size limit. */
   readonly isFull: boolean
   readonly isEmpty: boolean
 }

@@ -1,9 +1,8 @@
 /**
- * Picks the calls that are logged one by one: refused ones, or all.
+ * Selects the calls of the request log: the refused ones, or all.
  *
- * One flush takes so many. Of more a half is let go of, of still more a quarter is kept, and so on, each
- * time by the hash of the request id: the same records give the same rows, in whatever batches and order
- * they came. What is not logged is counted.
+ * A flush has a maximum number of rows. Above it the sampling rate halves: 1/2, 1/4, 1/8 … The hash of the request id decides,
+ * so the same records give the same rows, independent of batches and order. Calls that are left out are counted.
  */
 
 import { crc32 } from 'node:zlib'
@@ -25,7 +24,7 @@ const HASH_MAX = 2 ** 32 - 1
 
 export function createRequestLog(mode: RequestLogMode, count: CountEvent): RequestLog {
   let rows: LoggedRequest[] = []
-  /** Rows of a higher hash are not kept. */
+  /** Rows with a higher hash are left out. */
   let hashMax = HASH_MAX
   let skipped = 0
 
