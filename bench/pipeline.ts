@@ -23,9 +23,10 @@ import { parseDeclaration } from '../src/opensla/declaration.ts'
 import { createCallCounter } from '../src/metering/call-counter.ts'
 import { createIntake } from '../src/stream/intake.ts'
 import { createMetering } from '../src/metering/metering.ts'
-import { createRiskDetector } from '../src/risk/risk-detector.ts'
+import { RiskDetector } from '../src/risk/risk-detector.ts'
 import { createServiceJudge } from '../src/service-level/service-judge.ts'
-import { FLAG_COUNTED, FLAG_FORWARDED, outcomeIndex } from '../src/record/call-record.ts'
+import { outcomeIndex } from '../src/domain/outcome.ts'
+import { FLAG_COUNTED, FLAG_FORWARDED } from '../src/record/call-record.ts'
 import { createSpoolGaugeMemory, openSpoolGauge } from '../src/record/spool-gauge.ts'
 import { openSpoolReader } from '../src/record/spool-reader.ts'
 import { createSpoolWriter, type RecordedCall } from '../src/record/spool-writer.ts'
@@ -161,7 +162,7 @@ function readSpool(folder: string, closeEvery: number) {
   const promises = { isAny: true, of: () => PLAN.runtime }
   const judge = createServiceJudge({ promises, saved: null, count: () => {} })
   const counter = createCallCounter()
-  const detector = createRiskDetector({
+  const detector = new RiskDetector({
     rules: DEFAULT_RISK_RULES,
     newRiskId: () => createId('rsk'),
     newEventId: () => createId('evt'),
@@ -199,7 +200,7 @@ function readSpool(folder: string, closeEvery: number) {
   for (let isMore = true; isMore;) {
     isMore = intake.read()
     judge.close()
-    detector.evaluate()
+    detector.evaluateChanged()
     if (detector.hasEvents) events += detector.take().events.length
     if (records - closed >= closeEvery || metering.isFull) close()
   }

@@ -30,7 +30,7 @@ import { createIdFactory } from '../runtime/ids.ts'
 import { createLifecycle, type Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import { metricsAccess, openMetricsPort } from '../platform/metrics-server.ts'
-import { countEvents, createMetrics } from '../runtime/metrics.ts'
+import { createEventCounter, createMetrics } from '../runtime/metrics.ts'
 import { openStream } from './open-stream.ts'
 import { openAdmin } from './open-admin.ts'
 import { createResources } from './resources.ts'
@@ -67,7 +67,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
 
   const metrics = createMetrics()
   const createId = createIdFactory(clock.nowMs)
-  const count = countEvents(metrics)
+  const count = createEventCounter(metrics)
 
   const { folder, vault, registry, kept } = openDataFolder({ config, clock, log, count, opened })
   const connections = claimConnections(config.gatewayThreads, log)

@@ -20,6 +20,7 @@ import { createRevocation } from '../identity/revocation.ts'
 import { createSecretBrake } from '../identity/secret-brake.ts'
 import { createTokenEndpoint } from '../identity/token-endpoint.ts'
 import { createUserinfo } from '../identity/userinfo.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Log } from '../runtime/log.ts'
@@ -38,7 +39,7 @@ export interface AuthorizationOptions {
   readonly createId: CreateId
   readonly gatewayUrl: string
   readonly log: Log
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
 }
 
 export function createAuthorization(options: AuthorizationOptions): OauthEndpoint {

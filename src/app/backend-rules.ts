@@ -8,6 +8,7 @@ import { createBackendGuard, type OwnAddresses } from '../outbound/backend-guard
 import { createBackendRule } from '../outbound/backend-rule.ts'
 import { systemResolve } from '../outbound/guarded-lookup.ts'
 import type { BackendPlan, RoutePlan } from '../plan/route-plan.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 
@@ -26,7 +27,7 @@ export interface BackendsOptions {
   readonly addresses: Addresses
   readonly clock: Clock
   readonly log: Pick<Log, 'warn'>
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
 }
 
 export function createBackends({ config, addresses, clock, log, count }: BackendsOptions): Backends {

@@ -9,6 +9,7 @@
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { inspectFolder, type DataFolder } from '../recovery/folder-parts.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
@@ -24,7 +25,7 @@ export interface OpenDataFolderOptions {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
   readonly opened: Opened
 }
 

@@ -18,6 +18,7 @@ import type { OauthEndpoint } from '../plan/oauth-call.ts'
 import { recordOauthAttempts } from '../self-metering/oauth-attempts.ts'
 import { createGuardedFetch } from '../outbound/guarded-fetch.ts'
 import type { PlatformRecorder } from '../self-metering/platform-recorder.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { createPasswordHasher } from '../runtime/password-hash.ts'
@@ -33,7 +34,7 @@ export interface IdentityOptions extends Secrets {
   readonly clock: Clock
   readonly gatewayUrl: string
   readonly log: Log
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
   /** Allows providers to have private addresses. */
   readonly allowPrivate: boolean
   /** Resolves when every thread has the keys. */

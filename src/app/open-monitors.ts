@@ -16,6 +16,7 @@ import { createUpstreamHealth, type UpstreamHealth } from '../gateway/backend/up
 import { createLinter } from '../governance/lint/linter.ts'
 import type { PlatformRecorder } from '../self-metering/platform-recorder.ts'
 import type { SpoolGauge } from '../record/spool-gauge.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
@@ -35,7 +36,7 @@ export interface MonitorsOptions {
   readonly createId: CreateId
   readonly clock: Clock
   readonly log: Log
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
   readonly opened: Opened
 }
 

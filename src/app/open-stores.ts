@@ -1,5 +1,6 @@
 /** Opens ClickHouse, embedded or as a server, and the stores in it. */
 
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Config } from '../config.ts'
 import { openStore } from '../recovery/open-store.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
@@ -29,7 +30,7 @@ export interface OpenedStores extends Stores {
 export interface StoresOptions {
   readonly config: Config
   readonly log: Log
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
   readonly opened: Opened
 }
 

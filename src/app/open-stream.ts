@@ -23,6 +23,7 @@ import type { DataFolder } from '../recovery/folder-parts.ts'
 import { createSpoolGaugeMemory, openSpoolGauge, type SpoolGauge } from '../record/spool-gauge.ts'
 import { openSpoolReader } from '../record/spool-reader.ts'
 import { createSpoolWriter, type SpoolWriter } from '../record/spool-writer.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
@@ -39,7 +40,7 @@ export interface StreamOptions {
   readonly createId: CreateId
   readonly clock: Clock
   readonly log: Log
-  readonly count: (reason: string, by?: number) => void
+  readonly count: CountEvent
   readonly onDamage: OnDamage
   readonly opened: Opened
   readonly folder: DataFolder

@@ -8,6 +8,7 @@ import {
 } from '../webhooks/event-subscription-document.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { createGuardedFetch } from '../outbound/guarded-fetch.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Log } from '../runtime/log.ts'
@@ -31,7 +32,7 @@ export interface WebhooksOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
 }
 
 export interface Webhooks {

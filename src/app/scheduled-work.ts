@@ -16,6 +16,7 @@ import { createScheduler } from '../command/scheduler.ts'
 import { createWaitingList } from '../subscriptions/waiting-list.ts'
 import type { Webhooks } from './open-webhooks.ts'
 import type { PlatformRecorder } from '../self-metering/platform-recorder.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
@@ -36,7 +37,7 @@ export interface ScheduledWorkOptions {
   readonly createId: CreateId
   readonly clock: Clock
   readonly log: Log
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
   readonly opened: Opened
 }
 

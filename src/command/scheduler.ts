@@ -7,6 +7,7 @@
  * growing pauses, and holds up nothing else.
  */
 
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { RevisionConflict, type Document, type Registry } from '../store/registry.ts'
@@ -26,7 +27,7 @@ export interface SchedulerOptions {
   readonly handlers: DueHandlers
   readonly clock: Clock
   readonly log: Pick<Log, 'error'>
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
 }
 
 const AT_ONCE = 100

@@ -1,8 +1,8 @@
 /**
- * Everything that can go wrong in front of a caller, by stable code.
+ * Problems that a caller can receive, by stable code.
  *
- * The code is the contract: clients branch on it, dashboards count it, tests name it. `detail` is
- * written for the caller; what only an operator may see travels as `cause` and ends in the log.
+ * The code is the contract: clients branch on it, dashboards count it, tests name it. `detail` is public; `cause` is private
+ * and goes to the log.
  */
 
 interface Kind {
@@ -12,46 +12,46 @@ interface Kind {
 
 export const PROBLEMS = {
   path_not_canonical: { status: 400, title: 'The path is not in canonical form' },
-  not_found: { status: 404, title: 'There is nothing here' },
-  method_not_allowed: { status: 405, title: 'The path does not take this method' },
+  not_found: { status: 404, title: 'No resource at this path' },
+  method_not_allowed: { status: 405, title: 'The path does not support this method' },
   api_retired: { status: 410, title: 'The API version is retired' },
-  credential_missing: { status: 401, title: 'A credential is needed' },
+  credential_missing: { status: 401, title: 'A credential is required' },
   credential_invalid: { status: 401, title: 'The credential could not be verified' },
-  operation_forbidden: { status: 403, title: 'The credential does not open this operation' },
-  subscription_required: { status: 403, title: 'There is no active subscription' },
+  operation_forbidden: { status: 403, title: 'The credential does not permit this operation' },
+  subscription_required: { status: 403, title: 'An active subscription is required' },
   rate_limited: { status: 429, title: 'A limit is reached' },
-  quota_exhausted: { status: 402, title: 'The quota of resource units is used up' },
-  payload_invalid: { status: 400, title: 'The request is not as declared' },
+  quota_exhausted: { status: 402, title: 'The quota of resource units is exhausted' },
+  payload_invalid: { status: 400, title: 'The request does not match the specification' },
   payload_too_large: { status: 413, title: 'The body is too large' },
   request_timeout: { status: 408, title: 'The request body did not arrive in time' },
-  loop_detected: { status: 508, title: 'The call has come through this gateway before' },
-  media_type_unsupported: { status: 415, title: 'The media type is not declared' },
+  loop_detected: { status: 508, title: 'The call has passed this gateway before' },
+  media_type_unsupported: { status: 415, title: 'The media type is not in the specification' },
   upstream_refused: { status: 502, title: 'The backend refused the connection' },
-  upstream_broken: { status: 502, title: 'The backend broke off its answer' },
-  upstream_timeout: { status: 504, title: 'The backend did not answer in time' },
-  upstream_unhealthy: { status: 503, title: 'The backend is known to be down' },
+  upstream_broken: { status: 502, title: 'The backend closed the connection before its response was complete' },
+  upstream_timeout: { status: 504, title: 'The backend did not respond in time' },
+  upstream_unhealthy: { status: 503, title: 'The backend is unavailable' },
   unavailable: { status: 503, title: 'The call cannot be served at the moment' },
-  state_conflict: { status: 409, title: 'The state does not allow this' },
+  state_conflict: { status: 409, title: 'The state of the resource does not allow this' },
   no_staging_revision: { status: 409, title: 'There is no staging revision' },
   breaking_change: { status: 409, title: 'The revision breaks the published contract' },
   subscriptions_active: { status: 409, title: 'Active subscriptions remain' },
-  name_taken: { status: 409, title: 'The name is taken' },
-  idempotency_mismatch: { status: 422, title: 'The idempotency key was used for another request' },
-  version_conflict: { status: 412, title: 'The resource has changed meanwhile' },
+  name_taken: { status: 409, title: 'The name is in use' },
+  idempotency_mismatch: { status: 422, title: 'The idempotency key was used for a different request' },
+  version_conflict: { status: 412, title: 'The resource was changed in the meantime' },
   specification_invalid: { status: 400, title: 'The specification cannot be used' },
-  cursor_invalid: { status: 400, title: 'The cursor is not one that was handed out' },
+  cursor_invalid: { status: 400, title: 'The cursor is invalid' },
   internal: { status: 500, title: 'Internal error' },
 } as const satisfies Record<string, Kind>
 
 export type ProblemCode = keyof typeof PROBLEMS
 
-/** Where in a text, both from 1. */
+/** Position in a text; both numbers start at 1. */
 export interface TextPlace {
   readonly line: number
   readonly column: number
 }
 
-/** Where in a body something is wrong: an RFC 6901 pointer and a sentence for the reader; in a document also its place. */
+/** One error in a body: an RFC 6901 pointer and a sentence; for a document also its position in the text. */
 export interface ProblemPointer extends Partial<TextPlace> {
   readonly pointer: string
   readonly detail: string
@@ -59,7 +59,7 @@ export interface ProblemPointer extends Partial<TextPlace> {
 
 export interface ProblemOptions extends ErrorOptions {
   readonly errors?: readonly ProblemPointer[]
-  /** Further members of the problem document, such as `state` and `allowed` of a conflict. */
+  /** Additional members of the problem document, such as `state` and `allowed` of a conflict. */
   readonly extensions?: Readonly<Record<string, unknown>>
 }
 
@@ -79,7 +79,7 @@ export class Problem extends Error {
   }
 }
 
-/** The document of RFC 9457, section 3, with our members `code`, `requestId` and `errors`. */
+/** Problem document of RFC 9457, section 3, with the extension members `code`, `requestId` and `errors`. */
 export interface ProblemDocument {
   readonly type: string
   readonly title: string

@@ -7,7 +7,8 @@
  * gives its units back.
  */
 
-import { FLAG_COUNTED, FLAG_FORWARDED, OUTCOMES } from '../record/call-record.ts'
+import { OUTCOMES } from '../domain/outcome.ts'
+import { FLAG_COUNTED, FLAG_FORWARDED } from '../record/call-record.ts'
 import type { Call } from './call/call.ts'
 import { toLimitRefusal, type LimitRefusal } from './limits/limit-refusal.ts'
 import { ADMITTED, type Limiter } from './limits/limiter.ts'

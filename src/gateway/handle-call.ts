@@ -7,7 +7,7 @@
  */
 
 import type { Caller } from '../plan/caller.ts'
-import type { Outcome } from '../record/call-record.ts'
+import type { Outcome } from '../domain/outcome.ts'
 import { FLAG_APPROACHING_LIMIT, FLAG_PAST_RETIREMENT } from '../record/call-record.ts'
 import type { Admissions } from './admission.ts'
 import type { Authenticator, Refusal } from './authentication/authenticate.ts'

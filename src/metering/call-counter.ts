@@ -1,11 +1,11 @@
 /**
- * Counts calls by API, outcome and class of status, for the metrics.
+ * Counts calls by API, outcome and status class, for the metrics.
  *
- * The same arithmetic on arrays as the meter: an attribution is turned into a number of its API once a
- * segment, a record costs one addition. Series are bounded by the catalogue times a short list.
+ * The inner loop is arithmetic on arrays, as in the meter: each attribution is mapped to the number of its API once per
+ * segment, and a record costs one addition. The catalogue bounds the number of series.
  */
 
-import { OUTCOMES } from '../record/call-record.ts'
+import { OUTCOMES } from '../domain/outcome.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 
 export interface CountedCalls {
@@ -18,7 +18,7 @@ export interface CountedCalls {
 
 export interface CallCounter {
   add(batch: RecordBatch): void
-  /** What was counted since the last take. */
+  /** Returns the calls that were counted since the last take. */
   take(): readonly CountedCalls[]
 }
 

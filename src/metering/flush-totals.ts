@@ -17,7 +17,7 @@ export function totalsOf({ items, levels }: Pick<Metered, 'items' | 'levels'>): 
   return totals
 }
 
-/** `202611`, in UTC: the name of the store's partition. */
+/** Returns the partition of the store, such as `202611`, in UTC. */
 function monthOf(timeMs: number): string {
   const time = new Date(timeMs)
   return String(time.getUTCFullYear() * 100 + time.getUTCMonth() + 1)

@@ -1,14 +1,14 @@
 /**
- * Takes what was metered to the store, exactly once.
+ * Stores metered rows exactly once.
  *
- * A flush is a transaction over a range of the spool: the range is noted on disk and in the store, the rows are
- * inserted under a token that names the range, the store notes that they are there, the position moves. After a crash
- * in between the same range gives the same rows and the same token, and the store drops what it has. While the store is
- * away the same flush is tried again, ever more rarely, and nothing is read beyond a bound: the spool
- * keeps it.
+ * A flush is a transaction over a range of the spool: it records the range on disk and in the store, inserts the rows under a
+ * token that names the range, records their presence in the store, and moves the position. After a crash in between, the same
+ * range gives the same rows and the same token, and the store drops duplicates. While the store is unavailable, the same flush
+ * is retried with back-off; reading for the bill stops at a bound, and the records stay in the spool.
  */
 
 import type { SpoolReader } from '../record/spool-reader.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Checkpoint, PendingFlush, SpoolPosition } from '../store/checkpoint.ts'
@@ -31,30 +31,30 @@ export interface FlushOptions {
   readonly requestLog: RequestLogMode
   readonly clock: Clock
   readonly log: Log
-  readonly count: (reason: string, by?: number) => void
+  readonly count: CountEvent
 }
 
 export interface Flusher {
-  /** Where metering goes on: all before it is stored or on its way. */
+  /** Position at which metering continues: everything before it is stored or in flight. */
   readonly to: SpoolPosition
-  /** Finishes what an earlier process began; resolves when it is stored, however long that takes. */
+  /** Finishes the flush that an earlier process began; resolves when it is stored, however long that takes. */
   resume(reader: Pick<SpoolReader, 'read'>): Promise<void>
-  /** Stores what stands for the spool up to `to`; resolves when it is stored, however long it takes. */
+  /** Stores the rows of the spool up to `to`; resolves when they are stored, however long that takes. */
   flush(to: SpoolPosition, metered: Metered): Promise<void>
-  /** Gives up waiting for the store; what is pending is found at the next start. */
+  /** Stops retrying; the next start finishes the pending flush. */
   stop(): void
 }
 
-/** Short at the end, too: a disk that has room again is used within seconds. */
+/** The longest delay is short too: a disk that has room again is used within seconds. */
 const RETRY_MS = [100, 300, 1_000, 3_000]
 
 export function createFlusher(options: FlushOptions): Flusher {
   const { checkpoint, flushLog, clock, log, count, ...stores } = options
   const stopping = new AbortController()
-  const cutOff = checkpoint.pending()
-  let goOnFrom = cutOff?.to ?? checkpoint.position()
+  const interrupted = checkpoint.pending()
+  let nextFrom = interrupted?.to ?? checkpoint.position()
 
-  /** Tries until it is done: whatever fails (reading, noting the range, the insert, the commit) leaves the rows whole. */
+  /** Retries until the rows are stored. A failure of any step (read, begin, insert, commit) leaves the rows complete. */
   async function store(noted: PendingFlush | null, to: SpoolPosition, make: () => Metered): Promise<void> {
     let flush = noted
     let metered: Metered | null = null
@@ -70,18 +70,21 @@ export function createFlusher(options: FlushOptions): Flusher {
       } catch (cause) {
         if (stopping.signal.aborted) break
         count('flush_failed')
-        log.warn({ err: cause, attempt, items: metered?.items.length }, 'usage cannot be stored; the spool keeps it')
+        log.warn(
+          { err: cause, attempt, items: metered?.items.length },
+          'usage flush failed; records stay in the spool, retrying',
+        )
         await pause(RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)]!)
       }
     }
-    throw new FlushStopped()
+    throw new FlushAborted()
   }
 
-  /** Answers the position of the registry that was noted; undefined: an earlier version began the flush, without a note. */
+  /** Returns the recorded position of the registry; undefined if an earlier version began the flush, which recorded none. */
   async function insert(flush: PendingFlush, metered: Metered, held: HeldFlush | null): Promise<number | undefined> {
     const { items, levels, requests } = metered
     const { signal } = stopping
-    // The store would drop rows that it lacks under a token that it remembers.
+    // Under a token that the store remembers, it would drop rows that it does not have.
     const token = (table: string, presence: Presence = 'unknown'): string =>
       flushToken(table, checkpoint.instance, flush) + (presence === 'absent' ? '-again' : '')
     const totals = totalsOf({ items, levels })
@@ -101,15 +104,15 @@ export function createFlusher(options: FlushOptions): Flusher {
 
   return {
     get to() {
-      return goOnFrom
+      return nextFrom
     },
     async resume(reader) {
-      if (cutOff === null) return
-      log.info({ flush: cutOff.number }, 'finishing a flush that was cut off')
-      await store(cutOff, cutOff.to, () => meterRange(reader, cutOff, createMetering(options)))
+      if (interrupted === null) return
+      log.info({ flush: interrupted.number }, 'finishing the flush that the last process did not complete')
+      await store(interrupted, interrupted.to, () => meterRange(reader, interrupted, createMetering(options)))
     },
     flush(to, metered) {
-      goOnFrom = to
+      nextFrom = to
       return store(null, to, () => metered)
     },
     stop: () => stopping.abort(),
@@ -121,7 +124,7 @@ function meterRange(reader: Pick<SpoolReader, 'read'>, { from, to }: PendingFlus
   return metering.take()
 }
 
-/** The pipeline is stopping; the flush stays pending. */
-export class FlushStopped extends Error {
-  override readonly name = 'FlushStopped'
+/** The pipeline stops; the flush stays pending and is finished by the next start. */
+export class FlushAborted extends Error {
+  override readonly name = 'FlushAborted'
 }

@@ -1,12 +1,12 @@
 /**
- * Adds call records up to line items: calls and units by 10-second window and key.
+ * Sums call records into line items: calls and units by 10-second window and key.
  *
- * The inner loop is arithmetic on arrays: an attribution is turned into a column once per segment, and a
- * window says in which row of the sums a column lies. A sum of units stays below 2^53 millionths, where
- * doubles are exact: what would pass that is set aside as a whole number.
+ * The inner loop is arithmetic on arrays: each attribution is mapped to a column once per segment, and each window maps
+ * columns to rows of the sums. A sum of units stays below 2^53 millionths, where doubles are exact; larger sums overflow into
+ * a `bigint`.
  *
- * The same records give the same line items in the same order, whatever was metered before and in whatever
- * batches they came: a flush that was cut off is made again from the spool.
+ * The same records give the same line items in the same order, independent of batches and of what was metered before: an
+ * interrupted flush is rebuilt from the spool.
  */
 
 import type { Attribution } from '../domain/attribution.ts'
@@ -18,26 +18,26 @@ import { createColumns, type Columns } from '../record/columns.ts'
 
 export interface Meter {
   add(batch: RecordBatch): void
-  /** The line items of all that was added, and a fresh start. */
+  /** Returns the line items of all records that were added, and starts anew. */
   take(): readonly LineItem[]
-  /** Holds as much as one flush may carry. */
+  /** The next flush has reached its size limit. */
   readonly isFull: boolean
   readonly isEmpty: boolean
 }
 
 interface Window {
   readonly startMs: number
-  /** By column its row in the sums, plus one; 0 where there is none. */
+  /** Row of the sums plus one, by column; 0 if the column has no row. */
   rowOf: Int32Array
 }
 
 const ROWS_MAX = 100_000
-/** What a crash may have to read again. */
+/** Upper bound of the records that are read again after a crash. */
 const RECORDS_MAX = 2_000_000
 /** Windows times columns: 64 MiB. */
 const CELLS_MAX = 16 * 1024 * 1024
 const ROWS_MIN = 1_024
-/** Less than 2^53 - 2^50: one more record, at most 10^15 millionths, cannot leave the whole numbers. */
+/** Below 2^53 - 2^50: one more record, of at most 10^15 millionths, keeps the sum exact. */
 const UNITS_MICRO_MAX = 7 * 2 ** 50
 
 export function createMeter(): Meter {
@@ -48,8 +48,8 @@ export function createMeter(): Meter {
   let windowOf: number[] = []
   let calls = new Float64Array(ROWS_MIN)
   let unitsMicro = new Float64Array(ROWS_MIN)
-  /** Whole units that have no place in a double, by row. */
-  let aside = new Map<number, bigint>()
+  /** Units that overflowed the sums, by row. */
+  let overflowed = new Map<number, bigint>()
   let rows = 0
   let records = 0
   let cells = 0
@@ -68,7 +68,7 @@ export function createMeter(): Meter {
       const row = (current.rowOf[column]! || newRow(current, column)) - 1
       calls[row]! += 1
       const units = unitsMicro[row]! + batch.unitsMicro(index)
-      unitsMicro[row] = units < UNITS_MICRO_MAX ? units : setAside(row, units)
+      unitsMicro[row] = units < UNITS_MICRO_MAX ? units : overflow(row, units)
     }
   }
 
@@ -100,14 +100,14 @@ export function createMeter(): Meter {
     return rows
   }
 
-  function setAside(row: number, units: number): number {
-    aside.set(row, (aside.get(row) ?? 0n) + BigInt(units))
+  function overflow(row: number, units: number): number {
+    overflowed.set(row, (overflowed.get(row) ?? 0n) + BigInt(units))
     return 0
   }
 
   function toLineItem(row: number): LineItem {
     const { person: _, ...key }: Attribution = columns.keyAt(columnOf[row]!)
-    const units = BigInt(unitsMicro[row]!) + (aside.get(row) ?? 0n)
+    const units = BigInt(unitsMicro[row]!) + (overflowed.get(row) ?? 0n)
     return { ...key, windowStartMs: windowOf[row]!, calls: calls[row]!, unitsMicro: units }
   }
 
@@ -122,7 +122,7 @@ export function createMeter(): Meter {
     windowOf = []
     calls = new Float64Array(ROWS_MIN)
     unitsMicro = new Float64Array(ROWS_MIN)
-    aside = new Map()
+    overflowed = new Map()
     rows = records = cells = 0
     columns.tidy()
     return items

@@ -1,4 +1,4 @@
-/** All that is stored of calls, measured in one pass and stored in one flush: usage, service levels, the request log. */
+/** Everything that is stored about calls, computed in one pass and stored in one flush: usage, service levels, request log. */
 
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { ServiceLevelRow } from '../store/service-level-store.ts'
@@ -7,6 +7,7 @@ import { createMeter } from './meter.ts'
 import type { LoggedRequest } from '../store/request-store.ts'
 import { createRequestLog, type RequestLogMode } from './request-log.ts'
 import { createServiceMeter } from '../service-level/service-meter.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 
 export interface Metered {
   readonly items: readonly LineItem[]
@@ -17,14 +18,14 @@ export interface Metered {
 export interface Metering {
   add(batch: RecordBatch): void
   take(): Metered
-  /** Holds as much as one flush may carry. */
+  /** The next flush has reached its size limit. */
   readonly isFull: boolean
   readonly isEmpty: boolean
 }
 
 export interface MeteringOptions {
   readonly requestLog: RequestLogMode
-  readonly count: (reason: string, by?: number) => void
+  readonly count: CountEvent
 }
 
 export function createMetering({ requestLog: mode, count }: MeteringOptions): Metering {

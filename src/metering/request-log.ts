@@ -1,15 +1,15 @@
 /**
- * Picks the calls that are logged one by one: refused ones, or all.
+ * Selects the calls of the request log: the refused ones, or all.
  *
- * One flush takes so many. Of more a half is let go of, of still more a quarter is kept, and so on, each
- * time by the hash of the request id: the same records give the same rows, in whatever batches and order
- * they came. What is not logged is counted.
+ * A flush has a maximum number of rows. Above it the sampling rate halves: 1/2, 1/4, 1/8 … The hash of the request id decides,
+ * so the same records give the same rows, independent of batches and order. Calls that are left out are counted.
  */
 
 import { crc32 } from 'node:zlib'
-import { IS_NOTE, OUTCOMES } from '../record/call-record.ts'
+import { IS_NOTE, OUTCOMES } from '../domain/outcome.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { LoggedRequest } from '../store/request-store.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 
 export type RequestLogMode = 'off' | 'refused' | 'all'
 
@@ -22,9 +22,9 @@ const ROWS_MAX = 20_000
 const SERVED = 0
 const HASH_MAX = 2 ** 32 - 1
 
-export function createRequestLog(mode: RequestLogMode, count: (reason: string, by: number) => void): RequestLog {
+export function createRequestLog(mode: RequestLogMode, count: CountEvent): RequestLog {
   let rows: LoggedRequest[] = []
-  /** Rows of a higher hash are not kept. */
+  /** Rows with a higher hash are left out. */
   let hashMax = HASH_MAX
   let skipped = 0
 

@@ -2,59 +2,11 @@
 
 import { readExplanation, type Stage } from '../domain/explanation.ts'
 import { PROBLEMS } from '../domain/problem.ts'
-import type { Outcome } from '../record/call-record.ts'
+import { isOutcome, OUTCOME_TABLE, outcomeIndex } from '../domain/outcome.ts'
 import type { LoggedRequest } from '../store/request-store.ts'
 
 /** Days for which single calls are kept; `sql/schema/0004_request_log.sql` removes them after that. */
 export const KEPT_DAYS = 7
-
-/** The stage at which a call with this outcome ended; null: none refused it, or it may have been any. */
-const STAGE_OF: Readonly<Record<Outcome, Stage | null>> = {
-  served: null,
-  path_not_canonical: 'route',
-  not_found: 'route',
-  method_not_allowed: 'route',
-  api_retired: 'route',
-  loop_detected: 'route',
-  credential_missing: 'authenticate',
-  credential_invalid: 'authenticate',
-  operation_forbidden: 'authorise',
-  subscription_required: 'authorise',
-  rate_limited: 'limit',
-  quota_exhausted: 'limit',
-  payload_invalid: 'validate',
-  payload_too_large: 'validate',
-  media_type_unsupported: 'validate',
-  request_timeout: 'validate',
-  upstream_refused: 'forward',
-  upstream_broken: 'forward',
-  upstream_timeout: 'forward',
-  upstream_unhealthy: 'forward',
-  backend_busy: 'forward',
-  client_aborted: null,
-  client_too_slow: null,
-  unavailable: 'record',
-  internal: null,
-  retirement_blocked: null,
-  self_approval: null,
-  undeclared_operation: null,
-  undeclared_status: null,
-  undeclared_media_type: null,
-  undeclared_body: null,
-  score_low: null,
-  score_critical: null,
-  spool_high: null,
-  spool_critical: null,
-  records_damaged: null,
-}
-
-/** What an outcome means for which no problem document was sent under its name. */
-const MEANINGS: Readonly<Record<string, string>> = {
-  served: 'The call was served.',
-  client_aborted: 'The client went away before its answer was whole.',
-  client_too_slow: 'The client read its answer too slowly and was disconnected.',
-  backend_busy: 'No connection to the backend became free in time.',
-}
 
 export type ShownRequest = Omit<LoggedRequest, 'tenant'>
 
@@ -80,15 +32,13 @@ export function whyNotKept(mode: 'off' | 'refused' | 'all'): string {
   )
 }
 
-function isOutcome(text: string): text is Outcome {
-  return Object.hasOwn(STAGE_OF, text)
-}
-
 function stageOf(outcome: string): Stage | null {
-  return isOutcome(outcome) ? STAGE_OF[outcome] : null
+  return isOutcome(outcome) ? OUTCOME_TABLE[outcomeIndex[outcome]]!.stage : null
 }
 
 function meaningOf(outcome: string): string {
+  const row = isOutcome(outcome) ? OUTCOME_TABLE[outcomeIndex[outcome]]! : null
+  if (row !== null && 'meaning' in row) return row.meaning
   const problems: Readonly<Record<string, { readonly title: string }>> = PROBLEMS
-  return MEANINGS[outcome] ?? `${problems[outcome]?.title ?? outcome}.`
+  return `${problems[outcome]?.title ?? outcome}.`
 }

@@ -6,6 +6,7 @@
  */
 
 import type { Drift } from '../domain/drift.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Log } from '../runtime/log.ts'
@@ -29,7 +30,7 @@ export interface DriftsOptions {
   readonly createId: CreateId
   readonly clock: Clock
   readonly log: Pick<Log, 'warn' | 'error'>
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
 }
 
 export const DRIFT_KIND = 'drift'

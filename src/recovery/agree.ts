@@ -4,6 +4,7 @@
  * Repairs what is certain and logs it; everything else is refused with the command that accepts the loss.
  */
 
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Log } from '../runtime/log.ts'
 import { acceptLossCommand, type LossPart } from '../runtime/accept-loss.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
@@ -28,7 +29,7 @@ export interface AgreeOptions {
   readonly registryEnd: number
   readonly nowMs: number
   readonly log: Log
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
 }
 
 /** Throws `StartRefused`. */

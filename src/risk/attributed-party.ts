@@ -1,21 +1,24 @@
-/** Whom a risk is laid to: the provider, a consumer, an agent (and whom it acts for), or nobody we know. Never an address. */
+/**
+ * The party that a risk is attributed to: the provider, a consumer, an agent (with the person it acts for), or anonymous.
+ * It never contains a network address.
+ */
 
 import type { Attribution } from '../domain/attribution.ts'
 import type { AttributedTo } from '../domain/risk.ts'
 
-/** Whoever presented nothing that verified. */
-export const ANYBODY: AttributedTo = { kind: 'anonymous', id: 'anonymous', name: 'An unknown caller' }
-/** Stands for parties beyond what is kept apart. */
+/** Every caller without a verified credential. */
+const ANONYMOUS_CALLERS: AttributedTo = { kind: 'anonymous', id: 'anonymous', name: 'An unknown caller' }
+/** Every party above the bound of open episodes. */
 export const OTHERS: AttributedTo = { kind: 'anonymous', id: 'others', name: 'Other parties' }
 
 export function providerOf(tenant: string): AttributedTo {
   return { kind: 'provider', id: tenant, name: 'The provider' }
 }
 
-export function partyOf({ consumer, consumerName, agent, person }: Attribution): AttributedTo {
+export function attributedPartyOf({ consumer, consumerName, agent, person }: Attribution): AttributedTo {
   if (agent !== '') {
     const name = agent === consumer ? consumerName : agent
     return { kind: 'agent', id: agent, name, ...(person !== '' && { onBehalfOf: person }) }
   }
-  return consumer === '' ? ANYBODY : { kind: 'consumer', id: consumer, name: consumerName }
+  return consumer === '' ? ANONYMOUS_CALLERS : { kind: 'consumer', id: consumer, name: consumerName }
 }

@@ -1,11 +1,11 @@
 /**
- * One open episode of risk: its window, its actor, its evidence, and the events that follow from them.
+ * One open risk episode: its sliding window, its severity, its evidence, and the events that it emits.
  *
- * Time is the time of the calls; silence is told by `evaluate`. An episode that is evaluated only long
- * after its last call (a replay) still opens before it clears.
+ * Time is the time of the calls; `evaluate` advances it, also past silence. An episode that is evaluated only long after
+ * its last call (a replay) still opens before it clears.
  */
 
-import { startEpisode, type EpisodeChanged, type EpisodeSnapshot } from './risk-episode-machine.ts'
+import { changeOnQuiet, changeOnWindow, stateAfter, type EpisodeChange, type EpisodeState } from './episode-severity.ts'
 import { severityOf, type RiskRule } from './risk-rules.ts'
 import {
   QUIET_MS,
@@ -16,9 +16,10 @@ import {
   type Severity,
 } from '../domain/risk.ts'
 import type { SavedEpisode } from '../store/risk-checkpoint.ts'
-import { createEvidence } from './evidence.ts'
+import { createEvidence, type Evidence } from './evidence.ts'
+import type { RiskReason } from './risk-reason.ts'
 import { riskMessage } from './risk-message.ts'
-import { createSlidingCount } from './sliding-count.ts'
+import { createSlidingCount, type SlidingCount } from './sliding-count.ts'
 
 export interface EpisodeKey {
   readonly tenant: string
@@ -27,32 +28,16 @@ export interface EpisodeKey {
   readonly attributedTo: AttributedTo
 }
 
-export interface Seen {
+/** One call, note or measured minute that raises a risk. */
+export interface RiskOccurrence {
   readonly timeMs: number
+  /** HTTP status; 0 if there is none. */
   readonly status: number
-  /** What it was: the word of an outcome, or of a flag. */
-  readonly reason: string
+  readonly reason: RiskReason
+  /** Makes the episode Critical while it is in the window. */
   readonly isGrave: boolean
   readonly operation: string
   readonly requestId: string
-}
-
-export interface Episode {
-  readonly key: EpisodeKey
-  readonly riskId: string
-  readonly lastSeenMs: number
-  /** Has something that is not saved yet. */
-  readonly isDirty: boolean
-  readonly isCleared: boolean
-  readonly severity: Severity
-  see(seen: Seen): void
-  /** Looks at the window as of `nowMs`; what follows goes to `onEvent`. */
-  evaluate(nowMs: number): void
-  /** Clears it before its time, since room is needed and it has been quiet for its window. */
-  letGo(nowMs: number): void
-  /** The last word, with the numbers of `nowMs`. Changes nothing. */
-  latest(nowMs: number): RiskEvent
-  save(): SavedEpisode
 }
 
 export interface EpisodeOptions {
@@ -61,13 +46,15 @@ export interface EpisodeOptions {
   readonly riskId: string
   readonly newEventId: () => string
   readonly onEvent: (event: RiskEvent) => void
+  /** Null: a new episode. */
   readonly saved: SavedEpisode | null
 }
 
+/** Part of a saved episode that only this module reads. Its names are stored, so they stay. */
 interface Resume {
-  /** Null: nothing was told yet. */
+  /** Null: no event was emitted yet. */
   readonly phase: Phase | null
-  readonly actor: EpisodeSnapshot
+  readonly actor: { readonly value: EpisodeState }
   readonly window: readonly (readonly [number, number])[]
   readonly grave?: readonly (readonly [number, number])[]
   readonly toldMs: number
@@ -77,131 +64,177 @@ interface Resume {
 
 const UPDATE_EVERY_MS = 10_000
 
-export function createEpisode({ key, rule, riskId, newEventId, onEvent, saved }: EpisodeOptions): Episode {
-  const resume = saved === null ? null : (saved.resume as Resume)
-  const window = createSlidingCount(rule.windowSeconds, resume?.window)
-  const grave = rule.isGraded ? createSlidingCount(rule.windowSeconds, resume?.grave) : null
-  const evidence = createEvidence(saved?.event.evidence)
-  let { firstSeenMs, lastSeenMs, operation } = saved?.event ?? { firstSeenMs: Infinity, lastSeenMs: 0, operation: '' }
-  let severity: Severity = saved?.event.severity ?? rule.base
-  let phase: Phase | null = resume?.phase ?? null
-  let { toldMs, toldTotal, changedMs } = resume ?? { toldMs: 0, toldTotal: 0, changedMs: 0 }
-  let isDirty = saved === null
-  let nowMs = lastSeenMs
-  let isEarly = false
-  const actor = startEpisode(rule, resume?.actor ?? null, changed)
+export class Episode {
+  readonly key: EpisodeKey
+  readonly riskId: string
+  readonly #rule: RiskRule
+  readonly #newEventId: () => string
+  readonly #onEvent: (event: RiskEvent) => void
+  readonly #window: SlidingCount
+  /** Null: no event of this type is grave. */
+  readonly #grave: SlidingCount | null
+  readonly #evidence: Evidence
+  #firstSeenMs: number
+  #lastSeenMs: number
+  #operation: string
+  #state: EpisodeState
+  #severity: Severity
+  #phase: Phase | null
+  #emittedMs: number
+  #emittedTotal: number
+  #changedMs: number
+  #nowMs: number
+  #isDirty: boolean
+  #isEvicted = false
 
-  function changed(change: EpisodeChanged): void {
-    severity = change.severity
-    changedMs = nowMs
-    tell(change.phase)
+  constructor({ key, rule, riskId, newEventId, onEvent, saved }: EpisodeOptions) {
+    const resume = saved === null ? null : (saved.resume as Resume)
+    this.key = key
+    this.riskId = riskId
+    this.#rule = rule
+    this.#newEventId = newEventId
+    this.#onEvent = onEvent
+    this.#window = createSlidingCount(rule.windowSeconds, resume?.window)
+    this.#grave = rule.isGraded ? createSlidingCount(rule.windowSeconds, resume?.grave) : null
+    this.#evidence = createEvidence(saved?.event.evidence)
+    this.#firstSeenMs = saved?.event.firstSeenMs ?? Infinity
+    this.#lastSeenMs = saved?.event.lastSeenMs ?? 0
+    this.#operation = saved?.event.operation ?? ''
+    this.#state = resume?.actor.value ?? 'new'
+    this.#severity = saved?.event.severity ?? rule.base
+    this.#phase = resume?.phase ?? null
+    this.#emittedMs = resume?.toldMs ?? 0
+    this.#emittedTotal = resume?.toldTotal ?? 0
+    this.#changedMs = resume?.changedMs ?? 0
+    this.#nowMs = this.#lastSeenMs
+    this.#isDirty = saved === null
   }
 
-  function tell(next: Phase): void {
-    phase = next
-    toldMs = nowMs
-    toldTotal = evidence.total
-    isDirty = true
-    onEvent(toEvent(newEventId(), nowMs))
+  get lastSeenMs(): number {
+    return this.#lastSeenMs
   }
 
-  /** The actor hears of a window only where it calls for another severity than the present one. */
-  function countWindow(): void {
-    const count = window.at(nowMs)
-    const graveCount = grave?.at(nowMs) ?? 0
-    if (phase === null || severityOf(rule, count, graveCount) !== severity)
-      actor.send({ type: 'window.counted', count, grave: graveCount, heldMs: nowMs - changedMs })
+  /** Whether something has changed since `save`. */
+  get isDirty(): boolean {
+    return this.#isDirty
   }
 
-  function toEvent(id: string, atMs: number): RiskEvent {
-    const { category, windowSeconds } = rule
-    const { tenant, type, api, attributedTo } = key
-    const count = window.at(atMs)
-    const is: Phase = phase ?? 'opened'
+  get severity(): Severity {
+    return this.#severity
+  }
+
+  get isCleared(): boolean {
+    return this.#phase === 'cleared'
+  }
+
+  add(occurrence: RiskOccurrence): void {
+    const { timeMs } = occurrence
+    this.#firstSeenMs = Math.min(this.#firstSeenMs, timeMs)
+    if (timeMs >= this.#lastSeenMs) this.#operation = occurrence.operation
+    this.#lastSeenMs = Math.max(this.#lastSeenMs, timeMs)
+    this.#window.add(timeMs)
+    if (occurrence.isGrave) this.#grave?.add(timeMs)
+    this.#evidence.add(occurrence)
+    this.#isDirty = true
+  }
+
+  /** Evaluates the window as of `atMs` and emits the events that follow. */
+  evaluate(atMs: number): void {
+    if (this.#phase === null) {
+      this.#nowMs = this.#lastSeenMs
+      this.#evaluateWindow()
+    }
+    this.#nowMs = Math.max(this.#nowMs, atMs)
+    if (this.#nowMs - this.#lastSeenMs >= QUIET_MS) return this.#apply(changeOnQuiet(this.#state))
+    this.#evaluateWindow()
+    const isUpdateDue = this.#nowMs - this.#emittedMs >= UPDATE_EVERY_MS
+    if (isUpdateDue && this.#evidence.total > this.#emittedTotal) this.#emit('updated')
+  }
+
+  /** Clears the episode before its quiet time is over, to make room for another. */
+  evict(atMs: number): void {
+    this.#nowMs = Math.max(this.#nowMs, atMs)
+    this.#isEvicted = true
+    this.#apply(changeOnQuiet(this.#state))
+  }
+
+  /** Returns the latest event with the numbers of `atMs`, and changes nothing. */
+  latest(atMs: number): RiskEvent {
+    return this.#toEvent('', Math.max(this.#nowMs, atMs))
+  }
+
+  save(): SavedEpisode {
+    this.#isDirty = false
+    const resume: Resume = {
+      phase: this.#phase,
+      actor: { value: this.#state },
+      window: this.#window.toJSON(),
+      ...(this.#grave !== null && { grave: this.#grave.toJSON() }),
+      toldMs: this.#emittedMs,
+      toldTotal: this.#emittedTotal,
+      changedMs: this.#changedMs,
+    }
     return {
-      id,
-      riskId,
-      tenant,
-      phase: is,
-      type,
-      category,
-      severity,
-      attributedTo,
-      api,
-      operation,
-      count,
-      windowSeconds,
-      firstSeenMs,
-      lastSeenMs,
-      message: riskMessage({ attributedTo, api, phase: is, count, rule, isEarly, detail: detailOf(type, operation) }),
-      evidence: evidence.show(),
+      riskId: this.riskId,
+      tenant: this.key.tenant,
+      state: this.isCleared ? 'cleared' : 'open',
+      event: this.#toEvent('', this.#nowMs),
+      resume,
     }
   }
 
-  return {
-    key,
-    riskId,
-    get lastSeenMs() {
-      return lastSeenMs
-    },
-    get isDirty() {
-      return isDirty
-    },
-    get severity() {
-      return severity
-    },
-    get isCleared() {
-      return phase === 'cleared'
-    },
-    see(seen) {
-      firstSeenMs = Math.min(firstSeenMs, seen.timeMs)
-      if (seen.timeMs >= lastSeenMs) operation = seen.operation
-      lastSeenMs = Math.max(lastSeenMs, seen.timeMs)
-      window.add(seen.timeMs)
-      if (seen.isGrave) grave?.add(seen.timeMs)
-      evidence.add(seen)
-      isDirty = true
-    },
-    evaluate(atMs) {
-      if (phase === null) {
-        nowMs = lastSeenMs
-        countWindow()
-      }
-      nowMs = Math.max(nowMs, atMs)
-      if (nowMs - lastSeenMs >= QUIET_MS) return actor.send({ type: 'quiet' })
-      countWindow()
-      if (evidence.total > toldTotal && nowMs - toldMs >= UPDATE_EVERY_MS) tell('updated')
-    },
-    letGo(atMs) {
-      nowMs = Math.max(nowMs, atMs)
-      isEarly = true
-      actor.send({ type: 'quiet' })
-    },
-    latest: (atMs) => toEvent('', Math.max(nowMs, atMs)),
-    save() {
-      isDirty = false
-      const state: Resume = {
-        phase,
-        actor: actor.snapshot(),
-        window: window.toJSON(),
-        ...(grave !== null && { grave: grave.toJSON() }),
-        toldMs,
-        toldTotal,
-        changedMs,
-      }
-      const { tenant } = key
-      return {
-        riskId,
-        tenant,
-        state: phase === 'cleared' ? 'cleared' : 'open',
-        event: toEvent('', nowMs),
-        resume: state,
-      }
-    },
+  #evaluateWindow(): void {
+    const count = this.#window.at(this.#nowMs)
+    const grave = this.#grave?.at(this.#nowMs) ?? 0
+    if (this.#phase !== null && severityOf(this.#rule, count, grave) === this.#severity) return
+    this.#apply(changeOnWindow(this.#rule, this.#state, { count, grave, heldMs: this.#nowMs - this.#changedMs }))
+  }
+
+  #apply(change: EpisodeChange | null): void {
+    if (change === null) return
+    this.#state = stateAfter(change)
+    this.#severity = change.severity
+    this.#changedMs = this.#nowMs
+    this.#emit(change.phase)
+  }
+
+  #emit(phase: Phase): void {
+    this.#phase = phase
+    this.#emittedMs = this.#nowMs
+    this.#emittedTotal = this.#evidence.total
+    this.#isDirty = true
+    this.#onEvent(this.#toEvent(this.#newEventId(), this.#nowMs))
+  }
+
+  #toEvent(id: string, atMs: number): RiskEvent {
+    const { category, windowSeconds } = this.#rule
+    const { tenant, type, api, attributedTo } = this.key
+    const count = this.#window.at(atMs)
+    const phase: Phase = this.#phase ?? 'opened'
+    const detail = detailOf(type, this.#operation)
+    const message = { attributedTo, api, phase, count, rule: this.#rule, isEvicted: this.#isEvicted, detail }
+    return {
+      id,
+      riskId: this.riskId,
+      tenant,
+      phase,
+      type,
+      category,
+      severity: this.#severity,
+      attributedTo,
+      api,
+      operation: this.#operation,
+      count,
+      windowSeconds,
+      firstSeenMs: this.#firstSeenMs,
+      lastSeenMs: this.#lastSeenMs,
+      message: riskMessage(message),
+      evidence: this.#evidence.show(),
+    }
   }
 }
 
-/** The note of damaged records carries their number and time range in place of an operation. */
+/** The note of damaged records has their number and time range in place of an operation. */
 function detailOf(type: RiskType, operation: string): string {
   return type === 'RecordsDamaged' ? operation : ''
 }

@@ -1,109 +1,116 @@
 /**
- * The episodes that are open, by (tenant, type, API, party).
+ * Open risk episodes, by tenant, type, API and attributed party.
  *
- * Bounded, in all and by tenant. A newcomer beyond the bound takes the place of one that has been quiet for
- * its window, which is cleared before its time; where there is none it is counted in an episode of `others`
- * of its tenant, type and API. What is Critical never gives way, and one tenant's crowd leaves room for the
- * parties of others.
+ * Bounded in total and by tenant. At the bound, a new episode replaces one that has been quiet for its window, which is
+ * cleared early. If there is none, the occurrence is counted in an episode of `others` of the same tenant, type and API. A
+ * Critical episode is never evicted, and the bound by tenant leaves room for other tenants.
  */
 
 import type { RiskRules } from './risk-rules.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { RiskEvent } from '../domain/risk.ts'
 import type { SavedEpisode } from '../store/risk-checkpoint.ts'
-import { createEpisode, type Episode, type EpisodeKey } from './episode.ts'
+import { Episode, type EpisodeKey } from './episode.ts'
 import { OTHERS } from './attributed-party.ts'
 
-export interface EpisodeBoardOptions {
+export interface OpenEpisodesOptions {
   readonly rules: RiskRules
   readonly newRiskId: () => string
   readonly newEventId: () => string
   readonly onEvent: (event: RiskEvent) => void
-  readonly count: (reason: string) => void
-  /** An episode was cleared to make room. */
-  readonly onLetGo: (episode: Episode) => void
+  readonly count: CountEvent
+  /** Called after an episode was cleared early to make room. */
+  readonly onEvicted: (episode: Episode) => void
   readonly saved: readonly SavedEpisode[]
   readonly episodesMax?: number
   readonly tenantEpisodesMax?: number
 }
 
-export interface EpisodeBoard {
-  /** The open episode of `key`, opened where there is none as of `nowMs`. */
-  for(key: EpisodeKey, nowMs: number): Episode
-  remove(episode: Episode): void
-  readonly open: Iterable<Episode>
-}
-
 const EPISODES_MAX = 50_000
 const TENANT_EPISODES_MAX = 10_000
-/** How many are looked at for one newcomer; the next newcomer goes on from there. */
-const LOOKS_MAX = 16
+/** Episodes that are examined to make room for one. The next search continues there. */
+const EXAMINED_MAX = 16
 
-export function createEpisodeBoard(options: EpisodeBoardOptions): EpisodeBoard {
-  const { rules, newRiskId, newEventId, onEvent, onLetGo, count, saved } = options
-  const { episodesMax = EPISODES_MAX, tenantEpisodesMax = TENANT_EPISODES_MAX } = options
-  const episodes = new Map<string, Episode>()
-  const byTenant = new Map<string, number>()
-  let search = episodes.values()
+export class OpenEpisodes {
+  readonly #options: OpenEpisodesOptions
+  readonly #episodes = new Map<string, Episode>()
+  readonly #countByTenant = new Map<string, number>()
+  readonly #episodesMax: number
+  readonly #tenantEpisodesMax: number
+  #search = this.#episodes.values()
 
-  for (const episode of saved) {
-    const { tenant, type, api, attributedTo } = episode.event
-    open({ tenant, type, api, attributedTo }, episode)
+  constructor(options: OpenEpisodesOptions) {
+    this.#options = options
+    this.#episodesMax = options.episodesMax ?? EPISODES_MAX
+    this.#tenantEpisodesMax = options.tenantEpisodesMax ?? TENANT_EPISODES_MAX
+    for (const saved of options.saved) {
+      const { tenant, type, api, attributedTo } = saved.event
+      this.#open({ tenant, type, api, attributedTo }, saved)
+    }
   }
 
-  function open(key: EpisodeKey, from: SavedEpisode | null): Episode {
-    const rule = rules[key.type]
-    const riskId = from?.riskId ?? newRiskId()
-    const episode = createEpisode({ key, rule, riskId, newEventId, onEvent, saved: from })
-    episodes.set(textOf(key), episode)
-    byTenant.set(key.tenant, (byTenant.get(key.tenant) ?? 0) + 1)
+  get all(): Iterable<Episode> {
+    return this.#episodes.values()
+  }
+
+  /** Returns the episode of `key`, and opens it as of `nowMs` if there is none. */
+  getOrOpen(key: EpisodeKey, nowMs: number): Episode {
+    const known = this.#episodes.get(textOf(key))
+    if (known !== undefined) return known
+    if (this.#hasRoom(key.tenant) || this.#makeRoom(key.tenant, nowMs)) return this.#open(key, null)
+    this.#options.count('risk_episode_merged')
+    const merged = { ...key, attributedTo: OTHERS }
+    return this.#episodes.get(textOf(merged)) ?? this.#open(merged, null)
+  }
+
+  remove({ key }: Episode): void {
+    if (!this.#episodes.delete(textOf(key))) return
+    const left = this.#countOf(key.tenant) - 1
+    if (left > 0) this.#countByTenant.set(key.tenant, left)
+    else this.#countByTenant.delete(key.tenant)
+  }
+
+  #open(key: EpisodeKey, saved: SavedEpisode | null): Episode {
+    const { rules, newRiskId, newEventId, onEvent } = this.#options
+    const riskId = saved?.riskId ?? newRiskId()
+    const episode = new Episode({ key, rule: rules[key.type], riskId, newEventId, onEvent, saved })
+    this.#episodes.set(textOf(key), episode)
+    this.#countByTenant.set(key.tenant, this.#countOf(key.tenant) + 1)
     return episode
   }
 
-  /** Makes room for an episode of `tenant` where it can. */
-  function makeRoom(tenant: string, nowMs: number): boolean {
-    const isOwn = (byTenant.get(tenant) ?? 0) >= tenantEpisodesMax
-    for (let looks = 0; looks < LOOKS_MAX; looks++) {
-      const { value: episode, done } = search.next()
-      if (done === true) {
-        search = episodes.values()
-        continue
+  #hasRoom(tenant: string): boolean {
+    return this.#episodes.size < this.#episodesMax && this.#countOf(tenant) < this.#tenantEpisodesMax
+  }
+
+  /** Evicts one quiet episode; of `tenant` itself if that tenant is at its bound. Returns whether it found one. */
+  #makeRoom(tenant: string, nowMs: number): boolean {
+    const isTenantFull = this.#countOf(tenant) >= this.#tenantEpisodesMax
+    for (let examined = 0; examined < EXAMINED_MAX; examined++) {
+      const { value: episode, done: isDone } = this.#search.next()
+      if (isDone === true) this.#search = this.#episodes.values()
+      else if ((!isTenantFull || episode.key.tenant === tenant) && this.#mayEvict(episode, nowMs)) {
+        this.#evict(episode, nowMs)
+        return true
       }
-      if (isOwn && episode.key.tenant !== tenant) continue
-      const { windowSeconds } = rules[episode.key.type]
-      if (episode.severity === 'Critical' || nowMs - episode.lastSeenMs < windowSeconds * 1_000) continue
-      count('risk_episode_let_go')
-      episode.letGo(nowMs)
-      remove(episode)
-      onLetGo(episode)
-      return true
     }
     return false
   }
 
-  function remove({ key }: Episode): void {
-    if (!episodes.delete(textOf(key))) return
-    const left = (byTenant.get(key.tenant) ?? 0) - 1
-    if (left > 0) byTenant.set(key.tenant, left)
-    else byTenant.delete(key.tenant)
+  #mayEvict({ key, severity, lastSeenMs }: Episode, nowMs: number): boolean {
+    const { windowSeconds } = this.#options.rules[key.type]
+    return severity !== 'Critical' && nowMs - lastSeenMs >= windowSeconds * 1_000
   }
 
-  function hasRoom(tenant: string): boolean {
-    return episodes.size < episodesMax && (byTenant.get(tenant) ?? 0) < tenantEpisodesMax
+  #evict(episode: Episode, nowMs: number): void {
+    this.#options.count('risk_episode_let_go')
+    episode.evict(nowMs)
+    this.remove(episode)
+    this.#options.onEvicted(episode)
   }
 
-  return {
-    for(key, nowMs) {
-      const known = episodes.get(textOf(key))
-      if (known !== undefined) return known
-      if (hasRoom(key.tenant) || makeRoom(key.tenant, nowMs)) return open(key, null)
-      count('risk_episode_merged')
-      const merged = { ...key, attributedTo: OTHERS }
-      return episodes.get(textOf(merged)) ?? open(merged, null)
-    },
-    remove,
-    get open() {
-      return episodes.values()
-    },
+  #countOf(tenant: string): number {
+    return this.#countByTenant.get(tenant) ?? 0
   }
 }
 

@@ -1,165 +1,168 @@
 /**
- * Finds risks among call records and keeps their episodes.
+ * Detects risks in call records and keeps their episodes.
  *
- * Records are looked at by their outcome alone, so that a good call costs one comparison. Episodes are
- * evaluated once a batch and once a second of the calls' own time, so that a flood of calls is never a
- * flood of events, and a replay of an hour tells what the hour told. Silence is told by the clock, and
- * only by somebody who knows that nothing is left to read.
+ * A record is examined by its outcome and flags alone, so that a served call costs one comparison. Episodes are evaluated
+ * once per batch and once per second of the calls' own time: a flood of calls does not become a flood of events, and a replay
+ * emits what the first reading emitted. Silence is evaluated by the clock, and only after everything that was written is read.
  */
 
-import { GRAVE_OUTCOMES, OUTCOME_RISKS, PROVIDER_OUTCOMES } from './risk-outcomes.ts'
-import { QUIET_MS, RISK_TYPES, type RiskEvent, type RiskType } from '../domain/risk.ts'
-import { FLAG_APPROACHING_LIMIT, FLAG_PAST_RETIREMENT, outcomeIndex, OUTCOMES } from '../record/call-record.ts'
+import { OUTCOME_TABLE, type OutcomeRisk } from '../domain/outcome.ts'
+import { QUIET_MS, RISK_TYPES, type RiskEvent } from '../domain/risk.ts'
+import { FLAG_APPROACHING_LIMIT, FLAG_PAST_RETIREMENT } from '../record/call-record.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { SavedEpisode } from '../store/risk-checkpoint.ts'
-import { createEpisodeBoard, type EpisodeBoardOptions } from './open-episodes.ts'
-import type { Episode, EpisodeKey, Seen } from './episode.ts'
-import { partyOf, providerOf } from './attributed-party.ts'
+import type { RiskReason } from './risk-reason.ts'
+import { OpenEpisodes, type OpenEpisodesOptions } from './open-episodes.ts'
+import type { Episode, EpisodeKey, RiskOccurrence } from './episode.ts'
+import { attributedPartyOf, providerOf } from './attributed-party.ts'
 
-export interface RiskDetector {
-  add(batch: RecordBatch): void
-  /** What no single call shows. */
-  tell(key: EpisodeKey, seen: Seen): void
-  /** Looks at the episodes that changed, each as of its latest call. */
-  evaluate(): void
-  /** Looks at every episode as of `nowMs`. */
-  calm(nowMs: number): void
-  /** Events since the last take, in order, and the episodes that changed since. */
-  take(): Taken
-  readonly hasEvents: boolean
-  readonly open: Iterable<Episode>
-}
+export type RiskDetectorOptions = Omit<OpenEpisodesOptions, 'onEvent' | 'onEvicted'>
 
-export interface Taken {
+/** Everything that has changed since the last take. */
+export interface DetectedChanges {
+  /** In the order in which they were emitted. */
   readonly events: readonly RiskEvent[]
   readonly episodes: readonly SavedEpisode[]
 }
 
-export type RiskDetectorOptions = Omit<EpisodeBoardOptions, 'onEvent' | 'onLetGo'>
-
-const STEP_MS = 1_000
+const EVALUATE_EVERY_MS = 1_000
 const SEGMENTS_MAX = 64
 const RISKY_FLAGS = FLAG_APPROACHING_LIMIT | FLAG_PAST_RETIREMENT
-/** Outcome → type of risk, by position. */
-const TYPES: readonly (RiskType | undefined)[] = OUTCOMES.map((outcome) => OUTCOME_RISKS[outcome])
+const APPROACHING_LIMIT: OutcomeRisk = { type: 'ApproachingLimit', isGrave: false, attributedTo: 'caller' }
+const PAST_RETIREMENT: OutcomeRisk = { type: 'DeprecatedVersionInUse', isGrave: false, attributedTo: 'caller' }
 
-export function createRiskDetector(options: RiskDetectorOptions): RiskDetector {
-  let events: RiskEvent[] = []
-  let cleared: SavedEpisode[] = []
-  const board = createEpisodeBoard({ ...options, onEvent: (event) => events.push(event), onLetGo: letGo })
-  /** By segment: the episode of an attribution and type, so that a flood needs no text. */
-  const known = new Map<number, Episode[]>()
-  const changed = new Set<Episode>()
-  const dirty = new Set<Episode>()
-  let steppedMs = 0
+export class RiskDetector {
+  readonly #episodes: OpenEpisodes
+  /** Episodes by segment, attribution and type, so that a flood of calls builds no text keys. */
+  readonly #bySegment = new Map<number, Episode[]>()
+  /** Episodes with an occurrence since they were evaluated. */
+  readonly #changed = new Set<Episode>()
+  /** Episodes to save. */
+  readonly #dirty = new Set<Episode>()
+  #events: RiskEvent[] = []
+  #cleared: SavedEpisode[] = []
+  #evaluatedMs = 0
 
-  function add(batch: RecordBatch): void {
+  constructor(options: RiskDetectorOptions) {
+    this.#episodes = new OpenEpisodes({
+      ...options,
+      onEvent: (event) => void this.#events.push(event),
+      onEvicted: (episode) => this.#drop(episode),
+    })
+  }
+
+  get hasEvents(): boolean {
+    return this.#events.length > 0
+  }
+
+  get open(): Iterable<Episode> {
+    return this.#episodes.all
+  }
+
+  add(batch: RecordBatch): void {
     const { count } = batch
     for (let index = 0; index < count; index++) {
       const outcome = batch.outcome(index)
       const flags = batch.flags(index) & RISKY_FLAGS
       if (outcome === 0 && flags === 0) continue
-      // The warning comes before the breach, also where one call is both.
-      if ((flags & FLAG_APPROACHING_LIMIT) !== 0) see(batch, index, 'ApproachingLimit', 'approaching_limit')
-      if ((flags & FLAG_PAST_RETIREMENT) !== 0) see(batch, index, 'DeprecatedVersionInUse', 'past_retirement')
-      const type = TYPES[outcome]
-      if (type !== undefined && isOfSomebody(batch, index, outcome)) see(batch, index, type, OUTCOMES[outcome]!)
+      // The warning precedes the breach, also if one call causes both.
+      if ((flags & FLAG_APPROACHING_LIMIT) !== 0) this.#addCall(batch, index, APPROACHING_LIMIT, 'approaching_limit')
+      if ((flags & FLAG_PAST_RETIREMENT) !== 0) this.#addCall(batch, index, PAST_RETIREMENT, 'past_retirement')
+      const row = OUTCOME_TABLE[outcome]
+      if (row === undefined || row.risk === 'none') continue
+      if (row.risk.attributedTo === 'verified' && !isVerified(batch, index)) continue
+      this.#addCall(batch, index, row.risk, row.name)
     }
   }
 
-  function see(batch: RecordBatch, index: number, type: RiskType, reason: string): void {
+  /** Adds a risk that no single call shows. */
+  addOccurrence(key: EpisodeKey, occurrence: RiskOccurrence): void {
+    const episode = this.#currentEpisode(key, occurrence.timeMs)
+    episode.add(occurrence)
+    this.#changed.add(episode)
+  }
+
+  /** Evaluates the episodes that changed, each as of its latest call. */
+  evaluateChanged(): void {
+    // As of its own call, not the latest of all: after a clock was set back, everything would look long past.
+    for (const episode of this.#changed) this.#evaluate(episode, episode.lastSeenMs)
+    this.#changed.clear()
+  }
+
+  /** Evaluates every episode as of `nowMs`. */
+  evaluateAll(nowMs: number): void {
+    for (const episode of this.#episodes.all) this.#evaluate(episode, nowMs)
+    this.#changed.clear()
+  }
+
+  take(): DetectedChanges {
+    this.evaluateChanged()
+    const episodes = [...this.#cleared, ...[...this.#dirty].map((episode) => episode.save())]
+    const taken = { events: this.#events, episodes }
+    this.#events = []
+    this.#cleared = []
+    this.#dirty.clear()
+    return taken
+  }
+
+  #addCall(batch: RecordBatch, index: number, risk: OutcomeRisk, reason: RiskReason): void {
     const timeMs = batch.timeMs(index)
-    if (timeMs - steppedMs >= STEP_MS) {
-      evaluate()
-      steppedMs = timeMs
+    if (timeMs - this.#evaluatedMs >= EVALUATE_EVERY_MS) {
+      this.evaluateChanged()
+      this.#evaluatedMs = timeMs
     }
-    const isProvider = PROVIDER_OUTCOMES.has(reason)
-    const episode = episodeOf(batch, index, type, timeMs, isProvider)
+    const episode = this.#episodeOf(batch, index, risk, timeMs)
     const { operation } = batch.attributions[batch.attributionId(index)]!
-    const isGrave = GRAVE_OUTCOMES.has(reason)
-    episode.see({ timeMs, status: batch.status(index), reason, isGrave, operation, requestId: batch.requestId(index) })
-    changed.add(episode)
+    const { isGrave } = risk
+    episode.add({ timeMs, status: batch.status(index), reason, isGrave, operation, requestId: batch.requestId(index) })
+    this.#changed.add(episode)
   }
 
-  function episodeOf(batch: RecordBatch, index: number, type: RiskType, timeMs: number, isProvider: boolean): Episode {
+  #episodeOf(batch: RecordBatch, index: number, { type, attributedTo }: OutcomeRisk, timeMs: number): Episode {
+    const isProvider = attributedTo === 'provider'
     const id = batch.attributionId(index)
-    let ofSegment = known.get(batch.segmentKey)
-    if (ofSegment === undefined) {
-      if (known.size >= SEGMENTS_MAX) known.clear()
-      known.set(batch.segmentKey, (ofSegment = []))
-    }
+    const known = this.#knownIn(batch.segmentKey)
     const slot = (id * RISK_TYPES.length + RISK_TYPES.indexOf(type)) * 2 + (isProvider ? 1 : 0)
-    let episode = ofSegment[slot]
-    if (episode === undefined || episode.isCleared || timeMs - episode.lastSeenMs >= QUIET_MS) {
-      const attribution = batch.attributions[id]!
-      const { tenant, api } = attribution
-      const attributedTo = isProvider ? providerOf(tenant) : partyOf(attribution)
-      episode = freshFor({ tenant, type, api, attributedTo }, timeMs)
-      ofSegment[slot] = episode
+    const episode = known[slot]
+    if (episode !== undefined && !episode.isCleared && timeMs - episode.lastSeenMs < QUIET_MS) return episode
+    const attribution = batch.attributions[id]!
+    const { tenant, api } = attribution
+    const party = isProvider ? providerOf(tenant) : attributedPartyOf(attribution)
+    return (known[slot] = this.#currentEpisode({ tenant, type, api, attributedTo: party }, timeMs))
+  }
+
+  #knownIn(segment: number): Episode[] {
+    let known = this.#bySegment.get(segment)
+    if (known === undefined) {
+      if (this.#bySegment.size >= SEGMENTS_MAX) this.#bySegment.clear()
+      this.#bySegment.set(segment, (known = []))
     }
-    return episode
+    return known
   }
 
-  /** What was quiet for long enough by the time of this call is over, and this call begins another. */
-  function freshFor(key: EpisodeKey, timeMs: number): Episode {
-    const episode = board.for(key, timeMs)
+  /** Returns the open episode. One that was quiet for long enough by `timeMs` is cleared first, and a new one opens. */
+  #currentEpisode(key: EpisodeKey, timeMs: number): Episode {
+    const episode = this.#episodes.getOrOpen(key, timeMs)
     if (episode.lastSeenMs === 0 || timeMs - episode.lastSeenMs < QUIET_MS) return episode
-    look(episode, timeMs)
-    return board.for(key, timeMs)
+    this.#evaluate(episode, timeMs)
+    return this.#episodes.getOrOpen(key, timeMs)
   }
 
-  function letGo(episode: Episode): void {
-    dirty.delete(episode)
-    changed.delete(episode)
-    cleared.push(episode.save())
-  }
-
-  function look(episode: Episode, atMs: number): void {
+  #evaluate(episode: Episode, atMs: number): void {
     episode.evaluate(atMs)
     if (episode.isCleared) {
-      board.remove(episode)
-      letGo(episode)
-    } else if (episode.isDirty) dirty.add(episode)
+      this.#episodes.remove(episode)
+      this.#drop(episode)
+    } else if (episode.isDirty) this.#dirty.add(episode)
   }
 
-  function evaluate(): void {
-    // Not as of the latest call of all: a clock that was set back must not make everything look long past.
-    for (const episode of changed) look(episode, episode.lastSeenMs)
-    changed.clear()
-  }
-
-  return {
-    add,
-    tell(key, seen) {
-      const episode = freshFor(key, seen.timeMs)
-      episode.see(seen)
-      changed.add(episode)
-    },
-    evaluate,
-    calm(nowMs) {
-      for (const episode of board.open) look(episode, nowMs)
-      changed.clear()
-    },
-    take() {
-      evaluate()
-      const taken = { events, episodes: [...cleared, ...[...dirty].map((episode) => episode.save())] }
-      events = []
-      cleared = []
-      dirty.clear()
-      return taken
-    },
-    get hasEvents() {
-      return events.length > 0
-    },
-    get open() {
-      return board.open
-    },
+  #drop(episode: Episode): void {
+    this.#dirty.delete(episode)
+    this.#changed.delete(episode)
+    this.#cleared.push(episode.save())
   }
 }
 
-const NOT_CANONICAL = outcomeIndex.path_not_canonical
-
-/** A path that is not canonical is a risk of a caller whose credential verified; of nobody it is only counted. */
-function isOfSomebody(batch: RecordBatch, index: number, outcome: number): boolean {
-  return outcome !== NOT_CANONICAL || batch.attributions[batch.attributionId(index)]!.consumer !== ''
+function isVerified(batch: RecordBatch, index: number): boolean {
+  return batch.attributions[batch.attributionId(index)]!.consumer !== ''
 }

@@ -5,6 +5,7 @@
  * same batch is sent under the same token, so a crash in between repeats nothing.
  */
 
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Log } from '../runtime/log.ts'
 import type { RiskCheckpoint } from '../store/risk-checkpoint.ts'
 import type { RiskStore } from '../store/risk-store.ts'
@@ -14,7 +15,7 @@ export interface HistoryOptions {
   readonly checkpoint: Pick<RiskCheckpoint, 'nextBatch' | 'sent'> & { readonly instance: string }
   readonly store: Pick<RiskStore, 'insert'>
   readonly log: Log
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
 }
 
 /** Sends what waits; what cannot be sent now goes on waiting. Never rejects. */

@@ -1,4 +1,4 @@
-/** What is said of an episode, calmly, in one sentence that names the party and the API. */
+/** Renders the message of a risk event: one sentence that names the party and the API. */
 
 import type { RiskRule } from './risk-rules.ts'
 import type { AttributedTo, Phase } from '../domain/risk.ts'
@@ -8,20 +8,21 @@ export interface RiskMessage {
   readonly api: string
   readonly phase: Phase
   readonly count: number
-  /** Cleared to make room. */
-  readonly isEarly: boolean
+  /** Cleared before its quiet time was over, to make room for another. */
+  readonly isEvicted: boolean
   readonly rule: Pick<RiskRule, 'phrase' | 'windowSeconds'>
-  /** Said in place of the number of events; '' if the number says enough. */
+  /** Replaces the number of events; empty if the number is enough. */
   readonly detail: string
 }
 
-export function riskMessage({ attributedTo, api, phase, count, rule, isEarly, detail }: RiskMessage): string {
+export function riskMessage({ attributedTo, api, phase, count, rule, isEvicted, detail }: RiskMessage): string {
   const { name, onBehalfOf } = attributedTo
   const who = onBehalfOf === undefined ? name : `${name}, acting for ${onBehalfOf},`
   if (phase === 'cleared' && detail !== '')
-    return `${who} ${rule.phrase}: ${detail}. Nothing more was found in five minutes.`
+    return `${who} ${rule.phrase}: ${detail}. No further damage was found in five minutes.`
   if (detail !== '') return `${who} ${rule.phrase}: ${detail}.`
-  if (phase === 'cleared' && isEarly) return `${who} is quiet at ${api} and gives way to others that are not.`
+  if (phase === 'cleared' && isEvicted)
+    return `${who} is quiet at ${api}; this risk was closed early to make room for others.`
   if (phase === 'cleared') return `${who} has been quiet at ${api} for five minutes.`
   return `${who} ${rule.phrase} at ${api}: ${count} in the last ${rule.windowSeconds} s.`
 }

@@ -1,8 +1,8 @@
 /**
- * How each type of risk is classified: category, thresholds of severity, what to say of it.
+ * Classification of each type of risk: category, severity thresholds, text.
  *
- * An episode is at least `Info` (or its one severity); it is `Warning` from `warningFrom` events in the
- * sliding window, and `Critical` from `criticalFrom`. A type of one severity keeps it until it clears.
+ * An episode has at least the severity of its type; it is `Warning` from `warningFrom` events in the sliding window, and
+ * `Critical` from `criticalFrom`. A type with a single severity keeps it until the episode clears.
  */
 
 import type { Category, RiskType, Severity } from '../domain/risk.ts'
@@ -11,13 +11,13 @@ export interface RiskRule {
   readonly category: Category
   /** The severity of a single event. */
   readonly base: Severity
-  /** Null: the type has one severity. */
+  /** Null: the type has a single severity. */
   readonly warningFrom: number | null
   readonly criticalFrom: number | null
   readonly windowSeconds: number
-  /** Some of its events are grave, and make it Critical for as long as one is in the window. */
+  /** Some events are grave: the episode is Critical while one of them is in the window. */
   readonly isGraded: boolean
-  /** What the party did, in words that follow its name. */
+  /** Text of the message; follows the name of the party. */
   readonly phrase: string
 }
 
@@ -27,7 +27,7 @@ const BY_COUNT = { base: 'Info', windowSeconds: 60, isGraded: false } as const
 const ESCALATES_FAST = { ...BY_COUNT, warningFrom: 3, criticalFrom: 10 } as const
 const ESCALATES_SLOWLY = { ...BY_COUNT, warningFrom: 10, criticalFrom: 50 } as const
 const ONE = { warningFrom: null, criticalFrom: null, windowSeconds: 60, isGraded: false } as const
-/** Until it clears. */
+/** A window as long as the quiet time, so that the severity stays until the episode clears. */
 const GRADED = { base: 'Warning', warningFrom: null, criticalFrom: null, windowSeconds: 300, isGraded: true } as const
 
 export const DEFAULT_RISK_RULES: RiskRules = {
@@ -38,35 +38,35 @@ export const DEFAULT_RISK_RULES: RiskRules = {
     phrase: 'sent requests that break the contract',
   },
   AuthFailure401: { category: 'Security', ...ESCALATES_FAST, phrase: 'failed to authenticate' },
-  AuthFailure403: { category: 'Security', ...ESCALATES_FAST, phrase: 'called what it may not call' },
-  ApproachingLimit: { category: 'Performance', base: 'Warning', ...ONE, phrase: 'is near a limit' },
-  RateLimitBreach: { category: 'Performance', ...ESCALATES_SLOWLY, phrase: 'is over a limit' },
+  AuthFailure403: { category: 'Security', ...ESCALATES_FAST, phrase: 'called operations without permission' },
+  ApproachingLimit: { category: 'Performance', base: 'Warning', ...ONE, phrase: 'approaches a limit' },
+  RateLimitBreach: { category: 'Performance', ...ESCALATES_SLOWLY, phrase: 'exceeds a limit' },
   RetirementBlocked: {
     category: 'Governance',
     base: 'Warning',
     ...ONE,
-    phrase: 'serves on after the retirement date, since subscriptions are active',
+    phrase: 'still serves after the retirement date, because subscriptions are active',
   },
   SelfApprovalAttempt: {
     category: 'Governance',
     base: 'Critical',
     ...ONE,
-    phrase: 'tried to decide on a request of its own',
+    phrase: 'tried to decide on its own request',
   },
-  ServiceLevelBreach: { category: 'Performance', ...GRADED, phrase: 'does not keep what it promises' },
-  DesignDrift: { category: 'Design', ...GRADED, phrase: 'is at odds with the published contract' },
-  ComplianceScoreLow: { category: 'Compliance', ...GRADED, phrase: 'activated a revision of low compliance' },
+  ServiceLevelBreach: { category: 'Performance', ...GRADED, phrase: 'breaks its service level' },
+  DesignDrift: { category: 'Design', ...GRADED, phrase: 'does not match the published contract' },
+  ComplianceScoreLow: { category: 'Compliance', ...GRADED, phrase: 'activated a revision with a low compliance score' },
   DeprecatedVersionInUse: {
     category: 'Governance',
     base: 'Warning',
     ...ONE,
-    phrase: 'calls on after the retirement date',
+    phrase: 'still calls after the retirement date',
   },
   SpoolPressure: {
     category: 'Governance',
     ...GRADED,
     windowSeconds: 60,
-    phrase: 'has calls that wait to be stored, and little room is left for more',
+    phrase: 'has unstored call records, and the spool is almost full',
   },
   RecordsDamaged: {
     category: 'Governance',
@@ -77,7 +77,7 @@ export const DEFAULT_RISK_RULES: RiskRules = {
   },
 }
 
-/** The severity that `count` events in the window call for, `grave` of them grave. */
+/** Returns the severity for `count` events in the window, of which `grave` are grave. */
 export function severityOf({ base, warningFrom, criticalFrom }: RiskRule, count: number, grave: number): Severity {
   if (grave > 0) return 'Critical'
   if (criticalFrom !== null && count >= criticalFrom) return 'Critical'

@@ -9,6 +9,7 @@
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { PlatformRecorder } from './platform-recorder.ts'
 import { damageText, mergeDamage, type Damage, type OnDamage } from '../record/damage.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
@@ -23,7 +24,7 @@ export interface DamageReportOptions {
   readonly metrics: Pick<Metrics, 'counter'>
   readonly clock: Clock
   readonly log: Pick<Log, 'warn' | 'error'>
-  readonly count: (reason: string, by?: number) => void
+  readonly count: CountEvent
 }
 
 const RETRY_MS = 10_000

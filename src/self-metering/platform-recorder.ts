@@ -6,14 +6,8 @@
 import type { Explanation } from '../domain/explanation.ts'
 import { ANONYMOUS, type Attribution } from '../domain/attribution.ts'
 import type { CallTerms } from '../platform/call-limits.ts'
-import {
-  FLAG_APPROACHING_LIMIT,
-  FLAG_COUNTED,
-  FLAG_FORWARDED,
-  outcomeIndex,
-  OUTCOMES,
-  type Outcome,
-} from '../record/call-record.ts'
+import { isOutcome, outcomeIndex, type Outcome } from '../domain/outcome.ts'
+import { FLAG_APPROACHING_LIMIT, FLAG_COUNTED, FLAG_FORWARDED } from '../record/call-record.ts'
 import { REQUEST_PREFIX_LENGTH } from '../record/segment-header.ts'
 import { toRequestId } from '../record/record-batch.ts'
 import type { RecordedCall, SpoolWriter } from '../record/spool-writer.ts'
@@ -127,8 +121,4 @@ function flagsOf(outcome: Outcome, terms: CallTerms | null): number {
     (terms?.isCounted === true ? FLAG_COUNTED : 0) |
     (terms?.isApproaching === true ? FLAG_APPROACHING_LIMIT : 0)
   )
-}
-
-function isOutcome(code: string): code is Outcome {
-  return OUTCOMES.some((outcome) => outcome === code)
 }

@@ -18,6 +18,7 @@ import type { SpoolPosition } from '../store/checkpoint.ts'
 import type { LevelMark } from '../store/risk-checkpoint.ts'
 import { SERVICE_WINDOW_MS, type ServiceLevelRow } from '../store/service-level-store.ts'
 import { createServiceMeter } from './service-meter.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 
 export interface Breach {
   readonly tenant: string
@@ -49,7 +50,7 @@ export interface PromiseSource {
 export interface ServiceJudgeOptions {
   readonly promises: PromiseSource
   readonly saved: LevelMark | null
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
 }
 
 const GRACE_MS = 5_000

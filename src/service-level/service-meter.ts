@@ -8,7 +8,8 @@
 
 import type { Attribution } from '../domain/attribution.ts'
 import { BUCKETS, bucketOf } from '../domain/latency-buckets.ts'
-import { FLAG_FORWARDED, OUTCOMES } from '../record/call-record.ts'
+import { OUTCOMES } from '../domain/outcome.ts'
+import { FLAG_FORWARDED } from '../record/call-record.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 import { SERVICE_WINDOW_MS, type ServiceLevelRow } from '../store/service-level-store.ts'
 import { createColumns } from '../record/columns.ts'

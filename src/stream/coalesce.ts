@@ -1,8 +1,8 @@
 /**
- * Lets the first of a burst through at once, and what comes after it as one, `gapMs` later.
+ * Emits the first signal of a burst at once, and the signals of the following `gapMs` as one at its end.
  *
- * A source that speaks all the time is heard every `gapMs`; one that speaks rarely is heard without
- * delay. Nothing that was said goes unheard: the last word of a burst always leads to an emission.
+ * A busy source causes one emission per `gapMs`; a rare signal passes without delay. The last signal of a burst always
+ * causes an emission.
  */
 
 import { Observable, type OperatorFunction } from 'rxjs'
@@ -11,15 +11,15 @@ import type { Clock } from '../runtime/clock.ts'
 export function coalesce(gapMs: number, clock: Pick<Clock, 'after'>): OperatorFunction<unknown, void> {
   return (source) =>
     new Observable((subscriber) => {
-      let isResting = false
+      let isInGap = false
       let isPending = false
       let cancel = (): void => {}
 
       function emitNow(): void {
         isPending = false
-        isResting = true
+        isInGap = true
         cancel = clock.after(gapMs, () => {
-          isResting = false
+          isInGap = false
           if (isPending) emitNow()
         })
         subscriber.next()
@@ -29,7 +29,7 @@ export function coalesce(gapMs: number, clock: Pick<Clock, 'after'>): OperatorFu
       subscriber.add(
         source.subscribe({
           next: () => {
-            if (isResting) isPending = true
+            if (isInGap) isPending = true
             else emitNow()
           },
           error: (reason) => subscriber.error(reason),

@@ -1,16 +1,16 @@
 /**
- * Reads the spool for metering and for risk, which stand at positions of their own.
+ * Reads the spool for metering and for risk, which have separate positions.
  *
- * As a rule both stand at one place and a record is read once for both. They part when metering is full
- * because the store is away, or when a crash found them committed apart: then risk reads ahead, since
- * somebody is watching, and metering follows as it has room. Memory is bounded by what metering holds;
- * the rest stays in the spool.
+ * Usually both have the same position, and a record is read once for both. The positions differ when metering is full because
+ * the store is unavailable, or after a crash between their commits. Then risk reads ahead, because subscribers watch it live,
+ * and metering follows when it has room. Memory is bounded by what metering holds; other records stay in the spool.
  */
 
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { SpoolReader } from '../record/spool-reader.ts'
 import type { SpoolPosition } from '../store/checkpoint.ts'
 import { isSame, isWithin } from '../record/spool-position.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 
 export interface IntakeOptions {
   readonly reader: Pick<SpoolReader, 'read'>
@@ -18,36 +18,36 @@ export interface IntakeOptions {
   readonly judged: SpoolPosition
   readonly meter: (batch: RecordBatch) => void
   readonly judge: (batch: RecordBatch) => void
-  /** Metering can hold no more. */
+  /** Whether metering has reached its size limit. */
   readonly isFull: () => boolean
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
 }
 
 export interface Intake {
-  /** Everything before this was metered. */
+  /** Everything before this position was metered. */
   readonly metered: SpoolPosition
-  /** Everything before this was looked at for risk. */
+  /** Everything before this position was examined for risk. */
   readonly judged: SpoolPosition
-  /** Risk has read all that was written when it last looked, so silence means silence. */
+  /** Risk has read everything that was written at its last read, so that the absence of calls means silence. */
   readonly isLevel: boolean
-  /** Reads one stretch; true where it is worth reading on at once. */
+  /** Reads one stretch; returns whether there is more to read. */
   read(): boolean
 }
 
-/** Some 50 ms of work, so that a long replay leaves room for others. */
+/** About 50 ms of work, so that a long replay leaves room for other tasks. */
 const STRETCH_BYTES = 4 * 1024 * 1024
-/** A stretch with fewer records ended because nothing more was written. */
+/** A stretch with fewer records ended at the end of the spool. */
 const RECORDS_MANY = 1_024
 
 export function createIntake({ reader, meter, judge, isFull, count, ...from }: IntakeOptions): Intake {
   let { metered, judged } = from
   let isLevel = false
-  let isHeld = false
+  let isBlocked = false
 
   function read(): boolean {
-    hold(isFull())
-    if (!isHeld && isSame(metered, judged)) return readTogether()
-    return readApart()
+    updateBlocked(isFull())
+    if (!isBlocked && isSame(metered, judged)) return readTogether()
+    return readSeparately()
   }
 
   function readTogether(): boolean {
@@ -65,7 +65,7 @@ export function createIntake({ reader, meter, judge, isFull, count, ...from }: I
     return !isLevel
   }
 
-  function readApart(): boolean {
+  function readSeparately(): boolean {
     let records = 0
     judged = reader.read(
       judged,
@@ -76,17 +76,17 @@ export function createIntake({ reader, meter, judge, isFull, count, ...from }: I
       { bytesMax: STRETCH_BYTES },
     )
     isLevel = records < RECORDS_MANY
-    if (isHeld) return !isLevel
+    if (isBlocked) return !isLevel
     const before = metered
     metered = reader.read(metered, meter, { bytesMax: STRETCH_BYTES, until: judged })
-    // Nothing is left between them that could be read. Metering never goes back: it would bill twice.
+    // Nothing readable is left between the two. Metering never moves back: it would bill twice.
     if (isSame(metered, before) && isWithin(metered, judged)) metered = judged
     return !isLevel || !isSame(metered, before)
   }
 
-  function hold(isNowFull: boolean): void {
-    if (isNowFull && !isHeld) count('metering_held_back')
-    isHeld = isNowFull
+  function updateBlocked(isNowFull: boolean): void {
+    if (isNowFull && !isBlocked) count('metering_held_back')
+    isBlocked = isNowFull
   }
 
   return {

@@ -8,6 +8,7 @@
 
 import { step } from '../command/persisted-machine.ts'
 import { subscription as machine } from './document/subscription-machine.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
@@ -33,7 +34,7 @@ export interface WaitingListOptions {
   readonly createId: CreateId
   readonly clock: Pick<Clock, 'nowMs'>
   readonly log: Pick<Log, 'error'>
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
 }
 
 interface Waiter {

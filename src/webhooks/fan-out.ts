@@ -10,6 +10,7 @@ import { deliveryWrite, freshDelivery, newDelivery, tellDelivery } from './deliv
 import { EVENT_SUBSCRIPTION_KIND, takes, type EventSubscriptionBody } from './event-subscription-document.ts'
 import { isOn, SUBSCRIPTIONS_OF_TENANT_MAX } from './event-subscriptions.ts'
 import type { EventBody } from '../command/event-outbox.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Document, Registry, Write } from '../store/registry.ts'
@@ -28,7 +29,7 @@ export interface FanOutOptions {
   readonly tenant: string
   /** How many deliveries wait for a registration. */
   readonly waitingFor: (subscription: string) => number
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
   readonly log: { error(fields: object, message: string): void }
 }
 

@@ -27,6 +27,7 @@ import type { EventSubscriptionEvent } from './event-subscription-machine.ts'
 import type { EventBody } from '../command/event-outbox.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { GuardedFetch, OutboundResult } from '../outbound/guarded-fetch.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Vault } from '../runtime/vault.ts'
 import type { Document, Registry, Write } from '../store/registry.ts'
@@ -44,7 +45,7 @@ export interface SenderOptions {
   /** By registration. */
   readonly mutex: KeyedMutex
   /** An attempt and how it ended. */
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
   readonly log: { error(fields: object, message: string): void }
   /** What came of it could not be written down: it has to be sent again. */
   readonly onTrouble: (id: string, tenant: string, subscription: string) => void

@@ -9,6 +9,7 @@
  * A refusal names an attributed party only after a signature verified, or for a known key or client.
  */
 
+import type { CountEvent } from '../../runtime/event-reasons.ts'
 import type { Caller } from '../../plan/caller.ts'
 import type { RevokedToken } from '../../plan/gateway-port.ts'
 import type { CredentialName, Grant } from '../../plan/grant.ts'
@@ -51,7 +52,7 @@ export interface AuthenticatorOptions {
   /** Fetches the keys of a provider; true if they changed, after `setProviders` was called with them. */
   readonly refetch: (provider: string) => Promise<boolean>
   readonly clock: Pick<Clock, 'nowMs'>
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
   /** Upper bound of cached credentials of one kind. */
   readonly callersMax?: number
   /** Upper bound of concurrent grant look-ups. */

@@ -3,6 +3,7 @@
  * before.
  */
 
+import type { CountEvent } from '../../runtime/event-reasons.ts'
 import type { CredentialName, Grant } from '../../plan/grant.ts'
 import type { CallerCache } from './caller-cache.ts'
 import { createRefusal, type AuthenticationResult, type Refusal } from './credential-refusal.ts'
@@ -11,9 +12,9 @@ import { withGrant, type KnownCaller } from './known-caller.ts'
 
 export class GrantLookup {
   readonly #grants: GrantCache
-  readonly #count: (reason: string) => void
+  readonly #count: CountEvent
 
-  constructor(grants: GrantCache, count: (reason: string) => void) {
+  constructor(grants: GrantCache, count: CountEvent) {
     this.#grants = grants
     this.#count = count
   }

@@ -10,6 +10,7 @@
  * gateway threads already use all cores.
  */
 
+import type { CountEvent } from '../../runtime/event-reasons.ts'
 import type { Caller } from '../../plan/caller.ts'
 import type { Grant } from '../../plan/grant.ts'
 import { toCacheKey, type CallerCache } from './caller-cache.ts'
@@ -33,7 +34,7 @@ export interface TokenAuthenticationOptions {
   readonly providers: Pick<Providers, 'isEmpty'>
   readonly revoked: Pick<RevokedTokens, 'has'>
   readonly nowMs: () => number
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
 }
 
 /** Longest scheme with its separator that may precede a token. */

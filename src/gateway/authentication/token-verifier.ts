@@ -14,6 +14,7 @@ import type { Provider, Providers } from './providers.ts'
 import { createRefusal, refuseUnverified, type Refusal } from './credential-refusal.ts'
 import { toVerifiedToken, verifyOwnToken, type TokenKeys } from './own-token.ts'
 import type { VerifiedToken } from './verified-token.ts'
+import type { CountEvent } from '../../runtime/event-reasons.ts'
 
 export interface Verified {
   readonly token: VerifiedToken
@@ -28,7 +29,7 @@ export interface TokenVerifierOptions {
   readonly refetch: KeyRefetch
   /** Null if the API is unknown. */
   readonly tenantOf: (api: string) => string | null
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
 }
 
 export interface TokenVerifier {

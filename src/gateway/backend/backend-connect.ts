@@ -12,6 +12,7 @@ import { buildConnector } from 'undici'
 import { endpointOf, type BackendGuard, type Endpoint } from '../../outbound/backend-guard.ts'
 import { createJudgedLookup, type Resolve } from '../../outbound/guarded-lookup.ts'
 import type { BackendPlan } from '../../plan/route-plan.ts'
+import type { CountEvent } from '../../runtime/event-reasons.ts'
 
 /** `code` of the error for a connection to a refused address. */
 export const BACKEND_ADDRESS_REFUSED = 'TOLLGATE_ADDRESS_REFUSED'
@@ -32,7 +33,7 @@ export interface BackendConnectOptions {
   readonly guard: BackendGuard
   readonly resolve: Resolve
   /** Counts refused connections. */
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
   /** Upper bound of connections to all backends together; by default only the pools have bounds. */
   readonly connectionsMax?: number
 }
@@ -44,7 +45,7 @@ export function createBackendConnect(options: BackendConnectOptions): BackendCon
 }
 
 /** Counts the open sockets of all backends together, and refuses connections above `max`. */
-function limitConnections(guarded: BackendConnect, max: number, count: (reason: string) => void): BackendConnect {
+function limitConnections(guarded: BackendConnect, max: number, count: CountEvent): BackendConnect {
   let open = 0
   return (plan, base) => {
     const option = guarded(plan, base)

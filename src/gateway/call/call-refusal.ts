@@ -2,7 +2,7 @@
 
 import type { LimitState, Stage } from '../../domain/explanation.ts'
 import type { ProblemCode, ProblemPointer } from '../../domain/problem.ts'
-import type { Outcome } from '../../record/call-record.ts'
+import type { Outcome } from '../../domain/outcome.ts'
 
 export type RefusalCode = Outcome & ProblemCode
 

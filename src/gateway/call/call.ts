@@ -16,7 +16,7 @@ import type { Socket } from 'node:net'
 import { ANONYMOUS, type Attribution } from '../../domain/attribution.ts'
 import type { Explanation } from '../../domain/explanation.ts'
 import { problemDocument, PROBLEMS } from '../../domain/problem.ts'
-import { outcomeIndex, type Outcome } from '../../record/call-record.ts'
+import { outcomeIndex, type Outcome } from '../../domain/outcome.ts'
 import { toRequestId } from '../../record/record-batch.ts'
 import type { RecordedCall, SpoolWriter } from '../../record/spool-writer.ts'
 import type { RefusalCode, RefusalOptions } from './call-refusal.ts'
@@ -24,6 +24,7 @@ import { discardRest } from '../connection/discard-body.ts'
 import type { Block, CompiledSla } from '../limits/limiter.ts'
 import { READ_BYTES_PER_SECOND_MIN, type ReaderWatch, type WatchedReader } from '../connection/reader-watch.ts'
 import type { GatewayResponse } from '../connection/response.ts'
+import type { CountEvent } from '../../runtime/event-reasons.ts'
 
 /** The stage that a call is in, if it must be stopped there. */
 export interface CallOwner {
@@ -35,7 +36,7 @@ export interface CallDependencies {
   readonly spool: SpoolWriter
   readonly nowMs: () => number
   /** Counts what has no record: calls that belong to no API. */
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
   readonly readers: Pick<ReaderWatch, 'enter' | 'leave'>
   /** Calls of this thread that have no record yet, for the main thread to count if this thread dies. */
   readonly inFlight: Int32Array

@@ -7,6 +7,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { CountEvent, EventReason } from '../../runtime/event-reasons.ts'
 
 type Response = ServerResponse<IncomingMessage>
 
@@ -41,7 +42,7 @@ interface ParserError extends NodeJS.ErrnoException {
   readonly reason?: string
 }
 
-export function createConnectionRefusals(count: (reason: string) => void): ConnectionRefusals {
+export function createConnectionRefusals(count: CountEvent): ConnectionRefusals {
   const refused = new WeakSet<Socket>()
 
   /** Waits for responses to earlier requests; the refusal belongs behind them. */
@@ -79,7 +80,7 @@ export function createConnectionRefusals(count: (reason: string) => void): Conne
   }
 }
 
-function reasonOf({ code }: ParserError): string {
+function reasonOf({ code }: ParserError): EventReason {
   if (code === 'HPE_HEADER_OVERFLOW') return 'header_too_long'
   return code === TIMED_OUT ? 'request_too_slow' : 'malformed'
 }

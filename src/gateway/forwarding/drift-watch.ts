@@ -7,9 +7,10 @@
  * sent.
  */
 
+import type { CountEvent } from '../../runtime/event-reasons.ts'
 import type { Attribution } from '../../domain/attribution.ts'
 import type { Drift } from '../../domain/drift.ts'
-import { outcomeIndex } from '../../record/call-record.ts'
+import { outcomeIndex } from '../../domain/outcome.ts'
 import type { SpoolWriter } from '../../record/spool-writer.ts'
 import type { Call } from '../call/call.ts'
 import type { CompiledOperation } from '../call/revision.ts'
@@ -32,7 +33,7 @@ export interface ResponseHeaders {
 export interface DriftWatchOptions {
   readonly spool: Pick<SpoolWriter, 'append'>
   readonly emit: (drift: Drift) => void
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
   readonly nowMs: () => number
   /** Called if the check of a sampled body throws; the call is over by then. */
   readonly onFault: (cause: unknown) => void

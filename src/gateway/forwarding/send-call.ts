@@ -15,6 +15,7 @@ import { createForwarded, toTraceparent } from '../headers/identity-headers.ts'
 import type { LoopDetection } from '../headers/loop-detection.ts'
 import { unavailable, type RoutedCall } from '../call/routed-call.ts'
 import type { ReaderWatch } from '../connection/reader-watch.ts'
+import type { CountEvent } from '../../runtime/event-reasons.ts'
 import type { TurnEnd } from '../../runtime/turn-end.ts'
 import type { UploadWatch } from '../connection/upload-watch.ts'
 import { dropHopByHop, type RequestHeaders } from '../headers/upstream-request.ts'
@@ -30,7 +31,7 @@ export interface SendCallOptions {
   readonly bodies: BodyBuffers
   readonly nowMs: () => number
   readonly isAccepting: () => boolean
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
 }
 
 /** Bodies of a known length up to this are read before they are forwarded. */

@@ -12,7 +12,8 @@
 
 import { QUIET_MS } from '../../domain/risk.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
-import { FLAG_COUNTED, outcomeIndex } from '../../record/call-record.ts'
+import { outcomeIndex } from '../../domain/outcome.ts'
+import { FLAG_COUNTED } from '../../record/call-record.ts'
 import type { RecordBatch } from '../../record/record-batch.ts'
 import type { LimitCheckpoint, SavedCounter, SavedCounters } from '../../store/limit-checkpoint.ts'
 import type { LimitDesk } from './limit-desk.ts'

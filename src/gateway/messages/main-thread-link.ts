@@ -6,6 +6,7 @@
  * - "The spool has grown" is sent once; the next message follows only after the main thread has cleared the flag.
  */
 
+import type { EventReason } from '../../runtime/event-reasons.ts'
 import type { MessagePort } from 'node:worker_threads'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Requests, ToMainThread, ToWorker } from './messages.ts'
@@ -18,7 +19,7 @@ export interface MainThreadLink {
   ): Promise<Requests[Name]['response']>
   send(message: ToMainThread): void
   /** Adds to a counter. The reason is a fixed text of the gateway and never contains input. */
-  count(reason: string): void
+  count(reason: EventReason): void
   notifySpoolGrown(): void
   /** Settles the request that a message of the main thread responds to. */
   receive(message: ToWorker): void
@@ -44,7 +45,7 @@ export interface MainThreadLinkOptions {
 
 export function createMainThreadLink({ port, clock, spoolGrownFlag }: MainThreadLinkOptions): MainThreadLink {
   const pending = new Map<number, Pending>()
-  let counts = new Map<string, number>()
+  let counts = new Map<EventReason, number>()
   let nextId = 1
   const stopCounting = clock.every(COUNTS_EVERY_MS, sendCounts)
 

@@ -19,6 +19,7 @@ import type { SpoolSync } from '../../record/spool-writer-options.ts'
 import type { SpoolPosition } from '../../store/checkpoint.ts'
 import type { BlockRef } from '../limits/limit-memory.ts'
 import type { GatePlan, UpstreamReport } from '../backend/upstream-gate.ts'
+import type { EventReason } from '../../runtime/event-reasons.ts'
 
 export interface JsonWebKeySet {
   readonly keys: readonly Readonly<Record<string, unknown>>[]
@@ -71,7 +72,7 @@ export type ToMainThread =
   | { readonly type: 'drift'; readonly drift: Drift }
   | { readonly type: 'upstream'; readonly reports: readonly UpstreamReport[] }
   | { readonly type: 'damage'; readonly damage: Damage }
-  | { readonly type: 'counted'; readonly counts: readonly (readonly [string, number])[] }
+  | { readonly type: 'counted'; readonly counts: readonly (readonly [EventReason, number])[] }
   | {
       readonly type: 'log'
       readonly level: 'info' | 'warn' | 'error'

@@ -3,6 +3,7 @@
 import type { Damage } from '../../record/damage.ts'
 import type { Drift } from '../../domain/drift.ts'
 import type { GatewayPort } from '../../plan/gateway-port.ts'
+import type { CountEvent } from '../../runtime/event-reasons.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { GatePlan, UpstreamReport } from '../backend/upstream-gate.ts'
@@ -24,7 +25,7 @@ export interface GatewayPoolOptions {
   readonly clock: Clock
   readonly log: Log
   readonly onSpoolGrowth: () => void
-  readonly onCount: (reason: string, by: number) => void
+  readonly onCount: CountEvent
   /** Called at most once a second per kind of drift and thread. */
   readonly onDrift: (drift: Drift) => void
   readonly onUpstream: (reports: readonly UpstreamReport[]) => void

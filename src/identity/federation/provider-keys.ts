@@ -12,6 +12,7 @@
 
 import type { ProviderPlan } from '../../plan/provider-plan.ts'
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts'
+import type { CountEvent, EventReason } from '../../runtime/event-reasons.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Registry } from '../../store/registry.ts'
@@ -39,7 +40,7 @@ export interface FederationOptions {
   readonly fetch: GuardedFetch['fetch']
   readonly clock: Clock
   readonly log: Pick<Log, 'warn' | 'info'>
-  readonly count: (reason: string) => void
+  readonly count: CountEvent
   /** From 0 to 1; spreads the fetches. */
   readonly random: () => number
   readonly publish: (plans: readonly ProviderPlan[]) => Promise<void>
@@ -167,7 +168,7 @@ export function createFederation(options: FederationOptions): Federation {
   }
 
   /** Nothing of this may end the process: what failed is tried again when its time comes. */
-  async function unharmed(reason: string, work: () => Promise<unknown>): Promise<void> {
+  async function unharmed(reason: EventReason, work: () => Promise<unknown>): Promise<void> {
     try {
       await work()
     } catch (cause) {

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { OUTCOME_RISKS } from '../../../src/risk/risk-outcomes.ts'
-import { FLAG_FORWARDED, OUTCOMES, type CallRecord } from '../../../src/record/call-record.ts'
+import { OUTCOME_TABLE, OUTCOMES } from '../../../src/domain/outcome.ts'
+import { FLAG_FORWARDED, type CallRecord } from '../../../src/record/call-record.ts'
 import { createRandom } from '../../random.ts'
 import { attribution, someCalls, START_MS } from '../../fixtures/calls.ts'
 import { createTestStream, type TestStream } from '../../fixtures/test-stream.ts'
@@ -48,7 +48,7 @@ function totalsOf(records: readonly CallRecord[]): Totals {
   return {
     calls: forwarded.length,
     units: forwarded.reduce((sum, { unitsMicro }) => sum + BigInt(unitsMicro), 0n),
-    risks: records.filter(({ outcome }) => OUTCOMES[outcome]! in OUTCOME_RISKS).length,
+    risks: records.filter(({ outcome }) => OUTCOME_TABLE[outcome]!.risk !== 'none').length,
     logged: records.filter(({ outcome }) => outcome !== 0).length,
     measured: records.filter(({ outcome, flags }) =>
       outcome === 0 ? (flags & FLAG_FORWARDED) !== 0 : OUTCOMES[outcome]!.startsWith('upstream_'),

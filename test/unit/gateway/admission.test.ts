@@ -3,7 +3,8 @@
 import { expect, it } from 'vitest'
 import { createAdmissions } from '../../../src/gateway/admission.ts'
 import type { Call } from '../../../src/gateway/call/call.ts'
-import { FLAG_FORWARDED, outcomeIndex, type Outcome } from '../../../src/record/call-record.ts'
+import { outcomeIndex, type Outcome } from '../../../src/domain/outcome.ts'
+import { FLAG_FORWARDED } from '../../../src/record/call-record.ts'
 import { openDesk, planOf } from '../../fixtures/test-limits.ts'
 
 it.each<[Outcome, number, boolean, boolean]>([

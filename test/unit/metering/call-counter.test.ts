@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { OUTCOMES, type CallRecord } from '../../../src/record/call-record.ts'
+import { OUTCOMES } from '../../../src/domain/outcome.ts'
+import type { CallRecord } from '../../../src/record/call-record.ts'
 import type { SpoolPosition } from '../../../src/store/checkpoint.ts'
 import { createCallCounter } from '../../../src/metering/call-counter.ts'
 import { createRandom } from '../../random.ts'

@@ -7,7 +7,7 @@ import { createMemorySpool } from '../../fixtures/memory-spool.ts'
 
 function logged(batches: readonly (readonly CallRecord[])[], mode: RequestLogMode = 'refused') {
   const counted = new Map<string, number>()
-  const log = createRequestLog(mode, (reason, by) => counted.set(reason, (counted.get(reason) ?? 0) + by))
+  const log = createRequestLog(mode, (reason, by = 1) => counted.set(reason, (counted.get(reason) ?? 0) + by))
   const spool = createMemorySpool()
   for (const batch of batches) spool.append('one', batch)
   spool.read({}, log.add)

@@ -3,13 +3,13 @@
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_RISK_RULES } from '../../../src/risk/risk-rules.ts'
 import { RISK_TYPES, type RiskType } from '../../../src/domain/risk.ts'
-import { createRiskDetector } from '../../../src/risk/risk-detector.ts'
+import { RiskDetector } from '../../../src/risk/risk-detector.ts'
+import type { Outcome } from '../../../src/domain/outcome.ts'
 import {
   FLAG_APPROACHING_LIMIT,
   FLAG_FORWARDED,
   FLAG_PAST_RETIREMENT,
   type CallRecord,
-  type Outcome,
 } from '../../../src/record/call-record.ts'
 import { createRandom } from '../../random.ts'
 import { attribution, call, START_MS } from '../../fixtures/calls.ts'
@@ -21,7 +21,7 @@ let spoolKeys = 5_000_000
 function watch() {
   let ids = 0
   const newId = (prefix: string) => `${prefix}_${String(ids++).padStart(9, '0')}`
-  const detector = createRiskDetector({
+  const detector = new RiskDetector({
     rules: DEFAULT_RISK_RULES,
     newRiskId: () => newId('rsk'),
     newEventId: () => newId('evt'),
@@ -36,11 +36,11 @@ function watch() {
     told,
     see(records: readonly CallRecord[]) {
       spool.append('one', records)
-      position = spool.read(position, detector.add)
+      position = spool.read(position, (batch) => detector.add(batch))
       return told()
     },
     calm(atMs: number) {
-      detector.calm(atMs)
+      detector.evaluateAll(atMs)
       return told()
     },
   }
@@ -202,8 +202,8 @@ it('what is told and where it stands are a tenant’s own, and agree, over rando
         return call(by, START_MS + round * 20_000 + random.below(15_000), OUTCOMES[random.below(OUTCOMES.length)])
       })
       spool.append('one', calls)
-      position = spool.read(position, detector.add)
-      if (random.below(3) === 0) detector.calm(START_MS + round * 20_000 + 15_000)
+      position = spool.read(position, (batch) => detector.add(batch))
+      if (random.below(3) === 0) detector.evaluateAll(START_MS + round * 20_000 + 15_000)
       for (const { riskId, tenant, severity, phase, attributedTo, evidence } of detector.take().events) {
         // A consumer carries the tenant in its id: nothing of one is told to another.
         if (attributedTo.kind === 'consumer') expect(attributedTo.id, `seed ${seed}`).toContain(tenant)

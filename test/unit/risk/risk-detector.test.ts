@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_RISK_RULES } from '../../../src/risk/risk-rules.ts'
 import type { RiskEvent } from '../../../src/domain/risk.ts'
-import { createRiskDetector, type RiskDetectorOptions } from '../../../src/risk/risk-detector.ts'
+import { RiskDetector, type RiskDetectorOptions } from '../../../src/risk/risk-detector.ts'
+import type { Outcome } from '../../../src/domain/outcome.ts'
 import {
   FLAG_APPROACHING_LIMIT,
   FLAG_FORWARDED,
   FLAG_PAST_RETIREMENT,
   type CallRecord,
-  type Outcome,
 } from '../../../src/record/call-record.ts'
 import type { SavedEpisode } from '../../../src/store/risk-checkpoint.ts'
 import { attribution, call, START_MS } from '../../fixtures/calls.ts'
@@ -20,7 +20,7 @@ function watch(options: Partial<RiskDetectorOptions> = {}) {
   const counted: string[] = []
   let ids = 0
   const newId = (prefix: string) => `${prefix}_${String(ids++).padStart(6, '0')}`
-  const detector = createRiskDetector({
+  const detector = new RiskDetector({
     rules: DEFAULT_RISK_RULES,
     newRiskId: () => newId('rsk'),
     newEventId: () => newId('evt'),
@@ -37,11 +37,11 @@ function watch(options: Partial<RiskDetectorOptions> = {}) {
     take,
     see(records: readonly CallRecord[]): readonly RiskEvent[] {
       spool.append('one', records)
-      position = spool.read(position, detector.add)
+      position = spool.read(position, (batch) => detector.add(batch))
       return take()
     },
     calm(nowMs: number): readonly RiskEvent[] {
-      detector.calm(nowMs)
+      detector.evaluateAll(nowMs)
       return take()
     },
   }
@@ -273,7 +273,7 @@ describe('risk detector', () => {
       'cleared quiet',
       'opened newcomer',
     ])
-    expect(events[0]?.message).toContain('gives way')
+    expect(events[0]?.message).toContain('closed early')
     see([call(party('another'), START_MS + 62_000, 'credential_invalid')])
     expect(counted).toEqual(['risk_episode_let_go', 'risk_episode_merged'])
     expect([...detector.open].map(({ key }) => key.attributedTo.id).sort()).toEqual([
@@ -319,7 +319,7 @@ describe('risk detector', () => {
       for (const records of traffic.slice(0, cut)) {
         told.push(...first.see(records))
       }
-      first.detector.calm(0)
+      first.detector.evaluateAll(0)
       saved = [...first.detector.open].map((episode) => JSON.parse(JSON.stringify(episode.save())) as SavedEpisode)
       const second = watch({ saved })
       for (const records of traffic.slice(cut)) told.push(...second.see(records))

@@ -6,7 +6,7 @@ import { createDriftWatch } from '../../../../src/gateway/forwarding/drift-watch
 import { createLimiter } from '../../../../src/gateway/limits/limiter.ts'
 import { compileRevision } from '../../../../src/gateway/call/revision.ts'
 import { readSpecification } from '../../../../src/governance/specification.ts'
-import { OUTCOMES } from '../../../../src/record/call-record.ts'
+import { OUTCOMES } from '../../../../src/domain/outcome.ts'
 import type { RecordedCall } from '../../../../src/record/spool-writer.ts'
 import { attribution } from '../../../fixtures/calls.ts'
 

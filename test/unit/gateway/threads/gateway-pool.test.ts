@@ -97,7 +97,7 @@ async function openPool({
     },
     log: createLog('silent'),
     onSpoolGrowth: () => {},
-    onCount: (reason, by) => void counts.set(reason, (counts.get(reason) ?? 0) + by),
+    onCount: (reason, by = 1) => void counts.set(reason, (counts.get(reason) ?? 0) + by),
     onDrift: () => {},
     onUpstream: () => {},
     onDamage: () => {},

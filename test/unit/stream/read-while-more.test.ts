@@ -1,7 +1,7 @@
 import { Subject } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { coalesce } from '../../../src/stream/coalesce.ts'
-import { readOn } from '../../../src/stream/read-on.ts'
+import { readWhileMore } from '../../../src/stream/read-while-more.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
 
 describe('coalesce', () => {
@@ -41,7 +41,7 @@ describe('reading on', () => {
     const seen = { reads: 0, errors: 0 }
     const listening = words$
       .pipe(
-        readOn(() => {
+        readWhileMore(() => {
           seen.reads++
           const next = stretches.shift() ?? false
           if (next instanceof Error) throw next

@@ -1,0 +1,143 @@
+/**
+ * Outcomes of call records: the stage that ends a call with each of them, and the risk that it raises.
+ *
+ * A new outcome is one row here. It does not compile until its stage and its risk (or `none`) are given, and its name must be the
+ * code of a problem document unless the row has a sentence that explains it.
+ */
+
+import type { Stage } from './explanation.ts'
+import type { ProblemCode } from './problem.ts'
+import type { RiskType } from './risk.ts'
+
+/** The risk that a record with this outcome raises. */
+export interface OutcomeRisk<Type extends RiskType = RiskType> {
+  readonly type: Type
+  /** Makes its episode Critical by itself. */
+  readonly isGrave: boolean
+  /** `verified`: the caller, if its credential was verified; calls of others are only counted. */
+  readonly attributedTo: 'caller' | 'verified' | 'provider'
+}
+
+interface OutcomeFields {
+  /** The stage that ends the call. Null: the call was served, any stage may have ended it, or there is no call. */
+  readonly stage: Stage | null
+  readonly risk: OutcomeRisk | 'none'
+}
+
+/** The call was answered with the problem document of this code. */
+interface ProblemOutcome extends OutcomeFields {
+  readonly name: ProblemCode
+}
+
+/** The call ended without a problem document of this name. */
+interface ExplainedOutcome extends OutcomeFields {
+  readonly name: string
+  /** The sentence that the request log shows. */
+  readonly meaning: string
+}
+
+/** Something that the service noticed; the record is not a call and is not billed. */
+interface NoteOutcome extends OutcomeFields {
+  readonly name: string
+  readonly isNote: true
+  readonly stage: null
+}
+
+export type OutcomeRow = ProblemOutcome | ExplainedOutcome | NoteOutcome
+
+const note = { isNote: true, stage: null } as const
+
+/** In the order of their numbers in the spool, so rows are only added at the end. */
+const ROWS = [
+  { name: 'served', stage: null, risk: 'none', meaning: 'The call was served.' },
+  { name: 'path_not_canonical', stage: 'route', risk: raises('ProtectionViolation', { attributedTo: 'verified' }) },
+  { name: 'not_found', stage: 'route', risk: 'none' },
+  { name: 'method_not_allowed', stage: 'route', risk: 'none' },
+  { name: 'api_retired', stage: 'route', risk: 'none' },
+  { name: 'credential_missing', stage: 'authenticate', risk: raises('AuthFailure401') },
+  { name: 'credential_invalid', stage: 'authenticate', risk: raises('AuthFailure401') },
+  { name: 'operation_forbidden', stage: 'authorise', risk: raises('AuthFailure403') },
+  { name: 'subscription_required', stage: 'authorise', risk: raises('AuthFailure403') },
+  { name: 'rate_limited', stage: 'limit', risk: raises('RateLimitBreach') },
+  { name: 'quota_exhausted', stage: 'limit', risk: raises('RateLimitBreach') },
+  { name: 'payload_invalid', stage: 'validate', risk: raises('ProtectionViolation') },
+  { name: 'payload_too_large', stage: 'validate', risk: raises('ProtectionViolation') },
+  { name: 'media_type_unsupported', stage: 'validate', risk: raises('ProtectionViolation') },
+  { name: 'upstream_refused', stage: 'forward', risk: 'none' },
+  { name: 'upstream_broken', stage: 'forward', risk: 'none' },
+  { name: 'upstream_timeout', stage: 'forward', risk: 'none' },
+  { name: 'upstream_unhealthy', stage: 'forward', risk: 'none' },
+  { name: 'unavailable', stage: 'record', risk: 'none' },
+  {
+    name: 'client_aborted',
+    stage: null,
+    risk: 'none',
+    meaning: 'The client closed the connection before its response was complete.',
+  },
+  // A retirement date has come while subscriptions of the API are active.
+  { name: 'retirement_blocked', ...note, risk: raises('RetirementBlocked', { attributedTo: 'provider' }) },
+  // A person tried to decide on a request of their own.
+  { name: 'self_approval', ...note, risk: raises('SelfApprovalAttempt') },
+  // A call, or its response, does not match the published contract.
+  { name: 'undeclared_operation', ...note, risk: raises('DesignDrift', { isGrave: true }) },
+  { name: 'undeclared_status', ...note, risk: raises('DesignDrift', { isGrave: true, attributedTo: 'provider' }) },
+  { name: 'undeclared_media_type', ...note, risk: raises('DesignDrift', { attributedTo: 'provider' }) },
+  { name: 'undeclared_body', ...note, risk: raises('DesignDrift', { attributedTo: 'provider' }) },
+  // A revision was activated whose document scores below 90, or below 70.
+  { name: 'score_low', ...note, risk: raises('ComplianceScoreLow', { attributedTo: 'provider' }) },
+  { name: 'score_critical', ...note, risk: raises('ComplianceScoreLow', { isGrave: true, attributedTo: 'provider' }) },
+  // The spool fills up.
+  { name: 'spool_high', ...note, risk: raises('SpoolPressure', { attributedTo: 'provider' }) },
+  { name: 'spool_critical', ...note, risk: raises('SpoolPressure', { isGrave: true, attributedTo: 'provider' }) },
+  { name: 'request_timeout', stage: 'validate', risk: 'none' },
+  {
+    // Also if another caller took the connection because its share was smaller. Answered as `unavailable`.
+    name: 'backend_busy',
+    stage: 'forward',
+    risk: 'none',
+    meaning: 'No connection to the backend became available in time.',
+  },
+  {
+    name: 'client_too_slow',
+    stage: null,
+    risk: 'none',
+    meaning: 'The client read its response too slowly and was disconnected.',
+  },
+  { name: 'internal', stage: null, risk: 'none' },
+  { name: 'loop_detected', stage: 'route', risk: 'none' },
+  // Records of calls are missing because a file is damaged.
+  { name: 'records_damaged', ...note, risk: raises('RecordsDamaged', { attributedTo: 'provider' }) },
+] as const satisfies readonly OutcomeRow[]
+
+type Row = (typeof ROWS)[number]
+
+export type Outcome = Row['name']
+
+/** Outcomes of records that are not calls. */
+export type Note = Extract<Row, { readonly isNote: true }>['name']
+
+/** Types of risk that no outcome raises. */
+export type RiskWithoutOutcome = Exclude<RiskType, Extract<Row['risk'], OutcomeRisk>['type']>
+
+/** By number, which is what the spool stores. */
+export const OUTCOME_TABLE: readonly (OutcomeRow & { readonly name: Outcome })[] = ROWS
+
+/** Names by number. */
+export const OUTCOMES: readonly Outcome[] = ROWS.map(({ name }) => name)
+
+/** Numbers by name. */
+export const outcomeIndex = Object.freeze(
+  Object.fromEntries(OUTCOMES.map((outcome, index) => [outcome, index])),
+) as Readonly<Record<Outcome, number>>
+
+/** By number: whether a record with that outcome is a note and not a call. */
+export const IS_NOTE: readonly boolean[] = OUTCOME_TABLE.map((row) => 'isNote' in row)
+
+/** Reads a stored outcome, or the code of a problem document. */
+export function isOutcome(text: string): text is Outcome {
+  return Object.hasOwn(outcomeIndex, text)
+}
+
+function raises<Type extends RiskType>(type: Type, risk: Partial<Omit<OutcomeRisk, 'type'>> = {}): OutcomeRisk<Type> {
+  return { type, isGrave: false, attributedTo: 'caller', ...risk }
+}

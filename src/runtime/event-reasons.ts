@@ -1,0 +1,99 @@
+/**
+ * Reasons of `tollgate_events_total`: drops, retries and refusals that no other metric shows.
+ *
+ * A reason that is not listed here does not compile. A call that belongs to no API has no record; it is counted under its outcome.
+ */
+
+import type { Outcome } from '../domain/outcome.ts'
+
+export const EVENT_REASONS = {
+  approval_silent: 'An approval request has waited for three days.',
+  backend_address_refused:
+    'A connection to a backend was refused: its address is private, or belongs to this service. The call is answered 502.',
+  backend_connections_full: 'A gateway thread has as many connections to backends as it may open. Raise `ulimit -n`.',
+  body_dropped: 'A client sent a body with GET, HEAD or OPTIONS that the document does not declare.',
+  call_failed: 'An internal fault ended one call with 500 `internal`. The log has the stack.',
+  call_lost_with_thread: 'A call was in flight on a gateway thread that ended. It has no record and is not billed.',
+  call_not_recorded: 'An internal fault prevented the record of a call. The call was broken off and is not billed.',
+  callers_forgotten:
+    'A verified caller was evicted from the full cache of a gateway thread; the next call verifies it again.',
+  checkpoint_repaired: '`checkpoint.db` was behind the store at startup. Its position was taken from the store.',
+  checkpoint_went_back: '`checkpoint.db` was an older copy at startup. [Durability](durability.md) lists the effects.',
+  client_too_slow: 'A client did not read the end of a response that is recorded already, and was disconnected.',
+  connection_refused: 'A gateway thread has as many connections from clients as it may accept. Raise `ulimit -n`.',
+  drift_not_recorded: 'A difference between a call and its contract could not be recorded: the spool refused it.',
+  drift_not_told:
+    'A difference between a call and its contract was dropped: too many wait, or the registry refused it.',
+  due_failed: 'A due task (retirement, expiry, renewal) failed. It is retried.',
+  explanation_dropped:
+    'The explanations of one batch exceeded 256 KB. `GET /v1/requests/{id}` shows only the code of the calls above it.',
+  file_check_failed: 'The check of a file of the data folder failed. [Durability](durability.md) lists the remedies.',
+  file_damaged: 'A file is damaged and no record is missing.',
+  flush_failed: 'The store refused line items. They stay in the spool, and the flush is retried.',
+  gateway_thread_gone: 'A gateway thread ended and was replaced. The log has the reason.',
+  header_too_long: 'A client sent a request head that is too long.',
+  idempotency_reset: '`idempotency.db` was damaged and was replaced. Retries of earlier requests run again.',
+  key_rotation_failed: 'Signing keys were not rotated. The log has the reason.',
+  lookup_failed: 'A gateway thread could not look up a credential. The call is answered 503.',
+  lookups_busy: 'A gateway thread had too many credential lookups in flight. The call is answered 503.',
+  malformed: 'A client sent something that is not HTTP.',
+  metering_held_back:
+    'The pipeline stopped reading for the bill because the store is away or slow. Risks are still detected.',
+  newcomers_refused: 'Too many credentials were being verified on a gateway thread. The call is answered 503.',
+  oauth_failed: 'A token could not be issued because of an internal fault. The log has the stack.',
+  pipeline_restarted: 'The pipeline failed and continued from its checkpoint. The log has the reason.',
+  platform_call_unrecorded: 'A read of the platform API was answered without a record because the disk refused it.',
+  provider_away: 'An identity provider does not answer. Its last keys stay in use.',
+  provider_keys_changed: 'An identity provider published other keys.',
+  provider_keys_not_kept: 'New keys of an identity provider could not be stored. They are used until a restart.',
+  provider_keys_not_published: 'New keys of an identity provider could not be sent to the gateway threads.',
+  provider_refetch_rests:
+    'A token named an unknown key shortly after a fetch that brought none; no new fetch was made.',
+  records_damaged:
+    'Call records are missing because a file is damaged. [Durability](durability.md) lists the remedies.',
+  records_uncertain:
+    'Records may be lost with a power cut, because a sync of the spool failed. The log has the time range.',
+  refetch_failed: 'The keys of an identity provider could not be fetched for a token with an unknown key.',
+  request_log_skipped: 'A call was left out of the request log because one flush takes 20,000 calls.',
+  request_too_slow: 'A client sent a request head too slowly.',
+  retirement_blocked: 'A retirement date came while subscriptions of the API are active.',
+  revoked_tokens_full: 'The list of revoked tokens of a gateway thread is full.',
+  risk_episode_let_go: 'A quiet risk was cleared early to make room for another.',
+  risk_episode_merged: 'A risk was counted under `others`, because as many risks as possible are open.',
+  risk_history_dropped: 'Risk events were dropped because too many wait for the store.',
+  risk_history_failed: 'The store refused risk events. They wait and are retried.',
+  risk_subscriber_broken: 'A subscriber of the risk stream failed and receives no more events.',
+  service_level_late: 'A call ended in a minute whose service level was judged already.',
+  spool_torn_tail: 'A batch at the end of the spool was incomplete at startup. Once after a hard stop is normal.',
+  spool_write_failed:
+    'The disk refused a write of the spool. Calls are answered 503 until it accepts records again. Counted once a second and thread.',
+  store_view_remade:
+    'A view of the embedded store was missing or damaged at startup and was created again. No row is lost.',
+  thread_fault: 'A fault was caught outside of any call. The log has the stack.',
+  upstream_degraded: 'A backend is slow, or fails some of its calls.',
+  upstream_healthy: 'A backend answers its calls again.',
+  upstream_issue_not_told: 'The state of a backend could not be stored as an issue. The log has the reason.',
+  upstream_recovering: 'A backend that was unhealthy receives a few calls again.',
+  upstream_unhealthy: 'A backend fails most of its calls, or three probes in a row. Its calls are answered 503.',
+  waiting_list_failed: 'A waiting list could not be processed. It is retried.',
+  webhook_abandoned: 'A delivery was given up because its event subscription was deleted.',
+  webhook_address_refused: 'A delivery failed: the address of the receiver is private, or belongs to this service.',
+  webhook_delivered: 'A receiver accepted a delivery.',
+  webhook_fan_out_failed: 'The registry refused new deliveries. Nothing is lost; the log has the reason.',
+  webhook_not_noted: 'The registry refused the result of a delivery. It stays pending and is sent again.',
+  webhook_not_taken_up: 'The deliveries of an event subscription could not be loaded. They are paused until a restart.',
+  webhook_overflow: 'A delivery was stored as failed, because 10,000 others wait for the same receiver.',
+  webhook_receiver_active: 'A receiver that was failing answers well again.',
+  webhook_receiver_disabled: 'Deliveries to a receiver were stopped, because it failed for too long or answered 410.',
+  webhook_receiver_failing: 'A receiver began to fail.',
+  webhook_refused: 'A receiver answered a delivery with a status outside of 200 to 299.',
+  webhook_timed_out: 'A delivery failed: the receiver did not answer in time.',
+  webhook_too_large: 'A delivery failed: the answer of the receiver is too large.',
+  webhook_unreachable: 'A delivery failed: the receiver cannot be reached.',
+  webhook_url_refused: 'A delivery failed: the URL of the receiver is not allowed.',
+} as const satisfies Record<string, string>
+
+export type EventReason = keyof typeof EVENT_REASONS | Outcome
+
+/** Adds to `tollgate_events_total`. */
+export type CountEvent = (reason: EventReason, by?: number) => void

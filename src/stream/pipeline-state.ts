@@ -1,0 +1,237 @@
+/**
+ * The in-memory state of the pipeline between the spool and its stores, and its commits.
+ *
+ * Metering is committed with the rows that it stored, and risk with the events that it emitted; each commit includes the spool
+ * position that it stands for. Any exception on the way makes the state in memory unreliable: it is discarded, and the next
+ * operation rebuilds it from the checkpoint.
+ */
+
+import type { RiskRules } from '../risk/risk-rules.ts'
+import type { RiskEvent } from '../domain/risk.ts'
+import type { RecordBatch } from '../record/record-batch.ts'
+import type { SpoolReader } from '../record/spool-reader.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Gate } from '../runtime/gate.ts'
+import { createIdFactory, timeOfId, type CreateId } from '../runtime/ids.ts'
+import type { Log } from '../runtime/log.ts'
+import type { Checkpoint } from '../store/checkpoint.ts'
+import type { FlushLog } from '../store/flush-log.ts'
+import type { LimitCheckpoint, SavedCounters } from '../store/limit-checkpoint.ts'
+import type { RiskCheckpoint } from '../store/risk-checkpoint.ts'
+import type { RequestStore } from '../store/request-store.ts'
+import type { ServiceLevelStore } from '../store/service-level-store.ts'
+import type { UsageStore } from '../store/usage-store.ts'
+import { createCallCounter, type CallCounter, type CountedCalls } from '../metering/call-counter.ts'
+import type { Episode } from '../risk/episode.ts'
+import { createFlusher, type Flusher } from '../metering/flush.ts'
+import { createIntake, type Intake } from './intake.ts'
+import { createMetering, type Metering } from '../metering/metering.ts'
+import { RiskDetector } from '../risk/risk-detector.ts'
+import type { RequestLogMode } from '../metering/request-log.ts'
+import { readRange } from '../record/read-range.ts'
+import { providerOf } from '../risk/attributed-party.ts'
+import { createServiceJudge, type PromiseSource, type ServiceJudge } from '../service-level/service-judge.ts'
+import { earlierOf, isSame } from '../record/spool-position.ts'
+
+export interface PipelineStateOptions {
+  readonly reader: SpoolReader
+  readonly checkpoint: Checkpoint & RiskCheckpoint & LimitCheckpoint & { readonly instance: string }
+  readonly usage: Pick<UsageStore, 'insert'>
+  readonly levels: Pick<ServiceLevelStore, 'insert'>
+  readonly requests: Pick<RequestStore, 'insert'>
+  readonly flushLog: FlushLog
+  readonly requestLog: RequestLogMode
+  readonly rules: RiskRules
+  readonly limits: LimitSink
+  readonly promises: PromiseSource
+  readonly clock: Clock
+  readonly createId: CreateId
+  readonly log: Log
+  readonly count: CountEvent
+  /** Receives calls by API and outcome, about once a second. */
+  readonly onCalls: (calls: readonly CountedCalls[]) => void
+  /** Receives events after they are committed. */
+  readonly publish: (events: readonly RiskEvent[]) => void
+  /** Every flush passes it, so that a backup copies the store while no flush runs. */
+  readonly gate: Gate
+}
+
+/** Counts how much calls have used of their limits. */
+export interface LimitSink {
+  add(batch: RecordBatch): void
+  /** Returns the counters that changed since the last take. */
+  take(): readonly SavedCounters[]
+  /** Number of counters that `take` would return. */
+  readonly changed: number
+  /** The counters of the last take are on disk. */
+  saved(): void
+  /** Discards what was not saved; the same records are added again. */
+  reset(): void
+}
+
+/** Rebuilt as a whole from the checkpoint. */
+interface Stages {
+  readonly metering: Metering
+  readonly detector: RiskDetector
+  readonly intake: Intake
+  readonly judge: ServiceJudge
+  readonly counter: CallCounter
+}
+
+/** Up to this number, counters are saved once a second; more are saved every ten seconds, and a start reads the rest again. */
+const SAVED_AT_ONCE = 1_000
+const SAVE_MANY_MS = 10_000
+const CLEARED_KEPT_MS = 30 * 86_400_000
+
+export class PipelineState {
+  readonly #options: PipelineStateOptions
+  readonly #flusher: Flusher
+  readonly #newEventId: CreateId
+  #limitsSavedMs: number
+  /** Null before the first operation: limits are configured only then. Null again after a failure. */
+  #stages: Stages | null = null
+  /** Settles when the last flush has ended. */
+  #flushing: Promise<void>
+
+  constructor(options: PipelineStateOptions) {
+    const { reader, checkpoint, clock, gate } = options
+    this.#options = options
+    this.#flusher = createFlusher(options)
+    // Ids of events also increase over a restart at which the clock was set back.
+    const lastEventMs = timeOfId(checkpoint.lastEventId())
+    this.#newEventId = createIdFactory(() => Math.max(clock.nowMs(), lastEventMs + 1))
+    this.#limitsSavedMs = clock.nowMs()
+    this.#flushing = gate.run(() => this.#flusher.resume(reader))
+  }
+
+  /** Reads one stretch of the spool and commits the events that follow; returns whether there is more to read. */
+  readNext(): boolean {
+    return this.#use((stages) => {
+      stages.judge.reading(stages.intake.judged)
+      const isMore = stages.intake.read()
+      addBreaches(stages)
+      stages.detector.evaluateChanged()
+      if (stages.detector.hasEvents) this.#commitRisk(stages)
+      return isMore
+    })
+  }
+
+  /** Evaluates silence if everything is read, commits the position of risk, and saves the counters of limits if due. */
+  evaluateSilence(): void {
+    const { clock, checkpoint, limits } = this.#options
+    this.#use((stages) => {
+      const { intake, detector } = stages
+      if (intake.isLevel) {
+        addBreaches(stages, clock.nowMs())
+        detector.evaluateAll(clock.nowMs())
+      }
+      if (detector.hasEvents || !isSame(intake.judged, checkpoint.riskPosition())) this.#commitRisk(stages)
+      const sinceMs = clock.nowMs() - this.#limitsSavedMs
+      if (limits.changed <= SAVED_AT_ONCE || sinceMs >= SAVE_MANY_MS || sinceMs < 0) this.#saveLimits(stages)
+    })
+  }
+
+  /** Saves the counters of limits now. */
+  saveLimits(): void {
+    this.#use((stages) => this.#saveLimits(stages))
+  }
+
+  /** Stores what was metered, after any flush that runs. Rejects if it was aborted. */
+  flush(): Promise<void> {
+    const flush = (): Promise<void> => this.#options.gate.run(() => this.#flush())
+    return (this.#flushing = this.#flushing.then(flush, flush))
+  }
+
+  /** Aborts flushes that wait for the store. */
+  abortFlush(): void {
+    this.#flusher.stop()
+  }
+
+  openEpisodes(): Iterable<Episode> {
+    return this.#use(({ detector }) => detector.open)
+  }
+
+  /** Runs `work` on the stages; discards them if it throws. */
+  #use<T>(work: (stages: Stages) => T): T {
+    const stages = (this.#stages ??= this.#restore())
+    try {
+      return work(stages)
+    } catch (cause) {
+      this.#stages = null
+      throw cause
+    }
+  }
+
+  #restore(): Stages {
+    const { reader, checkpoint, rules, limits, promises, createId, count } = this.#options
+    const metering = createMetering(this.#options)
+    const detector = new RiskDetector({
+      rules,
+      newRiskId: () => createId('rsk'),
+      newEventId: () => this.#newEventId('evt'),
+      count,
+      saved: checkpoint.openEpisodes(),
+    })
+    const counter = createCallCounter()
+    const levelMark = checkpoint.levelMark()
+    const judge = createServiceJudge({ promises, saved: levelMark, count })
+    const intake = createIntake({
+      reader,
+      metered: this.#flusher.to,
+      judged: checkpoint.riskPosition(),
+      meter: metering.add,
+      judge(batch) {
+        counter.add(batch)
+        detector.add(batch)
+        judge.add(batch)
+        limits.add(batch)
+      },
+      isFull: () => metering.isFull,
+      count,
+    })
+    limits.reset()
+    readRange(reader, checkpoint.limitPosition(), checkpoint.riskPosition(), limits.add)
+    if (levelMark !== null) readRange(reader, levelMark.position, checkpoint.riskPosition(), judge.add)
+    return { metering, detector, intake, judge, counter }
+  }
+
+  /** Publishes events and counted calls after the commit: they can no longer be lost, and are not read again. */
+  #commitRisk({ detector, intake, judge, counter }: Stages): void {
+    const { checkpoint, clock, count, onCalls, publish } = this.#options
+    const { events, episodes } = detector.take()
+    const forgetMs = clock.nowMs() - CLEARED_KEPT_MS
+    const dropped = checkpoint.commitRisk(intake.judged, episodes, events, forgetMs, judge.mark(intake.judged))
+    if (dropped > 0) count('risk_history_dropped', dropped)
+    onCalls(counter.take())
+    publish(events)
+  }
+
+  /** The position of the counters never passes that of risk, because both are read together. */
+  #saveLimits({ intake }: Stages): void {
+    const { checkpoint, clock, limits } = this.#options
+    const nowMs = clock.nowMs()
+    if (isSame(intake.judged, checkpoint.limitPosition())) return
+    checkpoint.saveCounters(intake.judged, limits.take(), nowMs)
+    limits.saved()
+    this.#limitsSavedMs = nowMs
+  }
+
+  async #flush(): Promise<void> {
+    const { checkpoint, reader } = this.#options
+    const metered = this.#use(({ metering, intake }) =>
+      metering.isEmpty ? null : { to: intake.metered, rows: metering.take() },
+    )
+    if (metered !== null) await this.#flusher.flush(metered.to, metered.rows)
+    const read = earlierOf(checkpoint.position(), checkpoint.riskPosition())
+    const levels = checkpoint.levelMark()?.position ?? read
+    reader.release(earlierOf(earlierOf(read, checkpoint.limitPosition()), levels))
+  }
+}
+
+function addBreaches({ judge, detector }: Stages, nowMs?: number): void {
+  for (const { tenant, api, measure, isGrave, timeMs } of judge.close(nowMs)) {
+    const key = { tenant, type: 'ServiceLevelBreach', api, attributedTo: providerOf(tenant) } as const
+    detector.addOccurrence(key, { timeMs, status: 0, reason: measure, isGrave, operation: '', requestId: '' })
+  }
+}
