@@ -1,8 +1,8 @@
 /**
- * The last stages of a call: validates its parameters and its body, and forwards it.
+ * Last stages of a call: validates its parameters and its body, and forwards it.
  *
- * Bodies that are validated, and short ones of a known length, are read whole before the backend is
- * involved: a slow client holds no connection to it. Longer ones stream.
+ * Reads a body completely if it is validated, or if it is short and its length is known. A slow client then holds no
+ * connection to the backend. Other bodies are streamed.
  */
 
 import type { ProblemCode } from '../../domain/problem.ts'
@@ -35,14 +35,26 @@ export interface SendCallOptions {
 
 /** Bodies of a known length up to this are read before they are forwarded. */
 const SHORT_BODY_BYTES = 65_536
-/** Methods whose body has no meaning unless it is declared (RFC 9110, 9.3). */
+/** Methods whose body has no meaning unless the operation declares one (RFC 9110, 9.3). */
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 export function createSendCall(options: SendCallOptions): (passage: Passage) => void {
-  const { responseRules, turnEnd, drift, loops, uploads, readers, bodies, nowMs, count } = options
-  const pushForwarded = createForwarded()
+  const sender = new CallSender(options)
+  return (passage) => sender.validate(passage)
+}
 
-  function validate(passage: Passage): void {
+type BodyCheck = (body: Buffer) => ValidationFailure | null
+
+/** Each method is a stage, which ends by calling the next one or by refusing the call. */
+class CallSender {
+  readonly #options: SendCallOptions
+  readonly #pushForwarded = createForwarded()
+
+  constructor(options: SendCallOptions) {
+    this.#options = options
+  }
+
+  validate(passage: Passage): void {
     const { call, operation, match, headers, queryAt } = passage
     const { validators } = operation
     if (validators.parameters !== null) {
@@ -50,76 +62,39 @@ export function createSendCall(options: SendCallOptions): (passage: Passage) => 
       if (failure !== null) return refuseInvalid(call, failure)
     }
     const has = hasBody(headers)
-    if (validators.body === null) return has ? sendUndeclared(passage) : forward(passage, null)
+    if (validators.body === null) return has ? this.#sendUndeclared(passage) : this.forward(passage, null)
     const encoding = call.request.headers['content-encoding']
     const plan = validators.body.accepts(headers.contentType, has, encoding)
     if ('code' in plan) return refuseInvalid(call, plan)
-    if (plan.mode === 'none') return forward(passage, null)
-    if (plan.mode === 'stream') return sendUnread(passage)
-    if (headers.contentLength > plan.bytesMax) return tooLarge(call, plan.bytesMax)
-    bodies.read(call, plan.bytesMax, new CompleteBody(passage, plan.bytesMax, plan.check))
+    if (plan.mode === 'none') return this.forward(passage, null)
+    if (plan.mode === 'stream') return this.#sendUnread(passage)
+    if (headers.contentLength > plan.bytesMax) return refuseTooLarge(call, plan.bytesMax)
+    this.#options.bodies.read(call, plan.bytesMax, new CompleteBody(this, passage, plan.bytesMax, plan.check))
   }
 
-  function sendUndeclared(passage: Passage): void {
-    if (!BODILESS.has(passage.call.request.method ?? '')) return sendUnread(passage)
-    count('body_dropped')
-    forward(passage, null)
+  /** Drops a body that has no meaning for the method. */
+  #sendUndeclared(passage: Passage): void {
+    if (!BODILESS.has(passage.call.request.method ?? '')) return this.#sendUnread(passage)
+    this.#options.count('body_dropped')
+    this.forward(passage, null)
   }
 
-  function sendUnread(passage: Passage): void {
+  /** Sends a body that is not validated: reads it first if it is short, else streams it. */
+  #sendUnread(passage: Passage): void {
     const { call, headers } = passage
-    if (headers.isChunked || headers.contentLength > SHORT_BODY_BYTES) return forward(passage, call.request)
-    bodies.read(call, SHORT_BODY_BYTES, new CompleteBody(passage, SHORT_BODY_BYTES, null))
+    if (headers.isChunked || headers.contentLength > SHORT_BODY_BYTES) return this.forward(passage, call.request)
+    this.#options.bodies.read(call, SHORT_BODY_BYTES, new CompleteBody(this, passage, SHORT_BODY_BYTES, null))
   }
 
-  class CompleteBody implements BodyReader {
-    readonly #passage: Passage
-    readonly #bytesMax: number
-    readonly #check: ((body: Buffer) => ValidationFailure | null) | null
-
-    constructor(passage: Passage, bytesMax: number, check: ((body: Buffer) => ValidationFailure | null) | null) {
-      this.#passage = passage
-      this.#bytesMax = bytesMax
-      this.#check = check
-    }
-
-    onBody(body: Buffer): void {
-      const { call } = this.#passage
-      if (call.isOver) return
-      call.isBodyRead = true
-      call.requestBytes = body.length
-      const failure = this.#check === null ? null : this.#check(body)
-      if (failure === null) forward(this.#passage, body)
-      else refuseInvalid(call, failure)
-    }
-
-    onTooLarge(): void {
-      const { call } = this.#passage
-      if (!call.isOver) tooLarge(call, this.#bytesMax)
-    }
-
-    onSlow(): void {
-      const { call } = this.#passage
-      if (!call.isOver) call.refuseSlowBody()
-    }
-
-    onNoRoom(): void {
-      const { call } = this.#passage
-      if (!call.isOver) unavailable(call, 'The gateway is holding too many request bodies at the moment.', 'validate')
-    }
-  }
-
-  function forward(passage: Passage, body: Buffer | Call['request'] | null): void {
+  forward(passage: Passage, body: Buffer | Call['request'] | null): void {
     const { call, revision, operation, headers, target, seat } = passage
+    const { responseRules, turnEnd, drift, uploads, readers, nowMs, isAccepting } = this.#options
     const { backend } = revision
     if (backend === null) return call.refuse('not_found', `${revision.plan.api} is not served by this gateway.`)
     const waitMs = backend.gate.waitMs(nowMs())
-    if (waitMs > 0) {
-      const headers = ['Retry-After', String(Math.ceil(waitMs / 1_000))]
-      return call.refuse('upstream_unhealthy', 'The backend of this API is down.', { headers })
-    }
-    if (seat === null && !options.isAccepting()) return unavailable(call, 'Calls cannot be recorded at the moment.')
-    const upstream = toUpstreamHeaders(passage)
+    if (waitMs > 0) return refuseUnhealthy(call, waitMs)
+    if (seat === null && !isAccepting()) return unavailable(call, 'Calls cannot be recorded at the moment.')
+    const upstream = this.#toUpstreamHeaders(passage)
     if (body === call.request && !headers.isChunked) upstream.push('content-length', String(headers.contentLength))
     new Forwarding(call, {
       backend,
@@ -136,18 +111,56 @@ export function createSendCall(options: SendCallOptions): (passage: Passage) => 
     }).start()
   }
 
-  function toUpstreamHeaders({ call, operation, headers, seat }: Passage): string[] {
+  #toUpstreamHeaders({ call, operation, headers, seat }: Passage): string[] {
     const upstream = headers.forward
     if (headers.overrides !== null) pushAllowed(upstream, headers.overrides, operation.plan.passHeaders ?? [])
     if (headers.hopByHop !== null) dropHopByHop(upstream, headers.hopByHop, operation.validatedHeaders)
-    pushForwarded(upstream, call.socket, headers.host)
-    loops.pushTo(upstream, headers)
+    this.#pushForwarded(upstream, call.socket, headers.host)
+    this.#options.loops.pushTo(upstream, headers)
     upstream.push('X-Request-Id', call.requestId, 'traceparent', toTraceparent(call.requestId))
     if (seat !== null) for (const part of seat.identityHeaders) upstream.push(part)
     return upstream
   }
+}
 
-  return validate
+/** Validates a body that was read completely, and forwards the call. */
+class CompleteBody implements BodyReader {
+  readonly #sender: CallSender
+  readonly #passage: Passage
+  readonly #bytesMax: number
+  readonly #check: BodyCheck | null
+
+  constructor(sender: CallSender, passage: Passage, bytesMax: number, check: BodyCheck | null) {
+    this.#sender = sender
+    this.#passage = passage
+    this.#bytesMax = bytesMax
+    this.#check = check
+  }
+
+  onBody(body: Buffer): void {
+    const { call } = this.#passage
+    if (call.isOver) return
+    call.isBodyRead = true
+    call.requestBytes = body.length
+    const failure = this.#check === null ? null : this.#check(body)
+    if (failure === null) this.#sender.forward(this.#passage, body)
+    else refuseInvalid(call, failure)
+  }
+
+  onTooLarge(): void {
+    const { call } = this.#passage
+    if (!call.isOver) refuseTooLarge(call, this.#bytesMax)
+  }
+
+  onSlow(): void {
+    const { call } = this.#passage
+    if (!call.isOver) call.refuseSlowBody()
+  }
+
+  onNoRoom(): void {
+    const { call } = this.#passage
+    if (!call.isOver) unavailable(call, 'The gateway is holding too many request bodies at the moment.', 'validate')
+  }
 }
 
 function pushAllowed(upstream: string[], overrides: readonly string[], allowed: readonly string[]): void {
@@ -165,6 +178,11 @@ function refuseInvalid(call: Call, { code, detail, errors }: ValidationFailure):
   call.refuse(code satisfies ProblemCode, detail, { errors })
 }
 
-function tooLarge(call: Call, bytesMax: number): void {
+function refuseTooLarge(call: Call, bytesMax: number): void {
   call.refuse('payload_too_large', `The request body is larger than the limit of ${bytesMax} bytes.`)
+}
+
+function refuseUnhealthy(call: Call, waitMs: number): void {
+  const headers = ['Retry-After', String(Math.ceil(waitMs / 1_000))]
+  call.refuse('upstream_unhealthy', 'The backend of this API is down.', { headers })
 }
