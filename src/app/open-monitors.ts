@@ -67,7 +67,7 @@ export function openWatches(options: WatchesOptions): Watches {
   const upstreams = createUpstreamHealth({
     clock,
     setGate,
-    probe: probe.ask,
+    probe: probe.check,
     onChange,
     onFailure: (cause) =>
       log.error(

@@ -87,11 +87,11 @@ describe('a health probe', () => {
     const probe = createHealthProbe(connect)
     onTestFinished(probe.close)
     const plan = { origin: `http://rebound.example:${port}`, basePath: '', timeoutMs: 1_000, health: '/up' }
-    expect(await probe.ask({ ...plan, mayBePrivate: false })).toBe(false)
+    expect(await probe.check({ ...plan, mayBePrivate: false })).toBe(false)
     expect(counted).toEqual(['backend_address_refused'])
     const local = { ...plan, origin: `http://127.0.0.1:${port}` }
-    expect(await probe.ask({ ...local, mayBePrivate: true })).toBe(true)
-    expect(await probe.ask({ ...local, mayBePrivate: false })).toBe(false)
+    expect(await probe.check({ ...local, mayBePrivate: true })).toBe(true)
+    expect(await probe.check({ ...local, mayBePrivate: false })).toBe(false)
   })
 
   it('does not end the process if the body of the response has not arrived yet', async () => {
@@ -107,7 +107,7 @@ describe('a health probe', () => {
     onTestFinished(probe.close)
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     // An error without a listener would fail the test run.
-    expect(await probe.ask({ origin, basePath: '', timeoutMs: 1_000, health: '/up', mayBePrivate: true })).toBe(true)
+    expect(await probe.check({ origin, basePath: '', timeoutMs: 1_000, health: '/up', mayBePrivate: true })).toBe(true)
   })
 })
 
