@@ -1,24 +1,27 @@
-/** The gateway as the catalogue sees it: threads, counters and the main thread's own authenticator change together. */
+/**
+ * Implements the gateway port of the control plane: threads, counters and the authenticator of the main
+ * thread change together.
+ */
 
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import type { BackendPlan, RoutePlan } from '../plan/route-plan.ts'
 import type { Authenticator } from '../gateway/authentication/authenticate.ts'
-import type { Fleet } from '../gateway/threads/fleet-options.ts'
+import type { GatewayPool } from '../gateway/threads/gateway-pool-options.ts'
 import type { LimitDesk } from '../gateway/limits/limit-desk.ts'
 import type { PlatformLimits } from '../self-metering/platform-limits.ts'
 
 export interface GatewayParts {
-  readonly fleet: Fleet
+  readonly gatewayPool: GatewayPool
   readonly limitDesk: LimitDesk
   readonly platformLimits: Pick<PlatformLimits, 'setPlan'>
   readonly authenticator: Authenticator
-  /** Hears of the backend that an API serves by. */
+  /** Receives the backend of each API that is activated. */
   readonly onBackend: (tenant: string, api: string, backend: BackendPlan) => void
 }
 
 export function createGatewayPort({
-  fleet,
+  gatewayPool,
   limitDesk,
   platformLimits,
   authenticator,
@@ -26,7 +29,7 @@ export function createGatewayPort({
 }: GatewayParts): GatewayPort {
   return {
     async prepare(plan, slas) {
-      const prepared = await fleet.prepare(plan, slas)
+      const prepared = await gatewayPool.prepare(plan, slas)
       return {
         abort: () => prepared.abort(),
         async swap() {
@@ -39,26 +42,26 @@ export function createGatewayPort({
     },
     applySla: (sla) =>
       limitDesk.change(sla, async () => {
-        await fleet.applySla(sla)
+        await gatewayPool.applySla(sla)
         platformLimits.setPlan(sla)
       }),
     async applyGrant(grant) {
       authenticator.applyGrant(grant)
-      await fleet.applyGrant(grant)
+      await gatewayPool.applyGrant(grant)
     },
-    applyMembership: (api, productIds) => fleet.applyMembership(api, productIds),
+    applyMembership: (api, productIds) => gatewayPool.applyMembership(api, productIds),
     async revokeToken(token) {
       authenticator.revokeToken(token)
-      await fleet.revokeToken(token)
+      await gatewayPool.revokeToken(token)
     },
     async applyProviders(providers) {
       authenticator.setProviders(providers)
-      await fleet.applyProviders(providers)
+      await gatewayPool.applyProviders(providers)
     },
   }
 }
 
-/** The platform's own API: its tokens are minted at the gateway, its operations are served by this thread. */
+/** The route plan of `platform-v1`: the gateway issues its tokens, this thread serves its operations. */
 export function platformPlan(tenant: string, scopes: readonly string[]): RoutePlan {
   return {
     api: PLATFORM_API,

@@ -12,11 +12,11 @@ import type { Call } from './call/call.ts'
 import { toLimitRefusal, type LimitRefusal } from './limits/limit-refusal.ts'
 import { ADMITTED, type Limiter } from './limits/limiter.ts'
 import { appendLimitHeaders, refundUnits } from './limits/rate-limit-headers.ts'
-import type { Seat } from './call/caller-context.ts'
+import type { CallerContext } from './call/caller-context.ts'
 
 export interface Admissions {
   /** Null where the call may go on; it notes what it holds. */
-  admit(call: Call, seat: Seat, operation: number, nowMs: number): LimitRefusal | null
+  admit(call: Call, callerContext: CallerContext, operation: number, nowMs: number): LimitRefusal | null
   release(call: Call): void
   /** Whether the last admitted call passed an alert threshold. */
   readonly isApproaching: boolean
@@ -29,8 +29,8 @@ export function createAdmissions({ limiter }: { limiter: Limiter }): Admissions 
     get isApproaching() {
       return verdict.approaching
     },
-    admit(call, seat, operation, nowMs) {
-      const { sla, block } = seat
+    admit(call, callerContext, operation, nowMs) {
+      const { sla, block } = callerContext
       verdict.approaching = false
       if (sla === null || block === null) return null
       limiter.take(sla, block, operation, nowMs)

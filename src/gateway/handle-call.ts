@@ -15,16 +15,16 @@ import { authorise } from './authentication/authorise.ts'
 import type { Call } from './call/call.ts'
 import type { DriftWatch } from './forwarding/drift-watch.ts'
 import type { LoopDetection } from './headers/loop-detection.ts'
-import { unavailable, type Passage } from './call/passage.ts'
+import { unavailable, type RoutedCall } from './call/routed-call.ts'
 import type { CompiledRevision } from './call/revision.ts'
 import { toAttribution } from './call/call-attribution.ts'
-import { attributionOf, type Seat } from './call/caller-context.ts'
-import type { Seats } from './call/caller-contexts.ts'
+import { attributionOf, type CallerContext } from './call/caller-context.ts'
+import type { CallerContexts } from './call/caller-contexts.ts'
 import type { RequestHeaders } from './headers/upstream-request.ts'
 
 export interface HandleCallOptions {
   readonly authenticator: Authenticator
-  readonly seats: Seats
+  readonly callerContexts: CallerContexts
   readonly admissions: Admissions
   readonly loops: LoopDetection
   readonly drift: DriftWatch
@@ -32,7 +32,7 @@ export interface HandleCallOptions {
   /** False while calls cannot be recorded. */
   readonly isAccepting: () => boolean
   /** Validates and forwards a call that may go on. */
-  readonly send: (passage: Passage) => void
+  readonly send: (routed: RoutedCall) => void
 }
 
 export interface HandleCall {
@@ -41,7 +41,7 @@ export interface HandleCall {
 }
 
 export function createHandleCall(options: HandleCallOptions): HandleCall {
-  const { authenticator, seats, admissions, loops, drift, nowMs, send } = options
+  const { authenticator, callerContexts, admissions, loops, drift, nowMs, send } = options
 
   function route(
     call: Call,
@@ -64,7 +64,16 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
       return call.refuse('payload_invalid', 'A header that may come once came twice.', { stage: 'route' })
     }
     if (loops.isLoop(headers)) return call.refuse('loop_detected', 'The call has come through this gateway before.')
-    authenticate({ call, revision, operation, match, headers, target: url.slice(pathFrom), queryAt, seat: null })
+    authenticate({
+      call,
+      revision,
+      operation,
+      match,
+      headers,
+      target: url.slice(pathFrom),
+      queryAt,
+      callerContext: null,
+    })
   }
 
   /** What a known caller asks for in vain is told apart: it may be what the contract has forgotten. */
@@ -92,11 +101,11 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
     }
   }
 
-  function authenticate(passage: Passage): void {
-    const { headers, operation, revision } = passage
+  function authenticate(routed: RoutedCall): void {
+    const { headers, operation, revision } = routed
     if (headers.authorization === undefined && headers.apiKey === undefined) {
-      if (operation.plan.security.length === 0) return send(passage)
-      return refuseCredential(passage, {
+      if (operation.plan.security.length === 0) return send(routed)
+      return refuseCredential(routed, {
         code: 'credential_missing',
         grant: null,
         person: '',
@@ -104,36 +113,36 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
       })
     }
     const result = authenticator.authenticate(headers.authorization, headers.apiKey, revision.plan.api)
-    if (result instanceof Promise) resume(passage.call, result, (late) => sit(passage, late))
-    else sit(passage, result)
+    if (result instanceof Promise) resume(routed.call, result, (late) => sit(routed, late))
+    else sit(routed, result)
   }
 
-  function sit(passage: Passage, result: Caller | Refusal): void {
-    if ('code' in result) return refuseCredential(passage, result)
-    const seat = seats.of(result, passage.revision)
-    if (seat instanceof Promise) {
-      const { call } = passage
+  function sit(routed: RoutedCall, result: Caller | Refusal): void {
+    if ('code' in result) return refuseCredential(routed, result)
+    const callerContext = callerContexts.of(result, routed.revision)
+    if (callerContext instanceof Promise) {
+      const { call } = routed
       const noSeat = (): void => unavailable(call, 'The limits of this subscription cannot be read now.', 'limit')
-      resume(call, seat, (late) => sitLate(passage, late), noSeat)
-    } else authoriseSeat(passage, seat)
+      resume(call, callerContext, (late) => sitLate(routed, late), noSeat)
+    } else authoriseSeat(routed, callerContext)
   }
 
   /** The credential may have been revoked while its counters were looked for. */
-  function sitLate(passage: Passage, seat: Seat): void {
-    const { headers, revision } = passage
+  function sitLate(routed: RoutedCall, callerContext: CallerContext): void {
+    const { headers, revision } = routed
     const again = authenticator.authenticate(headers.authorization, headers.apiKey, revision.plan.api)
-    if (!(again instanceof Promise) && 'code' in again) return refuseCredential(passage, again)
-    authoriseSeat(passage, seat)
+    if (!(again instanceof Promise) && 'code' in again) return refuseCredential(routed, again)
+    authoriseSeat(routed, callerContext)
   }
 
-  function authoriseSeat(passage: Passage, seat: Seat): void {
-    const { call, revision, operation } = passage
-    passage.seat = seat
-    call.attribution = attributionOf(seat, operation.position)
+  function authoriseSeat(routed: RoutedCall, callerContext: CallerContext): void {
+    const { call, revision, operation } = routed
+    routed.callerContext = callerContext
+    call.attribution = attributionOf(callerContext, operation.position)
     const { deprecation } = revision.plan
     if (deprecation !== undefined && nowMs() >= deprecation.retirementMs) call.flags |= FLAG_PAST_RETIREMENT
-    const refused = authorise(operation.plan.security, seat.caller, revision)
-    if (refused === null) return limit(passage, seat)
+    const refused = authorise(operation.plan.security, callerContext.caller, revision)
+    if (refused === null) return limit(routed, callerContext)
     if (refused === 'operation_forbidden') {
       const needed = operation.plan.security.flatMap(({ tokenScopes }) => tokenScopes ?? [])
       const challenge = `Bearer error="insufficient_scope", scope="${[...new Set(needed)].join(' ')}"`
@@ -144,16 +153,16 @@ export function createHandleCall(options: HandleCallOptions): HandleCall {
     call.refuse(refused, 'The credential holds no subscription to this API.')
   }
 
-  function limit(passage: Passage, seat: Seat): void {
-    const { call, operation } = passage
+  function limit(routed: RoutedCall, callerContext: CallerContext): void {
+    const { call, operation } = routed
     if (!options.isAccepting()) return unavailable(call, 'Calls cannot be recorded at the moment.')
-    const refusal = admissions.admit(call, seat, operation.position, nowMs())
+    const refusal = admissions.admit(call, callerContext, operation.position, nowMs())
     if (admissions.isApproaching) call.flags |= FLAG_APPROACHING_LIMIT
-    if (refusal === null) return send(passage)
+    if (refusal === null) return send(routed)
     call.refuse(refusal.code, refusal.detail, refusal)
   }
 
-  function refuseCredential({ call, revision, operation }: Passage, refusal: Refusal): void {
+  function refuseCredential({ call, revision, operation }: RoutedCall, refusal: Refusal): void {
     const { grant, person } = refusal
     if (grant !== null && grant.tenant === revision.plan.tenant) {
       call.attribution = toAttribution(

@@ -11,7 +11,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Authenticator } from './authentication/authenticate.ts'
-import { Call, type CallContext } from './call/call.ts'
+import { Call, type CallDependencies } from './call/call.ts'
 import { toAttribution } from './call/call-attribution.ts'
 import type { HandleCall } from './handle-call.ts'
 import type { RequestRules } from './headers/header-rules.ts'
@@ -34,7 +34,7 @@ const KEEP_ALIVE_MS = 65_000
 export interface GatewayServerOptions {
   /** Connections above it are closed at once. */
   readonly connectionsMax: number
-  readonly context: CallContext
+  readonly context: CallDependencies
   readonly handleCall: HandleCall
   readonly requestRules: RequestRules
   readonly uploads: UploadWatch

@@ -119,7 +119,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
   // A client of the public API, and a backend for trying things out: neither imports anything of the service.
   sample: { folders: [], packages: ['node:'] },
-  cli: { folders: [], packages: ['undici', 'node:'] },
+  cli: { folders: [], packages: ['eventsource-parser', 'undici', 'node:'] },
 }
 
 /** Composition: may import every folder, and no other folder may import it. */

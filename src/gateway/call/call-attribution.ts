@@ -1,11 +1,11 @@
-/** Whom a call is written down to: the party behind its credential, and what its declaration says of the price. */
+/** The attribution of a call: the API, the party behind the credential, and the price in its declaration. */
 
 import type { Caller } from '../../plan/caller.ts'
 import type { RoutePlan } from '../../plan/route-plan.ts'
 import { ANONYMOUS, type Attribution } from '../../domain/attribution.ts'
 import type { CompiledSla } from '../limits/limiter.ts'
 
-/** Without a caller the call is nobody's, but still its API's and tenant's. */
+/** Returns the attribution; a call without a caller is attributed to its API and tenant only. */
 export function toAttribution(
   plan: Pick<RoutePlan, 'tenant' | 'api'>,
   operation: string,
@@ -22,7 +22,7 @@ export function toAttribution(
     subscription: grant.subscription,
     agent,
     person,
-    // A variant that is not declared here is served by the default one, and billed by it.
+    // If this API does not declare the variant, the default declaration applies and sets the price.
     variant: sla?.plan.variant ?? grant.variant,
     currency: sla?.plan.currency ?? '',
     priceMicro: sla?.plan.priceMicro ?? 0,

@@ -1,4 +1,4 @@
-/** What a stage gives when it refuses a call. */
+/** The code and the optional details with which a stage refuses a call. */
 
 import type { LimitState, Stage } from '../../domain/explanation.ts'
 import type { ProblemCode, ProblemPointer } from '../../domain/problem.ts'
@@ -11,8 +11,9 @@ export interface RefusalOptions {
   /** Name, value, … */
   readonly headers?: readonly string[]
   readonly extensions?: Readonly<Record<string, unknown>>
+  /** Outcome in the call record; the code by default. */
   readonly recordedAs?: Outcome
-  /** The stage that refused, if the code does not say it. */
+  /** The stage that refused; needed if the code does not imply it. */
   readonly stage?: Stage
   /** The limit that refused. */
   readonly limit?: LimitState

@@ -31,7 +31,7 @@ export interface CallOwner {
   abandon(): void
 }
 
-export interface CallContext {
+export interface CallDependencies {
   readonly spool: SpoolWriter
   readonly nowMs: () => number
   /** Counts what has no record: calls that belong to no API. */
@@ -97,12 +97,12 @@ export class Call implements RecordedCall, WatchedReader {
   readNext: WatchedReader | null = null
   readPrevious: WatchedReader | null = null
 
-  readonly #context: CallContext
+  readonly #context: CallDependencies
   #held: Buffer | string | null = null
   #requestId: string | null = null
   #isInFlight = true
 
-  constructor(context: CallContext, request: IncomingMessage, response: GatewayResponse, sequence: number) {
+  constructor(context: CallDependencies, request: IncomingMessage, response: GatewayResponse, sequence: number) {
     this.#context = context
     this.request = request
     this.response = response

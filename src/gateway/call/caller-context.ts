@@ -1,8 +1,8 @@
 /**
- * A caller at one revision of one API: what would otherwise be worked out again on each of its calls.
+ * One caller at one revision of one API, with everything that would otherwise be computed again for each call.
  *
- * A seat belongs to a caller object and dies with it; it is made anew when the caller's grant was
- * corrected, the revision was swapped or the declaration changed.
+ * A context belongs to its caller object and is garbage-collected with it. It is replaced when the grant of its caller, the
+ * revision or the declaration changes.
  */
 
 import type { Caller } from '../../plan/caller.ts'
@@ -13,26 +13,27 @@ import { toIdentityHeaders } from '../headers/identity-headers.ts'
 import type { Block, CompiledSla } from '../limits/limiter.ts'
 import type { CompiledRevision } from './revision.ts'
 
-export interface Seat {
+export interface CallerContext {
   readonly caller: Caller
   readonly grant: Grant
   readonly revision: CompiledRevision
   readonly sla: CompiledSla | null
   readonly block: Block | null
   readonly identityHeaders: readonly string[]
-  /** By position of the operation; filled as they are called. */
+  /** By position of the operation; an entry is filled at the first call of its operation. */
   readonly attributions: (Attribution | undefined)[]
 }
 
 /**
- * The declaration that a grant is served by: that of its variant, else the API's default one. A product's
- * subscription has one variant for all members, and not every member declares it.
+ * Returns the variant whose declaration applies to a grant: its own variant if the API declares it, otherwise the default one.
+ *
+ * The subscription of a product has one variant for all member APIs, and some of them may not declare it.
  */
 export function variantFor({ variant }: Grant, { slas }: CompiledRevision): string {
   return slas.has(variant) ? variant : ''
 }
 
-export function createSeat(caller: Caller, revision: CompiledRevision, block: Block | null): Seat {
+export function createCallerContext(caller: Caller, revision: CompiledRevision, block: Block | null): CallerContext {
   return {
     caller,
     grant: caller.grant,
@@ -44,12 +45,12 @@ export function createSeat(caller: Caller, revision: CompiledRevision, block: Bl
   }
 }
 
-/** The attribution of a call of this seat; one object for all calls of one operation. */
-export function attributionOf(seat: Seat, position: number): Attribution {
-  return (seat.attributions[position] ??= toAttribution(
-    seat.revision.plan,
-    seat.revision.operations[position]!.plan.operationId,
-    seat.caller,
-    seat.sla,
+/** Returns the attribution of the calls of one operation; the same object for all of them. */
+export function attributionOf(context: CallerContext, position: number): Attribution {
+  return (context.attributions[position] ??= toAttribution(
+    context.revision.plan,
+    context.revision.operations[position]!.plan.operationId,
+    context.caller,
+    context.sla,
   ))
 }

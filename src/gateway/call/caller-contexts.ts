@@ -1,62 +1,64 @@
 /**
- * The seats of all callers of one thread.
+ * The caller contexts of one gateway thread.
  *
- * A seat is found by the caller object, which lives as long as its token is cached: no table of our
- * own can outgrow the token cache. The place of its counters is asked for once, from the main thread.
+ * The key of a context is the caller object, which lives as long as its token is cached. The table therefore cannot outgrow the
+ * token cache. The main thread is asked once for the location of the counters of a subscription.
  */
 
 import type { Caller } from '../../plan/caller.ts'
-import type { HostLink } from '../messages/host-link.ts'
+import type { MainThreadLink } from '../messages/main-thread-link.ts'
 import type { Limiter } from '../limits/limiter.ts'
 import type { CompiledRevision } from './revision.ts'
-import { createSeat, variantFor, type Seat } from './caller-context.ts'
+import { createCallerContext, variantFor, type CallerContext } from './caller-context.ts'
 
-export interface SeatsOptions {
-  readonly host: Pick<HostLink, 'ask'>
+export interface CallerContextsOptions {
+  readonly mainThread: Pick<MainThreadLink, 'request'>
   readonly limiter: Pick<Limiter, 'open'>
 }
 
-export interface Seats {
-  /** A promise only where the counters of the subscription are not known here yet. */
-  of(caller: Caller, revision: CompiledRevision): Seat | Promise<Seat>
-  /** Forgets all seats at one API: their declaration or the places of their counters have changed. */
+export interface CallerContexts {
+  /** Returns a promise only if this thread does not have the counters of the subscription yet. */
+  of(caller: Caller, revision: CompiledRevision): CallerContext | Promise<CallerContext>
+  /** Invalidates all contexts of one API, because its declaration or the location of its counters has changed. */
   release(api: string): void
 }
 
-export function createSeats({ host, limiter }: SeatsOptions): Seats {
-  const seats = new WeakMap<Caller, Seat>()
+export function createCallerContexts({ mainThread, limiter }: CallerContextsOptions): CallerContexts {
+  const contexts = new WeakMap<Caller, CallerContext>()
+  /** Generation of each API; `release` starts a new one. */
   const generations = new Map<string, number>()
-  const seatGenerations = new WeakMap<Seat, number>()
+  const generationOf = new WeakMap<CallerContext, number>()
 
-  async function take(caller: Caller, revision: CompiledRevision): Promise<Seat> {
+  async function open(caller: Caller, revision: CompiledRevision): Promise<CallerContext> {
     const { api } = revision.plan
     const generation = generations.get(api) ?? 0
     const { subscription } = caller.grant
     const variant = variantFor(caller.grant, revision)
-    const block = await host.ask('block', { subscription, api, variant })
-    if ((generations.get(api) ?? 0) !== generation) return take(caller, revision)
-    // Without counters there are no limits, and a caller without limits is not what was declared.
+    const block = await mainThread.request('block', { subscription, api, variant })
+    if ((generations.get(api) ?? 0) !== generation) return open(caller, revision)
+    // Without counters the call would be served without the limits that the API declares.
     if (block === null) throw new Error(`there are no counters for ${subscription} at ${api}`)
-    return keep(createSeat(caller, revision, limiter.open(block)), generation)
+    return store(createCallerContext(caller, revision, limiter.open(block)), generation)
   }
 
-  function keep(seat: Seat, generation: number): Seat {
-    seats.set(seat.caller, seat)
-    seatGenerations.set(seat, generation)
-    return seat
+  function store(context: CallerContext, generation: number): CallerContext {
+    contexts.set(context.caller, context)
+    generationOf.set(context, generation)
+    return context
   }
 
   return {
     of(caller, revision) {
-      const seat = seats.get(caller)
+      const context = contexts.get(caller)
       const generation = generations.get(revision.plan.api) ?? 0
-      if (seat !== undefined && seat.grant === caller.grant && seatGenerations.get(seat) === generation) {
-        if (seat.revision === revision) return seat
-        if (isCountedAlike(seat, revision)) return keep(createSeat(caller, revision, seat.block), generation)
+      if (context !== undefined && context.grant === caller.grant && generationOf.get(context) === generation) {
+        if (context.revision === revision) return context
+        if (hasSameCounters(context, revision))
+          return store(createCallerContext(caller, revision, context.block), generation)
       }
       if (!revision.slas.has(variantFor(caller.grant, revision)))
-        return keep(createSeat(caller, revision, null), generation)
-      return take(caller, revision)
+        return store(createCallerContext(caller, revision, null), generation)
+      return open(caller, revision)
     },
     release(api) {
       generations.set(api, (generations.get(api) ?? 0) + 1)
@@ -64,8 +66,8 @@ export function createSeats({ host, limiter }: SeatsOptions): Seats {
   }
 }
 
-/** Whether the counters of a seat are those of its caller at `revision` as well. */
-function isCountedAlike({ caller, revision: before }: Seat, revision: CompiledRevision): boolean {
+/** Whether the caller of a context has the same counters at `revision`. */
+function hasSameCounters({ caller, revision: before }: CallerContext, revision: CompiledRevision): boolean {
   if (before.plan.api !== revision.plan.api) return false
   const variant = variantFor(caller.grant, revision)
   return variantFor(caller.grant, before) === variant && before.slas.has(variant) === revision.slas.has(variant)

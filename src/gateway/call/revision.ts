@@ -1,9 +1,8 @@
 /**
- * A revision ready to serve in one gateway thread: router, validators and declarations compiled, and
- * its connections to the backend.
+ * A revision compiled for one gateway thread: router, validators, declarations and connections to the backend.
  *
- * Immutable but for the declarations, which change under running subscriptions. A call keeps the
- * revision it began with; the last reference to it is the last call.
+ * Immutable except for the declarations, which can change while subscriptions run. A call keeps the revision that it started
+ * with, so a replaced revision is garbage-collected after its last call.
  */
 
 import type { OperationPlan, RoutePlan } from '../../plan/route-plan.ts'
@@ -22,11 +21,11 @@ export interface CompiledOperation {
   readonly plan: OperationPlan
   readonly position: number
   readonly validators: OperationValidators
-  /** What its answers are held to; null: nothing is declared. */
+  /** Declared responses, for drift detection; null if the operation declares none. */
   readonly responses: DeclaredResponses | null
-  /** Names of headers in lower case that a client cannot have removed, since the operation validates them. */
+  /** Lower-case names of validated headers; `Connection` cannot remove them. */
   readonly validatedHeaders: ReadonlySet<string>
-  /** Of calls nobody stands behind. */
+  /** Attribution of calls without a caller. */
   readonly anonymous: Attribution
 }
 
@@ -35,18 +34,18 @@ export interface CompiledRevision {
   readonly routes: RouteTable
   readonly operations: readonly CompiledOperation[]
   readonly allowedScopes: ReadonlySet<string>
-  /** What a client must read of a response while bytes wait for it. */
+  /** Minimum rate at which a client must read a response while bytes are queued. */
   readonly readBytesPerSecondMin: number
   readonly backend: Backend | null
   /** By variant. */
   readonly slas: Map<string, CompiledSla>
-  /** Name, value, … of what every answer of the API says; null: nothing. */
+  /** Name, value, … of headers in every response of the API; null if there are none. */
   readonly apiHeaders: readonly string[] | null
-  /** Of calls that were refused before they were routed. */
+  /** Attribution of calls that are refused before an operation is found. */
   readonly unrouted: Attribution
 }
 
-/** Compiles aside, in slices: a thread that serves goes on serving. Throws where a schema cannot be compiled. */
+/** Compiles in slices, so that the thread continues to serve calls. Throws if a schema cannot be compiled. */
 export async function compileRevision(
   plan: RoutePlan,
   slas: readonly SlaPlan[],
@@ -85,7 +84,7 @@ function validatedHeadersOf({ parameters }: OperationPlan): ReadonlySet<string> 
   return names
 }
 
-/** In the order by which operations are numbered everywhere in a thread. */
+/** Returns the operation ids by position; every table of a thread uses these positions. */
 export function operationIdsOf({ operations }: RoutePlan): string[] {
   return operations.map(({ operationId }) => operationId)
 }

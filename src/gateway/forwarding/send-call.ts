@@ -13,7 +13,7 @@ import { Forwarding } from './forward.ts'
 import type { HeaderRules } from '../headers/header-rules.ts'
 import { createForwarded, toTraceparent } from '../headers/identity-headers.ts'
 import type { LoopDetection } from '../headers/loop-detection.ts'
-import { unavailable, type Passage } from '../call/passage.ts'
+import { unavailable, type RoutedCall } from '../call/routed-call.ts'
 import type { ReaderWatch } from '../connection/reader-watch.ts'
 import type { TurnEnd } from '../../runtime/turn-end.ts'
 import type { UploadWatch } from '../connection/upload-watch.ts'
@@ -38,9 +38,9 @@ const SHORT_BODY_BYTES = 65_536
 /** Methods whose body has no meaning unless the operation declares one (RFC 9110, 9.3). */
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-export function createSendCall(options: SendCallOptions): (passage: Passage) => void {
+export function createSendCall(options: SendCallOptions): (routed: RoutedCall) => void {
   const sender = new CallSender(options)
-  return (passage) => sender.validate(passage)
+  return (routed) => sender.validate(routed)
 }
 
 type BodyCheck = (body: Buffer) => ValidationFailure | null
@@ -54,47 +54,47 @@ class CallSender {
     this.#options = options
   }
 
-  validate(passage: Passage): void {
-    const { call, operation, match, headers, queryAt } = passage
+  validate(routed: RoutedCall): void {
+    const { call, operation, match, headers, queryAt } = routed
     const { validators } = operation
     if (validators.parameters !== null) {
       const failure = validators.parameters(match, call.request, queryAt)
       if (failure !== null) return refuseInvalid(call, failure)
     }
     const has = hasBody(headers)
-    if (validators.body === null) return has ? this.#sendUndeclared(passage) : this.forward(passage, null)
+    if (validators.body === null) return has ? this.#sendUndeclared(routed) : this.forward(routed, null)
     const encoding = call.request.headers['content-encoding']
     const plan = validators.body.accepts(headers.contentType, has, encoding)
     if ('code' in plan) return refuseInvalid(call, plan)
-    if (plan.mode === 'none') return this.forward(passage, null)
-    if (plan.mode === 'stream') return this.#sendUnread(passage)
+    if (plan.mode === 'none') return this.forward(routed, null)
+    if (plan.mode === 'stream') return this.#sendUnread(routed)
     if (headers.contentLength > plan.bytesMax) return refuseTooLarge(call, plan.bytesMax)
-    this.#options.bodies.read(call, plan.bytesMax, new CompleteBody(this, passage, plan.bytesMax, plan.check))
+    this.#options.bodies.read(call, plan.bytesMax, new CompleteBody(this, routed, plan.bytesMax, plan.check))
   }
 
   /** Drops a body that has no meaning for the method. */
-  #sendUndeclared(passage: Passage): void {
-    if (!BODILESS.has(passage.call.request.method ?? '')) return this.#sendUnread(passage)
+  #sendUndeclared(routed: RoutedCall): void {
+    if (!BODILESS.has(routed.call.request.method ?? '')) return this.#sendUnread(routed)
     this.#options.count('body_dropped')
-    this.forward(passage, null)
+    this.forward(routed, null)
   }
 
   /** Sends a body that is not validated: reads it first if it is short, else streams it. */
-  #sendUnread(passage: Passage): void {
-    const { call, headers } = passage
-    if (headers.isChunked || headers.contentLength > SHORT_BODY_BYTES) return this.forward(passage, call.request)
-    this.#options.bodies.read(call, SHORT_BODY_BYTES, new CompleteBody(this, passage, SHORT_BODY_BYTES, null))
+  #sendUnread(routed: RoutedCall): void {
+    const { call, headers } = routed
+    if (headers.isChunked || headers.contentLength > SHORT_BODY_BYTES) return this.forward(routed, call.request)
+    this.#options.bodies.read(call, SHORT_BODY_BYTES, new CompleteBody(this, routed, SHORT_BODY_BYTES, null))
   }
 
-  forward(passage: Passage, body: Buffer | Call['request'] | null): void {
-    const { call, revision, operation, headers, target, seat } = passage
+  forward(routed: RoutedCall, body: Buffer | Call['request'] | null): void {
+    const { call, revision, operation, headers, target, callerContext } = routed
     const { responseRules, turnEnd, drift, uploads, readers, nowMs, isAccepting } = this.#options
     const { backend } = revision
     if (backend === null) return call.refuse('not_found', `${revision.plan.api} is not served by this gateway.`)
     const waitMs = backend.gate.waitMs(nowMs())
     if (waitMs > 0) return refuseUnhealthy(call, waitMs)
-    if (seat === null && !isAccepting()) return unavailable(call, 'Calls cannot be recorded at the moment.')
-    const upstream = this.#toUpstreamHeaders(passage)
+    if (callerContext === null && !isAccepting()) return unavailable(call, 'Calls cannot be recorded at the moment.')
+    const upstream = this.#toUpstreamHeaders(routed)
     if (body === call.request && !headers.isChunked) upstream.push('content-length', String(headers.contentLength))
     new Forwarding(call, {
       backend,
@@ -111,14 +111,14 @@ class CallSender {
     }).start()
   }
 
-  #toUpstreamHeaders({ call, operation, headers, seat }: Passage): string[] {
+  #toUpstreamHeaders({ call, operation, headers, callerContext }: RoutedCall): string[] {
     const upstream = headers.forward
     if (headers.overrides !== null) pushAllowed(upstream, headers.overrides, operation.plan.passHeaders ?? [])
     if (headers.hopByHop !== null) dropHopByHop(upstream, headers.hopByHop, operation.validatedHeaders)
     this.#pushForwarded(upstream, call.socket, headers.host)
     this.#options.loops.pushTo(upstream, headers)
     upstream.push('X-Request-Id', call.requestId, 'traceparent', toTraceparent(call.requestId))
-    if (seat !== null) for (const part of seat.identityHeaders) upstream.push(part)
+    if (callerContext !== null) for (const part of callerContext.identityHeaders) upstream.push(part)
     return upstream
   }
 }
@@ -126,39 +126,39 @@ class CallSender {
 /** Validates a body that was read completely, and forwards the call. */
 class CompleteBody implements BodyReader {
   readonly #sender: CallSender
-  readonly #passage: Passage
+  readonly #routed: RoutedCall
   readonly #bytesMax: number
   readonly #check: BodyCheck | null
 
-  constructor(sender: CallSender, passage: Passage, bytesMax: number, check: BodyCheck | null) {
+  constructor(sender: CallSender, routed: RoutedCall, bytesMax: number, check: BodyCheck | null) {
     this.#sender = sender
-    this.#passage = passage
+    this.#routed = routed
     this.#bytesMax = bytesMax
     this.#check = check
   }
 
   onBody(body: Buffer): void {
-    const { call } = this.#passage
+    const { call } = this.#routed
     if (call.isOver) return
     call.isBodyRead = true
     call.requestBytes = body.length
     const failure = this.#check === null ? null : this.#check(body)
-    if (failure === null) this.#sender.forward(this.#passage, body)
+    if (failure === null) this.#sender.forward(this.#routed, body)
     else refuseInvalid(call, failure)
   }
 
   onTooLarge(): void {
-    const { call } = this.#passage
+    const { call } = this.#routed
     if (!call.isOver) refuseTooLarge(call, this.#bytesMax)
   }
 
   onSlow(): void {
-    const { call } = this.#passage
+    const { call } = this.#routed
     if (!call.isOver) call.refuseSlowBody()
   }
 
   onNoRoom(): void {
-    const { call } = this.#passage
+    const { call } = this.#routed
     if (!call.isOver) unavailable(call, 'The gateway is holding too many request bodies at the moment.', 'validate')
   }
 }

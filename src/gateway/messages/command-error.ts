@@ -1,4 +1,4 @@
-/** Errors of commands on their way from a gateway thread to the caller of the platform API. */
+/** Errors of commands on gateway threads: as a message to the main thread, and as a problem of the platform API. */
 
 import { Problem } from '../../domain/problem.ts'
 import type { CommandError } from './messages.ts'
@@ -8,10 +8,14 @@ export function toCommandError(cause: unknown): CommandError {
   return { detail: cause instanceof Error ? cause.message : String(cause), errors: [] }
 }
 
-export function notCompiled({ detail, errors }: CommandError): Problem {
+/** Returns the problem of a revision that a gateway thread could not compile. */
+export function toCompileProblem({ detail, errors }: CommandError): Problem {
   return new Problem('specification_invalid', detail, { errors })
 }
 
-export function notDone({ detail }: CommandError): Problem {
-  return new Problem('unavailable', 'The gateway could not be changed at the moment.', { cause: new Error(detail) })
+/** Returns the problem of any other failed command; its cause is for the log only. */
+export function toCommandProblem({ detail }: CommandError): Problem {
+  return new Problem('unavailable', 'The gateway could not apply the change. Retry later.', {
+    cause: new Error(detail),
+  })
 }

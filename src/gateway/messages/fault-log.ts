@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../runtime/clock.ts'
 import { createLogLimit } from '../../runtime/log-limit.ts'
-import type { ToHost } from './messages.ts'
+import type { ToMainThread } from './messages.ts'
 
 export interface FaultLog {
   report(message: string, cause: unknown): void
@@ -10,11 +10,11 @@ export interface FaultLog {
 
 export interface FaultLogOptions {
   readonly clock: Pick<Clock, 'nowMs'>
-  readonly tell: (message: ToHost) => void
+  readonly send: (message: ToMainThread) => void
 }
 
-/** Limited here as well as by the log: what is not written must not cost a message to the main thread. */
-export function createFaultLog({ clock, tell }: FaultLogOptions): FaultLog {
+/** The log of the main thread has the same limit; this one saves the messages to it. */
+export function createFaultLog({ clock, send }: FaultLogOptions): FaultLog {
   const { limit } = createLogLimit(clock)
 
   return {
@@ -22,7 +22,7 @@ export function createFaultLog({ clock, tell }: FaultLogOptions): FaultLog {
       limit(message, (repeated) => {
         const stack = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
         const more = repeated === 0 ? '' : ` (${repeated} more since the last)`
-        tell({ type: 'log', level: 'error', message, detail: stack + more })
+        send({ type: 'log', level: 'error', message, detail: stack + more })
       })
     },
   }

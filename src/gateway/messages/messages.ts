@@ -1,7 +1,9 @@
 /**
- * What the main thread and a gateway thread tell each other. Every command is acknowledged by its
- * `id`; a request of a thread is answered by its own. Messages of one direction arrive in order,
- * which is what makes "a late answer cannot bring back what was revoked" hold (see `authenticate.ts`).
+ * Messages between the main thread and a gateway thread.
+ *
+ * Each command is acknowledged by its `id`, and each request of a gateway thread gets a response with the `id` of the request.
+ * Messages of one direction arrive in order. `authenticate.ts` relies on that: a late response cannot restore a revoked
+ * credential.
  */
 
 import type { CredentialName, Grant } from '../../plan/grant.ts'
@@ -23,7 +25,7 @@ export interface JsonWebKeySet {
 }
 
 export type Command =
-  /** Compiles a revision aside under the number of the command. */
+  /** Compiles a revision under the `id` of the command; `swap` or `abort` refer to it by that number. */
   | { readonly type: 'prepare'; readonly plan: RoutePlan; readonly slas: readonly SlaPlan[] }
   | { readonly type: 'swap'; readonly prepared: number }
   | { readonly type: 'abort'; readonly prepared: number }
@@ -31,38 +33,41 @@ export type Command =
   | { readonly type: 'grant'; readonly grant: Grant }
   | { readonly type: 'keys'; readonly jwks: JsonWebKeySet }
   | { readonly type: 'membership'; readonly api: string; readonly productIds: readonly string[] }
-  /** Several at once where a thread is brought up. */
+  /** Contains several tokens only while a thread starts. */
   | { readonly type: 'revoked'; readonly tokens: readonly RevokedToken[] }
   | { readonly type: 'providers'; readonly providers: readonly ProviderPlan[] }
-  /** Whether calls may go to the backend of an API. */
+  /** Sets the circuit breaker for the backend of an API. */
   | { readonly type: 'gate'; readonly api: string; readonly gate: GatePlan }
-  /** Lets go of the limit blocks of one API: their places are about to change. */
+  /** Releases the limit blocks of one API, because their locations are about to change. */
   | { readonly type: 'blocks'; readonly api: string }
   | { readonly type: 'listen'; readonly port: number }
   | { readonly type: 'drain' }
 
-export type ToThread =
+export type ToWorker =
   | { readonly type: 'command'; readonly id: number; readonly command: Command }
-  | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
+  | { readonly type: 'response'; readonly id: number; readonly value: unknown }
   | { readonly type: 'failed'; readonly id: number; readonly reason: string }
 
-/** What a thread asks the main thread, and what it gets. */
+/** Requests of a gateway thread to the main thread, with their responses. */
 export interface Requests {
-  resolve: { ask: CredentialName; answer: Grant | null }
-  /** Where the counters of a subscription lie. */
-  block: { ask: { subscription: string; api: string; variant: string }; answer: BlockRef | null }
-  /** A request to one of the OAuth endpoints. */
-  oauth: { ask: OauthCall; answer: OauthAnswer }
-  /** A federated token named a key that is not known: the provider is asked again, if it may be. True: its keys have changed. */
-  refetch: { ask: { readonly provider: string }; answer: boolean }
+  resolve: { parameters: CredentialName; response: Grant | null }
+  /** Returns the location of the counters of a subscription. */
+  block: { parameters: { subscription: string; api: string; variant: string }; response: BlockRef | null }
+  /** Executes a request to one of the OAuth endpoints. */
+  oauth: { parameters: OauthCall; response: OauthAnswer }
+  /**
+   * Fetches the keys of a provider again, unless its minimum interval forbids it, because a federated token names an unknown
+   * key. Returns true if the keys have changed.
+   */
+  refetch: { parameters: { readonly provider: string }; response: boolean }
 }
 
-export type ToHost =
+export type ToMainThread =
   | { readonly type: 'loaded' }
   | { readonly type: 'listening'; readonly port: number }
   | { readonly type: 'acknowledged'; readonly id: number; readonly error: CommandError | null }
-  | { readonly type: 'request'; readonly id: number; readonly name: keyof Requests; readonly ask: unknown }
-  | { readonly type: 'grown' }
+  | { readonly type: 'request'; readonly id: number; readonly name: keyof Requests; readonly parameters: unknown }
+  | { readonly type: 'spoolGrown' }
   | { readonly type: 'drift'; readonly drift: Drift }
   | { readonly type: 'upstream'; readonly reports: readonly UpstreamReport[] }
   | { readonly type: 'damage'; readonly damage: Damage }
@@ -79,33 +84,33 @@ export interface CommandError {
   readonly errors: readonly { readonly pointer: string; readonly detail: string }[]
 }
 
-/** What a thread is started with. */
+/** Settings with which a gateway thread is started. */
 export interface ThreadSettings {
   readonly thread: number
   readonly threads: number
   readonly host: string
   readonly gatewayUrl: string
   readonly spoolFolder: string
-  /** How far the spool was taken in when the service started. */
+  /** Checkpoint of the spool reader at the start of the service. */
   readonly spoolAfter: SpoolPosition
   readonly spoolSync: SpoolSync
   readonly spoolGauge: SharedArrayBuffer
   readonly spoolBytesMax: number
-  /** Why the spool of a thread cannot be written; see `spool-faults.ts`. */
+  /** Reason why the spool of a thread cannot be written; see `spool-faults.ts`. */
   readonly spoolFaults: SharedArrayBuffer
-  /** Whether explanations of refused calls are kept beside their records. */
+  /** Whether the spool stores an explanation next to the record of each refused call. */
   readonly spoolExplains: boolean
-  /** Key of the hash under which API keys are looked up, hex. */
+  /** Key of the keyed hash for API key lookups, in hex. */
   readonly hashKey: string
   readonly reusePort: boolean
-  /** Connections that may be open at a time: from clients, and to backends. */
+  /** Upper bounds for open connections: from clients, and to backends. */
   readonly connections: { readonly clients: number; readonly backends: number }
-  /** Where this service is reached: backends of tenants may not be there. */
+  /** Addresses of this service; the backend of a tenant must not use them. */
   readonly ownAddresses: OwnAddresses
-  /** The page at `/` for browsers, as HTML. */
+  /** HTML page for browsers at `/`. */
   readonly rootPage?: string
-  /** One word: 1 while the main thread has yet to hear that the spool of this thread has grown. */
-  readonly grown: SharedArrayBuffer
-  /** One word: calls of this thread that have no record yet. */
+  /** One Int32: 1 from the message that the spool of this thread has grown until the main thread has handled it. */
+  readonly spoolGrownFlag: SharedArrayBuffer
+  /** One Int32: number of calls of this thread without a record. */
   readonly inFlight: SharedArrayBuffer
 }

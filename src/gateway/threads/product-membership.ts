@@ -1,32 +1,34 @@
 /**
- * Of two words on the products of an API the later one holds: a plan says them when it is made, a
- * command may change them while the plan is still being compiled.
+ * Product membership of each API, with last-write-wins by version.
  *
- * One entry for each API that was ever spoken of.
+ * A plan captures the membership when its compilation starts; a command may change it before the plan is swapped in. `apply`
+ * then overrides the plan with the newer membership. The table has one entry per API that a command has changed.
  */
 
 import type { RoutePlan } from '../../plan/route-plan.ts'
 
-export interface Memberships {
-  /** A moment, to be given to `correct`. */
-  now(): number
-  say(api: string, productIds: readonly string[]): void
-  /** The plan as it was made at the moment `since`, with what was said after it. */
-  correct(plan: RoutePlan, since: number): RoutePlan
+export interface ProductMembership {
+  /** Returns the version to pass to `apply` for a plan that is compiled now. */
+  version(): number
+  set(api: string, productIds: readonly string[]): void
+  /** Returns the plan with the membership that was set after `capturedAt`, if any. */
+  apply(plan: RoutePlan, capturedAt: number): RoutePlan
 }
 
-export function createMemberships(): Memberships {
-  const words = new Map<string, { readonly productIds: readonly string[]; readonly at: number }>()
-  let last = 0
+export function createProductMembership(): ProductMembership {
+  const entries = new Map<string, { readonly productIds: readonly string[]; readonly version: number }>()
+  let version = 0
 
   return {
-    now: () => last,
-    say(api, productIds) {
-      words.set(api, { productIds, at: ++last })
+    version: () => version,
+    set(api, productIds) {
+      entries.set(api, { productIds, version: ++version })
     },
-    correct(plan, since) {
-      const word = words.get(plan.api)
-      return word === undefined || word.at <= since ? plan : { ...plan, memberOfProductIds: word.productIds }
+    apply(plan, capturedAt) {
+      const entry = entries.get(plan.api)
+      return entry === undefined || entry.version <= capturedAt
+        ? plan
+        : { ...plan, memberOfProductIds: entry.productIds }
     },
   }
 }

@@ -1,73 +1,73 @@
 /**
- * What is in force on the gateway's threads: the plans that serve, the declarations, keys, providers and
- * revoked tokens. A thread that had to be started again is brought to it before it takes its first call.
+ * The state that all gateway threads serve with: plans, declarations, keys, identity providers, circuit breakers and revoked
+ * tokens. The main thread keeps it to bring a restarted thread up to date before that thread accepts calls.
  */
 
 import type { RevokedToken } from '../../plan/gateway-port.ts'
 import type { ProviderPlan } from '../../plan/provider-plan.ts'
 import type { RoutePlan } from '../../plan/route-plan.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
-import { createMemberships } from './product-membership.ts'
+import { createProductMembership } from './product-membership.ts'
 import type { Command, JsonWebKeySet } from '../messages/messages.ts'
 import { createRevokedTokens } from '../authentication/revoked-tokens.ts'
 import type { GatePlan } from '../backend/upstream-gate.ts'
 
-export interface InForce {
-  /** A moment, to be given to `swap`. */
-  now(): number
-  /** The plan that was prepared at the moment `since` serves. */
-  swap(plan: RoutePlan, slas: readonly SlaPlan[], since: number): void
-  sla(sla: SlaPlan): void
-  membership(api: string, productIds: readonly string[]): void
-  /** False where too many are remembered already. */
-  revoked(token: RevokedToken): boolean
-  keys(jwks: JsonWebKeySet): void
-  gate(api: string, gate: GatePlan): void
-  providers(providers: readonly ProviderPlan[]): void
+export interface ServingState {
+  /** Returns the version to pass to `setPlan` for a plan that is compiled now. */
+  membershipVersion(): number
+  /** Replaces the plan of an API; membership that was set after `capturedAt` overrides the plan's own. */
+  setPlan(plan: RoutePlan, slas: readonly SlaPlan[], capturedAt: number): void
+  setSla(sla: SlaPlan): void
+  setMembership(api: string, productIds: readonly string[]): void
+  /** Returns false if the maximum number of revoked tokens is reached. */
+  addRevokedToken(token: RevokedToken): boolean
+  setKeys(jwks: JsonWebKeySet): void
+  setGate(api: string, gate: GatePlan): void
+  setProviders(providers: readonly ProviderPlan[]): void
   plans(): Iterable<{ readonly plan: RoutePlan; readonly slas: readonly SlaPlan[] }>
-  /** What a thread must hear beside the plans. */
-  words(): readonly Command[]
+  /** Returns the commands that restore everything except the plans on a new thread. */
+  restoreCommands(): readonly Command[]
 }
 
-export function createInForce(nowMs: () => number): InForce {
-  /** Those that are not open. */
+export function createServingState(nowMs: () => number): ServingState {
+  /** Circuit breakers that are not in their default state. */
   const gates = new Map<string, GatePlan>()
   const serving = new Map<string, { plan: RoutePlan; slas: Map<string, SlaPlan> }>()
-  const memberships = createMemberships()
-  const tokens = createRevokedTokens(nowMs)
+  const membership = createProductMembership()
+  const revokedTokens = createRevokedTokens(nowMs)
   let jwks: JsonWebKeySet = { keys: [] }
-  let federated: readonly ProviderPlan[] = []
+  let providers: readonly ProviderPlan[] = []
 
   return {
-    now: memberships.now,
-    swap(plan, slas, since) {
-      const corrected = memberships.correct(plan, since)
-      serving.set(plan.api, { plan: corrected, slas: new Map(slas.map((sla) => [sla.variant, sla])) })
+    membershipVersion: membership.version,
+    setPlan(plan, slas, capturedAt) {
+      const current = membership.apply(plan, capturedAt)
+      serving.set(plan.api, { plan: current, slas: new Map(slas.map((sla) => [sla.variant, sla])) })
     },
-    sla(sla) {
+    setSla(sla) {
       serving.get(sla.api)?.slas.set(sla.variant, sla)
     },
-    membership(api, productIds) {
-      memberships.say(api, productIds)
+    setMembership(api, productIds) {
+      membership.set(api, productIds)
       const entry = serving.get(api)
       if (entry !== undefined) entry.plan = { ...entry.plan, memberOfProductIds: productIds }
     },
-    revoked: (token) => tokens.add(token),
-    gate(api, gate) {
+    addRevokedToken: (token) => revokedTokens.add(token),
+    setGate(api, gate) {
       if (gate.mode === 'open') gates.delete(api)
       else gates.set(api, gate)
     },
-    keys(next) {
+    setKeys(next) {
       jwks = next
     },
-    providers(next) {
-      federated = next
+    setProviders(next) {
+      providers = next
     },
     plans: () => serving.values().map(({ plan, slas }) => ({ plan, slas: [...slas.values()] })),
-    words: () => [
+    restoreCommands: () => [
       { type: 'keys', jwks },
-      { type: 'providers', providers: federated },
-      { type: 'revoked', tokens: tokens.live(nowMs()) },
+      { type: 'providers', providers },
+      { type: 'revoked', tokens: revokedTokens.live(nowMs()) },
       ...[...gates].map(([api, gate]) => ({ type: 'gate', api, gate }) as const),
     ],
   }

@@ -79,7 +79,7 @@ const FAULTS: readonly Fault[] = [
   ['authenticate', { authenticator: { authenticate: once(() => boom()) } }],
   ['authenticate, in a promise', { authenticator: { authenticate: () => Promise.reject(new Error('injected')) } }],
   ['the search for loops', { handle: { loops: { isLoop: once(() => false), pushTo: () => {} } } }],
-  ['what is kept of a caller', { handle: { seats: { of: boom, release: () => {} } } }],
+  ['what is kept of a caller', { handle: { callerContexts: { of: boom, release: () => {} } } }],
   ['authorise', { authenticator: { authenticate: () => unauthorisable } }],
   ['limit', { handle: { admissions: { admit: boom, release: () => {}, isApproaching: false } } }],
   ['whether calls can be recorded', { handle: { isAccepting: boom } }],

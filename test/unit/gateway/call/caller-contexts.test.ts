@@ -1,4 +1,4 @@
-/** Which declaration a caller is served, counted and billed by. */
+/** The declaration that applies to a caller's limits, counters and price. */
 
 import { describe, expect, it } from 'vitest'
 import { toTokenCaller } from '../../../../src/gateway/authentication/known-caller.ts'
@@ -7,7 +7,7 @@ import { createLimitDesk } from '../../../../src/gateway/limits/limit-desk.ts'
 import { createLimitMemory } from '../../../../src/gateway/limits/limit-memory.ts'
 import { compileRevision } from '../../../../src/gateway/call/revision.ts'
 import { attributionOf } from '../../../../src/gateway/call/caller-context.ts'
-import { createSeats } from '../../../../src/gateway/call/caller-contexts.ts'
+import { createCallerContexts } from '../../../../src/gateway/call/caller-contexts.ts'
 import type { SlaPlan } from '../../../../src/plan/sla-plan.ts'
 import { API, GRANT } from '../../../fixtures/token-authority.ts'
 import { planOf } from '../../../fixtures/test-limits.ts'
@@ -22,14 +22,14 @@ async function open(slas: readonly SlaPlan[]) {
   const limiter = createLimiter({ thread: 0, threads: 1 })
   const desk = createLimitDesk(createLimitMemory({ threads: 1 }))
   for (const sla of slas) desk.setPlan(sla)
-  const asked: string[] = []
-  const seats = createSeats({
+  const requested: string[] = []
+  const contexts = createCallerContexts({
     limiter,
-    host: {
-      ask: ((_: string, ask: Parameters<typeof desk.block>[0]) => {
-        asked.push(ask.variant)
-        return desk.block(ask)
-      }) as Parameters<typeof createSeats>[0]['host']['ask'],
+    mainThread: {
+      request: ((_: string, parameters: Parameters<typeof desk.block>[0]) => {
+        requested.push(parameters.variant)
+        return desk.block(parameters)
+      }) as Parameters<typeof createCallerContexts>[0]['mainThread']['request'],
     },
   })
   const plan = {
@@ -56,7 +56,7 @@ async function open(slas: readonly SlaPlan[]) {
   } as const
   const backends = { threads: 1, connect: (_: unknown, base: object) => base }
   const compile = (declared: readonly SlaPlan[]) => compileRevision(plan, declared, limiter, backends)
-  return { seats, desk, asked, compile, revision: await compile(slas) }
+  return { contexts, desk, requested, compile, revision: await compile(slas) }
 }
 
 const callerOf = (variant: string) => {
@@ -65,47 +65,47 @@ const callerOf = (variant: string) => {
   return toTokenCaller({ ...GRANT, api: '', apiProductId: 'prd_1', variant }, token)
 }
 
-describe('the seat of a caller', () => {
-  it('is that of its variant where the API declares it', async () => {
-    const { seats, asked, revision } = await open([declare('', 5), declare('gold', 50)])
-    const seat = await seats.of(callerOf('gold'), revision)
-    expect(asked).toEqual(['gold'])
-    expect([seat.sla?.plan.variant, attributionOf(seat, 0).variant]).toEqual(['gold', 'gold'])
+describe('a caller context', () => {
+  it('uses the declaration of its variant if the API declares it', async () => {
+    const { contexts, requested, revision } = await open([declare('', 5), declare('gold', 50)])
+    const context = await contexts.of(callerOf('gold'), revision)
+    expect(requested).toEqual(['gold'])
+    expect([context.sla?.plan.variant, attributionOf(context, 0).variant]).toEqual(['gold', 'gold'])
   })
 
-  it('is the default one, in counters, limits and attribution, where the API does not declare its variant', async () => {
-    const { seats, asked, revision } = await open([declare('', 5)])
-    const seat = await seats.of(callerOf('gold'), revision)
-    expect(asked).toEqual([''])
-    expect(seat.block).not.toBeNull()
-    expect([seat.sla?.plan.variant, attributionOf(seat, 0).variant]).toEqual(['', ''])
+  it('uses the default declaration for counters, limits and price if the API does not declare its variant', async () => {
+    const { contexts, requested, revision } = await open([declare('', 5)])
+    const context = await contexts.of(callerOf('gold'), revision)
+    expect(requested).toEqual([''])
+    expect(context.block).not.toBeNull()
+    expect([context.sla?.plan.variant, attributionOf(context, 0).variant]).toEqual(['', ''])
   })
 
-  it('has no limits where the API declares none at all', async () => {
-    const { seats, asked, revision } = await open([])
-    const seat = await seats.of(callerOf('gold'), revision)
-    expect([asked, seat.block, seat.sla, attributionOf(seat, 0).variant]).toEqual([[], null, null, 'gold'])
+  it('has no limits if the API declares none', async () => {
+    const { contexts, requested, revision } = await open([])
+    const context = await contexts.of(callerOf('gold'), revision)
+    expect([requested, context.block, context.sla, attributionOf(context, 0).variant]).toEqual([[], null, null, 'gold'])
   })
 
-  it('does not count by one declaration in the counters of another when a revision brings its variant', async () => {
-    const { seats, asked, desk, revision, compile } = await open([declare('', 5)])
+  it('gets new counters when a new revision declares its variant', async () => {
+    const { contexts, requested, desk, revision, compile } = await open([declare('', 5)])
     const caller = callerOf('gold')
-    const before = await seats.of(caller, revision)
+    const before = await contexts.of(caller, revision)
     const gold = declare('gold', 50)
     desk.setPlan(gold)
-    const after = await seats.of(caller, await compile([declare('', 5), gold]))
+    const after = await contexts.of(caller, await compile([declare('', 5), gold]))
 
-    expect(asked).toEqual(['', 'gold'])
+    expect(requested).toEqual(['', 'gold'])
     expect(after.sla?.plan.variant).toBe('gold')
     expect(after.block).not.toBe(before.block)
   })
 
-  it('keeps its counters over a revision that declares the same', async () => {
-    const { seats, asked, revision, compile } = await open([declare('', 5)])
+  it('keeps its counters when a new revision declares the same variants', async () => {
+    const { contexts, requested, revision, compile } = await open([declare('', 5)])
     const caller = callerOf('gold')
-    const before = await seats.of(caller, revision)
-    const after = await seats.of(caller, await compile([declare('', 5)]))
+    const before = await contexts.of(caller, revision)
+    const after = await contexts.of(caller, await compile([declare('', 5)]))
     expect(after.block).toBe(before.block)
-    expect(asked).toEqual([''])
+    expect(requested).toEqual([''])
   })
 })

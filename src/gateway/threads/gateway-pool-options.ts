@@ -1,4 +1,4 @@
-/** What the gateway threads need of the main thread, and what the main thread can do with them. */
+/** The dependencies of the pool of gateway threads, and its interface. */
 
 import type { Damage } from '../../record/damage.ts'
 import type { Drift } from '../../domain/drift.ts'
@@ -8,33 +8,37 @@ import type { Log } from '../../runtime/log.ts'
 import type { GatePlan, UpstreamReport } from '../backend/upstream-gate.ts'
 import type { JsonWebKeySet, Requests, ThreadSettings } from '../messages/messages.ts'
 
-export type Answers = { [Name in keyof Requests]: (ask: Requests[Name]['ask']) => Promise<Requests[Name]['answer']> }
+/** Handlers on the main thread for the requests of gateway threads. */
+export type RequestHandlers = {
+  readonly [Name in keyof Requests]: (parameters: Requests[Name]['parameters']) => Promise<Requests[Name]['response']>
+}
 
-export interface FleetOptions {
-  /** The module that a thread runs. */
+export interface GatewayPoolOptions {
+  /** The module that each thread runs. */
   readonly entry: URL
   readonly threads: number
-  readonly settings: Omit<ThreadSettings, 'thread' | 'threads' | 'grown' | 'inFlight'>
+  readonly settings: Omit<ThreadSettings, 'thread' | 'threads' | 'spoolGrownFlag' | 'inFlight'>
+  /** Port to listen on; 0 selects a free one. */
   readonly port: number
-  readonly answers: Answers
+  readonly handlers: RequestHandlers
   readonly clock: Clock
   readonly log: Log
-  readonly onGrowth: () => void
+  readonly onSpoolGrowth: () => void
   readonly onCount: (reason: string, by: number) => void
-  /** At most one a second of each kind and thread. */
+  /** Called at most once a second per kind of drift and thread. */
   readonly onDrift: (drift: Drift) => void
   readonly onUpstream: (reports: readonly UpstreamReport[]) => void
   readonly onDamage: (damage: Damage) => void
-  /** A thread has died: its share of what is shared must be given back. */
+  /** Called when a thread has ended unexpectedly, to release its share of the shared counters. */
   readonly onThreadGone: (thread: number) => void
 }
 
-export interface Fleet extends GatewayPort {
-  /** Starts the threads; resolves with the port when all listen. */
+export interface GatewayPool extends GatewayPort {
+  /** Starts the threads; resolves with the port when all of them listen. */
   start(): Promise<number>
   setKeys(jwks: JsonWebKeySet): Promise<void>
   releaseBlocks(api: string): Promise<void>
   setGate(api: string, gate: GatePlan): Promise<void>
-  /** No new connections; calls in flight finish; threads end. */
+  /** Refuses new connections, drains the open calls up to a time limit, then ends the threads. */
   stop(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** A gateway thread as the service runs it, with an OAuth server that only says what the main thread answers. */
+/** A real gateway thread; its OAuth server returns the response of the main thread, and the path `/die` ends the thread. */
 
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ThreadSettings } from '../../../../src/gateway/messages/messages.ts'

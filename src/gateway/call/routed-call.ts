@@ -1,25 +1,26 @@
-/** What a call carries from stage to stage. */
+/** A call whose operation is known, with everything that the later stages read. */
 
 import type { Stage } from '../../domain/explanation.ts'
 import type { Call } from './call.ts'
 import type { CompiledOperation, CompiledRevision } from './revision.ts'
 import type { RouteMatch } from '../routing/route-table.ts'
-import type { Seat } from './caller-context.ts'
+import type { CallerContext } from './caller-context.ts'
 import type { RequestHeaders } from '../headers/upstream-request.ts'
 
-export interface Passage {
+export interface RoutedCall {
   readonly call: Call
   readonly revision: CompiledRevision
   readonly operation: CompiledOperation
   readonly match: RouteMatch
   readonly headers: RequestHeaders
-  /** Request target behind the technical name, as it came. */
+  /** Request target after the API's name, byte for byte as the client sent it. */
   readonly target: string
   readonly queryAt: number
-  seat: Seat | null
+  /** Null before authentication, and for anonymous calls of public operations. */
+  callerContext: CallerContext | null
 }
 
-/** Refuses a call that may be tried again; `stage` is the one that could not go on. */
+/** Refuses a call that the client may retry; `stage` is the stage that could not continue. */
 export function unavailable(call: Call, detail: string, stage: Stage = 'record'): void {
   call.refuse('unavailable', detail, { headers: ['Retry-After', '1'], stage })
 }

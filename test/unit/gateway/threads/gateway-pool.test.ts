@@ -1,4 +1,4 @@
-/** Commands on real gateway threads: what they answer is true for the next call on any of them. */
+/** Commands on real gateway threads: when a command resolves, the next call on every thread observes its effect. */
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, createServer, get } from 'node:http'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Grant } from '../../../../src/plan/grant.ts'
 import type { RoutePlan } from '../../../../src/plan/route-plan.ts'
-import { createFleet } from '../../../../src/gateway/threads/fleet.ts'
+import { createGatewayPool } from '../../../../src/gateway/threads/gateway-pool.ts'
 import { createLimitDesk } from '../../../../src/gateway/limits/limit-desk.ts'
 import { createLimitMemory } from '../../../../src/gateway/limits/limit-memory.ts'
 import { createSpoolFaultsMemory } from '../../../../src/record/spool-faults.ts'
@@ -39,7 +39,7 @@ async function listen(arrived: (answer: () => void) => void): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-async function open({
+async function openPool({
   grant = GRANT as Grant,
   refetch = async () => false,
   limited = false,
@@ -50,13 +50,13 @@ async function open({
   const sla = { ...planOf({ limits: [{ name: 'a', totals: { minute: 1_000 } }] }), api: API }
   const slas = limited ? [sla] : []
   for (const each of slas) desk.setPlan(each)
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-fleet-'))
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-gateway-pool-'))
   const origin = await listen(arrived)
   const counts = new Map<string, number>()
   const restarts = Promise.withResolvers<void>()
   let isThreadGone = false
-  const fleet = createFleet({
-    entry: new URL('./fleet-thread.ts', import.meta.url),
+  const pool = createGatewayPool({
+    entry: new URL('./gateway-pool-thread.ts', import.meta.url),
     threads: THREADS,
     port: 0,
     settings: {
@@ -74,18 +74,18 @@ async function open({
       connections: { clients: 1_000, backends: 1_000 },
       ownAddresses: { urls: [], ports: [] },
     },
-    answers: {
+    handlers: {
       resolve: async ({ kind }) => (kind === 'federated' ? FEDERATED_GRANT : grant),
-      async block(ask) {
+      async block(parameters) {
         await counters()
-        return desk.block(ask)
+        return desk.block(parameters)
       },
-      oauth: async ({ endpoint }) => ({ status: 200, headers: {}, body: `asked for ${endpoint}`, signal: null }),
+      oauth: async ({ endpoint }) => ({ status: 200, headers: {}, body: endpoint, signal: null }),
       refetch: () => refetch(),
     },
     clock: {
       ...systemClock,
-      // The first timer after the end of a thread is the one that starts another.
+      // The first timer after a thread has ended is the one that starts its replacement.
       after(delayMs, task) {
         if (!isThreadGone) return systemClock.after(delayMs, task)
         isThreadGone = false
@@ -96,7 +96,7 @@ async function open({
       },
     },
     log: createLog('silent'),
-    onGrowth: () => {},
+    onSpoolGrowth: () => {},
     onCount: (reason, by) => void counts.set(reason, (counts.get(reason) ?? 0) + by),
     onDrift: () => {},
     onUpstream: () => {},
@@ -106,7 +106,7 @@ async function open({
     },
   })
   onTestFinished(async () => {
-    await fleet.stop()
+    await pool.stop()
     rmSync(folder, { recursive: true })
   })
   const plan: RoutePlan = {
@@ -133,14 +133,14 @@ async function open({
       },
     ],
   }
-  await fleet.setKeys(authority.jwks)
-  await (await fleet.prepare(plan, slas)).swap()
-  const port = await fleet.start()
+  await pool.setKeys(authority.jwks)
+  await (await pool.prepare(plan, slas)).swap()
+  const port = await pool.start()
   const request = (path: string, token: string) => fetchStatus(port, path, token)
-  /** On connections of their own, so that every thread takes some. */
+  /** Uses one connection per call, so that the kernel distributes the calls over the threads. */
   const callAll = async (token: string, times = 16) =>
     new Set(await Promise.all(Array.from({ length: times }, () => request(`/${API}/payments`, token))))
-  return { ...fleet, plan, request, callAll, counts, restarts: restarts.promise }
+  return { ...pool, plan, request, callAll, counts, restarts: restarts.promise }
 }
 
 function fetchStatus(port: number, path: string, token: string): Promise<number> {
@@ -157,48 +157,48 @@ function fetchStatus(port: number, path: string, token: string): Promise<number>
 const token = (claims: object = {}) => authority.token({ ...TIMES, ...claims })
 const foreign = (by = key) => issue(by, TIMES)
 
-describe('a thread that ends', () => {
-  it('takes only its own calls with it, and they are counted', async () => {
+describe('a gateway thread that ends', () => {
+  it('loses only its own calls, and the pool counts them', async () => {
     const CALLS = 16
-    const held: (() => void)[] = []
+    const pending: (() => void)[] = []
     const { promise: allArrived, resolve: arriveAll } = Promise.withResolvers<void>()
-    const { request, counts, restarts } = await open({
+    const { request, counts, restarts } = await openPool({
       arrived(answer) {
-        if (held.push(answer) === CALLS) arriveAll()
+        if (pending.push(answer) === CALLS) arriveAll()
       },
     })
-    const calls = Array.from({ length: CALLS }, () => request(`/${API}/payments`, token()).catch(() => 'cut off'))
+    const calls = Array.from({ length: CALLS }, () => request(`/${API}/payments`, token()).catch(() => 'lost'))
     await allArrived
     await request('/die', '').catch(() => {})
     await restarts
-    for (const answer of held) answer()
+    for (const answer of pending) answer()
 
     const outcomes = await Promise.all(calls)
-    const cutOff = outcomes.filter((outcome) => outcome === 'cut off').length
-    expect(cutOff).toBeGreaterThan(0)
-    expect(outcomes.filter((outcome) => outcome === 200)).toHaveLength(CALLS - cutOff)
-    expect(counts.get('call_lost_with_thread')).toBe(cutOff)
+    const lost = outcomes.filter((outcome) => outcome === 'lost').length
+    expect(lost).toBeGreaterThan(0)
+    expect(outcomes.filter((outcome) => outcome === 200)).toHaveLength(CALLS - lost)
+    expect(counts.get('call_lost_with_thread')).toBe(lost)
   })
 })
 
-describe('a command on all threads', () => {
-  it('revokes a token: no call that is sent after the answer is served', async () => {
-    const { callAll, revokeToken, request } = await open()
+describe('GatewayPool', () => {
+  it('rejects every call that is sent after the revocation of its token has resolved', async () => {
+    const { callAll, revokeToken, request } = await openPool()
     const [revoked, other] = [token(), token({ jti: 'tok_2' })]
     expect(await callAll(revoked)).toEqual(new Set([200]))
 
-    let isAnswered = false
+    let isRevoked = false
     const late: number[] = []
     const hammer = async (): Promise<void> => {
       for (let round = 0; round < 60; round++) {
-        const isLate = isAnswered
+        const isLate = isRevoked
         const status = await request(`/${API}/payments`, revoked)
         if (isLate) late.push(status)
       }
     }
     const hammers = Array.from({ length: 8 }, hammer)
     await revokeToken({ jti: 'tok_1', untilMs: UNTIL_MS })
-    isAnswered = true
+    isRevoked = true
     await Promise.all(hammers)
 
     expect(late.length).toBeGreaterThan(0)
@@ -206,14 +206,14 @@ describe('a command on all threads', () => {
     expect(await callAll(other)).toEqual(new Set([200]))
   })
 
-  it('revokes a token also for a call that waits for its counters', async () => {
+  it('rejects a call whose token is revoked while the call waits for its counters', async () => {
     const asked = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
     const counters = (): Promise<void> => {
       asked.resolve()
       return gate.promise
     }
-    const { request, revokeToken } = await open({ limited: true, counters })
+    const { request, revokeToken } = await openPool({ limited: true, counters })
     const status = request(`/${API}/payments`, token())
     await asked.promise
     await revokeToken({ jti: 'tok_1', untilMs: UNTIL_MS })
@@ -223,8 +223,8 @@ describe('a command on all threads', () => {
     expect(await request(`/${API}/payments`, token({ jti: 'tok_2' }))).toBe(200)
   })
 
-  it('takes an API out of a product and brings it back, with the same tokens', async () => {
-    const { callAll, applyMembership } = await open({ grant: { ...GRANT, api: '', apiProductId: 'prd_1' } })
+  it('removes an API from a product and adds it again, with the same tokens', async () => {
+    const { callAll, applyMembership } = await openPool({ grant: { ...GRANT, api: '', apiProductId: 'prd_1' } })
     expect(await callAll(token())).toEqual(new Set([200]))
     await applyMembership(API, ['prd_2'])
     expect(await callAll(token())).toEqual(new Set([403]))
@@ -232,8 +232,8 @@ describe('a command on all threads', () => {
     expect(await callAll(token())).toEqual(new Set([200]))
   })
 
-  it('on membership holds against a revision that was prepared before it and is swapped after it', async () => {
-    const { callAll, applyMembership, prepare, plan } = await open({
+  it('keeps a membership that was set between the preparation and the swap of a revision', async () => {
+    const { callAll, applyMembership, prepare, plan } = await openPool({
       grant: { ...GRANT, api: '', apiProductId: 'prd_1' },
     })
     const before = await prepare({ ...plan, revision: 2 }, [])
@@ -244,8 +244,8 @@ describe('a command on all threads', () => {
     expect(await callAll(token())).toEqual(new Set([200]))
   })
 
-  it('lets in the tokens of a provider, and no more once its key is gone', async () => {
-    const { callAll, applyProviders } = await open()
+  it('accepts the tokens of a provider until its key is removed', async () => {
+    const { callAll, applyProviders } = await openPool()
     expect(await callAll(foreign())).toEqual(new Set([401]))
     await applyProviders([toPlan([key])])
     expect(await callAll(foreign())).toEqual(new Set([200]))
@@ -254,9 +254,9 @@ describe('a command on all threads', () => {
     expect(await callAll(foreign(next))).toEqual(new Set([200]))
   })
 
-  it('brings a key that a thread asked for before the answer to it', async () => {
+  it('delivers a refetched provider key to a thread before the response to its request', async () => {
     const keys = { publish: async () => false }
-    const { callAll, applyProviders } = await open({ refetch: () => keys.publish() })
+    const { callAll, applyProviders } = await openPool({ refetch: () => keys.publish() })
     await applyProviders([toPlan([key])])
     keys.publish = async () => {
       await applyProviders([toPlan([key, next])])
@@ -265,8 +265,8 @@ describe('a command on all threads', () => {
     expect(await callAll(foreign(next))).toEqual(new Set([200]))
   })
 
-  it('holds also on a thread that was started anew', async () => {
-    const { callAll, request, revokeToken, applyMembership, applyProviders, restarts } = await open({
+  it('restores revoked tokens, membership and providers on a restarted thread', async () => {
+    const { callAll, request, revokeToken, applyMembership, applyProviders, restarts } = await openPool({
       grant: { ...GRANT, api: '', apiProductId: 'prd_9' },
     })
     await revokeToken({ jti: 'tok_1', untilMs: UNTIL_MS })
@@ -274,7 +274,7 @@ describe('a command on all threads', () => {
     await applyProviders([toPlan([key])])
     await request('/die', '').catch(() => {})
     await restarts
-    // Waits, as every command does, until the thread that takes its place is up.
+    // Like every command, this one waits until the replacement has started.
     await applyProviders([toPlan([key])])
 
     expect(await callAll(token())).toEqual(new Set([401]))
@@ -284,8 +284,8 @@ describe('a command on all threads', () => {
 })
 
 describe('the authorize endpoint', () => {
-  it('is no API: it reaches the OAuth server, and by it the main thread', async () => {
-    const { request } = await open()
+  it('takes precedence over APIs and is executed on the main thread', async () => {
+    const { request } = await openPool()
     expect(await request('/oauth2/v2/authorize?a=b', '')).toBe(200)
     expect(await request('/oauth2/v2/elsewhere', '')).toBe(404)
   })

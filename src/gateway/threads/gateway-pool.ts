@@ -1,0 +1,192 @@
+/**
+ * The pool of gateway threads, as the main thread changes it: all threads change together.
+ *
+ * A command goes to every thread and is done when every thread has acknowledged it. Commands run one after the other, so that
+ * all threads pass through the same states in the same order. A thread that ends loses only its own calls; its replacement
+ * receives the current state (`serving-state.ts`) before it listens.
+ */
+
+import type { GatewayPort, PreparedRevision } from '../../plan/gateway-port.ts'
+import type { RoutePlan } from '../../plan/route-plan.ts'
+import { Problem } from '../../domain/problem.ts'
+import type { SlaPlan } from '../../plan/sla-plan.ts'
+import { toCommandProblem, toCompileProblem } from '../messages/command-error.ts'
+import type { Command, CommandError } from '../messages/messages.ts'
+import type { GatewayPool, GatewayPoolOptions } from './gateway-pool-options.ts'
+import { GatewayWorker } from './gateway-worker.ts'
+import { createServingState, type ServingState } from './serving-state.ts'
+
+const DRAIN_WITHIN_MS = 30_000
+const RESTART_AFTER_MS = 100
+
+export function createGatewayPool(options: GatewayPoolOptions): GatewayPool {
+  const state = createServingState(options.clock.nowMs)
+  const workers = new Workers(options, state)
+
+  /** Updates the serving state, then changes all threads, after all earlier commands. */
+  function apply(command: Command, update: () => void): Promise<void> {
+    return workers.enqueue(async () => {
+      update()
+      await workers.execute(command)
+    })
+  }
+
+  return {
+    start: () => workers.start(),
+    stop: () => workers.stop(),
+    prepare: (plan, slas) => prepareRevision(workers, state, plan, slas),
+    applySla: (sla) => apply({ type: 'sla', sla }, () => state.setSla(sla)),
+    applyGrant: (grant) => workers.enqueue(() => workers.execute({ type: 'grant', grant })),
+    applyMembership: (api, productIds) =>
+      apply({ type: 'membership', api, productIds }, () => state.setMembership(api, productIds)),
+    revokeToken: (token) =>
+      apply({ type: 'revoked', tokens: [token] }, () => {
+        if (!state.addRevokedToken(token)) throw tooManyRevokedTokens()
+      }),
+    applyProviders: (providers) => apply({ type: 'providers', providers }, () => state.setProviders(providers)),
+    setKeys: (jwks) => apply({ type: 'keys', jwks }, () => state.setKeys(jwks)),
+    setGate: (api, gate) => apply({ type: 'gate', api, gate }, () => state.setGate(api, gate)),
+    releaseBlocks: (api) => workers.enqueue(() => workers.execute({ type: 'blocks', api })),
+  }
+}
+
+function tooManyRevokedTokens(): Problem {
+  return new Problem('unavailable', 'The maximum number of revoked tokens is reached. Retry after some have expired.')
+}
+
+async function prepareRevision(
+  workers: Workers,
+  state: ServingState,
+  plan: RoutePlan,
+  slas: readonly SlaPlan[],
+): ReturnType<GatewayPort['prepare']> {
+  const id = workers.createId()
+  let capturedAt = 0
+  const error = await workers.enqueue(() => {
+    capturedAt = state.membershipVersion()
+    return workers.broadcast({ type: 'prepare', plan, slas }, id)
+  })
+  const prepared: PreparedRevision = {
+    swap: () =>
+      workers.enqueue(async () => {
+        state.setPlan(plan, slas, capturedAt)
+        await workers.execute({ type: 'swap', prepared: id })
+      }),
+    abort: () => void workers.enqueue(() => workers.broadcast({ type: 'abort', prepared: id })),
+  }
+  if (error === null) return prepared
+  prepared.abort()
+  throw toCompileProblem(error)
+}
+
+/** The workers of the pool: starts, replaces and stops them, and sends commands to all of them. */
+class Workers {
+  readonly #options: GatewayPoolOptions
+  readonly #state: ServingState
+  /** By thread index; null while a thread has ended and its replacement has not been created. */
+  readonly #workers: (GatewayWorker | null)[]
+  #port: number
+  #lastId = 0
+  #isStopping = false
+  #queue: Promise<unknown> = Promise.resolve()
+
+  constructor(options: GatewayPoolOptions, state: ServingState) {
+    this.#options = options
+    this.#state = state
+    this.#port = options.port
+    this.#workers = Array.from({ length: options.threads }, () => null)
+  }
+
+  createId(): number {
+    return ++this.#lastId
+  }
+
+  start(): Promise<number> {
+    return this.enqueue(async () => {
+      for (let index = 0; index < this.#workers.length; index++) await this.#startWorker(index)
+      return this.#port
+    })
+  }
+
+  /** Runs `work` after all earlier commands have settled. */
+  enqueue<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#queue.then(work)
+    this.#queue = done.catch(() => {})
+    return done
+  }
+
+  /** Sends a command to all threads; throws if one of them fails. */
+  async execute(command: Command): Promise<void> {
+    const error = await this.broadcast(command)
+    if (error !== null) throw toCommandProblem(error)
+  }
+
+  /** Sends a command to all threads that listen; returns the first error. */
+  async broadcast(command: Command, id = this.createId()): Promise<CommandError | null> {
+    const ready = this.#workers.filter((worker) => worker?.isReady === true) as GatewayWorker[]
+    const errors = await Promise.all(ready.map((worker) => worker.post(id, command)))
+    return errors.find((error) => error !== null) ?? null
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    const live = this.#workers.filter((worker) => worker !== null)
+    const drained = Promise.all(live.map((worker) => worker.post(this.createId(), { type: 'drain' })))
+    const { promise: timeout, resolve: giveUp } = Promise.withResolvers<void>()
+    const cancel = this.#options.clock.after(DRAIN_WITHIN_MS, giveUp)
+    await Promise.race([drained, timeout])
+    cancel()
+    await Promise.all(live.map((worker) => worker.terminate()))
+  }
+
+  async #startWorker(index: number): Promise<void> {
+    const worker = new GatewayWorker(index, this.#options, {
+      onListening: (port) => void (this.#port = port),
+      onExit: (ended, code) => this.#onExit(ended, code),
+    })
+    this.#workers[index] = worker
+    await worker.loaded
+    await this.#restoreState(worker)
+    await this.#executeOn(worker, { type: 'listen', port: this.#port })
+    worker.isReady = true
+  }
+
+  async #restoreState(worker: GatewayWorker): Promise<void> {
+    for (const command of this.#state.restoreCommands()) await this.#executeOn(worker, command)
+    for (const { plan, slas } of this.#state.plans()) {
+      const id = this.createId()
+      const error = await worker.post(id, { type: 'prepare', plan, slas })
+      if (error !== null) throw toCompileProblem(error)
+      await this.#executeOn(worker, { type: 'swap', prepared: id })
+    }
+  }
+
+  async #executeOn(worker: GatewayWorker, command: Command): Promise<void> {
+    const error = await worker.post(this.createId(), command)
+    if (error !== null) throw toCommandProblem(error)
+  }
+
+  #onExit(worker: GatewayWorker, code: number): void {
+    const { log, clock, onThreadGone, onCount } = this.#options
+    const { index, callsInFlight: callsLost } = worker
+    this.#workers[index] = null
+    if (this.#isStopping) return
+    onThreadGone(index)
+    if (callsLost > 0) onCount('call_lost_with_thread', callsLost)
+    log.error(
+      { thread: index, code, callsLost },
+      'gateway thread ended and its calls were lost; starting a replacement',
+    )
+    clock.after(RESTART_AFTER_MS, () => this.#replace(index))
+  }
+
+  #replace(index: number): void {
+    if (this.#isStopping) return
+    this.enqueue(() => this.#startWorker(index)).catch((cause: unknown) =>
+      this.#options.log.fatal(
+        { err: cause, thread: index },
+        'gateway thread could not be replaced; the service continues with fewer threads until it is restarted',
+      ),
+    )
+  }
+}

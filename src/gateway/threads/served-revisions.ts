@@ -1,0 +1,71 @@
+/**
+ * The compiled revisions of one gateway thread: those that serve, and those that are prepared for a swap.
+ *
+ * Calls in flight keep the revision object that they started with.
+ */
+
+import type { RoutePlan } from '../../plan/route-plan.ts'
+import type { SlaPlan } from '../../plan/sla-plan.ts'
+import type { BackendSettings } from '../backend/backend.ts'
+import type { UpstreamGates } from '../backend/upstream-gates.ts'
+import { compileRevision, operationIdsOf, type CompiledRevision } from '../call/revision.ts'
+import type { Limiter } from '../limits/limiter.ts'
+import { createProductMembership } from './product-membership.ts'
+
+export interface ServedRevisions {
+  /** Returns the revision that serves an API. */
+  of(this: void, api: string): CompiledRevision | undefined
+  /** Compiles a revision; `swap` or `abort` with the same id must follow. */
+  prepare(id: number, plan: RoutePlan, slas: readonly SlaPlan[]): Promise<void>
+  swap(id: number): void
+  abort(id: number): void
+  setSla(sla: SlaPlan): void
+  setMembership(api: string, productIds: readonly string[]): void
+}
+
+export interface ServedRevisionsOptions {
+  readonly limiter: Limiter
+  readonly backends: BackendSettings
+  readonly gates: Pick<UpstreamGates, 'of'>
+}
+
+export function createServedRevisions({ limiter, backends, gates }: ServedRevisionsOptions): ServedRevisions {
+  const serving = new Map<string, CompiledRevision>()
+  const prepared = new Map<number, { readonly revision: CompiledRevision; readonly capturedAt: number }>()
+  const membership = createProductMembership()
+
+  return {
+    of: (api) => serving.get(api),
+    async prepare(id, plan, slas) {
+      const capturedAt = membership.version()
+      const revision = await compileRevision(plan, slas, limiter, backends)
+      prepared.set(id, { revision, capturedAt })
+    },
+    swap(id) {
+      const entry = prepared.get(id)
+      if (entry === undefined) throw new Error(`no revision is prepared under ${id}`)
+      prepared.delete(id)
+      const { revision, capturedAt } = entry
+      const next = { ...revision, plan: membership.apply(revision.plan, capturedAt) }
+      const { api } = next.plan
+      const previous = serving.get(api)
+      if (next.backend !== null) next.backend.gate = gates.of(api)
+      serving.set(api, next)
+      previous?.backend?.close()
+    },
+    abort(id) {
+      prepared.get(id)?.revision.backend?.close()
+      prepared.delete(id)
+    },
+    setSla(sla) {
+      const revision = serving.get(sla.api)
+      revision?.slas.set(sla.variant, limiter.compile(sla, operationIdsOf(revision.plan)))
+    },
+    setMembership(api, productIds) {
+      membership.set(api, productIds)
+      const revision = serving.get(api)
+      if (revision === undefined) return
+      serving.set(api, { ...revision, plan: { ...revision.plan, memberOfProductIds: productIds } })
+    },
+  }
+}
