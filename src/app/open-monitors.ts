@@ -71,7 +71,7 @@ export function openMonitors(options: MonitorsOptions): Monitors {
   const upstreams = createUpstreamHealth({
     clock,
     setGate,
-    probe: probe.ask,
+    probe: probe.check,
     onChange,
     onFailure: (cause) =>
       log.error(

@@ -1,7 +1,7 @@
 /**
  * Verifies that this gateway issued an access token (RFC 9068): cheap checks first, the signature last.
  *
- * It does not check expiry and API. `checkCaller` refuses such a token, and the call is attributed to its consumer
+ * Expiry and API are checked later, by `checkCaller`: the call is then refused, but attributed to its consumer,
  * because the signature has verified.
  *
  * Two algorithms are allowed, each bound to its kind of key, so that a token cannot choose how it is verified (RFC

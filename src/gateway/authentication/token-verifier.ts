@@ -43,14 +43,14 @@ const UNKNOWN_KEY = refuseUnverified('The token is signed with an unknown key.')
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
   const { gatewayUrl, tokenKeys, providers, refetch, tenantOf, count } = options
 
-  function own(jwt: Jwt): Verified | Refusal {
+  function verifyOwn(jwt: Jwt): Verified | Refusal {
     const result = verifyOwnToken(jwt, gatewayUrl, tokenKeys)
     if ('fault' in result) return refuseUnverified(result.fault)
     const { claims } = result
     return { token: toVerifiedToken(claims), name: { kind: 'client', clientId: claims.client_id } }
   }
 
-  function federated(jwt: Jwt, provider: Provider, api: string): Verified | Refusal | 'unknown_key' {
+  function verifyFederated(jwt: Jwt, provider: Provider, api: string): Verified | Refusal | 'unknown_key' {
     const result = verifyFederatedToken(jwt, provider, api)
     if (result === 'unknown_key') return result
     if ('fault' in result) return refuseUnverified(result.fault)
@@ -58,20 +58,20 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     return { token: result.token, name: { kind: 'federated', tenant, issuer, clientId: result.clientId, api } }
   }
 
-  async function bySoughtKey(jwt: Jwt, { plan }: Provider, api: string): Promise<Verified | Refusal> {
+  async function verifyWithFetchedKey(jwt: Jwt, { plan }: Provider, api: string): Promise<Verified | Refusal> {
     try {
       await refetch(plan.id)
     } catch {
       count('refetch_failed')
       return createRefusal('unavailable', 'The keys of the issuer cannot be fetched at the moment.')
     }
-    // Whatever brought new keys: another call may have asked before.
+    // The provider is looked up again even without a change: another call may have fetched its keys before.
     const provider = providers.find(plan.tenant, plan.issuer, api)
-    const result = provider === undefined ? 'unknown_key' : federated(jwt, provider, api)
+    const result = provider === undefined ? 'unknown_key' : verifyFederated(jwt, provider, api)
     return result === 'unknown_key' ? UNKNOWN_KEY : result
   }
 
-  function isOurs(issuer: string): boolean {
+  function isOwnIssuer(issuer: string): boolean {
     return issuer === gatewayUrl || issuer.startsWith(`${gatewayUrl}/`)
   }
 
@@ -79,11 +79,11 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     const jwt = readJwt(text)
     if ('fault' in jwt) return refuseUnverified(jwt.fault)
     const { iss } = jwt.claims
-    if (typeof iss !== 'string' || isOurs(iss) || providers.isEmpty) return own(jwt)
+    if (typeof iss !== 'string' || isOwnIssuer(iss) || providers.isEmpty) return verifyOwn(jwt)
     const tenant = tenantOf(api)
     const provider = tenant === null ? undefined : providers.find(tenant, iss, api)
     if (provider === undefined) return OTHER_ISSUER
-    const result = federated(jwt, provider, api)
-    return result === 'unknown_key' ? bySoughtKey(jwt, provider, api) : result
+    const result = verifyFederated(jwt, provider, api)
+    return result === 'unknown_key' ? verifyWithFetchedKey(jwt, provider, api) : result
   }
 }

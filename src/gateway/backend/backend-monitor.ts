@@ -33,10 +33,10 @@ export interface BackendMonitorOptions {
   readonly clock: Clock
   /** Sets the gate of an API on every thread. */
   readonly setGate: (api: string, gate: GatePlan) => Promise<void>
-  /** True if the health path responds as it should. Does not reject. */
+  /** Returns whether the health path responds with a good status. Does not reject. */
   readonly probe: (backend: BackendPlan) => Promise<boolean>
   readonly onChange: (change: UpstreamChange) => void
-  /** The gate could not be set. */
+  /** Called if a gate could not be set. */
   readonly onFailure: (cause: unknown) => void
 }
 
@@ -94,7 +94,7 @@ export class BackendMonitor {
     if (after === before) return
     this.#health = after
     const { ok, failed } = this.#window.sum()
-    // A window is counted once during recovery, and not at all after the backend was closed to calls.
+    // Reports from before these states do not count, and each report during a recovery counts once.
     if (after.state === 'unhealthy' || after.state === 'recovering') this.#window.clear()
     if (after.state === before.state) return
     this.#options.onChange({ tenant: this.#tenant, api: this.#api, from: before.state, to: after.state, ok, failed })

@@ -6,7 +6,7 @@ import type { BackendConnect } from './backend-connect.ts'
 
 export interface HealthProbe {
   /** Returns whether the backend is healthy. Does not reject. */
-  ask(backend: BackendPlan): Promise<boolean>
+  check(backend: BackendPlan): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -36,7 +36,7 @@ export function createHealthProbe(connect: BackendConnect): HealthProbe {
   }
 
   return {
-    async ask({ origin, health, mayBePrivate }) {
+    async check({ origin, health, mayBePrivate }) {
       try {
         const { statusCode, body } = await agents[mayBePrivate ? 'open' : 'guarded'].request({
           origin,

@@ -7,7 +7,7 @@
 
 export interface GatePlan {
   readonly mode: 'open' | 'shut' | 'trial'
-  /** When calls may be tried again, for `Retry-After` in mode `shut`; else 0. */
+  /** End of mode `shut`, from which `Retry-After` is derived; 0 in other modes. */
   readonly retryAtMs: number
 }
 

@@ -1,23 +1,22 @@
 /**
- * Reads whole bodies into memory: those that are validated, and short ones that are forwarded as they
- * are. Stops reading at the bound, not after it.
+ * Reads complete bodies into memory: those that are validated, and short ones. Stops reading at the limit.
  *
- * What all bodies of one thread hold, from their first byte to the end of their calls, is bounded as
- * well: many clients that are slow, each within its own bound, cannot fill the memory. One subscription
- * (public calls of an API count as one) has half of it at most, so that it leaves room for others.
+ * The bodies of one thread are also bounded together, from their first byte to the end of their calls, so that many
+ * slow clients cannot fill the memory. One subscription may hold half of that bound. Public calls of an API count
+ * as one subscription.
  */
 
 import type { Call } from '../call/call.ts'
 import { ChunkList } from '../connection/chunk-list.ts'
 import type { Upload, UploadWatch } from '../connection/upload-watch.ts'
 
-/** Exactly one of these is called, unless the client goes away first. */
+/** Receives exactly one of these calls, unless the client disconnects first. */
 export interface BodyReader {
   onBody(body: Buffer): void
   onTooLarge(): void
   /** The client sends too slowly. */
   onSlow(): void
-  /** The bodies of its subscription, or of all calls of this thread, hold as much memory as they may. */
+  /** The bodies of the subscription, or of the thread, have reached their bound. */
   onNoRoom(): void
 }
 
@@ -28,60 +27,98 @@ export interface BodyBuffers {
 const HELD_BYTES_MAX = 256 * 1024 * 1024
 
 export function createBodyBuffers(uploads: UploadWatch, heldBytesMax = HELD_BYTES_MAX): BodyBuffers {
-  const holders = new Map<string, number>()
-  let heldBytes = 0
+  const memory = new BodyMemory(heldBytesMax)
+  return { read: (call, bytesMax, reader) => new BodyBuffer(call, bytesMax, reader, memory, uploads).start() }
+}
 
-  /** Adds to what a holder holds; takes from it if `bytes` is negative. True if there was room. */
-  function hold(holder: string, bytes: number): boolean {
-    heldBytes += bytes
-    const own = (holders.get(holder) ?? 0) + bytes
-    if (own === 0) holders.delete(holder)
-    else holders.set(holder, own)
-    return heldBytes <= heldBytesMax && own * 2 <= heldBytesMax
+/** Counts the bytes of all buffered bodies of one thread, by holder. */
+class BodyMemory {
+  readonly #bytesMax: number
+  readonly #byHolder = new Map<string, number>()
+  #bytes = 0
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
   }
 
-  return {
-    read(call, bytesMax, reader) {
-      const { request, attribution } = call
-      const holder = attribution.subscription === '' ? attribution.api : attribution.subscription
-      const chunks = new ChunkList()
-      let isReading = true
-      const upload: Upload = uploads.create(() => call.attempt(() => stop(() => reader.onSlow())))
+  /** Counts the bytes, also above the bound. Returns whether they are within it. */
+  add(holder: string, bytes: number): boolean {
+    this.#bytes += bytes
+    const own = (this.#byHolder.get(holder) ?? 0) + bytes
+    if (own === 0) this.#byHolder.delete(holder)
+    else this.#byHolder.set(holder, own)
+    return this.#bytes <= this.#bytesMax && own * 2 <= this.#bytesMax
+  }
 
-      const onData = (chunk: Buffer): void => {
-        chunks.add(chunk)
-        upload.received(chunk.length)
-        const hasRoom = hold(holder, chunk.length)
-        if (chunks.bytes > bytesMax) call.attempt(() => stop(() => reader.onTooLarge()))
-        else if (!hasRoom) call.attempt(() => stop(() => reader.onNoRoom()))
-      }
-      const onEnd = (): void => {
-        const body = chunks.join()
-        detach()
-        if (call.isOver) return
-        hold(holder, body.length)
-        call.response.once('close', () => hold(holder, -body.length))
-        call.attempt(() => reader.onBody(body))
-      }
-      const stop = (then: () => void): void => {
-        detach()
-        request.pause()
-        then()
-      }
-      const detach = (): void => {
-        if (!isReading) return
-        isReading = false
-        hold(holder, -chunks.bytes)
-        upload.end()
-        request.off('data', onData)
-        request.off('end', onEnd)
-        request.off('close', detach)
-      }
-      request.on('data', onData)
-      request.on('end', onEnd)
-      request.on('close', detach)
-      upload.resume()
-      call.continueBody()
-    },
+  remove(holder: string, bytes: number): void {
+    this.add(holder, -bytes)
+  }
+}
+
+/** One body that is being read. */
+class BodyBuffer {
+  readonly #call: Call
+  readonly #bytesMax: number
+  readonly #reader: BodyReader
+  readonly #memory: BodyMemory
+  readonly #holder: string
+  readonly #chunks = new ChunkList()
+  readonly #upload: Upload
+  #isReading = true
+
+  constructor(call: Call, bytesMax: number, reader: BodyReader, memory: BodyMemory, uploads: UploadWatch) {
+    const { subscription, api } = call.attribution
+    this.#call = call
+    this.#bytesMax = bytesMax
+    this.#reader = reader
+    this.#memory = memory
+    this.#holder = subscription === '' ? api : subscription
+    this.#upload = uploads.create(() => call.attempt(() => this.#stop('onSlow')))
+  }
+
+  start(): void {
+    const { request } = this.#call
+    request.on('data', this.#onData)
+    request.on('end', this.#onEnd)
+    request.on('close', this.#detach)
+    this.#upload.resume()
+    this.#call.continueBody()
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    const call = this.#call
+    this.#chunks.add(chunk)
+    this.#upload.received(chunk.length)
+    const hasRoom = this.#memory.add(this.#holder, chunk.length)
+    if (this.#chunks.bytes > this.#bytesMax) call.attempt(() => this.#stop('onTooLarge'))
+    else if (!hasRoom) call.attempt(() => this.#stop('onNoRoom'))
+  }
+
+  readonly #onEnd = (): void => {
+    const call = this.#call
+    const body = this.#chunks.join()
+    this.#detach()
+    if (call.isOver) return
+    this.#memory.add(this.#holder, body.length)
+    call.response.once('close', () => this.#memory.remove(this.#holder, body.length))
+    call.attempt(() => this.#reader.onBody(body))
+  }
+
+  /** Stops reading and reports the reason. */
+  #stop(reason: 'onSlow' | 'onTooLarge' | 'onNoRoom'): void {
+    this.#detach()
+    this.#call.request.pause()
+    this.#reader[reason]()
+  }
+
+  readonly #detach = (): void => {
+    if (!this.#isReading) return
+    this.#isReading = false
+    this.#memory.remove(this.#holder, this.#chunks.bytes)
+    this.#upload.end()
+    const { request } = this.#call
+    request.off('data', this.#onData)
+    request.off('end', this.#onEnd)
+    request.off('close', this.#detach)
   }
 }

@@ -252,7 +252,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
     call.refuse(outcome, UPSTREAM_DETAILS[outcome])
   }
 
-  /** Ends the call because the gateway has no connection for it. */
+  /** Ends the call because the gateway has no connection for it, or needs its connection for another call. */
   #refuse(detail: string): void {
     const call = this.#call
     call.attempt(() => {

@@ -104,7 +104,7 @@ export class ResponseRelay implements TurnMember {
       this.#held = chunk
       if (!isComplete) this.#joinTurnEnd()
     } else this.#write(chunk)
-    // A complete response lacks only its end, which most backends send in the same turn.
+    // A complete body needs no new deadline: most backends send the end of the response in the same turn.
     if (!isComplete && !controller.paused) this.#deadline.restart()
   }
 

@@ -1,8 +1,8 @@
 /**
- * The last stages of a call: validates its parameters and its body, and forwards it.
+ * Last stages of a call: validates its parameters and its body, and forwards it.
  *
- * Bodies that are validated, and short ones of a known length, are read whole before the backend is
- * involved: a slow client holds no connection to it. Longer ones stream.
+ * Reads a body completely if it is validated, or if it is short and its length is known. A slow client then holds no
+ * connection to the backend. Other bodies are streamed.
  */
 
 import type { ProblemCode } from '../../domain/problem.ts'
@@ -36,14 +36,26 @@ export interface SendCallOptions {
 
 /** Bodies of a known length up to this are read before they are forwarded. */
 const SHORT_BODY_BYTES = 65_536
-/** Methods whose body has no meaning unless it is declared (RFC 9110, 9.3). */
+/** Methods whose body has no meaning unless the operation declares one (RFC 9110, 9.3). */
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 export function createSendCall(options: SendCallOptions): (routed: RoutedCall) => void {
-  const { responseRules, turnEnd, drift, loops, uploads, readers, bodies, nowMs, count } = options
-  const pushForwarded = createForwarded()
+  const sender = new CallSender(options)
+  return (routed) => sender.validate(routed)
+}
 
-  function validate(routed: RoutedCall): void {
+type BodyCheck = (body: Buffer) => ValidationFailure | null
+
+/** Each method is a stage, which ends by calling the next one or by refusing the call. */
+class CallSender {
+  readonly #options: SendCallOptions
+  readonly #pushForwarded = createForwarded()
+
+  constructor(options: SendCallOptions) {
+    this.#options = options
+  }
+
+  validate(routed: RoutedCall): void {
     const { call, operation, match, headers, queryAt } = routed
     const { validators } = operation
     if (validators.parameters !== null) {
@@ -51,77 +63,39 @@ export function createSendCall(options: SendCallOptions): (routed: RoutedCall) =
       if (failure !== null) return refuseInvalid(call, failure)
     }
     const has = hasBody(headers)
-    if (validators.body === null) return has ? sendUndeclared(routed) : forward(routed, null)
+    if (validators.body === null) return has ? this.#sendUndeclared(routed) : this.forward(routed, null)
     const encoding = call.request.headers['content-encoding']
     const plan = validators.body.accepts(headers.contentType, has, encoding)
     if ('code' in plan) return refuseInvalid(call, plan)
-    if (plan.mode === 'none') return forward(routed, null)
-    if (plan.mode === 'stream') return sendUnread(routed)
-    if (headers.contentLength > plan.bytesMax) return tooLarge(call, plan.bytesMax)
-    bodies.read(call, plan.bytesMax, new CompleteBody(routed, plan.bytesMax, plan.check))
+    if (plan.mode === 'none') return this.forward(routed, null)
+    if (plan.mode === 'stream') return this.#sendUnread(routed)
+    if (headers.contentLength > plan.bytesMax) return refuseTooLarge(call, plan.bytesMax)
+    this.#options.bodies.read(call, plan.bytesMax, new CompleteBody(this, routed, plan.bytesMax, plan.check))
   }
 
-  function sendUndeclared(routed: RoutedCall): void {
-    if (!BODILESS.has(routed.call.request.method ?? '')) return sendUnread(routed)
-    count('body_dropped')
-    forward(routed, null)
+  /** Drops a body that has no meaning for the method. */
+  #sendUndeclared(routed: RoutedCall): void {
+    if (!BODILESS.has(routed.call.request.method ?? '')) return this.#sendUnread(routed)
+    this.#options.count('body_dropped')
+    this.forward(routed, null)
   }
 
-  function sendUnread(routed: RoutedCall): void {
+  /** Sends a body that is not validated: reads it first if it is short, else streams it. */
+  #sendUnread(routed: RoutedCall): void {
     const { call, headers } = routed
-    if (headers.isChunked || headers.contentLength > SHORT_BODY_BYTES) return forward(routed, call.request)
-    bodies.read(call, SHORT_BODY_BYTES, new CompleteBody(routed, SHORT_BODY_BYTES, null))
+    if (headers.isChunked || headers.contentLength > SHORT_BODY_BYTES) return this.forward(routed, call.request)
+    this.#options.bodies.read(call, SHORT_BODY_BYTES, new CompleteBody(this, routed, SHORT_BODY_BYTES, null))
   }
 
-  class CompleteBody implements BodyReader {
-    readonly #routed: RoutedCall
-    readonly #bytesMax: number
-    readonly #check: ((body: Buffer) => ValidationFailure | null) | null
-
-    constructor(routed: RoutedCall, bytesMax: number, check: ((body: Buffer) => ValidationFailure | null) | null) {
-      this.#routed = routed
-      this.#bytesMax = bytesMax
-      this.#check = check
-    }
-
-    onBody(body: Buffer): void {
-      const { call } = this.#routed
-      if (call.isOver) return
-      call.isBodyRead = true
-      call.requestBytes = body.length
-      const failure = this.#check === null ? null : this.#check(body)
-      if (failure === null) forward(this.#routed, body)
-      else refuseInvalid(call, failure)
-    }
-
-    onTooLarge(): void {
-      const { call } = this.#routed
-      if (!call.isOver) tooLarge(call, this.#bytesMax)
-    }
-
-    onSlow(): void {
-      const { call } = this.#routed
-      if (!call.isOver) call.refuseSlowBody()
-    }
-
-    onNoRoom(): void {
-      const { call } = this.#routed
-      if (!call.isOver) unavailable(call, 'The gateway is holding too many request bodies at the moment.', 'validate')
-    }
-  }
-
-  function forward(routed: RoutedCall, body: Buffer | Call['request'] | null): void {
+  forward(routed: RoutedCall, body: Buffer | Call['request'] | null): void {
     const { call, revision, operation, headers, target, callerContext } = routed
+    const { responseRules, turnEnd, drift, uploads, readers, nowMs, isAccepting } = this.#options
     const { backend } = revision
     if (backend === null) return call.refuse('not_found', `${revision.plan.api} is not served by this gateway.`)
     const waitMs = backend.gate.waitMs(nowMs())
-    if (waitMs > 0) {
-      const headers = ['Retry-After', String(Math.ceil(waitMs / 1_000))]
-      return call.refuse('upstream_unhealthy', 'The backend of this API is down.', { headers })
-    }
-    if (callerContext === null && !options.isAccepting())
-      return unavailable(call, 'Calls cannot be recorded at the moment.')
-    const upstream = toUpstreamHeaders(routed)
+    if (waitMs > 0) return refuseUnhealthy(call, waitMs)
+    if (callerContext === null && !isAccepting()) return unavailable(call, 'Calls cannot be recorded at the moment.')
+    const upstream = this.#toUpstreamHeaders(routed)
     if (body === call.request && !headers.isChunked) upstream.push('content-length', String(headers.contentLength))
     new Forwarding(call, {
       backend,
@@ -138,18 +112,56 @@ export function createSendCall(options: SendCallOptions): (routed: RoutedCall) =
     }).start()
   }
 
-  function toUpstreamHeaders({ call, operation, headers, callerContext }: RoutedCall): string[] {
+  #toUpstreamHeaders({ call, operation, headers, callerContext }: RoutedCall): string[] {
     const upstream = headers.forward
     if (headers.overrides !== null) pushAllowed(upstream, headers.overrides, operation.plan.passHeaders ?? [])
     if (headers.hopByHop !== null) dropHopByHop(upstream, headers.hopByHop, operation.validatedHeaders)
-    pushForwarded(upstream, call.socket, headers.host)
-    loops.pushTo(upstream, headers)
+    this.#pushForwarded(upstream, call.socket, headers.host)
+    this.#options.loops.pushTo(upstream, headers)
     upstream.push('X-Request-Id', call.requestId, 'traceparent', toTraceparent(call.requestId))
     if (callerContext !== null) for (const part of callerContext.identityHeaders) upstream.push(part)
     return upstream
   }
+}
 
-  return validate
+/** Validates a body that was read completely, and forwards the call. */
+class CompleteBody implements BodyReader {
+  readonly #sender: CallSender
+  readonly #routed: RoutedCall
+  readonly #bytesMax: number
+  readonly #check: BodyCheck | null
+
+  constructor(sender: CallSender, routed: RoutedCall, bytesMax: number, check: BodyCheck | null) {
+    this.#sender = sender
+    this.#routed = routed
+    this.#bytesMax = bytesMax
+    this.#check = check
+  }
+
+  onBody(body: Buffer): void {
+    const { call } = this.#routed
+    if (call.isOver) return
+    call.isBodyRead = true
+    call.requestBytes = body.length
+    const failure = this.#check === null ? null : this.#check(body)
+    if (failure === null) this.#sender.forward(this.#routed, body)
+    else refuseInvalid(call, failure)
+  }
+
+  onTooLarge(): void {
+    const { call } = this.#routed
+    if (!call.isOver) refuseTooLarge(call, this.#bytesMax)
+  }
+
+  onSlow(): void {
+    const { call } = this.#routed
+    if (!call.isOver) call.refuseSlowBody()
+  }
+
+  onNoRoom(): void {
+    const { call } = this.#routed
+    if (!call.isOver) unavailable(call, 'The gateway is holding too many request bodies at the moment.', 'validate')
+  }
 }
 
 function pushAllowed(upstream: string[], overrides: readonly string[], allowed: readonly string[]): void {
@@ -167,6 +179,11 @@ function refuseInvalid(call: Call, { code, detail, errors }: ValidationFailure):
   call.refuse(code satisfies ProblemCode, detail, { errors })
 }
 
-function tooLarge(call: Call, bytesMax: number): void {
+function refuseTooLarge(call: Call, bytesMax: number): void {
   call.refuse('payload_too_large', `The request body is larger than the limit of ${bytesMax} bytes.`)
+}
+
+function refuseUnhealthy(call: Call, waitMs: number): void {
+  const headers = ['Retry-After', String(Math.ceil(waitMs / 1_000))]
+  call.refuse('upstream_unhealthy', 'The backend of this API is down.', { headers })
 }

@@ -1,5 +1,3 @@
-/** Callers of foreign issuers, from their token to what it opens here. */
-
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../../../../src/plan/caller.ts'
 import type { CredentialName, Grant } from '../../../../src/plan/grant.ts'
@@ -45,7 +43,7 @@ function start(
 }
 
 describe('a federated caller', () => {
-  it('is found by tenant, issuer, client and API, once, and then known at once', async () => {
+  it('is looked up once by tenant, issuer, client and API, and then found in the cache', async () => {
     const { call, asked } = start()
     const token = issue(key)
     const first = await call(token)
@@ -55,18 +53,18 @@ describe('a federated caller', () => {
     expect(asked).toEqual([{ kind: 'federated', tenant: 'acme', issuer: ISSUER, clientId: 'robot', api: API }])
   })
 
-  it('holds the scopes of the token that its subscription was granted, and no others', async () => {
+  it('has the scopes of its token that its subscription was granted, and no others', async () => {
     const { call } = start()
     expect([...((await call(issue(key))) as Caller).scopes]).toEqual(['payments:read'])
   })
 
-  it('names the person, and the agent that is itself the consumer', async () => {
+  it('names the person, and the agent if the consumer is one', async () => {
     const { call } = start(async () => ({ ...FEDERATED_GRANT, consumerKind: 'agent' }))
     const token = issue(key, { sub: 'ann', act: { sub: 'con_admin' } })
     expect(await call(token)).toMatchObject({ agent: 'con_9', person: 'ann' })
   })
 
-  it('of a client without a subscription is told so, and nobody is named', async () => {
+  it('is refused without a grant if its client has no subscription', async () => {
     const { call, asked } = start(async () => null)
     const refused = { code: 'subscription_required', grant: null }
     expect(await call(issue(key))).toMatchObject(refused)
@@ -74,7 +72,7 @@ describe('a federated caller', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('stands behind no credential of another kind, tenant or API', async () => {
+  it('is never matched to a credential of another kind, tenant or API', async () => {
     const odd: Partial<Grant>[] = [{ type: 'OAuth2' }, { type: 'ApiKey' }, { tenant: 'other' }, { api: OTHER_API }]
     for (const more of odd) {
       const { call } = start(async () => ({ ...FEDERATED_GRANT, ...more }))
@@ -82,7 +80,7 @@ describe('a federated caller', () => {
     }
   })
 
-  it('of a product is another caller at each API that its token is for', async () => {
+  it('is a different caller at each API if its subscription is to a product', async () => {
     const { call, setProviders } = start(async () => ({ ...FEDERATED_GRANT, api: '', apiProductId: 'prd_1' }))
     setProviders([toPlan([key], { audience: 'https://api.example' })])
     const token = issue(key, { aud: 'https://api.example' })
@@ -92,7 +90,7 @@ describe('a federated caller', () => {
     expect([call(token), call(token, OTHER_API)]).toEqual([here, there])
   })
 
-  it('is refused at another API than its audience, also once it is known', async () => {
+  it('is refused at an API that is not its audience, also from the cache', async () => {
     const { call } = start()
     const token = issue(key)
     await call(token)
@@ -106,7 +104,7 @@ describe('a federated caller', () => {
     expect(asked).toEqual([])
   })
 
-  it('is told from callers of ours by the issuer alone: nobody speaks under our address', async () => {
+  it('is selected by the issuer alone, and no provider can issue tokens under the address of the gateway', async () => {
     const { call, setProviders } = start()
     for (const issuer of [`${GATEWAY_URL}/${API}`, GATEWAY_URL, `${GATEWAY_URL}/other`]) {
       setProviders([toPlan([key], { issuer })])
@@ -116,7 +114,7 @@ describe('a federated caller', () => {
     expect(await call(authority.token({ iss: ISSUER }))).toMatchObject({ grant: FEDERATED_GRANT })
   })
 
-  it('ends 60 s after its token does, and its refusal names the party', async () => {
+  it('expires 60 s after its token, and the refusal is attributed to its consumer', async () => {
     const { call, forward } = start()
     const token = issue(key, { sub: 'ann' })
     await call(token)
@@ -137,7 +135,7 @@ describe('a federated caller', () => {
     expect(await call(token)).toMatchObject({ method: 'token' })
   })
 
-  it('is refused once its subscription is cancelled, and told when it is suspended', async () => {
+  it('is refused once its subscription is cancelled, and with another code while it is suspended', async () => {
     const { call, applyGrant } = start()
     const token = issue(key)
     await call(token)
@@ -148,7 +146,7 @@ describe('a federated caller', () => {
     expect(await call(token)).toMatchObject({ code: 'credential_invalid' })
   })
 
-  it('is seen at once under a new subscription, where it had none and where the last one has ended', async () => {
+  it('gets a new subscription at once, both without an earlier one and after the last one has ended', async () => {
     let grant: Grant | null = null
     const { call, applyGrant } = start(async () => grant)
     const token = issue(key)
@@ -163,7 +161,7 @@ describe('a federated caller', () => {
     expect(await call(token)).toMatchObject({ method: 'token', grant })
   })
 
-  it('is asked for again where a subscription is made while it is looked up', async () => {
+  it('is looked up again if a subscription is created during the look-up', async () => {
     const late = Promise.withResolvers<Grant | null>()
     const answers = [late.promise, Promise.resolve(FEDERATED_GRANT)]
     const { call, applyGrant } = start(() => answers.shift() ?? Promise.reject(new Error('asked too often')))
@@ -175,7 +173,7 @@ describe('a federated caller', () => {
     expect(await call(issue(key))).toMatchObject({ grant: FEDERATED_GRANT })
   })
 
-  it('that was unknown is asked for again when a provider of its tenant changes', async () => {
+  it('is looked up again when a provider of its tenant changes, also if it was unknown', async () => {
     const { call, asked, setProviders } = start(async () => null)
     await call(issue(key))
     setProviders([toPlan([key, next])])
@@ -184,7 +182,7 @@ describe('a federated caller', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('is asked for again when an API of its tenant joins or leaves a product, and not for others', async () => {
+  it('is looked up again when an API of its tenant joins or leaves a product, but not for another tenant', async () => {
     const { call, asked, membershipChanged } = start()
     const token = issue(key)
     await call(token)
@@ -197,8 +195,8 @@ describe('a federated caller', () => {
   })
 })
 
-describe('the keys of a provider', () => {
-  it('that are gone open nothing: what they signed is verified again', async () => {
+describe('the keys of a federated provider', () => {
+  it('invalidate the cached tokens that they signed when they are removed', async () => {
     const { call, setProviders } = start()
     const token = issue(key)
     expect(await call(token)).toMatchObject({ method: 'token' })
@@ -206,7 +204,7 @@ describe('the keys of a provider', () => {
     expect(await call(token)).toMatchObject({ code: 'credential_invalid', grant: null })
   })
 
-  it('of one provider change without a word to the callers of another', async () => {
+  it('change without an effect on the callers of another provider', async () => {
     const { call, setProviders, asked } = start()
     const token = issue(key)
     const caller = await call(token)
@@ -217,7 +215,7 @@ describe('the keys of a provider', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('that go while the caller is looked up open nothing', async () => {
+  it('do not admit a caller if they are removed during its look-up', async () => {
     const late = Promise.withResolvers<Grant>()
     const { call, setProviders } = start(() => late.promise)
     const token = issue(key)
@@ -229,7 +227,7 @@ describe('the keys of a provider', () => {
     expect(await call(token)).toMatchObject({ code: 'credential_invalid', grant: null })
   })
 
-  it('of ours that go while the caller is looked up open nothing either', async () => {
+  it('do not admit a caller of this gateway if its key is removed during the look-up', async () => {
     const late = Promise.withResolvers<Grant>()
     const { call, setKeys } = start(() => late.promise)
     const token = authority.token()
@@ -241,7 +239,7 @@ describe('the keys of a provider', () => {
     expect(await call(token)).toMatchObject({ code: 'credential_invalid', grant: null })
   })
 
-  it('are sought once for all tokens that wait for a new one', async () => {
+  it('are fetched once for all tokens that wait for a new key', async () => {
     const asked: string[] = []
     const late = Promise.withResolvers<boolean>()
     const { call, setProviders } = start(undefined, {
@@ -258,7 +256,7 @@ describe('the keys of a provider', () => {
     expect(asked).toEqual(['idp_1'])
   })
 
-  it('are not sought again for a moment where there are no new ones', async () => {
+  it('are not fetched again for a while if the last fetch had no new keys', async () => {
     const { call, refetched, forward } = start()
     for (let index = 0; index < 20; index++) {
       expect(await call(issue(next, { jti: `foreign_${index}` }))).toMatchObject({ code: 'credential_invalid' })
@@ -269,7 +267,7 @@ describe('the keys of a provider', () => {
     expect(refetched).toHaveLength(2)
   })
 
-  it('are sought once in one verification, also where the answer says that they have changed', async () => {
+  it('are fetched once per verification, also if the response reports a change', async () => {
     const asked: string[] = []
     const { call } = start(undefined, {
       refetch: async (provider) => {
@@ -281,7 +279,7 @@ describe('the keys of a provider', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('that cannot be sought make the caller come back, and so do too many who wait', async () => {
+  it('are reported as unavailable if they cannot be fetched or too many tokens wait for them', async () => {
     const failing = start(undefined, { refetch: () => Promise.reject(new Error('no answer')) })
     expect(await failing.call(issue(next))).toMatchObject({ code: 'unavailable', grant: null })
     expect(failing.counted).toEqual(['refetch_failed'])
@@ -296,7 +294,7 @@ describe('the keys of a provider', () => {
     expect(await waiting[0]).toMatchObject({ code: 'credential_invalid' })
   })
 
-  it('are not sought for a forged signature of a key that is known', async () => {
+  it('are not fetched for a forged signature of a known key', async () => {
     const { call, refetched } = start()
     expect(await call(issue(key, {}, {}, () => Buffer.alloc(64)))).toMatchObject({ code: 'credential_invalid' })
     expect(refetched).toEqual([])

@@ -10,7 +10,7 @@ const KEY = createApiKey((size) => Buffer.alloc(size, 7))
 const KEY_GRANT: Grant = { ...GRANT, credential: 'crd_2', type: 'ApiKey' }
 const authority = createAuthority()
 
-/** An authenticator with time in our hands, and every look-up it made. */
+/** An authenticator with a fake clock; `asked` lists its look-ups. */
 function start(
   find: (name: CredentialName) => Promise<Grant | null> = byKind,
   options?: Partial<AuthenticatorOptions>,
@@ -39,8 +39,8 @@ function start(
 const byKind = async ({ kind }: CredentialName) => (kind === 'client' ? GRANT : KEY_GRANT)
 const bearer = (claims: object = {}) => `Bearer ${authority.token(claims)}`
 
-describe('a token', () => {
-  it('is verified once and then known at once, without a promise', async () => {
+describe('a bearer token', () => {
+  it('is verified once and then found in the cache, without a promise', async () => {
     const { authenticate, asked } = start()
     const token = bearer()
     const first = await authenticate(token, undefined, API)
@@ -58,7 +58,7 @@ describe('a token', () => {
     expect(await authenticate(token, undefined, API)).toMatchObject({ method: 'token' })
   })
 
-  it('takes the scheme in any case, and no other scheme', async () => {
+  it('is accepted with the scheme Bearer in any case, and with no other scheme', async () => {
     const { authenticate } = start()
     const token = authority.token()
 
@@ -71,7 +71,7 @@ describe('a token', () => {
     }
   })
 
-  it('ends when it expires, and its refusal names the party', async () => {
+  it('is refused when it has expired, and the refusal is attributed to its consumer', async () => {
     const { authenticate, forward } = start()
     const token = bearer()
     await authenticate(token, undefined, API)
@@ -80,14 +80,14 @@ describe('a token', () => {
     expect(authenticate(token, undefined, API)).toMatchObject({ code: 'credential_invalid', grant: GRANT })
   })
 
-  it('names the party also where it is seen here for the first time after its end', async () => {
+  it('is attributed to its consumer also if it is first seen after its expiry', async () => {
     const { authenticate } = start()
     const token = bearer({ nbf: NOW_MS / 1_000 - 7_200, exp: NOW_MS / 1_000 - 3_600 })
 
     expect(await authenticate(token, undefined, API)).toMatchObject({ code: 'credential_invalid', grant: GRANT })
   })
 
-  it('opens no other API, also when it is known', async () => {
+  it('is refused at another API, also from the cache', async () => {
     const { authenticate } = start()
     const token = bearer()
     await authenticate(token, undefined, API)
@@ -96,7 +96,7 @@ describe('a token', () => {
     expect(authenticate(token, undefined, API)).toMatchObject({ method: 'token' })
   })
 
-  it('carries no scope that was taken from its credential since', async () => {
+  it('loses a scope that is removed from its credential', async () => {
     const { authenticate, applyGrant } = start()
     const token = bearer()
     await authenticate(token, undefined, API)
@@ -105,20 +105,20 @@ describe('a token', () => {
     expect([...((await authenticate(token, undefined, API)) as Caller).scopes]).toEqual(['payments:read'])
   })
 
-  it('names the agent that is itself the consumer', async () => {
+  it('names the consumer as the agent if the consumer is one', async () => {
     const { authenticate } = start(async () => ({ ...GRANT, consumerKind: 'agent' }))
 
     expect(await authenticate(bearer(), undefined, API)).toMatchObject({ agent: 'con_1', person: '' })
   })
 
-  it('names the agent in act and the person it acts for', async () => {
+  it('names the agent in act and the person that it acts for', async () => {
     const { authenticate } = start(async () => ({ ...GRANT, consumerKind: 'agent' }))
     const token = bearer({ sub: 'usr_1', act: { sub: 'con_1' } })
 
     expect(await authenticate(token, undefined, API)).toMatchObject({ agent: 'con_1', person: 'usr_1' })
   })
 
-  it('is verified again once its key is no longer published, and not before', async () => {
+  it('is verified again only once its key is no longer published', async () => {
     const { authenticate, setKeys } = start()
     const token = bearer()
     const caller = await authenticate(token, undefined, API)
@@ -130,8 +130,8 @@ describe('a token', () => {
   })
 })
 
-describe('a key', () => {
-  it('is looked up by its hash once, and then known at once', async () => {
+describe('an API key', () => {
+  it('is looked up once by its hash, and then found in the cache', async () => {
     const { authenticate, asked } = start()
     const first = await authenticate(undefined, KEY, API)
 
@@ -140,7 +140,7 @@ describe('a key', () => {
     expect(asked).toEqual([{ kind: 'key', hash: `hash of ${KEY}` }])
   })
 
-  it('costs no look-up where its checksum is wrong', () => {
+  it('is refused without a look-up if its checksum is wrong', () => {
     const { authenticate, asked } = start()
     const mistyped = KEY.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'))
 
@@ -148,7 +148,7 @@ describe('a key', () => {
     expect(asked).toEqual([])
   })
 
-  it('costs one look-up and not one a call where it is not known', async () => {
+  it('is looked up once, not at each call, if it is unknown', async () => {
     const { authenticate, asked } = start(async () => null)
     await authenticate(undefined, KEY, API)
 
@@ -156,7 +156,7 @@ describe('a key', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('of another API is refused for want of a subscription, before and after it is known', async () => {
+  it('is refused at the API of another subscription, before and after it is cached', async () => {
     const { authenticate } = start()
 
     expect(await authenticate(undefined, KEY, OTHER_API)).toMatchObject({ code: 'subscription_required' })
@@ -167,7 +167,7 @@ describe('a key', () => {
     })
   })
 
-  it('of a product is one caller at each of its members', async () => {
+  it('is a separate caller at each API of its product', async () => {
     const { authenticate } = start(async () => ({ ...KEY_GRANT, api: '', apiProductId: 'prd_1' }))
     const [here, there] = [await authenticate(undefined, KEY, API), await authenticate(undefined, KEY, OTHER_API)]
 
@@ -176,7 +176,7 @@ describe('a key', () => {
     expect(authenticate(undefined, KEY, OTHER_API)).toBe(there)
   })
 
-  it('is not taken from Authorization, also when it is known', async () => {
+  it('is not accepted in Authorization, also if it is cached', async () => {
     const { authenticate } = start()
     await authenticate(undefined, KEY, API)
 
@@ -185,7 +185,7 @@ describe('a key', () => {
     }
   })
 
-  it('ends when its credential expires', async () => {
+  it('is refused when its credential has expired', async () => {
     const { authenticate, forward } = start(async () => ({ ...KEY_GRANT, expiresAtMs: NOW_MS + 1_000 }))
     expect(await authenticate(undefined, KEY, API)).toMatchObject({ method: 'key' })
     forward(1_000)
@@ -194,8 +194,8 @@ describe('a key', () => {
   })
 })
 
-describe('both credentials', () => {
-  it('must verify, and the token names the party', async () => {
+describe('a call with a token and a key', () => {
+  it('needs both to be valid, and the token names the caller', async () => {
     const { authenticate } = start()
     const token = bearer()
 
@@ -205,7 +205,7 @@ describe('both credentials', () => {
     expect(await authenticate('Bearer no', KEY, API)).toMatchObject({ code: 'credential_invalid' })
   })
 
-  it('make one caller, the same object as long as both are the same, and without the key another', async () => {
+  it('has one caller object per pair, and another one without the key', async () => {
     const { authenticate } = start()
     const token = bearer()
     const both = await authenticate(token, KEY, API)
@@ -215,7 +215,7 @@ describe('both credentials', () => {
     expect(await authenticate(token, undefined, API)).not.toHaveProperty('key')
   })
 
-  it('are refused where the key is revoked while the token is looked up', async () => {
+  it('is refused if the key is revoked while the token is looked up', async () => {
     const late = Promise.withResolvers<Grant>()
     const { authenticate, applyGrant } = start(async ({ kind }) => (kind === 'key' ? KEY_GRANT : late.promise))
     await authenticate(undefined, KEY, API)
@@ -226,15 +226,15 @@ describe('both credentials', () => {
     expect(await answer).toMatchObject({ code: 'credential_invalid', grant: { credential: 'crd_2' } })
   })
 
-  it('are missed where neither is sent', () => {
+  it('is refused as missing credentials if it has neither', () => {
     expect(start().authenticate(undefined, undefined, API)).toMatchObject({ code: 'credential_missing', grant: null })
   })
 })
 
-describe('revocation', () => {
+describe('a revoked or changed credential', () => {
   const revoked: Grant = { ...GRANT, valid: false, version: 4 }
 
-  it('refuses a token that was served before, from the word of its revocation on', async () => {
+  it('is refused with a cached token from its revocation on', async () => {
     const { authenticate, applyGrant } = start()
     const token = bearer()
     expect(await authenticate(token, undefined, API)).toMatchObject({ method: 'token' })
@@ -244,7 +244,7 @@ describe('revocation', () => {
     expect(authenticate(token, undefined, API)).toMatchObject({ code: 'credential_invalid', grant: revoked })
   })
 
-  it('refuses a key that was served before', async () => {
+  it('is refused with a cached key', async () => {
     const { authenticate, applyGrant } = start()
     await authenticate(undefined, KEY, API)
     applyGrant({ ...KEY_GRANT, valid: false, version: 4 })
@@ -252,7 +252,7 @@ describe('revocation', () => {
     expect(authenticate(undefined, KEY, API)).toMatchObject({ code: 'credential_invalid' })
   })
 
-  it('holds against an answer that was asked for before it and comes after it', async () => {
+  it('is not revived by a late response to an earlier look-up', async () => {
     const late = Promise.withResolvers<Grant>()
     const { authenticate, applyGrant } = start(() => late.promise)
     const token = bearer()
@@ -265,7 +265,7 @@ describe('revocation', () => {
     expect(await authenticate(bearer({ jti: 'tok_2' }), undefined, API)).toMatchObject({ code: 'credential_invalid' })
   })
 
-  it('holds against a correction that comes late', async () => {
+  it('is not revived by a late update of its grant', async () => {
     const { authenticate, applyGrant } = start()
     const token = bearer()
     await authenticate(token, undefined, API)
@@ -276,7 +276,7 @@ describe('revocation', () => {
     expect(authenticate(token, undefined, API)).toMatchObject({ code: 'credential_invalid' })
   })
 
-  it('wins over another reading of the same version', async () => {
+  it('is refused if one of two grants of the same version is revoked', async () => {
     const { authenticate, applyGrant } = start()
     const token = bearer()
     await authenticate(token, undefined, API)
@@ -285,7 +285,7 @@ describe('revocation', () => {
     expect(authenticate(token, undefined, API)).toMatchObject({ code: 'credential_invalid' })
   })
 
-  it('ends tokens early where the credential ends early', async () => {
+  it('ends its tokens early if it expires early', async () => {
     const { authenticate, applyGrant, forward } = start()
     const token = bearer()
     await authenticate(token, undefined, API)
@@ -296,7 +296,7 @@ describe('revocation', () => {
     expect(authenticate(token, undefined, API)).toMatchObject({ code: 'credential_invalid' })
   })
 
-  it('is told from a suspension, which ends', async () => {
+  it('is refused while it is suspended, and accepted again afterwards', async () => {
     const { authenticate, applyGrant } = start()
     const token = bearer()
     await authenticate(token, undefined, API)
@@ -308,8 +308,8 @@ describe('revocation', () => {
   })
 })
 
-describe('look-ups', () => {
-  it('are shared by all who wait for one credential', async () => {
+describe('grant look-ups', () => {
+  it('are shared by all calls that wait for one credential', async () => {
     const { authenticate, asked } = start()
     await Promise.all(
       Array.from({ length: 100 }, (_, index) => authenticate(bearer({ jti: `tok_${index}` }), undefined, API)),
@@ -318,7 +318,7 @@ describe('look-ups', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('have a bound, beyond which a caller is told to come back', async () => {
+  it('have an upper bound, above which a call is refused as unavailable', async () => {
     const late = Promise.withResolvers<Grant>()
     const { authenticate, counted } = start(() => late.promise, { pendingMax: 2 })
     const waiting = ['cli_1', 'cli_2'].map((id) => authenticate(bearer({ client_id: id }), undefined, API))
@@ -329,10 +329,10 @@ describe('look-ups', () => {
     expect(await Promise.all(waiting)).toMatchObject([{ method: 'token' }, { method: 'token' }])
   })
 
-  it('that fail are not remembered', async () => {
+  it('are not cached if they fail', async () => {
     let isDown = true
     const { authenticate, counted } = start(async () => {
-      if (isDown) throw new Error('no answer')
+      if (isDown) throw new Error('the registry does not respond')
       return GRANT
     })
     const token = bearer()
@@ -344,8 +344,8 @@ describe('look-ups', () => {
   })
 })
 
-describe('memory', () => {
-  it('holds at most so many callers, keeps those in use, and counts what it forgets', async () => {
+describe('the cache of callers', () => {
+  it('is bounded, keeps callers in use and counts evictions', async () => {
     const { authenticate, counted } = start(byKind, { callersMax: 10 })
     const inUse = bearer()
     const caller = await authenticate(inUse, undefined, API)
@@ -357,7 +357,7 @@ describe('memory', () => {
     expect(new Set(counted)).toEqual(new Set(['callers_forgotten']))
   })
 
-  it('takes in nothing that did not verify', async () => {
+  it('contains no credential that did not verify', async () => {
     const { authenticate, asked, counted } = start(byKind, { callersMax: 2 })
     for (let index = 0; index < 100; index++) {
       const forged = authority.forge({}, { jti: `tok_${index}` }, () => Buffer.alloc(64))

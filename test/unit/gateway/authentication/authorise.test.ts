@@ -43,7 +43,7 @@ const proxy = (allowed: readonly string[], memberOfProductIds: readonly string[]
 })
 
 describe('authorisation', () => {
-  it('opens by any alternative, each with all of its scopes', () => {
+  it('admits a caller that satisfies all scopes of any alternative', () => {
     const security = [token('read', 'list'), token('admin')]
     const allowed = proxy(['read', 'list', 'admin'])
     expect(authorise(security, caller('token', ['read', 'list']), allowed)).toBeNull()
@@ -53,13 +53,13 @@ describe('authorisation', () => {
     expect(authorise([token()], caller('token', []), allowed)).toBeNull()
   })
 
-  it('takes only the credential that an alternative names', () => {
+  it('accepts only the kind of credential that an alternative names', () => {
     expect(authorise([keyed()], caller('token', ['read']), proxy(['read']))).toBe('operation_forbidden')
     expect(authorise([token()], caller('key', ['read']), proxy(['read']))).toBe('operation_forbidden')
     expect(authorise([token('read'), keyed()], caller('key', []), proxy(['read']))).toBeNull()
   })
 
-  it('takes both credentials where both are asked for', () => {
+  it('requires both credentials if an alternative names both', () => {
     const allowed = proxy(['read'], ['product_1'])
     const beside = caller('key', ['read'])
     expect(authorise([both('read')], caller('token', ['read']), allowed)).toBe('operation_forbidden')
@@ -70,31 +70,31 @@ describe('authorisation', () => {
     expect(authorise([both('read')], caller('token', ['read'], { key: foreign }), allowed)).toBe('operation_forbidden')
   })
 
-  it('refuses a token that carries more than the proxy allows', () => {
+  it('refuses a token with a scope that the proxy does not allow', () => {
     expect(authorise([token('read')], caller('token', ['read', 'write']), proxy(['read']))).toBe('operation_forbidden')
   })
 
-  it('opens nothing to a key for which the proxy does not allow the scope', () => {
+  it('refuses a key if the proxy does not allow the required scope', () => {
     expect(authorise([keyed('write')], caller('key', ['read', 'write']), proxy(['read']))).toBe('operation_forbidden')
     expect(authorise([keyed('read')], caller('key', ['read', 'write']), proxy(['read']))).toBeNull()
   })
 
-  it('asks a product for its membership now', () => {
+  it('refuses a product’s credential once the proxy has left the product', () => {
     const subscribed = caller('token', ['read'], {}, 'product_1')
     expect(authorise([token('read')], subscribed, proxy(['read'], ['product_1']))).toBeNull()
     expect(authorise([token('read')], subscribed, proxy(['read'], ['product_2']))).toBe('subscription_required')
     expect(authorise([], subscribed, proxy(['read'], []))).toBe('subscription_required')
   })
 
-  it('knows no caller of another tenant', () => {
+  it('refuses a caller of another tenant', () => {
     expect(authorise([token()], caller('token', []), proxy([], [], 'other'))).toBe('subscription_required')
   })
 
-  it('opens what is public to whoever comes', () => {
+  it('admits every subscribed caller to a public operation', () => {
     expect(authorise([], caller('token', ['anything']), proxy([]))).toBeNull()
   })
 
-  it('agrees with sets and words on random scopes', () => {
+  it('agrees with a reference implementation on random scopes', () => {
     const names = ['a', 'b', 'c', 'd']
     let seed = 20_261_121
     const next = (): number => (seed = (seed * 48_271) % 2_147_483_647)
@@ -120,7 +120,7 @@ describe('authorisation', () => {
     }
   })
 
-  it('admits exactly what sets, products and tenants allow, against an obvious reading', () => {
+  it('agrees with a reference implementation on random scopes, products and tenants', () => {
     const names = ['a', 'b', 'c']
     const products = ['', 'prd_1', 'prd_2']
     for (let seed = 1; seed <= 20_000; seed++) {

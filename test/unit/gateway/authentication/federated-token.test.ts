@@ -1,4 +1,4 @@
-/** Tokens of a foreign issuer as an attacker would make them: each of them alone must be refused. */
+/** Attacks with tokens of a federated issuer. */
 
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
@@ -37,7 +37,7 @@ function verify(token: string, plan: Partial<ProviderPlan> = {}, published = key
 }
 
 describe('a federated token', () => {
-  it('verifies, and its times have a minute for clocks that differ', () => {
+  it('verifies, with a tolerance of a minute for clock skew', () => {
     expect(verify(issue(key))).toMatchObject({
       clientId: 'robot',
       token: {
@@ -83,7 +83,7 @@ describe('a federated token', () => {
     },
   )
 
-  it('is refused where the zeros that its signature begins with were cut off', () => {
+  it('is refused if the leading zeros of its signature were removed', () => {
     const rsa = createIssuerKey('rsa', 'PS256')
     const shorter = (signed: string): Buffer => {
       for (let signature = signBy(rsa, signed); ; signature = signBy(rsa, signed)) {
@@ -94,13 +94,13 @@ describe('a federated token', () => {
     expect(verify(issue(rsa, {}, {}, shorter), { keys: [rsa.jwk] })).toEqual(WRONG_SIGNATURE)
   })
 
-  it('of the algorithm none is refused, in every spelling', () => {
+  it('is refused with the algorithm none, in every spelling', () => {
     for (const alg of ['none', 'None', 'NONE', '', undefined, null, 0, ['ES256']])
       expect(verify(issue(key, {}, { alg })), String(alg)).toEqual(UNKNOWN_KEY)
     expect(verify(issue(key, {}, { alg: 'none' }, () => Buffer.alloc(0)))).toHaveProperty('fault')
   })
 
-  it('of HS256 with a public key as its secret is refused', () => {
+  it('is refused with HS256 and a public key as the secret', () => {
     for (const one of keys) {
       for (const secret of [one.publicPem, JSON.stringify(one.jwk), ''])
         for (const alg of ['HS256', 'HS384', 'HS512']) {
@@ -113,7 +113,7 @@ describe('a federated token', () => {
     }
   })
 
-  it('cannot use a key with an algorithm that is not its own', () => {
+  it('is refused if its algorithm is not the one of its key', () => {
     expect(verify(issue(key, {}, { alg: 'RS256' }))).toEqual(UNKNOWN_KEY)
     expect(verify(issue(key, {}, { alg: 'ES384' }))).toEqual(UNKNOWN_KEY)
     expect(verify(issue(rsa, {}, { alg: 'PS256' }))).toEqual(UNKNOWN_KEY)
@@ -121,7 +121,7 @@ describe('a federated token', () => {
     expect(verify(issue(rsa, {}, { alg: 'toString' }))).toEqual(UNKNOWN_KEY)
   })
 
-  it.each(['jwk', 'jku', 'x5u', 'x5c'])('that brings its own key in %s is refused', (name) => {
+  it.each(['jwk', 'jku', 'x5u', 'x5c'])('is refused if it brings its own key in %s', (name) => {
     const attacker = createIssuerKey('k1')
     const offer = {
       jwk: attacker.jwk,
@@ -136,12 +136,12 @@ describe('a federated token', () => {
     expect(verify(issue(attacker, {}, { [name]: value, kid: 'k2' }))).toBe('unknown_key')
   })
 
-  it('that demands an extension in crit is refused', () => {
+  it('is refused if it requires an extension in crit', () => {
     for (const crit of [['b64'], [], ['exp'], null, 'b64'])
       expect(verify(issue(key, {}, { crit, b64: false }))).toHaveProperty('fault')
   })
 
-  it('with a signature of zeros, in r or in s, is refused (CVE-2022-21449)', () => {
+  it('is refused with a signature of zeros, in r or in s (CVE-2022-21449)', () => {
     const half = (signed: string, from: number) => {
       const bytes = Buffer.from(signBy(key, signed))
       bytes.fill(0, from, from + 32)
@@ -153,7 +153,7 @@ describe('a federated token', () => {
     expect(verify(issue(key, {}, {}, () => Buffer.alloc(64, 0xff)))).toEqual(WRONG_SIGNATURE)
   })
 
-  it('with a signature in DER, cut or drawn out is refused', () => {
+  it('is refused with a signature in DER, or one that is truncated or extended', () => {
     expect(verify(issue(key, {}, {}, (signed) => sign('sha256', Buffer.from(signed), key.privateKey)))).toEqual(
       WRONG_SIGNATURE,
     )
@@ -164,13 +164,13 @@ describe('a federated token', () => {
     )
   })
 
-  it('whose claims were changed after signing is refused', () => {
+  it('is refused if its claims were changed after signing', () => {
     const [head = '', , tail = ''] = issue(key).split('.')
     const claims = Buffer.from(JSON.stringify({ ...FEDERATED_CLAIMS, client_id: 'admin' })).toString('base64url')
     expect(verify(`${head}.${claims}.${tail}`)).toEqual(WRONG_SIGNATURE)
   })
 
-  it('is for exactly one audience', () => {
+  it('must name exactly one audience', () => {
     expect(verify(issue(key, { aud: [API] }))).toMatchObject({ clientId: 'robot' })
     expect(verify(issue(key, {}), { audience: 'https://api.example' })).toEqual(OTHER_AUDIENCE)
     expect(verify(issue(key, { aud: 'https://api.example' }), { audience: 'https://api.example' })).toMatchObject({
@@ -193,12 +193,12 @@ describe('a federated token', () => {
       expect(verify(issue(key, { aud })), JSON.stringify(aud)).toEqual(OTHER_AUDIENCE)
   })
 
-  it('of an issuer that is only nearly the registered one finds no provider', () => {
+  it('finds no provider if its issuer differs from the registered one in any character', () => {
     for (const iss of [`${ISSUER}/`, ISSUER.toUpperCase(), ISSUER.replace('https', 'http'), `${ISSUER}#`, ''])
       expect(verify(issue(key, { iss })), iss).toBe('another issuer')
   })
 
-  it('may call itself JWT or nothing, but is no ID, logout or refresh token', () => {
+  it('may have the type JWT or none, but must not be an ID, logout or refresh token', () => {
     for (const typ of ['JWT', 'jwt', 'at+JWT', 'application/at+jwt', undefined])
       expect(verify(issue(key, {}, { typ })), String(typ)).toMatchObject({ clientId: 'robot' })
     for (const typ of ['id+jwt', 'logout+jwt', 'secevent+jwt', 'dpop+jwt', '', null, 1])
@@ -219,7 +219,7 @@ describe('a federated token', () => {
       expect(verify(issue(key, claims)), JSON.stringify(claims)).toEqual(NO_ACCESS_TOKEN)
   })
 
-  it('has an end, and times that are numbers', () => {
+  it('must have an expiry, and times that are numbers', () => {
     for (const claims of [
       { exp: undefined },
       { exp: '1900000000' },
@@ -234,13 +234,13 @@ describe('a federated token', () => {
     expect(verify(issueText(head, endless, (signed) => signBy(key, signed)))).toEqual(UNUSABLE_CLAIMS)
   })
 
-  it('starts at the later of nbf and iat', () => {
+  it('is valid from the later one of nbf and iat', () => {
     const later = NOW_MS / 1_000 + 120
     expect(verify(issue(key, { nbf: later }))).toMatchObject({ token: { startsMs: NOW_MS + 60_000 } })
     expect(verify(issue(key, { iat: later }))).toMatchObject({ token: { startsMs: NOW_MS + 60_000 } })
   })
 
-  it('says nothing twice, in its header and its claims, also in another spelling', () => {
+  it('is refused with duplicate members in its header or claims, also in another spelling', () => {
     const head = JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid: 'k1' })
     const claims = JSON.stringify(FEDERATED_CLAIMS)
     const by = (signed: string) => signBy(key, signed)
@@ -250,20 +250,20 @@ describe('a federated token', () => {
     expect(verify(issueText(head.replace('{', '{"alg":"none",'), claims, by))).toHaveProperty('fault')
   })
 
-  it('of more than 12 KB is refused before anything of it is read', () => {
+  it('is refused without being parsed if it is longer than 12 KB', () => {
     expect(verify(issue(key, { filler: 'x'.repeat(12_288) }))).toEqual({
       fault: 'The token is longer than 12288 characters.',
     })
   })
 
-  it('may leave out the name of its key only where there is one', () => {
+  it('may omit the name of its key only if the provider has one key', () => {
     const token = issue(key, {}, { kid: undefined })
     expect(verify(token, {}, [key])).toMatchObject({ clientId: 'robot' })
     expect(verify(token)).toEqual(UNKNOWN_KEY)
     expect(verify(token, {}, [])).toEqual(UNKNOWN_KEY)
   })
 
-  it('asks for new keys only where all else of it is as it should be', () => {
+  it('asks for new keys only if all other checks pass', () => {
     const stranger = createIssuerKey('k9')
     expect(verify(issue(stranger))).toBe('unknown_key')
     expect(verify(issue(stranger, { aud: 'orders-v1' }))).toEqual(OTHER_AUDIENCE)
@@ -274,8 +274,8 @@ describe('a federated token', () => {
   })
 })
 
-describe('a published key', () => {
-  it('is passed over where nothing may be verified by it', () => {
+describe('a published key of a provider', () => {
+  it('is ignored if it is not a usable signing key', () => {
     const small = createIssuerKey('small', 'RS256', 1_024)
     const secret = { kty: 'oct', k: 'c2VjcmV0', kid: 'oct', alg: 'HS256' }
     const odd = [
@@ -294,7 +294,7 @@ describe('a published key', () => {
     expect(verify(issue(small), {}, [small])).toBe('unknown_key')
   })
 
-  it('never carries its private half on', () => {
+  it('never includes its private part', () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const jwk = { ...privateKey.export({ format: 'jwk' }), kid: 'k1' }
     const providers = createProviders()
@@ -319,7 +319,7 @@ describe('the claims of a federated token', () => {
       expect(verify(issue(key), named({ ...NONE, clientId }))).toEqual(UNUSABLE_CLAIMS)
   })
 
-  it('list scopes as a text or a list, in scope or scp, or as the provider is registered', () => {
+  it('list scopes as text or as a list, in scope or scp, or as the provider is registered', () => {
     const scopesOf = (claims: object, scope = '') => {
       const result = verify(issue(key, claims), named({ ...NONE, scope }))
       return typeof result === 'object' && 'token' in result ? result.token.scopes : result
@@ -331,7 +331,7 @@ describe('the claims of a federated token', () => {
     for (const scope of [1, ['a', 1], { a: 1 }, true]) expect(scopesOf({ scope })).toEqual(UNUSABLE_CLAIMS)
   })
 
-  it('name the person in sub where it is not the client, or as the provider is registered', () => {
+  it('name the person in sub if it is not the client, or as the provider is registered', () => {
     const personOf = (claims: object, person = '') => {
       const result = verify(issue(key, claims), named({ ...NONE, person }))
       return typeof result === 'object' && 'token' in result ? result.token.subject : result
@@ -345,8 +345,8 @@ describe('the claims of a federated token', () => {
   })
 })
 
-describe('a provider', () => {
-  it('serves the APIs of its tenant that it is registered for, first those it names', () => {
+describe('a federated provider', () => {
+  it('is found for the APIs that it is registered for, before a provider for all APIs', () => {
     const providers = createProviders()
     providers.set([toPlan([key], { id: 'all' }), toPlan([key], { id: 'one', apis: [API] })])
     expect(providers.find('acme', ISSUER, API)?.plan.id).toBe('one')

@@ -1,4 +1,4 @@
-/** Tokens as an attacker would make them: each of them alone must be refused. */
+/** Attacks with tokens of this gateway. */
 
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
@@ -23,33 +23,33 @@ const UNUSABLE_CLAIMS = { fault: 'A required claim of the token is missing, or a
 const UNREADABLE_CLAIMS = { fault: 'The claims of the token are not a valid JSON object.' }
 const OTHER_ISSUER = { fault: 'This API does not accept tokens of this issuer.' }
 
-describe('a token', () => {
-  it('of ours verifies', () => {
+describe('a token of this gateway', () => {
+  it('verifies', () => {
     expect(verify(authority.token())).toEqual({ claims: CLAIMS })
   })
 
-  it('of the algorithm none is refused, in every spelling, with and without a signature', () => {
+  it('is refused with the algorithm none, in every spelling, with and without a signature', () => {
     for (const alg of ['none', 'None', 'NONE', 'nOnE', '']) {
       expect(verify(authority.forge({ alg }, {}, byUs))).toEqual(UNKNOWN_KEY)
       expect(verify(authority.forge({ alg }, {}, () => Buffer.alloc(0)))).toHaveProperty('fault')
     }
   })
 
-  it('of HS256 with the public key as its secret is refused', () => {
+  it('is refused with HS256 and the public key as the secret', () => {
     const secrets = [authority.publicPem, JSON.stringify(authority.jwks.keys[0]), '']
     for (const secret of secrets) {
       expect(verify(authority.forge({ alg: 'HS256' }, {}, (signed) => signHs256(signed, secret)))).toEqual(UNKNOWN_KEY)
     }
   })
 
-  it('cannot use a key with an algorithm that is not its own', () => {
+  it('is refused if its algorithm is not the one of its key', () => {
     expect(verify(authority.forge({ alg: 'RS256' }, {}, byUs))).toEqual(UNKNOWN_KEY)
     expect(verify(authority.forge({ alg: 'ES256', kid: 'rsa-1' }, {}, byUs))).toEqual(UNKNOWN_KEY)
     expect(verify(authority.forge({ alg: 'ES384' }, {}, byUs))).toEqual(UNKNOWN_KEY)
     expect(verify(authority.forge({ alg: 'PS256', kid: 'rsa-1' }, {}, byUs))).toEqual(UNKNOWN_KEY)
   })
 
-  it.each(['jwk', 'jku', 'x5u', 'x5c'])('that brings its own key in %s is refused', (name) => {
+  it.each(['jwk', 'jku', 'x5u', 'x5c'])('is refused if it brings its own key in %s', (name) => {
     const attacker = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const jwk = attacker.publicKey.export({ format: 'jwk' })
     const byAttacker = (signed: string) => signEs256(signed, attacker.privateKey)
@@ -61,40 +61,40 @@ describe('a token', () => {
     expect(verify(authority.forge({ [name]: value, kid: 'ec-9' }, {}, byAttacker))).toEqual(UNKNOWN_KEY)
   })
 
-  it('that demands an extension in crit is refused, though it is signed by us', () => {
+  it('is refused if it requires an extension in crit, even with a valid signature', () => {
     expect(verify(authority.forge({ crit: ['b64'], b64: false }, {}, byUs))).toHaveProperty('fault')
     expect(verify(authority.forge({ crit: [] }, {}, byUs))).toHaveProperty('fault')
   })
 
-  it('of another type is refused, though it is signed by us', () => {
+  it('is refused if it has another type, even with a valid signature', () => {
     for (const typ of ['JWT', 'id+jwt', 'logout+jwt', undefined]) {
       expect(verify(authority.forge({ typ }, {}, byUs))).toEqual({ fault: 'The token is not an access token.' })
     }
   })
 
-  it('with an odd kid is refused', () => {
+  it('is refused with an unknown or malformed kid', () => {
     for (const kid of ['__proto__', 'constructor', '../../etc/passwd', "' OR 1=1", ['ec-1'], { a: 1 }, 1, null]) {
       expect(verify(authority.forge({ kid }, {}, byUs))).toEqual(UNKNOWN_KEY)
     }
   })
 
-  it('with a signature of zeros is refused (CVE-2022-21449)', () => {
+  it('is refused with a signature of zeros (CVE-2022-21449)', () => {
     expect(verify(authority.forge({}, {}, () => Buffer.alloc(64)))).toEqual(WRONG_SIGNATURE)
   })
 
-  it('with a signature in DER is refused', () => {
+  it('is refused with a signature in DER', () => {
     const der = (signed: string) => sign('sha256', Buffer.from(signed), authority.es256)
     expect(verify(authority.forge({}, {}, der))).toEqual(WRONG_SIGNATURE)
   })
 
-  it('with a signature that is cut or drawn out is refused', () => {
+  it('is refused with a truncated or extended signature', () => {
     for (const length of [0, 1, 32, 63])
       expect(verify(authority.forge({}, {}, (signed) => byUs(signed).subarray(0, length)))).toHaveProperty('fault')
     for (const tail of [Buffer.alloc(1), Buffer.alloc(64)])
       expect(verify(authority.forge({}, {}, (signed) => Buffer.concat([byUs(signed), tail])))).toEqual(WRONG_SIGNATURE)
   })
 
-  it('has one spelling of its signature: stray bits at its end are refused', () => {
+  it('is refused if the unused bits at the end of its signature are not zero', () => {
     const token = authority.token()
     const last = token.at(-1) ?? ''
     const sibling = ALPHABET[ALPHABET.indexOf(last) ^ 1] ?? ''
@@ -104,24 +104,24 @@ describe('a token', () => {
     expect(verify(token.slice(0, -1) + sibling)).toEqual(WRONG_SIGNATURE)
   })
 
-  it('whose head or claims were changed after signing is refused', () => {
+  it('is refused if its header or claims were changed after signing', () => {
     const [head = '', , signature = ''] = authority.token().split('.')
     const claims = Buffer.from(JSON.stringify({ ...CLAIMS, scope: 'admin' })).toString('base64url')
 
     expect(verify(`${head}.${claims}.${signature}`)).toEqual(WRONG_SIGNATURE)
   })
 
-  it('whose audience is a list is refused, though it holds the API', () => {
+  it('is refused if its audience is a list, even one with the API', () => {
     expect(verify(authority.token({ aud: [API] }))).toEqual(UNUSABLE_CLAIMS)
     expect(verify(authority.token({ aud: [API, 'orders-v1'] }))).toEqual(UNUSABLE_CLAIMS)
   })
 
-  it('whose audience and issuer differ is refused', () => {
+  it('is refused if its issuer does not belong to its audience', () => {
     expect(verify(authority.token({ aud: 'orders-v1' }))).toEqual(OTHER_ISSUER)
     expect(verify(authority.token({ iss: `${GATEWAY_URL}/orders-v1` }))).toEqual(OTHER_ISSUER)
   })
 
-  it('whose issuer is only nearly ours is refused', () => {
+  it('is refused if its issuer differs from the gateway’s in any character', () => {
     for (const iss of [
       `${CLAIMS.iss}/`,
       CLAIMS.iss.toUpperCase(),
@@ -135,7 +135,7 @@ describe('a token', () => {
     }
   })
 
-  it('whose claims have other types than ours is refused', () => {
+  it('is refused if a claim has the wrong type', () => {
     const odd: object[] = [
       { exp: undefined },
       { exp: '1900000000' },
@@ -152,13 +152,13 @@ describe('a token', () => {
     for (const claims of odd) expect(verify(authority.token(claims)), JSON.stringify(claims)).toEqual(UNUSABLE_CLAIMS)
   })
 
-  it('of more than 12 KB is refused before anything of it is read', () => {
+  it('is refused without being parsed if it is longer than 12 KB', () => {
     expect(verify(authority.token({ filler: 'x'.repeat(12_288) }))).toEqual({
       fault: 'The token is longer than 12288 characters.',
     })
   })
 
-  it('that says something twice is refused, though it is signed by us', () => {
+  it('is refused with duplicate members, even with a valid signature', () => {
     const encode = (text: string) => Buffer.from(text).toString('base64url')
     const head = JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid: 'ec-1' })
     const claims = JSON.stringify(CLAIMS)
@@ -173,7 +173,7 @@ describe('a token', () => {
     expect(verify(signed(head, `\ufeff${claims}`))).toEqual(UNREADABLE_CLAIMS)
   })
 
-  it('that is not UTF-8 or is nested without end is refused, though it is signed by us', () => {
+  it('is refused if it is not UTF-8 or is nested too deeply, even with a valid signature', () => {
     for (const bytes of [
       Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
       Buffer.from('{"a":'.repeat(100) + '1'),
@@ -184,7 +184,7 @@ describe('a token', () => {
     }
   })
 
-  it('that is no JWT is refused', () => {
+  it('is refused if it is not a JWT', () => {
     const [head = '', claims = '', signature = ''] = authority.token().split('.')
     const odd = [
       '',

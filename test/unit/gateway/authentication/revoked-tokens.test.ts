@@ -1,5 +1,3 @@
-/** Tokens of ours that were revoked one by one, in every order in which word of it can come. */
-
 import { describe, expect, it } from 'vitest'
 import type { Grant } from '../../../../src/plan/grant.ts'
 import { createAuthenticator } from '../../../../src/gateway/authentication/authenticate.ts'
@@ -29,7 +27,7 @@ function start(resolve: () => Promise<Grant | null> = async () => GRANT) {
 }
 
 describe('a revoked token', () => {
-  it('is refused from the word on, names its party, and leaves other tokens of its client as they are', async () => {
+  it('is refused from its revocation on and attributed to its consumer, while other tokens of the client stay valid', async () => {
     const { authenticate, revokeToken, call } = start()
     const token = `Bearer ${authority.token()}`
     await authenticate(token, undefined, API)
@@ -39,28 +37,28 @@ describe('a revoked token', () => {
     expect(await call('tok_2')).toMatchObject({ method: 'token' })
   })
 
-  it('is refused also where it is seen for the first time after it', async () => {
+  it('is refused if it is first seen after its revocation', async () => {
     const { revokeToken, call } = start()
     revokeToken(REVOKED)
     expect(await call('tok_1')).toMatchObject({ code: 'credential_invalid', grant: GRANT })
   })
 
-  it('is refused in a fresh spelling of its signature', async () => {
+  it('is refused with another signature over the same claims', async () => {
     const { revokeToken, call } = start()
     expect(await call('tok_1')).toMatchObject({ method: 'token' })
     revokeToken(REVOKED)
-    // ES256 signs anew each time: the same claims, another text.
+    // Each ES256 signature over the same claims is different.
     for (let index = 0; index < 5; index++) expect(await call('tok_1')).toMatchObject({ code: 'credential_invalid' })
   })
 
-  it('names the person it was given for', async () => {
+  it('is attributed to the person that it was issued for', async () => {
     const { authenticate, revokeToken } = start()
     revokeToken(REVOKED)
     const token = `Bearer ${authority.token({ sub: 'usr_1' })}`
     expect(await authenticate(token, undefined, API)).toMatchObject({ code: 'credential_invalid', person: 'usr_1' })
   })
 
-  it('is refused after every order of the word, the look-up, a correction and the calls', async () => {
+  it('is refused in every order of revocation, look-up, grant update and calls', async () => {
     const steps = ['call', 'revoke', 'answer', 'correct', 'revoke grant'] as const
     for (const order of permutations(steps)) {
       const late = Promise.withResolvers<Grant>()
@@ -79,7 +77,7 @@ describe('a revoked token', () => {
       }
       const [first, ...later] = await Promise.all(calls)
       const isServedBefore = order.indexOf('call') < revokedAt && order.indexOf('answer') < revokedAt
-      // A call whose look-up ends after the word is refused as well.
+      // A call whose look-up ends after the revocation is refused as well.
       if (order.indexOf('call') < revokedAt && !isServedBefore) {
         expect(first, order.join(' ')).toMatchObject({ code: 'credential_invalid' })
       }
@@ -88,14 +86,14 @@ describe('a revoked token', () => {
   })
 })
 
-describe('a token for a person', () => {
-  it('names the person, through an agent or not', async () => {
+describe('a token that was issued for a person', () => {
+  it('names the person, with and without an agent', async () => {
     const { authenticate } = start()
     const token = `Bearer ${authority.token({ sub: 'usr_1' })}`
     expect(await authenticate(token, undefined, API)).toMatchObject({ agent: '', person: 'usr_1' })
   })
 
-  it('that names another agent than its client is refused', async () => {
+  it('is refused if it names an agent that is not its client', async () => {
     const { authenticate } = start(async () => ({ ...GRANT, consumerKind: 'agent' }))
     for (const sub of ['con_2', 'usr_1', 'CON_1']) {
       const token = `Bearer ${authority.token({ sub: 'usr_1', act: { sub } })}`
@@ -107,8 +105,8 @@ describe('a token for a person', () => {
   })
 })
 
-describe('what is remembered of revoked tokens', () => {
-  it('is all of them until they expire, and nothing after, against a plain set with random times', () => {
+describe('the set of revoked tokens', () => {
+  it('contains each token until it expires, as a plain set does with random times', () => {
     for (let seed = 1; seed <= 20; seed++) {
       const random = createRandom(seed)
       let nowMs = NOW_MS
@@ -137,7 +135,7 @@ describe('what is remembered of revoked tokens', () => {
     }
   })
 
-  it('has a bound that holds what is remembered, and makes room for what comes when others expire', () => {
+  it('refuses tokens above its bound, and takes new ones when others expire', () => {
     let nowMs = NOW_MS
     const tokens = createRevokedTokens(() => nowMs, 100)
     for (let index = 0; index < 100; index++)
@@ -150,7 +148,7 @@ describe('what is remembered of revoked tokens', () => {
   })
 })
 
-/** Lets every promise that can settle do so. */
+/** Resolves after all promises that can settle have settled. */
 function settle(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   setImmediate(resolve)

@@ -1,5 +1,3 @@
-/** Issue 14, point 8: the guard of backends' addresses at every connection, over real sockets. */
-
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Pool } from 'undici'
@@ -44,8 +42,8 @@ function open(addresses: () => readonly string[]) {
   return { connect, counted, fetch }
 }
 
-describe('point 8: a connection to a backend of a tenant', () => {
-  it('is refused if the name leads to a private address by then, and is counted under a reason of its own', async () => {
+describe('a connection to the backend of a tenant', () => {
+  it('is refused and counted if the name resolves to a private address at that time', async () => {
     const port = await serve()
     const { fetch, counted } = open(() => ['127.0.0.1'])
     expect(await fetch(`http://rebound.example:${port}`)).toBe(BACKEND_ADDRESS_REFUSED)
@@ -58,7 +56,7 @@ describe('point 8: a connection to a backend of a tenant', () => {
     expect(await fetch(`http://rebound.example:${port}`)).toBe(BACKEND_ADDRESS_REFUSED)
   })
 
-  it('resolves the name once, so that a second answer of the resolver changes nothing', async () => {
+  it('resolves the name once, so that a second DNS response has no effect', async () => {
     const port = await serve()
     let asked = 0
     const { fetch } = open(() => [++asked === 1 ? '127.0.0.1' : '93.184.216.34'])
@@ -82,21 +80,21 @@ describe('point 8: a connection to a backend of a tenant', () => {
   })
 })
 
-describe('point 8: a health probe', () => {
-  it('is held to the same rule as calls', async () => {
+describe('a health probe', () => {
+  it('is guarded by the same rule as calls', async () => {
     const port = await serve()
     const { connect, counted } = open(() => ['127.0.0.1'])
     const probe = createHealthProbe(connect)
     onTestFinished(probe.close)
     const plan = { origin: `http://rebound.example:${port}`, basePath: '', timeoutMs: 1_000, health: '/up' }
-    expect(await probe.ask({ ...plan, mayBePrivate: false })).toBe(false)
+    expect(await probe.check({ ...plan, mayBePrivate: false })).toBe(false)
     expect(counted).toEqual(['backend_address_refused'])
     const local = { ...plan, origin: `http://127.0.0.1:${port}` }
-    expect(await probe.ask({ ...local, mayBePrivate: true })).toBe(true)
-    expect(await probe.ask({ ...local, mayBePrivate: false })).toBe(false)
+    expect(await probe.check({ ...local, mayBePrivate: true })).toBe(true)
+    expect(await probe.check({ ...local, mayBePrivate: false })).toBe(false)
   })
 
-  it('does not end the process if the body of the response is still to come', async () => {
+  it('does not end the process if the body of the response has not arrived yet', async () => {
     const server = createServer((_, response) => response.writeHead(200).write('the rest never comes'))
     const { promise, resolve } = Promise.withResolvers<void>()
     server.listen(0, '127.0.0.1', resolve)
@@ -108,8 +106,8 @@ describe('point 8: a health probe', () => {
     const probe = createHealthProbe(open(() => []).connect)
     onTestFinished(probe.close)
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    // An error that nothing listens to would fail this run.
-    expect(await probe.ask({ origin, basePath: '', timeoutMs: 1_000, health: '/up', mayBePrivate: true })).toBe(true)
+    // An error without a listener would fail the test run.
+    expect(await probe.check({ origin, basePath: '', timeoutMs: 1_000, health: '/up', mayBePrivate: true })).toBe(true)
   })
 })
 
@@ -136,7 +134,7 @@ describe('connections to all backends together', () => {
     return { poolOf, fetch, counted }
   }
 
-  it('leave no room for another beyond their bound, until one is closed', async () => {
+  it('are refused above their bound, until one is closed', async () => {
     const { poolOf, fetch, counted } = await openBounded(1)
     const [first, second] = [poolOf(await serve()), poolOf(await serve())]
     expect(await fetch(first)).toBe('served')
@@ -147,7 +145,7 @@ describe('connections to all backends together', () => {
     expect(counted).toEqual(['backend_connections_full'])
   })
 
-  it('do not count one that was refused', async () => {
+  it('do not include a refused connection', async () => {
     const { poolOf, fetch } = await openBounded(1)
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -1,4 +1,4 @@
-/** Holds what `upstream-parser.ts` takes from the inside of undici; a release that moves it fails here. */
+/** Fails if a release of undici moves the internals that `upstream-parser.ts` uses. */
 
 import { Pool } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -32,7 +32,7 @@ describe('the parser of a connection to a backend', () => {
       'a length in a trailer',
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nContent-Length: 7\r\n\r\n',
     ],
-  ])('goes on after %s, request after request', async (_, text) => {
+  ])('continues after %s, request after request', async (_, text) => {
     const pool = await openPool(text)
     correctParser(pool)
     for (let round = 0; round < 3; round++) {
