@@ -207,15 +207,15 @@ describe('GatewayPool', () => {
   })
 
   it('rejects a call whose token is revoked while the call waits for its counters', async () => {
-    const asked = Promise.withResolvers<void>()
+    const requested = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
     const counters = (): Promise<void> => {
-      asked.resolve()
+      requested.resolve()
       return gate.promise
     }
     const { request, revokeToken } = await openPool({ limited: true, counters })
     const status = request(`/${API}/payments`, token())
-    await asked.promise
+    await requested.promise
     await revokeToken({ jti: 'tok_1', untilMs: UNTIL_MS })
     gate.resolve()
 
