@@ -17,9 +17,10 @@ export interface OauthRequestOptions {
 /** Whether a path belongs to the OAuth endpoints or the discovery of an API; no API can publish an operation there. */
 export function isOauthPath(target: string, nameEnd: number, queryAt: number): boolean {
   return (
-    (target.startsWith('/oauth2/v2/', nameEnd) || target.startsWith('/v1/oauth2/v2/', nameEnd)
-      ? true
-      : target.startsWith('/.well-known/', nameEnd)) && nameEnd < queryAt
+    nameEnd < queryAt &&
+    (target.startsWith('/oauth2/v2/', nameEnd) ||
+      target.startsWith('/v1/oauth2/v2/', nameEnd) ||
+      target.startsWith('/.well-known/', nameEnd))
   )
 }
 

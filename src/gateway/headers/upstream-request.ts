@@ -47,21 +47,7 @@ export interface RequestHeaders {
 export function readRequestHeaders(request: IncomingMessage, rules: RequestRules): RequestHeaders {
   const raw = request.rawHeaders
   const forward: string[] = []
-  const headers: RequestHeaders = {
-    authorization: undefined,
-    apiKey: undefined,
-    contentType: undefined,
-    contentLength: 0,
-    isChunked: false,
-    host: '',
-    via: '',
-    cdnLoop: '',
-    isAmbiguous: false,
-    fault: request.httpVersionMajor === 1 ? 0 : 505,
-    hopByHop: null,
-    overrides: null,
-    forward,
-  }
+  const headers = initialHeaders(request, forward)
   let hosts = 0
   let lengths = 0
 
@@ -116,6 +102,24 @@ export function readRequestHeaders(request: IncomingMessage, rules: RequestRules
   // HTTP/1.0 has no transfer codings, so the framing of such a body is ambiguous (RFC 9112, 6.1).
   if (headers.isChunked && request.httpVersionMinor === 0) headers.fault ||= 400
   return headers
+}
+
+function initialHeaders(request: IncomingMessage, forward: string[]): RequestHeaders {
+  return {
+    authorization: undefined,
+    apiKey: undefined,
+    contentType: undefined,
+    contentLength: 0,
+    isChunked: false,
+    host: '',
+    via: '',
+    cdnLoop: '',
+    isAmbiguous: false,
+    fault: request.httpVersionMajor === 1 ? 0 : 505,
+    hopByHop: null,
+    overrides: null,
+    forward,
+  }
 }
 
 function joined(list: string, value: string): string {
