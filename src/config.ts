@@ -1,12 +1,14 @@
 /**
  * Settings: environment variables, each with a flag of the same name (`--gateway-port 9000` or
- * `--gateway-port=9000` for `GATEWAY_PORT`). Flags win. Unknown flags and malformed values stop the
- * start with one clear line each; nothing has been touched by then.
+ * `--gateway-port=9000` for `GATEWAY_PORT`). A flag overrides its variable.
+ *
+ * Unknown flags and malformed values refuse the start, with one line each, before anything is opened.
  */
 
 import { availableParallelism } from 'node:os'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
 import { DEFAULT_RISK_RULES, type RiskRules } from './risk/risk-rules.ts'
 import { withThresholds } from './risk/risk-thresholds.ts'
 import type { SpoolSync } from './record/spool-writer-options.ts'
@@ -30,19 +32,19 @@ export interface Config {
   readonly adminTenant: string
   readonly spoolSync: SpoolSync
   readonly spoolMaxBytes: number
-  /** Serves `/metrics` on a port of its own; null: on the platform's. */
+  /** Port that serves only `/metrics`; null: the platform port serves it. */
   readonly metricsPort: number | null
-  /** What a reader of `/metrics` must send; null: nothing, and on the platform's port only loopback is answered. */
+  /** Bearer token that `/metrics` requires; null: none, and the platform port answers only loopback addresses. */
   readonly metricsToken: string | null
   readonly requestLog: 'off' | 'refused' | 'all'
   readonly riskRules: RiskRules
   readonly allowPrivateAddresses: readonly ('webhooks' | 'federation' | 'backends')[]
   readonly logLevel: LogLevel
-  /** Brings no sample. */
+  /** Starts without the sample API. */
   readonly empty: boolean
 }
 
-/** Everything that is wrong with the settings, a line each. */
+/** All faults of the settings, one per line. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly lines: readonly string[]
@@ -52,10 +54,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** Either the value, or a sentence that says what the setting takes. */
+/** The value, or a phrase that describes what the setting takes. */
 type Read<T> = (text: string) => { readonly value: T } | { readonly takes: string }
 
-/** Every setting. `settings-help.ts` describes each of them. */
+/** Every setting. `settings/setting-descriptions.ts` describes each of them. */
 export const SETTING_NAMES = [
   'GATEWAY_PORT',
   'PLATFORM_PORT',
@@ -87,7 +89,7 @@ type Name = SettingName
 
 const SPOOL_BYTES_DEFAULT = 8 * 1024 ** 3
 
-/** Throws `ConfigError`. An empty value of a variable is the same as none. */
+/** Throws `ConfigError`. A variable that is empty counts as unset. */
 export function readConfig(argv: readonly string[], environment: Readonly<Record<string, string | undefined>>): Config {
   const wrong: string[] = []
   const { flags, empty } = readFlags(argv, wrong)
@@ -140,36 +142,35 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
 
 const SECRET: ReadonlySet<Name> = new Set(['MASTER_KEY', 'METRICS_TOKEN', 'ADMIN_CLIENT_SECRET', 'CLICKHOUSE_URL'])
 
+const EMPTY = 'empty'
+
 function readFlags(argv: readonly string[], wrong: string[]): { flags: Map<Name, string>; empty: boolean } {
+  const names = new Map(SETTING_NAMES.map((name) => [flagOf(name), name]))
+  const options = Object.fromEntries(SETTING_NAMES.map((name) => [flagOf(name).slice(2), { type: 'string' as const }]))
+  const { tokens } = parseArgs({
+    args: [...argv],
+    options: { ...options, [EMPTY]: { type: 'boolean' } },
+    strict: false,
+    tokens: true,
+  })
   const flags = new Map<Name, string>()
   let empty = false
-  for (let index = 0; index < argv.length; index++) {
-    const argument = argv[index]!
-    if (argument === '--empty') {
-      empty = true
-      continue
-    }
-    const [flag, inline] = splitOnce(argument, '=')
-    const name = SETTING_NAMES.find((known) => flag === flagOf(known))
-    if (name === undefined) {
-      wrong.push(`${argument.slice(0, 100)} is not a flag; --help lists them`)
-      continue
-    }
-    const value = inline ?? argv[++index]
-    if (value === undefined || (inline === undefined && value.startsWith('--'))) wrong.push(`${flag} takes a value`)
-    else flags.set(name, value)
+  for (const token of tokens) {
+    const flag = token.kind === 'option' ? token.rawName : token.kind === 'positional' ? token.value : '--'
+    const name = names.get(flag)
+    if (token.kind === 'option' && token.name === EMPTY && token.value === undefined) empty = true
+    else if (token.kind !== 'option' || name === undefined) {
+      wrong.push(`${flag.slice(0, 100)} is not a flag; --help lists them`)
+    } else if (token.value === undefined || (!token.inlineValue && token.value.startsWith('--'))) {
+      wrong.push(`${flag} takes a value`)
+    } else flags.set(name, token.value)
   }
   return { flags, empty }
 }
 
-/** `--gateway-port` for `GATEWAY_PORT`. */
+/** Returns `--gateway-port` for `GATEWAY_PORT`. */
 export function flagOf(name: SettingName): string {
   return `--${name.toLowerCase().replaceAll('_', '-')}`
-}
-
-function splitOnce(text: string, by: string): [string, string | undefined] {
-  const at = text.indexOf(by)
-  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)]
 }
 
 function whole(min: number, max: number): Read<number> {

@@ -15,7 +15,7 @@ import { unknownVariables } from './settings/unknown-variables.ts'
 
 const EXIT_FAILED = 1
 const EXIT_REFUSED = 2
-/** One Ctrl-C arrives twice under `npm start`: from the terminal and forwarded by npm. */
+/** Under `npm start`, one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */
 const SAME_SIGNAL_MS = 500
 
 const argv = process.argv.slice(2)

@@ -6,7 +6,7 @@
 
 import { createLimiter } from '../../src/gateway/limits/limiter.ts'
 import { createLimitMemory } from '../../src/gateway/limits/limit-memory.ts'
-import { appendLimitHeaders } from '../../src/gateway/limits/rate-limit-headers.ts'
+import { appendLimitHeaders } from '../../src/gateway/limits/limit-headers.ts'
 import { parseDeclaration } from '../../src/opensla/declaration.ts'
 import { measure } from '../harness.ts'
 

@@ -1,7 +1,4 @@
-/**
- * The composition root: everything is built here, once, in the order in which it depends on each
- * other, and closed in the reverse order.
- */
+/** The composition root: constructs every part once, in the order of dependencies, and closes them in reverse order. */
 
 import { randomBytes } from 'node:crypto'
 import { claimAddresses } from '../settings/addresses.ts'
@@ -18,7 +15,7 @@ import { openControl } from './open-control.ts'
 import { createDamageReport } from '../self-metering/damage-report.ts'
 import { openDataFolder } from './open-data-folder.ts'
 import { claimConnections } from '../runtime/file-descriptors.ts'
-import { openDuties } from './scheduled-work.ts'
+import { startScheduledWork } from './scheduled-work.ts'
 import { createAuthenticator } from '../gateway/authentication/authenticate.ts'
 import { createGatewayPool } from '../gateway/threads/gateway-pool.ts'
 import { createGatewayPort, platformPlan } from './gateway-adapter.ts'
@@ -34,7 +31,7 @@ import { createLifecycle, type Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import { metricsAccess, openMetricsPort } from '../platform/metrics-server.ts'
 import { countEvents, createMetrics } from '../runtime/metrics.ts'
-import { openLedger } from './open-stream.ts'
+import { openStream } from './open-stream.ts'
 import { openAdmin } from './open-admin.ts'
 import { createResources } from './resources.ts'
 import { toParty } from '../self-metering/oauth-attempts.ts'
@@ -43,7 +40,7 @@ import { bringSample, openSampleBackend, readSample } from './open-sample.ts'
 import { createConnectProbe } from '../outbound/connect-probe.ts'
 import { createTargetCheck } from '../outbound/target-check.ts'
 import { createWebhooks } from './open-webhooks.ts'
-import { openWatches } from './open-monitors.ts'
+import { openMonitors } from './open-monitors.ts'
 
 export interface App {
   readonly facts: Facts
@@ -84,8 +81,8 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
 
   const damage = createDamageReport({ metrics, clock, log, count })
   const shared = { config, metrics, createId, clock, log, count, opened }
-  const ledger = await openLedger({ ...shared, onDamage: damage.report, folder, registryEnd: registry.end })
-  const { pipeline, limits, recorder, reader, usage } = ledger
+  const stream = await openStream({ ...shared, onDamage: damage.report, folder, registryEnd: registry.end })
+  const { pipeline, limits, recorder, reader, usage } = stream
   opened('damage report', damage.connect(recorder, config.adminTenant))
 
   const authenticator = createAuthenticator({
@@ -106,7 +103,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     settings: {
       host,
       gatewayUrl,
-      ...ledger.threadSpools,
+      ...stream.threadSpools,
       hashKey: vault.hashKey,
       reusePort: config.gatewayThreads > 1,
       connections,
@@ -123,8 +120,8 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     log,
     onSpoolGrowth: () => reader.notify(),
     onCount: count,
-    onDrift: (drift) => watches.onDrift(drift),
-    onUpstream: (reports) => watches.upstreams.report(reports),
+    onDrift: (drift) => monitors.onDrift(drift),
+    onUpstream: (reports) => monitors.upstreams.report(reports),
     onDamage: damage.report,
     onThreadGone(thread) {
       count('gateway_thread_gone')
@@ -132,11 +129,11 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     },
   })
   const mutex = createKeyedMutex()
-  const watches = openWatches({
+  const monitors = openMonitors({
     registry,
     mutex,
     recorder,
-    gauge: ledger.gauge,
+    gauge: stream.gauge,
     setGate: gatewayPool.setGate,
     connectBackend: backends.connect,
     tenant: config.adminTenant,
@@ -157,7 +154,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     limitDesk: limits.desk,
     platformLimits,
     authenticator,
-    onBackend: watches.upstreams.watch,
+    onBackend: monitors.upstreams.watch,
   })
   const identity = await openIdentity({
     ...secrets,
@@ -187,8 +184,8 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     clock,
     mutex,
     limits,
-    levels: ledger.levels,
-    compliance: watches.compliance,
+    levels: stream.levels,
+    compliance: monitors.compliance,
     probeBackend: createConnectProbe({ operator: config.adminTenant }),
     refuseTarget: createTargetCheck({ clock, allowPrivate: allowsPrivateHooks }),
     backendRule: backends.rule,
@@ -212,7 +209,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     signingKeys: rotation,
     onSelfApproval: (caller) => recorder.note('self_approval', caller.grant.tenant, PLATFORM_API, caller),
     usage,
-    requests: ledger.requests,
+    requests: stream.requests,
     connectionsMax: connections.platform,
     requestLog: config.requestLog,
     idempotency: { store: kept, vault },
@@ -222,8 +219,8 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     metrics,
     metricsAccess: metricsAccess(config),
     log,
-    notReady: () => notReady ?? ledger.refusing(),
-    cannotRecord: ledger.cannotRecord,
+    notReady: () => notReady ?? stream.refusing(),
+    cannotRecord: stream.cannotRecord,
     onUnrecorded: () => count('platform_call_unrecorded'),
     addresses: () => ({ baseUrl, gatewayUrl }),
     limits: platformLimits,
@@ -247,7 +244,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   await platform.app.listen({ host, port: platformPort })
   if (riskPort !== null) await platform.createRiskApp().listen({ host, port: riskPort })
   await openMetricsPort({ host, token: config.metricsToken, port: metricsPort, metrics, recorder, opened })
-  await openControl({ config, holds: ledger.holds, clock, log, opened })
+  await openControl({ config, holds: stream.holds, clock, log, opened })
 
   const isSample = sampleFiles !== null && admin.made !== null && sampleBackend !== null
   const sample = isSample
@@ -265,7 +262,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     metrics,
     count,
   })
-  await openDuties({
+  await startScheduledWork({
     ...resources,
     ownDocument: ownDocument(),
     webhooks,

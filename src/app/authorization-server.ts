@@ -1,7 +1,4 @@
-/**
- * The authorization server of all APIs, put together: token, authorize, introspection, revocation and
- * userinfo over the catalogue's clients, people and scopes.
- */
+/** Composes the authorization server of all APIs: token, authorize, introspection, revocation and userinfo. */
 
 import { randomBytes } from 'node:crypto'
 import type { ApiBody } from '../publishing/apis.ts'

@@ -1,4 +1,4 @@
-/** The rule for backends' addresses, put together for this process: its guard, and the log lines that go with it. */
+/** Composes the rule for addresses of backends, its guard and their log lines. */
 
 import type { Addresses } from '../settings/addresses.ts'
 import type { BackendRule } from '../publishing/backend-address.ts'
@@ -15,9 +15,9 @@ export interface Backends {
   readonly own: OwnAddresses
   readonly rule: BackendRule
   readonly connect: BackendConnect
-  /** Notes a revision that serves from the start on, for `warn`. */
+  /** Registers a revision that serves from startup, for `warn`. */
   serves(plan: Pick<RoutePlan, 'tenant' | 'api' | 'backend'>): void
-  /** Logs each backend among them that its tenant could not set now. Runs beside the start, one name after the other. */
+  /** Logs each registered backend that its tenant could not set today. Runs beside startup, one host name at a time. */
   warn(): Promise<void>
 }
 

@@ -1,4 +1,7 @@
-/** The gateway as the catalogue sees it: threads, counters and the main thread's own authenticator change together. */
+/**
+ * Implements the gateway port of the control plane: threads, counters and the authenticator of the main
+ * thread change together.
+ */
 
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
@@ -13,7 +16,7 @@ export interface GatewayParts {
   readonly limitDesk: LimitDesk
   readonly platformLimits: Pick<PlatformLimits, 'setPlan'>
   readonly authenticator: Authenticator
-  /** Hears of the backend that an API serves by. */
+  /** Receives the backend of each API that is activated. */
   readonly onBackend: (tenant: string, api: string, backend: BackendPlan) => void
 }
 
@@ -58,7 +61,7 @@ export function createGatewayPort({
   }
 }
 
-/** The platform's own API: its tokens are minted at the gateway, its operations are served by this thread. */
+/** The route plan of `platform-v1`: the gateway issues its tokens, this thread serves its operations. */
 export function platformPlan(tenant: string, scopes: readonly string[]): RoutePlan {
   return {
     api: PLATFORM_API,

@@ -1,4 +1,4 @@
-/** The admin credential at startup: made on the first start, or that of the settings. */
+/** The admin credential at startup: created at the first start, or taken from the settings. */
 
 import { createFirstAdmin, type FirstAdmin, type FirstAdminOptions } from '../access/first-admin.ts'
 import type { Config } from '../config.ts'
@@ -9,7 +9,7 @@ export interface OpenAdminOptions extends Omit<FirstAdminOptions, 'tenant' | 'ch
   readonly log: Log
 }
 
-/** A new `ADMIN_CLIENT_ID` replaces the admin credentials of before; the log names what was revoked. */
+/** A new `ADMIN_CLIENT_ID` replaces and revokes the earlier admin credentials; the log names them. */
 export async function openAdmin({ config, log, ...options }: OpenAdminOptions): Promise<FirstAdmin> {
   const { adminTenant: tenant, adminClientId: clientId, adminClientSecret: clientSecret } = config
   const chosen = clientId === null || clientSecret === null ? null : { clientId, clientSecret }

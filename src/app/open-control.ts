@@ -1,4 +1,7 @@
-/** Opens the control socket, by which `tollgate backup` reaches the running service. Without it the service runs all the same. */
+/**
+ * Opens the control socket, through which `tollgate backup` reaches the running service. If it cannot be
+ * opened, the service runs without it.
+ */
 
 import type { Holds } from '../backup/control-session.ts'
 import { openControlSocket } from '../backup/control-socket.ts'

@@ -1,7 +1,9 @@
 /**
- * The data folder at startup: locked, seen to be complete, and the files of the control plane opened.
+ * Opens the data folder at startup: locks it, checks that it is complete, and opens the files of the control
+ * plane.
  *
- * Files that are too large to be checked before they are used are checked beside the start; a fault ends the service.
+ * Files that are too large to be checked before use are checked while the service runs; a fault ends the
+ * process.
  */
 
 import { join } from 'node:path'
@@ -68,7 +70,7 @@ export function openDataFolder({ config, clock, log, count, opened }: OpenDataFo
 
 const EXIT_REFUSED = 2
 
-/** Nothing more is written into files that are damaged: the process ends at once, as after `kill -9`. */
+/** Ends the process at once, as `kill -9` does: nothing more may be written into damaged files. */
 function endWith(sentence: string, log: Log): void {
   log.fatal(sentence)
   process.stderr.write(`tollgate: ${sentence}\n`)

@@ -1,6 +1,6 @@
 /**
- * Everything about identity that lives in the main thread, put together: people, keys and their
- * rotation, federated providers, revoked tokens, and the OAuth endpoints over them.
+ * Composes identity on the main thread: people, signing keys and their rotation, federated providers, revoked
+ * tokens, and the OAuth endpoints.
  */
 
 import { createAuthorization } from './authorization-server.ts'
@@ -34,7 +34,7 @@ export interface IdentityOptions extends Secrets {
   readonly gatewayUrl: string
   readonly log: Log
   readonly count: (reason: string) => void
-  /** Providers may have private addresses. */
+  /** Allows providers to have private addresses. */
   readonly allowPrivate: boolean
   /** Resolves when every thread has the keys. */
   readonly publishKeys: (jwks: { keys: readonly Readonly<Record<string, unknown>>[] }) => Promise<void>

@@ -1,6 +1,6 @@
 /**
- * The limits of the main thread put together: the memory in which the threads count, the desk that tells
- * them where, and the ledger by which counters outlive the process.
+ * Composes the limits on the main thread: the shared memory in which the threads count, the assignment of its
+ * blocks, and the counters that survive the process.
  */
 
 import type { LimitBook } from '../plan/limit-book.ts'
@@ -14,7 +14,7 @@ import type { LimitCheckpoint } from '../store/limit-checkpoint.ts'
 export interface Limits extends LimitBook {
   readonly desk: LimitDesk
   readonly memory: LimitMemory
-  /** Where the main thread counts the calls of the platform's own API. */
+  /** Memory in which the main thread counts the calls of the platform API. */
   readonly platformMemory: LimitMemory
   readonly ledger: LimitLedger
 }

@@ -1,4 +1,7 @@
-/** What the main thread hears from the gateway and watches of itself and of what serves, and what becomes of it. */
+/**
+ * Composes what the main thread monitors: drift and backend health as the gateway reports them, spool
+ * pressure, and the compliance of what serves.
+ */
 
 import { createCompliance, CRITICAL_BELOW, type Compliance } from '../programmes/compliance.ts'
 import { createDrifts } from '../programmes/drifts.ts'
@@ -6,9 +9,10 @@ import { createUpstreamEvents } from '../publishing/upstream-events.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { Drift } from '../domain/drift.ts'
 import type { BackendConnect } from '../gateway/backend/backend-connect.ts'
+import type { UpstreamChange } from '../gateway/backend/backend-monitor.ts'
 import { createHealthProbe } from '../gateway/backend/health-probe.ts'
 import type { GatePlan } from '../gateway/backend/upstream-gate.ts'
-import { createUpstreamHealth, type UpstreamChange, type UpstreamHealth } from '../gateway/backend/upstream-health.ts'
+import { createUpstreamHealth, type UpstreamHealth } from '../gateway/backend/upstream-health.ts'
 import { createLinter } from '../governance/lint/linter.ts'
 import type { PlatformRecorder } from '../self-metering/platform-recorder.ts'
 import type { SpoolGauge } from '../record/spool-gauge.ts'
@@ -19,14 +23,14 @@ import type { Log } from '../runtime/log.ts'
 import { watchSpool } from '../self-metering/spool-pressure.ts'
 import type { Registry } from '../store/registry.ts'
 
-export interface WatchesOptions {
+export interface MonitorsOptions {
   readonly registry: Registry
   readonly recorder: Pick<PlatformRecorder, 'note'>
   readonly gauge: Pick<SpoolGauge, 'share'>
   readonly setGate: (api: string, gate: GatePlan) => Promise<void>
   readonly connectBackend: BackendConnect
   readonly mutex: KeyedMutex
-  /** Of the gateway itself. */
+  /** The tenant of the operator. */
   readonly tenant: string
   readonly createId: CreateId
   readonly clock: Clock
@@ -35,16 +39,16 @@ export interface WatchesOptions {
   readonly opened: Opened
 }
 
-export interface Watches {
+export interface Monitors {
   readonly onDrift: (drift: Drift) => void
   readonly upstreams: UpstreamHealth
   readonly compliance: Compliance
 }
 
-/** For the platform's own document, on a machine that is busy. */
+/** For the platform's own document on a busy machine. */
 const OWN_DEADLINE_MS = 120_000
 
-export function openWatches(options: WatchesOptions): Watches {
+export function openMonitors(options: MonitorsOptions): Monitors {
   const { setGate, clock, log, count, opened } = options
   const drifts = createDrifts(options)
   opened('drifts', drifts.settled)

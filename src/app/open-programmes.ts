@@ -1,4 +1,4 @@
-/** Programmes put together: commands, the eight steps, and the runner that takes them. */
+/** Composes programmes: commands, the eight steps, and the runner that executes them. */
 
 import type { ApiPolicies } from '../publishing/api-policy.ts'
 import type { BackendRule } from '../publishing/backend-address.ts'
@@ -29,7 +29,7 @@ export function openProgrammes(options: ProgrammeDeskOptions): ProgrammeDesk {
   const { registry } = options
   const policies = createTenantPolicies({ registry })
   const steps = createProgrammeSteps({ ...options, policies })
-  // Of a programme's own: its steps take those of the API.
+  // A mutex of their own: the steps of a programme lock the API, in the mutex of all commands.
   const mutex = createKeyedMutex()
   return {
     policies,

@@ -1,6 +1,6 @@
 /**
- * The sample of a first start: an API with a declaration, a backend behind it, a consumer and an agent
- * with a subscription each. Made through the same commands as everything else.
+ * The sample of a first start: an API with a declaration, a backend, and a consumer and an agent with a
+ * subscription each. Uses the same commands as every client.
  */
 
 import { readFileSync } from 'node:fs'
@@ -28,7 +28,7 @@ export interface SampleFiles {
 }
 
 export interface SampleBackendOptions {
-  /** A sample is about to be brought. */
+  /** Whether this start creates the sample. */
   readonly isWanted: boolean
   readonly host: string
   readonly registry: Registry
@@ -50,7 +50,7 @@ export interface SampleOptions {
 
 const FOLDER = join(import.meta.dirname, '../sample')
 
-/** Reads and judges the sample before anything is touched. Throws `StartRefused`. */
+/** Reads and validates the sample before anything is written. Throws `StartRefused`. */
 export async function readSample(): Promise<SampleFiles> {
   try {
     const openApi = readFileSync(join(FOLDER, 'payments.openapi.yaml'))
@@ -68,8 +68,8 @@ export async function readSample(): Promise<SampleFiles> {
 }
 
 /**
- * The backend behind the sample, where there is one: on the port that its deployment names, or on a free
- * one for a sample that is about to be brought. Opened before the gateway, so that it closes after it.
+ * Opens the backend of the sample, if there is one: on the port of its deployment, or on a free one if this
+ * start creates the sample. It opens before the gateway, so that it closes after it.
  */
 export async function openSampleBackend(options: SampleBackendOptions): Promise<SampleBackend | null> {
   const { isWanted, host, registry, log, opened } = options
@@ -87,7 +87,7 @@ export async function openSampleBackend(options: SampleBackendOptions): Promise<
   }
 }
 
-/** What a person is told of the sample that this start brought. */
+/** The facts of a sample that this start created, for the banner. */
 export async function bringSample(options: SampleOptions): Promise<SampleFacts> {
   const { files, backendUrl, registry, proxies, specifications, consumers, subscriptions, credentials, author } =
     options

@@ -1,15 +1,16 @@
 /**
- * What happened: the way of a record from the spool through the pipeline into the store, and the spool
- * of the main thread's own calls.
+ * Composes the path of a record from the spool through the stream to the store, and the spool for calls that
+ * the main thread serves.
  */
 
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Holds } from '../backup/control-session.ts'
-import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { Config } from '../config.ts'
 import type { ThreadSettings } from '../gateway/messages/messages.ts'
+import { createStoreHold, keepSegments } from './backup-holds.ts'
 import { createLimits, type Limits } from './open-limits.ts'
+import { openStores, type Stores } from './open-stores.ts'
 import { flushToken } from '../store/flush-token.ts'
 import { createPipeline, type Pipeline } from '../stream/topology.ts'
 import { laterOf } from '../record/spool-position.ts'
@@ -19,9 +20,8 @@ import { createSpoolFaultsMemory, openSpoolFaults } from '../record/spool-faults
 import { readBoot, setRunningMark } from '../record/running-mark.ts'
 import { agree } from '../recovery/agree.ts'
 import type { DataFolder } from '../recovery/folder-parts.ts'
-import { openStore } from '../recovery/open-store.ts'
 import { createSpoolGaugeMemory, openSpoolGauge, type SpoolGauge } from '../record/spool-gauge.ts'
-import { openSpoolReader, type SpoolReader } from '../record/spool-reader.ts'
+import { openSpoolReader } from '../record/spool-reader.ts'
 import { createSpoolWriter, type SpoolWriter } from '../record/spool-writer.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
@@ -31,17 +31,9 @@ import { opening } from '../runtime/start-refused.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { makeFolder } from '../runtime/sync-folder.ts'
 import { createFlushLog } from '../store/clickhouse/flush-log.ts'
-import { createStoreFreezer } from '../store/clickhouse/frozen-store.ts'
-import { createClickHouseRequestStore } from '../store/clickhouse/request-store.ts'
-import { createClickHouseRiskStore } from '../store/clickhouse/risk-store.ts'
-import { createClickHouseServiceLevelStore } from '../store/clickhouse/service-level-store.ts'
-import { createClickHouseUsageStore } from '../store/clickhouse/usage-store.ts'
 import { matches, openSqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
-import type { RequestStore } from '../store/request-store.ts'
-import type { ServiceLevelStore } from '../store/service-level-store.ts'
-import type { UsageStore } from '../store/usage-store.ts'
 
-export interface LedgerOptions {
+export interface StreamOptions {
   readonly config: Config
   readonly metrics: Metrics
   readonly createId: CreateId
@@ -51,28 +43,25 @@ export interface LedgerOptions {
   readonly onDamage: OnDamage
   readonly opened: Opened
   readonly folder: DataFolder
-  /** Position of the registry's last change. */
+  /** Number of the registry's last change. */
   readonly registryEnd: () => Promise<number>
 }
 
-export interface Ledger {
-  readonly usage: UsageStore
-  readonly levels: ServiceLevelStore
-  readonly requests: RequestStore
-  /** Does not run before it is started: what limits are in force has to be known then. */
+export interface StreamServices extends Stores {
+  /** Started by the caller, once the declarations that serve are known. */
   readonly pipeline: Pipeline
   readonly limits: Limits
   readonly reader: { notify(): void }
   readonly spool: SpoolWriter
   readonly recorder: PlatformRecorder
   readonly gauge: SpoolGauge
-  /** What the gateway threads need for their spools. */
+  /** Settings of the gateway threads' spools. */
   readonly threadSpools: ThreadSpools
-  /** Why calls are refused; null while they are not. */
+  /** Reason why calls are refused; null if they are not. */
   readonly refusing: () => string | null
-  /** Why calls of the platform API cannot be recorded; null while they can. */
+  /** Reason why calls of the platform API cannot be recorded; null if they can. */
   readonly cannotRecord: () => string | null
-  /** What a backup holds back. */
+  /** Writers that a backup pauses. */
   readonly holds: Holds
 }
 
@@ -81,7 +70,7 @@ type ThreadSpools = Pick<
   'spoolFolder' | 'spoolAfter' | 'spoolSync' | 'spoolGauge' | 'spoolBytesMax' | 'spoolFaults' | 'spoolExplains'
 >
 
-export async function openLedger(options: LedgerOptions): Promise<Ledger> {
+export async function openStream(options: StreamOptions): Promise<StreamServices> {
   const { config, metrics, createId, clock, log, count, onDamage, opened, folder, registryEnd } = options
   const { dataDir } = config
   const calls = metrics.counter('calls_total', 'Calls that were recorded, by API, outcome and class of status', [
@@ -90,11 +79,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     'status',
   ])
 
-  const { client: clickHouse, isNew: isNewStore } = await openStore(config)
-  opened('ClickHouse', () => clickHouse.close())
-  const usage = createClickHouseUsageStore(clickHouse)
-  const requests = createClickHouseRequestStore(clickHouse)
-  const levels = createClickHouseServiceLevelStore(clickHouse)
+  const { clickHouse, isNewStore, riskStore, ...stores } = await openStores({ config, log, count, opened })
   const newInstance = (): string => randomBytes(8).toString('hex')
   const checkpoint = openSqliteCheckpoint({ path: join(dataDir, 'checkpoint.db'), newInstance })
   opened('checkpoint', () => checkpoint.close())
@@ -150,11 +135,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     reader: kept.reader,
     checkpoint,
     flushLog,
-    usage,
-    levels,
-    requests,
+    ...stores,
+    riskStore,
     requestLog: config.requestLog,
-    riskStore: createClickHouseRiskStore(clickHouse),
     rules: config.riskRules,
     limits: limits.ledger,
     promises: limits.desk.promises,
@@ -205,25 +188,16 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     return 'The spool has reached SPOOL_MAX_BYTES; calls are answered 503 until the store has taken records in.'
   }
 
-  const freezer = createStoreFreezer({
-    client: clickHouse,
-    url: config.clickhouseUrl,
-    folder: join(dataDir, 'clickhouse'),
-    leaveOut: PLATFORM_API,
-  })
   const holds: Holds = {
     holdStore: pipeline.hold,
     keepSpool,
-    freezeStore: () => freezer.freeze('backup'),
-    thawStore: freezer.thaw,
+    ...createStoreHold(clickHouse, config),
     spoolShare: () => gauge.share,
     hasMasterKey: config.masterKey === null,
   }
 
   return {
-    usage,
-    levels,
-    requests,
+    ...stores,
     pipeline,
     limits,
     reader,
@@ -237,27 +211,10 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   }
 }
 
-/** Before a reader or a gateway thread meets what is no folder. Throws `StartRefused`. */
+/** Creates the folders of the spool, so that a file in their place refuses the start. Throws `StartRefused`. */
 function makeSpoolFolders(spoolFolder: string, threads: number): void {
   const sources = ['', 'platform', ...Array.from({ length: threads }, (_, thread) => `gateway-${thread}`)]
   for (const source of sources) {
     opening(join(spoolFolder, source), (path) => makeFolder(path, 0o700))
-  }
-}
-
-/** A reader whose segments can be kept while a backup copies them; the next release makes up for it. */
-function keepSegments(reader: SpoolReader): { readonly reader: SpoolReader; keepSpool: () => () => void } {
-  let isKept = false
-  return {
-    reader: {
-      ...reader,
-      release(position) {
-        if (!isKept) reader.release(position)
-      },
-    },
-    keepSpool() {
-      isKept = true
-      return () => (isKept = false)
-    },
   }
 }

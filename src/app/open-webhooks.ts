@@ -1,4 +1,4 @@
-/** Webhooks put together: events become deliveries, deliveries wait in a queue, a sender takes them out. */
+/** Composes webhooks: events become deliveries, deliveries wait in a queue, a sender sends them. */
 
 import { DELIVERY_KIND, stateOfDelivery, type DeliveryBody } from '../webhooks/delivery-document.ts'
 import {
@@ -23,9 +23,9 @@ export interface WebhooksOptions {
   readonly registry: Registry
   readonly vault: Vault
   readonly allowPrivate: boolean
-  /** By registration; the same as those of its commands. */
+  /** Locks by event subscription, in the mutex that its commands use. */
   readonly mutex: KeyedMutex
-  /** Of the gateway itself. */
+  /** The tenant of the operator. */
   readonly tenant: string
   readonly createId: CreateId
   readonly clock: Clock
@@ -35,7 +35,7 @@ export interface WebhooksOptions {
 }
 
 export interface Webhooks {
-  /** Takes up what waits, and goes on by itself. */
+  /** Loads the pending deliveries and continues by itself. */
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -43,12 +43,12 @@ export interface Webhooks {
 const PAGE = 500
 const OFF_MAX = 100_000
 const AGAIN_AFTER_MS = 30_000
-/** What is under way at the end may finish within this. */
+/** Time that a delivery in flight has to finish at shutdown. */
 const DRAIN_MS = 5_000
 
 export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { registry, clock, log, count, metrics } = options
-  // Receivers of several tenants may share a host: none of them waits for a connection of another's.
+  // Receivers of several tenants may share a host: none of them may hold up the connections of another.
   const outbound = createGuardedFetch({ ...options, connectionsMax: BOUNDS.all })
   const send = createSender({
     ...options,
@@ -61,7 +61,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   metrics.measured('webhook_deliveries_waiting', 'Deliveries that wait for their time or their turn', () =>
     queue.sizeOf(),
   )
-  /** Registrations that are off: what waits for them is read again when they are on. */
+  /** Event subscriptions that are disabled: their pending deliveries are read again when they are enabled. */
   const off = new Set<string>()
   let unwatch = (): void => {}
   let stopForgetting = (): void => {}
@@ -78,7 +78,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     if (!removed && stateOfSubscription(body) === 'disabled') {
       queue.drop(id)
       off.add(id)
-      // What waits for one that is gone is found to be abandoned when its time comes.
+      // Pending deliveries of a deleted event subscription are marked as abandoned when they are due.
     } else if (off.delete(id)) {
       takeUp({ subscription: id }).catch((cause: unknown) => {
         count('webhook_not_taken_up')

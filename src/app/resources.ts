@@ -1,4 +1,4 @@
-/** The commands on resources, in the order in which they depend on each other. */
+/** Composes the commands on resources, in the order of their dependencies. */
 
 import { createAdrs } from '../programmes/adrs.ts'
 import { createApiPolicies } from '../publishing/api-policy.ts'
@@ -43,10 +43,10 @@ export interface ResourcesOptions extends Secrets {
   readonly levels: ServiceLevelStore
   readonly compliance: Compliance
   readonly probeBackend?: ProbeBackend
-  /** Why events may not be sent to a URL; null where they may. */
+  /** Returns why events may not be sent to a URL; null if they may. */
   readonly refuseTarget: (url: string) => Promise<string | null>
   readonly backendRule: BackendRule
-  /** All scopes of the platform. */
+  /** All scopes of the platform API. */
   readonly scopes: readonly string[]
   readonly log: Log
 }

@@ -1,4 +1,7 @@
-/** What the service does of itself: what falls due, and letting in who waits for capacity. */
+/**
+ * Composes the work that the service starts by itself: due times, the waiting list, compliance scores,
+ * programmes and webhooks.
+ */
 
 import { APPROVAL_DUE } from '../approvals/approval-document.ts'
 import { createApprovalSilence } from '../approvals/approval-escalation.ts'
@@ -19,7 +22,7 @@ import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Registry } from '../store/registry.ts'
 
-export interface DutiesOptions {
+export interface ScheduledWorkOptions {
   readonly registry: Registry
   readonly capacity: Capacity
   readonly credentials: Pick<Credentials, 'announce'>
@@ -37,11 +40,11 @@ export interface DutiesOptions {
   readonly opened: Opened
 }
 
-/** The document of the platform is judged when the work of a start is over. */
+/** The platform's own document is scored when the work of startup is done. */
 const OWN_SCORE_DELAY_MS = 2_000
 
-/** Resolves when what was due and who could be let in is dealt with; goes on by itself. */
-export async function openDuties(options: DutiesOptions): Promise<void> {
+/** Resolves when everything that was already due is done; continues by itself. */
+export async function startScheduledWork(options: ScheduledWorkOptions): Promise<void> {
   const { registry, compliance, runner, webhooks, retirement, recorder, createId, clock, log, count, opened } = options
   const scheduler = createScheduler({
     registry,
@@ -71,7 +74,7 @@ export async function openDuties(options: DutiesOptions): Promise<void> {
   opened('waiting list', waitingList.stop)
   await waitingList.start()
   await scheduler.start()
-  // Scoring takes seconds, and the start does not wait for it.
+  // Scoring takes seconds, and startup does not depend on it.
   void compliance.start()
   const scoreOwn = (): void => void compliance.scoreOwn(PLATFORM_API, options.ownDocument)
   opened('score of the platform', clock.after(OWN_SCORE_DELAY_MS, scoreOwn))

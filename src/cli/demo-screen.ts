@@ -1,8 +1,8 @@
 /**
- * Draws the demo: a view in, lines out, and nothing else.
+ * Draws the demo: takes a view, returns lines.
  *
- * Colour repeats what a word says already, so that the screen reads the same without it. Names come
- * from outside and may hold anything: control characters are shown as `?`, never sent to a terminal.
+ * Colour only repeats what a word says. Names come from outside and may hold anything: control characters are
+ * shown as `?`, never sent to a terminal.
  */
 
 import type { DemoView, RiskRow } from './demo-view.ts'
@@ -50,7 +50,7 @@ export function drawScreen(view: DemoView, { columns, colour }: ScreenOptions): 
   ]
 }
 
-/** One line for where nothing can be drawn in place. */
+/** One line, for output that cannot be redrawn. */
 export function drawLine({ elapsedSeconds, outcomes, risks, customers }: DemoView): string {
   const calls = outcomes.map(({ outcome, total }) => `${outcome} ${whole(total)}`).join(', ') || 'no calls'
   const units = customers.reduce((sum, customer) => sum + customer.units, 0)
@@ -74,7 +74,7 @@ function bar(share: number): string {
   return '█'.repeat(Math.round(share * BAR_WIDTH))
 }
 
-/** `1234567` as `1,234,567`: the same on every machine, whatever its locale. */
+/** Formats `1234567` as `1,234,567`, whatever the locale of the machine. */
 function whole(value: number): string {
   return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',')
 }

@@ -1,10 +1,10 @@
-/** What the demo can be told on its command line. */
+/** Command line of the demo. */
 
 import { parseArgs } from 'node:util'
 
 export interface DemoSettings {
   readonly seconds: number
-  /** A service that runs already; null: the demo starts one of its own. */
+  /** A service that already runs; null: the demo starts one of its own. */
   readonly service: {
     readonly gatewayUrl: string
     readonly baseUrl: string
@@ -22,7 +22,7 @@ runs against that service, as the client ADMIN_CLIENT_ID with ADMIN_CLIENT_SECRE
 const SECONDS_DEFAULT = 60
 const SECONDS_MAX = 86_400
 
-/** A text is what is wrong, or what was asked for. */
+/** Returns the settings, or a text to print: the fault, or the help. */
 export function readDemoSettings(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,13 +1,13 @@
 /**
- * Counts what the demo sees: calls by outcome (with their rate over the last seconds), the bill as the
- * platform last gave it, and the episodes of risk that are open.
+ * Counts the demo's calls by outcome with their recent rate, and holds the latest bill and the open episodes
+ * of risk.
  *
- * Time comes in with the calls, in milliseconds of any steady clock.
+ * Times are in milliseconds of any monotonic clock.
  */
 
 import { OUTCOMES, type CustomerRow, type DemoView, type Outcome, type OutcomeRow, type RiskRow } from './demo-view.ts'
 
-/** What is read of an event of the risk stream. */
+/** The fields of a risk event that the demo reads. */
 export interface RiskNews {
   readonly riskId: string
   readonly phase: string
@@ -31,7 +31,7 @@ const SEVERITIES = ['Critical', 'Warning', 'Info']
 
 export function createTally(startMs: number): Tally {
   const totals = new Map<Outcome, number>()
-  /** Calls of each of the last seconds; the second is its key. */
+  /** Calls of each of the last seconds, by second. */
   const recent = new Map<number, Map<Outcome, number>>()
   const risks = new Map<string, RiskRow>()
   let customers: readonly CustomerRow[] = []

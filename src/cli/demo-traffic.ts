@@ -1,10 +1,9 @@
 /**
- * A minute in the life of a gateway, in small: two applications and an agent that do their work, and
- * what goes wrong in every such minute — a forged token, a payload that is not as declared, an agent
- * that reaches beyond its scopes, a burst of payouts over its limit.
+ * A minute of typical traffic: two applications and an agent, with the faults of every such minute: a forged
+ * token, an invalid payload, an agent beyond its scopes, a burst of payouts over its limit.
  *
- * Calls are sent at a steady pace whether or not answers come; what would be too many at once is
- * left out and counted.
+ * Calls are sent at a steady pace, whether or not responses arrive. Calls that would exceed the concurrency
+ * limit are skipped and counted.
  */
 
 import { Agent, request, type Dispatcher } from 'undici'
@@ -21,7 +20,7 @@ export interface TrafficOptions {
 }
 
 export interface Traffic {
-  /** Sends what is due in the tick after `tick - 1`; ticks are `TICK_MS` apart. */
+  /** Sends the calls that are due in tick `tick`; ticks are `TICK_MS` apart. */
   tick(tick: number): void
   leftOut(): number
   close(): Promise<void>
@@ -88,7 +87,7 @@ export function createTraffic({ gatewayUrl, api, shop, treasury, agent, onOutcom
   }
 }
 
-/** What is sent in one tick; the same ticks send the same calls. */
+/** The calls of one tick; the same tick always sends the same calls. */
 function callsOf(
   tick: number,
   { shop, treasury, agent }: Pick<TrafficOptions, 'shop' | 'treasury' | 'agent'>,
@@ -115,7 +114,7 @@ function bearer({ token }: Enrolment): { authorization: string } {
   return { authorization: `Bearer ${token}` }
 }
 
-/** A token whose signature belongs to another text. */
+/** Returns a token whose signature belongs to another text. */
 function forged(token: string): string {
   return `Bearer ${token.slice(0, -6)}AAAAAA`
 }

@@ -1,4 +1,7 @@
-/** What the demo's screen shows at one moment, as plain data: filled by `demo-tally.ts`, drawn by `demo-screen.ts`. */
+/**
+ * The content of the demo's screen at one moment, as plain data: `demo-tally.ts` fills it, `demo-screen.ts`
+ * draws it.
+ */
 
 export const OUTCOMES = [
   'served',
@@ -22,7 +25,7 @@ export interface CustomerRow {
   readonly name: string
   readonly calls: number
   readonly units: number
-  /** Decimal string, as the platform gives it. */
+  /** Decimal string, as the platform sends it. */
   readonly amount: string
   readonly currency: string
 }
@@ -43,7 +46,7 @@ export interface DemoView {
   readonly customers: readonly CustomerRow[]
   readonly risks: readonly RiskRow[]
   readonly events: number
-  /** The platform did not answer the last time it was asked. */
+  /** The last request to the platform failed. */
   readonly trouble: string
 }
 

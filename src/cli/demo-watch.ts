@@ -1,6 +1,6 @@
 /**
- * Keeps the demo's tally up to date with what the platform says: the bill by asking every two seconds,
- * the risks by listening. Both go on after an answer that fails; `trouble` says what the last one was.
+ * Keeps the demo's tally current: requests the bill every two seconds, and follows the risk stream. Both
+ * continue after a failed request; `trouble` is the reason of the last one.
  */
 
 import { readEventStream } from './event-stream.ts'
@@ -12,14 +12,14 @@ export interface WatchOptions {
   readonly baseUrl: string
   readonly api: string
   readonly from: Date
-  /** Consumer id → name. */
+  /** Consumer name by id. */
   readonly names: ReadonlyMap<string, string>
   readonly tally: Tally
 }
 
 export interface Watch {
   trouble(): string
-  /** Asks for the bill once more. */
+  /** Requests the bill once more. */
   refresh(): Promise<void>
   stop(): void
 }

@@ -1,8 +1,8 @@
 /**
- * `npm run demo`: mixed traffic through a gateway, and what it makes of it, live in the terminal.
+ * `npm run demo`: sends mixed traffic through a gateway and shows live what the platform reports.
  *
- * A client like any other: consumers, subscriptions, tokens, the bill and the risks all come through
- * the public API.
+ * A client like any other: consumers, subscriptions, tokens, the bill and the risks all come through the
+ * public API.
  */
 
 import { createPlatformClient } from './platform-client.ts'
@@ -28,7 +28,7 @@ async function run({ seconds }: DemoSettings, service: ServiceAddress, terminal:
   const suffix = Date.now().toString(36)
   const join = (name: string, kind: 'application' | 'agent', scopes?: readonly string[]) =>
     enrol({ platform, gatewayUrl, api: API, name: `${name}-${suffix}`, kind, ...(scopes && { scopes }) })
-  // Line items are sums over windows, and a range takes the windows that begin in it.
+  // Line items are sums over windows; a range includes the windows that begin in it.
   const from = new Date(Date.now() - (Date.now() % WINDOW_MS))
   const shop = await join('shop', 'application')
   const treasury = await join('treasury', 'application')

@@ -1,4 +1,4 @@
-/** A new consumer with a subscription and its credentials, made as any client would make them. */
+/** Creates a consumer with a subscription and its credentials through the public API. */
 
 import { fetchToken, type Credential, type PlatformClient } from './platform-client.ts'
 

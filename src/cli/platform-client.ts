@@ -1,8 +1,8 @@
 /**
- * Speaks to the platform API as any client does: a token from the token endpoint of `platform-v1`,
- * renewed before it ends, and JSON both ways.
+ * A client of the platform API: a token from the token endpoint of `platform-v1`, renewed before it expires,
+ * and JSON bodies.
  *
- * An answer of 400 or above is thrown with the problem document's own words.
+ * A status of 400 or above is thrown as an error with the text of the problem document.
  */
 
 import { request } from 'undici'
@@ -20,7 +20,7 @@ export interface PlatformClient {
   post<T>(path: string, body?: unknown): Promise<T>
   put<T>(path: string, body: unknown): Promise<T>
   delete(path: string): Promise<void>
-  /** A valid access token of the platform API. */
+  /** Returns a valid access token of the platform API. */
   token(): Promise<string>
 }
 
@@ -68,7 +68,7 @@ export function createPlatformClient({ gatewayUrl, baseUrl, clientId, clientSecr
   }
 }
 
-/** Client credentials at the token endpoint of `api` (RFC 6749 section 4.4). */
+/** Requests a token with client credentials at the token endpoint of `api` (RFC 6749, section 4.4). */
 export async function fetchToken(options: TokenRequest): Promise<{ accessToken: string; expiresIn: number }> {
   const { gatewayUrl, api, clientId, clientSecret } = options
   const form = new URLSearchParams({

@@ -1,8 +1,8 @@
 /**
- * A tollgate of one's own: the service as a child process on free ports, with a data folder that is
- * thrown away behind it (unless one is given) and an admin credential that nobody else knows.
+ * Runs the service as a child process on free ports, with a random admin credential, and with a temporary
+ * data folder unless one is given.
  *
- * What it logs is kept to its last lines and shown only when the start fails.
+ * Keeps the last lines of its log, and shows them only if the start fails.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -22,7 +22,7 @@ export interface ServiceAddress {
 
 export interface ServiceProcess extends ServiceAddress {
   readonly pid: number
-  /** Lets calls in flight finish, then removes the data folder. */
+  /** Drains the service, then removes the data folder. */
   stop(): Promise<void>
 }
 
@@ -30,7 +30,7 @@ export interface ServiceOptions {
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   readonly startMsMax?: number
-  /** A data folder that outlives the process; else one of its own, removed behind it. */
+  /** A data folder to keep; default: a temporary one. */
   readonly dataDir?: string
   readonly clientSecret?: string
 }
@@ -38,7 +38,10 @@ export interface ServiceOptions {
 const MAIN = join(import.meta.dirname, '../main.ts')
 const LOG_BYTES_MAX = 16_384
 const STOP_MS_MAX = 10_000
-/** Settings of whoever starts this that must not lead it to another's store or address; empty is the same as unset. */
+/**
+ * Settings of the parent's environment that would lead the child to another store or address; an empty value
+ * counts as unset.
+ */
 const UNSET = Object.fromEntries(
   [
     ...['HOST', 'RISK_PORT', 'GATEWAY_URL', 'BASE_URL', 'RISK_URL', 'ADMIN_TENANT', 'MASTER_KEY'],
@@ -115,7 +118,7 @@ async function isReady(baseUrl: string): Promise<boolean> {
   }
 }
 
-/** Asks first; a process that does not listen is ended. */
+/** Sends SIGTERM first, and ends a process that does not react. */
 async function terminate(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = new Promise((resolve) => child.once('exit', resolve))

@@ -1,8 +1,8 @@
 /**
- * Where the demo is drawn: in place on a terminal, and line by line into a pipe or a file.
+ * Output of the demo: redrawn in place on a terminal, printed line by line into a pipe or a file.
  *
- * On a terminal the cursor is hidden while the screen is redrawn, and given back at the end, also
- * when the process is interrupted.
+ * On a terminal the cursor is hidden while the screen is redrawn, and restored at the end, even if the
+ * process is interrupted.
  */
 
 import type { WriteStream } from 'node:tty'
@@ -11,7 +11,7 @@ export interface Terminal {
   readonly inPlace: boolean
   readonly columns: number
   readonly colour: boolean
-  /** Replaces what was drawn before; where nothing can be replaced the lines are printed. */
+  /** Redraws the screen; prints lines if the output cannot be redrawn. */
   redraw(lines: readonly string[]): void
   print(line: string): void
   close(): void

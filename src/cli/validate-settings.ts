@@ -1,4 +1,4 @@
-/** What `tollgate validate` can be told on its command line. */
+/** Command line of `tollgate validate`. */
 
 import { parseArgs } from 'node:util'
 import type { ServiceAddress } from './service-process.ts'
@@ -24,7 +24,7 @@ with CLIENT_SECRET, a subscription to platform-v1 with the scope programmes:read
 
 const MIN_SCORE = 80
 
-/** A text is what is wrong, or what was asked for. */
+/** Returns the settings, or a text to print: the fault, or the help. */
 export function readValidateSettings(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,4 @@
-/** `tollgate validate`: a gate for builds, through the public API. */
+/** `tollgate validate`: validates a document through the public API and fails a build that it should not pass. */
 
 import { readFile } from 'node:fs/promises'
 import { createPlatformClient, type PlatformClient } from './platform-client.ts'

@@ -1,4 +1,4 @@
-/** A judgement for machines: SARIF 2.1.0 for code hosts, JUnit XML for build servers. */
+/** Validation results for machines: SARIF 2.1.0 for code hosts, JUnit XML for build servers. */
 
 import { showScore, sentencesOf, type ShownFinding, type ValidationResult } from './validation-result.ts'
 
@@ -33,7 +33,7 @@ export function toSarif({ findings, breakingChanges }: ValidationResult, file: s
   return `${JSON.stringify({ $schema: schema, version: '2.1.0', runs: [{ tool: { driver }, results }] }, null, 2)}\n`
 }
 
-/** One test a rule that was broken, one a breaking change, and one for the bar. */
+/** One test per broken rule, one per breaking change, and one for the minimum score. */
 export function toJunit(result: ValidationResult, file: string, minScore: number): string {
   const byRule = Map.groupBy(result.findings, ({ rule }) => rule)
   const cases = [
@@ -60,7 +60,7 @@ function testCase(name: string, failure: string | null): string {
   return `${open}><failure message="${escapeXml(failure.split('\n', 1)[0] ?? '')}">${escapeXml(failure)}</failure></testcase>`
 }
 
-/** Control characters have no place in XML at all. */
+/** XML allows no control characters, not even escaped. */
 function escapeXml(text: string): string {
   const entities: Readonly<Record<string, string>> = {
     '&': '&amp;',

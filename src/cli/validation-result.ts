@@ -1,4 +1,4 @@
-/** What the platform answers of a document, as far as the command line shows it. */
+/** The fields of a validation response that the command line shows. */
 
 export interface ShownFinding {
   readonly rule: string
@@ -35,17 +35,17 @@ export interface ValidationResult {
   readonly recommendations: readonly { readonly advice: string; readonly count: number; readonly gain: number }[]
 }
 
-/** What is wrong and what to do, where that is not the same. */
+/** The message and the advice, if the two differ. */
 export function sentencesOf({ message, advice }: Pick<ShownFinding, 'message' | 'advice'>): string {
   return message === advice ? message : `${message} ${advice}`
 }
 
-/** Whether a build may go on. */
+/** Whether the build passes. */
 export function isGood(result: ValidationResult, minScore: number): boolean {
   return reasonsAgainst(result, minScore).length === 0
 }
 
-/** Why a build may not go on; none if it may. */
+/** Reasons why the build fails; empty if it passes. */
 export function reasonsAgainst({ score, breakingChanges }: ValidationResult, minScore: number): readonly string[] {
   const breaking = breakingChanges.filter(({ level }) => level === 'breaking').length
   return [
@@ -56,7 +56,7 @@ export function reasonsAgainst({ score, breakingChanges }: ValidationResult, min
   ]
 }
 
-/** The score to one decimal place, rounded down: what is below the bar never looks as if it reached it. */
+/** Rounds the score down to one decimal place: a score below the minimum never looks as if it reached it. */
 export function showScore(score: number): string {
   return (Math.floor(Number((score * 10).toFixed(6))) / 10).toFixed(1)
 }

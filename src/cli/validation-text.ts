@@ -1,4 +1,4 @@
-/** A judgement for people: what stands where, what breaks, what to do first. */
+/** Validation results for people: findings with their place, breaking changes, and what to fix first. */
 
 import { reasonsAgainst, showScore, type ShownFinding, type ValidationResult } from './validation-result.ts'
 
@@ -66,12 +66,12 @@ function more(findings: readonly ShownFinding[], omitted: number): readonly stri
   return rest === 0 ? [] : [`  and ${rest} more: --format json shows ${omitted === 0 ? 'them all' : 'the first 500'}`]
 }
 
-/** A message may quote the document, which must not speak to the terminal. */
+/** A message may quote the document: control characters must not reach the terminal. */
 function plain(text: string): string {
   return text.replace(/\p{Cc}/gu, '?')
 }
 
-/** What Spectral's rules have not looked at. */
+/** Parts of the document that Spectral's rules did not check. */
 function unseen(coverage: ValidationResult['compliance']['coverage']): readonly string[] {
   if (coverage === null) return []
   const { operations, of, failed } = coverage

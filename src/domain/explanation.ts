@@ -1,5 +1,6 @@
 /** Why a call was refused, beyond the code of its outcome: kept for the request log, and never with a value that the client sent. */
 
+import { LIMIT_KINDS, type LimitKind } from './limit-kind.ts'
 import type { ProblemPointer } from './problem.ts'
 
 /** Stages of a call, in their order. */
@@ -10,7 +11,7 @@ export type Stage = (typeof STAGES)[number]
 /** A limit at the moment at which it refused a call. Numbers are calls, or resource units for a quota. */
 export interface LimitState {
   readonly name: string
-  readonly kind: 'rate' | 'total' | 'concurrent' | 'quota'
+  readonly kind: LimitKind | 'quota'
   readonly limit: number
   /** Null if the counter could not be read at that moment. */
   readonly used: number | null
@@ -84,7 +85,7 @@ function readLimit(value: unknown): LimitState | null {
   }
 }
 
-const KINDS = ['rate', 'total', 'concurrent', 'quota'] as const
+const KINDS = [...LIMIT_KINDS, 'quota'] as const
 
 function parse(text: string): unknown {
   try {

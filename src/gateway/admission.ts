@@ -9,7 +9,7 @@ import { FLAG_COUNTED, FLAG_FORWARDED, OUTCOMES } from '../record/call-record.ts
 import type { Call } from './call/call.ts'
 import { toLimitRefusal, type LimitRefusal } from './limits/limit-refusal.ts'
 import { ADMITTED, type Limiter } from './limits/limiter.ts'
-import { appendLimitHeaders, refundUnits } from './limits/rate-limit-headers.ts'
+import { appendLimitHeaders, refundUnits } from './limits/limit-headers.ts'
 import type { CallerContext } from './call/caller-context.ts'
 
 export interface Admissions {

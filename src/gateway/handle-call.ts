@@ -104,7 +104,7 @@ function refuseUnknown(
       const allowed = match.allowed.join(', ')
       call.refuse('method_not_allowed', `This path accepts ${allowed}.`, { headers: ['Allow', allowed] })
     }
-    if (isAuthenticated) drift.operation(call)
+    if (isAuthenticated) drift.reportOperation(call)
   }
 }
 

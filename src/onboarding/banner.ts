@@ -1,4 +1,4 @@
-/** What a person reads when the service is up: where it is, how to get in, and commands to paste. */
+/** The banner of a start: addresses, the admin credential, and commands to paste. */
 
 import { FIRST_STEPS_TITLE, firstSteps } from './first-steps.ts'
 
@@ -9,7 +9,7 @@ export interface Facts {
   readonly dataDir: string
   readonly threads: number
   readonly startedInMs: number
-  /** Only on the start that made it. */
+  /** Null unless this start created it. */
   readonly admin: { readonly clientId: string; readonly clientSecret: string } | null
   /** The credential of the sample's consumer; null without a sample. */
   readonly sample: SampleFacts | null
@@ -22,7 +22,7 @@ export interface SampleFacts {
   readonly path: string
 }
 
-/** Plain text without colour where `isTerminal` is false. */
+/** Returns plain text without colour if `isTerminal` is false. */
 export function greeting(facts: Facts, isTerminal: boolean): string {
   const bold = (text: string): string => (isTerminal ? `\u001b[1m${text}\u001b[22m` : text)
   const faint = (text: string): string => (isTerminal ? `\u001b[2m${text}\u001b[22m` : text)

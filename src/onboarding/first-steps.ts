@@ -1,7 +1,8 @@
 /**
- * The commands of a first start: tokens, a call, a risk, the bill. Each ends by itself, and runs as pasted in sh, bash and zsh.
+ * The commands of a first start: tokens, a call, a risk, the bill. Each command ends by itself, and runs as
+ * pasted in sh, bash and zsh.
  *
- * A credential that is null is shown as a placeholder, so that the commands can be shown again without a secret.
+ * A credential that is null becomes a placeholder, so that the commands can be shown again without a secret.
  */
 
 export interface Client {
@@ -26,12 +27,12 @@ export interface SampleCall {
   readonly path: string
 }
 
-/** The call that the sample's consumer may make. */
+/** The call that the consumer of the sample may make. */
 export const SAMPLE_CALL: SampleCall = { api: 'payments-v1', path: '/accounts' }
 
 const ADMIN_PLACEHOLDER: Client = { clientId: 'YOUR_ADMIN_CLIENT_ID', clientSecret: 'YOUR_ADMIN_CLIENT_SECRET' }
 const CLIENT_PLACEHOLDER: Client = { clientId: 'YOUR_CLIENT_ID', clientSecret: 'YOUR_CLIENT_SECRET' }
-/** Precedes every event: the stream begins with those of the last 24 hours. */
+/** An event id before all others: the stream begins with the events of the last 24 hours. */
 const BEFORE_ALL = `evt_${'0'.repeat(26)}`
 const STREAM_SECONDS = 5
 
@@ -51,11 +52,11 @@ export function firstSteps(options: FirstStepsOptions): readonly string[] {
   ]
 }
 
-/** What the commands do, without a full stop. */
+/** Purpose of the commands, without a full stop. */
 export const FIRST_STEPS_TITLE =
   'Two tokens, a call, three calls with a wrong token, the risk that they raise, the bill'
 
-/** A form field for curl: quoted and encoded if a shell or a form could read it in another way. */
+/** A form field for curl, quoted and encoded if a shell or a form could read it differently. */
 function field(name: string, value: string): string {
   if (/^[\w.~-]+$/.test(value)) return `-d ${name}=${value}`
   return `--data-urlencode '${name}=${value.replaceAll("'", "'\\''")}'`

@@ -1,8 +1,10 @@
 /**
- * The page that a browser gets at `/` of the gateway and of the platform: what this is, links, and the first commands.
+ * The page at `/` of the gateway and of the platform, for browsers: what this service is, links, and the
+ * first commands.
  *
- * Plain HTML without scripts; nothing but its own style may load, and nobody may frame it. It holds addresses and placeholders,
- * never a credential. Clients that do not ask for HTML get the problem document 404 as for any unknown path.
+ * Plain HTML without scripts. Only its own style may load, and no other page may frame it. It contains
+ * addresses and placeholders, never a credential. Clients that do not accept HTML get the problem document
+ * 404, as for any unknown path.
  */
 
 import { createHash } from 'node:crypto'
@@ -84,12 +86,12 @@ ${rows.map(([term, text]) => `<dt>${term}</dt><dd>${text}</dd>`).join('\n')}
 `
 }
 
-/** Whether a request is that of a browser for the page. */
+/** Whether a request is from a browser that asks for the page. */
 export function asksForRootPage({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
   return (method === 'GET' || method === 'HEAD') && (headers.accept ?? '').includes('text/html')
 }
 
-/** Sends the page; Node leaves out the body for HEAD. */
+/** Sends the page; Node omits the body for HEAD. */
 export function sendRootPage(response: ServerResponse, page: string): void {
   response.writeHead(200, { ...HEADERS, 'Content-Length': Buffer.byteLength(page) }).end(page)
 }

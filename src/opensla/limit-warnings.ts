@@ -5,7 +5,8 @@
 
 import { DAY_MS, HOUR_MS, MINUTE_MS, WEEK_MS } from '../domain/calendar.ts'
 import type { Faults } from './reader.ts'
-import type { LimitPlan, TotalWindow } from '../plan/sla-plan.ts'
+import type { TotalWindow } from '../plan/limit-rule.ts'
+import type { LimitPlan } from '../plan/sla-plan.ts'
 import { lengthOf } from '../plan/validity-span.ts'
 
 /** A definition before it is resolved per operation. */

@@ -6,7 +6,8 @@
 import { isExactRate } from '../domain/gcra.ts'
 import { fieldsAt, listAt, operationsAt, pointerTo, textAt, wholeAt, type Faults, type Fields } from './reader.ts'
 import { warnOfShadowed, warnOfUnlikely, type Definition } from './limit-warnings.ts'
-import type { LimitPlan, LimitRule, TotalWindow } from '../plan/sla-plan.ts'
+import type { LimitRule, TotalWindow } from '../plan/limit-rule.ts'
+import type { LimitPlan } from '../plan/sla-plan.ts'
 import { readValidity } from './validity.ts'
 
 export interface LimitPlans {

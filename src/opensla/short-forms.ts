@@ -7,7 +7,8 @@
 import { isExactRate } from '../domain/gcra.ts'
 import type { LimitPlans } from './limits.ts'
 import { wholeAt, type Faults, type Fields } from './reader.ts'
-import type { LimitPlan, LimitRule } from '../plan/sla-plan.ts'
+import type { LimitRule } from '../plan/limit-rule.ts'
+import type { LimitPlan } from '../plan/sla-plan.ts'
 
 export const SHORT_FORMS = ['rateLimit', 'spikeArrest', 'dailyQuota'] as const
 

@@ -3,7 +3,8 @@
  * limit, meter and price the calls of one variant of one API.
  */
 
-export type TotalWindow = 'period' | 'minute' | 'hour' | 'day' | 'week' | 'month'
+import type { LimitRule } from './limit-rule.ts'
+
 export type QuotaPeriod = 'Daily' | 'Monthly' | 'Quarterly' | 'Annual' | 'PayAsYouGo'
 
 /** A span of the day in UTC, in milliseconds after midnight; `endMs <= startMs` spans midnight. */
@@ -12,12 +13,7 @@ export interface Validity {
   readonly endMs: number
 }
 
-export type LimitRule =
-  | { readonly kind: 'rate'; readonly value: number; readonly spanMs: number }
-  | { readonly kind: 'total'; readonly value: number; readonly window: TotalWindow }
-  | { readonly kind: 'concurrent'; readonly value: number }
-
-/** One counter of a subscription. `value` 0 switches the property off for what it matches. */
+/** One counter of a subscription. */
 export interface LimitPlan {
   /** Name of the definition, for the caller's eyes. */
   readonly name: string

@@ -3,6 +3,7 @@
 import { fromCursor, toCursor } from '../command/page.ts'
 import { MICRO } from '../domain/decimal.ts'
 import { STAGES } from '../domain/explanation.ts'
+import { LIMIT_KINDS } from '../domain/limit-kind.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { LoggedRequest, RequestStore } from '../store/request-store.ts'
@@ -38,7 +39,7 @@ const nullableNumber = { type: ['number', 'null'] }
 const limitState: Schema = {
   ...object({
     name: text,
-    kind: { type: 'string', enum: ['rate', 'total', 'concurrent', 'quota'] },
+    kind: { type: 'string', enum: [...LIMIT_KINDS, 'quota'] },
     limit: { type: 'number', description: 'Calls; resource units for a quota.' },
     used: nullableNumber,
     remaining: nullableNumber,

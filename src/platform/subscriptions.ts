@@ -3,6 +3,7 @@
 import type { Credentials } from '../access/credentials.ts'
 import type { SubscriptionInput, Subscriptions } from '../subscriptions/subscriptions.ts'
 import { pageOf } from '../command/page.ts'
+import { LIMIT_KINDS } from '../domain/limit-kind.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
 import { renamed, texts, toPageQuery } from './page-query.ts'
 import {
@@ -67,7 +68,7 @@ const rotated = named(
 )
 const limit = object({
   name: text,
-  kind: { type: 'string', enum: ['rate', 'total', 'concurrent'] },
+  kind: { type: 'string', enum: LIMIT_KINDS },
   value: { type: 'integer', description: '0: switched off.' },
   per: nullable(text),
   validity: {

@@ -1,40 +1,82 @@
-/** Opens the store, brings its schema up to date, and explains why it does not open. */
+/**
+ * Opens the store, brings its schema up to date, and explains why it does not open.
+ *
+ * The embedded engine verifies neither its definition files nor some files of its parts, so these are compared with the migrations
+ * and with the rows. Views are made again: they hold no rows. A server elsewhere takes care of its own files.
+ */
 
 import { join } from 'node:path'
 import { acceptLossCommand } from '../runtime/accept-loss.ts'
+import { StartRefused } from '../runtime/start-refused.ts'
 import { openClickHouse, type ClickHouse } from '../store/clickhouse/client.ts'
+import { compareDefinitions, remakeViews } from '../store/clickhouse/definitions.ts'
 import { tablesOf } from '../store/clickhouse/flush-log.ts'
 import { migrate } from '../store/clickhouse/migrations.ts'
+import { openEmbedded } from '../store/clickhouse/open-embedded.ts'
+import { detachParts, findPartFaults } from '../store/clickhouse/part-faults.ts'
 import { toStoreRefused } from '../store/clickhouse/store-refused.ts'
 
 export interface OpenStoreOptions {
   readonly dataDir: string
   /** Null: embedded. */
   readonly clickhouseUrl: string | null
+  /** Gives up parts with damaged files; without it they are refused. */
+  readonly detachesDamagedParts?: boolean
 }
 
 export interface OpenedStore {
   readonly client: ClickHouse
   /** There was no table before. */
   readonly isNew: boolean
+  /** Views that were missing or damaged and were made again. */
+  readonly remadeViews: readonly string[]
 }
 
 export const STORE_FOLDER = 'clickhouse'
 const REASON_CHARS = 300
+const FILES_NAMED_MAX = 5
 
 /** Throws `StartRefused`. */
-export async function openStore({ dataDir, clickhouseUrl: url }: OpenStoreOptions): Promise<OpenedStore> {
+export async function openStore(options: OpenStoreOptions): Promise<OpenedStore> {
+  const { dataDir, clickhouseUrl: url } = options
   const folder = join(dataDir, STORE_FOLDER)
+  const remedy = `put back its newest copy, or ${acceptLossCommand('store', dataDir)}`
   let client: ClickHouse | null = null
   try {
-    client = openClickHouse({ url, folder })
+    client = url === null ? openEmbedded(folder) : openClickHouse({ url, folder })
     const isNew = (await tablesOf(client)).length === 0
     await migrate(client)
-    return { client, isNew }
+    const remadeViews = url === null ? await checkFiles(client, options, remedy) : []
+    return { client, isNew, remadeViews }
   } catch (cause) {
     await client?.close()
-    throw toStoreRefused({ url, folder }, cause, `put back its newest copy, or ${acceptLossCommand('store', dataDir)}`)
+    throw toStoreRefused({ url, folder }, cause, remedy)
   }
+}
+
+/** Returns the views that were made again; throws `StartRefused`. */
+async function checkFiles(
+  client: ClickHouse,
+  { dataDir, detachesDamagedParts = false }: OpenStoreOptions,
+  remedy: string,
+): Promise<readonly string[]> {
+  const refuse = (sentence: string): never => {
+    throw new StartRefused(`${sentence} (${join(dataDir, STORE_FOLDER)}); ${remedy}`)
+  }
+  const { changedTables, missingTables, lostViews } = await compareDefinitions(client)
+  if (changedTables.length > 0) {
+    refuse(`the store defines ${changedTables.join(', ')} otherwise than sql/definitions.sql: its .sql file is damaged`)
+  }
+  // What lacks a table is refused when it is compared with the checkpoint.
+  if (missingTables.length > 0) return []
+  const faults = await findPartFaults(client)
+  if (detachesDamagedParts) await detachParts(client, faults)
+  else if (faults.length > 0) {
+    const files = faults.map(({ table, part, file }) => `${table}/${part}/${file}`)
+    refuse(`files of the store are damaged: ${files.slice(0, FILES_NAMED_MAX).join(', ')}`)
+  }
+  await remakeViews(client, lostViews)
+  return lostViews
 }
 
 /** The first message of an error and its cause, on one line. */

@@ -14,8 +14,8 @@ import { TABLES } from './store-claims.ts'
 type LostStoreOptions = OpenStoreOptions & { readonly clock: Clock }
 
 /**
- * Opens the store. One that does not open, or whose totals cannot be read, is set aside; tables that are missing are made again;
- * notes that cannot be read are dropped.
+ * Opens the store without parts that have damaged files. One that does not open, or whose totals cannot be read, is set aside; tables
+ * that are missing are made again; notes that cannot be read are dropped.
  */
 export async function openLostStore(options: LostStoreOptions): Promise<OpenedStore> {
   const store = await openOrReplace(options)
@@ -41,7 +41,7 @@ async function makeTables(client: ClickHouse): Promise<void> {
 
 async function openOrReplace(options: LostStoreOptions): Promise<OpenedStore> {
   try {
-    return await openStore(options)
+    return await openStore({ ...options, detachesDamagedParts: true })
   } catch (cause) {
     if (!(cause instanceof StartRefused) || options.clickhouseUrl !== null) throw cause
     return replace(options)

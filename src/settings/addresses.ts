@@ -1,4 +1,4 @@
-/** Where the service answers: ports that were claimed, and the public addresses that tokens and links name. */
+/** Addresses of the service: the ports that it claimed, and the public addresses in tokens and links. */
 
 import type { Config } from '../config.ts'
 import { claimPort } from '../runtime/claim-port.ts'
@@ -6,16 +6,16 @@ import { claimPort } from '../runtime/claim-port.ts'
 export interface Addresses {
   readonly gatewayPort: number
   readonly platformPort: number
-  /** Null: the risk paths answer on the platform's port alone. */
+  /** Null: only the platform port serves the risk paths. */
   readonly riskPort: number | null
-  /** Null: `/metrics` answers on the platform's port. */
+  /** Null: the platform port serves `/metrics`. */
   readonly metricsPort: number | null
   readonly gatewayUrl: string
   readonly baseUrl: string
   readonly riskUrl: string
 }
 
-/** Throws `StartRefused` where a port is taken. */
+/** Throws `StartRefused` if a port is in use. */
 export async function claimAddresses(config: Config): Promise<Addresses> {
   const { host } = config
   const gatewayPort = await claimPort('GATEWAY_PORT', host, config.gatewayPort)

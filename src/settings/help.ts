@@ -1,4 +1,4 @@
-/** The text of `--help`: flags, settings, exit codes, and where to read on. */
+/** The text of `--help`: flags, settings, exit codes, and further documents. */
 
 import { flagOf, SETTING_NAMES } from '../config.ts'
 import { SETTINGS_HELP } from './setting-descriptions.ts'
@@ -32,6 +32,6 @@ export function usage(version: string): string {
     ...settings,
     '',
     'Exit codes: 0 after a clean shutdown, 2 if the start was refused, 1 after an unexpected failure.',
-    'README.md and docs/ tell more; the running service describes its API at /openapi.json.',
+    'docs/README.md lists all documents; the running service describes its API at /openapi.json.',
   ].join('\n')}\n`
 }

@@ -1,4 +1,4 @@
-/** Flags that print something and end: `--help`, `--version`, `--help-first-steps`. Nothing is opened or changed. */
+/** Flags that print a text and exit: `--help`, `--version`, `--help-first-steps`. They open and change nothing. */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { usage } from './help.ts'
 
 const FIRST_STEPS_FLAG = '--help-first-steps'
 
-/** Null: no such flag is given. Throws `ConfigError` if an address that is to be shown is malformed. */
+/** Returns null if no such flag is given. Throws `ConfigError` if an address to be shown is malformed. */
 export function information(
   argv: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,

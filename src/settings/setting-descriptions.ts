@@ -1,13 +1,14 @@
 /**
- * What each setting means and what holds without it, for `--help`.
+ * Meaning and default of each setting, for `--help`.
  *
- * The table of the README says the same; `test/unit/settings/information-flags.test.ts` compares the two, so that neither lacks a setting.
+ * `docs/settings.md` lists the same settings; `test/unit/settings/information-flags.test.ts` compares the two
+ * lists.
  */
 
 import type { SettingName } from '../config.ts'
 
 export interface SettingHelp {
-  /** The value without the setting, as people read it. */
+  /** The default as it is printed. */
   readonly fallback: string
   readonly meaning: string
 }

@@ -1,20 +1,20 @@
 /**
- * Finds environment variables that were probably meant as settings: an unknown `TOLLGATE_*` name, and a name that is close to
- * that of a setting (`GATEWAY_PROT`).
+ * Finds environment variables that were probably meant as settings: an unknown `TOLLGATE_*` name, or a
+ * misspelt setting (`GATEWAY_PROT`).
  */
 
 export interface UnknownVariable {
   readonly name: string
-  /** The known name that is nearest. */
+  /** The setting with the nearest name. */
   readonly nearest: string
 }
 
 const PREFIX = 'TOLLGATE_'
-/** Read by the command line, which shares its environment with the service. */
+/** Variables of the command line tool, which often shares its environment with the service. */
 const CLIENT_NAMES = ['TOLLGATE_URL', 'TOLLGATE_TOKEN', 'TOLLGATE_CLIENT_ID', 'TOLLGATE_CLIENT_SECRET']
-/** Shorter names are close to too many words. */
+/** Shorter names are close to too many other words. */
 const CLOSE_LENGTH_MIN = 6
-/** From this length on two slips are likelier than another word. */
+/** From this length on, two slips are likelier than a different word. */
 const TWO_SLIPS_LENGTH_MIN = 10
 
 export function unknownVariables(
@@ -46,7 +46,7 @@ function isClose(name: string, setting: string): boolean {
   return distance(name.toUpperCase(), setting) <= (setting.length < TWO_SLIPS_LENGTH_MIN ? 1 : 2)
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment) that turn `a` into `b`. */
+/** Returns the optimal string alignment distance: insertions, deletions, replacements and swaps of neighbours. */
 function distance(a: string, b: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, column) => column)

@@ -3,13 +3,14 @@
  * the process dies.
  */
 
+import type { LimitKind } from '../domain/limit-kind.ts'
 import type { SpoolPosition } from './checkpoint.ts'
 
 /** One counter, by what it counts; what its numbers mean is the limiter's. */
 export interface SavedCounter {
   readonly key: string
   readonly meaning: string
-  readonly kind: 'rate' | 'total' | 'concurrent'
+  readonly kind: LimitKind
   readonly slots: readonly number[]
 }
 

@@ -142,8 +142,19 @@ function demandOf(plans: readonly SlaPlan[], variant: string): Demand {
   const plan = plans.find((each) => each.variant === variant) ?? plans.find((each) => each.variant === '')
   let [concurrency, callsPerSecond] = [0, 0]
   for (const { rule } of plan?.limits ?? []) {
-    if (rule.kind === 'concurrent') concurrency += rule.value
-    if (rule.kind === 'rate') callsPerSecond += (rule.value * 1_000) / rule.spanMs
+    switch (rule.kind) {
+      case 'rate':
+        callsPerSecond += (rule.value * 1_000) / rule.spanMs
+        break
+      case 'concurrent':
+        concurrency += rule.value
+        break
+      case 'total':
+        // A total bounds no load at an instant.
+        break
+      default:
+        rule satisfies never
+    }
   }
   return [concurrency, callsPerSecond]
 }

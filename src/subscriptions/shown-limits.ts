@@ -2,6 +2,8 @@
 
 import { DAY_MS, startOf } from '../domain/calendar.ts'
 import { MICRO } from '../domain/decimal.ts'
+import type { LimitKind } from '../domain/limit-kind.ts'
+import { windowNameOf } from '../plan/limit-rule.ts'
 import type { SlaPlan, Validity } from '../plan/sla-plan.ts'
 import { isValid } from '../plan/validity-span.ts'
 import { toTime } from '../command/commands.ts'
@@ -9,8 +11,7 @@ import type { LimitUsage, LimitUse } from '../plan/limit-book.ts'
 
 export interface ShownLimit {
   readonly name: string
-  /** `rate`, `concurrent`, or `total`. */
-  readonly kind: string
+  readonly kind: LimitKind
   /** 0: switched off. */
   readonly value: number
   /** Seconds of a rate, the window of a total. */
@@ -73,7 +74,7 @@ function describeLimit(
     name,
     kind,
     value,
-    per: rule.kind === 'rate' ? `${rule.spanMs / 1_000} s` : rule.kind === 'total' ? rule.window : null,
+    per: windowNameOf(rule),
     validity: validity.map(({ startMs, endMs }: Validity) => ({ start: timeOfDay(startMs), end: timeOfDay(endMs) })),
     appliesNow,
     remaining: value === 0 || use === null ? null : Math.max(0, value - use.used),

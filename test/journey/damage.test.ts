@@ -3,7 +3,7 @@
  *
  * Data folders that were killed under load are damaged, one fault each, and started. Each start ends exact, reported or
  * refused (`damage/verdict.ts`). `CASES` says how many (8 in the suite; `npm run damage` makes it 300); `SEED` repeats a
- * run, `CASE` one case of it.
+ * run, `CASE` one case of it, and `TARGET=store-metadata` damages the small files of the embedded store only.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -12,13 +12,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRandom } from '../random.ts'
 import { makeBaseFolder, type BaseFolder } from './damage/base-folder.ts'
-import { applyDamage, copyFolder } from './damage/damage.ts'
+import { applyDamage, copyFolder, type DamageTarget } from './damage/damage.ts'
 import { judge } from './damage/verdict.ts'
 import { startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 
 const CASES = Number(process.env['CASES'] ?? 8)
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 const ONLY = process.env['CASE'] === undefined ? null : Number(process.env['CASE'])
+const TARGET: DamageTarget = process.env['TARGET'] === 'store-metadata' ? 'store-metadata' : 'any'
 /** Cases that share a base folder. */
 const CASES_PER_BASE = 60
 const AT_ONCE = 2
@@ -72,7 +73,7 @@ async function runCase(number: number) {
   let what: string | null = null
   for (let tries = 0; what === null && tries < 50; tries++) {
     if (tries === 0) copyFolder(base.dataDir, dataDir)
-    what = applyDamage(random, dataDir, base.oldDir)
+    what = applyDamage(random, dataDir, base.oldDir, TARGET)
   }
   return { what: what ?? 'nothing', verdict: await judge(base, dataDir) }
 }

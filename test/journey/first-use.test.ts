@@ -1,4 +1,4 @@
-/** First use, as a person at a terminal and at a browser meets it. `quickstart.test.ts` runs the README. */
+/** First use at a terminal and in a browser. `quickstart.test.ts` runs docs/quickstart.md. */
 
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The README's quickstart, run as it stands there: in the folder of a checkout, pasted into an interactive shell. */
+/** The quickstart of the docs, run as it stands there: in the folder of a checkout, pasted into an interactive shell. */
 
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,8 +8,7 @@ import { freePort } from '../../src/cli/free-port.ts'
 import { paste, SHELLS } from './shells.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
-const QUICKSTART = README.slice(README.indexOf('\n## Quickstart\n'), README.indexOf('\n## The path of a call\n'))
+const QUICKSTART = readFileSync(join(ROOT, 'docs/quickstart.md'), 'utf8')
 const BLOCKS = [...QUICKSTART.matchAll(/^```sh\n([^]*?)\n```$/gm)].map(([, block]) => block ?? '')
 const BILL = BLOCKS.at(-1)?.split('\n').at(-1) ?? ''
 /** Until the bill shows an amount, at most so many times: the last command, again. */
@@ -24,7 +23,7 @@ function checkout(): string {
   return folder
 }
 
-describe('first use: the quickstart of the README', () => {
+describe('first use: the quickstart', () => {
   it('installs, starts, and uses only files and commands that every Linux and macOS has', () => {
     expect(BLOCKS).toHaveLength(3)
     expect(BLOCKS[0]).toBe('npm ci')

@@ -62,7 +62,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   'gateway/limits': { folders: SHARED, packages: ['node:'] },
   'gateway/authentication': { folders: SHARED, packages: ['node:'] },
   'gateway/validation': { folders: [...SHARED, 'gateway/routing'], packages: [...AJV, 'node:'] },
-  'gateway/backend': { folders: [...SHARED, 'command'], packages: ['undici', 'node:'] },
+  'gateway/backend': { folders: SHARED, packages: ['undici', 'node:'] },
   'gateway/headers': { folders: SHARED, packages: ['undici', 'node:'] },
   'gateway/connection': { folders: SHARED, packages: ['node:'] },
   'gateway/messages': { folders: [...SHARED, 'gateway/limits', 'gateway/backend'], packages: ['node:'] },
@@ -119,7 +119,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
   // A client of the public API, and a backend for trying things out: neither imports anything of the service.
   sample: { folders: [], packages: ['node:'] },
-  cli: { folders: [], packages: ['undici', 'node:'] },
+  cli: { folders: [], packages: ['eventsource-parser', 'undici', 'node:'] },
 }
 
 /** Composition: may import every folder, and no other folder may import it. */

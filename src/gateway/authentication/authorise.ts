@@ -1,11 +1,11 @@
 /**
- * Whether a caller may call an operation: the alternatives of the operation's `security`, any of which
- * opens it; what one alternative names is needed together.
+ * Decides whether a caller may call an operation, by the alternatives of the operation's `security`. One alternative
+ * suffices; all credentials of an alternative are required together.
  *
- * A token needs the scopes of the alternative; a key needs a subscription that holds the scopes which
- * the operation asks of tokens. Neither opens more than the proxy allows: all that a token carries must
- * lie within that, and so must what is asked of a key. A product's credential opens only proxies that
- * are still members of the product. Runs on every call: nothing is allocated.
+ * A token needs the scopes of the alternative. A key needs a subscription with the scopes that the operation requires
+ * of tokens. The proxy limits both: its allowed scopes must include all scopes of a token, and the scopes that are
+ * required of a key. A product's credential is valid only at proxies that are still members of the product. This code
+ * runs on every call and allocates nothing.
  */
 
 import type { Caller } from '../../plan/caller.ts'
@@ -16,19 +16,19 @@ export interface AuthoriseScope {
   readonly plan: { readonly tenant: string; readonly memberOfProductIds: readonly string[] }
 }
 
-/** Null where the caller may. A call without a credential is decided before: `security` is empty or it is missing. */
+/** Returns null if the caller may call. `handle-call.ts` decides calls without a credential. */
 export function authorise(
   security: readonly SecurityAlternative[],
   caller: Caller,
   scope: AuthoriseScope,
 ): 'operation_forbidden' | 'subscription_required' | null {
   if (!isSubscribed(caller, scope)) return 'subscription_required'
-  // Whoever could call without a credential is not refused for having one.
+  // An operation that needs no credential does not refuse a caller that sends one.
   if (security.length === 0) return null
   if (caller.method === 'token') {
     for (const held of caller.scopes) if (!scope.allowedScopes.has(held)) return 'operation_forbidden'
   }
-  for (let index = 0; index < security.length; index++) if (opens(security[index]!, caller, scope)) return null
+  for (let index = 0; index < security.length; index++) if (satisfies(security[index]!, caller, scope)) return null
   return 'operation_forbidden'
 }
 
@@ -37,7 +37,7 @@ function isSubscribed({ grant }: Caller, { plan }: AuthoriseScope): boolean {
   return grant.apiProductId === '' || plan.memberOfProductIds.includes(grant.apiProductId)
 }
 
-function opens(
+function satisfies(
   { tokenScopes, apiKey, keyScopes }: SecurityAlternative,
   caller: Caller,
   scope: AuthoriseScope,

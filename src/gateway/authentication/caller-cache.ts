@@ -1,9 +1,9 @@
 /**
- * Callers by the text of the credential that they sent, in two generations: what is used moves to the
- * young one, what is not is forgotten with the old one.
+ * Cache of verified callers by the text of their credential, in two generations.
  *
- * Bounded by number and by characters, since whoever may mint tokens may mint long ones. A look-up of a
- * caller in use is one `Map.get`.
+ * A caller in use moves to the young generation; the old one is evicted as a whole when the young one is full. The
+ * cache is bounded by callers and by characters, since a client may mint long tokens. A look-up of a caller in use is
+ * one `Map.get`.
  */
 
 export interface CallerCache<Caller> {
@@ -15,8 +15,8 @@ export interface CallerCache<Caller> {
 export interface CallerCacheOptions {
   readonly callersMax: number
   readonly charactersMax: number
-  /** A generation was forgotten with so many callers in it. */
-  readonly onForgotten: (callers: number) => void
+  /** Called when a generation was evicted, with the number of its callers. */
+  readonly onEvicted: (callers: number) => void
 }
 
 export function createCallerCache<Caller>(options: CallerCacheOptions): CallerCache<Caller> {
@@ -28,14 +28,14 @@ export function createCallerCache<Caller>(options: CallerCacheOptions): CallerCa
 
   function set(text: string, caller: Caller): void {
     if (!young.has(text)) {
-      if (young.size >= youngMax || characters + text.length > charactersMax) turn()
+      if (young.size >= youngMax || characters + text.length > charactersMax) evictOld()
       characters += text.length
     }
     young.set(text, caller)
   }
 
-  function turn(): void {
-    if (old.size > 0) options.onForgotten(old.size)
+  function evictOld(): void {
+    if (old.size > 0) options.onEvicted(old.size)
     old = young
     young = new Map()
     characters = 0
@@ -56,4 +56,9 @@ export function createCallerCache<Caller>(options: CallerCacheOptions): CallerCa
       characters = 0
     },
   }
+}
+
+/** Returns the cache key of a credential that stands for a different caller at each API. */
+export function toCacheKey(credential: string, api: string): string {
+  return `${api} ${credential}`
 }

@@ -1,21 +1,25 @@
-/** Why a caller was not let in by its credential. */
+/** Reason why the gateway refuses the credential of a call. */
 
+import type { Caller } from '../../plan/caller.ts'
 import type { Grant } from '../../plan/grant.ts'
 
 export interface Refusal {
   readonly code: 'credential_missing' | 'credential_invalid' | 'subscription_required' | 'unavailable'
-  /** The known party behind a refused credential, never one that is only claimed. */
+  /** Verified grant that the call is attributed to; null if the credential did not verify. */
   readonly grant: Grant | null
-  /** The person that a verified token names beside that party; `''` when none. */
+  /** Person that a verified token names besides its consumer; `''` if none. */
   readonly person: string
   readonly detail: string
 }
 
-export function refusal(code: Refusal['code'], detail: string, grant: Grant | null = null, person = ''): Refusal {
+/** A promise only if the credential must be verified or looked up first. */
+export type AuthenticationResult = Caller | Refusal | Promise<Caller | Refusal>
+
+export function createRefusal(code: Refusal['code'], detail: string, grant: Grant | null = null, person = ''): Refusal {
   return { code, grant, person, detail }
 }
 
-/** Nobody is known by a credential that does not verify. */
-export function invalid(detail: string): Refusal {
-  return refusal('credential_invalid', detail)
+/** Refuses a credential that does not verify; the call is attributed to no consumer. */
+export function refuseUnverified(detail: string): Refusal {
+  return createRefusal('credential_invalid', detail)
 }

@@ -1,9 +1,8 @@
 /**
- * Who calls and with what, from the claims of a federated token, by the names that its provider is
- * registered with.
+ * Reads client, scopes and person from the claims of a federated token. The provider's registration names the claims.
  *
- * Null where a claim has not the form that it should have. Names go into records and headers: they are
- * bounded, and text that no encoding can carry (half of a surrogate pair) is refused.
+ * Each function returns null if its claim has the wrong form. Names go into records and headers, so their length is
+ * bounded and lone surrogates, which no encoding can carry, are refused.
  */
 
 import type { ProviderClaims } from '../../plan/provider-plan.ts'
@@ -14,27 +13,27 @@ type Claims = Readonly<Record<string, unknown>>
 const NAME_LENGTH_MAX = 255
 
 export function readClient(claims: Claims, { clientId }: ProviderClaims): string | null {
-  const value = clientId === '' ? (own(claims, 'client_id') ?? own(claims, 'azp')) : own(claims, clientId)
+  const value = clientId === '' ? (readOwn(claims, 'client_id') ?? readOwn(claims, 'azp')) : readOwn(claims, clientId)
   return isName(value) && value !== '' ? value : null
 }
 
-/** Names parted by spaces, or a list of names; without the claim none. */
+/** Takes names separated by spaces, or a list of names; no scopes if the claim is missing. */
 export function readScopes(claims: Claims, { scope }: ProviderClaims): readonly string[] | null {
-  const value = scope === '' ? (own(claims, 'scope') ?? own(claims, 'scp')) : own(claims, scope)
+  const value = scope === '' ? (readOwn(claims, 'scope') ?? readOwn(claims, 'scp')) : readOwn(claims, scope)
   if (value === undefined) return []
   if (typeof value === 'string') return value.split(' ')
   return Array.isArray(value) && value.every((each) => typeof each === 'string') ? value : null
 }
 
-/** `''` where the client calls for itself. */
+/** Returns `''` if the client calls for itself. */
 export function readPerson(claims: Claims, { person }: ProviderClaims, clientId: string): string | null {
-  const value = own(claims, person === '' ? 'sub' : person) ?? ''
+  const value = readOwn(claims, person === '' ? 'sub' : person) ?? ''
   if (!isName(value)) return null
   return person === '' && value === clientId ? '' : value
 }
 
-/** What the token itself says, nothing that every object inherits. */
-function own(claims: Claims, name: string): unknown {
+/** Ignores members that every object inherits. */
+function readOwn(claims: Claims, name: string): unknown {
   return Object.hasOwn(claims, name) ? claims[name] : undefined
 }
 

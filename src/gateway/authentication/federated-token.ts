@@ -1,13 +1,13 @@
 /**
- * Verifies an access token of a federated provider: what costs nothing first, the signature last.
+ * Verifies an access token of a federated provider: cheap checks first, the signature last.
  *
- * `aud` is one name, the one that the provider is registered with or the technical name of the API: a
- * token for several audiences could be used by each of them against the others. Some providers send
- * access tokens as `JWT` or without `typ`, so an ID token is told by what only ID tokens carry, a
- * logout token by its events; most are kept out by `aud` already, which for an ID token names the client.
+ * `aud` must be a single name: the audience in the provider's registration, else the technical name of the API.
+ * With several audiences each of them could replay the token against the others. Some providers send access tokens
+ * with `typ: JWT` or without `typ`, so ID tokens are recognised by claims that only they carry, and logout tokens
+ * by `events`. Most of them fail the check of `aud` anyway: in an ID token it names the client.
  *
- * Expiry is judged by the caller, with 60 s for clocks that differ; long before, a token without a sane
- * end, or one that could not be recorded as it stands, is refused.
+ * `checkCaller` checks expiry, with a tolerance of 60 s for clock skew. This module refuses tokens without a valid
+ * expiry and tokens with names that cannot be recorded.
  */
 
 import { constants, verify } from 'node:crypto'
@@ -25,9 +25,9 @@ export interface FederatedToken {
 
 const SKEW_MS = 60_000
 const TYPES: readonly unknown[] = [undefined, 'at+jwt', 'application/at+jwt', 'jwt', 'application/jwt']
-/** OpenID Connect Core, 2 and 3.3.2.11; Back-Channel Logout, 2.4. */
-const OF_OTHER_TOKENS = ['at_hash', 'c_hash', 's_hash', 'events', 'sub_jwk']
-/** How Keycloak (`typ`) and Cognito (`token_use`) tell their tokens apart. */
+/** Claims of ID and logout tokens: OpenID Connect Core, 2 and 3.3.2.11; Back-Channel Logout, 2.4. */
+const CLAIMS_OF_OTHER_TOKENS = ['at_hash', 'c_hash', 's_hash', 'events', 'sub_jwk']
+/** Values of the claims `typ` (Keycloak) and `token_use` (Cognito). */
 const OTHER_KINDS: readonly unknown[] = ['id', 'refresh', 'offline', 'logout']
 const ACCESS_KINDS: readonly unknown[] = ['bearer', 'access']
 
@@ -44,12 +44,12 @@ const HASHES: Readonly<Record<VerificationAlgorithm, string | null>> = {
   EdDSA: null,
   Ed25519: null,
 }
-/** Of a signature that is two numbers beside each other (RFC 7518, 3.4); never DER. */
+/** Length of a signature as two concatenated numbers (RFC 7518, 3.4), never DER. */
 const ECDSA_BYTES: Readonly<Record<string, number>> = { ES256: 64, ES384: 96, ES512: 132 }
 
 const PSS = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
 
-/** `unknown_key`: all else is as it should be, and the provider may have published the key since. */
+/** Returns `unknown_key` if all other checks pass: the provider may have published the key since its last fetch. */
 export function verifyFederatedToken(
   { header, claims, signed, signature }: Jwt,
   provider: Provider,
@@ -59,31 +59,31 @@ export function verifyFederatedToken(
     return { fault: 'The token is not an access token.' }
   const { plan } = provider
   if (!isFor(claims['aud'], plan.audience === '' ? api : plan.audience)) {
-    return { fault: 'The token is for another audience.' }
+    return { fault: 'The token was issued for another audience.' }
   }
   const times = readTimes(claims)
   const clientId = readClient(claims, plan.claims)
   const scopes = readScopes(claims, plan.claims)
   const subject = clientId === null ? null : readPerson(claims, plan.claims, clientId)
   if (times === null || clientId === null || scopes === null || subject === null) {
-    return { fault: 'The claims of the token cannot be used.' }
+    return { fault: 'A required claim of the token is missing, or a claim has the wrong form.' }
   }
   const key = provider.keyFor(header['kid'], header['alg'])
   if (key === 'unknown') return 'unknown_key'
-  if (key === null) return { fault: 'The token is signed by a key that is not known.' }
+  if (key === null) return { fault: 'The token is signed with an unknown key.' }
   if (!isSigned(signed, signature, key, header['alg'] as VerificationAlgorithm)) {
-    return { fault: 'The signature of the token is wrong.' }
+    return { fault: 'The signature of the token is invalid.' }
   }
   return { clientId, token: { api, scopes, subject, actor: '', ...times, jti: '', provider } }
 }
 
 function isOtherToken(header: Jwt['header'], claims: Jwt['claims']): boolean {
-  if (OF_OTHER_TOKENS.some((name) => Object.hasOwn(claims, name))) return true
+  if (CLAIMS_OF_OTHER_TOKENS.some((name) => Object.hasOwn(claims, name))) return true
   const kinds = [lower(claims['typ']), lower(claims['token_use'])]
   if (kinds.some((kind) => OTHER_KINDS.includes(kind))) return true
-  // Keycloak repeats the nonce of a login in access tokens, and says there that they are.
-  const isTold = String(lower(header['typ'])).endsWith('at+jwt') || kinds.some((kind) => ACCESS_KINDS.includes(kind))
-  return !isTold && Object.hasOwn(claims, 'nonce')
+  // Keycloak copies the login's nonce into access tokens, but marks them as access tokens.
+  const isMarked = String(lower(header['typ'])).endsWith('at+jwt') || kinds.some((kind) => ACCESS_KINDS.includes(kind))
+  return !isMarked && Object.hasOwn(claims, 'nonce')
 }
 
 function isFor(aud: unknown, audience: string): boolean {
@@ -97,7 +97,7 @@ function readTimes({ exp, nbf = 0, iat = 0 }: Jwt['claims']): Pick<VerifiedToken
   return Number.isFinite(startsMs) && Number.isFinite(endsMs) ? { startsMs, endsMs } : null
 }
 
-/** A key is the provider's choice: one that the library stumbles over verifies nothing, and must not end the thread. */
+/** The provider chooses its keys. If OpenSSL throws on one, the signature is invalid and the thread goes on. */
 function isSigned(signed: string, signature: Buffer, { key }: VerificationKey, alg: VerificationAlgorithm): boolean {
   const bytes = ECDSA_BYTES[alg]
   if (bytes !== undefined && signature.length !== bytes) return false

@@ -1,28 +1,29 @@
 /**
- * The credentials one thread has seen, by name, and what each opens now.
+ * Grants of the credentials that one thread has seen, by the name of the credential.
  *
- * Asked for once, however many calls wait; corrected by the main thread. The last word on a credential
- * is kept with its version, also when it is that the credential is revoked: an answer that was asked
- * for earlier and comes later carries a lower version and changes nothing. When the bound is reached
- * the oldest are forgotten and asked for again; who relies on a grant asks for the latest word each time.
+ * A grant is fetched once, however many calls wait for it, and updated by the main thread. The highest version
+ * wins, also when it revokes the credential, so a late response to an earlier request changes nothing. At its bound
+ * the cache evicts its oldest grants, which are fetched again when they are needed; callers read the latest grant
+ * at each call.
  *
- * A key that is not known stays unknown: keys are random and exist before they are handed out. So a
- * client that goes on with a wrong key costs the main thread one question and not one a call. A federated
- * client may be subscribed at any time: what is known of its name, also that it is none, holds until a
- * grant, a membership or a provider of its tenant changes.
+ * An unknown key stays unknown, because keys are random and are stored before they are handed out: a client that
+ * keeps sending a wrong key costs the main thread one request in total. A federated client may get a subscription
+ * at any time, so its entry, also an unknown one, is valid until a grant, a membership or a provider of its tenant
+ * changes.
  */
 
 import type { CredentialName, Grant } from '../../plan/grant.ts'
 
 export interface GrantCache {
-  /** The grant as last heard of, null where there is none, `undefined` where it must be asked for. */
-  known(name: CredentialName): Grant | null | undefined
-  ask(name: CredentialName): Promise<Grant | null>
-  /** The newest word on a credential; older ones are passed over. */
+  /** Returns the grant, null if there is none, or `undefined` if it must be fetched. */
+  cached(name: CredentialName): Grant | null | undefined
+  /** Rejects with `GrantsBusy` at the bound of concurrent requests. */
+  fetch(name: CredentialName): Promise<Grant | null>
+  /** Stores the grant unless a newer version is cached. */
   apply(grant: Grant): void
-  /** Federated names of the tenant are asked for again, also those that are being asked for now. */
-  forgetNames(tenant: string): void
-  /** The newest word on a credential, `undefined` where nothing is remembered of it. */
+  /** Has federated names of the tenant fetched again, also those with a request in flight. */
+  invalidateNames(tenant: string): void
+  /** Returns the newest version; `undefined` if none is cached. */
   latest(credential: string): Grant | undefined
 }
 
@@ -32,7 +33,7 @@ export interface GrantCacheOptions {
   readonly pendingMax?: number
 }
 
-/** Too many credentials are being asked for at once. */
+/** Too many grants are being fetched at once. */
 export class GrantsBusy extends Error {
   override readonly name = 'GrantsBusy'
 }
@@ -41,91 +42,139 @@ const GRANTS_MAX = 200_000
 const PENDING_MAX = 1_000
 const UNKNOWN_MAX = 10_000
 
-export function createGrantCache(options: GrantCacheOptions): GrantCache {
-  const { resolve, grantsMax = GRANTS_MAX, pendingMax = PENDING_MAX } = options
-  const byCredential = new Map<string, Grant>()
-  const credentials = new Map<string, string>()
-  const unknownKeys = new Set<string>()
-  const unknownClients = new Set<string>()
-  /** By tenant: part of each federated name, so that a new number forgets them all. */
-  const generations = new Map<string, number>()
+export function createGrantCache({
+  resolve,
+  grantsMax = GRANTS_MAX,
+  pendingMax = PENDING_MAX,
+}: GrantCacheOptions): GrantCache {
+  const versions = new GrantVersions(grantsMax)
+  const names = new CredentialNames(grantsMax)
   const pending = new Map<string, Promise<Grant | null>>()
 
-  function apply(grant: Grant): Grant {
-    const before = byCredential.get(grant.credential)
-    if (before !== undefined && !isNewer(grant, before)) return before
-    byCredential.delete(grant.credential)
-    byCredential.set(grant.credential, grant)
-    dropOldest(byCredential, grantsMax)
-    return grant
-  }
-
-  async function fetch(name: CredentialName, key: string): Promise<Grant | null> {
+  async function request(name: CredentialName, key: string): Promise<Grant | null> {
     try {
       const grant = await resolve(name)
-      if (grant === null) {
-        if (name.kind === 'client') return null
-        const unknown = name.kind === 'key' ? unknownKeys : unknownClients
-        unknown.add(key)
-        dropOldest(unknown, UNKNOWN_MAX)
-        return null
-      }
-      credentials.set(key, grant.credential)
-      dropOldest(credentials, grantsMax)
-      return apply(grant)
+      names.set(name, key, grant)
+      return grant === null ? null : versions.apply(grant)
     } finally {
       pending.delete(key)
     }
   }
 
-  function forgetNames(tenant: string): void {
-    generations.set(tenant, (generations.get(tenant) ?? 0) + 1)
-  }
-
-  /** No two names make one text. */
-  function keyOf(name: CredentialName): string {
-    if (name.kind === 'client') return `c ${name.clientId}`
-    if (name.kind === 'key') return `k ${name.hash}`
-    const { tenant, issuer, clientId, api } = name
-    return `f ${JSON.stringify([generations.get(tenant) ?? 0, tenant, issuer, clientId, api])}`
-  }
-
   return {
-    forgetNames,
-    known(name) {
-      const key = keyOf(name)
-      const credential = credentials.get(key)
-      if (credential !== undefined) return byCredential.get(credential)
-      return unknownKeys.has(key) || unknownClients.has(key) ? null : undefined
+    invalidateNames: (tenant) => names.invalidate(tenant),
+    cached(name) {
+      const credential = names.find(names.keyOf(name))
+      return typeof credential === 'string' ? versions.latest(credential) : credential
     },
-    ask(name) {
-      const key = keyOf(name)
+    fetch(name) {
+      const key = names.keyOf(name)
       const waiting = pending.get(key)
       if (waiting !== undefined) return waiting
       if (pending.size >= pendingMax) return Promise.reject(new GrantsBusy('too many credentials are looked up'))
-      const asked = fetch(name, key)
-      pending.set(key, asked)
-      return asked
+      const requested = request(name, key)
+      pending.set(key, requested)
+      return requested
     },
     apply(grant) {
-      const before = byCredential.get(grant.credential)
-      apply(grant)
-      // It may stand behind a name that was unknown, or free one for another.
+      const before = versions.latest(grant.credential)
+      versions.apply(grant)
+      // The client may have been unknown before, or another of its subscriptions may take the place of this one.
       const isSame = before?.valid === grant.valid && before.active === grant.active
-      if (grant.type === 'Federated' && !isSame) forgetNames(grant.tenant)
+      if (grant.type === 'Federated' && !isSame) names.invalidate(grant.tenant)
     },
-    latest: (credential) => byCredential.get(credential),
+    latest: (credential) => versions.latest(credential),
   }
 }
 
-/** Of two readings with one version the stricter holds: each saw a change that the other did not. */
+/** Latest grant of each credential. */
+class GrantVersions {
+  readonly #grantsMax: number
+  readonly #byCredential = new Map<string, Grant>()
+
+  constructor(grantsMax: number) {
+    this.#grantsMax = grantsMax
+  }
+
+  latest(credential: string): Grant | undefined {
+    return this.#byCredential.get(credential)
+  }
+
+  /** Returns the newer one of `grant` and the grant that is stored. */
+  apply(grant: Grant): Grant {
+    const before = this.#byCredential.get(grant.credential)
+    if (before !== undefined && !isNewer(grant, before)) return before
+    this.#byCredential.delete(grant.credential)
+    this.#byCredential.set(grant.credential, grant)
+    evictOldest(this.#byCredential, this.#grantsMax)
+    return grant
+  }
+}
+
+/** Credentials by name, and names that are known to have none. */
+class CredentialNames {
+  readonly #namesMax: number
+  readonly #credentials = new Map<string, string>()
+  readonly #unknownKeys = new Set<string>()
+  readonly #unknownClients = new Set<string>()
+  /** By tenant: part of the key of each federated name, so that a new generation invalidates all of them. */
+  readonly #generations = new Map<string, number>()
+
+  constructor(namesMax: number) {
+    this.#namesMax = namesMax
+  }
+
+  /** Returns a text that differs for different names. */
+  keyOf(name: CredentialName): string {
+    switch (name.kind) {
+      case 'client':
+        return `c ${name.clientId}`
+      case 'key':
+        return `k ${name.hash}`
+      case 'federated': {
+        const { tenant, issuer, clientId, api } = name
+        return `f ${JSON.stringify([this.#generations.get(tenant) ?? 0, tenant, issuer, clientId, api])}`
+      }
+      default:
+        return name satisfies never
+    }
+  }
+
+  /** Returns the credential, null if there is none, or `undefined` if the name is not cached. */
+  find(key: string): string | null | undefined {
+    const credential = this.#credentials.get(key)
+    if (credential !== undefined) return credential
+    return this.#unknownKeys.has(key) || this.#unknownClients.has(key) ? null : undefined
+  }
+
+  /**
+   * Does not cache an unknown client of this gateway: verified tokens name clients, so they rarely name unknown
+   * ones.
+   */
+  set(name: CredentialName, key: string, grant: Grant | null): void {
+    if (grant !== null) {
+      this.#credentials.set(key, grant.credential)
+      return evictOldest(this.#credentials, this.#namesMax)
+    }
+    if (name.kind === 'client') return
+    const unknown = name.kind === 'key' ? this.#unknownKeys : this.#unknownClients
+    unknown.add(key)
+    evictOldest(unknown, UNKNOWN_MAX)
+  }
+
+  invalidate(tenant: string): void {
+    this.#generations.set(tenant, (this.#generations.get(tenant) ?? 0) + 1)
+  }
+}
+
+/** At the same version the stricter grant wins: each one was read before a change that the other one contains. */
 function isNewer(grant: Grant, before: Grant): boolean {
   if (grant.version !== before.version) return grant.version > before.version
   return (before.valid && !grant.valid) || (before.valid === grant.valid && before.active && !grant.active)
 }
 
-/** Maps and sets give their oldest first. */
-function dropOldest(collection: Map<string, unknown> | Set<string>, sizeMax: number): void {
+/** Maps and sets iterate in insertion order. */
+function evictOldest(collection: Map<string, unknown> | Set<string>, sizeMax: number): void {
   for (const key of collection.keys()) {
     if (collection.size <= sizeMax) return
     collection.delete(key)

@@ -1,9 +1,8 @@
 /**
- * A JWT in compact form taken apart, before anything of it is believed (RFC 7519, RFC 7515).
+ * Parses a JWT in compact form (RFC 7519, RFC 7515), without verifying it.
  *
- * Nothing is read twice in two ways: one spelling of each part, UTF-8 alone, and no member of a name
- * that came before (RFC 7515, 4 leaves it to the parser which of two it believes). An extension that
- * `crit` demands is one that we do not know, so the token is refused.
+ * A token has exactly one reading: one encoding of each part, UTF-8 only, and no duplicate member (RFC 7515, 4 lets
+ * parsers differ on which one counts). The gateway supports no extension, so it refuses every token with `crit`.
  */
 
 import { scanJson } from '../../json/json-scan.ts'
@@ -26,19 +25,20 @@ const BASE64URL = /^[A-Za-z0-9_-]+$/
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export function readJwt(token: string): Jwt | Fault {
-  if (token.length > TOKEN_LENGTH_MAX) return { fault: 'The token is too long.' }
+  if (token.length > TOKEN_LENGTH_MAX) return { fault: `The token is longer than ${TOKEN_LENGTH_MAX} characters.` }
   const parts = token.split('.', 4)
   const [head = '', body = '', tail = ''] = parts
   if (parts.length !== 3 || !BASE64URL.test(head) || !BASE64URL.test(body) || !BASE64URL.test(tail)) {
     return { fault: 'The token is not a signed JWT.' }
   }
   const header = readPart(head)
-  if (header === null || header['crit'] !== undefined) return { fault: 'The header of the token cannot be used.' }
+  if (header === null) return { fault: 'The header of the token is not a valid JSON object.' }
+  if (header['crit'] !== undefined) return { fault: 'The token requires an extension (crit) that is not supported.' }
   const claims = readPart(body)
-  if (claims === null) return { fault: 'The claims of the token cannot be used.' }
+  if (claims === null) return { fault: 'The claims of the token are not a valid JSON object.' }
   const signature = Buffer.from(tail, 'base64url')
-  // The last character may carry bits that no byte takes.
-  if (signature.toString('base64url') !== tail) return { fault: 'The signature of the token is wrong.' }
+  // The unused bits of the last character must be zero, or the signature has several encodings.
+  if (signature.toString('base64url') !== tail) return { fault: 'The signature of the token is invalid.' }
   return { header, claims, signed: `${head}.${body}`, signature }
 }
 

@@ -1,14 +1,14 @@
 /**
- * Asks the main thread to look for new keys of a provider: once, however many tokens wait for it.
+ * Asks the main thread to fetch the keys of a provider, once for all tokens that wait for it.
  *
- * A forged token names any key it likes, so a question that brought nothing is not repeated for a
- * moment, and those who wait have a bound. The main thread keeps the longer rest between two fetches.
+ * A forged token can name any key. So the thread backs off after a fetch without new keys, and bounds the tokens that
+ * wait. The main thread enforces the longer pause between two fetches from the provider.
  */
 
 import type { Clock } from '../../runtime/clock.ts'
 
 export interface KeyRefetch {
-  /** Whether the keys have changed; rejects where that cannot be known now. */
+  /** Returns whether the keys have changed; rejects if they cannot be fetched now. */
   (provider: string): Promise<boolean>
 }
 
@@ -17,39 +17,39 @@ export interface KeyRefetchOptions {
   readonly clock: Pick<Clock, 'nowMs'>
 }
 
-interface Question {
-  readonly answer: Promise<boolean>
+interface PendingFetch {
+  readonly result: Promise<boolean>
   waiting: number
 }
 
-const REST_MS = 1_000
+const BACK_OFF_MS = 1_000
 const WAITING_MAX = 1_000
 
 export function createKeyRefetch({ refetch, clock }: KeyRefetchOptions): KeyRefetch {
-  const asked = new Map<string, Question>()
-  /** By provider; no more than are registered. */
-  const restsUntilMs = new Map<string, number>()
+  const pending = new Map<string, PendingFetch>()
+  /** By provider, so bounded by the registered providers. */
+  const backOffUntilMs = new Map<string, number>()
 
-  async function ask(provider: string): Promise<boolean> {
+  async function fetch(provider: string): Promise<boolean> {
     try {
       const isChanged = await refetch(provider)
-      if (isChanged) restsUntilMs.delete(provider)
-      else restsUntilMs.set(provider, clock.nowMs() + REST_MS)
+      if (isChanged) backOffUntilMs.delete(provider)
+      else backOffUntilMs.set(provider, clock.nowMs() + BACK_OFF_MS)
       return isChanged
     } finally {
-      asked.delete(provider)
+      pending.delete(provider)
     }
   }
 
   return (provider) => {
-    const question = asked.get(provider)
-    if (question !== undefined) {
-      if (++question.waiting > WAITING_MAX) return Promise.reject(new Error('too many tokens wait for keys'))
-      return question.answer
+    const waitingFor = pending.get(provider)
+    if (waitingFor !== undefined) {
+      if (++waitingFor.waiting > WAITING_MAX) return Promise.reject(new Error('too many tokens wait for keys'))
+      return waitingFor.result
     }
-    if ((restsUntilMs.get(provider) ?? 0) > clock.nowMs()) return Promise.resolve(false)
-    const answer = ask(provider)
-    asked.set(provider, { answer, waiting: 1 })
-    return answer
+    if ((backOffUntilMs.get(provider) ?? 0) > clock.nowMs()) return Promise.resolve(false)
+    const result = fetch(provider)
+    pending.set(provider, { result, waiting: 1 })
+    return result
   }
 }

@@ -1,18 +1,17 @@
 /**
- * A caller whose credential has verified, and whether it is still good.
+ * A caller whose credential has verified, and the check whether the credential is still valid.
  *
- * What a token says is fixed; what its credential opens is not. So the caller is made anew from both
- * whenever its grant changes: a scope that is taken away, or an end that is brought forward, holds for
- * tokens that were issued before.
+ * The claims of a token never change, but its grant may. The caller is built again from both when the grant
+ * changes, so that a removed scope or an earlier expiry also applies to tokens that were issued before.
  */
 
 import type { Caller } from '../../plan/caller.ts'
 import type { Grant } from '../../plan/grant.ts'
-import { refusal, type Refusal } from './credential-refusal.ts'
+import { createRefusal, type Refusal } from './credential-refusal.ts'
 import type { VerifiedToken } from './verified-token.ts'
 
 export interface KnownCaller extends Caller {
-  /** What the token says; null for a key. */
+  /** Null for a key. */
   readonly token: VerifiedToken | null
 }
 
@@ -29,7 +28,7 @@ export function toTokenCaller(grant: Grant, token: VerifiedToken): KnownCaller {
   }
 }
 
-/** A key of a plain subscription is good for one API, one of a product for whichever member is called. */
+/** A key of a plain subscription is valid for one API; a key of a product is valid for each member that is called. */
 export function toKeyCaller(grant: Grant, api: string): KnownCaller {
   return {
     grant,
@@ -47,25 +46,25 @@ export function withGrant(caller: KnownCaller, grant: Grant): KnownCaller {
   return caller.token === null ? toKeyCaller(grant, caller.api) : toTokenCaller(grant, caller.token)
 }
 
-/** The caller itself, or why it may not call `api` now. */
-export function judge(caller: KnownCaller, api: string, nowMs: number): Caller | Refusal {
+/** Returns the caller, or the reason why it may not call `api` now. */
+export function checkCaller(caller: KnownCaller, api: string, nowMs: number): Caller | Refusal {
   const { grant, token } = caller
-  if (token !== null && caller.api !== api) return refuse(caller, 'The token is for another API.')
-  if (token !== null && token.startsMs > nowMs) return refuse(caller, 'The token is not valid yet.')
-  if (caller.expiresAtMs <= nowMs) return refuse(caller, 'The credential has expired.')
-  if (!grant.valid) return refuse(caller, 'The credential was revoked.')
+  if (token !== null && caller.api !== api) return refuseKnown(caller, 'The token was issued for another API.')
+  if (token !== null && token.startsMs > nowMs) return refuseKnown(caller, 'The token is not valid yet.')
+  if (caller.expiresAtMs <= nowMs) return refuseKnown(caller, 'The credential has expired.')
+  if (!grant.valid) return refuseKnown(caller, 'The credential has been revoked.')
   if (!grant.active) {
-    return refusal('subscription_required', 'The subscription is not active.', grant, caller.person)
+    return createRefusal('subscription_required', 'The subscription is not active.', grant, caller.person)
   }
   if (caller.api !== api) {
-    return refusal('subscription_required', 'The key belongs to a subscription of another API.', grant)
+    return createRefusal('subscription_required', 'The key belongs to a subscription to another API.', grant)
   }
   return caller
 }
 
-/** A credential that verified and is good no more: its party is known. */
-export function refuse({ grant, person }: KnownCaller, detail: string): Refusal {
-  return refusal('credential_invalid', detail, grant, person)
+/** Refuses a credential that verified but is no longer valid; the call is attributed to its consumer. */
+export function refuseKnown({ grant, person }: KnownCaller, detail: string): Refusal {
+  return createRefusal('credential_invalid', detail, grant, person)
 }
 
 function agentOf(grant: Grant): string {

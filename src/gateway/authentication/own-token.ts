@@ -1,16 +1,16 @@
 /**
- * Verifies that an access token (RFC 9068) is one of ours: cheap checks first, the signature last.
+ * Verifies that this gateway issued an access token (RFC 9068): cheap checks first, the signature last.
  *
- * Whether it has expired or is for another API is for the caller to judge: such a token is refused, but
- * its signature tells whose it is.
+ * It does not check expiry and API. `checkCaller` refuses such a token, and the call is attributed to its consumer
+ * because the signature has verified.
  *
- * Algorithms are a list of two, each bound to the kind of key it may be used with, so that no token
- * chooses how it is judged (RFC 8725, 3.1). Keys are known ones by `kid`; whatever else a header offers
- * (`jwk`, `jku`, `x5u`) is not looked at. The signature of ES256 is 64 bytes, never DER.
+ * Two algorithms are allowed, each bound to its kind of key, so that a token cannot choose how it is verified (RFC
+ * 8725, 3.1). Keys are found by `kid` alone; the headers `jwk`, `jku` and `x5u` are ignored. The signature of ES256
+ * is 64 bytes, never DER.
  */
 
 import { createPublicKey, verify, type JsonWebKeyInput, type KeyObject } from 'node:crypto'
-import { readJwt, type Fault, type Jwt } from './jwt.ts'
+import type { Fault, Jwt } from './jwt.ts'
 import type { VerifiedToken } from './verified-token.ts'
 import { isRsaLength } from './rsa-length.ts'
 
@@ -27,7 +27,7 @@ export interface TokenClaims {
 }
 
 export interface TokenKeys {
-  /** Replaces all keys at once; true where one that was known is not among them. */
+  /** Replaces all keys; true if a key was removed. */
   set(keys: readonly Readonly<Record<string, unknown>>[]): boolean
   get(kid: string): TokenKey | undefined
 }
@@ -59,12 +59,6 @@ export function createTokenKeys(): TokenKeys {
   }
 }
 
-/** Also for whoever has only the text of a token. */
-export function verifyToken(token: string, gatewayUrl: string, keys: TokenKeys): TokenResult {
-  const jwt = readJwt(token)
-  return 'fault' in jwt ? jwt : verifyOwnToken(jwt, gatewayUrl, keys)
-}
-
 /** `aud` must name one API, and `iss` must be that API's issuer: `{gatewayUrl}/{aud}`. */
 export function verifyOwnToken(
   { header, claims, signed, signature }: Jwt,
@@ -74,10 +68,10 @@ export function verifyOwnToken(
   const { kid, typ, alg } = header
   if (typ !== 'at+jwt' && typ !== 'application/at+jwt') return { fault: 'The token is not an access token.' }
   const key = typeof kid === 'string' ? keys.get(kid) : undefined
-  if (key === undefined || key.alg !== alg) return { fault: 'The token is signed by a key that is not known.' }
-  if (!isClaims(claims)) return { fault: 'The claims of the token cannot be used.' }
-  if (claims.iss !== `${gatewayUrl}/${claims.aud}`) return { fault: 'The token is of another issuer.' }
-  if (!isSigned(signed, signature, key)) return { fault: 'The signature of the token is wrong.' }
+  if (key === undefined || key.alg !== alg) return { fault: 'The token is signed with an unknown key.' }
+  if (!isClaims(claims)) return { fault: 'A required claim of the token is missing, or a claim has the wrong form.' }
+  if (claims.iss !== `${gatewayUrl}/${claims.aud}`) return { fault: 'This API does not accept tokens of this issuer.' }
+  if (!isSigned(signed, signature, key)) return { fault: 'The signature of the token is invalid.' }
   return { claims }
 }
 

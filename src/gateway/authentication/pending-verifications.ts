@@ -1,49 +1,49 @@
 /**
- * A line for credentials that are met for the first time, so that those who are known go first.
+ * Queue of credentials that this thread has not verified before. Known credentials pass it by.
  *
- * Verifying a signature holds the loop for some 50 µs. Whoever sends made-up tokens by the thousand would
- * have every known caller wait for all that came in the same turn; so only a few are verified in a turn,
- * behind everything else that the turn brought. The line is bounded.
+ * Verifying a signature blocks the event loop for some 50 µs. A flood of forged tokens would delay every known
+ * caller, so each turn of the loop verifies only a few tokens, after everything else that arrived in that turn. The
+ * queue is bounded.
  */
 
-export interface Newcomers {
-  /** Runs `work` when its turn comes. Null where too many wait already. */
-  take<T>(work: () => T): Promise<T> | null
+export interface PendingVerifications {
+  /** Runs `verify` in arrival order, in a later turn of the loop. Null if the queue is full. */
+  enqueue<T>(verify: () => T): Promise<T> | null
 }
 
-export interface NewcomersOptions {
-  /** Runs a task behind what the loop has at hand. */
+export interface PendingVerificationsOptions {
+  /** Runs a task after the events that the loop already holds. */
   readonly defer?: (task: () => void) => void
   readonly waitingMax?: number
 }
 
-const AT_ONCE = 2
+const PER_TURN_MAX = 2
 const WAITING_MAX = 2_000
 
-export function createNewcomers(options: NewcomersOptions = {}): Newcomers {
+export function createPendingVerifications(options: PendingVerificationsOptions = {}): PendingVerifications {
   const { defer = setImmediate, waitingMax = WAITING_MAX } = options
-  let line: (() => void)[] = []
-  let served = 0
+  let queue: (() => void)[] = []
+  let doneCount = 0
 
-  function serve(): void {
-    for (let count = 0; count < AT_ONCE && served < line.length; count++) line[served++]?.()
-    if (served < line.length) return void defer(serve)
-    line = []
-    served = 0
+  function runSome(): void {
+    for (let count = 0; count < PER_TURN_MAX && doneCount < queue.length; count++) queue[doneCount++]?.()
+    if (doneCount < queue.length) return void defer(runSome)
+    queue = []
+    doneCount = 0
   }
 
   return {
-    take(work) {
-      if (line.length - served >= waitingMax) return null
-      const { promise, resolve, reject } = Promise.withResolvers<ReturnType<typeof work>>()
-      line.push(() => {
+    enqueue(verify) {
+      if (queue.length - doneCount >= waitingMax) return null
+      const { promise, resolve, reject } = Promise.withResolvers<ReturnType<typeof verify>>()
+      queue.push(() => {
         try {
-          resolve(work())
+          resolve(verify())
         } catch (cause) {
           reject(cause instanceof Error ? cause : new Error(String(cause)))
         }
       })
-      if (line.length === 1) defer(serve)
+      if (queue.length === 1) defer(runSome)
       return promise
     },
   }

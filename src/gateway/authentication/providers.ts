@@ -1,6 +1,7 @@
 /**
- * The federated identity providers as one thread knows them: found by the tenant of the API that is
- * called and the exact issuer, so that no tenant's provider can speak at the API of another.
+ * Federated identity providers of one thread, found by the tenant of the called API and the exact issuer.
+ *
+ * The tenant is part of the look-up, so that the provider of one tenant cannot issue tokens for the APIs of another.
  */
 
 import type { ProviderPlan } from '../../plan/provider-plan.ts'
@@ -8,42 +9,42 @@ import { toVerificationKey, type VerificationKey } from '../../plan/verification
 
 export interface Provider {
   readonly plan: ProviderPlan
-  /** False from the moment on that it is removed or another word replaces it: what it verified must be verified again. */
+  /** False once the provider is removed or replaced; tokens that it verified must then be verified again. */
   readonly isCurrent: boolean
-  /** The key that a header names; `'unknown'` where the provider may have published it since. */
+  /** Returns the key that a token header names; `'unknown'` if the provider may have published it since. */
   keyFor(kid: unknown, alg: unknown): VerificationKey | 'unknown' | null
 }
 
 export interface Providers {
-  /** Replaces all at once, those that say the same excepted; the tenants of which anything has changed. */
+  /** Replaces all providers, except those with an unchanged plan. Returns the tenants with a change. */
   set(plans: readonly ProviderPlan[]): ReadonlySet<string>
   find(tenant: string, issuer: string, api: string): Provider | undefined
   readonly isEmpty: boolean
 }
 
-interface Held extends Provider {
+interface StoredProvider extends Provider {
   isCurrent: boolean
 }
 
 export function createProviders(): Providers {
-  /** By the text of their plans: reading a key anew costs 30 µs. */
-  let held = new Map<string, Held>()
+  /** By the JSON of the plan, so that unchanged providers keep their keys: parsing a key takes 30 µs. */
+  let stored = new Map<string, StoredProvider>()
   let byName = new Map<string, readonly Provider[]>()
 
   return {
     set(plans) {
-      const before = held
-      held = new Map(
+      const before = stored
+      stored = new Map(
         plans.map((plan) => {
           const text = JSON.stringify(plan)
           return [text, before.get(text) ?? toProvider(plan)]
         }),
       )
-      byName = Map.groupBy(held.values(), ({ plan }) => nameOf(plan.tenant, plan.issuer))
-      const gone = [...before].flatMap(([text, provider]) => (held.has(text) ? [] : [provider]))
-      for (const provider of gone) provider.isCurrent = false
-      const come = [...held].flatMap(([text, provider]) => (before.has(text) ? [] : [provider]))
-      return new Set([...gone, ...come].map(({ plan }) => plan.tenant))
+      byName = Map.groupBy(stored.values(), ({ plan }) => nameOf(plan.tenant, plan.issuer))
+      const removed = [...before].flatMap(([text, provider]) => (stored.has(text) ? [] : [provider]))
+      for (const provider of removed) provider.isCurrent = false
+      const added = [...stored].flatMap(([text, provider]) => (before.has(text) ? [] : [provider]))
+      return new Set([...removed, ...added].map(({ plan }) => plan.tenant))
     },
     find(tenant, issuer, api) {
       const group = byName.get(nameOf(tenant, issuer)) ?? []
@@ -55,7 +56,7 @@ export function createProviders(): Providers {
   }
 }
 
-function toProvider(plan: ProviderPlan): Held {
+function toProvider(plan: ProviderPlan): StoredProvider {
   const keys = plan.keys.flatMap((jwk) => toVerificationKey(jwk) ?? [])
 
   return {
@@ -63,7 +64,7 @@ function toProvider(plan: ProviderPlan): Held {
     isCurrent: true,
     keyFor(kid, alg) {
       if (kid !== undefined && typeof kid !== 'string') return null
-      // Without a name there is a choice only where there is one key (OpenID Connect Core, 10.1).
+      // A token may omit the key's name only if the provider has one key (OpenID Connect Core, 10.1).
       const named = kid === undefined ? (keys.length === 1 ? keys : []) : keys.filter((key) => key.kid === kid)
       if (named.length === 0) return kid === undefined ? null : 'unknown'
       return named.find(({ algorithms }) => (algorithms as readonly unknown[]).includes(alg)) ?? null
@@ -71,7 +72,7 @@ function toProvider(plan: ProviderPlan): Held {
   }
 }
 
-/** No two pairs make one text. */
+/** Returns a text that differs for different pairs. */
 function nameOf(tenant: string, issuer: string): string {
   return JSON.stringify([tenant, issuer])
 }

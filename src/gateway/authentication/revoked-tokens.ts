@@ -1,33 +1,32 @@
 /**
- * Tokens of ours that open nothing any more, though their signatures verify and they have not expired.
+ * Revoked tokens of this gateway that have not expired yet.
  *
- * A token is remembered until it has expired by itself. Each word looks at a few of the remembered ones
- * and forgets those that have; when the last of all has expired everything is forgotten at once, so
- * that where nothing is revoked a question costs one comparison.
+ * A token is kept until it expires. Each `add` removes a few expired tokens, and the set is cleared when the last
+ * of all has expired, so that `has` costs one comparison while no token is revoked.
  */
 
 import type { RevokedToken } from '../../plan/gateway-port.ts'
 
 export interface RevokedTokens {
-  /** False where as many are remembered as may be; then nothing was noted. */
+  /** Returns false if the set is full; the token is then not added. */
   add(token: RevokedToken): boolean
   has(jti: string, nowMs: number): boolean
-  /** Those that must still be remembered. */
+  /** Returns the tokens that have not expired. */
   live(nowMs: number): readonly RevokedToken[]
 }
 
-/** About 100 MB on each thread; what one credential may revoke is bounded far below. */
+/** About 100 MB per thread. The bound on revocations per credential is far lower. */
 const TOKENS_MAX = 500_000
-const LOOKED_AT = 16
+const PRUNED_PER_ADD = 16
 
 export function createRevokedTokens(nowMs: () => number, tokensMax = TOKENS_MAX): RevokedTokens {
   const untilMs = new Map<string, number>()
   let lastMs = 0
   let cursor = untilMs.entries()
 
-  /** Goes on where it stopped: so many words later every entry was looked at once. */
+  /** Continues where the last call stopped, so that repeated calls visit every entry. */
   function prune(timeMs: number): void {
-    for (let looked = 0; looked < LOOKED_AT; looked++) {
+    for (let visited = 0; visited < PRUNED_PER_ADD; visited++) {
       const next = cursor.next()
       if (next.done === true) {
         cursor = untilMs.entries()
@@ -37,7 +36,7 @@ export function createRevokedTokens(nowMs: () => number, tokensMax = TOKENS_MAX)
     }
   }
 
-  function forget(): void {
+  function clear(): void {
     untilMs.clear()
     cursor = untilMs.entries()
     lastMs = 0
@@ -56,7 +55,7 @@ export function createRevokedTokens(nowMs: () => number, tokensMax = TOKENS_MAX)
     has(jti, timeMs) {
       if (lastMs === 0) return false
       if (lastMs > timeMs) return untilMs.has(jti)
-      forget()
+      clear()
       return false
     },
     live: (timeMs) => [...untilMs].flatMap(([jti, until]) => (until > timeMs ? [{ jti, untilMs: until }] : [])),

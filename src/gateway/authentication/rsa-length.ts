@@ -1,6 +1,8 @@
 /**
- * A signature by an RSA key is as long as its modulus (RFC 8017, 8.1.2 and 8.2.2). The library also takes
- * one whose leading zeros were cut off: two texts of one token.
+ * Length of RSA signatures.
+ *
+ * A signature is as long as the modulus of its key (RFC 8017, 8.1.2 and 8.2.2). OpenSSL also accepts a signature
+ * without its leading zeros, so that one token would have two valid texts.
  */
 
 import type { KeyObject } from 'node:crypto'

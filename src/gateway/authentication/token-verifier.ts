@@ -1,10 +1,9 @@
 /**
- * Who issued a token, and whether its signature verifies: what it says from then on is known to be said
- * by whom.
+ * Verifies tokens with the keys of their issuer: this gateway or a federated provider.
  *
- * The issuer is told by `iss` alone: what lies under our own address is ours to sign, whatever a provider
- * is registered as. A token that names a key which is not known has its provider asked once for new ones;
- * what the provider does not publish then, nobody signed with.
+ * `iss` alone selects the issuer. An `iss` under the address of the gateway is always the gateway, even if a provider
+ * is registered with such an issuer. If a token names an unknown key, the keys of its provider are fetched once; the
+ * token is refused if they do not include it.
  */
 
 import type { CredentialName } from '../../plan/grant.ts'
@@ -12,13 +11,13 @@ import { verifyFederatedToken } from './federated-token.ts'
 import { readJwt, type Jwt } from './jwt.ts'
 import type { KeyRefetch } from './key-refetch.ts'
 import type { Provider, Providers } from './providers.ts'
-import { invalid, refusal, type Refusal } from './credential-refusal.ts'
+import { createRefusal, refuseUnverified, type Refusal } from './credential-refusal.ts'
 import { toVerifiedToken, verifyOwnToken, type TokenKeys } from './own-token.ts'
 import type { VerifiedToken } from './verified-token.ts'
 
 export interface Verified {
   readonly token: VerifiedToken
-  /** The credential that it was given to. */
+  /** Credential that the token was issued to. */
   readonly name: CredentialName
 }
 
@@ -27,25 +26,25 @@ export interface TokenVerifierOptions {
   readonly tokenKeys: TokenKeys
   readonly providers: Providers
   readonly refetch: KeyRefetch
-  /** Null where no such API is known. */
+  /** Null if the API is unknown. */
   readonly tenantOf: (api: string) => string | null
   readonly count: (reason: string) => void
 }
 
 export interface TokenVerifier {
-  /** At once, but where keys must be sought. */
+  /** Returns a promise only if the keys of the issuer must be fetched. */
   (text: string, api: string): Verified | Refusal | Promise<Verified | Refusal>
 }
 
-const OTHER_ISSUER = invalid('The token is of another issuer.')
-const UNKNOWN_KEY = invalid('The token is signed by a key that is not known.')
+const OTHER_ISSUER = refuseUnverified('This API does not accept tokens of this issuer.')
+const UNKNOWN_KEY = refuseUnverified('The token is signed with an unknown key.')
 
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
   const { gatewayUrl, tokenKeys, providers, refetch, tenantOf, count } = options
 
   function own(jwt: Jwt): Verified | Refusal {
     const result = verifyOwnToken(jwt, gatewayUrl, tokenKeys)
-    if ('fault' in result) return invalid(result.fault)
+    if ('fault' in result) return refuseUnverified(result.fault)
     const { claims } = result
     return { token: toVerifiedToken(claims), name: { kind: 'client', clientId: claims.client_id } }
   }
@@ -53,7 +52,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
   function federated(jwt: Jwt, provider: Provider, api: string): Verified | Refusal | 'unknown_key' {
     const result = verifyFederatedToken(jwt, provider, api)
     if (result === 'unknown_key') return result
-    if ('fault' in result) return invalid(result.fault)
+    if ('fault' in result) return refuseUnverified(result.fault)
     const { tenant, issuer } = provider.plan
     return { token: result.token, name: { kind: 'federated', tenant, issuer, clientId: result.clientId, api } }
   }
@@ -63,7 +62,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
       await refetch(plan.id)
     } catch {
       count('refetch_failed')
-      return refusal('unavailable', 'The keys of the issuer cannot be looked up at the moment.')
+      return createRefusal('unavailable', 'The keys of the issuer cannot be fetched at the moment.')
     }
     // Whatever brought new keys: another call may have asked before.
     const provider = providers.find(plan.tenant, plan.issuer, api)
@@ -77,7 +76,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
 
   return (text, api) => {
     const jwt = readJwt(text)
-    if ('fault' in jwt) return invalid(jwt.fault)
+    if ('fault' in jwt) return refuseUnverified(jwt.fault)
     const { iss } = jwt.claims
     if (typeof iss !== 'string' || isOurs(iss) || providers.isEmpty) return own(jwt)
     const tenant = tenantOf(api)

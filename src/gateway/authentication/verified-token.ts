@@ -1,17 +1,17 @@
-/** What a token says, once its signature has verified: the same words for tokens of ours and of federated issuers. */
+/** Claims of a verified token, in one form for tokens of this gateway and of federated issuers. */
 
 export interface VerifiedToken {
-  /** The API it is good for. */
+  /** API that the token is valid for. */
   readonly api: string
   readonly scopes: readonly string[]
-  /** Whom it speaks of: the consumer itself, or a person; `''` where it names nobody. */
+  /** The consumer itself, or a person; `''` if the token names neither. */
   readonly subject: string
-  /** The agent that acts for the subject (RFC 8693, 4.1); `''` when none. */
+  /** Agent that acts for the subject (RFC 8693, 4.1); `''` if none. */
   readonly actor: string
   readonly startsMs: number
   readonly endsMs: number
-  /** `''` for a token that is not ours to revoke. */
+  /** `''` for a token of a federated issuer, which this gateway cannot revoke. */
   readonly jti: string
-  /** The federated provider whose key verified it; null for a token of ours. */
+  /** Federated provider whose key verified the token; null for a token of this gateway. */
   readonly provider: { readonly isCurrent: boolean } | null
 }

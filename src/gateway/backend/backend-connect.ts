@@ -1,9 +1,10 @@
 /**
- * Gives undici's `connect` option for a backend: the guard of tenants' addresses, at every connection.
+ * Builds undici's `connect` option for a backend, which checks the address of every new connection.
  *
- * The name is resolved once and the connection is made to the addresses that were judged, so an answer that changes
- * between registration and connection (DNS rebinding) changes nothing. undici does not resolve an IP address, so one
- * in the URL is judged before its connection. Costs nothing per call: connections are kept alive.
+ * The host name is resolved once, and the connection uses the addresses that were checked. A DNS response that
+ * changes between registration and connection (DNS rebinding) therefore has no effect. undici does not resolve an
+ * IP address, so an address in the URL is checked before its connection. Calls on kept-alive connections need no
+ * check.
  */
 
 import { isIP, type Socket } from 'node:net'
@@ -12,13 +13,13 @@ import { endpointOf, type BackendGuard, type Endpoint } from '../../outbound/bac
 import { createJudgedLookup, type Resolve } from '../../outbound/guarded-lookup.ts'
 import type { BackendPlan } from '../../plan/route-plan.ts'
 
-/** `code` of the error with which a guarded connection fails. */
+/** `code` of the error for a connection to a refused address. */
 export const BACKEND_ADDRESS_REFUSED = 'TOLLGATE_ADDRESS_REFUSED'
 
-/** `code` of the error of a connection for which the limit of open files leaves no room. */
+/** `code` of the error for a connection above the limit of open files. */
 export const BACKEND_CONNECTIONS_FULL = 'TOLLGATE_CONNECTIONS_FULL'
 
-/** Options for undici's connector, or a connector. */
+/** Options of undici's connector, or a connector. */
 export type ConnectOption = buildConnector.BuildOptions | buildConnector.connector
 
 /** Returns the `connect` option of a pool; `base` holds the connector's other options. */
@@ -30,9 +31,9 @@ export type BackendConnect = (
 export interface BackendConnectOptions {
   readonly guard: BackendGuard
   readonly resolve: Resolve
-  /** Counts connections that were refused. */
+  /** Counts refused connections. */
   readonly count: (reason: string) => void
-  /** Connections to all backends together; default: as many as their pools make. */
+  /** Upper bound of connections to all backends together; by default only the pools have bounds. */
   readonly connectionsMax?: number
 }
 
@@ -42,7 +43,7 @@ export function createBackendConnect(options: BackendConnectOptions): BackendCon
   return connectionsMax === undefined ? guarded : limitConnections(guarded, connectionsMax, options.count)
 }
 
-/** Sockets of all backends are counted together, at each connection; a call costs nothing more. */
+/** Counts the open sockets of all backends together, and refuses connections above `max`. */
 function limitConnections(guarded: BackendConnect, max: number, count: (reason: string) => void): BackendConnect {
   let open = 0
   return (plan, base) => {
@@ -51,12 +52,12 @@ function limitConnections(guarded: BackendConnect, max: number, count: (reason: 
     return (target, callback) => {
       if (open >= max) {
         count('backend_connections_full')
-        const cause = new Error('this thread has as many connections to backends as the limit of open files allows')
+        const cause = new Error('the thread has reached its limit of connections to backends (limit of open files)')
         return queueMicrotask(() => callback(Object.assign(cause, { code: BACKEND_CONNECTIONS_FULL }), null))
       }
       open++
       connect(target, (...result) => {
-        // On an error undici passes no socket at all.
+        // undici passes no socket after an error.
         const socket = result[1] as Socket | null | undefined
         if (socket) socket.once('close', () => open--)
         else open--
@@ -71,7 +72,7 @@ function createGuardedConnect({ guard, resolve, count }: BackendConnectOptions):
     const fault = await guard(endpoint, addresses)
     if (fault === null) return
     count('backend_address_refused')
-    throw Object.assign(new Error(`the address of the backend is refused (${fault})`), {
+    throw Object.assign(new Error(`the address of the backend is not allowed (${fault})`), {
       code: BACKEND_ADDRESS_REFUSED,
     })
   }

@@ -1,26 +1,30 @@
 /**
- * Fair sharing of one backend's connections among the subscriptions that call it.
+ * Shares the connections to one backend fairly among the holders that call it. A holder is a subscription, or all
+ * public calls of an API together.
  *
- * - A holder (a subscription, or all public calls of the API) never holds more than half of the
- *   connections, even if nobody else waits.
- * - Freed connections go round-robin to the holders that wait, first come first served within one.
- * - A call waits `waitMs` at most. If no connection becomes free meanwhile, the slowest call of the
- *   largest holder is ended, provided that this holder has more than its fair share.
+ * - A holder never has more than half of the connections, even if no other holder is waiting.
+ * - Freed connections go round-robin to the waiting holders, and first come, first served within one holder.
+ * - A call waits `waitMs` at most. If no connection becomes free for a while, the slowest call of the largest
+ *   holder is evicted, provided that this holder has more than its fair share.
  */
 
 import { DeadlineQueue, type Timed } from '../../runtime/deadline-queue.ts'
 
-/** A call that needs a connection. Exactly one of `granted` and `denied` is called for each `acquire`, unless it is released before. */
+/** A call that needs a connection. Receives either `onGranted` or `onDenied`, unless it releases its slot before. */
 export interface SlotUser extends Timed {
-  granted(): void
-  /** It waited too long. */
-  denied(): void
-  /** Its connection is taken away in favour of a smaller holder; it must release its slot. */
-  evicted(): void
-  /** Bytes moved so far; the call that moved the fewest per second is the slowest. */
+  onGranted(): void
+  /** The call has waited too long. */
+  onDenied(): void
+  /** A smaller holder needs the connection; the call must release its slot. */
+  onEvicted(): void
+  /** Bytes transferred so far. The slowest call is the one with the fewest per second. */
   readonly bytesMoved: number
-  /** When it began to wait, then when it was granted; set by `BackendSlots`, as are its neighbours among those that are granted. */
+  /**
+   * Time when the call began to wait, then when it was granted. `BackendSlots` alone writes this and the fields
+   * below.
+   */
   slotAt: number
+  /** Neighbours in the list of granted calls of the same holder. */
   slotNext: SlotUser | null
   slotPrevious: SlotUser | null
   isSlotHeld: boolean
@@ -33,19 +37,19 @@ export interface SlotOptions {
 
 interface Holder {
   readonly name: string
-  /** The granted calls as a list: it costs a call less than a set. */
+  /** Head of the linked list of granted calls, which is cheaper per call than a set. */
   first: SlotUser | null
   held: number
   readonly waiting: Set<SlotUser>
 }
 
-/** After this long without a free connection a waiting call may displace another. */
-const PATIENCE_MS = 100
-/** Younger calls are not displaced: their speed is not known yet. */
-const DISPLACED_AGE_MIN_MS = 1_000
-/** At most one call is displaced in this time, however many wait. */
-const DISPLACE_EVERY_MS = 10
-/** Idle holders that are kept, so that a call of a known one allocates nothing. */
+/** A waiting call may evict another one after this time without a freed connection. */
+const EVICT_AFTER_MS = 100
+/** Younger calls are not evicted, because their speed cannot be measured yet. */
+const EVICTED_AGE_MIN_MS = 1_000
+/** At most one call is evicted per interval, however many wait. */
+const EVICT_EVERY_MS = 10
+/** Upper bound of idle holders in memory. A call of a holder in memory allocates nothing. */
 const IDLE_HOLDERS_MAX = 1_024
 
 export class BackendSlots {
@@ -53,19 +57,19 @@ export class BackendSlots {
   readonly #holderMax: number
   readonly #waitMs: number
   readonly #holders = new Map<string, Holder>()
-  /** Holders with waiting calls, the next one first. */
+  /** Holders with waiting calls; the next one to be served is first. */
   readonly #queue = new Set<Holder>()
-  readonly #patience: DeadlineQueue
+  readonly #waits: DeadlineQueue
   #held = 0
   #lastFreedAt = 0
-  #lastDisplacedAt = 0
+  #lastEvictedAt = 0
   #isGranting = false
 
   constructor({ connections, waitMs }: SlotOptions) {
     this.#connections = connections
     this.#holderMax = Math.max(1, Math.floor(connections / 2))
     this.#waitMs = waitMs
-    this.#patience = new DeadlineQueue(Math.min(PATIENCE_MS, waitMs))
+    this.#waits = new DeadlineQueue(Math.min(EVICT_AFTER_MS, waitMs))
   }
 
   /** Calls that hold a connection. */
@@ -81,15 +85,15 @@ export class BackendSlots {
     user.slotAt = nowAt
     holder.waiting.add(user)
     this.#queue.add(holder)
-    this.#patience.enter(user, nowAt)
+    this.#waits.enter(user, nowAt)
   }
 
-  /** Gives a connection back, or a place among those that wait. */
+  /** Frees the connection of a call, or removes a waiting call. */
   release(user: SlotUser, name: string): void {
     const holder = this.#holders.get(name)
     if (holder === undefined) return
     if (holder.waiting.delete(user)) {
-      this.#patience.leave(user)
+      this.#waits.leave(user)
       if (holder.waiting.size === 0) this.#queue.delete(holder)
     } else if (user.isSlotHeld) {
       unlink(holder, user)
@@ -100,32 +104,32 @@ export class BackendSlots {
     if (isIdle && this.#holders.size > IDLE_HOLDERS_MAX) this.#holders.delete(name)
   }
 
-  /** Called by a waiting user when its patience is over. */
-  patienceOver(user: SlotUser, name: string, nowAt: number): void {
+  /** Handles the deadline of a waiting call: denies it, or evicts another call for it. */
+  onWaitDue(user: SlotUser, name: string, nowAt: number): void {
     const holder = this.#holders.get(name)
     if (holder === undefined || !holder.waiting.has(user)) return
     if (nowAt - user.slotAt >= this.#waitMs) {
-      this.#patience.leave(user)
+      this.#waits.leave(user)
       holder.waiting.delete(user)
       if (holder.waiting.size === 0) this.#queue.delete(holder)
-      return user.denied()
+      return user.onDenied()
     }
-    this.#patience.leave(user)
-    this.#patience.enter(user, nowAt)
-    if (holder.held >= this.#holderMax || nowAt - this.#lastFreedAt < PATIENCE_MS) return
-    if (nowAt - this.#lastDisplacedAt < DISPLACE_EVERY_MS) return
-    this.#lastDisplacedAt = nowAt
-    this.#displace(holder, nowAt)
+    this.#waits.leave(user)
+    this.#waits.enter(user, nowAt)
+    if (holder.held >= this.#holderMax || nowAt - this.#lastFreedAt < EVICT_AFTER_MS) return
+    if (nowAt - this.#lastEvictedAt < EVICT_EVERY_MS) return
+    this.#lastEvictedAt = nowAt
+    this.#evictFor(holder, nowAt)
   }
 
   #grant(holder: Holder, user: SlotUser, nowAt: number): void {
     this.#held++
     user.slotAt = nowAt
     link(holder, user)
-    user.granted()
+    user.onGranted()
   }
 
-  /** Not re-entrant: a granted call that fails at once gives its connection to the next round of the same loop. */
+  /** Not re-entrant: if a granted call fails at once, the same loop grants its connection to the next one. */
   #grantWaiting(): void {
     if (this.#isGranting) return
     this.#isGranting = true
@@ -140,7 +144,7 @@ export class BackendSlots {
         if (user === undefined) continue
         holder.waiting.delete(user)
         if (holder.waiting.size > 0) this.#queue.add(holder)
-        this.#patience.leave(user)
+        this.#waits.leave(user)
         this.#grant(holder, user, nowAt)
       }
     } finally {
@@ -148,7 +152,7 @@ export class BackendSlots {
     }
   }
 
-  #displace(waiting: Holder, nowAt: number): void {
+  #evictFor(waiting: Holder, nowAt: number): void {
     let largest = waiting
     let sharers = 0
     for (const holder of this.#holders.values()) {
@@ -156,18 +160,8 @@ export class BackendSlots {
       if (holder.held > largest.held) largest = holder
     }
     const isUnfair = largest.held * sharers > this.#connections
-    // Fairer afterwards than before, or two holders would displace each other without end.
-    if (!isUnfair || largest.held < waiting.held + 2) return
-    let slowest: SlotUser | null = null
-    let slowestRate = Infinity
-    for (let user = largest.first; user !== null; user = user.slotNext) {
-      const ageMs = nowAt - user.slotAt
-      const rate = user.bytesMoved / ageMs
-      if (ageMs < DISPLACED_AGE_MIN_MS || rate >= slowestRate) continue
-      slowest = user
-      slowestRate = rate
-    }
-    slowest?.evicted()
+    // The largest holder must keep at least as many as the waiting one afterwards, or both would evict each other forever.
+    if (isUnfair && largest.held >= waiting.held + 2) findSlowest(largest, nowAt)?.onEvicted()
   }
 
   #holderOf(name: string): Holder {
@@ -175,6 +169,19 @@ export class BackendSlots {
     if (holder === undefined) this.#holders.set(name, (holder = { name, first: null, held: 0, waiting: new Set() }))
     return holder
   }
+}
+
+function findSlowest(holder: Holder, nowAt: number): SlotUser | null {
+  let slowest: SlotUser | null = null
+  let slowestRate = Infinity
+  for (let user = holder.first; user !== null; user = user.slotNext) {
+    const ageMs = nowAt - user.slotAt
+    const rate = user.bytesMoved / ageMs
+    if (ageMs < EVICTED_AGE_MIN_MS || rate >= slowestRate) continue
+    slowest = user
+    slowestRate = rate
+  }
+  return slowest
 }
 
 function link(holder: Holder, user: SlotUser): void {

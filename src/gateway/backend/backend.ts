@@ -1,9 +1,9 @@
 /**
- * The connections of one gateway thread to one backend, and the calls that use them.
+ * Connections of one gateway thread to one backend, and the calls that use them.
  *
- * `slots` shares the connections fairly and bounds how long a call waits for one: a queue before a slow
- * backend only mutex its slowness into ours. undici's own timers are off: `deadlines` is cheaper, and
- * runs only while the backend is the one that is waited for.
+ * `slots` shares the connections fairly and bounds the wait for one: with a long queue, a slow backend would make the
+ * gateway slow. undici's own timers are off, because `deadlines` is cheaper and runs only while a call waits for the
+ * backend.
  */
 
 import { Pool } from 'undici'
@@ -12,20 +12,20 @@ import type { BackendConnect } from './backend-connect.ts'
 import { BackendSlots } from './backend-slots.ts'
 import { DeadlineQueue } from '../../runtime/deadline-queue.ts'
 import { UpstreamGate } from './upstream-gate.ts'
-import { makeNamesKnown } from './upstream-names.ts'
+import { registerHeaderNames } from './upstream-names.ts'
 import { correctParser } from './upstream-parser.ts'
 
-/** Of one thread. One subscription uses half of them at most. */
+/** One subscription uses half of them at most. */
 const CONNECTIONS_PER_THREAD = 256
 const WAIT_MS = 1_000
 const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 30_000
 const HEADER_BYTES_MAX = 32_768
 
-makeNamesKnown()
+registerHeaderNames()
 
 export interface BackendSettings {
-  /** Threads that share the connections which a plan allows. */
+  /** Number of threads that share the connections of a plan. */
   readonly threads: number
   readonly connect: BackendConnect
 }
@@ -34,12 +34,12 @@ export class Backend {
   readonly plan: BackendPlan
   readonly slots: BackendSlots
   readonly deadlines: DeadlineQueue
-  /** That of the API; every revision of one backend shares it. */
+  /** Gate of the API, shared by all its revisions with the same backend. */
   gate = new UpstreamGate()
   readonly #open: () => Pool
   #pool: Pool | null = null
   #calls = 0
-  /** Its revision is no longer in force: the pool closes whenever no call uses it. */
+  /** The revision was replaced, so the pool closes when no call uses it. */
   #isClosing = false
 
   constructor(plan: BackendPlan, { threads, connect }: BackendSettings) {
@@ -51,16 +51,16 @@ export class Backend {
     this.#open = () => openPool(plan, connections, connect)
   }
 
-  /** Opened when a call needs it: one whose body arrived while its revision was replaced still has a backend. */
+  /** Opens the pool if needed, also for a call whose body arrived after its revision was replaced. */
   get pool(): Pool {
     return (this.#pool ??= this.#open())
   }
 
-  callBegan(): void {
+  beginCall(): void {
     this.#calls++
   }
 
-  callEnded(): void {
+  endCall(): void {
     this.#calls--
     if (this.#isClosing && this.#calls === 0) this.#closePool()
   }

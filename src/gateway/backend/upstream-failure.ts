@@ -1,20 +1,20 @@
-/** What an error of a connection to a backend means for the call that used it. */
+/** Outcome of a call whose connection to the backend failed, by the code of the error. */
 
 import { BACKEND_ADDRESS_REFUSED, BACKEND_CONNECTIONS_FULL } from './backend-connect.ts'
 
 export type UpstreamFailure = 'upstream_broken' | 'upstream_refused' | 'upstream_timeout'
 
 export const UPSTREAM_DETAILS: Readonly<Record<UpstreamFailure, string>> = {
-  upstream_refused: 'The backend of this API does not take connections.',
-  upstream_broken: 'The backend of this API broke off its response.',
+  upstream_refused: 'The backend of this API does not accept connections.',
+  upstream_broken: 'The backend of this API sent an incomplete or invalid response.',
   upstream_timeout: 'The backend of this API did not respond in time.',
 }
 
-/** The connection was closed under the request. */
+/** The backend closed the connection during the request. */
 export const RESET: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
 const TIMED_OUT: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'])
-/** The request itself cannot be sent: a fault of ours, not of the backend. */
+/** The gateway built a request that cannot be sent, which is not the backend's fault. */
 const NOT_SENT: ReadonlySet<string> = new Set(['UND_ERR_INVALID_ARG', 'UND_ERR_NOT_SUPPORTED', 'UND_ERR_CLOSED'])
 const UNREACHABLE: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
@@ -30,10 +30,10 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
   'CERT_HAS_EXPIRED',
 ])
 
-/** The gateway has no room for another connection, which the backend cannot help. */
+/** The gateway has reached its limit of connections or open files, which is not the backend's fault. */
 const FULL: ReadonlySet<string> = new Set([BACKEND_CONNECTIONS_FULL, 'EMFILE', 'ENFILE', 'ENOBUFS'])
 
-export function outcomeOfError(code: string): UpstreamFailure | 'backend_busy' | 'internal' {
+export function toOutcome(code: string): UpstreamFailure | 'backend_busy' | 'internal' {
   if (FULL.has(code)) return 'backend_busy'
   if (TIMED_OUT.has(code)) return 'upstream_timeout'
   if (UNREACHABLE.has(code)) return 'upstream_refused'

@@ -1,28 +1,27 @@
 /**
- * Whether calls of one thread may go to the backend of an API, and what became of those that did.
+ * Gate of one thread to the backend of an API: lets calls pass, and counts their results.
  *
- * The main thread decides (`upstream-health.ts`): open, shut until a time, or on trial, which lets one
- * call a second of each thread through. What began before the last change says nothing about the state
- * since.
+ * The main thread sets the mode (`upstream-health.ts`). `open` lets every call pass, `shut` none until a time, and
+ * `trial` one call per second and thread. Calls that began before the last change are not counted.
  */
 
 export interface GatePlan {
   readonly mode: 'open' | 'shut' | 'trial'
-  /** When a call may be tried again; 0 where it may. */
+  /** When calls may be tried again, for `Retry-After` in mode `shut`; else 0. */
   readonly retryAtMs: number
 }
 
-/** Calls of one backend since the last report. */
+/** Counts of one backend since the last report. */
 export interface UpstreamReport {
   readonly api: string
   readonly ok: number
   readonly failed: number
-  /** Sum over those that are ok. */
+  /** Sum over the calls in `ok`. */
   readonly latencyUs: number
 }
 
 const TRIAL_EVERY_MS = 1_000
-/** Said by a backend that is not there itself. */
+/** Statuses that a proxy in front of the backend sends if the backend is down. */
 const DOWN_STATUSES: ReadonlySet<number> = new Set([502, 503, 504])
 
 export class UpstreamGate {
@@ -40,7 +39,7 @@ export class UpstreamGate {
     this.#ok = this.#failed = this.#latencyUs = 0
   }
 
-  /** How long a call that comes now has to wait; 0: it may go. */
+  /** Returns 0 if a call may pass now, else how long it must wait. */
   waitMs(nowMs: number): number {
     const { mode, retryAtMs } = this.#plan
     if (mode === 'open') return 0
@@ -50,7 +49,7 @@ export class UpstreamGate {
     return 0
   }
 
-  /** `startedAt` is of `performance.now()`. */
+  /** `startedAt` is a time of `performance.now()`. */
   answered(status: number, upstreamUs: number, startedAt: number): void {
     if (startedAt < this.#changedAt) return
     if (DOWN_STATUSES.has(status)) this.#failed++
@@ -68,8 +67,8 @@ export class UpstreamGate {
     return this.#failed > 0
   }
 
-  /** What was counted since the last time; null where nothing was. */
-  take(api: string): UpstreamReport | null {
+  /** Returns the counts and resets them; null if they are 0. */
+  takeReport(api: string): UpstreamReport | null {
     if (this.#ok + this.#failed === 0) return null
     const report = { api, ok: this.#ok, failed: this.#failed, latencyUs: this.#latencyUs }
     this.#ok = this.#failed = this.#latencyUs = 0

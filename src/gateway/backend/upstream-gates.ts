@@ -1,4 +1,8 @@
-/** The gates of one thread, by API, and its reports to the main thread: failures at once, the rest once a second. */
+/**
+ * Gates of one thread by API, and the reports of their counts to the main thread.
+ *
+ * Reports with failures are sent every 100 ms, all others once per second.
+ */
 
 import type { Clock } from '../../runtime/clock.ts'
 import { UpstreamGate, type UpstreamReport } from './upstream-gate.ts'
@@ -10,24 +14,24 @@ export interface UpstreamGates {
 
 export interface UpstreamGatesOptions {
   readonly clock: Clock
-  readonly tell: (reports: readonly UpstreamReport[]) => void
+  readonly send: (reports: readonly UpstreamReport[]) => void
 }
 
-const FAILURES_EVERY_MS = 100
-const ALL_EVERY = 10
+const PERIOD_MS = 100
+const PERIODS_PER_FULL_REPORT = 10
 
-export function createUpstreamGates({ clock, tell }: UpstreamGatesOptions): UpstreamGates {
+export function createUpstreamGates({ clock, send }: UpstreamGatesOptions): UpstreamGates {
   const gates = new Map<string, UpstreamGate>()
-  let beat = 0
+  let period = 0
 
-  const stop = clock.every(FAILURES_EVERY_MS, () => {
-    const isAll = ++beat % ALL_EVERY === 0
+  const stop = clock.every(PERIOD_MS, () => {
+    const isFull = ++period % PERIODS_PER_FULL_REPORT === 0
     const reports: UpstreamReport[] = []
     for (const [api, gate] of gates) {
-      const report = isAll || gate.hasFailed ? gate.take(api) : null
+      const report = isFull || gate.hasFailed ? gate.takeReport(api) : null
       if (report !== null) reports.push(report)
     }
-    if (reports.length > 0) tell(reports)
+    if (reports.length > 0) send(reports)
   })
 
   return {

@@ -1,15 +1,15 @@
 /**
- * The headers that the gateway adds to every call, made known to undici.
+ * Adds the headers of the gateway to undici's table of well-known header names.
  *
- * undici checks the name of each header of each request, unless it is in its table of well-known names.
- * The names below are constants; in that table they cost a call nothing.
+ * undici validates the name of each header of each request, unless the table contains it. The names below are
+ * constants, so validating them on each call is wasted time.
  *
- * The table is no export of undici: `test/unit/gateway/backend/upstream-names.test.ts` fails if a release moves it.
+ * undici does not export the table: `test/unit/gateway/backend/upstream-names.test.ts` fails if a release moves it.
  */
 
 import { createRequire } from 'node:module'
 
-/** Name as it is sent → name in lower case. */
+/** Name as sent → name in lower case. */
 type NameTable = Record<string, string>
 
 const NAMES = [
@@ -27,14 +27,14 @@ const NAMES = [
 
 const require = createRequire(import.meta.url)
 
-/** Does nothing where undici keeps its table elsewhere. */
-export function makeNamesKnown(): void {
-  const table = tableOfNames()
+/** Does nothing if undici keeps its table elsewhere. */
+export function registerHeaderNames(): void {
+  const table = findNameTable()
   if (table === null) return
   for (const name of NAMES) table[name] = table[name.toLowerCase()] = name.toLowerCase()
 }
 
-export function tableOfNames(): NameTable | null {
+export function findNameTable(): NameTable | null {
   try {
     const { headerNameLowerCasedRecord } = require('undici/lib/core/constants.js') as {
       headerNameLowerCasedRecord?: NameTable

@@ -4,9 +4,9 @@
  * - An unsolicited `100 Continue` is skipped like any other interim response (RFC 9110, 15.2); undici
  *   destroys the connection.
  * - A `Content-Length` in a trailer is ignored (RFC 9110, 6.5.1); undici takes it for the length of the
- *   body that has just ended, and llhttp refuses it beside a chunked body.
+ *   body that has just ended, and llhttp rejects it in a chunked message.
  *
- * The parser is no export of undici. It is found at the first connection and corrected once;
+ * undici does not export the parser. The first connection gives access to it, and it is corrected once;
  * `test/unit/gateway/backend/upstream-parser.test.ts` fails if a release of undici moves it.
  */
 
@@ -25,22 +25,22 @@ const CONTINUE = 100
 const PROCESSING = 102
 const corrected = new WeakSet<object>()
 
-/** Corrects the parser of whatever connects through `pool`, before it reads its first byte. */
+/** Corrects the parser of all connections of `pool` before it reads its first byte. */
 export function correctParser(pool: Pool): void {
   pool.on('connect', (_origin, targets) => {
-    const parser = parserOf(targets.at(-1))
+    const parser = findParser(targets.at(-1))
     if (parser !== null) correct(Object.getPrototypeOf(parser) as Parser)
   })
 }
 
-/** Null for a connection of another protocol. */
-export function parserOf(client: object | undefined): Parser | null {
-  const socket = client === undefined ? undefined : symbolOf(client, 'socket')
-  const parser = typeof socket === 'object' && socket !== null ? symbolOf(socket, 'parser') : undefined
+/** Returns null for a connection of another protocol. */
+export function findParser(client: object | undefined): Parser | null {
+  const socket = client === undefined ? undefined : readSymbol(client, 'socket')
+  const parser = typeof socket === 'object' && socket !== null ? readSymbol(socket, 'parser') : undefined
   return typeof parser === 'object' && parser !== null ? (parser as Parser) : null
 }
 
-function symbolOf(target: object, name: string): unknown {
+function readSymbol(target: object, name: string): unknown {
   for (const symbol of Object.getOwnPropertySymbols(target)) {
     if (symbol.description === name) return Reflect.get(target, symbol)
   }
@@ -52,7 +52,7 @@ function correct(prototype: Parser): void {
   corrected.add(prototype)
   const { onHeadersComplete, onMessageComplete } = prototype
 
-  // From the end of the head to the end of the message a length can only stand in a trailer.
+  // Between the end of the head and the end of the message, a Content-Length can only be in a trailer.
   prototype.onHeadersComplete = function (status, isUpgrade, shouldKeepAlive) {
     if (this.hasTransferEncoding) this.llhttp.llhttp_set_lenient_chunked_length(this.ptr, 1)
     return onHeadersComplete.call(this, status === CONTINUE ? PROCESSING : status, isUpgrade, shouldKeepAlive)

@@ -1,10 +1,10 @@
 /**
- * Holds what passes against the published contract: statuses and media types of every answer, bodies in
- * samples, and requests of known callers for operations that are not declared.
+ * Compares calls with the published contract: status and media type of every response, sampled response bodies, and
+ * requests of known callers for undeclared operations.
  *
- * The first of each kind is always told; then at most one a second of a kind, so that what is told is
- * bounded by the contract and not by traffic. A sampled body is copied by reference, and looked at after
- * its answer has left. Samples are bounded in size, and a thread takes so many a second.
+ * The first finding of each kind is always reported, then at most one per second and kind. The number of reports is
+ * therefore bounded by the size of the contract, not by traffic. A sampled body is checked after its response was
+ * sent.
  */
 
 import type { Attribution } from '../../domain/attribution.ts'
@@ -12,68 +12,141 @@ import type { Drift } from '../../domain/drift.ts'
 import { outcomeIndex } from '../../record/call-record.ts'
 import type { SpoolWriter } from '../../record/spool-writer.ts'
 import type { Call } from '../call/call.ts'
+import type { CompiledOperation } from '../call/revision.ts'
 import type { DeclaredResponse } from '../validation/declared-responses.ts'
 import { parseJsonBody } from '../validation/json-body.ts'
-import type { CompiledOperation } from '../call/revision.ts'
 import type { Check } from '../validation/schema-compiler.ts'
+import { BufferedSample, SampleBudget, type BodySample } from './drift-sampling.ts'
 
 export interface DriftWatch {
-  /** Looks at the head of an answer. What it returns wants to see the body. */
-  head(call: Call, operation: CompiledOperation, status: number, headers: AnswerHeaders): BodySample | null
-  /** A known caller asked for what the API does not declare; its attribution is that of the call. */
-  operation(call: Call): void
+  /** Checks status and media type of a response. Returns the sample that must receive the body, or null. */
+  checkHead(call: Call, operation: CompiledOperation, status: number, headers: ResponseHeaders): BodySample | null
+  /** Reports a known caller's request for an undeclared operation. Uses the attribution of the call. */
+  reportOperation(call: Call): void
 }
 
-export interface AnswerHeaders {
+export interface ResponseHeaders {
   readonly [name: string]: string | string[] | undefined
-}
-
-/** Collects a body as it passes. */
-export interface BodySample {
-  add(chunk: Buffer): void
-  /** The answer is whole. */
-  end(): void
 }
 
 export interface DriftWatchOptions {
   readonly spool: Pick<SpoolWriter, 'append'>
-  readonly tell: (drift: Drift) => void
+  readonly emit: (drift: Drift) => void
   readonly count: (reason: string) => void
   readonly nowMs: () => number
-  /** For a fault while a sampled body is judged, when its call is over. */
+  /** Called if the check of a sampled body throws; the call is over by then. */
   readonly onFault: (cause: unknown) => void
 }
 
-const TELL_EVERY_MS = 1_000
-const SAMPLE_EVERY_MS = 1_000
-const SAMPLES_PER_SECOND_MAX = 20
-const SAMPLE_BYTES_MAX = 65_536
-/** Statuses and callers that are remembered; beyond them nothing new is told for a while. */
+const REPORT_EVERY_MS = 1_000
+/** Upper bound of statuses and callers with a recent report. At the bound, new ones are not reported. */
 const KEYS_MAX = 2_000
 const DETAIL_LENGTH_MAX = 200
 
-export function createDriftWatch({ spool, tell, count, nowMs, onFault }: DriftWatchOptions): DriftWatch {
-  const toldMs = new Map<string, number>()
-  let second = 0
-  let samples = 0
+export function createDriftWatch(options: DriftWatchOptions): DriftWatch {
+  return new ContractComparison(options)
+}
 
-  function mayTell(key: string): boolean {
+class ContractComparison implements DriftWatch {
+  readonly #options: DriftWatchOptions
+  readonly #budget = new SampleBudget()
+  readonly #reportedMs = new Map<string, number>()
+
+  constructor(options: DriftWatchOptions) {
+    this.#options = options
+  }
+
+  checkHead(call: Call, operation: CompiledOperation, status: number, headers: ResponseHeaders): BodySample | null {
+    const { responses } = operation
+    if (responses === null || status >= 500 || status === 304) return null
+    const response = responses.find(status)
+    if (response === null) {
+      const key = `${operation.anonymous.api} ${operation.plan.operationId} ${status}`
+      if (this.#mayReport(key)) {
+        this.#report(call, operation.anonymous, 'undeclared_status', status, String(status))
+      }
+      return null
+    }
+    const contentType = headers['content-type']
+    if (typeof contentType !== 'string' || headers['content-length'] === '0') return null
+    if (!response.takes(contentType)) {
+      this.#reportMediaType(call, operation, response, status, contentType)
+      return null
+    }
+    if (call.request.method === 'HEAD' || headers['content-encoding'] !== undefined) return null
+    return this.#startSample(call, operation, response, status, contentType)
+  }
+
+  reportOperation(call: Call): void {
+    const { attribution, status } = call
+    if (!this.#mayReport(`${attribution.api} ${attribution.subscription}`)) return
+    const path = (call.request.url ?? '').split('?', 1)[0] ?? ''
+    this.#report(call, attribution, 'undeclared_operation', status, `${call.request.method ?? ''} ${path}`)
+  }
+
+  #reportMediaType(
+    call: Call,
+    operation: CompiledOperation,
+    response: DeclaredResponse,
+    status: number,
+    contentType: string,
+  ): void {
+    const nowMs = this.#options.nowMs()
+    if (nowMs - response.mediaToldMs < REPORT_EVERY_MS) return
+    response.mediaToldMs = nowMs
+    this.#report(call, operation.anonymous, 'undeclared_media_type', status, contentType)
+  }
+
+  #startSample(
+    call: Call,
+    operation: CompiledOperation,
+    response: DeclaredResponse,
+    status: number,
+    contentType: string,
+  ): BodySample | null {
+    if (!this.#budget.take(response, this.#options.nowMs())) return null
+    const check = response.checkFor(contentType)
+    if (check === null) return null
+    return new BufferedSample((body) => {
+      const fault = findFault(body, check)
+      if (fault !== null) this.#reportBody(call, operation, response, status, fault)
+    }, this.#options.onFault)
+  }
+
+  #reportBody(
+    call: Call,
+    operation: CompiledOperation,
+    response: DeclaredResponse,
+    status: number,
+    fault: string,
+  ): void {
+    const nowMs = this.#options.nowMs()
+    if (nowMs - response.bodyToldMs < REPORT_EVERY_MS) return
+    response.bodyToldMs = nowMs
+    this.#report(call, operation.anonymous, 'undeclared_body', status, fault)
+  }
+
+  /** Limits the reports of one key, and the keys. */
+  #mayReport(key: string): boolean {
+    const { nowMs, count } = this.#options
     const now = nowMs()
-    if (now - (toldMs.get(key) ?? -Infinity) < TELL_EVERY_MS) return false
-    if (toldMs.size >= KEYS_MAX && !toldMs.has(key)) forget(now)
-    if (toldMs.size >= KEYS_MAX && !toldMs.has(key)) {
+    if (now - (this.#reportedMs.get(key) ?? -Infinity) < REPORT_EVERY_MS) return false
+    if (this.#reportedMs.size >= KEYS_MAX && !this.#reportedMs.has(key)) this.#evictExpired(now)
+    if (this.#reportedMs.size >= KEYS_MAX && !this.#reportedMs.has(key)) {
       count('drift_not_told')
       return false
     }
-    toldMs.set(key, now)
+    this.#reportedMs.set(key, now)
     return true
   }
 
-  function forget(now: number): void {
-    for (const [key, at] of toldMs) if (now - at >= TELL_EVERY_MS) toldMs.delete(key)
+  #evictExpired(nowMs: number): void {
+    for (const [key, at] of this.#reportedMs) if (nowMs - at >= REPORT_EVERY_MS) this.#reportedMs.delete(key)
   }
 
-  function note(call: Call, attribution: Attribution, kind: Drift['kind'], status: number, detail: string): void {
+  /** Appends a record to the spool and emits the drift. */
+  #report(call: Call, attribution: Attribution, kind: Drift['kind'], status: number, detail: string): void {
+    const { spool, emit, count, nowMs } = this.#options
     spool.append({
       attribution,
       sequence: call.sequence,
@@ -91,113 +164,17 @@ export function createDriftWatch({ spool, tell, count, nowMs, onFault }: DriftWa
       onRefused: () => count('drift_not_recorded'),
     })
     const { tenant, api, operation } = attribution
-    tell({
-      tenant,
-      api,
-      operation,
-      kind,
-      status,
-      detail: detail.slice(0, DETAIL_LENGTH_MAX),
-      requestId: call.requestId,
-    })
+    const { requestId } = call
+    emit({ tenant, api, operation, kind, status, detail: detail.slice(0, DETAIL_LENGTH_MAX), requestId })
   }
+}
 
-  function mayStartSample(response: DeclaredResponse): boolean {
-    const now = nowMs()
-    if (now - response.sampledMs < SAMPLE_EVERY_MS) return false
-    const thisSecond = Math.floor(now / 1_000)
-    if (thisSecond !== second) {
-      second = thisSecond
-      samples = 0
-    }
-    // The first of a kind is always looked at.
-    if (response.sampledMs !== -Infinity && samples >= SAMPLES_PER_SECOND_MAX) return false
-    samples++
-    response.sampledMs = now
-    return true
-  }
-
-  function look(
-    bytes: Buffer,
-    check: Check,
-    call: Call,
-    operation: CompiledOperation,
-    response: DeclaredResponse,
-    status: number,
-  ): void {
-    const parsed = parseJsonBody(bytes)
-    const faults = 'fault' in parsed ? null : check(parsed.value)
-    if (!('fault' in parsed) && faults === null) return
-    const now = nowMs()
-    if (now - response.bodyToldMs < TELL_EVERY_MS) return
-    response.bodyToldMs = now
-    const [first] = faults ?? []
-    const detail =
-      'fault' in parsed ? parsed.fault : `${first?.instancePath ?? ''} ${first?.message ?? 'is not as declared'}`.trim()
-    note(call, operation.anonymous, 'undeclared_body', status, detail)
-  }
-
-  function sampleOf(
-    check: Check,
-    call: Call,
-    operation: CompiledOperation,
-    response: DeclaredResponse,
-    status: number,
-  ): BodySample {
-    let chunks: Buffer[] = []
-    let bytes = 0
-    return {
-      add(chunk) {
-        bytes += chunk.length
-        if (bytes <= SAMPLE_BYTES_MAX) chunks.push(chunk)
-        else chunks = []
-      },
-      end() {
-        if (bytes === 0 || bytes > SAMPLE_BYTES_MAX) return
-        setImmediate(() => {
-          try {
-            look(Buffer.concat(chunks), check, call, operation, response, status)
-          } catch (cause) {
-            onFault(cause)
-          }
-        })
-      },
-    }
-  }
-
-  return {
-    head(call, operation, status, headers) {
-      const { responses } = operation
-      if (responses === null || status >= 500 || status === 304) return null
-      const response = responses.find(status)
-      if (response === null) {
-        const { api, operationId } = { api: operation.anonymous.api, operationId: operation.plan.operationId }
-        if (mayTell(`${api} ${operationId} ${status}`)) {
-          note(call, operation.anonymous, 'undeclared_status', status, String(status))
-        }
-        return null
-      }
-      const contentType = headers['content-type']
-      if (typeof contentType !== 'string' || headers['content-length'] === '0') return null
-      if (!response.takes(contentType)) {
-        const now = nowMs()
-        if (now - response.mediaToldMs >= TELL_EVERY_MS) {
-          response.mediaToldMs = now
-          note(call, operation.anonymous, 'undeclared_media_type', status, contentType)
-        }
-        return null
-      }
-      if (call.request.method === 'HEAD' || headers['content-encoding'] !== undefined) return null
-      if (!mayStartSample(response)) return null
-      const check = response.checkFor(contentType)
-      return check === null ? null : sampleOf(check, call, operation, response, status)
-    },
-    operation(call) {
-      const { attribution, status } = call
-      const key = `${attribution.api} ${attribution.subscription}`
-      if (!mayTell(key)) return
-      const path = (call.request.url ?? '').split('?', 1)[0] ?? ''
-      note(call, attribution, 'undeclared_operation', status, `${call.request.method ?? ''} ${path}`)
-    },
-  }
+/** Returns the first fault of a body, or null. The text never includes a value of the body. */
+function findFault(body: Buffer, check: Check): string | null {
+  const parsed = parseJsonBody(body)
+  if ('fault' in parsed) return parsed.fault
+  const faults = check(parsed.value)
+  if (faults === null) return null
+  const [first] = faults
+  return `${first?.instancePath ?? ''} ${first?.message ?? 'is not as declared'}`.trim()
 }

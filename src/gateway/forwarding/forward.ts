@@ -1,15 +1,15 @@
 /**
  * Forwards one call to its backend.
  *
- * The call first gets a connection (`backend-slots.ts`). Then always exactly one side is waited for, and
- * its clock runs: the client while it sends its body (`upload-watch.ts`) or has bytes to read
- * (`reader-watch.ts`), else the backend (`deadlines`). Only what the backend did counts for its health.
+ * The call first acquires a connection (`backend-slots.ts`). From then on exactly one deadline runs: the client's
+ * while it must send its body (`upload-watch.ts`) or read the response (`reader-watch.ts`), else the backend's
+ * (`deadlines`). Only failures of the backend count for its health.
  *
- * Until the head of the response has been sent (`response-relay.ts`), whatever goes wrong is a problem
- * document; afterwards the connection to the client is broken off.
+ * A failure is a problem document until the head of the response has been sent (`response-relay.ts`). Afterwards
+ * the gateway closes the connection to the client.
  *
- * A call is sent a second time only if its method is idempotent, its body is still at hand and the
- * connection was reset before the response began: a kept-alive connection that the backend had closed.
+ * A call is retried once if the connection was reset before the response began, which happens if the backend has
+ * closed a kept-alive connection. The method must be idempotent and the body still in memory.
  */
 
 import type { Dispatcher } from 'undici'
@@ -22,18 +22,18 @@ import type { Timed } from '../../runtime/deadline-queue.ts'
 import { RequestBody } from './request-body.ts'
 import { ResponseRelay, type RelayOptions, type UpstreamDeadline } from './response-relay.ts'
 import type { UploadWatch } from '../connection/upload-watch.ts'
-import { outcomeOfError, RESET, UPSTREAM_DETAILS, type UpstreamFailure } from '../backend/upstream-failure.ts'
+import { toOutcome, RESET, UPSTREAM_DETAILS, type UpstreamFailure } from '../backend/upstream-failure.ts'
 
 type Controller = Dispatcher.DispatchController
 
 export interface ForwardOptions extends RelayOptions {
   readonly backend: Backend
-  /** Which share of the backend's connections the call uses: that of its subscription, or of the public calls. */
+  /** Holder of the backend's connections that the call counts for: its subscription, or `''` for public calls. */
   readonly holder: string
   readonly uploads: UploadWatch
   readonly path: string
   readonly headers: string[]
-  /** Bytes in memory, or the request itself to be streamed, or nothing. */
+  /** A body in memory, the request itself if its body is streamed, or null without a body. */
   readonly body: Buffer | Call['request'] | null
 }
 
@@ -46,12 +46,12 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
   #controller: Controller | null = null
   #body: Buffer | RequestBody | null = null
   #startedAt = 0
-  /** When the request had been sent whole: from then on the backend is measured. */
+  /** When the request was sent completely; the backend's response time begins here. */
   #sentAt = 0
   #isGranted = false
-  /** The backend has taken what has arrived of the body, and more is to come: the client is waited for. */
-  #isClientsTurn = false
-  #isAnswered = false
+  /** The backend has read all that arrived of the body, and the client must send more. */
+  #isWaitingForClient = false
+  #hasResponseBegun = false
   #isRetried = false
   #isSettled = false
 
@@ -72,7 +72,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
   start(): void {
     const { backend, holder } = this.#options
     this.#call.owner = this
-    backend.callBegan()
+    backend.beginCall()
     backend.slots.acquire(this, holder, performance.now())
   }
 
@@ -80,7 +80,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
     return this.#relay.bytesReceived + (this.#body instanceof RequestBody ? this.#body.bytes : 0)
   }
 
-  granted(): void {
+  onGranted(): void {
     this.#isGranted = true
     this.#call.flags |= FLAG_FORWARDED
     this.#startedAt = this.#sentAt = this.slotAt
@@ -94,19 +94,19 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
     }
   }
 
-  denied(): void {
+  onDenied(): void {
     this.#refuse('No connection to the backend of this API became free in time.')
   }
 
-  evicted(): void {
+  onEvicted(): void {
     if (this.#relay.isPaused) this.#call.attempt(() => this.#call.onReaderTooSlow())
-    else this.#refuse('The connection to the backend was needed for callers with a smaller share of them.')
+    else this.#refuse('The gateway ended this call to free its connection to the backend for other callers.')
   }
 
   restart(): void {
     const { deadlines } = this.#options.backend
     deadlines.leave(this)
-    if (!this.#isClientsTurn) deadlines.enter(this, performance.now())
+    if (!this.#isWaitingForClient) deadlines.enter(this, performance.now())
   }
 
   stop(): void {
@@ -121,7 +121,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
   onResponseStart(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200 || this.#isSettled) return
     try {
-      this.#onHead(controller, status, headers)
+      this.#handleHead(controller, status, headers)
     } catch (cause) {
       this.#call.crash(cause)
     }
@@ -130,7 +130,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
   onResponseData(controller: Controller, chunk: Buffer): void {
     if (this.#isSettled) return
     try {
-      this.#relay.chunk(controller, chunk)
+      this.#relay.takeChunk(controller, chunk)
     } catch (cause) {
       this.#call.crash(cause)
     }
@@ -139,7 +139,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
   onResponseEnd(): void {
     if (this.#isSettled) return
     try {
-      this.#onEnd()
+      this.#handleEnd()
     } catch (cause) {
       this.#call.crash(cause)
     }
@@ -148,7 +148,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
   onResponseError(_controller: Controller, error: Error): void {
     if (this.#isSettled) return
     try {
-      this.#onError(error)
+      this.#handleError(error)
     } catch (cause) {
       this.#call.crash(cause)
     }
@@ -158,7 +158,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
     this.#call.attempt(() => {
       const { backend, holder } = this.#options
       if (this.#isGranted) this.#fail('upstream_timeout')
-      else backend.slots.patienceOver(this, holder, performance.now())
+      else backend.slots.onWaitDue(this, holder, performance.now())
     })
   }
 
@@ -175,74 +175,75 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
     backend.pool.dispatch({ path, method, headers, body: this.#body }, this)
   }
 
-  /** The backend's clock runs while it connects and while it does not take what the client has sent. */
+  /** The backend's deadline runs while it connects and while it does not read what the client has sent. */
   #stream(request: Call['request']): RequestBody {
     const call = this.#call
     return new RequestBody({
       request,
-      upload: this.#options.uploads.create(() => call.attempt(() => this.#clientTooSlow())),
-      onWanted: () => {
-        this.#beginClientsTurn()
+      upload: this.#options.uploads.create(() => call.attempt(() => this.#refuseSlowBody())),
+      onFirstRead: () => {
+        this.#waitForClient()
         call.continueBody()
       },
-      onBackendsTurn: () => this.#endClientsTurn(),
-      onClientsTurn: () => this.#beginClientsTurn(),
+      onBlocked: () => this.#waitForBackend(),
+      onDrain: () => this.#waitForClient(),
       onSent: () => {
         this.#sentAt = performance.now()
-        this.#endClientsTurn()
+        this.#waitForBackend()
       },
     })
   }
 
-  /** Even if the backend has begun to answer: it may need the rest of the body to go on. */
-  #beginClientsTurn(): void {
+  /** Stops the backend's deadline, also during its response: the backend may need the rest of the body to continue. */
+  #waitForClient(): void {
     if (this.#isSettled) return
-    this.#isClientsTurn = true
+    this.#isWaitingForClient = true
     this.stop()
   }
 
-  #endClientsTurn(): void {
-    this.#isClientsTurn = false
+  #waitForBackend(): void {
+    this.#isWaitingForClient = false
     if (!this.#isSettled && !this.#relay.isPaused) this.restart()
   }
 
-  #onHead(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
+  #handleHead(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
     const call = this.#call
-    // While a body streams the deadline may be off.
+    // The deadline may be off while a body streams.
     if (this.#body instanceof RequestBody) this.restart()
-    if (!this.#relay.head(controller, status, headers)) return this.#fail('upstream_broken')
-    this.#isAnswered = true
-    // An answer that comes before the body is whole was not waited for.
-    if (this.#isClientsTurn) return
+    if (!this.#relay.takeHead(controller, status, headers)) return this.#fail('upstream_broken')
+    this.#hasResponseBegun = true
+    // The response time is unknown if the response begins before the body is complete.
+    if (this.#isWaitingForClient) return
     call.upstreamUs = Math.min(0xffff_ffff, Math.round((performance.now() - this.#sentAt) * 1_000))
   }
 
-  #onEnd(): void {
-    if (this.#relay.isCutShort) return this.#fail('upstream_broken')
+  #handleEnd(): void {
+    if (this.#relay.isTruncated) return this.#fail('upstream_broken')
     const { status, upstreamUs } = this.#call
     this.#settle()
     this.#options.backend.gate.answered(status, upstreamUs, this.#startedAt)
     this.#relay.end()
   }
 
-  #onError(error: Error): void {
+  #handleError(error: Error): void {
     const code = (error as NodeJS.ErrnoException).code ?? ''
-    if (this.#maySendAgain(code)) {
+    if (this.#mayRetry(code)) {
       this.#isRetried = true
       return this.#dispatch()
     }
-    const outcome = outcomeOfError(code)
+    const outcome = toOutcome(code)
     if (outcome === 'internal') this.#call.crash(error)
-    else if (outcome === 'backend_busy') this.#refuse('The gateway has no room for another connection at the moment.')
+    else if (outcome === 'backend_busy')
+      this.#refuse('The gateway cannot open another connection to the backend at the moment.')
     else this.#fail(outcome)
   }
 
-  #maySendAgain(code: string): boolean {
-    if (this.#isRetried || this.#isAnswered || !RESET.has(code)) return false
+  #mayRetry(code: string): boolean {
+    if (this.#isRetried || this.#hasResponseBegun || !RESET.has(code)) return false
     return !(this.#body instanceof RequestBody) && IDEMPOTENT.has(this.#call.request.method ?? '')
   }
 
-  /** The backend has failed. */
+  /** Ends the call because the backend failed. */
   #fail(outcome: UpstreamFailure): void {
     this.abandon()
     this.#options.backend.gate.failed(this.#startedAt)
@@ -251,7 +252,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
     call.refuse(outcome, UPSTREAM_DETAILS[outcome])
   }
 
-  /** The gateway has no connection for this call, or needs the one it has. */
+  /** Ends the call because the gateway has no connection for it. */
   #refuse(detail: string): void {
     const call = this.#call
     call.attempt(() => {
@@ -265,7 +266,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
     })
   }
 
-  #clientTooSlow(): void {
+  #refuseSlowBody(): void {
     const call = this.#call
     this.abandon()
     if (this.#relay.isHeadSent) return call.breakOff('request_timeout')
@@ -279,10 +280,10 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
     this.#relay.stop()
     if (this.#isGranted) this.stop()
     if (this.#body instanceof RequestBody) {
-      this.#call.isBodyRead = this.#body.isWhole
-      if (!this.#body.isWhole) this.#body.destroy()
+      this.#call.isBodyRead = this.#body.isComplete
+      if (!this.#body.isComplete) this.#body.destroy()
     }
     backend.slots.release(this, holder)
-    backend.callEnded()
+    backend.endCall()
   }
 }

@@ -1,9 +1,8 @@
 /**
- * The body of a request on its way to the backend, as a stream of its own.
+ * Body of a request as a separate stream to the backend.
  *
- * Destroying it leaves the request and its connection alone, so that a refusal still reaches the client.
- * It knows whose turn it is: the client's while more is asked for, the backend's while what has arrived
- * is not taken.
+ * Destroying it does not destroy the request and its connection, so that a refusal still reaches the client. It
+ * reports which side blocks: the backend while it does not read what has arrived, else the client.
  */
 
 import type { IncomingMessage } from 'node:http'
@@ -13,13 +12,13 @@ import type { Upload } from '../connection/upload-watch.ts'
 export interface RequestBodyOptions {
   readonly request: IncomingMessage
   readonly upload: Upload
-  /** The client may send; called once, before the first byte is asked for. */
-  readonly onWanted: () => void
-  /** The backend does not take what has arrived. */
-  readonly onBackendsTurn: () => void
-  /** The backend has taken what had arrived. */
-  readonly onClientsTurn: () => void
-  /** The last byte has been handed to the connection of the backend. */
+  /** Called once, before the first byte is read: the client may send. */
+  readonly onFirstRead: () => void
+  /** The backend does not read what has arrived. */
+  readonly onBlocked: () => void
+  /** The backend has read what had arrived. */
+  readonly onDrain: () => void
+  /** The last byte was passed to the connection of the backend. */
   readonly onSent: () => void
 }
 
@@ -27,32 +26,32 @@ export class RequestBody extends Readable {
   bytes = 0
   readonly #options: RequestBodyOptions
   #isAttached = false
-  #isBackendsTurn = false
-  #isWhole = false
+  #isBlocked = false
+  #isComplete = false
 
   constructor(options: RequestBodyOptions) {
     super({ autoDestroy: true })
     this.#options = options
   }
 
-  /** The client has sent all of it. */
-  get isWhole(): boolean {
-    return this.#isWhole
+  /** True once the client has sent the complete body. */
+  get isComplete(): boolean {
+    return this.#isComplete
   }
 
   override _read(): void {
-    const { request, upload, onWanted, onClientsTurn } = this.#options
+    const { request, upload, onFirstRead, onDrain } = this.#options
     if (!this.#isAttached) {
       this.#isAttached = true
-      onWanted()
+      onFirstRead()
       upload.resume()
       request.on('data', this.#onData)
       request.on('end', this.#onEnd)
     }
-    if (this.#isBackendsTurn && !this.#isWhole) {
-      this.#isBackendsTurn = false
+    if (this.#isBlocked && !this.#isComplete) {
+      this.#isBlocked = false
       upload.resume()
-      onClientsTurn()
+      onDrain()
     }
     request.resume()
   }
@@ -62,29 +61,29 @@ export class RequestBody extends Readable {
     upload.end()
     request.off('data', this.#onData)
     request.off('end', this.#onEnd)
-    if (!this.#isWhole) request.pause()
+    if (!this.#isComplete) request.pause()
     done(error)
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    const { request, upload, onBackendsTurn } = this.#options
+    const { request, upload, onBlocked } = this.#options
     this.bytes += chunk.length
     upload.received(chunk.length)
-    if (this.push(chunk) || this.#isBackendsTurn) return
-    this.#isBackendsTurn = true
+    if (this.push(chunk) || this.#isBlocked) return
+    this.#isBlocked = true
     request.pause()
     upload.pause()
-    onBackendsTurn()
+    onBlocked()
   }
 
   readonly #onEnd = (): void => {
-    const { upload, onBackendsTurn, onSent } = this.#options
-    this.#isWhole = true
+    const { upload, onBlocked, onSent } = this.#options
+    this.#isComplete = true
     upload.end()
-    // What is left may wait for the backend, though it is too little to hold up the client.
-    if (!this.#isBackendsTurn) {
-      this.#isBackendsTurn = true
-      onBackendsTurn()
+    // The backend may still have to read bytes that were too few to pause the client.
+    if (!this.#isBlocked) {
+      this.#isBlocked = true
+      onBlocked()
     }
     this.once('end', onSent)
     this.push(null)

@@ -1,18 +1,19 @@
 /**
  * Streams the response of a backend to the client.
  *
- * The end is held back until the call is recorded: the chunk that completes a known length, else the
- * terminating chunk (see `call.ts`). A first chunk waits for the end of the turn, because most responses
- * are whole by then and leave with one system call.
+ * Holds back the end of the response until the call is recorded: the final chunk if the length is known, the
+ * terminating chunk otherwise (see `call.ts`). The first chunk is sent at the end of the turn of the event loop,
+ * because most responses are complete by then and need only one system call.
  *
- * While the client does not read, the backend is paused and the client's clock runs (`reader-watch.ts`);
- * otherwise the backend's.
+ * While the client does not read, the backend is paused and the client's deadline runs (`reader-watch.ts`).
+ * Otherwise the backend's deadline runs.
  */
 
 import type { Dispatcher } from 'undici'
 import type { IncomingHttpHeaders } from 'undici/types/header.js'
 import type { Call } from '../call/call.ts'
-import type { BodySample, DriftWatch } from './drift-watch.ts'
+import type { BodySample } from './drift-sampling.ts'
+import type { DriftWatch } from './drift-watch.ts'
 import type { HeaderRules } from '../headers/header-rules.ts'
 import type { ReaderWatch } from '../connection/reader-watch.ts'
 import type { CompiledOperation } from '../call/revision.ts'
@@ -29,7 +30,7 @@ export interface RelayOptions {
   readonly operation: CompiledOperation
 }
 
-/** The deadline of the backend. */
+/** Deadline of the backend. */
 export interface UpstreamDeadline {
   restart(): void
   stop(): void
@@ -40,9 +41,10 @@ export class ResponseRelay implements TurnMember {
   readonly #options: RelayOptions
   readonly #deadline: UpstreamDeadline
   #controller: Controller | null = null
-  /** Bytes the backend announced, or -1. */
-  #announced = -1
+  /** Content-Length of the backend's response, or -1. */
+  #contentLength = -1
   #received = 0
+  /** Chunk that is not sent yet. */
   #held: Buffer | null = null
   #isHeadSent = false
   #isQueued = false
@@ -63,33 +65,33 @@ export class ResponseRelay implements TurnMember {
     return this.#isHeadSent
   }
 
-  /** The client is waited for. */
+  /** True while the client does not read. */
   get isPaused(): boolean {
     return this.#controller?.paused === true
   }
 
-  /** The backend has ended before the length that it announced. */
-  get isCutShort(): boolean {
-    if (this.#announced < 0 || this.#received >= this.#announced) return false
+  /** True if the response ended before its Content-Length. */
+  get isTruncated(): boolean {
+    if (this.#contentLength < 0 || this.#received >= this.#contentLength) return false
     return this.#call.request.method !== 'HEAD' && this.#call.status !== 304
   }
 
-  /** False if the response cannot be read. */
-  head(controller: Controller, status: number, headers: IncomingHttpHeaders): boolean {
+  /** Takes the head of the response. Returns false if its headers are invalid. */
+  takeHead(controller: Controller, status: number, headers: IncomingHttpHeaders): boolean {
     const { responseRules, drift, operation } = this.#options
     const call = this.#call
     const { headers: kept, length, isUnreadable } = readResponseHead(status, headers, responseRules)
     if (isUnreadable) return false
     call.status = status
     call.head = kept
-    this.#announced = length
-    this.#sample = drift.head(call, operation, status, headers)
+    this.#contentLength = length
+    this.#sample = drift.checkHead(call, operation, status, headers)
     this.#controller = controller
     this.#joinTurnEnd()
     return true
   }
 
-  chunk(controller: Controller, chunk: Buffer): void {
+  takeChunk(controller: Controller, chunk: Buffer): void {
     const held = this.#held
     if (this.#sample !== null) this.#sample.add(chunk)
     this.#received += chunk.length
@@ -97,33 +99,33 @@ export class ResponseRelay implements TurnMember {
       this.#held = null
       this.#write(held)
     }
-    const isWhole = this.#received === this.#announced
-    if (isWhole || this.#announced < 0) {
+    const isComplete = this.#received === this.#contentLength
+    if (isComplete || this.#contentLength < 0) {
       this.#held = chunk
-      if (!isWhole) this.#joinTurnEnd()
+      if (!isComplete) this.#joinTurnEnd()
     } else this.#write(chunk)
-    // Nothing is missing but the word that it ends, which most responses bring in the same turn.
-    if (!isWhole && !controller.paused) this.#deadline.restart()
+    // A complete response lacks only its end, which most backends send in the same turn.
+    if (!isComplete && !controller.paused) this.#deadline.restart()
   }
 
-  /** The response is whole: records the call, then sends what is held. */
+  /** Records the call, then sends the end of the response. */
   end(): void {
     const call = this.#call
     const held = this.#held
-    if (held !== null && this.#announced < 0 && !this.#isHeadSent) {
+    if (held !== null && this.#contentLength < 0 && !this.#isHeadSent) {
       call.head.push('Content-Length', String(held.length))
     }
     call.finish('served', held)
     if (this.#sample !== null) this.#sample.end()
   }
 
-  /** Nothing more is sent, and nobody is waited for. */
+  /** Ends the relay: sends nothing more and stops the client's deadline. */
   stop(): void {
     this.#isStopped = true
     if (this.isPaused) this.#options.readers.leave(this.#call)
   }
 
-  /** The turn is over and the response is not: what there is of it leaves now. */
+  /** Sends what has arrived of a response that is not complete at the end of the turn. */
   onTurnEnd(): void {
     this.#isQueued = false
     if (this.#isStopped) return
@@ -136,7 +138,7 @@ export class ResponseRelay implements TurnMember {
 
   #sendHeld(): void {
     const held = this.#held
-    if (held !== null && this.#announced < 0) {
+    if (held !== null && this.#contentLength < 0) {
       this.#held = null
       this.#write(held)
     } else if (!this.#isHeadSent && held === null) {

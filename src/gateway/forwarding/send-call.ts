@@ -6,7 +6,7 @@
  */
 
 import type { ProblemCode } from '../../domain/problem.ts'
-import type { BodyBuffers, BodyReader } from './body.ts'
+import type { BodyBuffers, BodyReader } from './body-buffers.ts'
 import type { Call } from '../call/call.ts'
 import type { DriftWatch } from './drift-watch.ts'
 import { Forwarding } from './forward.ts'
@@ -105,18 +105,18 @@ export function createSendCall(options: SendCallOptions): (routed: RoutedCall) =
 
     onNoRoom(): void {
       const { call } = this.#routed
-      if (!call.isOver) unavailable(call, 'The gateway holds too many bodies at the moment.', 'validate')
+      if (!call.isOver) unavailable(call, 'The gateway is holding too many request bodies at the moment.', 'validate')
     }
   }
 
   function forward(routed: RoutedCall, body: Buffer | Call['request'] | null): void {
     const { call, revision, operation, headers, target, callerContext } = routed
     const { backend } = revision
-    if (backend === null) return call.refuse('not_found', `${revision.plan.api} is not served here.`)
+    if (backend === null) return call.refuse('not_found', `${revision.plan.api} is not served by this gateway.`)
     const waitMs = backend.gate.waitMs(nowMs())
     if (waitMs > 0) {
       const headers = ['Retry-After', String(Math.ceil(waitMs / 1_000))]
-      return call.refuse('upstream_unhealthy', 'The backend of this API is known to be down.', { headers })
+      return call.refuse('upstream_unhealthy', 'The backend of this API is down.', { headers })
     }
     if (callerContext === null && !options.isAccepting())
       return unavailable(call, 'Calls cannot be recorded at the moment.')
@@ -167,5 +167,5 @@ function refuseInvalid(call: Call, { code, detail, errors }: ValidationFailure):
 }
 
 function tooLarge(call: Call, bytesMax: number): void {
-  call.refuse('payload_too_large', `The body of this operation takes at most ${bytesMax} bytes.`)
+  call.refuse('payload_too_large', `The request body is larger than the limit of ${bytesMax} bytes.`)
 }

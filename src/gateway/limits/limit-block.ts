@@ -1,4 +1,4 @@
-/** The counters of one subscription at one API: where they lie, and how a thread sees them. */
+/** The block of counters of one subscription at one API: its place in shared memory, and the views of a thread on it. */
 
 /** Can be posted to a thread. */
 export interface BlockRef {
@@ -8,50 +8,58 @@ export interface BlockRef {
   readonly size: number
   /** `Layout.id` */
   readonly layout: string
-  /** Gauges of calls that began in blocks before this one and still run. */
-  readonly elders: readonly ElderRef[]
+  /** Gauges of calls that began in earlier blocks of the subscription and still run. */
+  readonly earlierGauges: readonly EarlierGaugesRef[]
 }
 
-export interface ElderRef {
+/** One gauge per thread. */
+export interface GaugesRef {
   readonly page: SharedArrayBuffer
-  /** First gauge, in 32-bit words. */
+  /** The first gauge, in 32-bit words. */
   readonly at: number
-  /** Of the limit in the present block. */
+}
+
+export interface EarlierGaugesRef extends GaugesRef {
+  /** Counter in the current block that these gauges add to. */
   readonly offset: number
 }
 
 export interface Block {
   /** Number of its layout in this thread. */
   readonly layout: number
-  /** The same memory twice. In words: the lock is the first, gauges lie further behind. */
+  /** Two views of the same memory. The first word is the lock. */
   readonly words: Int32Array
   readonly doubles: Float64Array
-  readonly elders: readonly Elder[] | null
+  readonly earlierGauges: readonly EarlierGauges[] | null
 }
 
-export interface Elder {
+export interface EarlierGauges {
   readonly offset: number
-  readonly lanes: Int32Array
+  readonly gauges: Int32Array
 }
 
 export function openBlock(ref: BlockRef, layout: number, threads: number): Block {
-  const { page, offset, size, elders } = ref
+  const { page, offset, size, earlierGauges } = ref
   return {
     layout,
     words: new Int32Array(page, offset * 8, size * 2),
-    doubles: new Float64Array(page, offset * 8, size),
-    elders:
-      elders.length === 0
+    doubles: doublesOf(ref),
+    earlierGauges:
+      earlierGauges.length === 0
         ? null
-        : elders.map((elder) => ({ offset: elder.offset, lanes: lanesOf(elder.page, elder.at, threads) })),
+        : earlierGauges.map((earlier) => ({ offset: earlier.offset, gauges: gaugesOf(earlier, threads) })),
   }
 }
 
-export function lanesOf(page: SharedArrayBuffer, at: number, threads: number): Int32Array {
+export function doublesOf({ page, offset, size }: BlockRef): Float64Array {
+  return new Float64Array(page, offset * 8, size)
+}
+
+export function gaugesOf({ page, at }: GaugesRef, threads: number): Int32Array {
   return new Int32Array(page, at * 4, threads)
 }
 
-/** Calls in flight by these gauges. */
+/** Adds up the gauges of all threads: the calls in flight. */
 export function sumOf(words: Int32Array, at: number, threads: number): number {
   let sum = 0
   for (let index = at; index < at + threads; index++) sum += Atomics.load(words, index)

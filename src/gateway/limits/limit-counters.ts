@@ -9,20 +9,20 @@
 
 import type { LimitPlan, QuotaPeriod, SlaPlan } from '../../plan/sla-plan.ts'
 import type { SavedCounter } from '../../store/limit-checkpoint.ts'
-import { RATE_SLOTS, TOTAL_SLOTS, type Layout } from './limit-layout.ts'
+import { counterLayoutOf } from './limit-kinds.ts'
+import type { Layout } from './limit-layout.ts'
+import { WINDOW_COUNTER_SIZE } from './window-counter.ts'
 
 type Named = Pick<SavedCounter, 'key' | 'meaning' | 'kind'>
 
-const SLOTS = { rate: Object.keys(RATE_SLOTS).length, total: Object.keys(TOTAL_SLOTS).length } as const
-
 export function readCounters(plan: SlaPlan, layout: Layout, doubles: Float64Array): readonly SavedCounter[] {
   const counters = plan.limits.flatMap((limit, position): SavedCounter[] => {
-    const { kind } = limit.rule
-    const offset = layout.offsets[position]!
-    return kind === 'concurrent' ? [] : [{ ...nameOf(limit), slots: slotsAt(doubles, offset, SLOTS[kind]) }]
+    const { savedSize } = counterLayoutOf(limit.rule.kind)
+    if (savedSize === 0) return []
+    return [{ ...nameOf(limit), slots: slotsAt(doubles, layout.offsets[position]!, savedSize) }]
   })
   if (plan.quota === null) return counters
-  return [...counters, { ...quotaName(plan.quota.period), slots: slotsAt(doubles, layout.quota, SLOTS.total) }]
+  return [...counters, { ...quotaName(plan.quota.period), slots: slotsAt(doubles, layout.quota, WINDOW_COUNTER_SIZE) }]
 }
 
 export function writeCounters(
@@ -32,14 +32,14 @@ export function writeCounters(
   counters: readonly SavedCounter[],
 ): void {
   pairs(counters, plan.limits.map(nameOf)).forEach((from, position) => {
-    const { kind } = plan.limits[position]!.rule
-    const slots = from === null ? null : counters[from]!.slots
-    if (kind !== 'concurrent' && slots?.length === SLOTS[kind]) doubles.set(slots, layout.offsets[position])
+    const { savedSize } = counterLayoutOf(plan.limits[position]!.rule.kind)
+    const slots = from === null ? [] : counters[from]!.slots
+    if (slots.length === savedSize) doubles.set(slots, layout.offsets[position])
   })
   if (plan.quota === null) return
   const { key } = quotaName(plan.quota.period)
   const quota = counters.find((counter) => counter.key === key)
-  if (quota?.slots.length === SLOTS.total) doubles.set(quota.slots, layout.quota)
+  if (quota?.slots.length === WINDOW_COUNTER_SIZE) doubles.set(quota.slots, layout.quota)
 }
 
 /** For each of `to` the position in `from` of what counts the same; null where there is nothing. */

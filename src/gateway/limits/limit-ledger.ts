@@ -18,7 +18,8 @@ import type { LimitCheckpoint, SavedCounter, SavedCounters } from '../../store/l
 import type { LimitDesk } from './limit-desk.ts'
 import { layoutOf } from './limit-layout.ts'
 import { createLimitMemory, type LimitMemory } from './limit-memory.ts'
-import { compileSla, type CompiledSla } from './limit-plan.ts'
+import { compileSla } from './compile-sla.ts'
+import type { CompiledSla } from './compiled-sla.ts'
 import { createReplay } from './limit-replay.ts'
 
 export interface LimitLedger {

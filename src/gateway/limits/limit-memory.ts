@@ -10,12 +10,13 @@
 
 import type { LimitUsage } from '../../plan/limit-book.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
-import { lanesOf, sumOf, type BlockRef, type ElderRef } from './limit-block.ts'
+import { doublesOf, gaugesOf, sumOf, type BlockRef, type EarlierGaugesRef } from './limit-block.ts'
 import type { SavedCounter } from '../../store/limit-checkpoint.ts'
 import { nameOf, pairs, readCounters, writeCounters } from './limit-counters.ts'
-import { lanesAt, layoutOf, type Layout } from './limit-layout.ts'
+import { counterLayoutOf } from './limit-kinds.ts'
+import { layoutOf, type Layout } from './limit-layout.ts'
 import { freeLock } from './limit-lock.ts'
-import { usageOf } from './limit-usage.ts'
+import { readUsage } from './limit-usage.ts'
 
 export type { BlockRef } from './limit-block.ts'
 
@@ -92,8 +93,8 @@ export function createLimitMemory(options: LimitMemoryOptions): LimitMemory {
   /** Counters go on where the place is now. */
   function refOf(subscription: string, plan: SlaPlan, place: Place, before: Entry | undefined): BlockRef {
     const layout = layoutFor(plan)
-    const elders = before === undefined ? [] : eldersOf(before, plan)
-    const ref: BlockRef = { ...place, size: layout.size, layout: layout.id, elders }
+    const earlierGauges = before === undefined ? [] : earlierGaugesFor(before, plan)
+    const ref: BlockRef = { ...place, size: layout.size, layout: layout.id, earlierGauges }
     const counters = before === undefined ? restore(subscription, plan.api) : countersIn(before)
     writeCounters(plan, layout, doublesOf(ref), counters)
     return ref
@@ -104,24 +105,30 @@ export function createLimitMemory(options: LimitMemoryOptions): LimitMemory {
   }
 
   /** Gauges that count into the limits of `plan` from blocks before it, as far as calls still run there. */
-  function eldersOf({ plan: from, ref }: Entry, plan: SlaPlan): readonly ElderRef[] {
+  function earlierGaugesFor({ plan: from, ref }: Entry, plan: SlaPlan): readonly EarlierGaugesRef[] {
     return pairs(from.limits.map(nameOf), plan.limits.map(nameOf))
       .flatMap((other, position) => {
-        if (other === null || plan.limits[position]!.rule.kind !== 'concurrent') return []
-        const [fromAt, offset] = [layoutFor(from).offsets[other]!, layoutFor(plan).offsets[position]!]
-        const older = ref.elders.filter((elder) => elder.offset === fromAt).map((elder) => ({ ...elder, offset }))
-        return [{ page: ref.page, at: ref.offset * 2 + lanesAt(fromAt), offset }, ...older]
+        if (other === null) return []
+        const [fromOffset, offset] = [layoutFor(from).offsets[other]!, layoutFor(plan).offsets[position]!]
+        const gaugesAt = counterLayoutOf(plan.limits[position]!.rule.kind).gaugesAt(fromOffset)
+        if (gaugesAt === null) return []
+        const earlier = ref.earlierGauges.filter((gauges) => gauges.offset === fromOffset)
+        return [
+          { page: ref.page, at: ref.offset * 2 + gaugesAt, offset },
+          ...earlier.map((gauges) => ({ ...gauges, offset })),
+        ]
       })
-      .filter(({ page, at }) => sumOf(lanesOf(page, at, threads), 0, threads) > 0)
+      .filter((gauges) => sumOf(gaugesOf(gauges, threads), 0, threads) > 0)
   }
 
   function releaseIn({ ref, plan }: Entry, thread: number): void {
     freeLock(new Int32Array(ref.page, ref.offset * 8, 1), thread + 1)
     layoutFor(plan).offsets.forEach((offset, position) => {
-      if (plan.limits[position]?.rule.kind !== 'concurrent') return
-      Atomics.store(lanesOf(ref.page, ref.offset * 2 + lanesAt(offset), threads), thread, 0)
+      const gaugesAt = counterLayoutOf(plan.limits[position]!.rule.kind).gaugesAt(offset)
+      if (gaugesAt === null) return
+      Atomics.store(gaugesOf({ page: ref.page, at: ref.offset * 2 + gaugesAt }, threads), thread, 0)
     })
-    for (const { page, at } of ref.elders) Atomics.store(lanesOf(page, at, threads), thread, 0)
+    for (const gauges of ref.earlierGauges) Atomics.store(gaugesOf(gauges, threads), thread, 0)
   }
 
   return {
@@ -143,7 +150,7 @@ export function createLimitMemory(options: LimitMemoryOptions): LimitMemory {
       const layout = layoutFor(plan)
       const isInPlace = entry !== undefined && entry.ref.layout === layout.id
       const ref = isInPlace ? entry.ref : refOf(subscription, plan, aside(layout.size), entry)
-      return usageOf(plan, layout, ref, threads, nowMs)
+      return readUsage(plan, layout, ref, threads, nowMs)
     },
     counters(subscription, api) {
       const entry = entries.get(keyOf(subscription, api))
@@ -162,8 +169,4 @@ function aside(size: number): Place {
 
 function keyOf(subscription: string, api: string): string {
   return `${subscription} ${api}`
-}
-
-function doublesOf({ page, offset, size }: BlockRef): Float64Array {
-  return new Float64Array(page, offset * 8, size)
 }

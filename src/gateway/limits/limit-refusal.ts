@@ -1,10 +1,12 @@
 /** What a caller is told when a limit or quota refuses its call. */
 
 import type { LimitState } from '../../domain/explanation.ts'
-import type { CompiledSla } from './limit-plan.ts'
+import { windowNameOf } from '../../plan/limit-rule.ts'
+import type { CompiledSla } from './compiled-sla.ts'
+import { reopensWithTime } from './limit-kinds.ts'
 import { limitState, quotaState } from './limit-state.ts'
 import { QUOTA, type Verdict } from './limit-verdict.ts'
-import { appendLimitHeaders } from './rate-limit-headers.ts'
+import { appendLimitHeaders } from './limit-headers.ts'
 
 export interface LimitRefusal {
   readonly code: 'rate_limited' | 'quota_exhausted'
@@ -32,11 +34,9 @@ export function toLimitRefusal(sla: CompiledSla, operation: number, verdict: Ver
     }
   }
   const { label: limit, rule } = sla.limits[verdict.refusedBy]!
-  const window = rule.kind === 'total' ? rule.window : rule.kind === 'rate' ? `${rule.spanMs / 1_000} s` : null
-  const detail =
-    rule.kind === 'concurrent'
-      ? `The limit "${limit}" of ${rule.value} is reached. It opens when a call ends.`
-      : `The limit "${limit}" of ${rule.value} is reached. It opens at ${opensAt}.`
+  const window = windowNameOf(rule)
+  const opens = reopensWithTime(rule.kind) ? `at ${opensAt}` : 'when a call ends'
+  const detail = `The limit "${limit}" of ${rule.value} is reached. It opens ${opens}.`
   const extensions = { limit, window, opensAt }
   return { code: 'rate_limited', detail, headers, extensions, limit: limitState(sla, verdict, window, opensAt) }
 }

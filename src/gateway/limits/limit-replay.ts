@@ -1,18 +1,15 @@
 /**
- * Counts a call that was admitted as the limits counted it, from its record: the second way to the same
- * counters, which survives the process.
+ * Counts an admitted call from its record as the decision counted it, so that counters survive the process.
  *
- * A call counts at the time of its decision. Records come in the order in which calls ended: one of a window
- * that is over changes nothing any more, and a bucket that it comes late to is filled by it as it would have
- * been in time, or by a little more where the bucket was empty in between; never by less.
+ * A call counts at the time of its decision, while records arrive in the order in which calls ended. A record of a past window changes
+ * nothing. A late record fills a bucket as it would have done in time, or slightly more if the bucket was empty in between; never less.
  */
 
 import { createCalendar } from '../../domain/calendar.ts'
-import { levelAt } from '../../domain/gcra.ts'
-import { applying, warnedAt } from './limit-decision.ts'
-import { RATE_SLOTS, TOTAL_SLOTS } from './limit-layout.ts'
-import type { CompiledLimit, CompiledQuota, CompiledSla } from './limit-plan.ts'
-import { windowStart } from './limit-window.ts'
+import type { CompiledSla } from './compiled-sla.ts'
+import { applying } from './limit-decision.ts'
+import { replay } from './limit-kinds.ts'
+import { replayQuota } from './quota-limit.ts'
 
 export type Replay = (
   sla: CompiledSla,
@@ -24,60 +21,13 @@ export type Replay = (
 
 export function createReplay(): Replay {
   const calendar = createCalendar()
-
-  function fill({ offset, step, leak, capacity, alertAt }: CompiledLimit, doubles: Float64Array, atMs: number): void {
-    const countedIn = doubles[offset + RATE_SLOTS.step]!
-    const level = doubles[offset + RATE_SLOTS.level]!
-    const since = doubles[offset + RATE_SLOTS.since]!
-    const inUnits = countedIn === step || level === 0 ? level : Math.ceil((level / countedIn) * step)
-    const use = levelAt(inUnits, since, atMs, leak)
-    const after = use + step
-    doubles[offset + RATE_SLOTS.since] = Math.max(since, atMs)
-    doubles[offset + RATE_SLOTS.level] = after
-    doubles[offset + RATE_SLOTS.step] = step
-    if (use * 2 < capacity) doubles[offset + RATE_SLOTS.warned] = 0
-    if (after >= alertAt || after + step > capacity) doubles[offset + RATE_SLOTS.warned] = 1
-  }
-
-  /** False where the window that begins at `start` is over. */
-  function begin(offset: number, doubles: Float64Array, start: number): boolean {
-    const stored = doubles[offset + TOTAL_SLOTS.start]!
-    if (start > stored) {
-      doubles[offset + TOTAL_SLOTS.count] = 0
-      doubles[offset + TOTAL_SLOTS.warned] = 0
-      doubles[offset + TOTAL_SLOTS.start] = start
-    }
-    return start >= stored
-  }
-
-  function add(limit: CompiledLimit, doubles: Float64Array, atMs: number): void {
-    const { rule, offset, validity, capacity, alertAt } = limit
-    if (rule.kind !== 'total') return
-    if (!begin(offset, doubles, windowStart(rule.window, validity, calendar, atMs))) return
-    const after = (doubles[offset + TOTAL_SLOTS.count]! += 1)
-    if (after >= alertAt || after + 1 > capacity) doubles[warnedAt(limit)] = 1
-  }
-
-  function charge(
-    { offset, unit, alertAt, dearest, capacity }: CompiledQuota,
-    doubles: Float64Array,
-    atMs: number,
-    unitsMicro: number,
-  ) {
-    if (!begin(offset, doubles, calendar.start(unit, atMs))) return
-    const after = (doubles[offset + TOTAL_SLOTS.count]! += unitsMicro)
-    if (after >= alertAt || after + dearest > capacity) doubles[offset + TOTAL_SLOTS.warned] = 1
-  }
-
   return ({ groups, quota }, doubles, operation, atMs, unitsMicro) => {
     const dayMs = atMs - calendar.start('day', atMs)
     const ofOperation = groups[operation]!
     for (let index = 0; index < ofOperation.length; index++) {
       const limit = applying(ofOperation[index]!, dayMs)
-      if (limit === null) continue
-      if (limit.rule.kind === 'rate') fill(limit, doubles, atMs)
-      else add(limit, doubles, atMs)
+      if (limit !== null) replay(limit, doubles, atMs, calendar)
     }
-    if (quota !== null) charge(quota, doubles, atMs, unitsMicro)
+    if (quota !== null) replayQuota(quota, doubles, atMs, unitsMicro, calendar)
   }
 }

@@ -1,28 +1,26 @@
-/** Describes the limit that has just refused a call, from the verdict of that decision. */
+/** Describes the limit that refused the last call, from the verdict of that decision. */
 
+import { MICRO } from '../../domain/decimal.ts'
 import type { LimitState } from '../../domain/explanation.ts'
-import type { CompiledSla } from './limit-plan.ts'
+import type { CompiledSla } from './compiled-sla.ts'
+import { reopensWithTime } from './limit-kinds.ts'
 import type { Verdict } from './limit-verdict.ts'
 
-const MICRO = 1_000_000
-
-/** Of a rate, a total or a gauge. */
 export function limitState(sla: CompiledSla, verdict: Verdict, window: string | null, opensAt: string): LimitState {
-  const { label: name, rule } = sla.limits[verdict.refusedBy]!
-  // Without a tightest limit there was no decision: the counters were held by another thread.
+  const { label: name, kind, rule } = sla.limits[verdict.refusedBy]!
+  // Without a tightest limit there was no decision: another thread held the lock of the counters.
   const remaining = verdict.tightest < 0 ? null : verdict.remaining
   return {
     name,
-    kind: rule.kind,
+    kind,
     limit: rule.value,
     used: remaining === null ? null : rule.value - remaining,
     remaining,
     window,
-    opensAt: rule.kind === 'concurrent' ? null : opensAt,
+    opensAt: reopensWithTime(kind) ? opensAt : null,
   }
 }
 
-/** Of the quota of resource units. */
 export function quotaState(
   { plan, unitsMicro }: CompiledSla,
   operation: number,
@@ -31,7 +29,7 @@ export function quotaState(
   opensAt: string,
 ): LimitState {
   const limitMicro = plan.quota?.unitsMicro ?? 0
-  // If the units would have sufficed there was no decision: the counters were held by another thread.
+  // If the units would have sufficed, there was no decision: another thread held the lock of the counters.
   const isKnown = quotaUsedMicro + unitsMicro[operation]! > limitMicro
   return {
     name: 'quota',

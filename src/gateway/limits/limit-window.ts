@@ -1,16 +1,9 @@
 /** Which window a total counts in: calendar windows in UTC, or the span of the validity at hand. */
 
-import { DAY_MS, endOf, type Calendar, type CalendarUnit } from '../../domain/calendar.ts'
-import type { QuotaPeriod, TotalWindow, Validity } from '../../plan/sla-plan.ts'
+import { DAY_MS, endOf, type Calendar } from '../../domain/calendar.ts'
+import type { TotalWindow } from '../../plan/limit-rule.ts'
+import type { Validity } from '../../plan/sla-plan.ts'
 import { lengthOf, spanAt } from '../../plan/validity-span.ts'
-
-export const QUOTA_UNITS: Readonly<Record<QuotaPeriod, CalendarUnit>> = {
-  Daily: 'day',
-  Monthly: 'month',
-  Quarterly: 'quarter',
-  Annual: 'year',
-  PayAsYouGo: 'month',
-}
 
 const AHEAD_MAX_MS = 60_000
 

@@ -8,15 +8,19 @@
  */
 
 import type { SlaPlan } from '../../plan/sla-plan.ts'
+import { createDecisionContext } from './decision-context.ts'
 import { openBlock, type Block, type BlockRef } from './limit-block.ts'
-import { createDecide, giveBackUnits } from './limit-decision.ts'
+import { decide } from './limit-decision.ts'
 import { layoutOf } from './limit-layout.ts'
 import { lock, unlock } from './limit-lock.ts'
-import { compileSla, type CompiledSla } from './limit-plan.ts'
+import { compileSla } from './compile-sla.ts'
+import type { CompiledSla } from './compiled-sla.ts'
+import { releaseGauge } from './concurrent-limit.ts'
 import { clearVerdict, createVerdict, QUOTA, type Verdict } from './limit-verdict.ts'
+import { refundQuota } from './quota-limit.ts'
 
 export type { Block } from './limit-block.ts'
-export type { CompiledSla } from './limit-plan.ts'
+export type { CompiledSla } from './compiled-sla.ts'
 export { ADMITTED, QUOTA, type Verdict } from './limit-verdict.ts'
 
 export interface Limiter {
@@ -44,7 +48,7 @@ export function createLimiter({ thread, threads }: LimiterOptions): Limiter {
   const holder = thread + 1
   const layouts = new Map<string, number>()
   const verdict = createVerdict()
-  const decide = createDecide({ verdict, thread, threads })
+  const context = createDecisionContext({ verdict, thread, threads })
 
   function numberOf(layoutId: string): number {
     const known = layouts.get(layoutId)
@@ -71,19 +75,16 @@ export function createLimiter({ thread, threads }: LimiterOptions): Limiter {
       clearVerdict(verdict)
       if (sla.layout !== block.layout || !lock(block.words, holder)) return refuseForNow(sla)
       try {
-        decide(sla, block, operation, nowMs)
+        decide(sla, block, operation, nowMs, context)
       } finally {
         unlock(block.words)
       }
       return verdict.refusedBy
     },
-    release({ words }, gauge) {
-      // Only this thread writes its gauges, so giving back needs no lock.
-      if (gauge > 0 && Atomics.load(words, gauge) > 0) Atomics.sub(words, gauge, 1)
-    },
+    release: releaseGauge,
     giveBack({ quota, layout }, block, unitsMicro, quotaStartMs) {
       if (quota === null || unitsMicro === 0 || layout !== block.layout || !lock(block.words, holder)) return
-      giveBackUnits(block.doubles, quota, unitsMicro, quotaStartMs)
+      refundQuota(block.doubles, quota, unitsMicro, quotaStartMs)
       unlock(block.words)
     },
   }

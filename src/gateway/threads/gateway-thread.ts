@@ -25,7 +25,7 @@ import { createCallerContexts, type CallerContexts } from '../call/caller-contex
 import { ReaderWatch } from '../connection/reader-watch.ts'
 import type { GatewayResponse } from '../connection/response.ts'
 import { UploadWatch } from '../connection/upload-watch.ts'
-import { createBodyBuffers } from '../forwarding/body.ts'
+import { createBodyBuffers } from '../forwarding/body-buffers.ts'
 import { createDriftWatch } from '../forwarding/drift-watch.ts'
 import { createSendCall } from '../forwarding/send-call.ts'
 import { createHandleCall } from '../handle-call.ts'
@@ -75,7 +75,7 @@ export async function startThread(options: ThreadOptions): Promise<void> {
   const spool = openSpool(settings, clock, mainThread)
   const limiter = createLimiter({ thread: settings.thread, threads: settings.threads })
   const callerContexts = createCallerContexts({ mainThread, limiter })
-  const gates = createUpstreamGates({ clock, tell: (reports) => mainThread.send({ type: 'upstream', reports }) })
+  const gates = createUpstreamGates({ clock, send: (reports) => mainThread.send({ type: 'upstream', reports }) })
   const backends = { threads: settings.threads, connect: createConnect(settings, clock, mainThread) }
   const revisions = createServedRevisions({ limiter, backends, gates })
   const authenticator = createThreadAuthenticator(options, mainThread, revisions)
@@ -194,7 +194,7 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
   }
   const drift = createDriftWatch({
     spool,
-    tell: (drift) => mainThread.send({ type: 'drift', drift }),
+    emit: (drift) => mainThread.send({ type: 'drift', drift }),
     count,
     nowMs,
     onFault,

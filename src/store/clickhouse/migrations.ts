@@ -28,19 +28,22 @@ export async function migrate(client: ClickHouse, folder = join(SQL_FOLDER, 'sch
     if (before === hash) continue
     if (before !== undefined)
       throw new StartRefused(`sql/schema/${file} was changed after it was applied; add a new file instead`)
-    for (const statement of statementsOf(text)) await client.command({ query: statement })
+    for (const statement of statementsOf(text)) await client.command({ query: ifMissing(statement) })
     await client.insert({ table: 'schema_changes', values: [{ file, hash }], format: 'JSONEachRow' })
   }
 }
 
+function ifMissing(statement: string): string {
+  return statement.replace(/^CREATE (TABLE|MATERIALIZED VIEW) /, 'CREATE $1 IF NOT EXISTS ')
+}
+
 /** Statements end with a semicolon at the end of a line; comments may hold any. */
-function statementsOf(text: string): string[] {
+export function statementsOf(text: string): string[] {
   return text
     .replace(/^--.*$/gm, '')
     .split(/;\s*$/m)
     .map((statement) => statement.trim())
     .filter((statement) => statement !== '')
-    .map((statement) => statement.replace(/^CREATE (TABLE|MATERIALIZED VIEW) /, 'CREATE $1 IF NOT EXISTS '))
 }
 
 /** The text of a query of `sql/query`. */

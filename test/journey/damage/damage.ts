@@ -14,7 +14,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Random } from '../../random.ts'
 
 /** What a fault is about. Each is chosen as often as the others, however many files it has. */
@@ -28,6 +28,8 @@ const GROUPS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['store rest', /^clickhouse\//],
   ['other files', /^(?:lock|master\.key|running|[^/]+\.mark|[^/]+\.json)/],
 ]
+/** Small files of the embedded store that say what its data is. Each name is chosen as often as the others. */
+const STORE_METADATA = /^clickhouse\/.*(?:\.sql|\.txt|\.json|\.dat|minmax_\w+\.idx)$/
 /** What an operator restores or loses in one piece. */
 const SETS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['checkpoint with its log', /^checkpoint\./],
@@ -43,8 +45,11 @@ const SETS: readonly (readonly [name: string, pattern: RegExp])[] = [
 ]
 const KINDS = ['truncate', 'cut the end', 'flip bits', 'remove', 'empty', 'garbage', 'zeros', 'old version'] as const
 
+export type DamageTarget = 'any' | 'store-metadata'
+
 /** Applies a fault to `dataDir`; returns what was done, or null if this fault changes nothing here. */
-export function applyDamage(random: Random, dataDir: string, oldDir: string): string | null {
+export function applyDamage(random: Random, dataDir: string, oldDir: string, target: DamageTarget): string | null {
+  if (target === 'store-metadata') return damageMetadata(random, dataDir, oldDir)
   return random.next() < 0.3 ? damageSet(random, dataDir, oldDir) : damageFile(random, dataDir, oldDir)
 }
 
@@ -68,9 +73,25 @@ function removeFolders(dataDir: string, name: string): void {
   if (folder !== undefined) rmSync(join(dataDir, folder), { recursive: true, force: true })
 }
 
+function damageMetadata(random: Random, dataDir: string, oldDir: string): string | null {
+  const files = filesOf(dataDir).filter((path) => STORE_METADATA.test(path))
+  const names = [...new Set(files.map((path) => basename(path)))].sort()
+  const name = names[random.below(names.length)]!
+  return damageOneOf(
+    files.filter((path) => basename(path) === name),
+    random,
+    dataDir,
+    oldDir,
+  )
+}
+
 function damageFile(random: Random, dataDir: string, oldDir: string): string | null {
   const [, pattern] = GROUPS[random.below(GROUPS.length)]!
   const files = filesOf(dataDir).filter((path) => pattern.test(path))
+  return damageOneOf(files, random, dataDir, oldDir)
+}
+
+function damageOneOf(files: readonly string[], random: Random, dataDir: string, oldDir: string): string | null {
   const path = files[random.below(files.length)]
   if (path === undefined) return null
   const kind = KINDS[random.below(KINDS.length)]!

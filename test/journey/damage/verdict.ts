@@ -1,7 +1,7 @@
 /**
  * What the service makes of a damaged data folder.
  *
- * - `exact`: it starts, and the bill of every consumer is what was called.
+ * - `exact`: it starts, and the bill of every consumer is what was called, by the hour and by line items.
  * - `reported`: something is missing, and log, counter and risk stream say so.
  * - `refused`: it ends with exit code 2 and a sentence.
  *
@@ -74,7 +74,15 @@ async function judgeRunning(base: BaseFolder, service: Service): Promise<Verdict
     if (!base.truth.has(consumer) && consumer !== base.sentinel.consumer) wrong.push(`${consumer} never called`)
   }
   if (wrong.length > 0) return fault(wrong.join('; '), service)
-  if (missing.length === 0) return { is: 'exact', note: '' }
+  if (missing.length === 0) {
+    const itemized = await readLineItems(service)
+    const differing = [...bill].filter(([consumer, calls]) => itemized.get(consumer) !== calls)
+    if (differing.length === 0) return { is: 'exact', note: '' }
+    return fault(
+      `line items do not add up to the bill of ${differing.map(([consumer]) => consumer).join(', ')}`,
+      service,
+    )
+  }
   const unsaid = await whatIsUnsaid(service)
   if (unsaid.length > 0) return fault(`${missing.join('; ')}; without ${unsaid.join(' and ')}`, service)
   return { is: 'reported', note: missing.join('; ') }
@@ -88,10 +96,31 @@ async function call(service: Service, apiKey: string): Promise<number> {
   return statusCode
 }
 
+interface Billed {
+  readonly customer: string
+  readonly calls: number
+}
+
 async function readBill(service: Service): Promise<Map<string, number>> {
   const path = `/v1/summaries?api=${API}&groupBy=customer&limit=500&${EVER}`
-  const { items } = await service.platform.get<{ items: readonly { customer: string; calls: number }[] }>(path)
-  return new Map(items.map(({ customer, calls }) => [customer, calls]))
+  return callsOf((await service.platform.get<{ items: readonly Billed[] }>(path)).items)
+}
+
+async function readLineItems(service: Service): Promise<Map<string, number>> {
+  const items: Billed[] = []
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const path = `/v1?api=${API}&limit=500&${EVER}${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`
+    const page: { items: readonly Billed[]; next: string | null } = await service.platform.get(path)
+    items.push(...page.items)
+    cursor = page.next
+  }
+  return callsOf(items)
+}
+
+function callsOf(billed: readonly Billed[]): Map<string, number> {
+  const calls = new Map<string, number>()
+  for (const each of billed) calls.set(each.customer, (calls.get(each.customer) ?? 0) + each.calls)
+  return calls
 }
 
 /** The places that should name the damage and do not. */

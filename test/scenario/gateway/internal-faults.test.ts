@@ -123,7 +123,7 @@ const FAULTS: readonly Fault[] = [
     }),
   ],
   ['the head of the response', { send: { responseRules: { of: once(createResponseRules().of) } } }],
-  ['drift detection', { send: { drift: { head: once(() => null), operation: () => {} } } }],
+  ['drift detection', { send: { drift: { checkHead: once(() => null), reportOperation: () => {} } } }],
   ['the end of the turn', { send: { turnEnd: { join: once(() => {}) } } }],
   [
     'the health of the backend',
@@ -162,12 +162,15 @@ describe('an internal fault', () => {
   ])('at %s ends only that call', async (_, sample) => {
     const origin = await openBackend((_, response) => response.end('ok'))
     let isFirst = true
-    const head = () => {
+    const checkHead = () => {
       if (!isFirst) return null
       isFirst = false
       return sample
     }
-    const gateway = await openTestGateway({ backend: { origin }, send: { drift: { head, operation: () => {} } } })
+    const gateway = await openTestGateway({
+      backend: { origin },
+      send: { drift: { checkHead, reportOperation: () => {} } },
+    })
     await call(gateway.port)
     expect(gateway.faults).toHaveLength(1)
     expect((await call(gateway.port))?.status).toBe(200)

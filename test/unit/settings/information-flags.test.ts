@@ -1,4 +1,4 @@
-/** Settings as people find them: `--help`, the README, and what the service reads are one list. */
+/** The settings of `--help`, of docs/settings.md, and those that the service reads are one list. */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { firstSteps } from '../../../src/onboarding/first-steps.ts'
 import { information } from '../../../src/settings/information-flags.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
+const SETTINGS = readFileSync(join(ROOT, 'docs/settings.md'), 'utf8')
 /** Read so that they can be refused with a reason. */
 const NOT_YET = ['REDIS_URL', 'DATABASE_URL']
 const PLACES = { gatewayUrl: 'http://g', baseUrl: 'http://b', riskUrl: 'http://r', api: 'a-v1', path: '/x' }
@@ -21,8 +21,8 @@ describe('first use: --help', () => {
     expect(information(['--gateway-port', 'x', '-h'], {})).toBe(text)
   })
 
-  it('and the README name the same settings', () => {
-    const table = README.split('\n').filter((line) => line.startsWith('| `'))
+  it('and docs/settings.md name the same settings', () => {
+    const table = SETTINGS.split('\n').filter((line) => line.startsWith('| `'))
     const named = table.flatMap((line) =>
       [...(line.split('|')[1] ?? '').matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name),
     )

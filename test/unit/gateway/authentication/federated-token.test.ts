@@ -20,10 +20,11 @@ import {
 const key = createIssuerKey('k1')
 const rsa = createIssuerKey('r1', 'RS256')
 const keys = [key, rsa]
-const WRONG_SIGNATURE = { fault: 'The signature of the token is wrong.' }
-const UNKNOWN_KEY = { fault: 'The token is signed by a key that is not known.' }
-const UNUSABLE_CLAIMS = { fault: 'The claims of the token cannot be used.' }
-const OTHER_AUDIENCE = { fault: 'The token is for another audience.' }
+const WRONG_SIGNATURE = { fault: 'The signature of the token is invalid.' }
+const UNKNOWN_KEY = { fault: 'The token is signed with an unknown key.' }
+const UNUSABLE_CLAIMS = { fault: 'A required claim of the token is missing, or a claim has the wrong form.' }
+const UNREADABLE_CLAIMS = { fault: 'The claims of the token are not a valid JSON object.' }
+const OTHER_AUDIENCE = { fault: 'The token was issued for another audience.' }
 const NO_ACCESS_TOKEN = { fault: 'The token is not an access token.' }
 
 function verify(token: string, plan: Partial<ProviderPlan> = {}, published = keys) {
@@ -245,12 +246,14 @@ describe('a federated token', () => {
     const by = (signed: string) => signBy(key, signed)
     expect(verify(issueText(head, claims, by))).toMatchObject({ clientId: 'robot' })
     for (const twice of [`"client_id":"admin",`, `"\\u0063lient_id":"admin",`, `"nested":{"a":1,"a":2},`])
-      expect(verify(issueText(head, claims.replace('{', `{${twice}`), by)), twice).toEqual(UNUSABLE_CLAIMS)
+      expect(verify(issueText(head, claims.replace('{', `{${twice}`), by)), twice).toEqual(UNREADABLE_CLAIMS)
     expect(verify(issueText(head.replace('{', '{"alg":"none",'), claims, by))).toHaveProperty('fault')
   })
 
   it('of more than 12 KB is refused before anything of it is read', () => {
-    expect(verify(issue(key, { filler: 'x'.repeat(12_288) }))).toEqual({ fault: 'The token is too long.' })
+    expect(verify(issue(key, { filler: 'x'.repeat(12_288) }))).toEqual({
+      fault: 'The token is longer than 12288 characters.',
+    })
   })
 
   it('may leave out the name of its key only where there is one', () => {

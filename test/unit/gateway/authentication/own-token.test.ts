@@ -2,20 +2,26 @@
 
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { createTokenKeys, verifyToken, type TokenResult } from '../../../../src/gateway/authentication/own-token.ts'
+import { readJwt } from '../../../../src/gateway/authentication/jwt.ts'
+import { createTokenKeys, verifyOwnToken, type TokenResult } from '../../../../src/gateway/authentication/own-token.ts'
 import { API, CLAIMS, createAuthority, GATEWAY_URL, signEs256, signHs256 } from '../../../fixtures/token-authority.ts'
 
 const authority = createAuthority()
 const keys = createTokenKeys()
 keys.set(authority.jwks.keys)
 
-const verify = (token: string): TokenResult => verifyToken(token, GATEWAY_URL, keys)
+function verify(token: string): TokenResult {
+  const jwt = readJwt(token)
+  return 'fault' in jwt ? jwt : verifyOwnToken(jwt, GATEWAY_URL, keys)
+}
+
 const byUs = (signed: string) => signEs256(signed, authority.es256)
 const signatureOf = (token: string) => Buffer.from(token.split('.')[2] ?? '', 'base64url')
-const WRONG_SIGNATURE = { fault: 'The signature of the token is wrong.' }
-const UNKNOWN_KEY = { fault: 'The token is signed by a key that is not known.' }
-const UNUSABLE_CLAIMS = { fault: 'The claims of the token cannot be used.' }
-const OTHER_ISSUER = { fault: 'The token is of another issuer.' }
+const WRONG_SIGNATURE = { fault: 'The signature of the token is invalid.' }
+const UNKNOWN_KEY = { fault: 'The token is signed with an unknown key.' }
+const UNUSABLE_CLAIMS = { fault: 'A required claim of the token is missing, or a claim has the wrong form.' }
+const UNREADABLE_CLAIMS = { fault: 'The claims of the token are not a valid JSON object.' }
+const OTHER_ISSUER = { fault: 'This API does not accept tokens of this issuer.' }
 
 describe('a token', () => {
   it('of ours verifies', () => {
@@ -147,7 +153,9 @@ describe('a token', () => {
   })
 
   it('of more than 12 KB is refused before anything of it is read', () => {
-    expect(verify(authority.token({ filler: 'x'.repeat(12_288) }))).toEqual({ fault: 'The token is too long.' })
+    expect(verify(authority.token({ filler: 'x'.repeat(12_288) }))).toEqual({
+      fault: 'The token is longer than 12288 characters.',
+    })
   })
 
   it('that says something twice is refused, though it is signed by us', () => {
@@ -159,10 +167,10 @@ describe('a token', () => {
       return `${text}.${byUs(text).toString('base64url')}`
     }
     expect(verify(signed(head, claims))).toEqual({ claims: CLAIMS })
-    expect(verify(signed(head, claims.replace('{', '{"scope":"admin",')))).toEqual(UNUSABLE_CLAIMS)
-    expect(verify(signed(head, claims.replace('{', '{"\\u0073cope":"admin",')))).toEqual(UNUSABLE_CLAIMS)
+    expect(verify(signed(head, claims.replace('{', '{"scope":"admin",')))).toEqual(UNREADABLE_CLAIMS)
+    expect(verify(signed(head, claims.replace('{', '{"\\u0073cope":"admin",')))).toEqual(UNREADABLE_CLAIMS)
     expect(verify(signed(head.replace('{', '{"kid":"ec-2",'), claims))).toHaveProperty('fault')
-    expect(verify(signed(head, `\ufeff${claims}`))).toEqual(UNUSABLE_CLAIMS)
+    expect(verify(signed(head, `\ufeff${claims}`))).toEqual(UNREADABLE_CLAIMS)
   })
 
   it('that is not UTF-8 or is nested without end is refused, though it is signed by us', () => {
@@ -172,7 +180,7 @@ describe('a token', () => {
     ]) {
       const [head = ''] = authority.token().split('.')
       const text = `${head}.${bytes.toString('base64url')}`
-      expect(verify(`${text}.${byUs(text).toString('base64url')}`)).toEqual(UNUSABLE_CLAIMS)
+      expect(verify(`${text}.${byUs(text).toString('base64url')}`)).toEqual(UNREADABLE_CLAIMS)
     }
   })
 

@@ -1,55 +1,58 @@
 import { describe, expect, it } from 'vitest'
-import { createNewcomers } from '../../../../src/gateway/authentication/pending-verifications.ts'
+import { createPendingVerifications } from '../../../../src/gateway/authentication/pending-verifications.ts'
 
-/** Turns of the loop by hand. */
+/** A queue whose turns of the loop the test runs one by one. */
 function start(waitingMax?: number) {
-  const tasks: (() => void)[] = []
-  const newcomers = createNewcomers({ defer: (task) => tasks.push(task), ...(waitingMax && { waitingMax }) })
-  const done: number[] = []
-  const come = (number: number) => newcomers.take(() => void done.push(number))
-  return { newcomers, done, come, turn: () => tasks.shift()?.(), left: () => tasks.length }
+  const deferred: (() => void)[] = []
+  const pending = createPendingVerifications({
+    defer: (task) => deferred.push(task),
+    ...(waitingMax && { waitingMax }),
+  })
+  const verified: number[] = []
+  const enqueue = (number: number) => pending.enqueue(() => void verified.push(number))
+  return { pending, verified, enqueue, runTurn: () => deferred.shift()?.(), deferredCount: () => deferred.length }
 }
 
-describe('newcomers', () => {
-  it('are served two a turn, in order, behind what the turn brought', () => {
-    const { done, come, turn, left } = start()
-    for (let number = 1; number <= 5; number++) void come(number)
-    expect(done).toEqual([])
-    turn()
-    expect(done).toEqual([1, 2])
-    turn()
-    turn()
-    expect(done).toEqual([1, 2, 3, 4, 5])
-    expect(left()).toBe(0)
+describe('the queue of pending verifications', () => {
+  it('runs two in each later turn of the loop, in arrival order', () => {
+    const { verified, enqueue, runTurn, deferredCount } = start()
+    for (let number = 1; number <= 5; number++) void enqueue(number)
+    expect(verified).toEqual([])
+    runTurn()
+    expect(verified).toEqual([1, 2])
+    runTurn()
+    runTurn()
+    expect(verified).toEqual([1, 2, 3, 4, 5])
+    expect(deferredCount()).toBe(0)
   })
 
-  it('who come while others wait get behind them, and the line begins anew when it was empty', () => {
-    const { done, come, turn } = start()
-    for (const number of [1, 2, 3]) void come(number)
-    turn()
-    void come(4)
-    turn()
-    expect(done).toEqual([1, 2, 3, 4])
-    void come(5)
-    turn()
-    expect(done).toEqual([1, 2, 3, 4, 5])
+  it('appends to a queue that is being worked off, and starts again after it was empty', () => {
+    const { verified, enqueue, runTurn } = start()
+    for (const number of [1, 2, 3]) void enqueue(number)
+    runTurn()
+    void enqueue(4)
+    runTurn()
+    expect(verified).toEqual([1, 2, 3, 4])
+    void enqueue(5)
+    runTurn()
+    expect(verified).toEqual([1, 2, 3, 4, 5])
   })
 
-  it('are refused when the line is full, and taken again when it is not', () => {
-    const { come, turn } = start(3)
-    for (const number of [1, 2, 3]) expect(come(number)).not.toBeNull()
-    expect(come(4)).toBeNull()
-    turn()
-    expect(come(5)).not.toBeNull()
+  it('returns null while it is full', () => {
+    const { enqueue, runTurn } = start(3)
+    for (const number of [1, 2, 3]) expect(enqueue(number)).not.toBeNull()
+    expect(enqueue(4)).toBeNull()
+    runTurn()
+    expect(enqueue(5)).not.toBeNull()
   })
 
-  it('hear what failed, and nobody else does', async () => {
-    const { newcomers, turn } = start()
-    const failed = newcomers.take(() => {
+  it('rejects the promise of a verification that throws, and no other', async () => {
+    const { pending, runTurn } = start()
+    const failed = pending.enqueue(() => {
       throw new Error('it failed')
     })
-    const fine = newcomers.take(() => 'fine')
-    turn()
+    const fine = pending.enqueue(() => 'fine')
+    runTurn()
     await expect(failed).rejects.toThrow('it failed')
     expect(await fine).toBe('fine')
   })

@@ -10,7 +10,7 @@ import {
   createBackendConnect,
 } from '../../../../src/gateway/backend/backend-connect.ts'
 import { createHealthProbe } from '../../../../src/gateway/backend/health-probe.ts'
-import { outcomeOfError } from '../../../../src/gateway/backend/upstream-failure.ts'
+import { toOutcome } from '../../../../src/gateway/backend/upstream-failure.ts'
 import { createBackendGuard } from '../../../../src/outbound/backend-guard.ts'
 import type { Resolve } from '../../../../src/outbound/guarded-lookup.ts'
 import { createFakeClock } from '../../../fixtures/fake-clock.ts'
@@ -141,7 +141,7 @@ describe('connections to all backends together', () => {
     const [first, second] = [poolOf(await serve()), poolOf(await serve())]
     expect(await fetch(first)).toBe('served')
     expect(await fetch(second)).toBe(BACKEND_CONNECTIONS_FULL)
-    expect(outcomeOfError(BACKEND_CONNECTIONS_FULL)).toBe('backend_busy')
+    expect(toOutcome(BACKEND_CONNECTIONS_FULL)).toBe('backend_busy')
     await first.close()
     expect(await fetch(second)).toBe('served')
     expect(counted).toEqual(['backend_connections_full'])

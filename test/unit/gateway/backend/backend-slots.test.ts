@@ -23,22 +23,22 @@ class User implements SlotUser {
     this.order = order
   }
 
-  granted(): void {
+  onGranted(): void {
     this.state = 'held'
     this.order.push(this)
   }
 
-  denied(): void {
+  onDenied(): void {
     this.state = 'denied'
   }
 
-  evicted(): void {
+  onEvicted(): void {
     this.state = 'evicted'
     this.slots.release(this, this.name)
   }
 
   onDue(): void {
-    this.slots.patienceOver(this, this.name, performance.now())
+    this.slots.onWaitDue(this, this.name, performance.now())
   }
 }
 
@@ -54,7 +54,7 @@ function open(connections: number) {
 }
 
 describe('BackendSlots', () => {
-  it('gives freed connections to the waiting holders in turn, and in order within one', () => {
+  it('grants freed connections round-robin to the waiting holders, and in order within one', () => {
     const { order, acquire, release } = open(4)
     const first = [acquire('a'), acquire('a'), acquire('b'), acquire('b')]
     for (const name of ['a', 'a', 'a', 'b', 'c']) acquire(name)
@@ -65,7 +65,7 @@ describe('BackendSlots', () => {
     for (const user of order.slice(waiting.length)) release(user)
   })
 
-  it('lets one connection be shared by all', () => {
+  it('shares a single connection among all holders', () => {
     const { acquire, release } = open(1)
     const user = acquire('a')
     const other = acquire('b')
@@ -75,38 +75,38 @@ describe('BackendSlots', () => {
     release(other)
   })
 
-  it('takes a connection from the largest holder, from its slowest call, once nothing was freed for a while', () => {
+  it('evicts the slowest call of the largest holder after a while without a freed connection', () => {
     const { acquire, slots, release } = open(4)
     const users = [acquire('a'), acquire('a'), acquire('b'), acquire('b')]
     users[0]!.bytesMoved = 10
     users[1]!.bytesMoved = 5
     const waiting = acquire('c')
-    slots.patienceOver(waiting, 'c', 2_000)
+    slots.onWaitDue(waiting, 'c', 2_000)
     expect(users.map(({ state }) => state)).toEqual(['held', 'evicted', 'held', 'held'])
     expect(waiting.state).toBe('held')
     for (const user of [...users, waiting]) release(user)
   })
 
-  it('takes none for a holder that would have more than the one it is taken from', () => {
+  it('evicts no call if the waiting holder would then have more than the largest one', () => {
     const { acquire, slots, release } = open(4)
     const users = [acquire('a'), acquire('a'), acquire('b'), acquire('c')]
     const waiting = acquire('b')
-    slots.patienceOver(waiting, 'b', 2_000)
+    slots.onWaitDue(waiting, 'b', 2_000)
     expect(users.every(({ state }) => state === 'held')).toBe(true)
     for (const user of [...users, waiting]) release(user)
   })
 
-  it('denies a call that has waited too long, and frees its place', () => {
+  it('denies a call that has waited too long, and removes it from the queue', () => {
     const { acquire, slots, release } = open(1)
     const user = acquire('a')
     const waiting = acquire('b')
-    slots.patienceOver(waiting, 'b', 60_000)
+    slots.onWaitDue(waiting, 'b', 60_000)
     expect(waiting.state).toBe('denied')
     release(user)
     expect(slots.held).toBe(0)
   })
 
-  it('never gives more than there are, nor one holder more than half, over random holders', () => {
+  it('never grants more than all connections, nor more than half to one holder, for random holders', () => {
     for (let seed = 1; seed <= 50; seed++) {
       const random = createRandom(seed)
       const connections = 1 + random.below(20)

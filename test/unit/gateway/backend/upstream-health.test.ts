@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { BackendPlan } from '../../../../src/plan/route-plan.ts'
 import { UpstreamGate, type GatePlan, type UpstreamReport } from '../../../../src/gateway/backend/upstream-gate.ts'
-import { createUpstreamHealth, type UpstreamChange } from '../../../../src/gateway/backend/upstream-health.ts'
+import type { UpstreamChange } from '../../../../src/gateway/backend/backend-monitor.ts'
+import { createUpstreamHealth } from '../../../../src/gateway/backend/upstream-health.ts'
 import { createFakeClock, settled } from '../../../fixtures/fake-clock.ts'
 
 const START_MS = Date.UTC(2027, 0, 15, 12)
@@ -198,12 +199,12 @@ describe('the gate of a thread', () => {
     gate.answered(503, 100, now)
     gate.failed(now)
     expect(gate.hasFailed).toBe(true)
-    expect(gate.take('a-v1')).toEqual({ api: 'a-v1', ok: 3, failed: 2, latencyUs: 1_100 })
-    expect(gate.take('a-v1')).toBeNull()
+    expect(gate.takeReport('a-v1')).toEqual({ api: 'a-v1', ok: 3, failed: 2, latencyUs: 1_100 })
+    expect(gate.takeReport('a-v1')).toBeNull()
     gate.set({ mode: 'trial', retryAtMs: 0 })
     gate.failed(now)
     gate.answered(200, 1, now)
 
-    expect(gate.take('a-v1')).toBeNull()
+    expect(gate.takeReport('a-v1')).toBeNull()
   })
 })

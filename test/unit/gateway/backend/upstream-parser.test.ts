@@ -2,7 +2,7 @@
 
 import { Pool } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { correctParser, parserOf } from '../../../../src/gateway/backend/upstream-parser.ts'
+import { correctParser, findParser } from '../../../../src/gateway/backend/upstream-parser.ts'
 import { openRawBackend } from '../../../fixtures/test-gateway.ts'
 
 async function openPool(text: string) {
@@ -18,7 +18,7 @@ describe('the parser of a connection to a backend', () => {
     const { promise, resolve } = Promise.withResolvers<object | undefined>()
     pool.on('connect', (_origin, targets) => resolve(targets.at(-1)))
     await (await pool.request({ path: '/', method: 'GET' })).body.dump()
-    const parser = parserOf(await promise)
+    const parser = findParser(await promise)
     expect(parser).toMatchObject({ ptr: expect.any(Number), hasTransferEncoding: false, contentLength: -1 })
     for (const method of ['onHeadersComplete', 'onMessageComplete'] as const) {
       expect(parser?.[method]).toBeTypeOf('function')

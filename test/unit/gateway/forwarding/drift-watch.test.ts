@@ -1,5 +1,3 @@
-/** What the published contract does not know, held against a document as a gateway thread has it. */
-
 import { describe, expect, it } from 'vitest'
 import { compileRoutePlan } from '../../../../src/publishing/compile-route-plan.ts'
 import type { Drift } from '../../../../src/domain/drift.ts'
@@ -47,13 +45,13 @@ async function openWatch(responses: object | null = RESPONSES, components: objec
   const backends = { threads: 1, connect: (_: unknown, base: object) => base }
   const limiter = createLimiter({ thread: 0, threads: 1 })
   const revision = await compileRevision(structuredClone(plan), [], limiter, backends)
-  const told: Drift[] = []
-  const noted: RecordedCall[] = []
+  const emitted: Drift[] = []
+  const recorded: RecordedCall[] = []
   const counted: string[] = []
   let nowMs = 1_000_000
   const watch = createDriftWatch({
-    spool: { append: (call) => noted.push(call) },
-    tell: (drift) => told.push(drift),
+    spool: { append: (call) => recorded.push(call) },
+    emit: (drift) => emitted.push(drift),
     count: (reason) => counted.push(reason),
     nowMs: () => nowMs,
     onFault(cause) {
@@ -63,18 +61,18 @@ async function openWatch(responses: object | null = RESPONSES, components: objec
   const callOf = (method = 'GET', url = '/items-v1/items?secret=1', by = attribution()): Call =>
     ({ request: { method, url }, sequence: 7, requestId: 'req-7', attribution: by, status: 404 }) as unknown as Call
   const head = (status: number, headers: Record<string, string> = {}, method = 'GET') =>
-    watch.head(callOf(method), revision.operations[0]!, status, headers)
+    watch.checkHead(callOf(method), revision.operations[0]!, status, headers)
 
   return {
-    told,
-    noted,
+    emitted,
+    recorded,
     counted,
     head,
     watch,
     callOf,
-    pass: (byMs: number) => (nowMs += byMs),
-    /** A whole answer; resolves when a sample of it has been looked at. */
-    async answer(status: number, body: string, type = 'application/json', chunkBytes = 7): Promise<boolean> {
+    advance: (byMs: number) => (nowMs += byMs),
+    /** Sends a whole response; resolves when a sample of it has been checked. Returns whether it was sampled. */
+    async respond(status: number, body: string, type = 'application/json', chunkBytes = 7): Promise<boolean> {
       const sample = head(status, { 'content-type': type })
       const bytes = Buffer.from(body)
       for (let at = 0; at < bytes.length; at += chunkBytes) sample?.add(bytes.subarray(at, at + chunkBytes))
@@ -87,7 +85,7 @@ async function openWatch(responses: object | null = RESPONSES, components: objec
 
 const short = (drifts: readonly Drift[]) => drifts.map(({ kind, status, detail }) => `${kind} ${status} ${detail}`)
 
-describe('the answers of a backend', () => {
+describe('a response of a backend', () => {
   it.each([
     [200, 'application/json', []],
     [204, undefined, []],
@@ -100,29 +98,29 @@ describe('the answers of a backend', () => {
     [200, 'text/html', ['undeclared_media_type 200 text/html']],
     [200, 'nonsense', ['undeclared_media_type 200 nonsense']],
     [404, 'application/json', ['undeclared_media_type 404 application/json']],
-  ])('of status %i and type %s', async (status, type, expected) => {
-    const { head, told, noted } = await openWatch()
+  ])('with status %i and type %s is compared with the contract', async (status, type, expected) => {
+    const { head, emitted, recorded } = await openWatch()
     head(status, type === undefined ? {} : { 'content-type': type })
 
-    expect(short(told)).toEqual(expected)
-    expect(noted.map(({ outcome, status: of }) => `${OUTCOMES[outcome]} ${of}`)).toEqual(
+    expect(short(emitted)).toEqual(expected)
+    expect(recorded.map(({ outcome, status: of }) => `${OUTCOMES[outcome]} ${of}`)).toEqual(
       expected.map((text) => text.split(' ').slice(0, 2).join(' ')),
     )
   })
 
-  it('may be anything where any answer is declared', async () => {
-    const { head, told } = await openWatch(null)
+  it('may have any status and type if the contract declares a default response', async () => {
+    const { head, emitted } = await openWatch(null)
     for (const status of [200, 302, 404, 418]) head(status, { 'content-type': 'text/html' })
 
-    expect(told).toEqual([])
+    expect(emitted).toEqual([])
   })
 
-  it('are laid to nobody but the provider, and name no value of the body', async () => {
-    const { answer, noted, told } = await openWatch()
-    await answer(200, '{"id":"hunter2"}')
+  it('is attributed to the provider alone, and its report names no value of the body', async () => {
+    const { respond, recorded, emitted } = await openWatch()
+    await respond(200, '{"id":"hunter2"}')
 
-    expect(short(told)).toEqual(['undeclared_body 200 /id must be integer'])
-    expect(noted[0]).toMatchObject({ sequence: 7, attribution: { consumer: '', operation: 'list' }, flags: 0 })
+    expect(short(emitted)).toEqual(['undeclared_body 200 /id must be integer'])
+    expect(recorded[0]).toMatchObject({ sequence: 7, attribution: { consumer: '', operation: 'list' }, flags: 0 })
   })
 
   it.each([
@@ -133,30 +131,30 @@ describe('the answers of a backend', () => {
     ['{"id":', ['undeclared_body 200 The body is not JSON.']],
     ['{"id":1,"id":2}', ['undeclared_body 200 An object has two members of one name.']],
     ['', []],
-  ])('with the body %s', async (body, expected) => {
-    const { answer, told } = await openWatch()
-    await answer(200, body)
+  ])('with the body %s is checked by the schema', async (body, expected) => {
+    const { respond, emitted } = await openWatch()
+    await respond(200, body)
 
-    expect(short(told)).toEqual(expected)
+    expect(short(emitted)).toEqual(expected)
   })
 
-  it('are looked into once a second a status, the first always', async () => {
-    const { answer, pass } = await openWatch()
+  it('is sampled once per second and status, and the first one always', async () => {
+    const { respond, advance } = await openWatch()
 
-    expect(await answer(200, '{"id":1}')).toBe(true)
-    expect(await answer(200, '{"id":1}')).toBe(false)
-    expect(await answer(201, '[]')).toBe(true)
-    pass(999)
-    expect(await answer(200, '{"id":1}')).toBe(false)
-    pass(1)
-    expect(await answer(200, '{"id":1}')).toBe(true)
+    expect(await respond(200, '{"id":1}')).toBe(true)
+    expect(await respond(200, '{"id":1}')).toBe(false)
+    expect(await respond(201, '[]')).toBe(true)
+    advance(999)
+    expect(await respond(200, '{"id":1}')).toBe(false)
+    advance(1)
+    expect(await respond(200, '{"id":1}')).toBe(true)
   })
 
-  it('are not looked into where they are too long, coded, or a HEAD’s', async () => {
-    const { answer, told, head, pass } = await openWatch()
-    expect(await answer(200, `{"id":"${'x'.repeat(70_000)}"}`, 'application/json', 16_384)).toBe(true)
-    expect(told).toEqual([])
-    pass(1_000)
+  it('is not sampled if it is too long, encoded, or the response to a HEAD', async () => {
+    const { respond, emitted, head, advance } = await openWatch()
+    expect(await respond(200, `{"id":"${'x'.repeat(70_000)}"}`, 'application/json', 16_384)).toBe(true)
+    expect(emitted).toEqual([])
+    advance(1_000)
 
     expect(head(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })).toBeNull()
     expect(head(200, { 'content-type': 'application/json' }, 'HEAD')).toBeNull()
@@ -164,51 +162,51 @@ describe('the answers of a backend', () => {
     expect(head(200, { 'content-type': 'application/json; charset=latin1' })).toBeNull()
   })
 
-  it('are told at most once a second of each kind', async () => {
-    const { head, told, pass } = await openWatch()
+  it('is reported at most once per second and kind', async () => {
+    const { head, emitted, advance } = await openWatch()
     for (let call = 0; call < 1_000; call++) {
       head(202)
       head(203)
       head(200, { 'content-type': 'text/html' })
     }
-    expect(told).toHaveLength(3)
-    pass(1_000)
+    expect(emitted).toHaveLength(3)
+    advance(1_000)
     for (let call = 0; call < 1_000; call++) head(202)
-    expect(told).toHaveLength(4)
+    expect(emitted).toHaveLength(4)
   })
 
-  it('are not checked by a schema that cannot be used, and the document is served all the same', async () => {
-    const { answer, told } = await openWatch({ '200': json({ type: 'string', pattern: '(?=a)b' }) })
-    await answer(200, '"anything"')
+  it('is not checked by a schema that cannot be compiled, and the API is served all the same', async () => {
+    const { respond, emitted } = await openWatch({ '200': json({ type: 'string', pattern: '(?=a)b' }) })
+    await respond(200, '"anything"')
 
-    expect(told).toEqual([])
+    expect(emitted).toEqual([])
   })
 })
 
-describe('a known caller', () => {
-  it('that asks for what is not declared is told of by path, without its query, once a second', async () => {
-    const { watch, callOf, told, noted, pass } = await openWatch()
-    watch.operation(callOf('DELETE', '/items-v1/items?token=hunter2'))
-    watch.operation(callOf('DELETE', '/items-v1/items'))
-    watch.operation(callOf('GET', '/items-v1/other', attribution({ subscription: 'sub_2' })))
-    pass(1_000)
-    watch.operation(callOf('GET', '/items-v1/other'))
+describe('a known caller’s request for an undeclared operation', () => {
+  it('is reported by its path without the query, once per second and caller', async () => {
+    const { watch, callOf, emitted, recorded, advance } = await openWatch()
+    watch.reportOperation(callOf('DELETE', '/items-v1/items?token=hunter2'))
+    watch.reportOperation(callOf('DELETE', '/items-v1/items'))
+    watch.reportOperation(callOf('GET', '/items-v1/other', attribution({ subscription: 'sub_2' })))
+    advance(1_000)
+    watch.reportOperation(callOf('GET', '/items-v1/other'))
 
-    expect(short(told)).toEqual([
+    expect(short(emitted)).toEqual([
       'undeclared_operation 404 DELETE /items-v1/items',
       'undeclared_operation 404 GET /items-v1/other',
       'undeclared_operation 404 GET /items-v1/other',
     ])
-    expect(noted[0]?.attribution).toMatchObject({ consumer: 'con_1' })
+    expect(recorded[0]?.attribution).toMatchObject({ consumer: 'con_1' })
   })
 
-  it('is one of so many that are remembered: what is dropped is counted', async () => {
-    const { watch, callOf, told, counted } = await openWatch()
+  it('is counted but not reported above the limit of callers', async () => {
+    const { watch, callOf, emitted, counted } = await openWatch()
     for (let index = 0; index < 2_500; index++) {
-      watch.operation(callOf('GET', '/items-v1/x', attribution({ subscription: `sub_${index}` })))
+      watch.reportOperation(callOf('GET', '/items-v1/x', attribution({ subscription: `sub_${index}` })))
     }
 
-    expect(told).toHaveLength(2_000)
+    expect(emitted).toHaveLength(2_000)
     expect(counted).toEqual(Array<string>(500).fill('drift_not_told'))
   })
 })

@@ -1,5 +1,3 @@
-/** Exactly one side is waited for while a body streams, and its clock runs. */
-
 import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { expect, it } from 'vitest'
@@ -8,41 +6,41 @@ import { UploadWatch } from '../../../../src/gateway/connection/upload-watch.ts'
 
 function openBody() {
   const request = new PassThrough()
-  const turns: string[] = []
+  const waits: string[] = []
   const body = new RequestBody({
     request: request as unknown as IncomingMessage,
-    upload: new UploadWatch().create(() => turns.push('slow')),
-    onWanted: () => turns.push('client'),
-    onBackendsTurn: () => turns.push('backend'),
-    onClientsTurn: () => turns.push('client'),
-    onSent: () => turns.push('sent'),
+    upload: new UploadWatch().create(() => waits.push('slow')),
+    onFirstRead: () => waits.push('client'),
+    onBlocked: () => waits.push('backend'),
+    onDrain: () => waits.push('client'),
+    onSent: () => waits.push('sent'),
   })
-  return { request, turns, body }
+  return { request, waits, body }
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-it('waits for the backend when the client has sent all, and the backend has not taken what is left', async () => {
-  const { request, turns, body } = openBody()
+it('waits for the backend after the client has sent all, until the backend has read the rest', async () => {
+  const { request, waits, body } = openBody()
   body.once('readable', () => {})
   request.end('too little to hold up the client')
-  await turn()
-  expect(turns).toEqual(['client', 'backend'])
+  await nextTurn()
+  expect(waits).toEqual(['client', 'backend'])
   body.resume()
-  await turn()
-  expect(turns).toEqual(['client', 'backend', 'sent'])
+  await nextTurn()
+  expect(waits).toEqual(['client', 'backend', 'sent'])
 })
 
-it('waits for the client again when the backend has taken what it was held up with', async () => {
-  const { request, turns, body } = openBody()
+it('waits for the client again after the backend has read what it had blocked', async () => {
+  const { request, waits, body } = openBody()
   body.once('readable', () => {})
   request.write(Buffer.alloc(body.readableHighWaterMark))
-  await turn()
-  expect(turns).toEqual(['client', 'backend'])
+  await nextTurn()
+  expect(waits).toEqual(['client', 'backend'])
   body.resume()
-  await turn()
-  expect(turns).toEqual(['client', 'backend', 'client'])
+  await nextTurn()
+  expect(waits).toEqual(['client', 'backend', 'client'])
   request.end()
-  await turn()
-  expect(turns).toEqual(['client', 'backend', 'client', 'backend', 'sent'])
+  await nextTurn()
+  expect(waits).toEqual(['client', 'backend', 'client', 'backend', 'sent'])
 })

@@ -59,7 +59,7 @@ describe('a new version of a declaration', () => {
 
     const lastPlan = planOf({ limits: [...limits, { name: 'c', totals: { week: 9 } }] })
     const third = openDesk(lastPlan, memory, own)
-    expect(third.block.elders).toHaveLength(2)
+    expect(third.block.earlierGauges).toHaveLength(2)
     const shownOf = (key: string) =>
       memory.usage('sub_1', lastPlan, NOON_MS).limits[lastPlan.limits.findIndex((limit) => limit.key === key)]
     expect(shownOf('a/concurrent')).toEqual({ used: 3, endMs: null })

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { createCalendar, startOf } from '../../../../src/domain/calendar.ts'
 import { applying } from '../../../../src/gateway/limits/limit-decision.ts'
 import { layoutOf } from '../../../../src/gateway/limits/limit-layout.ts'
-import { compileSla } from '../../../../src/gateway/limits/limit-plan.ts'
+import { compileSla } from '../../../../src/gateway/limits/compile-sla.ts'
 import { windowEnd, windowStart } from '../../../../src/gateway/limits/limit-window.ts'
 import { parseDeclaration } from '../../../../src/opensla/declaration.ts'
 

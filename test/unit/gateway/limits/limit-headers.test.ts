@@ -1,6 +1,6 @@
 import { parseList, type Item } from 'structured-headers'
 import { expect, it } from 'vitest'
-import { appendLimitHeaders, refundUnits } from '../../../../src/gateway/limits/rate-limit-headers.ts'
+import { appendLimitHeaders, refundUnits } from '../../../../src/gateway/limits/limit-headers.ts'
 import { openLimit, type Desk } from '../../../fixtures/test-limits.ts'
 
 function headersOf({ sla, limiter }: Desk, operation = 0): Record<string, string> {

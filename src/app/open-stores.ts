@@ -1,0 +1,54 @@
+/** Opens ClickHouse, embedded or as a server, and the stores in it. */
+
+import type { Config } from '../config.ts'
+import { openStore } from '../recovery/open-store.ts'
+import type { Opened } from '../runtime/lifecycle.ts'
+import type { Log } from '../runtime/log.ts'
+import type { ClickHouse } from '../store/clickhouse/client.ts'
+import { createClickHouseRequestStore } from '../store/clickhouse/request-store.ts'
+import { createClickHouseRiskStore } from '../store/clickhouse/risk-store.ts'
+import { createClickHouseServiceLevelStore } from '../store/clickhouse/service-level-store.ts'
+import { createClickHouseUsageStore } from '../store/clickhouse/usage-store.ts'
+import type { RequestStore } from '../store/request-store.ts'
+import type { RiskStore } from '../store/risk-store.ts'
+import type { ServiceLevelStore } from '../store/service-level-store.ts'
+import type { UsageStore } from '../store/usage-store.ts'
+
+export interface Stores {
+  readonly usage: UsageStore
+  readonly levels: ServiceLevelStore
+  readonly requests: RequestStore
+}
+
+export interface OpenedStores extends Stores {
+  readonly clickHouse: ClickHouse
+  readonly isNewStore: boolean
+  readonly riskStore: RiskStore
+}
+
+export interface StoresOptions {
+  readonly config: Config
+  readonly log: Log
+  readonly count: (reason: string) => void
+  readonly opened: Opened
+}
+
+export async function openStores({ config, log, count, opened }: StoresOptions): Promise<OpenedStores> {
+  const { client, isNew, remadeViews } = await openStore(config)
+  opened('ClickHouse', () => client.close())
+  if (remadeViews.length > 0) {
+    count('store_view_remade')
+    log.error(
+      { views: remadeViews },
+      'views of the embedded store were missing or damaged and are created again; no row is lost',
+    )
+  }
+  return {
+    clickHouse: client,
+    isNewStore: isNew,
+    usage: createClickHouseUsageStore(client),
+    levels: createClickHouseServiceLevelStore(client),
+    requests: createClickHouseRequestStore(client),
+    riskStore: createClickHouseRiskStore(client),
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * Health of the backend of one API: applies reports of calls and results of probes, and sets the gate of the
+ * gateway threads.
+ *
+ * A new monitor takes its backend to be healthy.
+ */
+
+import type { BackendPlan } from '../../plan/route-plan.ts'
+import type { UpstreamState } from '../../plan/upstream-state.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { HEALTHY, next, type HealthEvent, type HealthState } from './health-state.ts'
+import { ResponseWindow, type ResponseCounts } from './response-window.ts'
+import type { GatePlan } from './upstream-gate.ts'
+
+/** The API that a backend serves. */
+export interface MonitoredApi {
+  readonly tenant: string
+  readonly api: string
+  readonly backend: BackendPlan
+}
+
+export interface UpstreamChange {
+  readonly tenant: string
+  readonly api: string
+  readonly from: UpstreamState
+  readonly to: UpstreamState
+  /** Responses of the last ten seconds. */
+  readonly ok: number
+  readonly failed: number
+}
+
+export interface BackendMonitorOptions {
+  readonly clock: Clock
+  /** Sets the gate of an API on every thread. */
+  readonly setGate: (api: string, gate: GatePlan) => Promise<void>
+  /** True if the health path responds as it should. Does not reject. */
+  readonly probe: (backend: BackendPlan) => Promise<boolean>
+  readonly onChange: (change: UpstreamChange) => void
+  /** The gate could not be set. */
+  readonly onFailure: (cause: unknown) => void
+}
+
+const SLOW_CALLS_MIN = 20
+const PROBE_EVERY_MS = 10_000
+const COOLING_MS = 5_000
+const COOLING_MAX_MS = 60_000
+
+export class BackendMonitor {
+  readonly backend: BackendPlan
+  readonly #tenant: string
+  readonly #api: string
+  readonly #options: BackendMonitorOptions
+  readonly #window = new ResponseWindow()
+  #health: HealthState = HEALTHY
+  #cancelTimer: () => void = () => {}
+
+  constructor({ tenant, api, backend }: MonitoredApi, options: BackendMonitorOptions) {
+    this.backend = backend
+    this.#tenant = tenant
+    this.#api = api
+    this.#options = options
+    if (this.#isProbed) this.#probeAfter(PROBE_EVERY_MS)
+  }
+
+  get state(): UpstreamState {
+    return this.#health.state
+  }
+
+  /** Counts responses to calls. */
+  report(counts: ResponseCounts): void {
+    this.#window.add(counts, this.#options.clock.nowMs())
+    const sum = this.#window.sum()
+    this.#apply({ type: 'window', ok: sum.ok, failed: sum.failed, isSlow: isSlow(sum, this.backend) })
+  }
+
+  /** Ends the timer of the next probe or trial. */
+  stop(): void {
+    this.#cancelTimer()
+  }
+
+  /** Opens the gate that this monitor may have closed, before another monitor takes over. */
+  release(): void {
+    this.stop()
+    if (this.state !== 'healthy') this.#setGate({ mode: 'open', retryAtMs: 0 })
+  }
+
+  get #isProbed(): boolean {
+    return this.backend.health !== undefined
+  }
+
+  #apply(event: HealthEvent): void {
+    const before = this.#health
+    const after = next(before, event)
+    if (after === before) return
+    this.#health = after
+    const { ok, failed } = this.#window.sum()
+    // A window is counted once during recovery, and not at all after the backend was closed to calls.
+    if (after.state === 'unhealthy' || after.state === 'recovering') this.#window.clear()
+    if (after.state === before.state) return
+    this.#options.onChange({ tenant: this.#tenant, api: this.#api, from: before.state, to: after.state, ok, failed })
+    this.#enter(after, before.state)
+  }
+
+  #enter(health: HealthState, from: UpstreamState): void {
+    switch (health.state) {
+      case 'unhealthy':
+        return this.#shut(health.failedRecoveries)
+      case 'recovering':
+        this.#setGate({ mode: 'trial', retryAtMs: 0 })
+        if (this.#isProbed) this.#probeAfter(0)
+        return
+      case 'healthy':
+        if (from === 'recovering') this.#setGate({ mode: 'open', retryAtMs: 0 })
+        if (this.#isProbed) this.#probeAfter(PROBE_EVERY_MS)
+        return
+      case 'degraded':
+        return
+      default:
+        health satisfies never
+    }
+  }
+
+  /** Closes the backend to calls for a while, which doubles with each failed recovery. */
+  #shut(failedRecoveries: number): void {
+    const { clock } = this.#options
+    const coolingMs = Math.min(COOLING_MAX_MS, COOLING_MS * 2 ** failedRecoveries)
+    this.#setGate({ mode: 'shut', retryAtMs: clock.nowMs() + coolingMs })
+    if (this.#isProbed) return this.#probeAfter(coolingMs)
+    this.#cancelTimer()
+    this.#cancelTimer = clock.after(coolingMs, () => this.#apply({ type: 'cooled' }))
+  }
+
+  #probeAfter(delayMs: number): void {
+    const { clock, probe } = this.#options
+    this.#cancelTimer()
+    let isCancelled = false
+    const cancel = clock.after(delayMs, () => {
+      void probe(this.backend).then((isOk) => {
+        if (!isCancelled) this.#onProbe(isOk)
+      })
+    })
+    this.#cancelTimer = () => {
+      isCancelled = true
+      cancel()
+    }
+  }
+
+  /** Applies the result of a probe. A change of state plans the next probe itself; otherwise it is planned here. */
+  #onProbe(isOk: boolean): void {
+    const before = this.state
+    this.#apply({ type: isOk ? 'probe_ok' : 'probe_failed' })
+    if (this.state !== before) return
+    if (this.#health.state === 'unhealthy') this.#shut(this.#health.failedRecoveries)
+    else this.#probeAfter(before === 'recovering' ? 0 : PROBE_EVERY_MS)
+  }
+
+  #setGate(gate: GatePlan): void {
+    this.#options.setGate(this.#api, gate).catch(this.#options.onFailure)
+  }
+}
+
+/** True if the mean response time is above half of the backend's time-out. */
+function isSlow({ ok, latencyUs }: ResponseCounts, { timeoutMs }: BackendPlan): boolean {
+  return ok >= SLOW_CALLS_MIN && latencyUs / ok > timeoutMs * 500
+}

@@ -1,0 +1,36 @@
+/** Responses of one backend in the last ten seconds, added up by second. */
+
+import type { UpstreamReport } from './upstream-gate.ts'
+
+export type ResponseCounts = Pick<UpstreamReport, 'ok' | 'failed' | 'latencyUs'>
+
+const WINDOW_SECONDS = 10
+
+export class ResponseWindow {
+  readonly #bySecond = new Map<number, ResponseCounts>()
+
+  add({ ok, failed, latencyUs }: ResponseCounts, nowMs: number): void {
+    const second = Math.floor(nowMs / 1_000)
+    const before = this.#bySecond.get(second) ?? { ok: 0, failed: 0, latencyUs: 0 }
+    this.#bySecond.set(second, {
+      ok: before.ok + ok,
+      failed: before.failed + failed,
+      latencyUs: before.latencyUs + latencyUs,
+    })
+    for (const old of this.#bySecond.keys()) if (old <= second - WINDOW_SECONDS) this.#bySecond.delete(old)
+  }
+
+  sum(): ResponseCounts {
+    let [ok, failed, latencyUs] = [0, 0, 0]
+    for (const counts of this.#bySecond.values()) {
+      ok += counts.ok
+      failed += counts.failed
+      latencyUs += counts.latencyUs
+    }
+    return { ok, failed, latencyUs }
+  }
+
+  clear(): void {
+    this.#bySecond.clear()
+  }
+}

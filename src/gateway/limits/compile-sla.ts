@@ -1,0 +1,66 @@
+/** Compiles a plan for the decisions of one thread. */
+
+import type { LimitKind } from '../../domain/limit-kind.ts'
+import type { LimitPlan, SlaPlan } from '../../plan/sla-plan.ts'
+import type { CompiledLimit, CompiledLimitOf, CompiledSla } from './compiled-sla.ts'
+import { alertThreshold } from './limit-alert.ts'
+import { compileRule, counterLayoutOf } from './limit-kinds.ts'
+import type { Layout } from './limit-layout.ts'
+import { compileQuota } from './quota-limit.ts'
+import { toUnits } from './resource-units.ts'
+
+export function compileSla(
+  plan: SlaPlan,
+  operationIds: readonly string[],
+  layout: Layout,
+  layoutNumber: number,
+): CompiledSla {
+  const limits = plan.limits.map((limit, position) =>
+    compileLimit(limit, position, layout.offsets[position] ?? 0, plan.alertShare),
+  )
+  const unitsMicro = operationIds.map((id) => ownOf(plan.unitsMicro, id) ?? 0)
+  return {
+    plan,
+    layout: layoutNumber,
+    limits,
+    quota: compileQuota(plan, layout.quota, unitsMicro),
+    groups: operationIds.map((id) =>
+      (ownOf(plan.byOperation, id) ?? []).map((group) => group.map((position) => limits[position]!)),
+    ),
+    unitsMicro,
+    costs: unitsMicro.map(toUnits),
+  }
+}
+
+/** Reads own members only: an operation may have the name of an inherited one, such as `constructor`. */
+function ownOf<T>(record: Readonly<Record<string, T>>, id: string): T | undefined {
+  if (Object.hasOwn(record, id)) return record[id]
+  return Object.hasOwn(record, '*') ? record['*'] : undefined
+}
+
+function compileLimit(
+  { name, rule, validity }: LimitPlan,
+  position: number,
+  offset: number,
+  alertShare: number,
+): CompiledLimit {
+  const { step, leak, capacity, property, policy } = compileRule(rule, validity)
+  const label = `${name} ${property}`.replace(/[^ !#-[\]-~]/g, '_')
+  const compiled: CompiledLimitOf<LimitKind> = {
+    kind: rule.kind,
+    position,
+    rule,
+    validity,
+    offset,
+    warnedAt: offset + counterLayoutOf(rule.kind).warnedSlot,
+    step,
+    leak,
+    capacity,
+    alertAt: alertThreshold(capacity, alertShare),
+    label,
+    policyField: `"${label}";${policy}`,
+    limitField: `"${label}";r=`,
+  }
+  // `kind` is that of `rule`, which the type of the literal cannot express.
+  return compiled as CompiledLimit
+}

@@ -1,0 +1,60 @@
+/**
+ * A plan compiled for the decisions of one thread: every limit in the same whole units, and all text that an answer needs.
+ *
+ * Each limit has a capacity of which a call takes a step. The step is 1 for totals and concurrent calls, the units of the bucket for
+ * a rate, and the cost of the operation for the quota.
+ */
+
+import type { CalendarUnit } from '../../domain/calendar.ts'
+import type { LimitKind } from '../../domain/limit-kind.ts'
+import type { RuleOf } from '../../plan/limit-rule.ts'
+import type { SlaPlan, Validity } from '../../plan/sla-plan.ts'
+
+export interface CompiledSla {
+  readonly plan: SlaPlan
+  /** Number of the layout in this thread. */
+  readonly layout: number
+  readonly limits: readonly CompiledLimit[]
+  readonly quota: CompiledQuota | null
+  /** By position of the operation: for each property the limits that may apply, in the order of their precedence. */
+  readonly groups: readonly (readonly (readonly CompiledLimit[])[])[]
+  /** By position of the operation. */
+  readonly unitsMicro: readonly number[]
+  /** By position of the operation: the cost as text. */
+  readonly costs: readonly string[]
+}
+
+/** All kinds have the same object shape, so that the decision stays monomorphic. */
+export interface CompiledLimitOf<K extends LimitKind> {
+  readonly kind: K
+  readonly position: number
+  readonly rule: RuleOf<K>
+  readonly validity: readonly Validity[]
+  /** First double of its counter in the block. */
+  readonly offset: number
+  /** The double that holds 1 once a caller was warned. */
+  readonly warnedAt: number
+  readonly step: number
+  /** Units that leak per millisecond; 0 unless the kind is a bucket. */
+  readonly leak: number
+  readonly capacity: number
+  /** Use from which on callers are warned. */
+  readonly alertAt: number
+  /** Name of the definition and its property, as a structured-field string can carry it. */
+  readonly label: string
+  /** `RateLimit-Policy`, and `RateLimit` up to the remaining calls. */
+  readonly policyField: string
+  readonly limitField: string
+}
+
+export type CompiledLimit = { readonly [K in LimitKind]: CompiledLimitOf<K> }[LimitKind]
+
+export interface CompiledQuota {
+  readonly offset: number
+  readonly unit: CalendarUnit
+  readonly capacity: number
+  readonly alertAt: number
+  /** Cost of the most expensive operation: the most that the next call can take. */
+  readonly costMax: number
+  readonly limitText: string
+}

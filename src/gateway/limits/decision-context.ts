@@ -1,0 +1,39 @@
+/** Working memory of the decisions of one thread. It is allocated once and overwritten by every decision. */
+
+import { createCalendar, type Calendar } from '../../domain/calendar.ts'
+import type { CompiledLimit } from './compiled-sla.ts'
+import type { Verdict } from './limit-verdict.ts'
+
+export interface DecisionContext {
+  readonly verdict: Verdict
+  readonly thread: number
+  readonly threads: number
+  readonly calendar: Calendar
+  /** The limits that apply to the current call. */
+  readonly applied: (CompiledLimit | null)[]
+  /** Use of each applied limit before the call, in its own units. */
+  readonly uses: Float64Array
+  /** Start of the current window of each applied limit that counts in windows. */
+  readonly starts: Float64Array
+}
+
+export interface DecisionContextOptions {
+  readonly verdict: Verdict
+  readonly thread: number
+  readonly threads: number
+}
+
+/** One group per property: `rate`, `concurrent`, six totals and three short forms. */
+const GROUPS_MAX = 16
+
+export function createDecisionContext({ verdict, thread, threads }: DecisionContextOptions): DecisionContext {
+  return {
+    verdict,
+    thread,
+    threads,
+    calendar: createCalendar(),
+    applied: Array.from({ length: GROUPS_MAX }, () => null),
+    uses: new Float64Array(GROUPS_MAX),
+    starts: new Float64Array(GROUPS_MAX),
+  }
+}

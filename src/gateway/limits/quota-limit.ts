@@ -1,0 +1,112 @@
+/** The quota of resource units per calendar period, which admits or refuses a call beside the limits of calls. */
+
+import { endOf, type Calendar, type CalendarUnit } from '../../domain/calendar.ts'
+import type { LimitUsage } from '../../plan/limit-book.ts'
+import type { QuotaPeriod, SlaPlan } from '../../plan/sla-plan.ts'
+import type { CompiledQuota } from './compiled-sla.ts'
+import type { DecisionContext } from './decision-context.ts'
+import { alertThreshold, warn } from './limit-alert.ts'
+import { ADMITTED, QUOTA } from './limit-verdict.ts'
+import { laterStart } from './limit-window.ts'
+import { toUnits } from './resource-units.ts'
+import { advanceTo, countSince, WINDOW_SLOTS } from './window-counter.ts'
+
+const UNITS: Readonly<Record<QuotaPeriod, CalendarUnit>> = {
+  Daily: 'day',
+  Monthly: 'month',
+  Quarterly: 'quarter',
+  Annual: 'year',
+  PayAsYouGo: 'month',
+}
+
+export function compileQuota(
+  { quota, alertShare }: SlaPlan,
+  offset: number,
+  unitsMicro: readonly number[],
+): CompiledQuota | null {
+  if (quota === null) return null
+  const capacity = quota.period === 'PayAsYouGo' ? Infinity : quota.unitsMicro
+  return {
+    offset,
+    unit: UNITS[quota.period],
+    capacity,
+    alertAt: alertThreshold(capacity, alertShare),
+    costMax: unitsMicro.reduce((most, each) => Math.max(most, each), 0),
+    limitText: toUnits(quota.unitsMicro),
+  }
+}
+
+/** Reads the use of the current period into the verdict, and refuses the call if its cost exceeds the remaining units. */
+export function checkQuota(
+  quota: CompiledQuota,
+  cost: number,
+  doubles: Float64Array,
+  nowMs: number,
+  { verdict, calendar }: DecisionContext,
+): void {
+  const stored = doubles[quota.offset + WINDOW_SLOTS.start]!
+  const start = laterStart(calendar.start(quota.unit, nowMs), stored, nowMs)
+  if (stored !== start) {
+    // The count is cleared before the start is set: if the thread dies in between, the counter stays in the old period.
+    doubles[quota.offset + WINDOW_SLOTS.count] = 0
+    doubles[quota.offset + WINDOW_SLOTS.warned] = 0
+    doubles[quota.offset + WINDOW_SLOTS.start] = start
+  }
+  const used = doubles[quota.offset + WINDOW_SLOTS.count]!
+  verdict.quotaStartMs = start
+  verdict.quotaUsedMicro = used
+  if (verdict.refusedBy !== ADMITTED || used + cost <= quota.capacity) return
+  verdict.refusedBy = QUOTA
+  verdict.retryAfterMs = endOf(quota.unit, nowMs) - nowMs
+  warn(verdict, doubles, quota.offset + WINDOW_SLOTS.warned, true)
+}
+
+/** Takes the cost of an admitted call. */
+export function commitQuota(
+  { offset, alertAt, costMax, capacity }: CompiledQuota,
+  cost: number,
+  doubles: Float64Array,
+  { verdict }: DecisionContext,
+): void {
+  const after = verdict.quotaUsedMicro + cost
+  doubles[offset + WINDOW_SLOTS.count] = after
+  verdict.quotaUsedMicro = after
+  warn(verdict, doubles, offset + WINDOW_SLOTS.warned, after >= alertAt || after + costMax > capacity)
+}
+
+/** Returns units to the period they were taken from; does nothing if that period is over. */
+export function refundQuota(
+  doubles: Float64Array,
+  { offset }: CompiledQuota,
+  unitsMicro: number,
+  startMs: number,
+): void {
+  if (doubles[offset + WINDOW_SLOTS.start] !== startMs) return
+  const used = doubles[offset + WINDOW_SLOTS.count]!
+  doubles[offset + WINDOW_SLOTS.count] = used > unitsMicro ? used - unitsMicro : 0
+}
+
+/** Takes the cost of an admitted call from its record. */
+export function replayQuota(
+  { offset, unit, alertAt, costMax, capacity }: CompiledQuota,
+  doubles: Float64Array,
+  atMs: number,
+  unitsMicro: number,
+  calendar: Calendar,
+): void {
+  if (!advanceTo(calendar.start(unit, atMs), offset, doubles)) return
+  const after = (doubles[offset + WINDOW_SLOTS.count]! += unitsMicro)
+  if (after >= alertAt || after + costMax > capacity) doubles[offset + WINDOW_SLOTS.warned] = 1
+}
+
+/** Reads the use for display, without the lock. */
+export function quotaUsage(
+  period: QuotaPeriod,
+  offset: number,
+  doubles: Float64Array,
+  nowMs: number,
+  calendar: Calendar,
+): NonNullable<LimitUsage['quota']> {
+  const unit = UNITS[period]
+  return { usedMicro: countSince(calendar.start(unit, nowMs), offset, doubles), endMs: endOf(unit, nowMs) }
+}

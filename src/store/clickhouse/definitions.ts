@@ -1,0 +1,98 @@
+/**
+ * Compares the tables and views of the embedded store with those that its migrations create.
+ *
+ * The engine keeps each definition in a text file without a checksum. A truncated one can still be a valid statement: a view without
+ * its source is attached and never fed, a table without its settings stores a repeated insert twice.
+ */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { within, type ClickHouse } from './client.ts'
+import { SQL_FOLDER, statementsOf } from './migrations.ts'
+
+export interface Definitions {
+  readonly missingTables: readonly string[]
+  /** Tables whose definition is not that of the migrations. */
+  readonly changedTables: readonly string[]
+  /** Views that are missing, or whose definition is not that of the migrations. */
+  readonly lostViews: readonly string[]
+}
+
+interface Definition {
+  readonly name: string
+  readonly statement: string
+  readonly isView: boolean
+}
+
+/** What the migrations add up to; a contract test compares it with them. */
+const FILE = join(SQL_FOLDER, 'definitions.sql')
+const CREATE = /^CREATE (TABLE|MATERIALIZED VIEW) (\w+)/
+
+export async function compareDefinitions(client: ClickHouse): Promise<Definitions> {
+  const found = await definitionsOf(client)
+  const compared: (Definition & { readonly is: 'missing' | 'changed' | 'same' })[] = []
+  for (const expected of readDefinitions()) {
+    const statement = found.get(expected.name)
+    const isSame = statement !== undefined && (await haveOneMeaning(client, statement, expected.statement))
+    compared.push({ ...expected, is: statement === undefined ? 'missing' : isSame ? 'same' : 'changed' })
+  }
+  const tables = compared.filter(({ isView }) => !isView)
+  return {
+    missingTables: namesOf(tables.filter(({ is }) => is === 'missing')),
+    changedTables: namesOf(tables.filter(({ is }) => is === 'changed')),
+    lostViews: namesOf(compared.filter(({ isView, is }) => isView && is !== 'same')),
+  }
+}
+
+/**
+ * Creates views again.
+ *
+ * A view holds no rows of its own, and an insert that is repeated through the new one is recognised by the table that the view feeds.
+ */
+export async function remakeViews(client: ClickHouse, names: readonly string[]): Promise<void> {
+  for (const { name, statement } of readDefinitions().filter((each) => each.isView && names.includes(each.name))) {
+    await client.command({ query: `DROP VIEW IF EXISTS ${name} SYNC`, abort_signal: within(undefined) })
+    await client.command({ query: statement, abort_signal: within(undefined) })
+  }
+}
+
+export function viewNames(): readonly string[] {
+  return namesOf(readDefinitions().filter(({ isView }) => isView))
+}
+
+/** Statements by name, without the name of the database. */
+async function definitionsOf(client: ClickHouse): Promise<ReadonlyMap<string, string>> {
+  const result = await client.query({
+    query: `SELECT name, create_table_query AS statement, currentDatabase() AS database
+            FROM system.tables WHERE database = currentDatabase()`,
+    format: 'JSONEachRow',
+    abort_signal: within(undefined),
+  })
+  const rows = await result.json<{ name: string; statement: string; database: string }>()
+  return new Map(
+    rows.map(({ name, statement, database }) => [name, statement.replaceAll(new RegExp(`\\b${database}\\.`, 'g'), '')]),
+  )
+}
+
+function readDefinitions(): readonly Definition[] {
+  return statementsOf(readFileSync(FILE, 'utf8')).map((statement) => {
+    const [, kind, name] = CREATE.exec(statement) ?? []
+    if (name === undefined) throw new Error(`${FILE}: ${statement.slice(0, 80)} creates no table and no view`)
+    return { name, statement, isView: kind === 'MATERIALIZED VIEW' }
+  })
+}
+
+function namesOf(definitions: readonly Definition[]): readonly string[] {
+  return definitions.map(({ name }) => name)
+}
+
+/** Versions of the engine may lay out a statement differently, so the engine formats both. */
+async function haveOneMeaning(client: ClickHouse, one: string, other: string): Promise<boolean> {
+  const result = await client.query({
+    query: 'SELECT formatQuerySingleLine({one:String}) = formatQuerySingleLine({other:String}) AS is_same',
+    query_params: { one, other },
+    format: 'JSONEachRow',
+    abort_signal: within(undefined),
+  })
+  return (await result.json<{ is_same: number }>())[0]?.is_same === 1
+}

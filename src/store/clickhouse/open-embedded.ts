@@ -1,0 +1,40 @@
+/**
+ * Opens the embedded engine, also if it cannot parse the definition file of a view.
+ *
+ * The engine opens nothing if one definition is not a statement. A view holds no rows, so the start goes on without it and creates it
+ * again; files of tables stay where they are.
+ */
+
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { openClickHouse, type ClickHouse } from './client.ts'
+import { viewNames } from './definitions.ts'
+
+/** If the engine does not open without the views either, the folder is left as it was and the first error is thrown. */
+export function openEmbedded(folder: string): ClickHouse {
+  try {
+    return openClickHouse({ url: null, folder })
+  } catch (cause) {
+    const moved = moveViews(folder)
+    if (moved.length === 0) throw cause
+    try {
+      const client = openClickHouse({ url: null, folder })
+      for (const { aside } of moved) rmSync(aside)
+      return client
+    } catch {
+      for (const { file, aside } of moved) renameSync(aside, file)
+      throw cause
+    }
+  }
+}
+
+/** Renamed, not read and written: the disk may be full. */
+function moveViews(folder: string): readonly { readonly file: string; readonly aside: string }[] {
+  const files = viewNames().map((name) => ({
+    file: join(folder, 'metadata/default', `${name}.sql`),
+    aside: join(folder, `${name}.sql.aside`),
+  }))
+  const moved = files.filter(({ file }) => existsSync(file))
+  for (const { file, aside } of moved) renameSync(file, aside)
+  return moved
+}

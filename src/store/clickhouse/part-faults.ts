@@ -1,0 +1,71 @@
+/**
+ * Finds parts of the embedded store whose small files contradict their table or their rows.
+ *
+ * The engine verifies blocks of columns when it reads them, but takes three files of a part on trust: `columns.txt` (a type with another
+ * scale divides amounts by ten), the range of time in `minmax_*.idx` (a part outside of a query's range is skipped), and `ttl.txt` (a
+ * part that has expired as a whole is dropped without a look at its rows).
+ */
+
+import { within, type ClickHouse } from './client.ts'
+
+export interface PartFault {
+  readonly table: string
+  readonly part: string
+  readonly file: string
+}
+
+/** Tables with the column that their parts are pruned by, and the months after which a row expires. */
+const TIMES = [
+  { table: 'line_items', column: 'window_start', keptMonths: 26 },
+  { table: 'line_items_hourly', column: 'hour', keptMonths: 120 },
+  { table: 'service_levels', column: 'minute', keptMonths: 13 },
+] as const
+/** The newest parts of each table are checked, up to this many rows: at about 50 ns per row, startup takes at most 0.2 s longer. */
+const ROWS_MAX = 1_500_000
+
+/** Parts that a change of the table has yet to rewrite have its earlier columns. */
+const WRONG_COLUMNS = `
+  SELECT DISTINCT table, name AS part, 'columns.txt' AS file FROM system.parts_columns
+  WHERE active AND database = currentDatabase() AND (table, column, type) NOT IN
+    (SELECT table, name, type FROM system.columns WHERE database = currentDatabase())
+    AND table NOT IN (SELECT table FROM system.mutations WHERE database = currentDatabase() AND NOT is_done)`
+
+/** It may be wider than its rows: some were deleted or have expired. */
+const IS_RANGE_WRONG = '(first > first_row OR last < last_row)'
+
+function wrongTimes({ table, column, keptMonths }: (typeof TIMES)[number]): string {
+  return `
+  WITH parts AS (
+    SELECT name, toUInt32(min_time) AS first, toUInt32(max_time) AS last, toUInt32(delete_ttl_info_max) AS expires FROM (
+      SELECT name, min_time, max_time, delete_ttl_info_max, sum(rows) OVER (ORDER BY modification_time DESC, name) AS read
+      FROM system.parts WHERE active AND database = currentDatabase() AND table = '${table}')
+    WHERE read <= ${ROWS_MAX})
+  SELECT '${table}' AS table, name AS part, if(${IS_RANGE_WRONG}, 'minmax_${column}.idx', 'ttl.txt') AS file
+  FROM parts INNER JOIN (
+    SELECT _part AS name, toUInt32(min(${column})) AS first_row, toUInt32(max(${column})) AS last_row
+    FROM ${table} WHERE _part IN (SELECT name FROM parts) GROUP BY _part) AS ranges USING (name)
+  WHERE ${IS_RANGE_WRONG}
+    OR (expires > 0 AND expires < toUInt32(addMonths(toDateTime(last_row, 'UTC'), ${keptMonths})))`
+}
+
+export async function findPartFaults(client: ClickHouse): Promise<readonly PartFault[]> {
+  const faults: PartFault[] = []
+  for (const query of [WRONG_COLUMNS, ...TIMES.map(wrongTimes)]) {
+    const result = await client.query({
+      // The projection would answer from the very file that is in question.
+      query: `${query} SETTINGS optimize_use_implicit_projections = 0`,
+      format: 'JSONEachRow',
+      abort_signal: within(undefined),
+    })
+    faults.push(...(await result.json<PartFault>()))
+  }
+  return faults
+}
+
+/** Moves the parts to `detached/` of their table, where the engine does not read them. */
+export async function detachParts(client: ClickHouse, faults: readonly PartFault[]): Promise<void> {
+  const parts = new Map(faults.map(({ table, part }) => [`${table}/${part}`, { table, part }]))
+  for (const { table, part } of parts.values()) {
+    await client.command({ query: `ALTER TABLE ${table} DETACH PART '${part}'`, abort_signal: within(undefined) })
+  }
+}

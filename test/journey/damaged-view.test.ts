@@ -1,0 +1,62 @@
+/** A definition file of the store's view that was cut off takes no call from the bill. */
+
+import { readFileSync, realpathSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+
+const CALLS = 5
+
+let backend: LedgerBackend
+let service: Service
+let caller: Enrolled
+
+beforeAll(async () => {
+  backend = await startLedgerBackend()
+  service = await createService({ args: ['--empty'] })
+  await service.start()
+  await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
+  caller = await enrol(service, 'ledger-v1', { name: 'Ada' })
+  await callAndWait(CALLS)
+})
+
+afterAll(async () => {
+  await service.remove()
+  await backend.close()
+})
+
+/** Calls, and reads the bill until it has as many calls as it should. */
+async function callAndWait(billed: number): Promise<void> {
+  for (let number = 0; number < CALLS; number++) {
+    const response = await fetch(`${service.gatewayUrl}/ledger-v1/entries`, {
+      headers: { 'x-api-key': caller.apiKey },
+    })
+    expect(response.status).toBe(200)
+  }
+  while ((await bill()) < billed);
+  expect(await bill()).toBe(billed)
+}
+
+/** Over whole hours, which are read from what the view feeds. */
+async function bill(): Promise<number> {
+  const path = '/v1/summaries?api=ledger-v1&from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z'
+  const { items } = await service.platform.get<{ items: readonly { calls: number }[] }>(path)
+  return items.reduce((sum, { calls }) => sum + calls, 0)
+}
+
+describe('a start with a damaged view of the store', () => {
+  it.each(['\nFROM', '    `tenant`'])(
+    'bills the calls of before and of now if its file ends before %j',
+    async (end) => {
+      const before = await bill()
+      await service.kill()
+      const file = realpathSync(join(service.dataDir, 'clickhouse/metadata/default/line_items_to_hourly.sql'))
+      truncateSync(file, readFileSync(file, 'utf8').indexOf(end))
+      await service.start()
+      await callAndWait(before + CALLS)
+      const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text()
+      expect(metrics).toContain('tollgate_events_total{reason="store_view_remade"} 1')
+    },
+  )
+})

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { ConfigError, readConfig } from '../../src/config.ts'
+
+/** Lines of the error; an empty list if the settings are taken. */
+function faults(argv: readonly string[], environment: Record<string, string> = {}): readonly string[] {
+  try {
+    readConfig(argv, environment)
+    return []
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause
+    return cause.message.split('\n')
+  }
+}
+
+describe('flags', () => {
+  it.each([
+    ['apart from its value', ['--gateway-port', '9000']],
+    ['joined with its value', ['--gateway-port=9000']],
+    ['twice: the last one wins', ['--gateway-port=1', '--gateway-port', '9000']],
+  ])('set a setting, written %s', (_, argv) => {
+    expect(readConfig(argv, { GATEWAY_PORT: '7000' }).gatewayPort).toBe(9000)
+  })
+
+  it('keep an equals sign and a single dash within a value', () => {
+    expect(readConfig(['--data-dir=a=b'], {}).dataDir).toMatch(/\/a=b$/)
+    expect(readConfig(['--data-dir', '-x'], {}).dataDir).toMatch(/\/-x$/)
+  })
+
+  it('start with an empty registry for --empty', () => {
+    expect(readConfig(['--empty'], {}).empty).toBe(true)
+    expect(readConfig([], {}).empty).toBe(false)
+  })
+
+  it.each([
+    [
+      ['--gatway-port', '9000'],
+      ['--gatway-port is not a flag; --help lists them', '9000 is not a flag'],
+    ],
+    [['start'], ['start is not a flag']],
+    [
+      ['-p', '9000'],
+      ['-p is not a flag', '9000 is not a flag'],
+    ],
+    [
+      ['--', '--empty'],
+      ['-- is not a flag', '--empty is not a flag'],
+    ],
+    [['--empty=yes'], ['--empty is not a flag']],
+    [['--gateway-port'], ['--gateway-port takes a value']],
+    [['--gateway-port', '--empty'], ['--gateway-port takes a value']],
+    [
+      ['--__proto__', 'x'],
+      ['--__proto__ is not a flag', 'x is not a flag'],
+    ],
+  ])('that are not understood are refused, all at once: %j', (argv, expected) => {
+    const lines = faults(argv)
+    for (const text of expected) expect(lines.join('\n')).toContain(text)
+  })
+
+  it('never repeat the value of an unknown flag, which may be a secret', () => {
+    expect(faults(['--admin-secret=hunter2-hunter2']).join('\n')).not.toContain('hunter2')
+  })
+})

@@ -1,0 +1,66 @@
+/** The documentation and the code name the same things, and prose is wrapped at 100 columns. */
+
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { PROBLEMS } from '../../src/domain/problem.ts'
+import { RISK_TYPES } from '../../src/domain/risk.ts'
+import { EVENT_KINDS } from '../../src/command/event-outbox.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+const COLUMNS_MAX = 100
+
+/** Names in backquotes in the first column of the tables of a page. */
+function tableNames(page: string): string[] {
+  return read(page)
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .flatMap((line) => [...(line.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
+}
+
+/** Lines of prose that are too long; code, tables, images and addresses cannot be wrapped. */
+function longLines(page: string): string[] {
+  let isCode = false
+  return read(page)
+    .split('\n')
+    .flatMap((line, index) => {
+      if (line.startsWith('```')) isCode = !isCode
+      const isProse = !isCode && !line.startsWith('|') && !line.startsWith('<') && !/^\S*\]?\(?https?:\S+$/.test(line)
+      return isProse && line.length > COLUMNS_MAX ? [`${page}:${index + 1}`] : []
+    })
+}
+
+describe('The documentation', () => {
+  it('is wrapped at 100 columns', () => {
+    const pages = globSync('{*,docs/*,docs/adr/*}.md', { cwd: ROOT }).sort()
+    expect(pages.flatMap(longLines)).toEqual([])
+  })
+
+  it('describes every type of risk, and no other', () => {
+    expect(
+      tableNames('docs/risks.md')
+        .filter((name) => /^[A-Z][A-Za-z0-9]+$/.test(name))
+        .toSorted(),
+    ).toEqual([...RISK_TYPES].toSorted())
+  })
+
+  it('describes every type of event, and no other', () => {
+    expect(tableNames('docs/webhooks.md').toSorted()).toEqual([...EVENT_KINDS].toSorted())
+  })
+
+  it('describes every error code with its status, and no other', () => {
+    const rows = read('docs/errors.md').matchAll(/^\| `(\w+)` \| (\d+) \|/gm)
+    const described = Object.fromEntries([...rows].map(([, code = '', status]) => [code, Number(status)]))
+    expect(described).toEqual(Object.fromEntries(Object.entries(PROBLEMS).map(([code, { status }]) => [code, status])))
+  })
+
+  it('names every metric, and no other', () => {
+    const sources = globSync('src/**/*.ts', { cwd: ROOT }).map(read).join('\n')
+    const defined = [...sources.matchAll(/\.(?:counter|measured)\(\s*'(\w+)'/g)].map(
+      ([, name = '']) => `tollgate_${name}`,
+    )
+    const named = globSync('docs/*.md', { cwd: ROOT }).flatMap((page) => read(page).match(/\btollgate_[a-z_]+/g) ?? [])
+    expect([...new Set(named)].toSorted()).toEqual([...new Set(defined)].toSorted())
+  })
+})
