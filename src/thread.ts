@@ -1,4 +1,4 @@
-/** The module a gateway thread runs: where its rooms meet. */
+/** Entry point of a gateway thread: connects the data plane, the OAuth server and the page for browsers. */
 
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ThreadSettings } from './gateway/messages/messages.ts'
@@ -8,7 +8,7 @@ import { systemClock } from './runtime/clock.ts'
 import { asksForRootPage, sendRootPage } from './onboarding/root-page.ts'
 import { createKeyedHash } from './runtime/vault.ts'
 
-if (parentPort === null) throw new Error('this module is run by the service in a thread of its own')
+if (parentPort === null) throw new Error('thread.ts runs only as a worker thread of the service')
 const settings = workerData as ThreadSettings
 
 await startThread({
@@ -19,7 +19,7 @@ await startThread({
   keyedHash: createKeyedHash(settings.hashKey),
 })
 
-/** Serves the page at `/` beside the OAuth paths: no API is published there, so no call of one is slower for it. */
+/** Adds the page at `/` to the OAuth paths; the path belongs to no API, so calls of APIs do not pay for the check. */
 function withRootPage(oauth: OauthServer, page: string | undefined): OauthServer {
   if (page === undefined) return oauth
   return {

@@ -1,10 +1,8 @@
 /**
- * The limit station: takes a call's share of limits and units before it goes further, and gives back
- * what it must when the call ends.
+ * The limit stage: takes a call's share of its limits and units, and returns what is not charged when the call ends.
  *
- * Units are charged when a call is forwarded and given back when the backend answers 5xx or not at
- * all. A call that is refused by a limit takes nothing; one refused at validation keeps its limits and
- * gives its units back.
+ * Units are charged when a call is forwarded; they are returned if the backend responds with 5xx or not at all. A call that a
+ * limit refuses takes nothing. A call that validation refuses counts against its limits but costs no units.
  */
 
 import { OUTCOMES } from '../domain/outcome.ts'
@@ -16,10 +14,10 @@ import { appendLimitHeaders, refundUnits } from './limits/limit-headers.ts'
 import type { CallerContext } from './call/caller-context.ts'
 
 export interface Admissions {
-  /** Null where the call may go on; it notes what it holds. */
-  admit(call: Call, callerContext: CallerContext, operation: number, nowMs: number): LimitRefusal | null
+  /** Takes the call's share and notes it in the call; returns null if the call is admitted. */
+  admit(call: Call, context: CallerContext, operation: number, nowMs: number): LimitRefusal | null
   release(call: Call): void
-  /** Whether the last admitted call passed an alert threshold. */
+  /** Whether the last call of `admit` passed an alert threshold. */
   readonly isApproaching: boolean
 }
 
@@ -30,8 +28,8 @@ export function createAdmissions({ limiter }: { limiter: Limiter }): Admissions 
     get isApproaching() {
       return verdict.approaching
     },
-    admit(call, callerContext, operation, nowMs) {
-      const { sla, block } = callerContext
+    admit(call, context, operation, nowMs) {
+      const { sla, block } = context
       verdict.approaching = false
       if (sla === null || block === null) return null
       limiter.take(sla, block, operation, nowMs)
@@ -55,7 +53,7 @@ export function createAdmissions({ limiter }: { limiter: Limiter }): Admissions 
   return admissions
 }
 
-/** Ends what a call holds of limits and units. */
+/** Releases the call's concurrency, and returns its units if the call is not charged. */
 function release(limiter: Limiter, call: Call): void {
   const { sla, block } = call
   if (sla === null || block === null) return
@@ -67,8 +65,9 @@ function release(limiter: Limiter, call: Call): void {
 }
 
 /**
- * A client that leaves or has to be disconnected is charged: its backend has worked, and leaving early must not make
- * calls free. A body that is too slow while nothing has been answered takes `FLAG_FORWARDED` from its call.
+ * Whether a call is charged. A call whose client leaves or is disconnected is charged after forwarding, because its backend has
+ * worked and an early disconnect must not make calls free. If the body is too slow and no response has started, the call has
+ * lost its `FLAG_FORWARDED` before.
  */
 function isCharged(call: Call): boolean {
   if ((call.flags & FLAG_FORWARDED) === 0) return false

@@ -1,4 +1,4 @@
-/** The attribution of a call: the API, the party behind the credential, and the price in its declaration. */
+/** The attribution of a call: the API, the attributed party of the credential, and the price in its declaration. */
 
 import type { Caller } from '../../plan/caller.ts'
 import type { RoutePlan } from '../../plan/route-plan.ts'

@@ -1,14 +1,13 @@
 /**
- * One call from its first byte to its record.
+ * One call, from its first byte to its record.
  *
- * It is the record while it passes (the stages fill in what they learn), and it holds back the end of
- * the response until the record is in the spool: the head of a response without a body, the last bytes
- * of a known length, or the terminating chunk. A response that a client has seen whole is therefore
- * recorded, whatever dies next. If the record cannot be written, a response whose head has not been sent
- * becomes a 503; one under way is broken off.
+ * The call object is the record under construction: each stage fills in its fields. It holds back the end of the response until
+ * the spool has the record: the head of a response without a body, the last bytes of a known length, or the terminating chunk.
+ * A response that a client has received completely is therefore recorded, even if the process is killed next. If the record
+ * cannot be written, a response whose head has not been sent becomes a 503; any other response is aborted.
  *
- * Every callback of a call runs in `attempt`, or catches by itself and calls `crash`: a fault ends this
- * call with 500 `internal`, and never the thread.
+ * Every callback of a call runs in `attempt`, or catches its own errors and calls `crash`: a fault ends this call with 500
+ * `internal`, and never the thread.
  */
 
 import type { IncomingMessage } from 'node:http'
@@ -18,35 +17,23 @@ import type { Explanation } from '../../domain/explanation.ts'
 import { problemDocument, PROBLEMS } from '../../domain/problem.ts'
 import { outcomeIndex, type Outcome } from '../../domain/outcome.ts'
 import { toRequestId } from '../../record/record-batch.ts'
-import type { RecordedCall, SpoolWriter } from '../../record/spool-writer.ts'
+import type { RecordedCall } from '../../record/spool-writer.ts'
+import type { CallDependencies } from './call-dependencies.ts'
 import type { RefusalCode, RefusalOptions } from './call-refusal.ts'
 import { discardRest } from '../connection/discard-body.ts'
 import type { Block, CompiledSla } from '../limits/limiter.ts'
-import { READ_BYTES_PER_SECOND_MIN, type ReaderWatch, type WatchedReader } from '../connection/reader-watch.ts'
+import { READ_BYTES_PER_SECOND_MIN, type WatchedReader } from '../connection/reader-watch.ts'
 import type { GatewayResponse } from '../connection/response.ts'
-import type { CountEvent } from '../../runtime/event-reasons.ts'
 
-/** The stage that a call is in, if it must be stopped there. */
+/** The stage that must be stopped if the call ends early. */
 export interface CallOwner {
-  /** Stops what is under way, without answering: the call is over. */
+  /** Stops all work on the call without responding: the call is over. */
   abandon(): void
 }
 
-export interface CallDependencies {
-  readonly spool: SpoolWriter
-  readonly nowMs: () => number
-  /** Counts what has no record: calls that belong to no API. */
-  readonly count: CountEvent
-  readonly readers: Pick<ReaderWatch, 'enter' | 'leave'>
-  /** Calls of this thread that have no record yet, for the main thread to count if this thread dies. */
-  readonly inFlight: Int32Array
-  /** Logs and counts a fault of the gateway itself. */
-  readonly onFault: (cause: unknown) => void
-}
-
-/** A call that belongs to no API, and so to no tenant. */
-const NOBODY: Attribution = { tenant: '', api: '', operation: '', ...ANONYMOUS }
-/** The status that nginx logs for a client that closed the connection first. */
+/** Attribution of a call that belongs to no API, and so to no tenant. */
+const UNATTRIBUTED: Attribution = { tenant: '', api: '', operation: '', ...ANONYMOUS }
+/** Status that nginx logs if the client closes the connection before the response. */
 const STATUS_CLIENT_GONE = 499
 
 export class Call implements RecordedCall, WatchedReader {
@@ -56,103 +43,116 @@ export class Call implements RecordedCall, WatchedReader {
   readonly sequence: number
   readonly startedAt: number
 
-  attribution: Attribution = NOBODY
+  /** Routing writes the API and the operation, authentication adds the caller. */
+  attribution: Attribution = UNATTRIBUTED
+  /** Written by `finish`. */
   timeMs = 0
+  /** Written by `finish`. */
   durationUs = 0
+  /** Written by forwarding when the head of the backend's response arrives. */
   upstreamUs = 0
+  /** Written by forwarding from the backend's response, by `refuse`, or by `clientGone`. */
   status = 0
+  /** Written by `finish`. */
   outcome = 0
+  /** One bit each from authorisation (past retirement), limits (counted, approaching) and forwarding (forwarded). */
   flags = 0
+  /** Written by `finish` from `admittedMs`. */
   admittedAgoMs = 0
+  /** Written by the limit stage; `admissions.release` sets it to 0 if the call is not charged. */
   unitsMicro = 0
+  /** Written when a buffered body is complete; 0 for a streamed body. */
   requestBytes = 0
+  /** Written by forwarding for each chunk, and by `finish` for the end of the response. */
   responseBytes = 0
 
-  /** Why it was refused, for the request log. */
+  /** Reason of a refusal, for the request log; written by `refuse`. */
   explanation: Explanation | null = null
+  /** Written by forwarding, which must be stopped if the call ends early. */
   owner: CallOwner | null = null
-  /** Headers of the response as name, value, …; those of the gateway are added when the head is sent. */
+  /** Response headers as name, value, …, written by forwarding or `refuse`; `sendHead` adds those of the gateway. */
   head: string[] = []
-  /** Headers that the limits add to every response of this call. */
+  /** Headers of every response to this call; written by the limit stage. */
   limitHeaders: string[] | null = null
-  /** Headers that the API adds to every response. */
+  /** Headers of every response of the API; written by routing. */
   apiHeaders: readonly string[] | null = null
-  /** What it holds of concurrency and units, and who takes it back; see `admission.ts`. */
+  /** Releases the concurrency and units that the limit stage took; it writes this field and the five below. */
   admissions: { release(call: Call): void } | null = null
   sla: CompiledSla | null = null
   block: Block | null = null
   gauge = 0
   quotaStartMs = 0
   admittedMs = 0
-  /** True from the moment its record is made; nothing may be answered after that. */
+  /** Written by `finish`: true as soon as the record is made; no response may be started after that. */
   isOver = false
-  /** The body has been read, or there is none. */
+  /** Whether the body has been read or does not exist; written by validation or forwarding. */
   isBodyRead = false
-  /** The client waits for `100 Continue` before it sends its body. */
+  /** Whether the client waits for `100 Continue` before it sends its body; written by the server. */
   expectsContinue = false
 
-  isWatched = false
+  /** Fields of `WatchedReader`: routing writes the minimum rate, `ReaderWatch` the others. */
   readBytesPerSecondMin = READ_BYTES_PER_SECOND_MIN
+  isWatched = false
   readSince = 0
   readBase = 0
   readNext: WatchedReader | null = null
   readPrevious: WatchedReader | null = null
 
-  readonly #context: CallDependencies
+  readonly #dependencies: CallDependencies
   #held: Buffer | string | null = null
   #requestId: string | null = null
   #isInFlight = true
 
-  constructor(context: CallDependencies, request: IncomingMessage, response: GatewayResponse, sequence: number) {
-    this.#context = context
+  constructor(dependencies: CallDependencies, request: IncomingMessage, response: GatewayResponse, sequence: number) {
+    this.#dependencies = dependencies
     this.request = request
     this.response = response
     this.socket = request.socket
     this.sequence = sequence
     this.startedAt = performance.now()
-    context.inFlight[0]!++
+    dependencies.inFlight[0]!++
     response.call = this
     response.on('close', onClose)
   }
 
   get requestId(): string {
-    return (this.#requestId ??= toRequestId(this.#context.spool.requestPrefix, this.sequence))
+    return (this.#requestId ??= toRequestId(this.#dependencies.spool.requestPrefix, this.sequence))
   }
 
-  /** Asks the client for the body it holds back. */
+  /** Sends `100 Continue` if the client waits for it. */
   continueBody(): void {
     if (!this.expectsContinue || this.response.headersSent) return
     this.expectsContinue = false
     this.response.askForBody()
   }
 
-  /** Sends the head as it stands. */
+  /** Sends the head with the headers of the gateway. */
   sendHead(): void {
     this.head.push('X-Request-Id', this.requestId)
     if (this.limitHeaders !== null) for (const part of this.limitHeaders) this.head.push(part)
     if (this.apiHeaders !== null) for (const part of this.apiHeaders) this.head.push(part)
-    // A client that was not asked for its body may send it or not: what follows cannot be told apart.
+    // Without `100 Continue` the client may still send its body, so the next bytes could be a body or a request.
     if (this.expectsContinue) this.head.push('Connection', 'close')
     this.response.writeHead(this.status, this.head)
   }
 
-  /** Ends the call: makes its record and sends `last` (the end of the response) when that is safe. */
+  /** Ends the call: appends its record, and sends `last` (the end of the response) when the spool has the record. */
   finish(outcome: Outcome, last: Buffer | string | null): void {
     if (this.isOver) return
     this.isOver = true
     this.outcome = outcomeIndex[outcome]
     this.#held = last
     if (last !== null) this.responseBytes += last.length
-    this.timeMs = this.#context.nowMs()
+    this.timeMs = this.#dependencies.nowMs()
     this.durationUs = Math.min(0xffff_ffff, Math.round((performance.now() - this.startedAt) * 1_000))
     if (this.admissions !== null) this.#release(this.admissions)
-    if (this.attribution === NOBODY) {
-      this.#context.count(outcome)
+    if (this.attribution === UNATTRIBUTED) {
+      this.#dependencies.count(outcome)
       this.onSafe()
     } else this.#record()
   }
 
-  /** Responds with a problem document (RFC 9457). `recordedAs` is the outcome if it is not the code. */
+  /** Responds with a problem document (RFC 9457); the outcome is `code` unless `recordedAs` names another one. */
   refuse(code: RefusalCode, detail: string, options: RefusalOptions = {}): void {
     const { errors = [], headers, extensions, stage, limit, recordedAs = code } = options
     this.explanation = { detail, stage, errors, limit }
@@ -164,11 +164,12 @@ export class Call implements RecordedCall, WatchedReader {
   }
 
   refuseSlowBody(): void {
-    this.refuse('request_timeout', 'The body of this request did not arrive in time.', {
+    this.refuse('request_timeout', 'The request body did not arrive in time.', {
       headers: ['Connection', 'close'],
     })
   }
 
+  /** Sends the end of the response: the spool has the record. */
   onSafe(): void {
     this.#leaveFlight()
     try {
@@ -177,7 +178,7 @@ export class Call implements RecordedCall, WatchedReader {
         const isHeadSent = response.headersSent
         if (!isHeadSent) this.sendHead()
         response.endWith(this.#held, isHeadSent)
-        this.#context.readers.enter(this)
+        this.#dependencies.readers.enter(this)
         if (!this.isBodyRead) discardRest(this.request, this.response, this.socket)
       }
     } catch (cause) {
@@ -186,6 +187,7 @@ export class Call implements RecordedCall, WatchedReader {
     this.#held = null
   }
 
+  /** Responds with 503 or aborts the response: the spool could not write the record. */
   onRefused(): void {
     this.#leaveFlight()
     try {
@@ -196,7 +198,7 @@ export class Call implements RecordedCall, WatchedReader {
     this.#held = null
   }
 
-  /** Breaks the connection to the client off: what it has seen of the response is not the whole. */
+  /** Aborts the response, so that the client cannot take it for complete. */
   breakOff(outcome: Outcome): void {
     this.response.breakOff()
     this.finish(outcome, null)
@@ -211,21 +213,22 @@ export class Call implements RecordedCall, WatchedReader {
     }
   }
 
-  /** Ends the call after a fault of the gateway: with 500 if nothing was sent, else by breaking off. */
+  /** Ends the call after a fault of the gateway: with 500 if no head was sent, otherwise by aborting the response. */
   crash(cause: unknown): void {
-    this.#context.onFault(cause)
+    this.#dependencies.onFault(cause)
     try {
       this.#stopOwner()
       if (this.isOver || this.response.headersSent) this.breakOff('internal')
-      else this.refuse('internal', 'The gateway could not handle this call.')
+      else this.refuse('internal', 'The gateway failed to handle this call.')
     } catch (again) {
-      this.#context.onFault(again)
+      this.#dependencies.onFault(again)
       this.response.breakOff()
     }
   }
 
+  /** Ends the call if the client has closed the connection before the end of the response. */
   clientGone(): void {
-    this.#context.readers.leave(this)
+    this.#dependencies.readers.leave(this)
     if (this.isOver) return
     if (this.status === 0) this.status = STATUS_CLIENT_GONE
     this.attempt(() => {
@@ -234,29 +237,29 @@ export class Call implements RecordedCall, WatchedReader {
     })
   }
 
-  /** Whatever else its connection carries has the same reader. */
+  /** Closes the whole connection: its other responses have the same slow reader. */
   onReaderTooSlow(): void {
-    if (this.isOver) this.#context.count('client_too_slow')
+    if (this.isOver) this.#dependencies.count('client_too_slow')
     this.#stopOwner()
     this.breakOff('client_too_slow')
     this.socket.destroy()
   }
 
-  /** A fault here must not cost the record. */
+  /** Releases the limits; a fault here must not prevent the record. */
   #release(admissions: { release(call: Call): void }): void {
     this.admittedAgoMs = Math.min(0xffff_ffff, Math.max(0, this.timeMs - this.admittedMs))
     try {
       admissions.release(this)
     } catch (cause) {
-      this.#context.onFault(cause)
+      this.#dependencies.onFault(cause)
     }
   }
 
   #record(): void {
     try {
-      this.#context.spool.append(this)
+      this.#dependencies.spool.append(this)
     } catch (cause) {
-      this.#context.count('call_not_recorded')
+      this.#dependencies.count('call_not_recorded')
       this.#leaveFlight()
       throw cause
     }
@@ -265,7 +268,7 @@ export class Call implements RecordedCall, WatchedReader {
   #leaveFlight(): void {
     if (!this.#isInFlight) return
     this.#isInFlight = false
-    this.#context.inFlight[0]!--
+    this.#dependencies.inFlight[0]!--
   }
 
   #stopOwner(): void {
@@ -278,7 +281,9 @@ export class Call implements RecordedCall, WatchedReader {
     const { response } = this
     if (response.destroyed) return
     if (response.headersSent) return void response.breakOff()
-    const body = JSON.stringify(problemDocument('unavailable', 'The call could not be recorded.', this.requestId))
+    const body = JSON.stringify(
+      problemDocument('unavailable', 'The gateway could not record this call.', this.requestId),
+    )
     this.status = PROBLEMS.unavailable.status
     this.head = ['Content-Type', 'application/problem+json', 'Retry-After', '1']
     this.sendHead()

@@ -1,20 +1,21 @@
 /**
- * Collects the chunks of a body. Small ones are joined as they come: each is an object that weighs a
- * hundred bytes more than it carries, and a client chooses how small its chunks are.
+ * Collects the chunks of a body, and joins runs of small ones.
+ *
+ * Each `Buffer` has an overhead of about a hundred bytes, and the client chooses the size of its chunks.
  */
 
 const RUN = 256
 const RUN_BYTES_MAX = 65_536
-const NOTHING = Buffer.alloc(0)
+const EMPTY = Buffer.alloc(0)
 
 export class ChunkList {
   bytes = 0
   readonly #chunks: Buffer[] = []
-  /** Chunks and bytes since the last look. */
+  /** Chunks and bytes since the end of the last run. */
   #run = 0
   #runBytes = 0
 
-  /** Buffers that are held. */
+  /** Number of buffers. */
   get size(): number {
     return this.#chunks.length
   }
@@ -29,7 +30,7 @@ export class ChunkList {
   }
 
   join(): Buffer {
-    const [first = NOTHING] = this.#chunks
+    const [first = EMPTY] = this.#chunks
     return this.#chunks.length > 1 ? Buffer.concat(this.#chunks, this.bytes) : first
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Discards the rest of a body that nobody will read, once its call has been answered.
+ * Discards the rest of a request body after the response.
  *
- * A connection that is closed with bytes unread is reset, and a reset can take the response with it
- * before the client has seen it. So the rest is read and thrown away for a moment; a client that has not
- * ended by then, or sends more than the bound, is disconnected. A short rest leaves the connection usable.
- * While the response waits behind others on its connection, the moment has not begun.
+ * If a connection is closed with unread bytes, the kernel resets it, and the client may lose the response. The rest of the body
+ * is therefore read and discarded for a limited time. A client that sends for longer, or more than the limit, is disconnected.
+ * After a short rest the connection can be used again. The time limit starts when the response is no longer queued behind others
+ * on its connection.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -13,36 +13,33 @@ import type { Socket } from 'node:net'
 const BYTES_MAX = 1024 * 1024
 const WITHIN_MS = 1_000
 
-/** An unread body of up to this Node reads by itself to keep the connection. */
+/** Node itself reads and discards unread bodies up to about this size. */
 const UNREAD_BYTES_MAX = 65_536
 
-/**
- * Discards what is left of the body of a request that has been answered. `socket` is that of the request,
- * which forgets it once it is destroyed.
- */
+/** Discards the rest of the request body. `socket` is a parameter because a destroyed request has no reference to it. */
 export function discardRest(request: IncomingMessage, response: ServerResponse, socket: Socket): void {
   if (socket.destroyed || request.readableEnded) return
-  const isBegun = request.readableFlowing !== null || request.listenerCount('data') > 0
-  if (isBegun || hasLongBody(request)) discard(request, response, socket)
+  const isStarted = request.readableFlowing !== null || request.listenerCount('data') > 0
+  if (isStarted || hasLongBody(request)) discard(request, response, socket)
 }
 
 function discard(request: IncomingMessage, response: ServerResponse, socket: Socket): void {
   let bytes = 0
   let timer: NodeJS.Timeout | undefined
-  const begin = (): void => void (timer = setTimeout(() => socket.destroy(), WITHIN_MS))
+  const startTimer = (): void => void (timer = setTimeout(() => socket.destroy(), WITHIN_MS))
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length
     if (bytes > BYTES_MAX) request.pause()
   })
   const done = (): void => {
     clearTimeout(timer)
-    response.off('socket', begin)
+    response.off('socket', startTimer)
     socket.off('close', done)
   }
   request.on('end', done)
   socket.once('close', done)
-  if (response.socket === null && !response.writableFinished) response.once('socket', begin)
-  else begin()
+  if (response.socket === null && !response.writableFinished) response.once('socket', startTimer)
+  else startTimer()
   request.resume()
 }
 

@@ -1,8 +1,8 @@
 /**
- * Responses that wait behind another one of their connection, so that none outlives it.
+ * Destroys responses that are queued behind another one when their connection closes.
  *
- * Node destroys them with the connection as long as it listens to it, which it no longer does after
- * `CONNECT`: their calls would never learn that the client has gone, and hold what they hold for ever.
+ * Node does this only while it listens to the socket, and it stops listening after `CONNECT`. The calls of such responses would
+ * otherwise never end, and would never release what they hold.
  */
 
 import type { Socket } from 'node:net'

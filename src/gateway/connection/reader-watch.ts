@@ -1,14 +1,13 @@
 /**
- * Disconnects clients that do not read what they asked for.
+ * Disconnects clients that read their responses too slowly.
  *
- * A response is watched while bytes of it wait for its client: from back-pressure to `drain`, and from
- * its end until the socket has taken everything. Over each window the client must take a minimum rate.
- * What all of them leave waiting in one thread is bounded as well; above that the slowest go first.
- * A response that waits behind another one of its connection is not what the client reads: it counts for
- * the memory only.
+ * A response is watched while bytes are queued for its client: from back-pressure to `drain`, and from its end until the socket
+ * has accepted all bytes. In each window the client must read at a minimum rate. The queued bytes of all responses of a thread
+ * are bounded as well; above the bound the slowest readers are disconnected first. A response that is queued behind another one
+ * of its connection has no read rate and counts only for the memory bound.
  *
- * Progress is what the kernel has accepted, partial writes included (`writeQueueSize` of the handle): a
- * large chunk in flight counts as it leaves, not when its last byte has left.
+ * The rate is measured in bytes that the kernel has accepted, including partial writes (`writeQueueSize` of the handle): a large
+ * chunk counts while it is being sent, not only when its last byte has been sent.
  */
 
 import type { ServerResponse } from 'node:http'
@@ -16,7 +15,7 @@ import type { Socket } from 'node:net'
 
 export interface ReaderBounds {
   readonly windowMs: number
-  /** Waiting bytes of one thread. */
+  /** Upper bound for the queued bytes of one thread. */
   readonly pendingBytesMax: number
   readonly scanEveryMs: number
 }
@@ -33,15 +32,15 @@ export const READ_BYTES_PER_SECOND_MIN = 4_096
 export interface WatchedReader {
   readonly socket: Socket
   readonly readBytesPerSecondMin: number
-  /** It has no socket while it waits behind another one. */
+  /** Has no socket while it is queued behind another response. */
   readonly response: ServerResponse
-  /** State of the watch. A window begins with the first scan: entering and leaving must cost a call nothing. */
+  /** State of the watch. The first scan starts the window, so that `enter` and `leave` only change a linked list. */
   isWatched: boolean
   readSince: number
   readBase: number
   readNext: WatchedReader | null
   readPrevious: WatchedReader | null
-  /** Must leave the watch. */
+  /** Called once; the reader has left the watch. */
   onReaderTooSlow(): void
 }
 
@@ -88,7 +87,7 @@ export class ReaderWatch {
       const delivered = deliveredBytes(reader.socket)
       if (reader.readSince !== 0 && (delivered - reader.readBase) * 1_000 < reader.readBytesPerSecondMin * elapsedMs)
         slow.push(reader)
-      // The window of one that is queued begins when its turn comes.
+      // The window of a queued response starts when the response gets its socket.
       reader.readSince = reader.response.socket === null ? 0 : nowAt
       reader.readBase = delivered
     }
@@ -100,7 +99,7 @@ export class ReaderWatch {
     }
   }
 
-  /** Adds readers to `slow` until what the others leave waiting is within the bound. */
+  /** Adds the slowest readers to `slow` until the queued bytes of the others are within the bound. */
   #addSlowest(slow: WatchedReader[], pending: number, nowAt: number): void {
     const chosen = new Set(slow)
     const others: { readonly reader: WatchedReader; readonly rate: number }[] = []
@@ -129,7 +128,7 @@ export class ReaderWatch {
   }
 }
 
-/** The reader of a response that is no call's. */
+/** The reader of a response that belongs to no call. */
 export class PlainReader implements WatchedReader {
   readonly socket: Socket
   readonly response: ServerResponse
@@ -153,13 +152,13 @@ export class PlainReader implements WatchedReader {
   }
 }
 
-/** Properties of Node's sockets that have no type; `test/unit/gateway/connection/reader-watch.test.ts` holds them. */
+/** Untyped properties of Node's sockets; `test/unit/gateway/connection/reader-watch.test.ts` fails if Node changes them. */
 interface SocketInternals {
   readonly _bytesDispatched?: number
   readonly _handle?: { readonly writeQueueSize: number } | null
 }
 
-/** Bytes that the kernel has taken of everything written to a socket. */
+/** Returns how many of the bytes written to a socket the kernel has accepted. */
 export function deliveredBytes(socket: Socket): number {
   const { _bytesDispatched: dispatched = 0, _handle: handle } = socket as unknown as SocketInternals
   return dispatched - (handle?.writeQueueSize ?? 0)

@@ -1,8 +1,8 @@
 /**
- * Answers what the HTTP parser refuses, without writing into a response that is under way.
+ * Responds to requests that the HTTP parser rejects, without writing into a response that is being sent.
  *
- * One refusal per connection: what arrives behind it is ignored. If a response is under way
- * the connection is destroyed; nothing can be added to it. Responses to earlier requests are sent first.
+ * A connection is refused once, and everything that arrives afterwards is ignored. Responses to earlier requests are sent first.
+ * If a response is partly sent, nothing can be added to it, and the connection is destroyed.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -12,14 +12,14 @@ import type { CountEvent, EventReason } from '../../runtime/event-reasons.ts'
 type Response = ServerResponse<IncomingMessage>
 
 export interface ConnectionRefusals {
-  /** For the server's `clientError`. */
+  /** Handles `clientError` of the server. */
   refuse(error: ParserError, socket: Socket): void
-  /** For the server's `connect`: responses to earlier requests are sent first. */
+  /** Handles `connect` of the server. */
   refuseConnect(request: IncomingMessage): void
-  /** Whether the connection has been refused: later requests on it are not served. */
+  /** Whether the connection has been refused; later requests on it are not served. */
   isRefused(socket: Socket): boolean
-  /** Marks a connection whose last response says why it ends. */
-  mark(socket: Socket): void
+  /** Marks a connection as refused after its final response has been sent by the caller. */
+  markRefused(socket: Socket): void
 }
 
 const STATUS_LINES = {
@@ -32,12 +32,12 @@ const STATUS_LINES = {
 
 type Status = keyof typeof STATUS_LINES
 
-/** A client that does not read its refusal is disconnected after this. */
-const UNREAD_MS = 5_000
+/** Time limit for the client to read the refusal. */
+const READ_WITHIN_MS = 5_000
 
 const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT'
 
-/** An error of llhttp, which says more in `reason` than in its code. */
+/** An error of llhttp; `reason` distinguishes errors that share a code. */
 interface ParserError extends NodeJS.ErrnoException {
   readonly reason?: string
 }
@@ -45,7 +45,7 @@ interface ParserError extends NodeJS.ErrnoException {
 export function createConnectionRefusals(count: CountEvent): ConnectionRefusals {
   const refused = new WeakSet<Socket>()
 
-  /** Waits for responses to earlier requests; the refusal belongs behind them. */
+  /** Sends the refusal and closes the connection, after the responses to earlier requests. */
   function end(socket: Socket, status: Status): void {
     if (!socket.writable) return void socket.destroy()
     const current = currentResponse(socket)
@@ -53,7 +53,7 @@ export function createConnectionRefusals(count: CountEvent): ConnectionRefusals 
     if (current !== null && (current.req.complete || current.headersSent)) {
       return void current.once('close', () => end(socket, status))
     }
-    socket.setTimeout(UNREAD_MS, () => socket.destroy())
+    socket.setTimeout(READ_WITHIN_MS, () => socket.destroy())
     socket.end(`HTTP/1.1 ${STATUS_LINES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () =>
       socket.destroy(),
     )
@@ -64,7 +64,7 @@ export function createConnectionRefusals(count: CountEvent): ConnectionRefusals 
       if (refused.has(socket)) return
       refused.add(socket)
       if (error.code?.startsWith('HPE_') !== true && error.code !== TIMED_OUT) return void socket.destroy()
-      // A client that goes away within a message has sent nothing malformed: its call says so, if there is one.
+      // A client that disconnects within a message has sent nothing malformed; the record of its call shows the disconnect.
       if (error.code !== 'HPE_INVALID_EOF_STATE') count(reasonOf(error))
       end(socket, statusOf(error))
     },
@@ -72,11 +72,11 @@ export function createConnectionRefusals(count: CountEvent): ConnectionRefusals 
       refused.add(socket)
       count('malformed')
       if (!isComplete) return void socket.destroy()
-      attend(socket)
+      restoreListeners(socket)
       end(socket, 400)
     },
     isRefused: (socket) => refused.has(socket),
-    mark: (socket) => void refused.add(socket),
+    markRefused: (socket) => void refused.add(socket),
   }
 }
 
@@ -91,7 +91,7 @@ function statusOf({ code, reason = '' }: ParserError): Status {
       return 431
     case TIMED_OUT:
       return 408
-    // A coding that we do not do; an empty one, or one beside a length, is malformed.
+    // 501 for an unsupported transfer coding; an empty one, or one next to a length, is malformed.
     case 'HPE_INVALID_TRANSFER_ENCODING':
       return /^(Request has invalid|Invalid) `/.test(reason) ? 501 : 400
     case 'HPE_INVALID_VERSION':
@@ -103,8 +103,8 @@ function statusOf({ code, reason = '' }: ParserError): Status {
   }
 }
 
-/** Node has taken its listeners from the connection: those are missing that the responses under way need. */
-function attend(socket: Socket): void {
+/** Restores the listeners that pending responses need; Node removes its own before `connect`. */
+function restoreListeners(socket: Socket): void {
   socket.on('error', () => socket.destroy())
   socket.on('end', () => socket.destroy())
   socket.on('timeout', () => socket.destroy())
@@ -112,7 +112,7 @@ function attend(socket: Socket): void {
   socket.resume()
 }
 
-/** The response that Node is writing to a connection, if any; its `clientError` handler by default asks for the same. */
+/** Returns the response that Node is writing to a connection; Node's default `clientError` handler uses the same property. */
 function currentResponse(socket: Socket): Response | null {
   return (socket as Socket & { readonly _httpMessage?: Response | null })._httpMessage ?? null
 }

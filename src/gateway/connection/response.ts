@@ -1,21 +1,21 @@
-/** The server's response with a place for its call, so that listeners need no closure and shapes stay one. */
+/** A server response with a field for its call: listeners need no closure, and all responses have the same shape. */
 
 import { ServerResponse, type IncomingMessage } from 'node:http'
 
-/** Whoever must know that the client has gone. */
+/** Receives the end of the connection. */
 export interface AnsweredCall {
   clientGone(): void
 }
 
-/** Longer bodies are not worth the copy. */
+/** Above this size the copy to a string costs more than it saves. */
 const TEXT_BYTES_MAX = 4_096
 
 export class GatewayResponse extends ServerResponse<IncomingMessage> {
   call: AnsweredCall | null = null
 
   /**
-   * Ends the response. Node writes a head and a `Buffer` with `writev`; a short body that leaves with its head goes as
-   * text, byte for byte, in one cheaper write.
+   * Ends the response. Node writes a head and a `Buffer` with `writev`. A short body that is sent with its head is passed as a
+   * latin1 string instead, which results in a single, cheaper write of the same bytes.
    */
   endWith(last: Buffer | string | null, isHeadSent: boolean): void {
     const isText = !isHeadSent && Buffer.isBuffer(last) && last.length <= TEXT_BYTES_MAX
@@ -24,8 +24,8 @@ export class GatewayResponse extends ServerResponse<IncomingMessage> {
   }
 
   /**
-   * Sends `100 Continue` when it is this response's turn on its connection. Node would put an earlier one behind
-   * the head of the response, where it is taken for the body.
+   * Sends `100 Continue` as soon as this response is the first in the queue of its connection. Node would place an earlier one
+   * after the head of the response, where the client takes it for the body.
    */
   askForBody(): void {
     if (this.socket === null) this.once('socket', () => this.headersSent || this.writeContinue())
@@ -33,8 +33,8 @@ export class GatewayResponse extends ServerResponse<IncomingMessage> {
   }
 
   /**
-   * Ends the connection under this response. If it still waits behind others on its connection, those are sent first:
-   * left alone, Node would then send what there is of this one, and wait without end for the rest.
+   * Aborts the response by closing its connection. If the response is queued, the earlier ones are sent first. Without the
+   * listener, Node would then send the available part of this one and wait for the rest without a time limit.
    */
   breakOff(): void {
     if (this.socket === null) this.once('socket', (socket) => socket.destroy())

@@ -1,23 +1,23 @@
 /**
- * Deadlines for the bodies that clients send: a minimum rate, and a bound on the whole.
+ * Deadlines for request bodies: a minimum rate, and a time limit for the whole body.
  *
- * The client's time runs only while the gateway is ready to take more. While the backend does not take
- * what has arrived, the upload is paused and its backend's deadline runs instead.
+ * The clock of the client runs only while the gateway can accept more bytes. While the backend applies back-pressure, the upload
+ * is paused and the deadline of the backend runs instead.
  */
 
 import { DeadlineQueue, type Timed } from '../../runtime/deadline-queue.ts'
 
 export interface UploadBounds {
-  /** Over which the rate is measured. */
+  /** Interval over which the rate is measured. */
   readonly windowMs: number
   readonly bytesPerSecondMin: number
-  /** For the whole body, times during which the backend was waited for included. */
+  /** Time limit for the whole body, including pauses. */
   readonly totalMs: number
 }
 
 export const UPLOAD_BOUNDS: UploadBounds = { windowMs: 10_000, bytesPerSecondMin: 500, totalMs: 600_000 }
 
-/** The bodies under way in one gateway thread. */
+/** The request bodies that one gateway thread is receiving. */
 export class UploadWatch {
   readonly bounds: UploadBounds
   readonly queue: DeadlineQueue
@@ -27,7 +27,7 @@ export class UploadWatch {
     this.queue = new DeadlineQueue(bounds.windowMs)
   }
 
-  /** Creates the clock of one body; it starts with `resume`. `onSlow` is called once at most. */
+  /** Creates the clock of one body; `resume` starts it. `onSlow` is called at most once. */
   create(onSlow: () => void): Upload {
     return new Upload(this, onSlow)
   }
@@ -41,7 +41,7 @@ export class Upload implements Timed {
   readonly #watch: UploadWatch
   readonly #onSlow: () => void
   readonly #startedAt: number
-  /** Received in the current window. */
+  /** Bytes received in the current window. */
   #bytes = 0
   #isEnded = false
 
@@ -55,7 +55,7 @@ export class Upload implements Timed {
     this.#bytes += bytes
   }
 
-  /** Stops the client's time: somebody else is waited for. */
+  /** Stops the clock while the backend applies back-pressure. */
   pause(): void {
     this.#watch.queue.leave(this)
   }
@@ -66,7 +66,7 @@ export class Upload implements Timed {
     this.#watch.queue.enter(this, performance.now())
   }
 
-  /** The body is whole, or nobody waits for it any more. */
+  /** Stops the clock for good: the body is complete, or it is no longer needed. */
   end(): void {
     this.#isEnded = true
     this.#watch.queue.leave(this)

@@ -1,4 +1,4 @@
-/** What callers of a deprecated API are told: since when (RFC 9745), until when (RFC 8594), and what comes after. */
+/** Headers of every response of a deprecated API: since when (RFC 9745), until when (RFC 8594), and its successor. */
 
 import type { DeprecationPlan } from '../../plan/route-plan.ts'
 

@@ -1,12 +1,13 @@
 /**
- * What happens to each header of a request or a response on its way through the gateway.
+ * The rule for each header of a request or a response that passes through the gateway.
  *
- * Hop-by-hop headers end here (RFC 9110, 7.6.1); the credential is not passed on; names under which
- * the gateway speaks to the backend are never taken from a client, so that no caller can claim to be
- * another. Backends in the tradition of CGI read an underscore as a dash: a name with underscores that
- * would be one of the names below, or a content header, is dropped without exception.
+ * - Hop-by-hop headers are removed (RFC 9110, 7.6.1), and so are credentials.
+ * - Names that the gateway itself sends to the backend are never accepted from a client, so that no caller can impersonate
+ *   another one.
+ * - Backends in the tradition of CGI treat an underscore as a dash. A name with underscores is therefore removed if its form
+ *   with dashes is one of the names below or a content header.
  *
- * Names are looked up as they were sent: the table learns spellings, up to a bound.
+ * Lookups use the name as it was sent; the table caches spellings up to a bound.
  */
 
 import { createHostCheck } from './framing.ts'
@@ -23,7 +24,7 @@ export const HOST = 8
 export const COOKIE = 9
 export const VIA = 10
 export const CDN_LOOP = 11
-/** Passed on only if the document lists the name in `x-tollgate-pass-headers`. */
+/** Forwarded only if the document lists the name in `x-tollgate-pass-headers`. */
 export const OVERRIDE = 12
 
 const REQUEST: Readonly<Record<string, number>> = {
@@ -93,7 +94,7 @@ const RESPONSE: Readonly<Record<string, number>> = {
 const SPELLINGS_MAX = 2_048
 
 export interface HeaderRules {
-  /** One of the constants above. */
+  /** Returns one of the constants above. */
   of(name: string): number
 }
 
@@ -112,13 +113,13 @@ function createRules(known: Readonly<Record<string, number>>): HeaderRules {
       const rule = spellings.get(name)
       if (rule !== undefined) return rule
       const lower = name.toLowerCase()
-      const learned = lower.includes('_')
+      const computed = lower.includes('_')
         ? ruleOfUnderscores(lower)
         : Object.hasOwn(known, lower)
           ? known[lower]!
           : PASS
-      if (spellings.size < SPELLINGS_MAX) spellings.set(name, learned)
-      return learned
+      if (spellings.size < SPELLINGS_MAX) spellings.set(name, computed)
+      return computed
     },
   }
 }

@@ -1,9 +1,9 @@
-/** What the gateway tells the backend about a call: who calls, through whom, and on which trace. */
+/** Headers that describe a call to the backend: the caller, the client's address and the trace. */
 
 import type { Socket } from 'node:net'
 import type { Caller } from '../../plan/caller.ts'
 
-/** Name, value, … for one caller; made once and kept with its seat. */
+/** Returns name, value, … for one caller; computed once per caller context. */
 export function toIdentityHeaders({ grant, agent, person }: Caller): readonly string[] {
   const headers = ['X-Consumer-Id', grant.consumer, 'X-Subscription-Id', grant.subscription]
   if (agent !== '') headers.push('X-Agent-Id', agent)
@@ -17,7 +17,7 @@ interface Origin {
   readonly forwarded: string
 }
 
-/** Pushes whence a call came (RFC 7239); made once for a connection, which mostly names one host. */
+/** Returns a function that adds the client's address and host (RFC 7239); it caches the values of each connection. */
 export function createForwarded(): (target: string[], socket: Socket, host: string) => void {
   const origins = new WeakMap<Socket, Origin>()
 
@@ -30,15 +30,15 @@ export function createForwarded(): (target: string[], socket: Socket, host: stri
   }
 }
 
-/** An IPv6 address is quoted in brackets. */
+/** Formats the values; RFC 7239 requires quotes and brackets around an IPv6 address. */
 function toOrigin({ remoteAddress: address = 'unknown' }: Socket, host: string): Origin {
   const node = address.includes(':') ? `"[${address}]"` : address
   return { host, address, forwarded: `for=${node};host="${host.replace(/["\\]/g, '')}";proto=http` }
 }
 
 /**
- * W3C Trace Context: a trace of the gateway's own, derived from the request id. The prefix is 16 hex
- * digits, random per thread and start; the sequence makes the rest.
+ * Returns a W3C Trace Context header for a new trace, derived from the request id: 16 random hex digits per thread and start,
+ * followed by the sequence number.
  */
 export function toTraceparent(requestId: string): string {
   const parent = requestId.slice(8)

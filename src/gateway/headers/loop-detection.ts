@@ -1,15 +1,15 @@
 /**
- * Recognises calls that have come through this gateway before: `Via` (RFC 9110, 7.6.3) and `CDN-Loop`
- * (RFC 8586) carry its name to every backend, and are looked at on every call.
+ * Detects calls that have passed through this gateway before. `Via` (RFC 9110, 7.6.3) and `CDN-Loop` (RFC 8586) carry the name of
+ * the gateway to every backend and are checked on every call.
  *
- * The name is random per deployment, not the product's: two deployments in a row are no loop.
+ * The name is random per deployment, so two deployments in a row are not a loop.
  */
 
 import type { RequestHeaders } from './upstream-request.ts'
 
 export interface LoopDetection {
   isLoop(headers: RequestHeaders): boolean
-  /** Adds the gateway to what the backend is sent. */
+  /** Adds the name of the gateway to the headers for the backend. */
   pushTo(forward: string[], headers: RequestHeaders): void
 }
 

@@ -1,10 +1,9 @@
 /**
- * The headers of a request, read once: whether its head can be trusted, what the stages need, and what
- * the backend is sent.
+ * Reads the headers of a request in one pass: the fields that the stages need, the headers for the backend, and whether the head
+ * is unambiguous.
  *
- * One pass over the raw headers; the credential and what a client may not send stay behind. Two
- * credentials or content types make `isAmbiguous`: two readers could each take another one. What
- * concerns the framing or the host of the message is a `fault`, and ends the connection.
+ * Credentials and reserved headers are not forwarded. `isAmbiguous` is true for two credentials or content types, since two
+ * implementations could each use a different one. Ambiguous framing or hosts are a `fault`, which ends the connection.
  */
 
 import type { IncomingMessage } from 'node:http'
@@ -31,38 +30,24 @@ export interface RequestHeaders {
   contentLength: number
   isChunked: boolean
   host: string
-  /** Proxies that the request has come through; `''` if none. */
+  /** Proxies that the request has passed through; `''` if there are none. */
   via: string
   cdnLoop: string
   isAmbiguous: boolean
-  /** The status that a head which cannot be trusted is refused with; 0 if there is no fault. */
+  /** Status of the refusal if the framing or the host is ambiguous; 0 otherwise. */
   fault: 0 | 400 | 501 | 505
   /** Names in `Connection` other than `close` and `keep-alive`; null if there are none. */
   hopByHop: string | null
-  /** Name, value, … of `X-HTTP-Method-Override` and its like; null if there are none. */
+  /** Name, value, … of `X-HTTP-Method-Override` and similar headers; null if there are none. */
   overrides: string[] | null
-  /** Name, value, … as they go to the backend; the gateway adds its own. */
+  /** Name, value, … for the backend; forwarding adds the headers of the gateway. */
   readonly forward: string[]
 }
 
 export function readRequestHeaders(request: IncomingMessage, rules: RequestRules): RequestHeaders {
   const raw = request.rawHeaders
   const forward: string[] = []
-  const headers: RequestHeaders = {
-    authorization: undefined,
-    apiKey: undefined,
-    contentType: undefined,
-    contentLength: 0,
-    isChunked: false,
-    host: '',
-    via: '',
-    cdnLoop: '',
-    isAmbiguous: false,
-    fault: request.httpVersionMajor === 1 ? 0 : 505,
-    hopByHop: null,
-    overrides: null,
-    forward,
-  }
+  const headers = initialHeaders(request, forward)
   let hosts = 0
   let lengths = 0
 
@@ -114,9 +99,27 @@ export function readRequestHeaders(request: IncomingMessage, rules: RequestRules
     }
   }
   if (hosts === 0 && request.httpVersionMinor !== 0) headers.fault ||= 400
-  // HTTP/1.0 knows no transfer codings: a body framed by one could be read in two ways (RFC 9112, 6.1).
+  // HTTP/1.0 has no transfer codings, so the framing of such a body is ambiguous (RFC 9112, 6.1).
   if (headers.isChunked && request.httpVersionMinor === 0) headers.fault ||= 400
   return headers
+}
+
+function initialHeaders(request: IncomingMessage, forward: string[]): RequestHeaders {
+  return {
+    authorization: undefined,
+    apiKey: undefined,
+    contentType: undefined,
+    contentLength: 0,
+    isChunked: false,
+    host: '',
+    via: '',
+    cdnLoop: '',
+    isAmbiguous: false,
+    fault: request.httpVersionMajor === 1 ? 0 : 505,
+    hopByHop: null,
+    overrides: null,
+    forward,
+  }
 }
 
 function joined(list: string, value: string): string {
@@ -128,8 +131,8 @@ function isOrdinary(connection: string): boolean {
 }
 
 /**
- * Removes the headers that `Connection` names: they are for one hop alone (RFC 9110, 7.6.1). `kept` are
- * names in lower case that a sender cannot remove, since the gateway has validated them.
+ * Removes the headers that `Connection` names, because they apply to one hop only (RFC 9110, 7.6.1). `kept` contains lower-case
+ * names that the gateway has validated and that a client therefore cannot remove.
  */
 export function dropHopByHop(headers: string[], connection: string, kept: ReadonlySet<string>): void {
   const names = new Set(connection.split(',').map((name) => name.trim().toLowerCase()))

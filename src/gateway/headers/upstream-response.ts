@@ -1,4 +1,4 @@
-/** The head of a backend's response as the client receives it. */
+/** Converts the head of a backend's response into the head for the client. */
 
 import type { IncomingHttpHeaders } from 'undici/types/header.js'
 import { CONNECTION, CONTENT_LENGTH, DROP, TRANSFER_ENCODING, type HeaderRules } from './header-rules.ts'
@@ -6,9 +6,9 @@ import { CONNECTION, CONTENT_LENGTH, DROP, TRANSFER_ENCODING, type HeaderRules }
 export interface ResponseHead {
   /** Name, value, … */
   readonly headers: string[]
-  /** Bytes of the body that the backend has announced, or -1. */
+  /** `Content-Length` of the backend, or -1. */
   readonly length: number
-  /** It uses a transfer coding other than `chunked`, or a length with a leading zero: where its body ends is in doubt. */
+  /** True if the end of the body is ambiguous: a transfer coding other than `chunked`, or a length with a leading zero. */
   readonly isUnreadable: boolean
 }
 
@@ -32,10 +32,10 @@ export function readResponseHead(status: number, headers: IncomingHttpHeaders, r
         if (typeof value !== 'string' || value.toLowerCase() !== 'chunked') isUnreadable = true
         continue
       case CONTENT_LENGTH:
-        // A 204 has no body, and says nothing of its length (RFC 9110, 8.6).
+        // A 204 must not have a length (RFC 9110, 8.6).
         if (status === NO_CONTENT) continue
         length = Number(value)
-        // The parser has let through nothing but digits. A leading zero stands for octal with some readers.
+        // The parser has accepted digits only. Some implementations read a leading zero as octal.
         if (value.length > 1 && value[0] === '0') isUnreadable = true
     }
     if (typeof value === 'string') kept.push(name, value)
@@ -45,14 +45,14 @@ export function readResponseHead(status: number, headers: IncomingHttpHeaders, r
   return { headers: kept, length, isUnreadable }
 }
 
-/** Null where `Connection` says nothing but whether the connection stays. */
+/** Returns the header names in `Connection`; null if there are none. */
 function namesIn(connection: string | string[]): ReadonlySet<string> | null {
   if (connection === 'keep-alive' || connection === 'close') return null
   const list = typeof connection === 'string' ? connection : connection.join(',')
   return new Set(list.split(',').map((name) => name.trim().toLowerCase()))
 }
 
-/** The length frames the message: nobody can have it removed. */
+/** Removes headers by name, except for the length, which frames the message. */
 function dropNamed(headers: string[], names: ReadonlySet<string>): void {
   let length = 0
   for (let index = 0; index < headers.length; index += 2) {

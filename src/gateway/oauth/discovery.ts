@@ -1,6 +1,6 @@
 /**
- * What an API publishes of itself as an issuer (RFC 8414; OpenID Connect Discovery 1.0, 3): what is
- * listed works.
+ * The discovery document of an API as an issuer (RFC 8414; OpenID Connect Discovery 1.0, 3). Everything that it lists is
+ * implemented.
  */
 
 export interface Discovered {
@@ -15,7 +15,7 @@ export function toDiscovery({ gatewayUrl, api, scopes }: Discovered): object {
   const byConfidential = ['client_secret_basic', 'client_secret_post']
   return {
     issuer,
-    // One for all APIs: which one is meant is the subscription's, or `resource` says it (RFC 8707).
+    // One endpoint for all APIs; the subscription or `resource` (RFC 8707) selects the API.
     authorization_endpoint: `${gatewayUrl}/oauth2/v2/authorize`,
     token_endpoint: `${oauth}/token`,
     introspection_endpoint: `${oauth}/introspect`,

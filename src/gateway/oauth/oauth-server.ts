@@ -1,9 +1,9 @@
 /**
- * The OAuth paths of a gateway thread: reads requests for the endpoints, which answer in the main
- * thread, and serves keys and discovery itself.
+ * The OAuth paths of a gateway thread: reads requests for the endpoints, which the main thread executes, and serves keys and
+ * discovery documents itself.
  *
- * fastify without a server of its own: the gateway's server hands requests over (`serverFactory`).
- * Forms and queries are read as pairs, so that a parameter that comes twice is seen.
+ * fastify runs without a server of its own; the server of the gateway passes requests to it (`serverFactory`). Forms and queries
+ * are read as pairs, so that repeated parameters can be detected.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -13,23 +13,24 @@ import { refuse, type OauthAnswer, type OauthCall } from '../../plan/oauth-call.
 
 export interface OauthServerOptions {
   readonly gatewayUrl: string
-  readonly ask: (call: OauthCall) => Promise<OauthAnswer>
+  /** Executes a request to an endpoint on the main thread. */
+  readonly execute: (call: OauthCall) => Promise<OauthAnswer>
   readonly jwks: () => object
-  /** Scopes of an API, null where there is no such API. */
+  /** Returns the scopes of an API; null if no such API is published. */
   readonly scopesOf: (api: string) => readonly string[] | null
-  /** Hears why something could not be answered; clients do not. */
+  /** Receives the cause of a 503; the client does not get it. */
   readonly onFailure?: (cause: unknown) => void
 }
 
 export interface OauthServer {
-  /** Answers false where the path is none of its own. */
+  /** Returns false if the path is not one of the OAuth paths. */
   handle(request: IncomingMessage, response: ServerResponse, path: string): boolean
   close(): Promise<void>
 }
 
 const FORM_BYTES_MAX = 16_384
 const JWKS_SECONDS = 300
-/** By the path, the methods it takes. */
+/** Patterns of the paths with the methods that they accept. */
 const PATHS: readonly (readonly [RegExp, string])[] = [
   [/^\/[^/]+(\/v1)?\/oauth2\/v2\/(token|introspect|revoke)$/, 'POST'],
   [/^\/[^/]+(\/v1)?\/oauth2\/v2\/userinfo$/, 'GET, HEAD, POST'],
@@ -39,7 +40,6 @@ const PATHS: readonly (readonly [RegExp, string])[] = [
 ]
 
 export async function createOauthServer(options: OauthServerOptions): Promise<OauthServer> {
-  const { gatewayUrl, ask, jwks, scopesOf, onFailure = () => {} } = options
   let route: (request: IncomingMessage, response: ServerResponse) => void = () => {}
   const app = fastify({
     logger: false,
@@ -49,50 +49,10 @@ export async function createOauthServer(options: OauthServerOptions): Promise<Oa
       return createServer()
     },
   })
-  installForms(app, onFailure)
-
-  for (const endpoint of ['token', 'introspect', 'revoke'] as const) {
-    for (const prefix of ['/:api', '/:api/v1']) {
-      app.post(`${prefix}/oauth2/v2/${endpoint}`, (request, reply) => serve(endpoint, request, reply))
-    }
-  }
-  for (const prefix of ['/:api', '/:api/v1']) {
-    app.route({
-      method: ['GET', 'POST'],
-      url: `${prefix}/oauth2/v2/userinfo`,
-      handler: (request, reply) => serve('userinfo', request, reply),
-    })
-  }
-  app.route({
-    method: ['GET', 'POST'],
-    url: '/oauth2/v2/authorize',
-    exposeHeadRoute: false,
-    handler: (request, reply) => serve('authorize', request, reply),
-  })
-  app.get('/.well-known/jwks', (_request, reply) =>
-    reply.header('Cache-Control', `public, max-age=${JWKS_SECONDS}`).send(jwks()),
-  )
-  app.get('/:api/.well-known/openid-configuration', discovery)
-  app.get('/.well-known/oauth-authorization-server/:api', discovery)
+  installForms(app, options.onFailure ?? (() => {}))
+  addEndpoints(app, options)
+  addDiscovery(app, options)
   await app.ready()
-
-  async function serve(
-    endpoint: OauthCall['endpoint'],
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<FastifyReply> {
-    const api = endpoint === 'authorize' ? '' : apiOf(request)
-    if (endpoint !== 'authorize' && scopesOf(api) === null) return send(reply, noSuchApi())
-    const { authorization, cookie } = request.headers
-    const method = request.method === 'POST' ? 'POST' : 'GET'
-    return send(reply, await ask({ endpoint, api, method, form: formOf(request), authorization, cookie }))
-  }
-
-  function discovery(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const api = apiOf(request)
-    const scopes = scopesOf(api)
-    return scopes === null ? send(reply, noSuchApi()) : reply.send(toDiscovery({ gatewayUrl, api, scopes }))
-  }
 
   return {
     handle(request, response, path) {
@@ -102,6 +62,51 @@ export async function createOauthServer(options: OauthServerOptions): Promise<Oa
     },
     close: () => app.close(),
   }
+}
+
+function addEndpoints(app: FastifyInstance, options: OauthServerOptions): void {
+  for (const prefix of ['/:api', '/:api/v1']) {
+    for (const endpoint of ['token', 'introspect', 'revoke'] as const) {
+      app.post(`${prefix}/oauth2/v2/${endpoint}`, (request, reply) => serve(options, endpoint, request, reply))
+    }
+    app.route({
+      method: ['GET', 'POST'],
+      url: `${prefix}/oauth2/v2/userinfo`,
+      handler: (request, reply) => serve(options, 'userinfo', request, reply),
+    })
+  }
+  app.route({
+    method: ['GET', 'POST'],
+    url: '/oauth2/v2/authorize',
+    exposeHeadRoute: false,
+    handler: (request, reply) => serve(options, 'authorize', request, reply),
+  })
+}
+
+function addDiscovery(app: FastifyInstance, { gatewayUrl, jwks, scopesOf }: OauthServerOptions): void {
+  app.get('/.well-known/jwks', (_request, reply) =>
+    reply.header('Cache-Control', `public, max-age=${JWKS_SECONDS}`).send(jwks()),
+  )
+  for (const path of ['/:api/.well-known/openid-configuration', '/.well-known/oauth-authorization-server/:api']) {
+    app.get(path, (request, reply) => {
+      const api = apiOf(request)
+      const scopes = scopesOf(api)
+      return scopes === null ? send(reply, noSuchApi()) : reply.send(toDiscovery({ gatewayUrl, api, scopes }))
+    })
+  }
+}
+
+async function serve(
+  { scopesOf, execute }: OauthServerOptions,
+  endpoint: OauthCall['endpoint'],
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const api = endpoint === 'authorize' ? '' : apiOf(request)
+  if (endpoint !== 'authorize' && scopesOf(api) === null) return send(reply, noSuchApi())
+  const { authorization, cookie } = request.headers
+  const method = request.method === 'POST' ? 'POST' : 'GET'
+  return send(reply, await execute({ endpoint, api, method, form: formOf(request), authorization, cookie }))
 }
 
 function installForms(app: FastifyInstance, onFailure: (cause: unknown) => void): void {
@@ -117,12 +122,18 @@ function installForms(app: FastifyInstance, onFailure: (cause: unknown) => void)
     }
     onFailure(error)
     reply.header('Retry-After', '1')
-    return send(reply, refuse('temporarily_unavailable', 'This cannot be done at the moment.', 503))
+    return send(
+      reply,
+      refuse('temporarily_unavailable', 'The server cannot process this request at the moment. Retry later.', 503),
+    )
   })
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0] ?? ''
     reply.header('Allow', PATHS.find(([pattern]) => pattern.test(path))?.[1] ?? '')
-    return send(reply, refuse('invalid_request', 'The method does not fit the path.', 405))
+    return send(
+      reply,
+      refuse('invalid_request', 'This path does not accept the method of the request; see the Allow header.', 405),
+    )
   })
 }
 
@@ -137,7 +148,7 @@ function apiOf(request: FastifyRequest): string {
 }
 
 function noSuchApi(): OauthAnswer {
-  return refuse('invalid_request', 'There is no such API.', 404)
+  return refuse('invalid_request', 'No API with this name is published here.', 404)
 }
 
 function send(reply: FastifyReply, { status, headers, body }: OauthAnswer): FastifyReply {

@@ -1,10 +1,10 @@
 /**
- * Whether a request target can be read in only one way.
+ * Checks that a request target is canonical.
  *
- * The gateway matches a path and the backend serves it; where the two could read it differently
- * (`/a/../b`, `//`, `%2F`, a backslash, a path parameter hung on dots, escapes that are not UTF-8: lax
- * readers take `%C0%AF` for a slash) one rule would admit what another serves. Such a target ends here,
- * before anything else looks at it. One pass over the characters, nothing allocated.
+ * The gateway matches a path and the backend serves it. If the two could read a path differently, the gateway would apply the
+ * rules of one operation while the backend executes another one. Such paths contain `/a/../b`, `//`, `%2F`, a backslash, path
+ * parameters after dots, or escapes that are not UTF-8 (lax decoders read `%C0%AF` as a slash). They are refused before any other
+ * check. The scan is one pass over the characters without allocation.
  */
 
 const SLASH = 47
@@ -15,11 +15,11 @@ const QUESTION = 63
 const HASH = 35
 const BACKSLASH = 92
 
-/** Where the query begins (the target's length without one), or -1 where the target is not canonical. */
+/** Returns the start of the query (the length of the target if there is none), or -1 if the target is not canonical. */
 export function scanTarget(target: string): number {
   const { length } = target
   if (target.charCodeAt(0) !== SLASH) return -1
-  /** Characters of the segment so far, and how many of them were dots, plain or encoded. */
+  /** Number of characters of the current segment, and of dots among them, plain or encoded. */
   let size = 0
   let dots = 0
   for (let index = 1; index < length; index++) {
@@ -49,7 +49,7 @@ function isDotSegment(size: number, dots: number): boolean {
   return size > 0 && size <= 2 && size === dots
 }
 
-/** A query may hold what it likes but raw control characters, spaces, non-ASCII and a fragment. */
+/** Returns `at` unless the query contains raw control characters, spaces, non-ASCII characters or a fragment. */
 function checkQuery(target: string, at: number): number {
   for (let index = at + 1; index < target.length; index++) {
     const code = target.charCodeAt(index)
@@ -58,14 +58,14 @@ function checkQuery(target: string, at: number): number {
   return at
 }
 
-/** The last position of the escaped character that begins at `at` with the byte `lead`, or -1 (RFC 3629, 4). */
+/** Returns the last position of the escaped character that starts at `at` with the byte `lead`, or -1 (RFC 3629, 4). */
 function endOfCharacter(target: string, at: number, lead: number): number {
   if (lead < 0xc2 || lead > 0xf4) return -1
   const following = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3
   for (let count = 1; count <= following; count++) {
     const index = at + count * 3
     const code = target.charCodeAt(index) === PERCENT ? decodeAt(target, index) : -1
-    // Neither longer than needed, nor a surrogate, nor beyond the last character.
+    // Excludes overlong encodings, surrogates and values above U+10FFFF.
     const least = count > 1 ? 0x80 : lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80
     const most = count > 1 ? 0xbf : lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf
     if (code < least || code > most) return -1
@@ -73,7 +73,7 @@ function endOfCharacter(target: string, at: number, lead: number): number {
   return at + following * 3 + 2
 }
 
-/** The byte behind a percent sign, or -1 where there are no two hex digits. */
+/** Returns the byte after a percent sign, or -1 if two hex digits are missing. */
 function decodeAt(target: string, at: number): number {
   const high = hexValue(target.charCodeAt(at + 1))
   const low = hexValue(target.charCodeAt(at + 2))

@@ -1,12 +1,11 @@
 /**
- * Finds the operation for a path: a tree of segments, literals before templates.
+ * Finds the operation for a path in a tree of segments.
  *
- * Templates and literals compete as OpenAPI says: the concrete path wins, segment by segment from the
- * left, with a way back where the concrete branch leads nowhere. Each node of the tree is visited at
- * most once a match, so a path cannot make the search long. A segment that came percent-encoded is
- * matched by what it means. A trailing slash is another path. A path is found before its method: what
- * the concrete path does not take, its template is not asked for. HEAD is GET where only GET is
- * declared (RFC 9110, 9.1: every server has both).
+ * - Concrete paths take precedence over templates, as OpenAPI requires: segment by segment from the left, with backtracking if
+ *   the concrete branch has no match. A match visits each node at most once, so the search time is bounded.
+ * - Percent-encoded segments are decoded before the comparison. A path with a trailing slash is a different path.
+ * - The path is matched before the method: if the concrete path does not declare the method, its template is not considered.
+ * - HEAD matches GET if only GET is declared (RFC 9110, 9.1: every server supports both).
  */
 
 export interface RouteOperation {
@@ -15,7 +14,7 @@ export interface RouteOperation {
 }
 
 export interface RouteMatch {
-  /** Position in the list the table was made from. */
+  /** Position in the list of operations. */
   readonly operation: number
   /** Values of the path parameters, still percent-encoded, in the order of the template. */
   readonly parameters: readonly string[]
@@ -23,8 +22,8 @@ export interface RouteMatch {
 
 export interface RouteTable {
   /**
-   * The operation for `method` and the path `target[from, to)`; `allowed` where only other methods are
-   * declared; null where there is no such path.
+   * Returns the operation for `method` and the path `target[from, to)`, `allowed` if the path declares only other methods, or
+   * null if no path matches.
    */
   find(
     method: string,
@@ -36,7 +35,7 @@ export interface RouteTable {
 
 interface Node {
   readonly literals: Map<string, Node>
-  /** Segments with text around parameters, longest text first, then by alphabet. */
+  /** Segments with text around parameters: longest text first, then alphabetically. */
   readonly mixed: { readonly parts: readonly string[]; readonly node: Node }[]
   parameter: Node | null
   /** Method → position; null on inner nodes. */
@@ -70,7 +69,7 @@ export function createRouteTable(operations: readonly RouteOperation[]): RouteTa
   return { find }
 }
 
-/** The node for the rest of the path that begins at `from`, filling `values` on the way. */
+/** Returns the node for the rest of the path from `from`, and adds the values of its parameters to `values`. */
 function walk(node: Node, target: string, from: number, to: number, values: string[]): Node | null {
   let end = target.indexOf('/', from)
   if (end < 0 || end > to) end = to
@@ -84,7 +83,7 @@ function walk(node: Node, target: string, from: number, to: number, values: stri
     if (found !== null) return found
     values.length = depth
   }
-  if ((node.mixed.length > 0 || node.parameter !== null) && isHungOn(node, raw)) return null
+  if ((node.mixed.length > 0 || node.parameter !== null) && isLiteralWithParameters(node, raw)) return null
   for (const { parts, node: next } of node.mixed) {
     if (!matchParts(parts, segment, values)) continue
     if (segment !== raw) for (let index = depth; index < values.length; index++) encodeAt(values, index)
@@ -102,10 +101,10 @@ function walk(node: Node, target: string, from: number, to: number, values: stri
 }
 
 /**
- * Whether a segment is a literal with path parameters (`admin;x`): there are backends that drop what
- * follows the semicolon, and would serve the literal where we had let the template pass.
+ * Whether a segment is a literal with path parameters (`admin;x`). Some backends ignore the part after the semicolon and would
+ * serve the literal path for a call that the gateway has admitted by its template.
  */
-function isHungOn(node: Node, raw: string): boolean {
+function isLiteralWithParameters(node: Node, raw: string): boolean {
   const at = raw.indexOf(';')
   return at >= 0 && node.literals.has(decode(raw.slice(0, at)))
 }
@@ -119,7 +118,7 @@ function step(node: Node, target: string, end: number, to: number, values: strin
   return node.methods === null ? null : node
 }
 
-/** `parts` are the texts around parameters: `{base}...{head}` is `['', '...', '']`. Values are not empty. */
+/** Matches a segment against the texts around its parameters: `{base}...{head}` is `['', '...', '']`. Values are not empty. */
 function matchParts(parts: readonly string[], segment: string, values: string[]): boolean {
   const first = parts[0]!
   const last = parts[parts.length - 1]!
@@ -173,7 +172,7 @@ function childFor(node: Node, segment: string): Node {
   return child
 }
 
-/** Independent of the order in the document: a new version of it must not route otherwise. */
+/** Compares independently of the order in the document, so that reordering a document does not change its routes. */
 function byText(one: Node['mixed'][number], other: Node['mixed'][number]): number {
   const length = (parts: readonly string[]): number => parts.reduce((sum, part) => sum + part.length, 0)
   const difference = length(other.parts) - length(one.parts)
@@ -184,7 +183,7 @@ function createNode(): Node {
   return { literals: new Map(), mixed: [], parameter: null, methods: null, plain: null }
 }
 
-/** The path was scanned before: its escapes are sound, though not always UTF-8. */
+/** Decodes a segment; returns it unchanged if its escapes are invalid, which only documents can contain. */
 function decode(segment: string): string {
   try {
     return decodeURIComponent(segment)

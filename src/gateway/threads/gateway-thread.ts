@@ -55,7 +55,7 @@ export interface OauthServer {
 export interface OauthPort {
   readonly gatewayUrl: string
   /** Executes a request to one of the OAuth endpoints on the main thread. */
-  readonly ask: (call: OauthCall) => Promise<OauthAnswer>
+  readonly execute: (call: OauthCall) => Promise<OauthAnswer>
   readonly jwks: () => JsonWebKeySet
   readonly scopesOf: (api: string) => readonly string[] | null
   readonly onFailure: (cause: unknown) => void
@@ -163,7 +163,7 @@ function toOauthPort(
 ): OauthPort {
   return {
     gatewayUrl,
-    ask: (call) => mainThread.request('oauth', call),
+    execute: (call) => mainThread.request('oauth', call),
     jwks: () => publishedKeys.jwks,
     scopesOf: (api) => revisions.of(api)?.plan.allowedScopes ?? null,
     onFailure(cause) {

@@ -1,4 +1,4 @@
-/** What two readers could take in two ways does not pass: framing, hosts, pipelines, interim responses, headers. */
+/** The gateway refuses messages that two implementations could read differently: framing, hosts, pipelines, interim responses, headers. */
 
 import { describe, expect, it } from 'vitest'
 import {
@@ -16,7 +16,7 @@ const post = (headers: string, body = '') =>
 const CLOSE = 'Connection: close\r\n'
 const statusesIn = (text: string): string[] => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status!)
 
-/** A backend that answers with what it received. */
+/** Opens a backend that returns the request that it received. */
 async function openEcho() {
   return openBackend((incoming, response) => {
     let body = ''
@@ -27,7 +27,7 @@ async function openEcho() {
   })
 }
 
-describe('a request whose framing or host is in doubt', () => {
+describe('a request with ambiguous framing or host', () => {
   it.each([
     ['with two hosts', 'GET /things-v1/open HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', '400'],
     ['with two equal hosts', 'GET /things-v1/open HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n', '400'],
@@ -36,12 +36,12 @@ describe('a request whose framing or host is in doubt', () => {
     ['with a path in its host', 'GET /things-v1/open HTTP/1.1\r\nHost: a/b\r\n\r\n', '400'],
     ['with credentials in its host', 'GET /things-v1/open HTTP/1.1\r\nHost: user@a\r\n\r\n', '400'],
     ['with a space in its host', 'GET /things-v1/open HTTP/1.1\r\nHost: a b\r\n\r\n', '400'],
-    ['with a word for a port', 'GET /things-v1/open HTTP/1.1\r\nHost: a:http\r\n\r\n', '400'],
+    ['with a port that is not a number', 'GET /things-v1/open HTTP/1.1\r\nHost: a:http\r\n\r\n', '400'],
     ['to an unknown API, with two hosts', 'GET /other-v1/open HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', '400'],
-    ['coded in gzip', post('Transfer-Encoding: gzip'), '501'],
-    ['coded in gzip, then chunked', post('Transfer-Encoding: gzip, chunked', '0\r\n\r\n'), '501'],
-    ['coded in chunks, then gzip', post('Transfer-Encoding: chunked, gzip', '0\r\n\r\n'), '501'],
-    ['coded as identity', post('Transfer-Encoding: identity'), '501'],
+    ['with the coding gzip', post('Transfer-Encoding: gzip'), '501'],
+    ['with the codings gzip, chunked', post('Transfer-Encoding: gzip, chunked', '0\r\n\r\n'), '501'],
+    ['with the codings chunked, gzip', post('Transfer-Encoding: chunked, gzip', '0\r\n\r\n'), '501'],
+    ['with the coding identity', post('Transfer-Encoding: identity'), '501'],
     ['in chunks with HTTP/1.0', post('Transfer-Encoding: chunked', '0\r\n\r\n').replace('1.1', '1.0'), '400'],
     ['with a length of 010', post('Content-Length: 010', '0123456789'), '400'],
     ['with a length of 00', post('Content-Length: 00'), '400'],
@@ -50,8 +50,8 @@ describe('a request whose framing or host is in doubt', () => {
     ['of HTTP/0.9', open('', '0.9'), '505'],
     ['of HTTP/0.9 without a version', 'GET /things-v1/open\r\n\r\n', '505'],
     ['of HTTP/1.2', open('', '1.2'), '505'],
-    ['that begins HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '505'],
-  ])('(%s) is refused once, the connection is closed, and nothing behind it is served', async (_, text, status) => {
+    ['that starts HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '505'],
+  ])('(%s) is refused once, and no later request on its connection is served', async (_, text, status) => {
     let calls = 0
     const origin = await openBackend((_, response) => {
       calls++
@@ -66,7 +66,7 @@ describe('a request whose framing or host is in doubt', () => {
   })
 
   it.each(['a', 'A.example:8080', '127.0.0.1', '[::1]:80', 'a_b', '%41', 'a:'])(
-    'does not include one with host %s',
+    'does not include a request with the valid host %s',
     async (host) => {
       const origin = await openEcho()
       const gateway = await openTestGateway({ backend: { origin } })
@@ -76,8 +76,8 @@ describe('a request whose framing or host is in doubt', () => {
   )
 })
 
-describe('an expectation that nobody knows', () => {
-  it('is passed over, with or without the one that everybody knows', async () => {
+describe('an unknown expectation', () => {
+  it('is ignored, with and without 100-continue', async () => {
     const gateway = await openTestGateway({ backend: { origin: await openEcho() } })
     for (const expectation of ['other', 'other=1', '100-continue, other']) {
       const text = await gateway.raw(post(`${CLOSE}Expect: ${expectation}\r\nContent-Length: 5`, 'hello'))
@@ -89,11 +89,11 @@ describe('an expectation that nobody knows', () => {
   })
 })
 
-describe('a client that goes away', () => {
+describe('a client that disconnects', () => {
   it.each([
-    ['in its body', 'POST', 'Content-Length: 10\r\n\r\nbegun'],
+    ['within its body', 'POST', 'Content-Length: 10\r\n\r\nbegun'],
     ['before the response', 'GET', '\r\n'],
-  ])('%s has sent nothing malformed', async (_, method, rest) => {
+  ])('%s is not counted as malformed', async (_, method, rest) => {
     const { promise: isReached, resolve: reached } = Promise.withResolvers<void>()
     const origin = await openBackend(() => reached())
     const gateway = await openTestGateway({ backend: { origin } })
@@ -116,7 +116,7 @@ describe('a pipeline', () => {
     ['garbage', 'this is not HTTP\r\n\r\n'],
     ['a bad length', post('Content-Length: -1')],
     ['two hosts', 'GET /things-v1/open HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
-  ])('whose second request is %s answers the first, then refuses once', async (_, bad) => {
+  ])('whose second request is %s gets the response to the first, then one refusal', async (_, bad) => {
     const { promise: reached, resolve: reach } = Promise.withResolvers<() => void>()
     const origin = await openBackend((_, response) => reach(() => response.end('first')))
     const gateway = await openTestGateway({ backend: { origin } })
@@ -128,7 +128,7 @@ describe('a pipeline', () => {
     expect(text.indexOf('first')).toBeLessThan(text.indexOf('400 Bad'))
   })
 
-  it('gets no second response into the body of a response that is under way', async () => {
+  it('gets no refusal within the body of a response that is being sent', async () => {
     const origin = await openBackend((_, response) => {
       response.writeHead(200, { 'content-length': '1000' })
       response.write('begun')
@@ -147,7 +147,7 @@ describe('a pipeline', () => {
     expect(text.endsWith('begun')).toBe(true)
   })
 
-  it('that is bad in the body of its only request is refused once', async () => {
+  it('gets one 400 for a malformed body of its only request', async () => {
     const origin = await openEcho()
     const gateway = await openTestGateway({ backend: { origin } })
     const text = await gateway.raw(`${post('Transfer-Encoding: chunked')}zz\r\nhello\r\nyy\r\n`)
@@ -156,16 +156,16 @@ describe('a pipeline', () => {
   })
 })
 
-describe('a backend', () => {
+describe('a response of a backend', () => {
   const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
   const answering = (text: string) => openRawBackend((socket) => socket.on('data', () => socket.write(text, 'latin1')))
 
   it.each([
     ['100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n'],
     ['100 Continue with headers', 'HTTP/1.1 100 Continue\r\nX-A: b\r\n\r\n'],
-    ['three of them', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(3)],
+    ['three times 100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(3)],
     ['102 and 103', 'HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n'],
-  ])('may send %s before its response, on a connection that is used again', async (_, interim) => {
+  ])('may follow %s, and its connection is used again', async (_, interim) => {
     const gateway = await openTestGateway({ backend: { origin: await answering(interim + ok), connections: 2 } })
     for (let index = 0; index < 3; index++) {
       expect(await gateway.raw(open(CLOSE))).toMatch(/^HTTP\/1.1 200 [^]*\r\n\r\nok$/)
@@ -174,7 +174,7 @@ describe('a backend', () => {
   })
 
   it.each(['gzip', 'gzip, chunked', 'identity', 'chunked, chunked'])(
-    'whose transfer coding is %s is broken',
+    'with the transfer coding %s becomes 502 upstream_broken',
     async (coding) => {
       const origin = await answering(`HTTP/1.1 200 OK\r\nTransfer-Encoding: ${coding}\r\n\r\n2\r\nok\r\n0\r\n\r\n`)
       const gateway = await openTestGateway({ backend: { origin } })
@@ -183,7 +183,7 @@ describe('a backend', () => {
   )
 
   it.each(['02', '0x2', '+2', '2.0', '2, 2', '2\r\nContent-Length: 2'])(
-    'whose length is %s is broken',
+    'with the length %s becomes 502 upstream_broken',
     async (length) => {
       const origin = await answering(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\nok`)
       const gateway = await openTestGateway({ backend: { origin } })
@@ -191,7 +191,7 @@ describe('a backend', () => {
     },
   )
 
-  it('has the headers removed that its Connection header names, but not the length', async () => {
+  it('loses the headers that its Connection header names, except for the length', async () => {
     const origin = await answering(
       'HTTP/1.1 200 OK\r\nConnection: keep-alive, X-Hop, Content-Length\r\nX-Hop: 1\r\nX-End: 2\r\nContent-Length: 2\r\n\r\nok',
     )
@@ -202,7 +202,7 @@ describe('a backend', () => {
     expect(text).toMatch(/content-length: 2/i)
   })
 
-  it('that gives a length to a 204 has it removed', async () => {
+  it('loses its length if it is a 204', async () => {
     const gateway = await openTestGateway({
       backend: { origin: await answering('HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n') },
     })
@@ -211,7 +211,7 @@ describe('a backend', () => {
     expect(text).not.toMatch(/content-length|transfer-encoding/i)
   })
 
-  it('that sends a length as a trailer is served, on a connection that is used again', async () => {
+  it('may contain a length as a trailer, and its connection is used again', async () => {
     let connections = 0
     const origin = await openRawBackend((socket) => {
       connections++
@@ -226,7 +226,7 @@ describe('a backend', () => {
     expect(connections).toBe(1)
   })
 
-  it('that sends both lengths in its head is broken', async () => {
+  it('with both lengths in its head becomes 502', async () => {
     const origin = await answering(
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nok\r\n0\r\n\r\n',
     )
@@ -235,7 +235,7 @@ describe('a backend', () => {
   })
 })
 
-describe('what reaches a backend', () => {
+describe('a request to a backend', () => {
   async function echoed(text: string, options: { paths?: object; root?: object } = {}) {
     const gateway = await openTestGateway({ backend: { origin: await openEcho() }, ...options })
     const answer = await gateway.raw(text)
@@ -243,7 +243,7 @@ describe('what reaches a backend', () => {
     return { answer, gateway, ...(JSON.parse(json) as { headers: Record<string, string>; body: string }) }
   }
 
-  it('is no header that a reader of underscores takes for one of the reserved ones', async () => {
+  it('contains no header that becomes a reserved one if underscores are read as dashes', async () => {
     const names = [
       'Content_Length',
       'content_type',
@@ -268,7 +268,7 @@ describe('what reaches a backend', () => {
     expect(Object.keys(headers).filter((name) => name.includes('_'))).toEqual(['host_', 'authorization_', 'x_mine'])
   })
 
-  it('keeps what the gateway has validated, whatever Connection names', async () => {
+  it('keeps the validated headers even if Connection names them', async () => {
     const paths = {
       '/open': {
         post: {
@@ -291,7 +291,7 @@ describe('what reaches a backend', () => {
   })
 
   it.each(['From', 'User-Agent', 'Referer', 'Max-Forwards', 'If-Modified-Since', 'Age', 'ETag', 'Location', 'X-Other'])(
-    'is no second %s that the operation would not accept',
+    'does not contain a second %s that the operation would not accept',
     async (name) => {
       const paths = {
         '/open': {
@@ -313,12 +313,12 @@ describe('what reaches a backend', () => {
   const OVERRIDES = ['X-HTTP-Method-Override', 'X-Method-Override', 'X-HTTP-Method', 'X-Original-URL', 'X-Rewrite-URL']
   const overriding = open(OVERRIDES.map((name) => `${name}: DELETE\r\n`).join('') + CLOSE)
 
-  it('are no overrides of the method or the path', async () => {
+  it('contains no overrides of the method or the path', async () => {
     const { headers } = await echoed(overriding)
     expect(OVERRIDES.filter((name) => name.toLowerCase() in headers)).toEqual([])
   })
 
-  it('are the overrides that x-tollgate-pass-headers names, for the document or for an operation', async () => {
+  it('contains the overrides that x-tollgate-pass-headers lists, for the document or for an operation', async () => {
     const document = await echoed(overriding, { root: { 'x-tollgate-pass-headers': ['X-HTTP-Method-Override'] } })
     expect(OVERRIDES.filter((name) => name.toLowerCase() in document.headers)).toEqual(['X-HTTP-Method-Override'])
     const get = { ...PATHS['/open'].get, 'x-tollgate-pass-headers': ['x-original-url'] }
@@ -327,7 +327,7 @@ describe('what reaches a backend', () => {
   })
 
   it.each(['GET', 'OPTIONS'])(
-    'is no body of a %s that declares none; it is counted, and the connection stays in step',
+    'has no body if it is a %s that declares none; the drop is counted, and the connection stays usable',
     async (method) => {
       const paths = { '/open': { [method.toLowerCase()]: PATHS['/open'].get } }
       const bodied = `${method} /things-v1/open HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello`
@@ -340,7 +340,7 @@ describe('what reaches a backend', () => {
     },
   )
 
-  it('is a body only if it parses as JSON where the schema is {}', async () => {
+  it('has a body only if the body parses as JSON, even for the schema {}', async () => {
     const paths = {
       '/open': {
         post: {
@@ -360,13 +360,13 @@ describe('what reaches a backend', () => {
     expect(await send('[1]')).toMatch(/^HTTP\/1.1 200 /)
   })
 
-  it('names the gateway in Via and CDN-Loop, behind those that came before', async () => {
+  it('names the gateway last in Via and CDN-Loop', async () => {
     const { headers } = await echoed(open(`Via: 1.0 fred\r\nCDN-Loop: other\r\n${CLOSE}`))
     expect(headers).toMatchObject({ via: `1.0 fred, 1.1 ${LOOP_NAME}`, 'cdn-loop': `other, ${LOOP_NAME}` })
   })
 
   it.each([`Via: 1.1 ${LOOP_NAME}`, `Via: 1.0 fred\r\nVia: 1.1 ${LOOP_NAME}`, `CDN-Loop: other, ${LOOP_NAME}`])(
-    'is no call that has come through the gateway before (%s)',
+    'is not sent for a call that has passed through the gateway before, which gets 508 (%s)',
     async (header) => {
       const gateway = await openTestGateway({ backend: { origin: await openEcho() } })
       expect(await gateway.raw(open(`${header}\r\n${CLOSE}`))).toMatch(/^HTTP\/1.1 508 [^]*loop_detected/)
@@ -379,14 +379,14 @@ describe('100 Continue', () => {
   const expecting = (path: string, key = '') =>
     `POST /things-v1/${path} HTTP/1.1\r\nHost: a\r\n${key}Content-Type: application/octet-stream\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n`
 
-  it('is not sent before the credential has been verified, and the connection is closed', async () => {
+  it('is not sent before the credential is verified, and the connection is closed', async () => {
     const gateway = await openTestGateway({ backend: { origin: await openEcho() } })
     for (const key of ['', 'x-api-key: wrong\r\n']) {
       expect(statusesIn(await gateway.raw(expecting('keyed', key)))).toEqual(['401'])
     }
   })
 
-  it('is sent once when the body is wanted', async () => {
+  it('is sent once, when the gateway needs the body', async () => {
     const gateway = await openTestGateway({ backend: { origin: await openEcho() } })
     const socket = await gateway.open()
     const wanted = receivedUntil(socket, /100 Continue\r\n\r\n/)
@@ -398,9 +398,9 @@ describe('100 Continue', () => {
   })
 
   it.each([
-    ['at once, and the connection is closed', (answer: () => void) => answer(), ['404']],
+    ['at once, which closes the connection', (answer: () => void) => answer(), ['404']],
     ['later', (answer: () => void) => setImmediate(answer), ['100', '404']],
-  ])('is no fault where an OAuth path is answered %s', async (_, when, statuses) => {
+  ])('causes no fault if an OAuth path responds %s', async (_, when, statuses) => {
     const gateway = await openTestGateway({
       backend: { origin: await openEcho() },
       server: {

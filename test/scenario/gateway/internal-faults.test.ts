@@ -1,6 +1,6 @@
 /**
- * A fault in one call ends that call with 500, and never the thread: a throw is injected at every stage
- * and in every callback of a call, and the next call is served.
+ * A fault in one call ends that call with 500, and never the thread: the tests inject an exception at every stage and in every
+ * callback of a call, and the next call is served.
  */
 
 import { Agent, request } from 'node:http'
@@ -26,7 +26,7 @@ interface Answer {
   readonly code: string
 }
 
-/** Null if the connection is broken off. */
+/** Sends a call; resolves with null if the connection is aborted. */
 function call(
   port: number,
   { method = 'GET', path = '/things-v1/keyed', body = '', key = 'key-a' } = {},
@@ -55,7 +55,7 @@ function call(
   })
 }
 
-/** Throws the first time only. */
+/** Throws at the first call only. */
 function once<F extends (...given: never[]) => unknown>(then: F): F {
   let isDone = false
   return ((...given: Parameters<F>) => {
@@ -71,18 +71,18 @@ const withRevision = (change: (revision: CompiledRevision) => Partial<CompiledRe
 
 type Fault = readonly [stage: string, faulty: Partial<TestGatewayOptions>, sent?: Parameters<typeof call>[1]]
 
-/** Whoever asks for its method fails. */
+/** A caller whose `method` cannot be read. */
 const unauthorisable = Object.defineProperty({ ...callerOf('a') }, 'method', { get: boom })
 
 const FAULTS: readonly Fault[] = [
   ['route', withRevision(({ routes }) => ({ routes: { ...routes, find: once((...given) => routes.find(...given)) } }))],
   ['authenticate', { authenticator: { authenticate: once(() => boom()) } }],
   ['authenticate, in a promise', { authenticator: { authenticate: () => Promise.reject(new Error('injected')) } }],
-  ['the search for loops', { handle: { loops: { isLoop: once(() => false), pushTo: () => {} } } }],
-  ['what is kept of a caller', { handle: { callerContexts: { of: boom, release: () => {} } } }],
+  ['loop detection', { handle: { loops: { isLoop: once(() => false), pushTo: () => {} } } }],
+  ['the caller context', { handle: { callerContexts: { of: boom, release: () => {} } } }],
   ['authorise', { authenticator: { authenticate: () => unauthorisable } }],
   ['limit', { handle: { admissions: { admit: boom, release: () => {}, isApproaching: false } } }],
-  ['whether calls can be recorded', { handle: { isAccepting: boom } }],
+  ['the check of the spool', { handle: { isAccepting: boom } }],
   [
     'validate parameters',
     withRevision(({ operations }) => ({
@@ -123,7 +123,7 @@ const FAULTS: readonly Fault[] = [
     }),
   ],
   ['the head of the response', { send: { responseRules: { of: once(createResponseRules().of) } } }],
-  ['the check of the contract', { send: { drift: { checkHead: once(() => null), reportOperation: () => {} } } }],
+  ['drift detection', { send: { drift: { checkHead: once(() => null), reportOperation: () => {} } } }],
   ['the end of the turn', { send: { turnEnd: { join: once(() => {}) } } }],
   [
     'the health of the backend',
@@ -138,20 +138,20 @@ const FAULTS: readonly Fault[] = [
 const isLasting = ({ handle }: Partial<TestGatewayOptions>): boolean =>
   handle !== undefined && handle.loops === undefined
 
-describe('a fault in the handling of a call', () => {
+describe('an internal fault', () => {
   it.each(
     FAULTS.map(([stage, faulty, sent]): { stage: string; faulty: Fault[1]; sent: Fault[2] } => ({
       stage,
       faulty,
       sent,
     })),
-  )('at $stage ends that call with 500, recorded and logged, and no other', async ({ faulty, sent }) => {
+  )('at $stage ends only that call, with 500, a record and a log entry', async ({ faulty, sent }) => {
     const origin = await openBackend((_, response) => response.end('ok'))
     const gateway = await openTestGateway({ backend: { origin }, ...faulty })
     expect(await call(gateway.port, sent)).toEqual({ status: 500, code: 'internal' })
     expect(gateway.records.map(({ outcome, status }) => [outcome, status])).toEqual([['internal', 500]])
     expect(gateway.faults).toHaveLength(1)
-    // Some of the faults come again with every call.
+    // Some of the faults occur again with every call.
     if (faulty.authenticator === undefined && !isLasting(faulty)) expect((await call(gateway.port))?.status).toBe(200)
     expect(gateway.inFlight()).toBe(0)
   })
@@ -159,7 +159,7 @@ describe('a fault in the handling of a call', () => {
   it.each([
     ['adding to a sampled body', { add: boom, end: () => {} }],
     ['ending a sampled body', { add: () => {}, end: boom }],
-  ])('at %s ends that call only', async (_, sample) => {
+  ])('at %s ends only that call', async (_, sample) => {
     const origin = await openBackend((_, response) => response.end('ok'))
     let isFirst = true
     const checkHead = () => {
@@ -177,7 +177,7 @@ describe('a fault in the handling of a call', () => {
     expect(gateway.inFlight()).toBe(0)
   })
 
-  it('at recording it breaks the call off: nothing is answered that has no record', async () => {
+  it('at recording aborts the response, because no response is sent without a record', async () => {
     const origin = await openBackend((_, response) => response.end('ok'))
     let isFirst = true
     const gateway = await openTestGateway({
@@ -194,7 +194,7 @@ describe('a fault in the handling of a call', () => {
     expect(gateway.inFlight()).toBe(0)
   })
 
-  it('when its response is sent after recording breaks the connection off', async () => {
+  it('at sending the response after recording aborts the connection', async () => {
     const origin = await openBackend((_, response) => response.end('ok'))
     const gateway = await openTestGateway({
       backend: { origin },
@@ -209,7 +209,7 @@ describe('a fault in the handling of a call', () => {
     expect((await call(gateway.port))?.status).toBe(200)
   })
 
-  it.each(['pause', 'write'] as const)('in a callback of a paused response (%s) ends that call only', async (where) => {
+  it.each(['pause', 'write'] as const)('in a callback of a paused response (%s) ends only that call', async (where) => {
     const origin = await openBackend((_, response) => response.end(Buffer.alloc(20_000_000)))
     let isFirst = true
     const gateway = await openTestGateway({
@@ -247,7 +247,7 @@ describe('a request whose backend does not respond in time', () => {
     ['without a body', 'GET /things-v1/open HTTP/1.1\r\nHost: a\r\n\r\n', 504],
     ['streamed in chunks and never ended', `${head('Transfer-Encoding: chunked')}${chunk}`, 408],
     ['long and never ended', `${head('Content-Length: 200000')}${BODY}`, 408],
-  ])('%s is answered, recorded, and the thread goes on', async (_, text, status) => {
+  ])('gets its response and a record if it is %s, without a fault of the thread', async (_, text, status) => {
     const origin = await openRawBackend((socket) => void socket.resume())
     const gateway = await openTestGateway({
       backend: { origin, timeoutMs: 100 },
@@ -267,7 +267,7 @@ describe('a request whose backend does not respond in time', () => {
   it.each([
     ['a deadline', 'GET /things-v1/open HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
     ['the end of a slow upload', `${head('Transfer-Encoding: chunked')}${chunk}`],
-  ])('ends alone if a fault is met at %s', async (_, text) => {
+  ])('ends alone with 500 if a fault occurs at %s', async (_, text) => {
     const origin = await openRawBackend((socket) => void socket.resume())
     const gateway = await openTestGateway({
       backend: { origin, timeoutMs: 100 },
@@ -285,7 +285,7 @@ describe('a request whose backend does not respond in time', () => {
     expect(gateway.inFlight()).toBe(0)
   })
 
-  it('streamed to a backend that stops reading is answered with 504: the client is not slow', async () => {
+  it('gets 504, not 408, if it is streamed to a backend that stops reading', async () => {
     const origin = await openRawBackend((socket) => void socket.pause())
     const gateway = await openTestGateway({ backend: { origin, timeoutMs: 200 } })
     const socket = await gateway.open()

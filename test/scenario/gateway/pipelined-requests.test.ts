@@ -1,4 +1,4 @@
-/** Several requests on one connection: what becomes of one leaves the others in step. */
+/** Several requests on one connection: the end of one does not disturb the others. */
 
 import { describe, expect, it } from 'vitest'
 import { openBackend, openRawBackend, openTestGateway, received, receivedUntil } from '../../fixtures/test-gateway.ts'
@@ -6,8 +6,8 @@ import { openBackend, openRawBackend, openTestGateway, received, receivedUntil }
 const get = (path = '/things-v1/open', headers = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`
 const statusesIn = (text: string): string[] => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status!)
 
-describe('a response that is broken off behind another one', () => {
-  it('ends the connection when its turn comes, and nothing of it is sent', async () => {
+describe('an aborted response that is queued behind another one', () => {
+  it('closes the connection after the earlier response, and is not sent', async () => {
     const { promise: isReached, resolve: reached } = Promise.withResolvers<() => void>()
     const origin = await openRawBackend((socket) =>
       socket.once('data', (head) => {
@@ -31,7 +31,7 @@ describe('a response that is broken off behind another one', () => {
   })
 })
 
-describe('a body that waits for 100 Continue behind a call that is under way', () => {
+describe('a request with 100-continue that is queued behind another call', () => {
   const upload =
     'POST /things-v1/open?upload HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\nExpect: 100-continue\r\n'
   const answering = async (answer: string) => {
@@ -44,15 +44,15 @@ describe('a body that waits for 100 Continue behind a call that is under way', (
     return { isReached, gateway: await openTestGateway({ backend: { origin } }) }
   }
 
-  it('is asked for in its turn', async () => {
+  it('gets 100 Continue after the earlier response', async () => {
     const { isReached, gateway } = await answering('second')
     const socket = await gateway.open()
-    const asked = receivedUntil(socket, /100 Continue\r\n\r\n/)
+    const continued = receivedUntil(socket, /100 Continue\r\n\r\n/)
     const answer = receivedUntil(socket, /second/)
     socket.write(`${get()}${upload}Content-Length: 5\r\n\r\n`)
     const finish = await isReached
     finish()
-    expect(statusesIn(await asked)).toEqual(['200', '100'])
+    expect(statusesIn(await continued)).toEqual(['200', '100'])
     socket.write('hello')
     expect(statusesIn(await answer)).toEqual(['200', '100', '200'])
   })
@@ -60,7 +60,7 @@ describe('a body that waits for 100 Continue behind a call that is under way', (
   it.each([
     ['short', 'Content-Length: 5\r\n\r\nhello'],
     ['streamed', 'Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n'],
-  ])('(%s) that comes unasked gets no 100 Continue into its response', async (_, body) => {
+  ])('(%s) gets no 100 Continue if its body arrives before', async (_, body) => {
     const { isReached, gateway } = await answering('second')
     const socket = await gateway.open()
     const answer = receivedUntil(socket, /second$/)
@@ -72,8 +72,8 @@ describe('a body that waits for 100 Continue behind a call that is under way', (
   })
 })
 
-describe('a refused upload behind a call that is under way', () => {
-  it('does not suppress the response to the first, however long its rest takes', async () => {
+describe('a refused upload that is queued behind another call', () => {
+  it('does not suppress the earlier response while its rest is discarded', async () => {
     const { promise: isReached, resolve: reached } = Promise.withResolvers<() => void>()
     const origin = await openBackend((_, response) => reached(() => response.end('first')))
     const gateway = await openTestGateway({ backend: { origin } })
@@ -82,7 +82,7 @@ describe('a refused upload behind a call that is under way', () => {
     socket.write(get() + 'POST /things-v1/keyed HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nbegun')
     const finish = await isReached
     expect(await gateway.recorded(1)).toMatchObject([{ outcome: 'credential_missing' }])
-    // The rest of another refused upload is given up.
+    // The gateway stops discarding the rest of another refused upload.
     const other = await gateway.open()
     const closed = received(other)
     other.write('POST /things-v1/keyed HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nbegun')
@@ -92,8 +92,8 @@ describe('a refused upload behind a call that is under way', () => {
   })
 })
 
-describe('responses that wait behind another one', () => {
-  it('count for the memory that slow readers may hold', async () => {
+describe('responses that are queued behind another one', () => {
+  it('count for the memory bound of slow readers', async () => {
     const origin = await openBackend((incoming, response) => {
       if (!incoming.url?.includes('?first')) response.end(Buffer.alloc(60_000))
     })
@@ -106,7 +106,7 @@ describe('responses that wait behind another one', () => {
     expect(gateway.counts.get('client_too_slow')).toBeGreaterThan(0)
   })
 
-  it('are not what the client reads: it is not too slow while the first one is not there', async () => {
+  it('do not make the client too slow while the first response is missing', async () => {
     const { promise: isReached, resolve: reached } = Promise.withResolvers<() => void>()
     const origin = await openBackend((incoming, response) => {
       if (incoming.url?.includes('?first')) reached(() => response.end('first'))
@@ -118,7 +118,7 @@ describe('responses that wait behind another one', () => {
     const answer = received(socket)
     socket.write(get('/things-v1/open?first') + get('/things-v1/open', 'Connection: close\r\n'))
     const finish = await isReached
-    // Others come later, and have been too slow for a window each.
+    // Each of three later clients is too slow for a whole window.
     for (let slow = 1; slow <= 3; slow++) {
       const other = await gateway.open()
       other.pause()
@@ -139,7 +139,7 @@ describe('a pipeline that ends in CONNECT', () => {
     `POST /things-v1/open HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\n${headers}Content-Length: 30000\r\n\r\n${body}`
   const connect = 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n'
 
-  it('is answered up to there, then refused once', async () => {
+  it('gets the earlier responses, then one 400', async () => {
     const { promise: isReached, resolve: reached } = Promise.withResolvers<() => void>()
     const origin = await openBackend((incoming, response) => {
       if (incoming.url?.includes('?first')) reached(() => response.end(Buffer.alloc(1_000_000, 'x')))
@@ -156,7 +156,7 @@ describe('a pipeline that ends in CONNECT', () => {
     expect(gateway.faults).toEqual([])
   })
 
-  it('leaves nothing behind when its client goes', async () => {
+  it('releases everything when its client disconnects', async () => {
     const origin = await openBackend((incoming, response) => {
       if (incoming.url?.includes('?first')) return
       incoming.resume()

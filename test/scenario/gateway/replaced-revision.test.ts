@@ -1,4 +1,4 @@
-/** A call that began with a revision is served by it, even if another one took its place before the call reached its backend. */
+/** A call keeps the revision that it started with, even if that revision is replaced before the call reaches the backend. */
 
 import { expect, it } from 'vitest'
 import { openBackend, openTestGateway, receivedUntil } from '../../fixtures/test-gateway.ts'
@@ -6,14 +6,14 @@ import { openBackend, openTestGateway, receivedUntil } from '../../fixtures/test
 const upload = (length: number): string =>
   `POST /things-v1/open HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\nContent-Length: ${length}\r\n\r\n`
 
-it('serves a call whose body arrived while its revision was replaced', async () => {
+it('returns 200 to a call whose body arrives while its revision is replaced', async () => {
   const origin = await openBackend((incoming, response) => {
     let body = ''
     incoming.on('data', (chunk) => (body += chunk))
     incoming.on('end', () => response.end(`<${body}>`))
   })
   const gateway = await openTestGateway({ backend: { origin } })
-  // Connections are open already, as those of a revision in use are.
+  // Opens a backend connection first, as in a revision that is in use.
   expect(await gateway.raw(`${upload(1).replace('Host', 'Connection: close\r\nHost')}x`)).toContain('<x>')
 
   const socket = await gateway.open()

@@ -1,4 +1,4 @@
-/** Slowness of a client is charged to that client: never to the backend, and never to other callers. */
+/** A slow client affects neither the health of the backend nor other callers. */
 
 import { request, type ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
@@ -42,7 +42,7 @@ describe('a client that uploads too slowly', () => {
     ['long', 'Content-Length: 100000', 'hello'],
     ['short', 'Content-Length: 10', 'hello'],
     ['not begun', 'Content-Length: 10', ''],
-  ])('(%s) is answered with 408, without units, and nothing is held against the backend', async (_, headers, body) => {
+  ])('(%s) gets 408, is charged no units, and does not count as a failure of the backend', async (_, headers, body) => {
     const origin = await openBackend((incoming) => void incoming.resume())
     const gateway = await openTestGateway({ backend: { origin, timeoutMs: 20 }, uploads: UPLOADS })
     const answer = await gateway.raw(upload(headers) + body)
@@ -51,7 +51,7 @@ describe('a client that uploads too slowly', () => {
     expect(gateway.revision.backend?.gate.hasFailed).toBe(false)
   })
 
-  it('is cut off after the bound on the whole body, however fast it is', async () => {
+  it('gets 408 after the time limit for the whole body, at any rate', async () => {
     const origin = await openBackend((incoming) => void incoming.resume())
     const uploads = { windowMs: 50, bytesPerSecondMin: 1, totalMs: 100 }
     const gateway = await openTestGateway({ backend: { origin }, uploads })
@@ -63,7 +63,7 @@ describe('a client that uploads too slowly', () => {
     expect(await answer).toContain('HTTP/1.1 408')
   })
 
-  it('has its time while it is waited for only: one that the backend holds up is served', async () => {
+  it('gets 200 if only back-pressure of the backend delays its upload', async () => {
     const { promise: isFull, resolve: full } = Promise.withResolvers<() => void>()
     const origin = await openBackend((incoming, response) => {
       incoming.on('end', () => response.end('ok'))
@@ -76,14 +76,14 @@ describe('a client that uploads too slowly', () => {
     socket.write(upload('Content-Length: 30000000'))
     socket.write(Buffer.alloc(30_000_000))
     const read = await isFull
-    // Several windows pass in which the client cannot send, since the backend does not read.
+    // Several windows pass in which the client cannot send, because the backend does not read.
     const other = await gateway.raw(upload('Content-Length: 10', 'b'))
     expect(other).toContain('HTTP/1.1 408')
     read()
     expect(await answer).toMatch(/^HTTP\/1.1 200 /)
   })
 
-  it('does not stop the backend from answering early, and the connection stays in step', async () => {
+  it('gets an early response of the backend, and the connection stays usable', async () => {
     const origin = await openBackend((_, response) => response.writeHead(413).end('too long'))
     const gateway = await openTestGateway({ backend: { origin } })
     const socket = await gateway.open()
@@ -97,7 +97,7 @@ describe('a client that uploads too slowly', () => {
     expect(gateway.records.map(({ outcome }) => outcome)).toEqual(['served', 'served'])
   })
 
-  it('is not held against a backend that has begun to answer, and needs the rest of the body to go on', async () => {
+  it('does not time out a backend that needs the rest of the body to complete its response', async () => {
     const origin = await openBackend((incoming, response) => {
       if (incoming.method === 'GET') return
       response.writeHead(200)
@@ -111,14 +111,14 @@ describe('a client that uploads too slowly', () => {
     const done = receivedUntil(socket, /done/)
     socket.write(`${upload('Transfer-Encoding: chunked')}5\r\nhello\r\n`)
     await begun
-    // A call that comes later runs into the deadline of the backend: this one has outlived it.
+    // A later call exceeds the deadline of the backend, so the first call has survived that deadline.
     expect(await get(gateway, 'b')).toBe(504)
     expect(gateway.records).toMatchObject([{ outcome: 'upstream_timeout', subscription: 'b' }])
     socket.write('0\r\n\r\n')
     expect(await done).toMatch(/^HTTP\/1.1 200 /)
   })
 
-  it('is disconnected if the answer has begun', async () => {
+  it('is disconnected if its response has started', async () => {
     const origin = await openBackend((incoming, response) => {
       incoming.resume()
       response.writeHead(200)
@@ -131,7 +131,7 @@ describe('a client that uploads too slowly', () => {
     expect(gateway.revision.backend?.gate.hasFailed).toBe(false)
   })
 
-  it('cannot fill the memory together with others: beyond the bound bodies are refused', async () => {
+  it('causes 503 for further bodies when the memory for bodies is full', async () => {
     const origin = await openBackend((incoming) => void incoming.resume())
     const gateway = await openTestGateway({ backend: { origin }, bodyBytesHeldMax: 95_000 })
     for (const key of ['a', 'b']) {
@@ -147,7 +147,7 @@ describe('a client that uploads too slowly', () => {
   it.each([
     ['a subscription', 'a', '/things-v1/keyed'],
     ['the public calls of an API', '', '/things-v1/open'],
-  ])('cannot take the memory of others: (%s) has half of it', async (_, key, path) => {
+  ])('occupies at most half of the memory for bodies as %s', async (_, key, path) => {
     const origin = await openBackend((incoming, response) => {
       incoming.resume()
       incoming.on('end', () => response.end())
@@ -162,7 +162,7 @@ describe('a client that uploads too slowly', () => {
       'HTTP/1.1 503',
     )
     expect(await gateway.raw(upload(long, 'other') + body)).toContain('HTTP/1.1 200')
-    // What ended has given its room back.
+    // The ended call has released its memory.
     const gone = new Promise((resolve) => slow.once('close', resolve))
     slow.destroy()
     await gone
@@ -186,12 +186,12 @@ describe('a client that reads too slowly', () => {
     expect(gateway.revision.backend?.slots.held).toBe(0)
   })
 
-  it('is disconnected as well when only the end of its response waits for it', async () => {
+  it('is disconnected if it stops reading near the end of its response', async () => {
     const origin = await openBackend((_, response) => response.end(Buffer.alloc(50_000_000)))
     const gateway = await openTestGateway({ backend: { origin }, readers: { ...READERS, windowMs: 300 } })
     const socket = await gateway.open()
     let bytes = 0
-    // It reads nearly all, then nothing.
+    // Reads almost everything, then stops.
     socket.on('data', (chunk) => (bytes += chunk.length) > 49_900_000 && socket.pause())
     const closed = new Promise((resolve) => socket.once('close', resolve))
     socket.write(download())
@@ -201,7 +201,7 @@ describe('a client that reads too slowly', () => {
     expect(gateway.faults).toEqual([])
   })
 
-  it('that keeps the minimum rate is served to the end', async () => {
+  it('gets its whole response if it keeps the minimum rate of the document', async () => {
     const origin = await openBackend((_, response) => response.end(Buffer.alloc(8_000_000)))
     const gateway = await openTestGateway({
       backend: { origin },
@@ -212,7 +212,7 @@ describe('a client that reads too slowly', () => {
     expect(gateway.records).toMatchObject([{ outcome: 'served' }])
   })
 
-  it('goes first when the readers of a thread leave more waiting than they may', async () => {
+  it('is disconnected when the queued bytes of a thread exceed their bound', async () => {
     const origin = await openBackend((_, response) => response.end(Buffer.alloc(50_000_000)))
     const readers = { windowMs: 600_000, pendingBytesMax: 100_000, scanEveryMs: 20 }
     const gateway = await openTestGateway({ backend: { origin }, readers })
@@ -227,15 +227,15 @@ describe('a client that reads too slowly', () => {
 })
 
 describe('the connections of a backend', () => {
-  const held: ServerResponse[] = []
-  const hold = () =>
+  const pending: ServerResponse[] = []
+  const openHolding = () =>
     openBackend((incoming, response) => {
       if (incoming.headers['x-consumer-id'] === 'con_good') response.end('ok')
-      else held.push(response)
+      else pending.push(response)
     })
 
-  it('are never held by one subscription beyond a half, even if nobody else waits', async () => {
-    const origin = await hold()
+  it('are limited to half of them per subscription, even without competition', async () => {
+    const origin = await openHolding()
     const gateway = await openTestGateway({ backend: { origin, connections: 8, waitMs: 100 } })
     const statuses = Array.from({ length: 8 }, () => get(gateway, 'greedy'))
     await gateway.recorded(4)
@@ -243,21 +243,21 @@ describe('the connections of a backend', () => {
     expect(gateway.revision.backend?.slots.held).toBe(4)
     expect(await get(gateway, 'good')).toBe(200)
     expect(gateway.revision.backend?.gate.hasFailed).toBe(false)
-    for (const response of held.splice(0)) response.end()
+    for (const response of pending.splice(0)) response.end()
     expect((await Promise.all(statuses)).sort()).toEqual([200, 200, 200, 200, 503, 503, 503, 503])
   })
 
-  it('are shared by public calls as by one subscription', async () => {
-    const origin = await hold()
+  it('count all public calls as one subscription', async () => {
+    const origin = await openHolding()
     const gateway = await openTestGateway({ backend: { origin, connections: 4, waitMs: 50 } })
     const sockets = await Promise.all(Array.from({ length: 4 }, () => gateway.open()))
     for (const socket of sockets) socket.write('GET /things-v1/open HTTP/1.1\r\nHost: a\r\n\r\n')
     await gateway.recorded(2)
     expect(await get(gateway, 'good')).toBe(200)
-    held.length = 0
+    pending.length = 0
   })
 
-  it('are taken from the largest holder, its slowest reader first, if all are held for long', async () => {
+  it('are reclaimed from the slowest reader of the largest holder if all are in use for long', async () => {
     const origin = await openBackend((incoming, response) => {
       if (incoming.headers['x-consumer-id'] === 'con_good') response.end('ok')
       else response.end(Buffer.alloc(50_000_000))
@@ -273,7 +273,7 @@ describe('the connections of a backend', () => {
     expect(gateway.records.map(({ outcome }) => outcome)).toEqual(['client_too_slow', 'served'])
   })
 
-  it('are left to a slow upload without a half of them for others', async () => {
+  it('stay available to others while one subscription uploads slowly', async () => {
     const origin = await openRawBackend((socket) => {
       socket.on('data', (data) => {
         if (data.includes('con_good')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
@@ -289,7 +289,7 @@ describe('the connections of a backend', () => {
 })
 
 describe('an OAuth request whose body never ends', () => {
-  it('is cut off after one window, and its body is left to its reader', async () => {
+  it('is disconnected after one window, and its body is left to the OAuth server', async () => {
     const origin = await openBackend((_, response) => response.end())
     const bodies: string[] = []
     const gateway = await openTestGateway({
@@ -297,7 +297,7 @@ describe('an OAuth request whose body never ends', () => {
       uploads: UPLOADS,
       server: {
         oauth(request, response) {
-          // A reader that begins late must find the whole body.
+          // The OAuth server must get the whole body even if it starts to read later.
           setImmediate(() => {
             let body = ''
             request.on('data', (chunk) => (body += chunk))
@@ -317,8 +317,8 @@ describe('an OAuth request whose body never ends', () => {
   })
 })
 
-describe('a client that does not read what is no response of a call', () => {
-  it('is disconnected from an OAuth response', async () => {
+describe('a client that does not read an OAuth response', () => {
+  it('is disconnected and counted', async () => {
     const origin = await openBackend((_, response) => response.end())
     const { promise: closed, resolve: close } = Promise.withResolvers<void>()
     const gateway = await openTestGateway({

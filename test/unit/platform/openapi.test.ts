@@ -156,7 +156,7 @@ describe('/oauth.openapi.json, to which /openapi.json links', () => {
     const { paths } = buildOauthOpenApi({ baseUrl: BASE_URL, gatewayUrl: GATEWAY_URL }) as unknown as Document
     const oauth = await createOauthServer({
       gatewayUrl: GATEWAY_URL,
-      ask: async () => ({ status: 200, headers: {}, body: 'answered', signal: null }),
+      execute: async () => ({ status: 200, headers: {}, body: 'answered', signal: null }),
       jwks: () => ({ keys: [] }),
       scopesOf: () => [],
     })

@@ -6,7 +6,7 @@ it.each([
   [3, 100_000],
   [700, 3_000],
   [65_536, 5],
-])('holds chunks of %d bytes without weighing much more than they do', (length, count) => {
+])('ChunkList stores chunks of %d bytes with a bounded number of buffers', (length, count) => {
   const chunks = new ChunkList()
   const sent: Buffer[] = []
   for (let index = 0; index < count; index++) {
@@ -19,7 +19,7 @@ it.each([
   expect(chunks.join().equals(Buffer.concat(sent))).toBe(true)
 })
 
-it('gives the bytes of no chunk and of one as they are', () => {
+it('ChunkList joins no chunk to an empty buffer, and one chunk to itself', () => {
   const chunks = new ChunkList()
   expect(chunks.join()).toHaveLength(0)
   const only = Buffer.from('only')

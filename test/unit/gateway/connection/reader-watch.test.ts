@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { deliveredBytes } from '../../../../src/gateway/connection/reader-watch.ts'
 
 describe('deliveredBytes', () => {
-  it('counts what the kernel has taken, in the middle of a large write as well', async () => {
+  it('counts the bytes that the kernel has accepted, also in the middle of a large write', async () => {
     const BYTES = 50_000_000
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')

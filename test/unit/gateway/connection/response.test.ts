@@ -1,4 +1,4 @@
-/** Bytes of a response arrive as the backend sent them, whether they leave as text with the head or not. */
+/** The client receives the bytes of the backend unchanged, whether they are sent as a string with the head or not. */
 
 import { request } from 'undici'
 import { describe, expect, it } from 'vitest'
@@ -11,10 +11,10 @@ describe('the body of a response', () => {
     ['of one byte above 127', Buffer.from([0xff]), true],
     ['of every byte', EVERY_BYTE, true],
     ['of every byte, without a known length', EVERY_BYTE, false],
-    ['that just leaves with the head', Buffer.concat(Array<Buffer>(16).fill(EVERY_BYTE)), true],
-    ['that just does not', Buffer.concat([...Array<Buffer>(16).fill(EVERY_BYTE), Buffer.from([0x80])]), true],
+    ['of the largest size that is sent with the head', Buffer.concat(Array<Buffer>(16).fill(EVERY_BYTE)), true],
+    ['one byte larger', Buffer.concat([...Array<Buffer>(16).fill(EVERY_BYTE), Buffer.from([0x80])]), true],
     ['of 1 MB', Buffer.concat(Array<Buffer>(4_096).fill(EVERY_BYTE)), true],
-    ['of nothing', Buffer.alloc(0), true],
+    ['of no bytes', Buffer.alloc(0), true],
   ])('(%s) arrives unchanged', async (_, body, isAnnounced) => {
     const origin = await openBackend((_, response) => {
       if (isAnnounced) response.setHeader('content-length', body.length)

@@ -12,8 +12,8 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close()
 })
 
-/** The OAuth paths on a real socket; other paths answer 418. */
-async function start(askInstead?: OauthEndpoint) {
+/** Starts the OAuth paths on a real socket; any other path gets 418. */
+async function start(executeInstead?: OauthEndpoint) {
   const failures: unknown[] = []
   let paths: OauthServer | null = null
   const server: Server = createServer((request, response) => {
@@ -25,7 +25,7 @@ async function start(askInstead?: OauthEndpoint) {
   const { keyRing, answer } = await openDesk({ gatewayUrl, nowMs: Date.now })
   paths = await createOauthServer({
     gatewayUrl,
-    ask: askInstead ?? answer,
+    execute: executeInstead ?? answer,
     jwks: () => keyRing.publicKeys(),
     scopesOf: (api) => (api === API ? SCOPES.allowed : null),
     onFailure: (cause) => failures.push(cause),
@@ -46,8 +46,8 @@ const credentials = new URLSearchParams({
   client_secret: SECRET,
 }).toString()
 
-describe('a standard client', () => {
-  it.each(['oauth2', 'oidc'] as const)('goes from %s discovery to a token that jose verifies', async (algorithm) => {
+describe('a standard OAuth client', () => {
+  it.each(['oauth2', 'oidc'] as const)('gets from %s discovery to a token that jose verifies', async (algorithm) => {
     const { gatewayUrl } = await start()
     const issuer = new URL(`${gatewayUrl}/${API}`)
     const insecure = { [oauth.allowInsecureRequests]: true }
@@ -79,7 +79,7 @@ describe('a standard client', () => {
     }
   })
 
-  it('is told of a wrong secret as RFC 6749 has it', async () => {
+  it('gets 401 invalid_client for a wrong secret, as RFC 6749 requires', async () => {
     const { gatewayUrl } = await start()
     const server = { issuer: `${gatewayUrl}/${API}`, token_endpoint: gatewayUrl + TOKEN }
     const client = { client_id: 'cli_1' }
@@ -98,8 +98,8 @@ describe('a standard client', () => {
   })
 })
 
-describe('token endpoint', () => {
-  it('answers at both of its paths, and is not stored', async () => {
+describe('the token endpoint', () => {
+  it('returns 200 at both of its paths, and forbids caching', async () => {
     const { post } = await start()
     for (const path of [TOKEN, `/${API}/v1/oauth2/v2/token`]) {
       const response = await post(path, credentials)
@@ -109,21 +109,21 @@ describe('token endpoint', () => {
     }
   })
 
-  it('sees a parameter that comes twice', async () => {
+  it('returns 400 for a repeated parameter', async () => {
     const { post } = await start()
     const response = await post(TOKEN, `${credentials}&scope=read&scope=write`)
 
     expect([response.status, await response.json()]).toMatchObject([400, { error: 'invalid_request' }])
   })
 
-  it('does not read parameters from the query', async () => {
+  it('returns 400 if the parameters are in the query', async () => {
     const { post } = await start()
 
     expect((await post(`${TOKEN}?${credentials}`, '')).status).toBe(400)
   })
 
   it.each(['application/json', 'text/plain', 'multipart/form-data; boundary=x', ''])(
-    'takes forms, and not %s',
+    'returns 415 for the content type "%s"',
     async (type) => {
       const { post } = await start()
       const response = await post(TOKEN, type.endsWith('json') ? '{}' : credentials, { 'Content-Type': type })
@@ -133,14 +133,14 @@ describe('token endpoint', () => {
     },
   )
 
-  it('takes at most 16 KB', async () => {
+  it('returns 413 for a form above 16 KB', async () => {
     const { post } = await start()
     const response = await post(TOKEN, `${credentials}&x=${'x'.repeat(16_384)}`)
 
     expect([response.status, await response.json()]).toMatchObject([413, { error: 'invalid_request' }])
   })
 
-  it('takes at most 16 KB also where no length is declared', async () => {
+  it('returns 413 for a form above 16 KB without a declared length', async () => {
     const { gatewayUrl } = await start()
     const answer = Promise.withResolvers<IncomingMessage>()
     const request = send(gatewayUrl + TOKEN, { method: 'POST', headers: FORM }, answer.resolve).on('error', () => {})
@@ -152,7 +152,7 @@ describe('token endpoint', () => {
     expect(response.statusCode).toBe(413)
   })
 
-  it('names the method it takes', async () => {
+  it('returns 405 with the accepted method in Allow', async () => {
     const { gatewayUrl } = await start()
     for (const method of ['GET', 'PUT', 'HEAD', 'OPTIONS']) {
       const response = await fetch(gatewayUrl + TOKEN, { method })
@@ -160,7 +160,7 @@ describe('token endpoint', () => {
     }
   })
 
-  it('says nothing of what went wrong inside', async () => {
+  it('returns 503 without details of an internal failure', async () => {
     const { post, failures } = await start(() => Promise.reject(new Error('registry at /secret/path is gone')))
     const response = await post(TOKEN, credentials)
 
@@ -171,8 +171,8 @@ describe('token endpoint', () => {
   })
 })
 
-describe('keys and discovery', () => {
-  it('are found at their paths, and nothing else is', async () => {
+describe('the keys and discovery documents', () => {
+  it('are served at their own paths only', async () => {
     const { gatewayUrl, keyRing } = await start()
     const jwks = await fetch(`${gatewayUrl}/.well-known/jwks`)
     expect(await jwks.json()).toEqual(keyRing.publicKeys())
@@ -182,7 +182,7 @@ describe('keys and discovery', () => {
     for (const path of elsewhere) expect((await fetch(gatewayUrl + path)).status, path).toBe(418)
   })
 
-  it('are 404 for an API that is not there', async () => {
+  it('return 404 for an unknown API', async () => {
     const { gatewayUrl, post } = await start()
 
     expect((await fetch(`${gatewayUrl}/no-v1/.well-known/openid-configuration`)).status).toBe(404)

@@ -76,7 +76,7 @@ describe('a request target', () => {
     expect(scanTarget(target)).toBe(-1)
   })
 
-  it('is canonical only where a URL parser and a decoder leave its segments alone', () => {
+  it('is canonical only if a URL parser and a decoder do not change its segments', () => {
     const alphabet = ['a', '.', '/', '%2e', '%2F', '%5c', '\\', ';', '%', '%41', '?', '%c3%a9', '%c0%ae', '%00']
     let seed = 20_261
     const next = (): number => (seed = (seed * 48_271) % 2_147_483_647)

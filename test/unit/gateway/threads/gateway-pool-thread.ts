@@ -12,12 +12,12 @@ await startThread({
   port: parentPort as Parameters<typeof startThread>[0]['port'],
   clock: systemClock,
   keyedHash: (text) => text,
-  createOauth: async ({ ask }) => ({
+  createOauth: async ({ execute }) => ({
     handle(_request, response, path) {
       if (path === '/die') process.exit(7)
       if (path !== '/oauth2/v2/authorize') return false
       const call = { endpoint: 'authorize', api: '', method: 'GET', form: [] } as const
-      void ask({ ...call, authorization: undefined, cookie: undefined }).then(({ status, body }) => {
+      void execute({ ...call, authorization: undefined, cookie: undefined }).then(({ status, body }) => {
         response.statusCode = status
         response.end(String(body))
       })

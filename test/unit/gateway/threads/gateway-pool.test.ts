@@ -13,7 +13,7 @@ import { createLimitDesk } from '../../../../src/gateway/limits/limit-desk.ts'
 import { createLimitMemory } from '../../../../src/gateway/limits/limit-memory.ts'
 import { createSpoolFaultsMemory } from '../../../../src/record/spool-faults.ts'
 import { createSpoolGaugeMemory } from '../../../../src/record/spool-gauge.ts'
-import { systemClock } from '../../../../src/runtime/clock.ts'
+import { systemClock, type Clock } from '../../../../src/runtime/clock.ts'
 import { createLog } from '../../../../src/runtime/log.ts'
 import { API, createAuthority, GATEWAY_URL, GRANT } from '../../../fixtures/token-authority.ts'
 import { createIssuerKey, FEDERATED_GRANT, issue, toPlan } from '../../../fixtures/federated-issuer.ts'
@@ -39,6 +39,52 @@ async function listen(arrived: (answer: () => void) => void): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
+function planFor(origin: string): RoutePlan {
+  return {
+    api: API,
+    tenant: 'acme',
+    revision: 1,
+    state: 'Active',
+    backend: { origin, basePath: '', timeoutMs: 5_000, mayBePrivate: true },
+    allowedScopes: ['payments:read', 'payments:write'],
+    memberOfProductIds: ['prd_1'],
+    dialect: '3.1',
+    components: {},
+    responses: [],
+    responseComponents: {},
+    operations: [
+      {
+        operationId: 'read',
+        method: 'GET',
+        path: '/payments',
+        security: [{ tokenScopes: ['payments:read'], apiKey: false, keyScopes: [] }],
+        parameters: [],
+        body: null,
+        responses: [],
+      },
+    ],
+  }
+}
+
+/** A clock that runs the restart of a thread at once, and a promise for that restart. */
+function observeRestart() {
+  const { promise: started, resolve } = Promise.withResolvers<void>()
+  let isThreadGone = false
+  const clock: Clock = {
+    ...systemClock,
+    // The first timer after a thread has ended is the one that starts its replacement.
+    after(delayMs, task) {
+      if (!isThreadGone) return systemClock.after(delayMs, task)
+      isThreadGone = false
+      return systemClock.after(0, () => {
+        task()
+        resolve()
+      })
+    },
+  }
+  return { clock, started, onThreadGone: () => void (isThreadGone = true) }
+}
+
 async function openPool({
   grant = GRANT as Grant,
   refetch = async () => false,
@@ -53,8 +99,7 @@ async function openPool({
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-gateway-pool-'))
   const origin = await listen(arrived)
   const counts = new Map<string, number>()
-  const restarts = Promise.withResolvers<void>()
-  let isThreadGone = false
+  const restart = observeRestart()
   const pool = createGatewayPool({
     entry: new URL('./gateway-pool-thread.ts', import.meta.url),
     threads: THREADS,
@@ -83,56 +128,20 @@ async function openPool({
       oauth: async ({ endpoint }) => ({ status: 200, headers: {}, body: endpoint, signal: null }),
       refetch: () => refetch(),
     },
-    clock: {
-      ...systemClock,
-      // The first timer after a thread has ended is the one that starts its replacement.
-      after(delayMs, task) {
-        if (!isThreadGone) return systemClock.after(delayMs, task)
-        isThreadGone = false
-        return systemClock.after(0, () => {
-          task()
-          restarts.resolve()
-        })
-      },
-    },
+    clock: restart.clock,
     log: createLog('silent'),
     onSpoolGrowth: () => {},
     onCount: (reason, by = 1) => void counts.set(reason, (counts.get(reason) ?? 0) + by),
     onDrift: () => {},
     onUpstream: () => {},
     onDamage: () => {},
-    onThreadGone() {
-      isThreadGone = true
-    },
+    onThreadGone: restart.onThreadGone,
   })
   onTestFinished(async () => {
     await pool.stop()
     rmSync(folder, { recursive: true })
   })
-  const plan: RoutePlan = {
-    api: API,
-    tenant: 'acme',
-    revision: 1,
-    state: 'Active',
-    backend: { origin, basePath: '', timeoutMs: 5_000, mayBePrivate: true },
-    allowedScopes: ['payments:read', 'payments:write'],
-    memberOfProductIds: ['prd_1'],
-    dialect: '3.1',
-    components: {},
-    responses: [],
-    responseComponents: {},
-    operations: [
-      {
-        operationId: 'read',
-        method: 'GET',
-        path: '/payments',
-        security: [{ tokenScopes: ['payments:read'], apiKey: false, keyScopes: [] }],
-        parameters: [],
-        body: null,
-        responses: [],
-      },
-    ],
-  }
+  const plan = planFor(origin)
   await pool.setKeys(authority.jwks)
   await (await pool.prepare(plan, slas)).swap()
   const port = await pool.start()
@@ -140,7 +149,7 @@ async function openPool({
   /** Uses one connection per call, so that the kernel distributes the calls over the threads. */
   const callAll = async (token: string, times = 16) =>
     new Set(await Promise.all(Array.from({ length: times }, () => request(`/${API}/payments`, token))))
-  return { ...pool, plan, request, callAll, counts, restarts: restarts.promise }
+  return { ...pool, plan, request, callAll, counts, restarts: restart.started }
 }
 
 function fetchStatus(port: number, path: string, token: string): Promise<number> {
@@ -207,15 +216,15 @@ describe('GatewayPool', () => {
   })
 
   it('rejects a call whose token is revoked while the call waits for its counters', async () => {
-    const asked = Promise.withResolvers<void>()
+    const requested = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
     const counters = (): Promise<void> => {
-      asked.resolve()
+      requested.resolve()
       return gate.promise
     }
     const { request, revokeToken } = await openPool({ limited: true, counters })
     const status = request(`/${API}/payments`, token())
-    await asked.promise
+    await requested.promise
     await revokeToken({ jti: 'tok_1', untilMs: UNTIL_MS })
     gate.resolve()
 
