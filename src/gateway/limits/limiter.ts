@@ -8,9 +8,8 @@
  */
 
 import type { SlaPlan } from '../../plan/sla-plan.ts'
-import { createDecisionContext } from './decision-context.ts'
 import { openBlock, type Block, type BlockRef } from './limit-block.ts'
-import { decide } from './limit-decision.ts'
+import { createDecide } from './limit-decision.ts'
 import { layoutOf } from './limit-layout.ts'
 import { lock, unlock } from './limit-lock.ts'
 import { compileSla } from './compile-sla.ts'
@@ -48,7 +47,7 @@ export function createLimiter({ thread, threads }: LimiterOptions): Limiter {
   const holder = thread + 1
   const layouts = new Map<string, number>()
   const verdict = createVerdict()
-  const context = createDecisionContext({ verdict, thread, threads })
+  const decide = createDecide({ verdict, thread, threads })
 
   function numberOf(layoutId: string): number {
     const known = layouts.get(layoutId)
@@ -75,7 +74,7 @@ export function createLimiter({ thread, threads }: LimiterOptions): Limiter {
       clearVerdict(verdict)
       if (sla.layout !== block.layout || !lock(block.words, holder)) return refuseForNow(sla)
       try {
-        decide(sla, block, operation, nowMs, context)
+        decide(sla, block, operation, nowMs)
       } finally {
         unlock(block.words)
       }
