@@ -115,7 +115,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     },
     answers: {
       resolve: grants.resolve,
-      block: (ask) => limits.desk.block(ask),
+      block: (ask) => limits.declarations.block(ask),
       oauth: (call) => oauth(call),
       refetch: ({ provider }) => federation.refetch(provider),
     },
@@ -154,7 +154,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   })
   const gateway = createGatewayPort({
     fleet,
-    limitDesk: limits.desk,
+    declarations: limits.declarations,
     platformLimits,
     authenticator,
     onBackend: watches.upstreams.watch,

@@ -5,12 +5,12 @@ import type { GatewayPort } from '../plan/gateway-port.ts'
 import type { BackendPlan, RoutePlan } from '../plan/route-plan.ts'
 import type { Authenticator } from '../gateway/authentication/authenticate.ts'
 import type { Fleet } from '../gateway/threads/fleet-options.ts'
-import type { LimitDesk } from '../gateway/limits/limit-desk.ts'
+import type { ActiveDeclarations } from '../gateway/limits/active-declarations.ts'
 import type { PlatformLimits } from '../self-metering/platform-limits.ts'
 
 export interface GatewayParts {
   readonly fleet: Fleet
-  readonly limitDesk: LimitDesk
+  readonly declarations: ActiveDeclarations
   readonly platformLimits: Pick<PlatformLimits, 'setPlan'>
   readonly authenticator: Authenticator
   /** Hears of the backend that an API serves by. */
@@ -19,7 +19,7 @@ export interface GatewayParts {
 
 export function createGatewayPort({
   fleet,
-  limitDesk,
+  declarations,
   platformLimits,
   authenticator,
   onBackend,
@@ -30,7 +30,7 @@ export function createGatewayPort({
       return {
         abort: () => prepared.abort(),
         async swap() {
-          for (const sla of slas) limitDesk.setPlan(sla)
+          for (const sla of slas) declarations.setPlan(sla)
           await prepared.swap()
           for (const sla of slas) platformLimits.setPlan(sla)
           if (plan.backend !== null) onBackend(plan.tenant, plan.api, plan.backend)
@@ -38,7 +38,7 @@ export function createGatewayPort({
       }
     },
     applySla: (sla) =>
-      limitDesk.change(sla, async () => {
+      declarations.change(sla, async () => {
         await fleet.applySla(sla)
         platformLimits.setPlan(sla)
       }),

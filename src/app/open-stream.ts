@@ -157,7 +157,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     riskStore: createClickHouseRiskStore(clickHouse),
     rules: config.riskRules,
     limits: limits.ledger,
-    promises: limits.desk.promises,
+    promises: limits.declarations.promises,
     matches,
     clock,
     createId,
