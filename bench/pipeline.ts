@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ANONYMOUS, type Attribution } from '../src/domain/attribution.ts'
 import { DEFAULT_RISK_RULES } from '../src/risk/risk-rules.ts'
-import { createLimitDesk } from '../src/gateway/limits/limit-desk.ts'
+import { createActiveDeclarations } from '../src/gateway/limits/active-declarations.ts'
 import { createLimitLedger, type LimitLedger } from '../src/gateway/limits/limit-ledger.ts'
 import { createLimitMemory } from '../src/gateway/limits/limit-memory.ts'
 import { parseDeclaration } from '../src/opensla/declaration.ts'
@@ -215,9 +215,9 @@ function readSpool(folder: string, closeEvery: number) {
 /** Counts calls for the five limits and the quota that every subscription has. */
 function openLedger(): LimitLedger {
   const checkpoint = { countersOf: () => null }
-  const desk = createLimitDesk(createLimitMemory({ threads: THREADS }))
+  const desk = createActiveDeclarations(createLimitMemory({ threads: THREADS }))
   desk.setPlan(PLAN)
-  return createLimitLedger({ desk, checkpoint })
+  return createLimitLedger({ declarations: desk, checkpoint })
 }
 
 function refuse(cause?: unknown): never {

@@ -112,7 +112,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
     },
     handlers: {
       resolve: grants.resolve,
-      block: (parameters) => limits.desk.block(parameters),
+      block: (parameters) => limits.declarations.block(parameters),
       oauth: (call) => oauth(call),
       refetch: ({ provider }) => federation.refetch(provider),
     },
@@ -151,7 +151,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
   })
   const gateway = createGatewayPort({
     gatewayPool,
-    limitDesk: limits.desk,
+    declarations: limits.declarations,
     platformLimits,
     authenticator,
     onBackend: monitors.upstreams.watch,

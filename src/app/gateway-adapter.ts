@@ -8,12 +8,12 @@ import type { GatewayPort } from '../plan/gateway-port.ts'
 import type { BackendPlan, RoutePlan } from '../plan/route-plan.ts'
 import type { Authenticator } from '../gateway/authentication/authenticate.ts'
 import type { GatewayPool } from '../gateway/threads/gateway-pool-options.ts'
-import type { LimitDesk } from '../gateway/limits/limit-desk.ts'
+import type { ActiveDeclarations } from '../gateway/limits/active-declarations.ts'
 import type { PlatformLimits } from '../self-metering/platform-limits.ts'
 
 export interface GatewayParts {
   readonly gatewayPool: GatewayPool
-  readonly limitDesk: LimitDesk
+  readonly declarations: ActiveDeclarations
   readonly platformLimits: Pick<PlatformLimits, 'setPlan'>
   readonly authenticator: Authenticator
   /** Receives the backend of each API that is activated. */
@@ -22,7 +22,7 @@ export interface GatewayParts {
 
 export function createGatewayPort({
   gatewayPool,
-  limitDesk,
+  declarations,
   platformLimits,
   authenticator,
   onBackend,
@@ -33,7 +33,7 @@ export function createGatewayPort({
       return {
         abort: () => prepared.abort(),
         async swap() {
-          for (const sla of slas) limitDesk.setPlan(sla)
+          for (const sla of slas) declarations.setPlan(sla)
           await prepared.swap()
           for (const sla of slas) platformLimits.setPlan(sla)
           if (plan.backend !== null) onBackend(plan.tenant, plan.api, plan.backend)
@@ -41,7 +41,7 @@ export function createGatewayPort({
       }
     },
     applySla: (sla) =>
-      limitDesk.change(sla, async () => {
+      declarations.change(sla, async () => {
         await gatewayPool.applySla(sla)
         platformLimits.setPlan(sla)
       }),

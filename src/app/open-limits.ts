@@ -5,14 +5,14 @@
 
 import type { LimitBook } from '../plan/limit-book.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
-import { createLimitDesk, type LimitDesk } from '../gateway/limits/limit-desk.ts'
+import { createActiveDeclarations, type ActiveDeclarations } from '../gateway/limits/active-declarations.ts'
 import { createLimitLedger, type LimitLedger } from '../gateway/limits/limit-ledger.ts'
 import { createLimitMemory, type LimitMemory, type LimitMemoryOptions } from '../gateway/limits/limit-memory.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { LimitCheckpoint } from '../store/limit-checkpoint.ts'
 
 export interface Limits extends LimitBook {
-  readonly desk: LimitDesk
+  readonly declarations: ActiveDeclarations
   readonly memory: LimitMemory
   /** Memory in which the main thread counts the calls of the platform API. */
   readonly platformMemory: LimitMemory
@@ -29,10 +29,10 @@ export function createLimits({ threads, checkpoint, clock }: LimitsOptions): Lim
   const restore: LimitMemoryOptions['restore'] = (subscription, api) => ledger.counters(subscription, api)
   const memory = createLimitMemory({ threads, restore })
   const platformMemory = createLimitMemory({ threads: 1, restore })
-  const desk = createLimitDesk(memory)
-  const ledger = createLimitLedger({ desk, checkpoint })
+  const declarations = createActiveDeclarations(memory)
+  const ledger = createLimitLedger({ declarations, checkpoint })
   return {
-    desk,
+    declarations,
     memory,
     platformMemory,
     ledger,

@@ -141,7 +141,7 @@ export async function openStream(options: StreamOptions): Promise<StreamServices
     requestLog: config.requestLog,
     rules: config.riskRules,
     limits: limits.ledger,
-    promises: limits.desk.promises,
+    promises: limits.declarations.promises,
     matches,
     clock,
     createId,

@@ -61,9 +61,12 @@ export function findBrokenReferences(document: unknown, faultsMax: number): Prob
 
   function judge(reference: unknown, pointer: string): void {
     if (typeof reference !== 'string' || !reference.startsWith('#/')) {
-      faults.push({ pointer, detail: 'A reference must begin with #/: nothing outside the document is read.' })
+      faults.push({
+        pointer,
+        detail: 'A reference must begin with #/: references to other documents are not supported.',
+      })
     } else if (resolvePointer(document, reference) === undefined) {
-      faults.push({ pointer, detail: `There is nothing at ${reference.slice(0, 200)}.` })
+      faults.push({ pointer, detail: `The document has no value at ${reference.slice(0, 200)}.` })
     }
   }
 

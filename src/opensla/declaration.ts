@@ -1,9 +1,9 @@
 /**
  * Reads an OpenSLA 1.0.0 declaration, YAML or JSON, and compiles it to a plan.
  *
- * What either the published text or its JSON schema allows is accepted. `quotas`, `resourceUnits`,
- * `price` and `guarantees` are our extensions. Whatever is wrong is told at once, with pointers; what is
- * said in vain (members that are not read, definitions that are never reached) is a warning.
+ * Accepts what either the published text or its JSON schema allows. `quotas`, `resourceUnits`, `price` and `guarantees` are
+ * extensions of Tollgate. All faults are reported at once, with pointers. Parts without effect (unknown members, definitions that
+ * never apply) are warnings.
  */
 
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
@@ -34,7 +34,7 @@ export function parseDeclaration(bytes: Uint8Array, api: DeclaredApi): SlaPlan {
   return checkDeclaration(bytes, api).plan
 }
 
-/** The same, with what is said in vain or hardly meant. */
+/** The same, with warnings of parts that have no effect or are probably mistakes. */
 export function checkDeclaration(bytes: Uint8Array, api: DeclaredApi): Declaration {
   const { fields: root, placeOf } = readDocument(bytes)
   const faults = new Faults()
@@ -53,7 +53,7 @@ export function checkDeclaration(bytes: Uint8Array, api: DeclaredApi): Declarati
 function toPlan(root: Fields, { technicalName, operationIds }: DeclaredApi, faults: Faults): SlaPlan {
   const known = new Set(operationIds)
   if (typeof root['opensla'] !== 'string' || !/^1\.\d+\.\d+$/.test(root['opensla'])) {
-    faults.add('/opensla', 'Give the version of OpenSLA, 1.0.0.')
+    faults.add('/opensla', 'Give the version of OpenSLA, such as 1.0.0.')
   }
   const info = fieldsAt(root['info'], '/info', faults) ?? {}
   const quotas = fieldsAt(root['quotas'], '/quotas', faults) ?? {}

@@ -1,10 +1,9 @@
 /**
- * The bytes of a declaration as plain data: YAML 1.2, of which JSON is a part; and where each part of it
- * stands in the text.
+ * Parses the bytes of a declaration, YAML 1.2 or JSON, and locates each part of it in the text.
  *
- * The core schema is asked for whatever the document says of itself: under YAML 1.1 `06:00` is the
- * number 360. Fractions stay the text they were written as, since a price must not pass through a
- * float. Size, depth of aliases and duplicate keys are refused before anything is read.
+ * Always uses the core schema, even if the document asks for YAML 1.1, which reads `06:00` as the number 360. Fractions stay text,
+ * since a price must not pass through a float. Documents that are too large, nest aliases too deeply or repeat a key are refused
+ * before any value is read.
  */
 
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit, YAMLParseError } from 'yaml'
@@ -14,7 +13,7 @@ import { isFields, type Fields } from './reader.ts'
 
 export interface DeclarationDocument {
   readonly fields: Fields
-  /** Where an RFC 6901 pointer leads; of a member that is missing, where it would have to stand. */
+  /** Returns the place of an RFC 6901 pointer; of its parent if the member is missing. */
   placeOf(pointer: string): TextPlace
 }
 
@@ -24,7 +23,7 @@ const START: TextPlace = { line: 1, column: 1 }
 
 /** Throws `Problem('specification_invalid')`. */
 export function readDocument(bytes: Uint8Array): DeclarationDocument {
-  if (bytes.length > BYTES_MAX) throw refusal(`A declaration takes at most ${BYTES_MAX} bytes.`)
+  if (bytes.length > BYTES_MAX) throw refusal(`The declaration is larger than ${BYTES_MAX} bytes.`)
   const lines = new LineCounter()
   let document: Document
   let fields: unknown
@@ -32,9 +31,12 @@ export function readDocument(bytes: Uint8Array): DeclarationDocument {
     document = parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes), lines)
     fields = document.toJS({ maxAliasCount: ALIASES_MAX })
   } catch (cause) {
-    throw refusal(cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : 'It is not YAML.', cause)
+    throw refusal(
+      cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : 'The declaration is not valid YAML.',
+      cause,
+    )
   }
-  if (!isFields(fields)) throw refusal('A declaration is an object.')
+  if (!isFields(fields)) throw refusal('The declaration must be an object.')
   return { fields, placeOf: (pointer) => placeOf(document, lines, pointer) }
 }
 
@@ -68,7 +70,7 @@ function placeOf(document: Document, lines: LineCounter, pointer: string): TextP
 }
 
 interface Member {
-  /** Where its key begins, or the item of a list. */
+  /** Start of its key, or of the item of a list. */
   readonly offset: number | undefined
   readonly node: Node | null
 }

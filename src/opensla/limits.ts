@@ -1,13 +1,17 @@
 /**
- * The `limits` of a declaration, compiled: counters, and for each operation and property the
- * definitions that may apply, top down (OpenSLA 1.0.0, "limits").
+ * Compiles the `limits` of a declaration: the counters, and for each operation and property the definitions that may apply, in the
+ * order of their precedence (OpenSLA 1.0.0, "limits").
  */
 
-import { isExactRate } from '../domain/gcra.ts'
-import { fieldsAt, listAt, operationsAt, pointerTo, textAt, wholeAt, type Faults, type Fields } from './reader.ts'
-import { warnOfShadowed, warnOfUnlikely, type Definition } from './limit-warnings.ts'
-import type { LimitRule, TotalWindow } from '../plan/limit-rule.ts'
-import type { LimitPlan } from '../plan/sla-plan.ts'
+import type { LimitKind } from '../domain/limit-kind.ts'
+import type { LimitRule } from '../plan/limit-rule.ts'
+import type { LimitPlan, Validity } from '../plan/sla-plan.ts'
+import { CONCURRENT_DECLARATION } from './concurrent-declaration.ts'
+import type { Definition, LimitDeclaration } from './limit-declaration.ts'
+import { warnOfShadowed } from './limit-warnings.ts'
+import { RATE_DECLARATION } from './rate-declaration.ts'
+import { fieldsAt, listAt, operationsAt, textAt, type Faults, type Fields } from './reader.ts'
+import { TOTAL_DECLARATION } from './total-declaration.ts'
 import { readValidity } from './validity.ts'
 
 export interface LimitPlans {
@@ -15,18 +19,15 @@ export interface LimitPlans {
   readonly byOperation: Readonly<Record<string, readonly (readonly number[])[]>>
 }
 
-export const SPANS_MS: ReadonlyMap<string, number> = new Map([
-  ['second', 1_000],
-  ['minute', 60_000],
-  ['hour', 3_600_000],
-  ['day', 86_400_000],
-  ['week', 604_800_000],
-])
-
-/** A block of counters holds them all. */
+/** All counters of a plan have to fit into one block. */
 const DEFINITIONS_MAX = 200
-const TOTALS: readonly TotalWindow[] = ['period', 'minute', 'hour', 'day', 'week', 'month']
-const KNOWN = ['name', 'operationIds', 'totals', 'rate', 'concurrent', 'validity']
+const BY_KIND: { readonly [K in LimitKind]: LimitDeclaration<K> } = {
+  total: TOTAL_DECLARATION,
+  rate: RATE_DECLARATION,
+  concurrent: CONCURRENT_DECLARATION,
+}
+const DECLARATIONS = Object.values(BY_KIND)
+const MEMBERS = ['name', 'operationIds', 'validity', ...DECLARATIONS.map(({ member }) => member)]
 
 export function compileLimits(value: unknown, operationIds: ReadonlySet<string>, faults: Faults): LimitPlans {
   const limits: LimitPlan[] = []
@@ -37,13 +38,16 @@ export function compileLimits(value: unknown, operationIds: ReadonlySet<string>,
     if (fields === null) return []
     const name = fields['name'] === undefined ? `limit ${index + 1}` : textAt(fields['name'], `${pointer}/name`, faults)
     if (name === null) return []
-    if (names.has(name)) faults.add(`${pointer}/name`, `Another definition is called "${name}".`)
+    if (names.has(name))
+      faults.add(`${pointer}/name`, `Give another name: an earlier definition has the name "${name}".`)
     names.add(name)
     return [readDefinition(fields, name, pointer, operationIds, limits, faults)]
   })
   const byOperation = resolve(definitions, operationIds)
   warnOfShadowed(definitions, limits, byOperation, faults)
-  warnOfUnlikely(definitions, limits, faults)
+  for (const definition of definitions) {
+    for (const { warn } of DECLARATIONS) warn(definition, limits, faults)
+  }
   return { limits, byOperation }
 }
 
@@ -55,15 +59,12 @@ function readDefinition(
   limits: LimitPlan[],
   faults: Faults,
 ): Definition {
-  faults.warnOfOthers(fields, KNOWN, pointer)
+  faults.warnOfOthers(fields, MEMBERS, pointer)
   const validity = readValidity(fields['validity'], `${pointer}/validity`, faults)
   const listed = operationsAt(fields['operationIds'], `${pointer}/operationIds`, known, faults)
   const operationIds = listed === null ? null : [...new Set(listed)].sort()
   const properties = new Map<string, number>()
-  for (const [property, rule] of readRules(fields, pointer, faults)) {
-    if (property === 'totals.period' && validity.length === 0) {
-      faults.add(`${pointer}/totals/period`, 'A total for the period needs a validity that says when.')
-    }
+  for (const [property, rule] of readRules(fields, pointer, validity, faults)) {
     properties.set(property, limits.length)
     const meaning = JSON.stringify([property, operationIds, validity])
     limits.push({ name, key: `${name}/${property}`, meaning, rule, validity })
@@ -71,38 +72,16 @@ function readDefinition(
   return { pointer, operationIds: operationIds === null ? null : new Set(operationIds), properties }
 }
 
-function readRules(fields: Fields, pointer: string, faults: Faults): readonly (readonly [string, LimitRule])[] {
-  const rules: [string, LimitRule][] = []
-  const totals = fieldsAt(fields['totals'], `${pointer}/totals`, faults) ?? {}
-  for (const [key, count] of Object.entries(totals)) {
-    const at = pointerTo(`${pointer}/totals`, key)
-    const window = TOTALS.find((known) => known === key)
-    if (window === undefined) {
-      if (!key.startsWith('x-')) faults.add(at, `Known are ${TOTALS.join(', ')}.`)
-      continue
-    }
-    const value = wholeAt(count, at, faults)
-    if (value !== null) rules.push([`totals.${window}`, { kind: 'total', value, window }])
-  }
-  const rate = readRate(fields['rate'], `${pointer}/rate`, faults)
-  if (rate !== null) rules.push(['rate', rate])
-  if (fields['concurrent'] !== undefined) {
-    const value = wholeAt(fields['concurrent'], `${pointer}/concurrent`, faults)
-    if (value !== null) rules.push(['concurrent', { kind: 'concurrent', value }])
-  }
-  return rules
-}
-
-function readRate(value: unknown, pointer: string, faults: Faults): LimitRule | null {
-  const fields = fieldsAt(value, pointer, faults)
-  if (fields === null) return null
-  const calls = wholeAt(fields['value'], `${pointer}/value`, faults)
-  const spanMs = SPANS_MS.get(String(fields['duration']))
-  if (spanMs === undefined) faults.add(`${pointer}/duration`, `Give one of ${[...SPANS_MS.keys()].join(', ')}.`)
-  if (calls === null || spanMs === undefined) return null
-  if (isExactRate(calls, spanMs)) return { kind: 'rate', value: calls, spanMs }
-  faults.add(`${pointer}/value`, 'This rate is too high to be counted exactly.')
-  return null
+/** Reads the rules of a definition in the order of the kinds, which determines the order of their counters. */
+function readRules(
+  fields: Fields,
+  pointer: string,
+  validity: readonly Validity[],
+  faults: Faults,
+): readonly (readonly [string, LimitRule])[] {
+  return DECLARATIONS.flatMap(({ member, read }): readonly (readonly [string, LimitRule])[] =>
+    read(fields[member], `${pointer}/${member}`, validity, faults),
+  )
 }
 
 function resolve(definitions: readonly Definition[], known: ReadonlySet<string>): LimitPlans['byOperation'] {

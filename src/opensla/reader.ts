@@ -1,6 +1,6 @@
 /**
- * Reads values out of a parsed document and collects what is wrong with them, each with its RFC 6901
- * pointer: whoever wrote a declaration is told of every fault at once, and of what it says in vain.
+ * Reads values of a parsed document and collects all faults and warnings, each with its RFC 6901 pointer, so that the author of a
+ * declaration sees all of them at once.
  */
 
 import type { ProblemPointer } from '../domain/problem.ts'
@@ -28,10 +28,14 @@ export class Faults {
     if (this.warnings.length < FINDINGS_MAX) this.warnings.push({ pointer, detail })
   }
 
-  /** Says what is not read; `x-` is everybody's own. */
+  /** Warns of members that are ignored; those that start with `x-` belong to the author. */
   warnOfOthers(fields: Fields, known: readonly string[], pointer: string): void {
     for (const key of Object.keys(fields)) {
-      if (!known.includes(key) && !key.startsWith('x-')) this.warn(pointerTo(pointer, key), 'This is not read.')
+      if (!known.includes(key) && !key.startsWith('x-'))
+        this.warn(
+          pointerTo(pointer, key),
+          'This member is unknown and ignored. Names that start with "x-" are reserved for your own members.',
+        )
     }
   }
 }
@@ -62,11 +66,11 @@ export function textAt(value: unknown, pointer: string, faults: Faults): string 
 
 export function wholeAt(value: unknown, pointer: string, faults: Faults): number | null {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
-  faults.add(pointer, 'Give a whole number from 0.')
+  faults.add(pointer, 'Give a whole number of 0 or more.')
   return null
 }
 
-/** A number, or its text: fractions arrive as they were written. Null where it is left out, or not in range. */
+/** Reads a number, or its text, as which fractions arrive. Returns null if it is missing or out of range. */
 export function numberAt(
   value: unknown,
   pointer: string,
@@ -85,7 +89,7 @@ export function numberAt(
   return null
 }
 
-/** Null where none are listed: then all operations are meant. */
+/** Returns null if there is no list, which means all operations. */
 export function operationsAt(
   value: unknown,
   pointer: string,
@@ -94,7 +98,11 @@ export function operationsAt(
 ): readonly string[] | null {
   if (value === undefined) return null
   const ids = listAt(value, pointer, faults)
-  if (Array.isArray(value) && value.length === 0) faults.warn(pointer, 'No operation is listed, so this never applies.')
+  if (Array.isArray(value) && value.length === 0)
+    faults.warn(
+      pointer,
+      'This never applies: the list of operations is empty. To include all operations, leave out the list.',
+    )
   return ids.filter((id, index): id is string => {
     if (typeof id === 'string' && known.has(id)) return true
     faults.add(`${pointer}/${index}`, `The API has no operation "${quoted(id)}".`)

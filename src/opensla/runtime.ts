@@ -1,7 +1,7 @@
 /**
- * What the provider promises: `runtime` of OpenSLA 1.0.0, and the short form `guarantees`.
+ * Reads the promises of the provider: `runtime` of OpenSLA 1.0.0, and the short form `guarantees`.
  *
- * The example leaves out what the schema requires (`operationIds`, `validity`), so both may be missing.
+ * `operationIds` and `validity` may be missing: the schema of OpenSLA requires them, but its own example omits them.
  */
 
 import { fieldsAt, listAt, numberAt, operationsAt, textAt, type Faults, type Fields } from './reader.ts'

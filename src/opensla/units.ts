@@ -1,4 +1,4 @@
-/** What a call costs: resource units of operations, the quota of them, and their price. All in millionths. */
+/** Reads the cost of calls: resource units of operations, their quota and their price, in millionths. */
 
 import { MICRO, toMicro } from '../domain/decimal.ts'
 import { fieldsAt, pointerTo, quoted, type Faults, type Fields } from './reader.ts'
@@ -17,7 +17,8 @@ export function readQuota(quotas: Fields, faults: Faults): QuotaPlan | null {
     return null
   }
   if (period !== 'PayAsYouGo') return { period, unitsMicro: readMicro(resourceUnits, '/quotas/resourceUnits', faults) }
-  if (resourceUnits !== undefined) faults.warn('/quotas/resourceUnits', 'Who pays as they go has no quota.')
+  if (resourceUnits !== undefined)
+    faults.warn('/quotas/resourceUnits', 'This is ignored: the period PayAsYouGo has no quota.')
   return { period, unitsMicro: 0 }
 }
 
@@ -52,6 +53,7 @@ export function readPrice(value: unknown, faults: Faults): { currency: string; p
 
 function readMicro(value: unknown, pointer: string, faults: Faults): number {
   const micro = typeof value === 'number' || typeof value === 'string' ? toMicro(String(value)) : null
-  if (micro === null) faults.add(pointer, 'Give a decimal from 0 with at most 9 digits before and 6 behind the point.')
+  if (micro === null)
+    faults.add(pointer, 'Give a decimal of 0 or more, with at most 9 digits before and 6 after the point.')
   return micro ?? 0
 }

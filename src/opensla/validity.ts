@@ -1,5 +1,5 @@
 /**
- * When a definition holds: times of the day in UTC, of which those that touch or overlap are one span.
+ * Reads the times of the day, in UTC, at which a definition is valid. Spans that touch or overlap become one.
  *
  * The published text writes `HH:MM`, its schema `format: time`, which is the full-time of RFC 3339; both
  * are read, and an offset is turned to UTC. 24:00 is the midnight at the end of a day.
@@ -10,7 +10,7 @@ import { fieldsAt, listAt, type Faults } from './reader.ts'
 import type { Validity } from '../plan/sla-plan.ts'
 import { lengthOf } from '../plan/validity-span.ts'
 
-/** Spans are looked through on every call. */
+/** Every call searches the spans in sequence. */
 const SPANS_MAX = 48
 const TIME = /^(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:[zZ]|([+-])(\d{2}):(\d{2}))?$/
 
@@ -23,7 +23,7 @@ export function readValidity(value: unknown, pointer: string, faults: Faults): r
     const startMs = readTime(fields['start'], `${at}/start`, faults)
     const endMs = readTime(fields['end'], `${at}/end`, faults)
     if (startMs === null || endMs === null) return []
-    if (startMs === endMs) faults.warn(at, 'Start and end are one time: this is the whole day.')
+    if (startMs === endMs) faults.warn(at, 'Start and end are equal, so this validity is the whole day.')
     return [{ startMs: startMs % DAY_MS, endMs: endMs % DAY_MS }]
   })
   return joined(spans)
@@ -38,7 +38,7 @@ function readTime(value: unknown, pointer: string, faults: Faults): number | nul
 
 function toTimeMs([, hour, minute, second = '0', fraction = '', sign, offsetHour, offsetMinute]: RegExpExecArray) {
   const [hours, minutes, seconds] = [Number(hour), Number(minute), Number(second)]
-  // A leap second is told apart from the midnight behind it by nobody who limits calls.
+  // A leap second counts as the midnight after it.
   if (minutes > 59 || seconds > 60 || (seconds === 60 && minutes !== 59)) return null
   const timeMs =
     hours * HOUR_MS + minutes * MINUTE_MS + seconds * 1_000 + Math.floor(Number(`0.${fraction || '0'}`) * 1_000)

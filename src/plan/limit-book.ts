@@ -1,11 +1,11 @@
-/** What the gateway has counted for a subscription, as the catalogue asks for it. */
+/** Port through which the control plane reads the counters of a subscription from the gateway. */
 
 import type { SlaPlan } from './sla-plan.ts'
 
 export interface LimitBook {
-  /** What is used of a plan's limits at the moment. */
+  /** Returns the current use of a plan's limits. */
   usage(subscription: string, plan: SlaPlan): LimitUsage
-  /** When the breaches of the last 30 days began, oldest first; the latest few. */
+  /** Returns the start times of the latest breaches within the last 30 days, oldest first. */
   breachesMs(subscription: string, api: string): readonly number[]
 }
 
@@ -18,6 +18,6 @@ export interface LimitUsage {
 export interface LimitUse {
   /** Calls. */
   readonly used: number
-  /** The end of the window; null where none is counted in. */
+  /** End of the window; null if the limit does not count in windows. */
   readonly endMs: number | null
 }

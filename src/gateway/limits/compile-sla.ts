@@ -4,7 +4,7 @@ import type { LimitKind } from '../../domain/limit-kind.ts'
 import type { LimitPlan, SlaPlan } from '../../plan/sla-plan.ts'
 import type { CompiledLimit, CompiledLimitOf, CompiledSla } from './compiled-sla.ts'
 import { alertThreshold } from './limit-alert.ts'
-import { compileRule, counterLayoutOf } from './limit-kinds.ts'
+import { compileRule, counterLayoutOf, warnsOncePerWindow } from './limit-kinds.ts'
 import type { Layout } from './limit-layout.ts'
 import { compileQuota } from './quota-limit.ts'
 import { toUnits } from './resource-units.ts'
@@ -53,6 +53,7 @@ function compileLimit(
     validity,
     offset,
     warnedAt: offset + counterLayoutOf(rule.kind).warnedSlot,
+    warnsOncePerWindow: warnsOncePerWindow(rule.kind),
     step,
     leak,
     capacity,

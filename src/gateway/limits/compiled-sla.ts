@@ -34,6 +34,7 @@ export interface CompiledLimitOf<K extends LimitKind> {
   readonly offset: number
   /** The double that holds 1 once a caller was warned. */
   readonly warnedAt: number
+  readonly warnsOncePerWindow: boolean
   readonly step: number
   /** Units that leak per millisecond; 0 unless the kind is a bucket. */
   readonly leak: number

@@ -2,12 +2,10 @@
  * Limits of concurrent calls: one 32-bit gauge per thread, so that the share of a thread that died can be released.
  *
  * Gauges are neither saved nor carried over: a call ends in the block in which it began, and a new block adds the gauges of earlier
- * ones. Records do not count, since a record is written when its call has ended. Callers are warned once until the use has fallen
- * below half of the capacity.
+ * ones. A record does not count, since its call has ended.
  */
 
 import { sumOf, gaugesOf, type Block } from './limit-block.ts'
-import { warn } from './limit-alert.ts'
 import type { LimitBehaviour } from './limit-behaviour.ts'
 
 const SLOTS = { warned: 0, gauges: 1 } as const
@@ -18,6 +16,7 @@ export const CONCURRENT: LimitBehaviour<'concurrent'> = {
   warnedSlot: SLOTS.warned,
   gaugesAt,
   reopensWithTime: false,
+  warnsOncePerWindow: false,
 
   compile({ value }) {
     const policy = `q=${value};qu="concurrent-requests"`
@@ -38,14 +37,10 @@ export const CONCURRENT: LimitBehaviour<'concurrent'> = {
 
   resetMs: () => 0,
 
-  commit({ offset, step, capacity, alertAt, warnedAt }, index, { doubles, words }, _nowMs, { uses, verdict, thread }) {
-    const use = uses[index]!
-    const after = use + step
+  commit({ offset }, _index, _after, { words }, _nowMs, { verdict, thread }) {
     const gauge = gaugesAt(offset) + thread
     Atomics.add(words, gauge, 1)
     verdict.gauge = gauge
-    if (use * 2 < capacity) doubles[warnedAt] = 0
-    warn(verdict, doubles, warnedAt, after >= alertAt || after + step > capacity)
   },
 
   replay() {},

@@ -19,6 +19,8 @@ import type { Block, BlockRef } from './limit-block.ts'
 export interface LimitBehaviour<K extends LimitKind> extends CounterLayout {
   /** Whether the passing of time reopens the limit; if not, the end of a call does. */
   readonly reopensWithTime: boolean
+  /** Whether callers are warned once per window; if not, once until the use has fallen below half of the capacity. */
+  readonly warnsOncePerWindow: boolean
 
   compile(rule: RuleOf<K>, validity: readonly Validity[]): CompiledRule
 
@@ -28,8 +30,15 @@ export interface LimitBehaviour<K extends LimitKind> extends CounterLayout {
   waitMs(limit: CompiledLimitOf<K>, use: number, nowMs: number, calendar: Calendar): number
   /** Returns how long it takes until all of the capacity is free again; 0 if that depends on other calls. */
   resetMs(limit: CompiledLimitOf<K>, use: number, nowMs: number, calendar: Calendar): number
-  /** Counts an admitted call. */
-  commit(limit: CompiledLimitOf<K>, index: number, block: Block, nowMs: number, context: DecisionContext): void
+  /** Counts an admitted call: `after` is the use with it. */
+  commit(
+    limit: CompiledLimitOf<K>,
+    index: number,
+    after: number,
+    block: Block,
+    nowMs: number,
+    context: DecisionContext,
+  ): void
 
   /** Counts an admitted call from its record, at the time of its decision. */
   replay(limit: CompiledLimitOf<K>, doubles: Float64Array, atMs: number, calendar: Calendar): void

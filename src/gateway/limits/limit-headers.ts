@@ -1,8 +1,6 @@
 /**
- * What a caller is told of its limits: `RateLimit-Policy` and `RateLimit` (structured fields of
- * draft-ietf-httpapi-ratelimit-headers) for the tightest limit that applied, `X-RU-*` for units.
- *
- * What does not change from call to call is text already (`compiled-sla.ts`).
+ * Response headers of the limits: `RateLimit-Policy` and `RateLimit` (structured fields of draft-ietf-httpapi-ratelimit-headers) for
+ * the tightest limit that applied, `X-RU-*` for resource units. Parts that no call changes are compiled as text (`compiled-sla.ts`).
  */
 
 import { MICRO } from '../../domain/decimal.ts'

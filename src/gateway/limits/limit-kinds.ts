@@ -32,6 +32,10 @@ export function reopensWithTime(kind: LimitKind): boolean {
   return BEHAVIOURS[kind].reopensWithTime
 }
 
+export function warnsOncePerWindow(kind: LimitKind): boolean {
+  return BEHAVIOURS[kind].warnsOncePerWindow
+}
+
 export function compileRule(rule: LimitRule, validity: readonly Validity[]): CompiledRule {
   switch (rule.kind) {
     case 'rate':
@@ -93,17 +97,18 @@ export function resetMsOf(limit: CompiledLimit, use: number, nowMs: number, cale
 export function commit(
   limit: CompiledLimit,
   index: number,
+  after: number,
   block: Block,
   nowMs: number,
   context: DecisionContext,
 ): void {
   switch (limit.kind) {
     case 'rate':
-      return RATE.commit(limit, index, block, nowMs, context)
+      return RATE.commit(limit, index, after, block, nowMs, context)
     case 'total':
-      return TOTAL.commit(limit, index, block, nowMs, context)
+      return TOTAL.commit(limit, index, after, block, nowMs, context)
     case 'concurrent':
-      return CONCURRENT.commit(limit, index, block, nowMs, context)
+      return CONCURRENT.commit(limit, index, after, block, nowMs, context)
     default:
       limit satisfies never
   }

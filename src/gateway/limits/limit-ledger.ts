@@ -16,7 +16,7 @@ import { outcomeIndex } from '../../domain/outcome.ts'
 import { FLAG_COUNTED } from '../../record/call-record.ts'
 import type { RecordBatch } from '../../record/record-batch.ts'
 import type { LimitCheckpoint, SavedCounter, SavedCounters } from '../../store/limit-checkpoint.ts'
-import type { LimitDesk } from './limit-desk.ts'
+import type { ActiveDeclarations } from './active-declarations.ts'
 import { layoutOf } from './limit-layout.ts'
 import { createLimitMemory, type LimitMemory } from './limit-memory.ts'
 import { compileSla } from './compile-sla.ts'
@@ -38,7 +38,7 @@ export interface LimitLedger {
 }
 
 export interface LimitLedgerOptions {
-  readonly desk: Pick<LimitDesk, 'planOf' | 'generation'>
+  readonly declarations: Pick<ActiveDeclarations, 'planOf' | 'generation'>
   readonly checkpoint: Pick<LimitCheckpoint, 'countersOf'>
 }
 
@@ -65,7 +65,7 @@ const ACCOUNTS_MAX = 100_000
 const RATE_LIMITED = outcomeIndex.rate_limited
 const QUOTA_EXHAUSTED = outcomeIndex.quota_exhausted
 
-export function createLimitLedger({ desk, checkpoint }: LimitLedgerOptions): LimitLedger {
+export function createLimitLedger({ declarations, checkpoint }: LimitLedgerOptions): LimitLedger {
   const replay = createReplay()
   /** By segment and attribution. */
   const lines = new Map<number, (Line | undefined)[]>()
@@ -83,8 +83,8 @@ export function createLimitLedger({ desk, checkpoint }: LimitLedgerOptions): Lim
   }
 
   function add(batch: RecordBatch): void {
-    if (generation !== desk.generation) {
-      generation = desk.generation
+    if (generation !== declarations.generation) {
+      generation = declarations.generation
       lines.clear()
     }
     const { count } = batch
@@ -122,7 +122,7 @@ export function createLimitLedger({ desk, checkpoint }: LimitLedgerOptions): Lim
   function createLine(batch: RecordBatch, index: number): Line {
     const { subscription, api, variant, operation } = batch.attributions[batch.attributionId(index)]!
     const account = accountOf(subscription, api)
-    const plan = desk.planOf(api, variant)
+    const plan = declarations.planOf(api, variant)
     const ref = plan === null ? null : memory.blockFor(subscription, plan)
     if (plan === null || ref === null) return { account, sla: null, doubles: null }
     const doubles = new Float64Array(ref.page, ref.offset * 8, ref.size)

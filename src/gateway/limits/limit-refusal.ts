@@ -1,4 +1,4 @@
-/** What a caller is told when a limit or quota refuses its call. */
+/** The error response of a call that a limit or the quota refused. */
 
 import type { LimitState } from '../../domain/explanation.ts'
 import { windowNameOf } from '../../plan/limit-rule.ts'

@@ -1,16 +1,13 @@
 /**
- * Decides whether a call is within all limits of its subscription, and takes from all of them or from
- * none.
+ * Decides whether a call is within all limits of its subscription, and takes from all of them or from none.
  *
- * A block of counters is locked while a decision is made: whatever the number of threads, never one
- * call more than declared is admitted. Nothing is allocated: the outcome stands in one `Verdict` that
- * the next decision overwrites. Where no decision can be made nobody gets in.
+ * Locks the block of counters during a decision, so that any number of threads never admit more calls than declared. Allocates
+ * nothing: each decision overwrites one `Verdict`. If no decision is possible, the call is refused.
  */
 
 import type { SlaPlan } from '../../plan/sla-plan.ts'
-import { createDecisionContext } from './decision-context.ts'
 import { openBlock, type Block, type BlockRef } from './limit-block.ts'
-import { decide } from './limit-decision.ts'
+import { createDecide } from './limit-decision.ts'
 import { layoutOf } from './limit-layout.ts'
 import { lock, unlock } from './limit-lock.ts'
 import { compileSla } from './compile-sla.ts'
@@ -30,7 +27,7 @@ export interface Limiter {
   take(sla: CompiledSla, block: Block, operation: number, nowMs: number): number
   /** Ends a call that was admitted. */
   release(block: Block, gauge: number): void
-  /** Returns units to the period they were taken in; where that is over there is nothing to return them to. */
+  /** Returns units to the period they were taken from; does nothing if that period is over. */
   giveBack(sla: CompiledSla, block: Block, unitsMicro: number, quotaStartMs: number): void
   readonly verdict: Verdict
 }
@@ -41,14 +38,14 @@ export interface LimiterOptions {
   readonly threads: number
 }
 
-/** How long a caller waits where a decision could not be made. */
+/** `Retry-After` if no decision was possible. */
 const BUSY_RETRY_MS = 1_000
 
 export function createLimiter({ thread, threads }: LimiterOptions): Limiter {
   const holder = thread + 1
   const layouts = new Map<string, number>()
   const verdict = createVerdict()
-  const context = createDecisionContext({ verdict, thread, threads })
+  const decide = createDecide({ verdict, thread, threads })
 
   function numberOf(layoutId: string): number {
     const known = layouts.get(layoutId)
@@ -57,7 +54,7 @@ export function createLimiter({ thread, threads }: LimiterOptions): Limiter {
     return layouts.size - 1
   }
 
-  /** The block was made for another plan, or its lock is that of a dead thread. */
+  /** Refuses because the block belongs to another plan, or its lock could not be acquired. */
   function refuseForNow(sla: CompiledSla): number {
     verdict.refusedBy = sla.limits.length > 0 ? 0 : QUOTA
     verdict.retryAfterMs = BUSY_RETRY_MS
@@ -75,7 +72,7 @@ export function createLimiter({ thread, threads }: LimiterOptions): Limiter {
       clearVerdict(verdict)
       if (sla.layout !== block.layout || !lock(block.words, holder)) return refuseForNow(sla)
       try {
-        decide(sla, block, operation, nowMs, context)
+        decide(sla, block, operation, nowMs)
       } finally {
         unlock(block.words)
       }

@@ -2,11 +2,10 @@
  * Rate limits: a leaking bucket of whole units (`domain/gcra.ts`).
  *
  * A declaration that changes the rate keeps the level of the bucket: it is converted to the units of the new rate, and leaks at that
- * rate. Callers are warned once until the level has fallen below half of the capacity.
+ * rate.
  */
 
 import { leakTimeMs, levelAt, toBucket } from '../../domain/gcra.ts'
-import { warn } from './limit-alert.ts'
 import type { LimitBehaviour } from './limit-behaviour.ts'
 import { isAhead, laterStart } from './limit-window.ts'
 
@@ -20,6 +19,7 @@ export const RATE: LimitBehaviour<'rate'> = {
   warnedSlot: SLOTS.warned,
   gaugesAt: () => null,
   reopensWithTime: true,
+  warnsOncePerWindow: false,
 
   compile({ value, spanMs }) {
     const policy = `q=${value};w=${Math.ceil(spanMs / 1_000)}`
@@ -37,14 +37,10 @@ export const RATE: LimitBehaviour<'rate'> = {
 
   resetMs: ({ leak }, use) => leakTimeMs(use, leak),
 
-  commit({ offset, step, capacity, alertAt, warnedAt }, index, { doubles }, nowMs, { uses, verdict }) {
-    const use = uses[index]!
-    const after = use + step
+  commit({ offset, step }, _index, after, { doubles }, nowMs) {
     doubles[offset + SLOTS.since] = laterStart(nowMs, doubles[offset + SLOTS.since]!, nowMs)
     doubles[offset + SLOTS.level] = after
     doubles[offset + SLOTS.step] = step
-    if (use * 2 < capacity) doubles[warnedAt] = 0
-    warn(verdict, doubles, warnedAt, after >= alertAt || after + step > capacity)
   },
 
   replay({ offset, step, leak, capacity, alertAt, warnedAt }, doubles, atMs) {

@@ -1,14 +1,13 @@
 /**
  * Totals: calls per calendar window in UTC, or per period of the limit's validity.
  *
- * A count belongs to the window in which it began. Callers are warned once per window.
+ * A call counts in the window in which it was admitted.
  */
 
 import { DAY_MS, HOUR_MS, MINUTE_MS, WEEK_MS } from '../../domain/calendar.ts'
 import type { TotalWindow } from '../../plan/limit-rule.ts'
 import type { Validity } from '../../plan/sla-plan.ts'
 import { lengthOf } from '../../plan/validity-span.ts'
-import { warn } from './limit-alert.ts'
 import type { LimitBehaviour } from './limit-behaviour.ts'
 import { laterStart, windowEnd, windowStart } from './limit-window.ts'
 import { advanceTo, countSince, WINDOW_COUNTER_SIZE, WINDOW_SLOTS } from './window-counter.ts'
@@ -28,6 +27,7 @@ export const TOTAL: LimitBehaviour<'total'> = {
   warnedSlot: WINDOW_SLOTS.warned,
   gaugesAt: () => null,
   reopensWithTime: true,
+  warnsOncePerWindow: true,
 
   compile({ value, window }, validity) {
     const policy = `q=${value};w=${Math.ceil(windowLengthMs(window, validity) / 1_000)}`
@@ -45,14 +45,12 @@ export const TOTAL: LimitBehaviour<'total'> = {
 
   resetMs: ({ rule, validity }, _use, nowMs, calendar) => windowEnd(rule.window, validity, calendar, nowMs) - nowMs,
 
-  commit({ offset, step, capacity, alertAt, warnedAt }, index, { doubles }, _nowMs, { uses, starts, verdict }) {
-    const after = uses[index]! + step
+  commit({ offset, warnedAt }, index, after, { doubles }, _nowMs, { starts }) {
     if (doubles[offset + WINDOW_SLOTS.start] !== starts[index]) {
       doubles[offset + WINDOW_SLOTS.start] = starts[index]!
       doubles[warnedAt] = 0
     }
     doubles[offset + WINDOW_SLOTS.count] = after
-    warn(verdict, doubles, warnedAt, after >= alertAt || after + step > capacity)
   },
 
   replay({ rule, validity, offset, step, capacity, alertAt, warnedAt }, doubles, atMs, calendar) {

@@ -9,8 +9,8 @@ export type JsonResult = { readonly value: unknown } | { readonly fault: string 
 
 const BOUNDS = { depthMax: 64, membersMax: 10_000 }
 const FAULTS: Readonly<Record<JsonFault['kind'], string>> = {
-  broken: 'The body is not JSON.',
-  doubled: 'An object has two members of one name.',
+  broken: 'The body is not valid JSON.',
+  doubled: 'An object has two members with the same name.',
   deep: `The body is nested more than ${BOUNDS.depthMax} levels deep.`,
   wide: `The body has more than ${BOUNDS.membersMax} members.`,
 }
@@ -23,7 +23,7 @@ export function parseJsonBody(bytes: Buffer): JsonResult {
   try {
     text = utf8.decode(bytes)
   } catch {
-    return { fault: 'The body is not UTF-8.' }
+    return { fault: 'The body is not valid UTF-8.' }
   }
   const fault = scanJson(text, BOUNDS)
   if (fault !== null) return { fault: FAULTS[fault.kind] }

@@ -15,7 +15,7 @@ import { compileLinear } from '../../json/linear-pattern.ts'
 import type { RoutePlan } from '../../plan/route-plan.ts'
 import { compileMultipleOf } from './multiple-of.ts'
 import { EQUALS, toAjvSchema } from './to-ajv-schema.ts'
-import { hasTwins, toCanonicalText } from './twins.ts'
+import { hasDuplicates, toCanonicalText } from './canonical-value.ts'
 import { addUnevaluated } from './unevaluated.ts'
 
 /** The faults of a value; null where it is as declared. */
@@ -62,7 +62,7 @@ export function createSchemaCompiler({
     schemaType: 'boolean',
     errors: false,
     error: { message: 'must not have two equal items' },
-    validate: (isUnique: boolean, items: readonly unknown[]) => !isUnique || !hasTwins(items),
+    validate: (isUnique: boolean, items: readonly unknown[]) => !isUnique || !hasDuplicates(items),
   })
   ajv.removeKeyword('multipleOf')
   ajv.addKeyword({

@@ -56,15 +56,15 @@ export function compileBody(
 
   return {
     accepts(contentType, hasBody, contentEncoding) {
-      if (!hasBody) return required ? invalid('The operation needs a body.') : NONE
+      if (!hasBody) return required ? invalid('The operation requires a body.') : NONE
       const media = contentType === undefined ? null : parseMediaType(contentType)
       const ways = media === null ? undefined : waysFor(declared, media.type)
-      if (media === null || ways === undefined) return unsupported(`The operation takes ${known}.`)
+      if (media === null || ways === undefined) return unsupported(`The operation accepts ${known}.`)
       const way = isJson(media.type) ? ways.json : media.type === FORM ? ways.form : ways.other
       if (way.mode !== 'check') return way
-      if (!media.isUtf8 && way !== ways.other) return unsupported('The operation takes UTF-8.')
+      if (!media.isUtf8 && way !== ways.other) return unsupported('The operation accepts text in UTF-8 only.')
       if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity') {
-        return unsupported('The operation takes a body without content coding.')
+        return unsupported('The operation accepts no Content-Encoding for this body.')
       }
       return way
     },
@@ -101,5 +101,5 @@ function checkForm(body: Buffer, check: Check, shape: Shape): ValidationFailure 
 }
 
 function conclude(errors: ReturnType<Check>): ValidationFailure | null {
-  return errors === null ? null : invalid('The body is not as declared.', toPointers(errors))
+  return errors === null ? null : invalid('The body does not match the specification.', toPointers(errors))
 }

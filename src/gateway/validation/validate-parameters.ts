@@ -64,7 +64,7 @@ export function compileParameters(
       const found = judge(parameters[index]!, match, request, query)
       if (found !== null) errors = errors === null ? found : [...errors, ...found]
     }
-    return errors === null ? null : invalid('The parameters are not as declared.', errors)
+    return errors === null ? null : invalid('The parameters do not match the specification.', errors)
   }
 }
 

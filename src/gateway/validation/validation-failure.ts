@@ -1,4 +1,4 @@
-/** Why a request is not as declared: places by JSON pointer, never what the caller sent. */
+/** Why a request does not match its specification: JSON pointers to the places, never the values that the client sent. */
 
 import type { ErrorObject } from 'ajv'
 import type { ProblemPointer } from '../../domain/problem.ts'
@@ -10,7 +10,7 @@ export interface ValidationFailure {
 }
 
 const ERRORS_MAX = 20
-/** A pointer is made of names that the caller chose. */
+/** The client chooses the names that a pointer consists of. */
 const POINTER_LENGTH_MAX = 200
 const ALLOWED_MAX = 20
 
@@ -25,15 +25,15 @@ export function unsupported(detail: string): ValidationFailure {
 export function toPointers(errors: readonly ErrorObject[], root = ''): ProblemPointer[] {
   return errors.slice(0, ERRORS_MAX).map((error) => ({
     pointer: `${root}${error.instancePath}`.slice(0, POINTER_LENGTH_MAX),
-    detail: sentence(error),
+    detail: describe(error),
   }))
 }
 
-function sentence({ keyword, message, params }: ErrorObject): string {
+function describe({ keyword, message, params }: ErrorObject): string {
   if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties')
     return 'has a member that is not declared'
   if (keyword === 'unevaluatedItems') return 'has an item that is not declared'
   const values: unknown = (params as Readonly<Record<string, unknown>>)['allowedValues']
-  if (!Array.isArray(values)) return message ?? `breaks ${keyword}`
+  if (!Array.isArray(values)) return message ?? `violates ${keyword}`
   return `must be one of ${values.slice(0, ALLOWED_MAX).map(String).join(', ')}${values.length > ALLOWED_MAX ? ', …' : ''}`
 }

@@ -212,7 +212,7 @@ describe('a specification', () => {
     const schema = { properties: { a: { $ref: '#/components/schemas/Missing' }, $ref: { type: 'string' } } }
     const content = { 'application/json': { schema, example: { $ref: 'https://elsewhere.example' } } }
     expect(await faultsOf(minimal({}, { requestBody: { content } }))).toEqual([
-      expect.stringMatching(/properties\/a\/\$ref There is nothing at #\/components\/schemas\/Missing/),
+      expect.stringMatching(/properties\/a\/\$ref The document has no value at #\/components\/schemas\/Missing/),
     ])
   })
 

@@ -483,7 +483,7 @@ describe('what is said in vain', () => {
     expect(warnings).toEqual([
       {
         pointer: '/limits/0/totals/hour',
-        detail: '250 per minute are at most 15000 per hour: 100000 is never reached.',
+        detail: 'This limit is never reached: 250 calls per minute allow at most 15000 per hour, below 100000.',
         line: 4,
         column: 7,
       },

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { toTokenCaller } from '../../../../src/gateway/authentication/known-caller.ts'
 import { createLimiter } from '../../../../src/gateway/limits/limiter.ts'
-import { createLimitDesk } from '../../../../src/gateway/limits/limit-desk.ts'
+import { createActiveDeclarations } from '../../../../src/gateway/limits/active-declarations.ts'
 import { createLimitMemory } from '../../../../src/gateway/limits/limit-memory.ts'
 import { compileRevision } from '../../../../src/gateway/call/revision.ts'
 import { attributionOf } from '../../../../src/gateway/call/caller-context.ts'
@@ -20,7 +20,7 @@ const declare = (variant: string, minute: number): SlaPlan => ({
 
 async function open(slas: readonly SlaPlan[]) {
   const limiter = createLimiter({ thread: 0, threads: 1 })
-  const desk = createLimitDesk(createLimitMemory({ threads: 1 }))
+  const desk = createActiveDeclarations(createLimitMemory({ threads: 1 }))
   for (const sla of slas) desk.setPlan(sla)
   const requested: string[] = []
   const contexts = createCallerContexts({

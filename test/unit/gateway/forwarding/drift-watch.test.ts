@@ -128,8 +128,8 @@ describe('a response of a backend', () => {
     ['{"id":1,"name":null,"parent":{"id":2}}', []],
     ['{"id":1,"parent":{"id":"x"}}', ['undeclared_body 200 /parent/id must be integer']],
     ['{}', ["undeclared_body 200 must have required property 'id'"]],
-    ['{"id":', ['undeclared_body 200 The body is not JSON.']],
-    ['{"id":1,"id":2}', ['undeclared_body 200 An object has two members of one name.']],
+    ['{"id":', ['undeclared_body 200 The body is not valid JSON.']],
+    ['{"id":1,"id":2}', ['undeclared_body 200 An object has two members with the same name.']],
     ['', []],
   ])('with the body %s is checked by the schema', async (body, expected) => {
     const { respond, emitted } = await openWatch()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createLimitDesk } from '../../../../src/gateway/limits/limit-desk.ts'
+import { createActiveDeclarations } from '../../../../src/gateway/limits/active-declarations.ts'
 import { createLimitLedger } from '../../../../src/gateway/limits/limit-ledger.ts'
 import { createLimitMemory } from '../../../../src/gateway/limits/limit-memory.ts'
 import type { SlaPlan } from '../../../../src/plan/sla-plan.ts'
@@ -26,11 +26,11 @@ function createDisk() {
 /** A process on that disk; its threads' memory begins empty. */
 function openProcess(disk: ReturnType<typeof createDisk>, plan: SlaPlan) {
   const memory = createLimitMemory({ threads: 1, restore: (...of) => ledger.counters(...of) })
-  const desk = createLimitDesk(memory)
+  const desk = createActiveDeclarations(memory)
   desk.setPlan(plan)
   const read = (subscription: string, api: string) => disk.rows.get(`${subscription} ${api}`)
   const ledger = createLimitLedger({
-    desk,
+    declarations: desk,
     checkpoint: {
       countersOf(...of) {
         const row = read(...of)

@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Grant } from '../../../../src/plan/grant.ts'
 import type { RoutePlan } from '../../../../src/plan/route-plan.ts'
 import { createGatewayPool } from '../../../../src/gateway/threads/gateway-pool.ts'
-import { createLimitDesk } from '../../../../src/gateway/limits/limit-desk.ts'
+import { createActiveDeclarations } from '../../../../src/gateway/limits/active-declarations.ts'
 import { createLimitMemory } from '../../../../src/gateway/limits/limit-memory.ts'
 import { createSpoolFaultsMemory } from '../../../../src/record/spool-faults.ts'
 import { createSpoolGaugeMemory } from '../../../../src/record/spool-gauge.ts'
@@ -92,7 +92,7 @@ async function openPool({
   counters = async () => {},
   arrived = (answer: () => void): void => answer(),
 } = {}) {
-  const desk = createLimitDesk(createLimitMemory({ threads: THREADS }))
+  const desk = createActiveDeclarations(createLimitMemory({ threads: THREADS }))
   const sla = { ...planOf({ limits: [{ name: 'a', totals: { minute: 1_000 } }] }), api: API }
   const slas = limited ? [sla] : []
   for (const each of slas) desk.setPlan(each)

@@ -39,18 +39,18 @@ describe('a body', () => {
     expect(json({ name: 'ann', tags: ['x', 'x'] })).toBe('payload_invalid: /tags must not have two equal items')
     expect(json({ name: 'ann', secret: 'hunter2' })).toBe('payload_invalid:  has a member that is not declared')
     expect(json(null)).toBe('payload_invalid:  must be object')
-    expect(send('/a')).toBe('payload_invalid: The operation needs a body.')
+    expect(send('/a')).toBe('payload_invalid: The operation requires a body.')
   })
 
   it.each([
-    ['not JSON', '{"a":', 'not JSON'],
-    ['empty', '', 'not JSON'],
-    ['a byte order mark', '\ufeff{}', 'not JSON'],
-    ['two documents', '{}{}', 'not JSON'],
-    ['not UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'not UTF-8'],
-    ['a doubled member', '{"a":1,"a":2}', 'two members of one name'],
-    ['a member doubled in disguise', '{"a":1,"\\u0061":2}', 'two members of one name'],
-    ['a doubled member deep inside', '[{"x":[{"b":1,"b":2}]}]', 'two members of one name'],
+    ['not JSON', '{"a":', 'not valid JSON'],
+    ['empty', '', 'not valid JSON'],
+    ['a byte order mark', '\ufeff{}', 'not valid JSON'],
+    ['two documents', '{}{}', 'not valid JSON'],
+    ['not UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'not valid UTF-8'],
+    ['a doubled member', '{"a":1,"a":2}', 'two members with the same name'],
+    ['a member doubled in disguise', '{"a":1,"\\u0061":2}', 'two members with the same name'],
+    ['a doubled member deep inside', '[{"x":[{"b":1,"b":2}]}]', 'two members with the same name'],
     ['65 levels', '['.repeat(65) + ']'.repeat(65), 'more than 64 levels'],
     ['a million levels', '['.repeat(1_000_000), 'more than 64 levels'],
     [

@@ -1,9 +1,8 @@
 /**
- * The main thread's side of the limits: which declaration is in force for a variant, and where the
- * counters of a subscription lie.
+ * The active declaration of each variant, and the blocks of counters that follow from it. Lives on the main thread.
  *
- * While a declaration changes, nobody is told a place until every thread works by the new one: two
- * threads never count in two blocks for one subscription.
+ * While a declaration changes, requests for blocks of its API wait until every thread has applied the new one, so that two threads
+ * never count in different blocks for one subscription.
  */
 
 import type { RuntimePlan, SlaPlan } from '../../plan/sla-plan.ts'
@@ -11,20 +10,20 @@ import type { BlockRef, LimitMemory } from './limit-memory.ts'
 
 export interface Promises {
   of(api: string): readonly RuntimePlan[]
-  /** Whether anything is promised of any API. */
+  /** Whether any declaration contains a promise. */
   readonly isAny: boolean
 }
 
-export interface LimitDesk {
-  /** Notes what is in force; a declaration that says the same keeps its counters where they are. */
+export interface ActiveDeclarations {
+  /** Activates a declaration; one with the same limits keeps its counters in place. */
   setPlan(plan: SlaPlan): void
-  /** What is in force for a variant of an API; that of its default tier is `''`. */
+  /** Returns the active declaration of a variant; `''` is the default tier. */
   planOf(api: string, variant: string): SlaPlan | null
-  /** What the declarations in force promise of the providers' side. */
+  /** Promises of the providers in the active declarations. */
   readonly promises: Promises
-  /** Rises whenever what is in force changes. */
+  /** Increases whenever limits or quotas change. */
   readonly generation: number
-  /** Runs `change` with questions about the API held back, then notes `plan`. */
+  /** Runs `change`, during which requests for blocks of the API wait, then activates `plan`. */
   change(plan: SlaPlan, change: () => Promise<void>): Promise<void>
   block(ask: {
     readonly subscription: string
@@ -33,7 +32,7 @@ export interface LimitDesk {
   }): Promise<BlockRef | null>
 }
 
-export function createLimitDesk(memory: LimitMemory): LimitDesk {
+export function createActiveDeclarations(memory: LimitMemory): ActiveDeclarations {
   const plans = new Map<string, SlaPlan>()
   /** By API and variant. */
   const runtimes = new Map<string, Map<string, readonly RuntimePlan[]>>()
@@ -47,7 +46,7 @@ export function createLimitDesk(memory: LimitMemory): LimitDesk {
     isAnyPromised = isAnyPromised || plan.runtime.length > 0
     const key = `${plan.api} ${plan.variant}`
     const before = plans.get(key)
-    if (before !== undefined && countsAlike(before, plan)) return
+    if (before !== undefined && haveSameLimits(before, plan)) return
     plans.set(key, plan)
     generation++
   }
@@ -79,7 +78,7 @@ export function createLimitDesk(memory: LimitMemory): LimitDesk {
   }
 }
 
-function countsAlike(a: SlaPlan, b: SlaPlan): boolean {
+function haveSameLimits(a: SlaPlan, b: SlaPlan): boolean {
   return (
     JSON.stringify([a.limits, a.byOperation, a.quota, a.alertShare]) ===
     JSON.stringify([b.limits, b.byOperation, b.quota, b.alertShare])

@@ -1,7 +1,7 @@
-/** Compares JSON values by a text that is equal for equal values. */
+/** The canonical text of a JSON value, by which values are compared. */
 
-/** Whether two items of a list are equal: one pass over the list, whatever its length. */
-export function hasTwins(items: readonly unknown[]): boolean {
+/** Returns whether two items of a list are equal, in one pass over the list. */
+export function hasDuplicates(items: readonly unknown[]): boolean {
   const seen = new Set<string>()
   for (const item of items) {
     const text = toCanonicalText(item)
@@ -11,9 +11,9 @@ export function hasTwins(items: readonly unknown[]): boolean {
   return false
 }
 
-/** Equal for equal values: members in alphabetical order. Values come from a parser that bounds their depth. */
+/** Returns a text that is equal for equal values: members are sorted by name. The parser of the values bounds their depth. */
 export function toCanonicalText(value: unknown): string {
-  // Not as JSON: a number that is too large for a double is read as infinite, which JSON writes as null.
+  // `JSON.stringify` would write Infinity, as which a number too large for a double is read, as null.
   if (typeof value === 'number') return String(value)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   if (Array.isArray(value)) return `[${value.map(toCanonicalText).join(',')}]`
