@@ -1,14 +1,14 @@
 /**
- * Whom a call belongs to, and what it is billed by: everything about a call that many calls share.
+ * Attribution of a call: the parties and the terms by which it is billed, which many calls share.
  *
- * One object serves all calls with the same values, so that the spool can write it once per segment
- * and the pipeline can add up by a number instead of by eleven strings. Unknown is `''`, never null.
+ * All calls with the same values share one object, so that the spool writes it once per segment and the pipeline sums by one
+ * number instead of by eleven strings. An unknown value is `''`, never null.
  */
 
 export interface Attribution {
   readonly tenant: string
   readonly api: string
-  /** The operationId; `''` when the call was refused before it was routed. */
+  /** The operationId; `''` if the call was refused before it was routed. */
   readonly operation: string
   /** The consumer's id; `''` is an anonymous caller. */
   readonly consumer: string
@@ -16,11 +16,11 @@ export interface Attribution {
   readonly subscription: string
   /** The id of the agent that called: itself the consumer, or the one in `act.sub`. */
   readonly agent: string
-  /** The person in whose name the call was made, as the token names them; `''` where a consumer called for itself. */
+  /** The person on whose behalf the call was made, as named in the token; `''` if a consumer called for itself. */
   readonly person: string
   /** The OpenSLA variant whose units and price applied. */
   readonly variant: string
-  /** ISO 4217 code, `''` where no price is declared. */
+  /** ISO 4217 code, `''` if no price is declared. */
   readonly currency: string
   /** Price of one resource unit in millionths of the currency. */
   readonly priceMicro: number

@@ -1,8 +1,7 @@
 /**
  * Calendar windows in UTC: minutes to years. Weeks start on Monday; there is no daylight saving in UTC.
  *
- * A `Calendar` answers for the present and works it out again only when a minute has passed, so that
- * asking costs a comparison.
+ * A `Calendar` caches the current windows for a minute, so that a read costs one comparison.
  */
 
 export const MINUTE_MS = 60_000
@@ -30,7 +29,7 @@ export function startOf(unit: CalendarUnit, timeMs: number): number {
   }
 }
 
-/** The first instant after the window that holds `timeMs`. */
+/** Returns the first instant after the window that contains `timeMs`. */
 export function endOf(unit: CalendarUnit, timeMs: number): number {
   switch (unit) {
     case 'minute':
@@ -55,7 +54,7 @@ function monthStart(timeMs: number, months: number, plus: number): number {
 }
 
 export interface Calendar {
-  /** Start of the present window of `unit`. */
+  /** Returns the start of the current window of `unit`. */
   start(unit: CalendarUnit, nowMs: number): number
 }
 

@@ -1,7 +1,7 @@
 /**
  * Decimal numbers as whole millionths: resource units and prices, never a float.
  *
- * A value is read from its text, so that 0.1 is a tenth and not what a binary fraction makes of it.
+ * Values are parsed from text, so that 0.1 is exactly a tenth and not the nearest binary fraction.
  */
 
 export const MICRO = 1_000_000
@@ -9,13 +9,13 @@ const DECIMAL = /^(\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,2}))?$/
 const PLACES = 6
 const WHOLE_MAX = 9
 
-/** Millionths of a decimal with up to 9 digits before the point and 6 behind it; null for anything else. */
+/** Returns the millionths of a decimal with up to 9 digits before the point and 6 after it; null for any other text. */
 export function toMicro(text: string): number | null {
   const match = text.length <= 64 && /^\.?\d/.test(text) ? DECIMAL.exec(text) : null
   if (match === null) return null
   const [, whole = '', fraction = '', exponent = '0'] = match
   if (exponent === '0' && fraction.length > PLACES) return null
-  // Some writers put small numbers as 5e-05: the point is moved in the text.
+  // Some serializers write small numbers as 5e-05, so the point is moved in the text.
   const shift = PLACES + Number(exponent) - fraction.length
   const digits = `${whole}${fraction}`.replace(/^0+/, '')
   if (digits === '') return 0
@@ -24,7 +24,7 @@ export function toMicro(text: string): number | null {
   return isExact && kept !== '' && kept.length <= WHOLE_MAX + PLACES ? Number(kept) : null
 }
 
-/** The shortest decimal for whole `units` of 10^-`places`. */
+/** Returns the shortest decimal for `units` whole units of 10^-`places`. */
 export function toDecimal(units: bigint, places: number): string {
   const isNegative = units < 0n
   const digits = (isNegative ? -units : units).toString().padStart(places + 1, '0')

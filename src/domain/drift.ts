@@ -1,14 +1,14 @@
-/** One thing that the published contract of an API does not know, as it was seen at the gateway. */
+/** One difference between a call and the published contract of its API, as the gateway observed it. */
 
 export interface Drift {
   readonly tenant: string
   readonly api: string
-  /** `''` where no operation is declared. */
+  /** `''` if no operation is declared. */
   readonly operation: string
   readonly kind: 'undeclared_operation' | 'undeclared_status' | 'undeclared_media_type' | 'undeclared_body'
-  /** Of the answer; 404 or 405 for an operation. */
+  /** Status of the response; 404 or 405 for an undeclared operation. */
   readonly status: number
-  /** What it was: method and path, a media type, a place in a body and what is wrong there. Never a value. */
+  /** Method and path, a media type, or a position in a body with its error. Never a value. */
   readonly detail: string
   readonly requestId: string
 }

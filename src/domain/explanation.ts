@@ -1,4 +1,4 @@
-/** Why a call was refused, beyond the code of its outcome: kept for the request log, and never with a value that the client sent. */
+/** Explanation of a refused call for the request log, in addition to its code. It never contains a value that the client sent. */
 
 import { LIMIT_KINDS, type LimitKind } from './limit-kind.ts'
 import type { ProblemPointer } from './problem.ts'
@@ -16,9 +16,9 @@ export interface LimitState {
   /** Null if the counter could not be read at that moment. */
   readonly used: number | null
   readonly remaining: number | null
-  /** `minute`, `60 s`, `Monthly`; null for calls at once. */
+  /** `minute`, `60 s`, `Monthly`; null for concurrent calls. */
   readonly window: string | null
-  /** RFC 3339; null if it opens when a call ends. */
+  /** Time at which calls are admitted again, RFC 3339; null if that is when a call ends. */
   readonly opensAt: string | null
 }
 
@@ -32,7 +32,7 @@ export interface Explanation {
 
 const DETAIL_LENGTH_MAX = 300
 const ERRORS_MAX = 3
-/** Names that a schema would declare, and positions. Other segments may be data that serves as a name. */
+/** Names that a schema would declare, and array positions. Any other segment may be data of the client, used as a name. */
 const PLAIN_SEGMENT = /^(?:[A-Za-z_$][\w.$-]{0,63}|\d{1,6}|)$/
 
 /** Returns the explanation as JSON, shortened; the same explanation gives the same text. */
@@ -50,7 +50,7 @@ function shorten({ pointer, detail }: ProblemPointer): ProblemPointer {
   return { pointer: segments.join('/'), detail: detail.slice(0, DETAIL_LENGTH_MAX) }
 }
 
-/** Reads a stored explanation. Members that are not as written here are left out; null if it is none. */
+/** Parses a stored explanation; null if it is none. Members with another type are left out. */
 export function readExplanation(text: string): Explanation | null {
   const fields = text === '' ? null : toFields(parse(text))
   if (fields === null || typeof fields['detail'] !== 'string') return null

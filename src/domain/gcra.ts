@@ -1,10 +1,8 @@
 /**
- * The generic cell rate algorithm (ITU-T I.371) as a leaking bucket in whole units: exact, however many
- * calls pass.
+ * Generic cell rate algorithm (ITU-T I.371) as a leaky bucket in whole units, exact for any number of calls.
  *
- * A call costs `step` units, a millisecond leaks `leak` of them, and the bucket holds `value` calls. Both
- * are the declared rate in lowest terms, so that nothing is ever rounded while capacities stay below
- * 2^53: `isExactRate` says whether they do.
+ * A call adds `step` units, a millisecond leaks `leak` units, and the bucket holds `value` calls. `step` and `leak` are the
+ * declared rate in lowest terms, so nothing is rounded while capacities stay below 2^53, which `isExactRate` checks.
  */
 
 export interface Bucket {
@@ -15,7 +13,7 @@ export interface Bucket {
   readonly capacity: number
 }
 
-/** `value` calls in `spanMs`, all of which may come at once. */
+/** Returns the rate of `value` calls in `spanMs`, all of which may arrive at once. */
 export function toBucket(value: number, spanMs: number): Bucket {
   const divisor = value === 0 ? spanMs : greatestDivisor(value, spanMs)
   const step = spanMs / divisor
@@ -26,14 +24,14 @@ export function isExactRate(value: number, spanMs: number): boolean {
   return Number.isSafeInteger(toBucket(value, spanMs).capacity)
 }
 
-/** What is left at `nowMs` of a level noted at `sinceMs`. A clock that was set back leaks nothing. */
+/** Returns the level at `nowMs` of a bucket whose level was set at `sinceMs`. Nothing leaks while a clock is set back. */
 export function levelAt(level: number, sinceMs: number, nowMs: number, leak: number): number {
   if (nowMs <= sinceMs) return level
   const left = level - (nowMs - sinceMs) * leak
   return left > 0 ? left : 0
 }
 
-/** Whole milliseconds until `units` have leaked. */
+/** Returns the whole milliseconds until `units` have leaked. */
 export function leakTimeMs(units: number, leak: number): number {
   return units <= 0 ? 0 : Math.ceil(units / leak)
 }

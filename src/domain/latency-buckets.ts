@@ -1,14 +1,14 @@
 /**
- * Latencies counted in buckets: sixteen to each power of two, so that a percentile is read within a
- * sixteenth of its value, and counts of any two measurements add up.
+ * Histogram buckets for latencies: sixteen per power of two, so that a percentile is exact to a sixteenth of its value, and
+ * the counts of two measurements can be added.
  */
 
-/** Beyond it everything is in the last bucket: 268 seconds. */
+/** Upper bound, 268 seconds: longer latencies are in the last bucket. */
 const LATENCY_US_MAX = 2 ** 28 - 1
 const PER_OCTAVE = 16
 export const BUCKETS = 25 * PER_OCTAVE
 
-/** The bucket of a latency in whole microseconds. */
+/** Returns the bucket of a latency in whole microseconds. */
 export function bucketOf(us: number): number {
   if (us < PER_OCTAVE) return us
   const bounded = us < LATENCY_US_MAX ? us : LATENCY_US_MAX
@@ -16,14 +16,14 @@ export function bucketOf(us: number): number {
   return (exponent - 3) * PER_OCTAVE + ((bounded >>> (exponent - 4)) & (PER_OCTAVE - 1))
 }
 
-/** The longest latency, in microseconds, that a bucket holds. */
+/** Returns the longest latency of a bucket, in microseconds. */
 export function longestIn(bucket: number): number {
   if (bucket < PER_OCTAVE) return bucket
   const shift = Math.floor(bucket / PER_OCTAVE) - 1
   return 2 ** shift * (PER_OCTAVE + (bucket % PER_OCTAVE) + 1) - 1
 }
 
-/** What `percent` of the counted took at most, in microseconds; null where nothing was counted. */
+/** Returns the percentile in microseconds; null if nothing was counted. */
 export function percentileOf(counts: ReadonlyMap<number, number>, percent: number): number | null {
   const buckets = [...counts].filter(([, count]) => count > 0).sort(([a], [b]) => a - b)
   const total = buckets.reduce((sum, [, count]) => sum + count, 0)

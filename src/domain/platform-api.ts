@@ -1,13 +1,13 @@
-/** The platform's own API, as a catalogue entry: it has operations like any other, and no proxy. */
+/** The API of the platform as a catalogue entry: it has operations like any other API, and no proxy. */
 
-/** Its technical name. */
+/** Technical name. */
 export const PLATFORM_API = 'platform-v1'
 
-/** One of its operations, as a subscriber reads it. */
+/** One operation, as a subscriber reads it. */
 export interface PlatformOperation {
   readonly operationId: string
   readonly method: string
-  /** OpenAPI's form, `/v1/proxies/{id}`. */
+  /** Path template as in OpenAPI, `/v1/proxies/{id}`. */
   readonly path: string
   /** Empty: public. */
   readonly scopes: readonly string[]

@@ -57,10 +57,10 @@ export interface RiskEvidence {
   /** Events of the whole episode. */
   readonly total: number
   readonly statuses: Readonly<Record<string, number>>
-  /** What each of them was, in the words of `OUTCOMES` and the like. */
+  /** Events by reason: an outcome, a flag of a call record, or a measure of the service level. */
   readonly reasons: Readonly<Record<string, number>>
   readonly operations: Readonly<Record<string, number>>
-  /** A few of the latest. */
+  /** The latest five. */
   readonly requestIds: readonly string[]
 }
 

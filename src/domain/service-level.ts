@@ -1,23 +1,23 @@
 /**
- * What a provider's side did in a stretch of time, in counts that add up.
+ * Measured service level of a backend over a period, in counts that can be added.
  *
- * Availability is the share of calls that the backend answered at all; the share of 5xx is among its
- * answers. Only successful calls, below 400, count for latency (OpenSLA 1.0.0, "runtime"), which is the
- * backend's: from the first byte to it to the head of its answer.
+ * Availability is the share of calls that the backend answered; the error rate is the share of 5xx among its responses. Only
+ * successful calls, below 400, count for latency (OpenSLA 1.0.0, "runtime"): from the first byte sent to the backend to the head
+ * of its response.
  */
 
 import { percentileOf } from './latency-buckets.ts'
 
 export interface ServiceMeasure {
-  /** Calls that were for the backend to serve; those that were refused on the way are none. */
+  /** Calls that were sent to the backend; calls that the gateway refused do not count. */
   readonly calls: number
   readonly unanswered: number
-  /** Answers of 5xx. */
+  /** 5xx responses. */
   readonly errors: number
   readonly successes: number
-  /** Sum over successes. */
+  /** Sum over successful calls. */
   readonly latencyUs: number
-  /** Successes by bucket (`latency-buckets.ts`). */
+  /** Successful calls by bucket (`latency-buckets.ts`). */
   readonly latency: ReadonlyMap<number, number>
 }
 

@@ -1,8 +1,8 @@
 /**
- * Event-time windows: where an instant falls, and when a window is over.
+ * Event-time windows of line items.
  *
- * Times are whole milliseconds since the epoch and end in `Ms`. A window holds its start and not
- * its end, so that two neighbours never claim the same record.
+ * Times are whole milliseconds since the epoch, and their names end in `Ms`. A window contains its start and not its end, so
+ * that no record belongs to two windows.
  */
 
 export interface Window {
@@ -13,7 +13,7 @@ export interface Window {
 /** Line items are sums over windows of this length. */
 export const LINE_ITEM_WINDOW_MS = 10_000
 
-/** The start of the one window of `sizeMs` that holds `timeMs`. */
+/** Returns the start of the window of `sizeMs` that contains `timeMs`. */
 export function windowStartMs(timeMs: number, sizeMs: number): number {
   return Math.floor(timeMs / sizeMs) * sizeMs
 }

@@ -1,4 +1,4 @@
-/** What an episode rests on: totals by status, reason and operation, and the latest calls. Bounded, and plain JSON when shown. */
+/** Evidence of an episode: totals by status, reason and operation, and the latest calls. Bounded; `show` returns plain JSON. */
 
 import type { RiskEvidence } from '../domain/risk.ts'
 
@@ -15,7 +15,7 @@ export interface Evidence {
 
 const REQUEST_IDS_MAX = 5
 const NAMES_MAX = 50
-/** Stands for the names beyond the first fifty. */
+/** Counts the names above the first fifty. */
 const OTHERS = 'others'
 
 export function createEvidence(saved?: RiskEvidence): Evidence {
@@ -47,8 +47,8 @@ export function createEvidence(saved?: RiskEvidence): Evidence {
 }
 
 /**
- * Members whose names are numbers. Assigned, V8 keeps a place for each number below them, which is 5 KB for a
- * status, and the latest ten thousand events stand in memory; as constants they take their own place alone.
+ * Converts counts with numeric names. If such members are assigned, V8 reserves an array element for each smaller number: 5 KB
+ * for a status, times the ten thousand latest events in memory. `defineProperty` avoids that.
  */
 function byNumber(counts: ReadonlyMap<string, number>): Readonly<Record<string, number>> {
   const members: Record<string, number> = {}

@@ -1,10 +1,10 @@
 /**
- * Risks as they are read: the position now, and the live feed with its recent past.
+ * Reads risks: the current position, one episode, and the live feed with its recent events.
  *
- * The past is a ring of the latest events in memory; behind it what waits for the store, and behind that
- * the store. The store holds a prefix of all events, what waits follows it, and what is told while a
- * subscriber catches up is kept for it: no gap. Ids rise, so what is met twice on the way is told once.
- * It is told its past no faster than it takes it.
+ * Recent events come from a ring in memory, older ones from the outbox, and the oldest from the store. The store holds a prefix
+ * of all events and the outbox continues it. Events that are published while a subscriber catches up are queued for it, so
+ * there is no gap. Ids increase, so an event that is read twice is sent once. Recent events are sent only as fast as the
+ * subscriber reads them.
  */
 
 import type { RiskEvent } from '../domain/risk.ts'
@@ -13,7 +13,7 @@ import type { RiskFeed, RiskPosition, RiskPositionQuery, RiskStore } from '../st
 import type { Episode } from './episode.ts'
 
 export interface OpenRiskFeed extends RiskFeed {
-  /** Hands events that are committed to the subscribers. */
+  /** Sends committed events to the subscribers. */
   publish(events: readonly RiskEvent[]): void
 }
 
@@ -23,7 +23,7 @@ export interface RiskFeedOptions {
   readonly open: () => Iterable<Episode>
   readonly nowMs: () => number
   readonly matches: (event: RiskEvent, query: RiskPositionQuery) => boolean
-  /** A subscriber threw; it is not told anything more. */
+  /** Called if a subscriber threw; it receives no more events. */
   readonly onBroken: (cause: unknown) => void
 }
 
@@ -32,7 +32,7 @@ type Listener = (event: RiskEvent) => void
 const RING_MAX = 10_000
 const PAGE = 1_000
 const TIMELINE_MAX = 500
-/** What a subscriber is told of its past before it is waited for. */
+/** Number of past events that are sent before the subscriber must have read them. */
 const STRETCH = 100
 
 export function createRiskFeed(options: RiskFeedOptions): OpenRiskFeed {
@@ -52,19 +52,19 @@ export function createRiskFeed(options: RiskFeedOptions): OpenRiskFeed {
     }
   }
 
-  /** Beyond it lies no id that was ever given. */
+  /** Returns the id of the latest event. */
   const newest = (): string => ring.at(-1)?.id ?? ringFrom
 
   function publish(events: readonly RiskEvent[]): void {
     for (const event of events) {
       ring.push(event)
-      for (const listener of byTenant.get(event.tenant) ?? []) tellSafely(event, listener)
+      for (const listener of byTenant.get(event.tenant) ?? []) sendSafely(event, listener)
     }
     if (ring.length > RING_MAX * 2) ringFrom = ring.splice(0, ring.length - RING_MAX).at(-1)?.id ?? ringFrom
   }
 
-  /** One subscriber's trouble is not that of the others, nor of the pipeline. */
-  function tellSafely(event: RiskEvent, listener: Listener): void {
+  /** Isolates a failing subscriber from the others and from the pipeline. */
+  function sendSafely(event: RiskEvent, listener: Listener): void {
     try {
       listener(event)
     } catch (cause) {
@@ -82,26 +82,26 @@ export function createRiskFeed(options: RiskFeedOptions): OpenRiskFeed {
     let last = afterId
     let isCatchingUp = true
     const missed: RiskEvent[] = []
-    const tell = (event: RiskEvent): void => {
+    const send = (event: RiskEvent): void => {
       if (event.id <= last) return
       last = event.id
       listener(event)
     }
-    const tellAll = async (events: readonly RiskEvent[]): Promise<void> => {
+    const sendAll = async (events: readonly RiskEvent[]): Promise<void> => {
       for (let from = 0; from < events.length; from += STRETCH) {
-        events.slice(from, from + STRETCH).forEach(tell)
+        events.slice(from, from + STRETCH).forEach(send)
         await drained()
       }
     }
-    const stop = listen(tenant, (event) => (isCatchingUp ? void missed.push(event) : tell(event)))
+    const stop = listen(tenant, (event) => (isCatchingUp ? void missed.push(event) : send(event)))
     try {
       if (ringFrom > afterId) {
-        // Before the store is asked: what moves from here to there meanwhile is found there.
+        // Read before the store: events that move from the outbox to the store in between are found there.
         const waiting = checkpoint.waiting(tenant, afterId)
-        await fromStore(tenant, afterId, tellAll)
-        await tellAll(waiting)
-      } else await tellAll(ring.filter((event) => event.tenant === tenant && event.id > afterId))
-      while (missed.length > 0) await tellAll(missed.splice(0))
+        await fromStore(tenant, afterId, sendAll)
+        await sendAll(waiting)
+      } else await sendAll(ring.filter((event) => event.tenant === tenant && event.id > afterId))
+      while (missed.length > 0) await sendAll(missed.splice(0))
     } catch (cause) {
       stop()
       throw cause
@@ -113,11 +113,11 @@ export function createRiskFeed(options: RiskFeedOptions): OpenRiskFeed {
   async function fromStore(
     tenant: string,
     afterId: string,
-    tellAll: (events: readonly RiskEvent[]) => Promise<void>,
+    sendAll: (events: readonly RiskEvent[]) => Promise<void>,
   ): Promise<void> {
     for (let after = afterId; ;) {
       const page = await store.eventsAfter(tenant, after, PAGE)
-      await tellAll(page)
+      await sendAll(page)
       const last = page.at(-1)
       if (last === undefined || page.length < PAGE) return
       after = last.id
@@ -134,7 +134,7 @@ export function createRiskFeed(options: RiskFeedOptions): OpenRiskFeed {
       .slice(0, query.limit)
   }
 
-  /** What moves from waiting to the store meanwhile is met twice, and shown once. */
+  /** Events that move from the outbox to the store in between are read twice and returned once. */
   async function timelineOf(tenant: string, riskId: string): Promise<readonly RiskEvent[]> {
     const waiting = checkpoint.waiting(tenant, '').filter((event) => event.riskId === riskId)
     const stored = await store.eventsOf(tenant, riskId, TIMELINE_MAX)

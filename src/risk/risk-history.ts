@@ -1,8 +1,8 @@
 /**
- * Takes risk events that are committed and told to the store, for those who resume the stream later.
+ * Sends committed risk events to the store, for subscribers that resume the stream later.
  *
- * They wait in the checkpoint's outbox, in batches that stay as they are until the store has them: the
- * same batch is sent under the same token, so a crash in between repeats nothing.
+ * Events are queued in the outbox of the checkpoint, in batches that do not change until the store has them. The same batch
+ * is sent under the same token, so a crash in between stores nothing twice.
  */
 
 import type { CountEvent } from '../runtime/event-reasons.ts'
@@ -18,7 +18,7 @@ export interface HistoryOptions {
   readonly count: CountEvent
 }
 
-/** Sends what waits; what cannot be sent now goes on waiting. Never rejects. */
+/** Returns a function that sends the outbox. Events that cannot be sent stay there. Never rejects. */
 export function createHistory({ checkpoint, store, log, count }: HistoryOptions): () => Promise<void> {
   return async () => {
     try {
@@ -28,7 +28,7 @@ export function createHistory({ checkpoint, store, log, count }: HistoryOptions)
       }
     } catch (cause) {
       count('risk_history_failed')
-      log.warn({ err: cause }, 'risk events cannot be stored; they wait')
+      log.warn({ err: cause }, 'risk events could not be stored; they stay in the outbox, retrying')
     }
   }
 }

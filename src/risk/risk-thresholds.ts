@@ -1,6 +1,6 @@
 /**
- * Thresholds of risks as configuration: `{"AuthFailure401": {"warningFrom": 5, "criticalFrom": 20,
- * "windowSeconds": 60}}` over the defaults. Types of one severity take none.
+ * Applies configured thresholds to the default rules: `{"AuthFailure401": {"warningFrom": 5, "criticalFrom": 20,
+ * "windowSeconds": 60}}`. Types with a single severity have no thresholds.
  */
 
 import type { RiskRule, RiskRules } from './risk-rules.ts'
@@ -11,7 +11,7 @@ const COUNT_MAX = 1_000_000
 const WINDOW_SECONDS_MAX = 300
 const FIELDS = ['warningFrom', 'criticalFrom', 'windowSeconds'] as const
 
-/** The rules with these thresholds, or a sentence that says what is wrong with them. */
+/** Returns the rules with the thresholds applied, or the error as text. */
 export function withThresholds(rules: RiskRules, json: string): RiskRules | string {
   let given: unknown
   try {

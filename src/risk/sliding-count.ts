@@ -1,12 +1,12 @@
 /**
- * How many events fell into the last minute, second by second: a ring that forgets by itself.
+ * Number of events in a sliding window, by second, in a ring.
  *
- * Time is that of the events; one that comes late by more than the window is counted nowhere.
+ * Time is the time of the events; an event that is late by more than the window is not counted.
  */
 
 export interface SlidingCount {
   add(timeMs: number): void
-  /** Events in the window that ends with the second of `nowMs`. */
+  /** Returns the number of events in the window that ends with the second of `nowMs`. */
   at(nowMs: number): number
   toJSON(): readonly (readonly [second: number, count: number])[]
 }
@@ -15,7 +15,7 @@ export function createSlidingCount(
   windowSeconds: number,
   saved: readonly (readonly [number, number])[] = [],
 ): SlidingCount {
-  /** Whole seconds since the epoch, and the events of each, by second modulo the window. */
+  /** Seconds since the epoch, and the number of events in each, by second modulo the window. */
   const seconds = new Uint32Array(windowSeconds)
   const counts = new Uint32Array(windowSeconds)
   for (const [second, count] of saved) {

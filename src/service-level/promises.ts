@@ -1,9 +1,9 @@
 /**
- * What providers promise (`runtime` of OpenSLA 1.0.0), one number at a time, and whether it was kept.
+ * Promises of providers (`runtime` of OpenSLA 1.0.0), one number each, and whether they are kept.
  *
- * A promise of latency at so many calls a second holds where there is no more load; of several, that of
- * the least load which covers the moment. `concurrency` and `rps` by themselves say what may be asked of
- * the provider, and are what capacity is given out by.
+ * A latency that is promised for a number of calls per second applies up to that load; if several apply, the one with the
+ * lowest load. `concurrency` and `rps` alone are no promises: they limit what consumers may request, and capacity is allocated
+ * by them.
  */
 
 import {
@@ -17,21 +17,21 @@ import type { RuntimePlan, Validity } from '../plan/sla-plan.ts'
 
 export interface ServicePromise {
   readonly name: string
-  /** Per cent at least, per cent at most, milliseconds at most. */
+  /** Minimum percentage, maximum percentage, maximum milliseconds (both latencies). */
   readonly measure: 'availability' | '5xxResponsePercent' | 'latency' | 'meanLatency'
   readonly promised: number
-  /** Of a latency. */
+  /** Only of a latency. */
   readonly percentile: number | null
-  /** Calls a second up to which it holds; null: at any load. */
+  /** Highest load, in calls per second, at which the promise applies; null: at any load. */
   readonly rps: number | null
-  /** Position in `loadsOf`; null: whatever the load. */
+  /** Position in `loadsOf`; null: at any load. */
   readonly load: number | null
   /** Null: all operations. */
   readonly operationIds: readonly string[] | null
   readonly validity: readonly Validity[]
 }
 
-/** Null where nothing was there to measure. */
+/** Null if there was nothing to measure. */
 export interface Judgement {
   readonly measured: number | null
   readonly isKept: boolean | null
@@ -56,7 +56,7 @@ export function promisesOf(plan: RuntimePlan): readonly ServicePromise[] {
   ]
 }
 
-/** Loads that the plan tells apart, in calls a second, rising; what exceeds all of them comes after the last. */
+/** Returns the loads that the plan distinguishes, in calls per second, ascending. A higher load has the position after the last. */
 export function loadsOf({ throughput }: RuntimePlan): readonly number[] {
   const loads = throughput.flatMap(({ rps }) => (rps === null ? [] : [rps]))
   return [...new Set(loads)].sort((a, b) => a - b)

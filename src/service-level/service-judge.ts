@@ -1,11 +1,10 @@
 /**
- * Holds providers to what they promise: every minute of an API, when it is over, against each number of
- * the declarations in force.
+ * Evaluates each complete minute of an API against the promises of the declarations in force.
  *
- * A minute is over five seconds after its end, by the time of the calls or, where nothing is left to read,
- * by the clock; what comes later is counted and not judged. What is open is not saved: it is read again
- * from where it began, and minutes that were judged are passed over, so that a crash repeats and loses
- * nothing. A minute with few calls says little, and is not judged.
+ * A minute is complete five seconds after its end, by the time of the calls or, if everything is read, by the clock. Later calls
+ * are counted and not evaluated. Open minutes are not saved: after a crash they are read again from their first record, and
+ * minutes that were evaluated are skipped, so nothing is repeated or lost. A minute with few calls is not significant and is
+ * not evaluated.
  */
 
 import { judge, loadsOf, promisesOf, type ServicePromise } from './promises.ts'
@@ -24,26 +23,26 @@ export interface Breach {
   readonly tenant: string
   readonly api: string
   readonly measure: ServicePromise['measure']
-  /** Twice as bad as promised, or for the fifth minute on end. */
+  /** Twice as bad as promised, or broken in five consecutive minutes. */
   readonly isGrave: boolean
   /** The end of the minute. */
   readonly timeMs: number
 }
 
 export interface ServiceJudge {
-  /** Where the records lie that come next. */
+  /** Sets the position of the records that are added next. */
   reading(from: SpoolPosition): void
   add(batch: RecordBatch): void
-  /** Judges the minutes that are over: by the calls seen, and by `nowMs` where it is given. */
+  /** Evaluates the complete minutes: by the latest call, and by `nowMs` if it is given. */
   close(nowMs?: number): readonly Breach[]
-  /** What has to be kept with the breaches that were told; null: nothing has changed. */
+  /** Returns the state to save together with the breaches that were returned; null if nothing has changed. */
   mark(at: SpoolPosition): LevelMark | null
 }
 
-/** What is promised of the providers' side. */
+/** Promises of providers. */
 export interface PromiseSource {
   of(api: string): readonly RuntimePlan[]
-  /** Whether anything is promised of any API; while nothing is, nothing is measured. */
+  /** Whether any API has a promise; otherwise nothing is measured. */
   readonly isAny: boolean
 }
 
@@ -61,7 +60,7 @@ export function createServiceJudge({ promises, saved, count }: ServiceJudgeOptio
   let closedMs = saved?.closedMs ?? -Infinity
   let streaks = new Map(Object.entries(saved?.streaks ?? {}))
   const meter = createServiceMeter({ fromMs: () => closedMs, onLate: () => count('service_level_late') })
-  /** Where each open minute began. */
+  /** Position of the first record of each open minute. */
   const begins = new Map<number, SpoolPosition>()
   let from: SpoolPosition = saved?.position ?? {}
   let latestMs = -Infinity
@@ -139,7 +138,7 @@ export function createServiceJudge({ promises, saved, count }: ServiceJudgeOptio
   }
 }
 
-/** What was not kept in a minute, and whether by far. */
+/** Returns the measures that were broken in a minute, and whether by far. */
 function brokenIn(
   plans: readonly RuntimePlan[],
   minuteMs: number,
@@ -166,7 +165,7 @@ function brokenIn(
   return broken
 }
 
-/** Twice what is promised; of what must never happen, one in a hundred. */
+/** Whether a measure is twice as bad as promised; for a promise of zero failures, one in a hundred. */
 function isByFar({ measure, promised }: ServicePromise, measured: number): boolean {
   if (measure === 'availability') return 100 - measured >= Math.max(1, 2 * (100 - promised))
   if (measure === '5xxResponsePercent') return measured >= Math.max(1, 2 * promised)

@@ -1,8 +1,7 @@
 /**
- * How the provider's side of an API did, and whether that is what its declarations promise.
+ * Reports the measured service level of an API, and whether its declarations keep their promises.
  *
- * It is measured over all traffic of the API, by the minute; minutes count for a validity by when they
- * begin.
+ * Measured over all traffic of the API, by minute. A minute belongs to a validity period by its start.
  */
 
 import {
@@ -30,11 +29,11 @@ export interface ServiceLevel {
   readonly to: string
   readonly measured: Measured
   readonly promises: readonly JudgedPromise[]
-  /** The range in equal stretches; those without a call are left out. */
+  /** The range in windows of equal length; windows without a call are left out. */
   readonly windows: readonly (Measured & { readonly from: string; readonly to: string })[]
 }
 
-/** Null where nothing was there to measure. */
+/** Null if there was nothing to measure. */
 export interface Measured {
   readonly calls: number
   readonly availabilityPercent: number | null
@@ -79,7 +78,7 @@ export function createServiceLevels({ registry, plans, store }: ServiceLevelsOpt
     return found
   }
 
-  /** By position of the load, and one more for what exceeds all. */
+  /** Returns one measure for each load, and one for calls above all of them. */
   async function measuresOf(tenant: string, api: string, plan: RuntimePlan, range: Range) {
     const { operationIds, validity: spans } = plan
     const loads = loadsOf(plan)

@@ -1,9 +1,8 @@
 /**
- * Measures the providers' side from call records: answers, failures and latency by minute and operation.
+ * Measures the service level of providers from call records: responses, failures and latency by minute and operation.
  *
- * The same arithmetic on arrays as the meter. What was refused on the way to the backend is nothing a
- * provider answers for, nor is what a client has left. The same records give the same rows in the same
- * order, in whatever batches they came.
+ * The inner loop is arithmetic on arrays, as in the meter. Calls that were refused before the backend, or that the client
+ * aborted, do not count. The same records give the same rows in the same order, independent of batches.
  */
 
 import type { Attribution } from '../domain/attribution.ts'
@@ -16,11 +15,11 @@ import { createColumns } from '../record/columns.ts'
 
 export interface ServiceMeter {
   add(batch: RecordBatch): void
-  /** The rows of all that was added, or of the minutes that begin before `beforeMs`; they begin afresh. */
+  /** Returns and removes the rows of all minutes, or of those that begin before `beforeMs`. */
   take(beforeMs?: number): readonly ServiceLevelRow[]
-  /** Minutes that hold something. */
+  /** Minutes with at least one call. */
   readonly minutesMs: Iterable<number>
-  /** Holds as much as one flush may carry. */
+  /** The next flush has reached its size limit. */
   readonly isFull: boolean
 }
 
@@ -40,13 +39,13 @@ interface Minute {
   readonly cells: (Cell | undefined)[]
 }
 
-/** Some 18 MB. */
+/** About 18 MB. */
 const CELLS_MAX = 10_000
 const SERVED = 0
 const UNANSWERED: readonly boolean[] = OUTCOMES.map((outcome) => outcome.startsWith('upstream_'))
 
 export interface ServiceMeterOptions {
-  /** Minutes that are over: what comes for them is told to `onLate`. */
+  /** Start of the first minute that is not complete; a call of an earlier one goes to `onLate`. */
   readonly fromMs?: () => number
   readonly onLate?: () => void
 }

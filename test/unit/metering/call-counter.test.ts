@@ -22,8 +22,8 @@ function open() {
   return { count, take: counter.take, roll: spool.roll }
 }
 
-describe('calls for the metrics', () => {
-  it('are counted by API, outcome and class of status, and each once', () => {
+describe('calls in the metrics', () => {
+  it('are counted once each, by API, outcome and status class', () => {
     const { count, take } = open()
     const [a, b] = [by('a-v1'), by('b-v1')]
     count('one', [

@@ -30,8 +30,8 @@ const sums = (items: readonly LineItem[]) =>
     unitsMicro,
   ])
 
-describe('meter', () => {
-  it('adds up calls and units by key and window of ten seconds', () => {
+describe('the meter', () => {
+  it('sums calls and units by key and ten-second window', () => {
     const [a, b] = [attribution({ operation: 'a' }), attribution({ operation: 'b' })]
     const items = meterOf([
       [call(a, START_MS), call(b, START_MS + 9_999), call(a, START_MS + 9_999)],
@@ -45,7 +45,7 @@ describe('meter', () => {
     ])
   })
 
-  it('counts what was forwarded and nothing else; a forwarded failure is a call of no units', () => {
+  it('counts forwarded calls only; a forwarded failure counts without units', () => {
     const by = attribution()
     const items = meterOf([
       [call(by, START_MS, 'rate_limited'), call(by, START_MS, 'upstream_broken', { flags: 1, status: 502 })],
@@ -55,7 +55,7 @@ describe('meter', () => {
     expect(sums(items)).toEqual([['createPayment', 0, 1, 0n]])
   })
 
-  it('leaves the person out of the bill, and nothing else', () => {
+  it('omits only the person from line items', () => {
     const by = attribution({ agent: 'agt', person: 'Ada' })
     const others: Attribution[] = [
       { ...by, person: 'Bob' },
@@ -71,7 +71,7 @@ describe('meter', () => {
     expect(items.some((item) => 'person' in item)).toBe(false)
   })
 
-  it('is exact beyond what a double can hold', () => {
+  it('is exact above the range of exact doubles', () => {
     const by = attribution()
     const unitsMicro = 999_999_999_999_999
     const items = meterOf([Array.from({ length: 1_001 }, () => call(by, START_MS, 'served', { unitsMicro }))])
@@ -79,7 +79,7 @@ describe('meter', () => {
     expect(items[0]?.unitsMicro).toBe(1_001n * BigInt(unitsMicro))
   })
 
-  it('gives the same rows for the same records, whatever came before and however they were cut', () => {
+  it('returns the same line items for the same records, independent of history and batches', () => {
     for (let seed = 1; seed <= 20; seed++) {
       const random = createRandom(seed)
       const parties = Array.from({ length: 30 }, (_, index) =>
@@ -111,7 +111,7 @@ describe('meter', () => {
     expect(found, `seed ${seed}`).toEqual(expected)
   })
 
-  it('says when it holds as much as one flush may carry', () => {
+  it('reports when the flush has reached its size limit', () => {
     const meter = createMeter()
     const spool = createMemorySpool()
     const by = attribution()

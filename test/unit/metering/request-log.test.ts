@@ -38,7 +38,7 @@ describe('the request log', () => {
     expect(rows.map(({ outcome }) => outcome)).toEqual(outcomes)
   })
 
-  it('says who called what, when, and what became of it', () => {
+  it('contains caller, operation, time and outcome of a call', () => {
     const { rows } = logged([[call(by, START_MS, 'payload_invalid', { status: 400, durationUs: 1_500 })]])
 
     expect(rows).toEqual([
@@ -65,7 +65,7 @@ describe('the request log', () => {
     ])
   })
 
-  it('is the same for the same calls, in whatever order and batches they came, and bounded', () => {
+  it('is bounded, and the same for the same calls in any order and batches', () => {
     const seed = 4
     const random = createRandom(seed)
     const calls = Array.from({ length: 60 }, (_, index) => someCalls(random, START_MS + index * 50, 1_000, [by]))

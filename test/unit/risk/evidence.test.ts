@@ -5,7 +5,7 @@ import { createEvidence } from '../../../src/risk/evidence.ts'
 
 const call = (status: number, operation = 'read') => ({ status, reason: 'refused', operation, requestId: `r${status}` })
 
-it('counts by status, reason and operation, with the latest five calls', () => {
+it('counts evidence by status, reason and operation, with the latest five calls', () => {
   const evidence = createEvidence()
   for (const status of [403, 403, 429, 500, 403, 0]) evidence.add(call(status))
   expect(evidence.show()).toEqual({
@@ -20,14 +20,14 @@ it('counts by status, reason and operation, with the latest five calls', () => {
   expect(again.show()).toMatchObject({ total: 7, statuses: { 403: 3, 429: 2, 500: 1 } })
 })
 
-it('counts names beyond the first fifty together', () => {
+it('counts evidence names above the first fifty together', () => {
   const evidence = createEvidence()
   for (let index = 0; index < 80; index++) evidence.add(call(404, `operation ${index}`))
   const { operations } = evidence.show()
   expect([Object.keys(operations).length, operations['others']]).toEqual([51, 30])
 })
 
-it('is small: ten thousand events stand in memory', () => {
+it('keeps evidence small enough for ten thousand events in memory', () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const used = (): number => {

@@ -87,7 +87,7 @@ describe.each([
     expect([...detector.open].map((episode) => episode.severity)).toEqual([severity])
   })
 
-  it('counts a minute: what is sixty seconds old is out, what is younger is in', () => {
+  it('counts events of less than sixty seconds, and no older ones', () => {
     const inside = watch()
     inside.see(spread(critical - 1, 100))
     expect(inside.see([event(START_MS + 59 * SECOND_MS)])).toContain('escalated Critical')
@@ -96,7 +96,7 @@ describe.each([
     expect(outside.see([event(START_MS + 60 * SECOND_MS)])).not.toContain('escalated Critical')
   })
 
-  it('calms down a step each ten seconds once the window is empty, and clears after five quiet minutes', () => {
+  it('de-escalates one step per ten seconds once the window is empty, and clears after five quiet minutes', () => {
     const { see, calm } = watch()
     expect(see(spread(critical, 100))).toEqual(['opened Critical'])
     expect(calm(START_MS + 59_999)).toEqual([])
@@ -107,7 +107,7 @@ describe.each([
     expect(calm(START_MS + 300_100)).toEqual(['cleared Info'])
   })
 
-  it('stays where it is while one falls out and one comes in', () => {
+  it('keeps its severity while one event leaves the window and one enters', () => {
     const { see, calm } = watch()
     see(Array.from({ length: critical }, (_, index) => event(START_MS + index * SECOND_MS)))
     const told: string[] = []
@@ -138,14 +138,14 @@ describe.each([
   })
 })
 
-it('every type has its event, its rule and its category', () => {
+it('covers an event, a rule and a category for every risk type', () => {
   expect(Object.keys(EVENTS).sort()).toEqual([...RISK_TYPES].sort())
   const categories = new Set(RISK_TYPES.map((type) => DEFAULT_RISK_RULES[type].category))
   expect([...categories].sort()).toEqual(['Compliance', 'Design', 'Governance', 'Performance', 'Security'])
 })
 
-describe('a crowd', () => {
-  it('of a thousand honest parties with one 403 each stays Info', () => {
+describe('the risk detector under load', () => {
+  it('keeps a thousand parties with one 403 each at Info', () => {
     const { see, detector } = watch()
     const told = see(
       Array.from({ length: 1_000 }, (_, index) =>
@@ -157,7 +157,7 @@ describe('a crowd', () => {
     expect([...detector.open].every(({ severity }) => severity === 'Info')).toBe(true)
   })
 
-  it('of twenty thousand refused calls a second from one party is a handful of events, Critical with the tenth', () => {
+  it('emits a handful of events for twenty thousand refused calls a second from one party, Critical from the tenth call', () => {
     const { see } = watch()
     const told: string[] = []
     for (let batch = 0; batch < 300; batch++) {
@@ -176,7 +176,7 @@ describe('a crowd', () => {
   })
 })
 
-it('what is told and where it stands are a tenant’s own, and agree, over random tenants and calls', () => {
+it('separates events and positions by tenant, and keeps both consistent, over random tenants and calls', () => {
   const OUTCOMES: readonly Outcome[] = [
     'served',
     'credential_invalid',

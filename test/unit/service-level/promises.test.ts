@@ -19,7 +19,7 @@ const short = ({ measure: what, promised, percentile, rps, load }: ServicePromis
 ]
 
 describe('promises', () => {
-  it('are the numbers of a runtime, latencies by the load up to which they hold', () => {
+  it('are the numbers of a runtime, with latencies by the load up to which they apply', () => {
     const plan = runtime(`runtime:
   - availability: 99.5
     5xxResponsePercent: 1
@@ -53,7 +53,7 @@ describe('promises', () => {
     expect(judge(promise!, measure(counts))).toEqual({ measured, isKept })
   })
 
-  it('of latency are judged by successful calls alone', () => {
+  it('of latency are evaluated over successful calls only', () => {
     const plan = runtime('guarantees: { latency: { p50: 10ms, p100: 10ms } }'.replace('p100', 'p99'))
     const latency = new Map([
       [bucketOf(9_000), 60],
@@ -65,7 +65,7 @@ describe('promises', () => {
     expect(judged.map(({ isKept }) => isKept)).toEqual([true, false])
   })
 
-  it('are neither kept nor broken where nothing was measured', () => {
+  it('are neither kept nor broken if nothing was measured', () => {
     const plan = runtime(
       'runtime: [{ availability: 99, 5xxResponsePercent: 1, throughput: [{ latency: [{ percentile: 9, maximum: 1, mean: 1 }] }] }]',
     )

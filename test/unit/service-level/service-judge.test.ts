@@ -102,7 +102,7 @@ describe('a provider', () => {
     expect(judged([of])).toEqual(expected)
   })
 
-  it('that breaks a promise for the fifth minute on end breaks it gravely', () => {
+  it('that breaks a promise in the fifth consecutive minute breaks it gravely', () => {
     const slow = { ms: 130, calls: 30 }
     const text = 'guarantees: { latency: { p95: 100ms } }'
 
@@ -118,7 +118,7 @@ describe('a provider', () => {
     expect(judged([slow, slow, slow, slow, { api: 'other-v1' }, slow], text)).not.toContain('5 latency grave')
   })
 
-  it('is not judged by what comes after its minute was closed', () => {
+  it('is not evaluated by calls that arrive after their minute was closed', () => {
     const counted: string[] = []
     const spool = createMemorySpool()
     const judge = createServiceJudge({
@@ -186,7 +186,7 @@ describe('a breach of a promise', () => {
     expect(severities).toBe('Critical')
   })
 
-  it('is told once, wherever the process dies, and however often', { timeout: 120_000 }, async () => {
+  it('is published once, wherever the process crashes, and however often', { timeout: 120_000 }, async () => {
     const whole = await live([])
     for (let dieAt = 1; dieAt < 200; dieAt += 9) {
       expect((await live([dieAt])).reasons, `died at step ${dieAt}`).toEqual(whole.reasons)

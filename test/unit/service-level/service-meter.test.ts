@@ -14,7 +14,7 @@ function measured(batches: readonly (readonly CallRecord[])[], meter = createSer
 }
 
 describe('the service meter', () => {
-  it('counts answers, failures and latencies by minute and operation, whoever called', () => {
+  it('counts responses, failures and latencies by minute and operation, over all callers', () => {
     const [ada, bob] = [attribution(), attribution({ consumer: 'con_2', subscription: 'sub_2' })]
     const rows = measured([
       [
@@ -52,7 +52,7 @@ describe('the service meter', () => {
     )
   })
 
-  it('holds nothing against a provider that the gateway or the client has done', () => {
+  it('does not count what the gateway or the client caused', () => {
     const by = attribution()
     const rows = measured([
       [
@@ -67,7 +67,7 @@ describe('the service meter', () => {
     expect(rows).toEqual([])
   })
 
-  it('gives the same rows for the same records, whatever came before and however they were cut', () => {
+  it('returns the same rows for the same records, independent of history and batches', () => {
     for (let seed = 1; seed <= 20; seed++) {
       const random = createRandom(seed)
       const parties = Array.from({ length: 12 }, (_, index) => attribution({ operation: `op${index % 5}` }))
@@ -80,7 +80,7 @@ describe('the service meter', () => {
     }
   })
 
-  it('says when it holds as much as one flush may carry', () => {
+  it('reports when the flush has reached its size limit', () => {
     const meter = createServiceMeter()
     const spool = createMemorySpool()
     const calls = Array.from({ length: 10_000 }, (_, index) => call(attribution(), START_MS + index * 60_000))

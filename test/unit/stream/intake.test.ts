@@ -39,8 +39,8 @@ function open(spool: MemorySpool, from: { metered?: SpoolPosition; judged?: Spoo
   return { intake, seen, counted, state, readAll }
 }
 
-describe('intake', () => {
-  it('reads each record once for both, in stretches', () => {
+describe('the intake', () => {
+  it('reads each record once for metering and risk together, in stretches', () => {
     const spool = createMemorySpool()
     fill(spool)
     const { intake, seen, readAll } = open(spool)
@@ -54,7 +54,7 @@ describe('intake', () => {
     expect(intake.metered).toEqual(intake.judged)
   })
 
-  it('reads on for risk while metering is full, and lets metering follow', () => {
+  it('continues for risk while metering is full, and lets metering follow', () => {
     const spool = createMemorySpool()
     fill(spool)
     const { seen, counted, state, readAll } = open(spool)
@@ -68,7 +68,7 @@ describe('intake', () => {
     expect(seen).toEqual({ metered: BATCHES * RECORDS, judged: BATCHES * RECORDS })
   })
 
-  it('reads each record once for each, wherever the two were committed', () => {
+  it('reads each record once for metering and once for risk, from any two committed positions', () => {
     for (let seed = 1; seed <= 20; seed++) {
       const random = createRandom(seed)
       const spool = createMemorySpool()
@@ -91,7 +91,7 @@ describe('intake', () => {
     }
   })
 
-  it('passes over a stretch that nobody can read any more, and goes on behind it', () => {
+  it('skips a stretch that is no longer readable, and continues after it', () => {
     const spool = createMemorySpool()
     spool.append('one', [call(attribution(), START_MS)])
     const gone = { one: { segment: 7, offset: 3 } }

@@ -5,41 +5,41 @@ import { readWhileMore } from '../../../src/stream/read-while-more.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
 
 describe('coalesce', () => {
-  it('lets a first word through at once and what follows as one, a gap later', async () => {
+  it('emits the first signal at once and the following ones as one, a gap later', async () => {
     const clock = createFakeClock(0)
-    const words$ = new Subject<void>()
-    const heardMs: number[] = []
-    words$.pipe(coalesce(20, clock)).subscribe(() => heardMs.push(clock.nowMs()))
-    words$.next()
+    const signals$ = new Subject<void>()
+    const emittedMs: number[] = []
+    signals$.pipe(coalesce(20, clock)).subscribe(() => emittedMs.push(clock.nowMs()))
+    signals$.next()
     await clock.advance(5)
-    for (let word = 0; word < 10; word++) words$.next()
+    for (let signal = 0; signal < 10; signal++) signals$.next()
     await clock.advance(100)
-    words$.next()
+    signals$.next()
 
-    expect(heardMs).toEqual([0, 20, 105])
+    expect(emittedMs).toEqual([0, 20, 105])
   })
 
-  it('says nothing more when nobody listens', async () => {
+  it('emits nothing after it is unsubscribed', async () => {
     const clock = createFakeClock(0)
-    const words$ = new Subject<void>()
-    let heard = 0
-    const listening = words$.pipe(coalesce(20, clock)).subscribe(() => heard++)
-    words$.next()
-    words$.next()
-    listening.unsubscribe()
+    const signals$ = new Subject<void>()
+    let emissions = 0
+    const subscription = signals$.pipe(coalesce(20, clock)).subscribe(() => emissions++)
+    signals$.next()
+    signals$.next()
+    subscription.unsubscribe()
     await clock.advance(100)
 
-    expect(heard).toBe(1)
+    expect(emissions).toBe(1)
   })
 })
 
-describe('reading on', () => {
-  /** Stretches that say each whether there is more. */
+describe('readWhileMore', () => {
+  /** Each element is the result of one stretch: whether there is more to read, or its error. */
   function read(stretches: (boolean | Error)[]) {
     const clock = createFakeClock(0)
-    const words$ = new Subject<void>()
+    const signals$ = new Subject<void>()
     const seen = { reads: 0, errors: 0 }
-    const listening = words$
+    const subscription = signals$
       .pipe(
         readWhileMore(() => {
           seen.reads++
@@ -49,40 +49,40 @@ describe('reading on', () => {
         }, clock),
       )
       .subscribe({ error: () => seen.errors++ })
-    return { clock, words$, seen, listening }
+    return { clock, signals$, seen, subscription }
   }
 
-  it('goes on by itself while there is more, and gives others their turn between stretches', async () => {
-    const { clock, words$, seen } = read([true, true, false])
-    words$.next()
+  it('continues by itself while there is more, and yields to the event loop between stretches', async () => {
+    const { clock, signals$, seen } = read([true, true, false])
+    signals$.next()
     expect(seen.reads).toBe(1)
     await clock.advance(10)
 
     expect(seen.reads).toBe(3)
   })
 
-  it('takes a word that comes meanwhile as part of the reading', async () => {
-    const { clock, words$, seen } = read([true, false])
-    words$.next()
-    words$.next()
+  it('ignores a signal that arrives while it continues anyway', async () => {
+    const { clock, signals$, seen } = read([true, false])
+    signals$.next()
+    signals$.next()
     await clock.advance(10)
 
     expect(seen.reads).toBe(2)
   })
 
-  it('ends with what breaks a stretch, also one that nobody asked for', async () => {
-    const { clock, words$, seen } = read([true, new Error('disk')])
-    words$.next()
+  it('fails with the error of a stretch, also of one that it started by itself', async () => {
+    const { clock, signals$, seen } = read([true, new Error('disk')])
+    signals$.next()
     await clock.advance(10)
-    words$.next()
+    signals$.next()
 
     expect(seen).toEqual({ reads: 2, errors: 1 })
   })
 
-  it('reads no more when nobody listens', async () => {
-    const { clock, words$, seen, listening } = read([true, true, true])
-    words$.next()
-    listening.unsubscribe()
+  it('reads nothing after it is unsubscribed', async () => {
+    const { clock, signals$, seen, subscription } = read([true, true, true])
+    signals$.next()
+    subscription.unsubscribe()
     await clock.advance(10)
 
     expect(seen.reads).toBe(1)

@@ -28,8 +28,8 @@ const refused = (count: number, timeMs = stream.clock.nowMs()) =>
   Array.from({ length: count }, () => call(attribution(), timeMs, 'payload_invalid'))
 const billed = () => stream.items.reduce((sum, { calls }) => sum + calls, 0)
 
-describe('pipeline', () => {
-  it('tells of a first risk at once, and of a burst within 20 ms', async () => {
+describe('the pipeline', () => {
+  it('publishes a first risk at once, and a burst within 20 ms', async () => {
     await stream.start()
     write(refused(1))
     expect(stream.told).toMatchObject([
@@ -42,7 +42,7 @@ describe('pipeline', () => {
     expect(stream.told).toHaveLength(2)
   })
 
-  it('has line items in the store about a second after the calls', async () => {
+  it('stores line items about a second after the calls', async () => {
     await stream.start()
     write(served(5))
     await stream.clock.advance(1_000)
@@ -50,7 +50,7 @@ describe('pipeline', () => {
     expect(stream.items).toMatchObject([{ calls: 5, unitsMicro: 5_000_000n, windowStartMs: START_MS }])
   })
 
-  it('takes in everything before `flush` resolves, also where nobody told of growth', async () => {
+  it('reads everything before `flush` resolves, also without a growth signal', async () => {
     await stream.start()
     stream.spool.append('gateway-0', served(3))
     stream.spool.append('gateway-1', served(4))
@@ -59,7 +59,7 @@ describe('pipeline', () => {
     expect(billed()).toBe(7)
   })
 
-  it('deletes a segment when both metering and risk have left it', async () => {
+  it('deletes a segment after both metering and risk have passed it', async () => {
     await stream.start()
     write(served(3))
     stream.spool.roll('gateway-0')
@@ -70,7 +70,7 @@ describe('pipeline', () => {
     expect(stream.spool.segments).toBe(1)
   })
 
-  it('keeps risks live while the store is away, and bills everything once when it is back', async () => {
+  it('publishes risks while the store is unavailable, and bills every call once when it returns', async () => {
     await stream.start()
     stream.away = true
     for (let minute = 0; minute < 6; minute++) {
@@ -88,7 +88,7 @@ describe('pipeline', () => {
     expect(new Set(stream.history.map(({ id }) => id))).toEqual(new Set(stream.told.map(({ id }) => id)))
   })
 
-  it('holds metering back beyond a bound and not risk, while the store is away', { timeout: 60_000 }, async () => {
+  it('blocks metering at a bound, but not risk, while the store is unavailable', { timeout: 60_000 }, async () => {
     await stream.start()
     stream.away = true
     write(served(1))
@@ -110,7 +110,7 @@ describe('pipeline', () => {
     expect(billed()).toBe(150_001)
   })
 
-  it('starts while the store is away, and finishes then what an earlier process began', async () => {
+  it('starts while the store is unavailable, and then finishes the flush of the earlier process', async () => {
     await stream.start()
     stream.away = true
     write(served(5))
@@ -125,7 +125,7 @@ describe('pipeline', () => {
     expect(billed()).toBe(11)
   })
 
-  it('gives up the last flush after ten seconds, and finds it again at the next start', async () => {
+  it('aborts the last flush after ten seconds, and finishes it at the next start', async () => {
     await stream.start()
     stream.away = true
     write(served(5))
@@ -140,7 +140,7 @@ describe('pipeline', () => {
     expect(stream.inserts).toHaveLength(1)
   })
 
-  it('clears an episode by silence alone, in five minutes of the clock', async () => {
+  it('clears an episode after five minutes of silence by the clock', async () => {
     await stream.start()
     write(refused(1))
     await stream.clock.advance(299_000)
@@ -153,7 +153,7 @@ describe('pipeline', () => {
     expect(cleared).toMatchObject([{ state: 'cleared', event: { riskId: stream.told[0]?.riskId, phase: 'cleared' } }])
   })
 
-  it('gives the position with the numbers of now, by tenant and filter', async () => {
+  it('returns the position with current numbers, by tenant and filter', async () => {
     await stream.start()
     write([
       ...refused(4),
@@ -172,7 +172,7 @@ describe('pipeline', () => {
     expect(await position({ after: first!.event.riskId })).toHaveLength(1)
   })
 
-  it('goes on with an episode after a restart: one risk, rising ids, no event twice', async () => {
+  it('continues an episode after a restart: one risk, increasing ids, no event twice', async () => {
     await stream.start()
     write(refused(1))
     await stream.clock.advance(1_100)
@@ -185,7 +185,7 @@ describe('pipeline', () => {
     expect(stream.told[1]!.id > stream.told[0]!.id).toBe(true)
   })
 
-  it('writes nothing to the disk while nothing happens', async () => {
+  it('writes nothing to the disk while there are no calls', async () => {
     await stream.start()
     write(refused(1))
     await stream.clock.advance(3_000)
