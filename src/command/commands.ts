@@ -18,7 +18,7 @@ import { StoreUnwritable } from '../store/unwritable.ts'
 export async function find<Body>(
   registry: Registry,
   tenant: string,
-  kind: DocumentKind<Body> | string,
+  kind: DocumentKind<Body>,
   id: string,
 ): Promise<Document<Body>> {
   const document = await registry.get(kind, id)

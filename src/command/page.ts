@@ -15,7 +15,7 @@ export interface Page<Item> {
 
 export interface ListOptions<Body, Item> {
   readonly registry: Registry
-  readonly kind: DocumentKind<Body> | string
+  readonly kind: DocumentKind<Body>
   readonly tenant: string
   readonly query: PageQuery
   /** Only documents with these keys; undefined values do not filter. */

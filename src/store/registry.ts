@@ -148,11 +148,11 @@ export class RegistryFull extends StoreUnwritable {
 }
 
 export interface Registry {
-  get<Body>(kind: DocumentKind<Body> | string, id: string): Promise<Document<Body> | null>
+  get<Body>(kind: DocumentKind<Body>, id: string): Promise<Document<Body> | null>
   /** The document that carries `value` as its key `name`; the first where several do. */
-  find<Body>(kind: DocumentKind<Body> | string, name: string, value: string): Promise<Document<Body> | null>
+  find<Body>(kind: DocumentKind<Body>, name: string, value: string): Promise<Document<Body> | null>
   /** Documents of one kind, in id order. */
-  list<Body>(kind: DocumentKind<Body> | string, query: ListQuery): Promise<readonly Document<Body>[]>
+  list<Body>(kind: DocumentKind<Body>, query: ListQuery): Promise<readonly Document<Body>[]>
   /** Throws `RevisionConflict`, `KeyTaken` or `StoreUnwritable` (`RegistryFull` if there is no room); resolves when the change is on disk. */
   commit(author: Author, action: string, writes: readonly Write[]): Promise<void>
   /**
