@@ -1,15 +1,15 @@
 /**
- * Times at which something is due: documents of the registry, written in the same commit as the change
- * that caused them. Ids begin with the time, so that the earliest come first.
+ * Scheduled tasks as registry documents, written in the same commit as the change that causes them. Their ids begin with the
+ * time, so that the earliest task is listed first.
  */
 
 import { documentKind, type Registry, type Write } from '../store/registry.ts'
 
 export interface DueTime {
   readonly tenant: string
-  /** What is due. */
+  /** Names the handler. */
   readonly kind: string
-  /** Whose it is: the id of a resource. */
+  /** Id of the resource that the task is for. */
   readonly subject: string
   readonly atMs: number
 }
@@ -21,7 +21,7 @@ export function dueWrite(due: DueTime): Write {
   return { kind: DUE_KIND, id: dueId(kind, subject, atMs), tenant, expected: 0, body: due, keys: { subject } }
 }
 
-/** Nothing where it has come already. */
+/** Returns the write that removes a task; none if the task has run. */
 export async function dropDueWrite(
   registry: Pick<Registry, 'get'>,
   kind: string,
