@@ -1,7 +1,7 @@
 /** What the service does of itself: what falls due, and letting in who waits for capacity. */
 
 import { APPROVAL_DUE } from '../approvals/approval-document.ts'
-import { createApprovalSilence } from '../approvals/approval-escalation.ts'
+import { createApprovalEscalation } from '../approvals/approval-escalation.ts'
 import type { Capacity } from '../subscriptions/capacity.ts'
 import { createCredentialExpiry, CREDENTIAL_DUE } from '../access/credential-expiry.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
@@ -49,10 +49,10 @@ export async function openDuties(options: DutiesOptions): Promise<void> {
     log,
     count,
     handlers: {
-      [APPROVAL_DUE]: createApprovalSilence({
+      [APPROVAL_DUE]: createApprovalEscalation({
         registry,
         clock,
-        onSilence(tenant, approvalFlow) {
+        onEscalation(tenant, approvalFlow) {
           count('approval_silent')
           log.warn({ tenant, approvalFlow }, 'a request has waited three days for a decision; see /v1/approvals')
         },

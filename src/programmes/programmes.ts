@@ -9,7 +9,7 @@ import { readSpecification } from '../governance/specification.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
-import { APPROVAL_KIND, movedFlow, stateOfFlow, tellFlow } from '../approvals/approval-document.ts'
+import { APPROVAL_KIND, movedFlow, stateOfFlow, stepFlow } from '../approvals/approval-document.ts'
 import { toBackend, type BackendInput, type BackendRule } from '../publishing/backend-address.ts'
 import { commit, find, fromBase64, invalidAt } from '../command/commands.ts'
 import { createApiComplianceReader, type ApiCompliance } from './api-compliance.ts'
@@ -139,7 +139,7 @@ export function createProgrammes({ registry, createId, clock, mutex, backendRule
   async function withdrawn({ approvalFlow }: ProgrammeBody): Promise<readonly Write[]> {
     const flow = approvalFlow === null ? null : await registry.get(APPROVAL_KIND, approvalFlow)
     if (flow === null || stateOfFlow(flow.body) === 'Complete') return []
-    return movedFlow(registry, flow, { ...flow.body, actor: tellFlow(flow.body, { type: 'withdrawn' }) }, clock.nowMs())
+    return movedFlow(registry, flow, { ...flow.body, actor: stepFlow(flow.body, { type: 'withdrawn' }) }, clock.nowMs())
   }
 
   async function retry(author: Author, id: string): Promise<Programme> {

@@ -16,7 +16,7 @@ import {
   deciderOf,
   movedFlow,
   stateOfFlow,
-  tellFlow,
+  stepFlow,
   type Approval,
   type ApprovalFlowBody,
   type Outcome,
@@ -110,7 +110,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       throw new SelfApproval()
     }
     const { outcome, comments = null } = decision
-    const decided = tellFlow(flow.body, { type: EVENTS[outcome], approver })
+    const decided = stepFlow(flow.body, { type: EVENTS[outcome], approver })
     const isOver = outcome !== 'AmendmentRequired'
     const approval: Approval = { approver, outcome, comments, time: toTime(clock.nowMs()) }
     const { isInForce, writes } = isOver
@@ -118,7 +118,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       : { isInForce: false, writes: [] }
     const body: ApprovalFlowBody = {
       ...flow.body,
-      actor: isInForce ? tellFlow({ actor: decided }, { type: 'completed' }) : decided,
+      actor: isInForce ? stepFlow({ actor: decided }, { type: 'completed' }) : decided,
       approvals: [...flow.body.approvals, approval],
     }
     await commit(registry, author, `approval.${EVENTS[outcome]}`, [

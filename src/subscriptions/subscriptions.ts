@@ -17,7 +17,7 @@ import {
   movedFlow,
   openFlow,
   stateOfFlow,
-  tellFlow,
+  stepFlow,
   withdrawnFlows,
 } from '../approvals/approval-document.ts'
 import type { Capacity } from './capacity.ts'
@@ -214,7 +214,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     if (approvalFlow === undefined) return []
     const flow = await find(registry, tenant, APPROVAL_KIND, approvalFlow)
     if (stateOfFlow(flow.body) !== 'AmendmentRequired') return []
-    const body = { ...flow.body, actor: tellFlow(flow.body, { type: 'resubmitted' }) }
+    const body = { ...flow.body, actor: stepFlow(flow.body, { type: 'resubmitted' }) }
     return movedFlow(registry, flow, body, clock.nowMs())
   }
 

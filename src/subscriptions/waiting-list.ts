@@ -20,7 +20,7 @@ import {
   type Registry,
   type Write,
 } from '../store/registry.ts'
-import { APPROVAL_KIND, movedFlow, tellFlow, type ApprovalFlowBody } from '../approvals/approval-document.ts'
+import { APPROVAL_KIND, movedFlow, stepFlow, type ApprovalFlowBody } from '../approvals/approval-document.ts'
 import { apisOf, WAITING, type Capacity, type Claim } from './capacity.ts'
 import type { Credentials } from '../access/credentials.ts'
 import { SUBSCRIPTION_KIND, subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
@@ -164,7 +164,7 @@ export function createWaitingList(options: WaitingListOptions): WaitingList {
       claim: tierClaim(subscription.body, slaVariant),
       action: 'tierChange.capacity.freed',
       async admit() {
-        const body = { ...flow.body, actor: tellFlow(flow.body, { type: 'completed' }) }
+        const body = { ...flow.body, actor: stepFlow(flow.body, { type: 'completed' }) }
         return [
           ...(await movedFlow(registry, flow, body, clock.nowMs())),
           ...tierWrites(createId, subscription, slaVariant),

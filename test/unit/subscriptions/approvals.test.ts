@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { APPROVAL_DUE } from '../../../src/approvals/approval-document.ts'
-import { createApprovalSilence } from '../../../src/approvals/approval-escalation.ts'
+import { createApprovalEscalation } from '../../../src/approvals/approval-escalation.ts'
 import { DUE_KIND } from '../../../src/command/due-times.ts'
 import type { Author } from '../../../src/store/registry.ts'
 import {
@@ -218,7 +218,7 @@ describe('a request that nobody decides on', () => {
   async function silence(catalogue: TestCatalogue, told: string[]) {
     const { registry } = catalogue
     const clock = { nowMs: () => catalogue.clock.nowMs }
-    const escalate = createApprovalSilence({ registry, clock, onSilence: (_, flow) => void told.push(flow) })
+    const escalate = createApprovalEscalation({ registry, clock, onEscalation: (_, flow) => void told.push(flow) })
     for (const { body } of await registry.list(DUE_KIND, { limit: 99 })) {
       if (body.kind === APPROVAL_DUE && body.atMs <= catalogue.clock.nowMs) await escalate(body)
     }
