@@ -1,11 +1,11 @@
-/** Declarations in force, read once: the change feed says when to read them again. */
+/** Cache of the SLA declarations in force, invalidated by the change feed. */
 
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import { isOfKind, type Change, type Registry } from '../store/registry.ts'
 import { OPENSLA_SPEC_KIND, type Specifications } from './specifications.ts'
 
 export interface LatestPlans {
-  /** One plan a variant; all operations that a declaration was made for are known to it. */
+  /** Returns one plan per variant, with all operations that its declaration names. */
   of(api: string): Promise<readonly SlaPlan[]>
 }
 
@@ -14,7 +14,7 @@ export interface LatestPlansOptions {
   readonly specifications: Pick<Specifications, 'plansInForce'>
 }
 
-/** APIs beyond it are read anew when they are asked for. */
+/** The cache is cleared when it reaches this many APIs. */
 const KEPT_MAX = 1_000
 
 export function createLatestPlans({ registry, specifications }: LatestPlansOptions): LatestPlans {

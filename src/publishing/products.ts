@@ -70,7 +70,7 @@ export function createProducts({ registry, gateway, createId, mutex }: ProductsO
 
   async function proxyOf(tenant: string, api: string, position: number): Promise<Document<ProxyBody>> {
     const proxy = await registry.find(PROXY_KIND, 'api', api)
-    if (proxy?.tenant !== tenant) throw invalidAt(`/apis/${position}`, 'There is no such API, or nothing serves it.')
+    if (proxy?.tenant !== tenant) throw invalidAt(`/apis/${position}`, 'The API does not exist or has no proxy.')
     return proxy
   }
 
@@ -98,7 +98,10 @@ export function createProducts({ registry, gateway, createId, mutex }: ProductsO
 }
 
 function tooMany(api: string): Problem {
-  return new Problem('state_conflict', `The API ${api} is a member of ${OF_API_MAX} products already.`)
+  return new Problem(
+    'state_conflict',
+    `The API ${api} is already a member of ${OF_API_MAX} products, which is the maximum.`,
+  )
 }
 
 function show({ id, body }: Document<ProductBody>): Product {

@@ -174,7 +174,7 @@ export function createProxies(options: ProxiesOptions): Proxies {
     const result = step(machine, actor, { type, atMs: clock.nowMs() })
     if ('next' in result) return result.next as ProxyBody['actor']
     if (type === 'revision.staged') throw stateConflict(result.refused)
-    throw new Problem('no_staging_revision', 'There is no staging revision; POST /v1/proxies makes one.')
+    throw new Problem('no_staging_revision', 'The proxy has no staging revision. Stage one with POST /v1/proxies.')
   }
 
   async function get(tenant: string, id: string): Promise<Proxy> {

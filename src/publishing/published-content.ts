@@ -24,7 +24,7 @@ export function contentWrite(id: string, tenant: string, { bytes, mediaType }: C
   return { kind: CONTENT_KIND, id, tenant, expected: 0, body }
 }
 
-/** Byte for byte as it was published, or `Problem('not_found')`. */
+/** Returns the bytes as published. Throws `Problem('not_found')`. */
 export async function readContent(registry: Registry, tenant: string, id: string): Promise<Content> {
   const { body } = await find(registry, tenant, CONTENT_KIND, id)
   return { bytes: Buffer.from(body.base64, 'base64'), mediaType: body.mediaType }

@@ -28,7 +28,7 @@ export interface DeprecationInput {
 
 export interface Retirement {
   deprecate(author: Author, api: string, input: DeprecationInput): Promise<Api>
-  /** Throws `Problem('subscriptions_active')` with who is still there, unless forced. */
+  /** Throws `Problem('subscriptions_active')` with the remaining subscriptions, unless forced. */
   retire(author: Author, api: string, isForced: boolean): Promise<Api>
   /** The retirement date has come; false where subscriptions are still active. */
   retirementDue(tenant: string, api: string): Promise<boolean>
@@ -57,10 +57,11 @@ export function createRetirement({ registry, proxies, clock, createId, mutex }: 
     const { tenant } = author
     const entry = await find(registry, tenant, API_KIND, api)
     const retirementMs = Date.parse(input.retirementDate)
-    if (!(retirementMs > clock.nowMs())) throw invalidAt('/retirementDate', 'Give a date that is still to come.')
+    if (!(retirementMs > clock.nowMs()))
+      throw invalidAt('/retirementDate', 'The retirement date must be in the future.')
     const successor = input.successor ?? null
     if (successor !== null && (successor === api || (await registry.get(API_KIND, successor))?.tenant !== tenant)) {
-      throw invalidAt('/successor', 'There is no such other API.')
+      throw invalidAt('/successor', 'The successor must be another existing API.')
     }
     const retirementDate = toTime(retirementMs)
     const body: ApiBody = {
@@ -86,9 +87,13 @@ export function createRetirement({ registry, proxies, clock, createId, mutex }: 
     const entry = await find(registry, tenant, API_KIND, api)
     const active = await activeSubscriptionsOf(registry, tenant, api)
     if (entry.body.state === 'Deprecated' && active.length > 0 && !isForced) {
-      throw new Problem('subscriptions_active', 'Active subscriptions remain; retire by force, or wait for them.', {
-        extensions: { subscriptions: active },
-      })
+      throw new Problem(
+        'subscriptions_active',
+        'The API has active subscriptions. Wait until they end, or retire the API with `force`.',
+        {
+          extensions: { subscriptions: active },
+        },
+      )
     }
     const body = tell(entry, { type: 'retired', activeSubscriptions: active.length, isForced })
     const { retirementDate, successor } = body

@@ -105,13 +105,13 @@ export function createSpecifications(options: SpecificationsOptions): Specificat
     const entry = await registry.get(API_KIND, api)
     const operationIds = await operationsOf(api)
     if (entry?.tenant !== author.tenant || operationIds.length === 0)
-      throw invalidAt('/api', 'There is no such API with a revision.')
+      throw invalidAt('/api', 'The API does not exist or has no revision.')
     const bytes = fromBase64(specification, '/specification')
     const { plan, warnings } = checkDeclaration(bytes, { technicalName: api, operationIds })
     const running = await inForce(api)
     const before = running.find(({ body }) => body.variant === plan.variant)
     if (before === undefined && running.length >= VARIANTS_MAX) {
-      throw new Problem('state_conflict', `An API takes at most ${VARIANTS_MAX} variants.`)
+      throw new Problem('state_conflict', `An API must not have more than ${VARIANTS_MAX} variants.`)
     }
     const { variant } = plan
     const declared = running.map((each) => each.body.variant)
@@ -162,7 +162,7 @@ export function createSpecifications(options: SpecificationsOptions): Specificat
         show: showOpenApi,
       }),
     openApiContent: (tenant, id) => contentOf(OPENAPI_SPEC_KIND, tenant, id),
-    // In turn with activations: what one of them swaps cannot bring back what this one has replaced.
+    // Serialized with activations, so that no activation restores a plan that this declaration replaces.
     createOpenSla: (author, input) => mutex.runExclusive([input.api], () => createOpenSla(author, input)),
     openSla: async (tenant, id) => showSla(await find(registry, tenant, OPENSLA_SPEC_KIND, id)),
     openSlas: (tenant, query) =>
