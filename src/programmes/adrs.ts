@@ -35,7 +35,7 @@ export function createAdrs({ registry, createId }: { registry: Registry; createI
       const { tenant } = author
       const { api } = input
       if (api !== undefined && (await registry.get(API_KIND, api))?.tenant !== tenant) {
-        throw invalidAt('/api', 'There is no such API.')
+        throw invalidAt('/api', 'The API does not exist.')
       }
       const id = createId('adr')
       const keys = api === undefined ? {} : { api }

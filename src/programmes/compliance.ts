@@ -57,7 +57,7 @@ export interface ComplianceOptions {
 }
 
 export const COMPLIANCE_KIND = documentKind<ComplianceBody>('compliance')
-/** Below it a score is told of as a risk. */
+/** A score below this raises a risk. */
 export const LOW_BELOW = 90
 export const CRITICAL_BELOW = 70
 const FINDINGS_KEPT = 100
@@ -89,7 +89,7 @@ export function createCompliance(options: ComplianceOptions): Compliance {
     return { ...judgement, findings }
   }
 
-  /** By rule the first principle that names it. */
+  /** Returns the first principle that names each rule. */
   async function principlesOf(tenant: string): Promise<ReadonlyMap<string, string>> {
     const names = new Map<string, string>()
     for (const { body } of await registry.list(PRINCIPLE_KIND, { tenant, limit: PAGE })) {
@@ -144,7 +144,7 @@ export function createCompliance(options: ComplianceOptions): Compliance {
         return toBody(api, id, 0, judgement)
       })
     } catch (cause) {
-      if (!isStopped) log.error({ err: cause, api }, 'the API could not be scored; it is scored at the next start')
+      if (!isStopped) log.error({ err: cause, api }, 'platform API could not be scored; retrying at the next start')
     }
   }
 
@@ -177,7 +177,7 @@ export function createCompliance(options: ComplianceOptions): Compliance {
     }
   }
 
-  /** The entry may be changed by somebody meanwhile. */
+  /** Retries if a concurrent command changes the API. */
   async function write(tenant: string, api: string, id: string, body: ComplianceBody, isNew: boolean): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const entry = await registry.get(API_KIND, api)

@@ -70,7 +70,7 @@ export function createDrifts({ registry, createId, clock, log, count }: DriftsOp
       { kind: DRIFT_KIND, id, tenant, expected: found?.revision ?? 0, body, keys, unique: ['what'] },
       eventWrite(createId, tenant, 'DesignDrift', data),
     ])
-    log.warn({ tenant, ...data }, 'an implementation is at odds with its published contract')
+    log.warn({ tenant, ...data }, 'backend deviates from its published contract')
   }
 
   async function isFull({ tenant, api, kind }: Drift): Promise<boolean> {
@@ -96,7 +96,7 @@ export function createDrifts({ registry, createId, clock, log, count }: DriftsOp
         .catch((cause: unknown) => {
           told.delete(key)
           count('drift_not_told')
-          log.error({ err: cause }, 'a drift could not be written down; it is told when it is seen again')
+          log.error({ err: cause }, 'drift could not be stored; it is reported when it recurs')
         })
         .finally(() => {
           waiting--

@@ -85,8 +85,8 @@ export function stateOf({ actor }: Pick<ProgrammeBody, 'actor'>): ProgrammeState
   return actor.value as ProgrammeState
 }
 
-/** Throws `Problem('state_conflict')` where the programme does not take the event. */
-export function tellProgramme({ actor }: Pick<ProgrammeBody, 'actor'>, type: ProgrammeEvent['type']): PersistedActor {
+/** Throws `Problem('state_conflict')` if the programme does not accept the event. */
+export function stepProgramme({ actor }: Pick<ProgrammeBody, 'actor'>, type: ProgrammeEvent['type']): PersistedActor {
   const result = step(machine, actor, { type })
   if ('refused' in result) throw stateConflict(result.refused)
   return result.next

@@ -18,7 +18,7 @@ import {
   programmeWrite,
   stateOf,
   stepOf,
-  tellProgramme,
+  stepProgramme,
   withStep,
   type ProgrammeBody,
 } from './programme-document.ts'
@@ -61,8 +61,8 @@ export function createProgrammeRunner({ registry, steps, clock, mutex, log }: Pr
       .runExclusive([id], () => run(id))
       .catch((cause: unknown) => {
         const isRetried = isFromDisk(cause)
-        const next = isRetried ? 'it is tried again' : 'it does at the next start'
-        log.error({ err: cause, programme: id }, `a programme could not go on; ${next}`)
+        const next = isRetried ? 'retrying' : 'retrying at the next start'
+        log.error({ err: cause, programme: id }, `programme step failed; ${next}`)
         if (isRetried) wakeLater(id)
       })
     running.add(work)
@@ -96,7 +96,7 @@ export function createProgrammeRunner({ registry, steps, clock, mutex, log }: Pr
     const comments = flow?.body.approvals.at(-1)?.comments ?? 'The request was rejected.'
     const next: ProgrammeBody = {
       ...body,
-      actor: tellProgramme(body, isApproved ? 'approved' : 'rejected'),
+      actor: stepProgramme(body, isApproved ? 'approved' : 'rejected'),
       steps: withStep(body, stepOf(body), {
         status: isApproved ? 'done' : 'failed',
         endedAt,
@@ -142,7 +142,7 @@ export function createProgrammeRunner({ registry, steps, clock, mutex, log }: Pr
     const next: ProgrammeBody = {
       ...body,
       ...result?.changes,
-      actor: tellProgramme(body, type),
+      actor: stepProgramme(body, type),
       steps: withStep(body, number, { status: status[type], startedAt, endedAt, errors }),
     }
     await registry.commit({ tenant, consumer: 'system' }, `programme.${type}`, [
@@ -175,6 +175,7 @@ export function createProgrammeRunner({ registry, steps, clock, mutex, log }: Pr
 }
 
 function errorsOf(cause: unknown): readonly ProblemPointer[] {
-  if (!(cause instanceof Problem)) return [{ pointer: '', detail: 'Something went wrong on our side. Try again.' }]
+  if (!(cause instanceof Problem))
+    return [{ pointer: '', detail: 'The step failed because of an internal error. Retry the programme.' }]
   return cause.errors.length > 0 ? cause.errors : [{ pointer: '', detail: cause.message }]
 }

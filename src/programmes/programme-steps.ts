@@ -93,7 +93,7 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
     const { isServable, findings } = await judge(programme, technicalName ?? '', bytes)
     if (!isServable || technicalName === null) {
       const errors = findings.slice(0, ERRORS_MAX)
-      throw new Problem('specification_invalid', 'The document cannot be served.', {
+      throw new Problem('specification_invalid', 'The gateway cannot serve the document.', {
         errors: errors.map(({ pointer, message, line, column }) => ({ pointer, detail: message, line, column })),
       })
     }
@@ -216,7 +216,7 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
     const { tenant, body } = programme
     const { author, proxy } = body
     const current = proxy === null ? null : await registry.get(PROXY_KIND, proxy)
-    if (proxy === null || current === null) throw new Problem('not_found', 'The proxy of the programme is gone.')
+    if (proxy === null || current === null) throw new Problem('not_found', 'The proxy of the programme was deleted.')
     const isDone = await holds(tenant, activeDeployment(current.body), await bytesOf(programme))
     if (!isDone) await proxies.activate(author, proxy)
     return {}

@@ -21,7 +21,7 @@ import {
   programmeWrite,
   showProgramme,
   showProgress,
-  tellProgramme,
+  stepProgramme,
   type Programme,
   type ProgrammeWithSpecification,
   type ProgrammeBody,
@@ -94,7 +94,7 @@ export function createProgrammes({ registry, createId, clock, mutex, backendRule
     return show(tenant, id)
   }
 
-  /** Refuses a backend now that the deployment, some steps later, would refuse. */
+  /** Rejects a backend early that a later step, the deployment, would reject. */
   async function checkBackend(tenant: string, input: BackendInput): Promise<void> {
     const refused = await backendRule.refuse(tenant, toBackend(input, null).url)
     if (refused !== null) throw invalidAt('/backend/url', refused)
@@ -114,10 +114,10 @@ export function createProgrammes({ registry, createId, clock, mutex, backendRule
     if (body.api !== '' && next.technicalName !== body.api) {
       throw invalidAt(
         '/specification',
-        `The document is of ${next.technicalName}, not of ${body.api}. Begin a programme of its own.`,
+        `The title and version of the document yield the name ${next.technicalName}, but the programme is for ${body.api}. Start a new programme.`,
       )
     }
-    const actor = tellProgramme(body, 'updated')
+    const actor = stepProgramme(body, 'updated')
     await keepContract(
       registry,
       tenant,
@@ -145,7 +145,7 @@ export function createProgrammes({ registry, createId, clock, mutex, backendRule
   async function retry(author: Author, id: string): Promise<Programme> {
     const { tenant } = author
     const { revision, body } = await of(tenant, id)
-    const next = { ...body, actor: tellProgramme(body, 'retried') }
+    const next = { ...body, actor: stepProgramme(body, 'retried') }
     await commit(registry, author, 'programme.retry', [programmeWrite(id, tenant, revision, next)])
     return show(tenant, id)
   }

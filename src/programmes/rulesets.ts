@@ -38,16 +38,16 @@ export function createRulesets({ registry, createId, compliance }: RulesetsOptio
   return {
     async create(author, given) {
       if (given.rules === undefined && given.extends === undefined) {
-        throw invalidAt('/rules', 'Give `rules`, `extends`, or both.')
+        throw invalidAt('/rules', 'A ruleset must have `rules`, `extends`, or both.')
       }
       const document: RulesetDocument = { ...given, rules: given.rules ?? {} }
       if (JSON.stringify(document).length > TEXT_MAX) {
-        throw new Problem('specification_invalid', `A ruleset has at most ${TEXT_MAX} characters.`)
+        throw new Problem('specification_invalid', `A ruleset must not exceed ${TEXT_MAX} characters.`)
       }
       const faults = await compliance.vet(document, author.tenant)
       if (faults.length > 0) {
         const errors = faults.slice(0, FAULTS_MAX)
-        throw new Problem('specification_invalid', 'The ruleset cannot be used.', { errors })
+        throw new Problem('specification_invalid', 'The ruleset is invalid.', { errors })
       }
       const id = createId('rst')
       const { tenant } = author

@@ -43,7 +43,7 @@ export function createTenantPolicies({ registry }: { readonly registry: Registry
       const { tenant } = author
       const { ruleset } = body
       if (ruleset !== undefined && ruleset !== null && (await registry.get(RULESET_KIND, ruleset))?.tenant !== tenant) {
-        throw invalidAt('/ruleset', 'There is no such ruleset.')
+        throw invalidAt('/ruleset', 'The ruleset does not exist.')
       }
       const id = idOf(tenant)
       const before = await registry.get(TENANT_POLICY_KIND, id)

@@ -121,6 +121,6 @@ describe('platform-v1', () => {
     const { scoreOwn } = open(catalogue, (message) => logged.push(message), 1)
     await scoreOwn('platform-v1', ownDocument())
     expect(await shown(catalogue)).toBeNull()
-    expect(logged).toEqual(['the API could not be scored; it is scored at the next start'])
+    expect(logged).toEqual(['platform API could not be scored; retrying at the next start'])
   })
 })
