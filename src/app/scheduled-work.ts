@@ -4,7 +4,7 @@
  */
 
 import { APPROVAL_DUE } from '../approvals/approval-document.ts'
-import { createApprovalSilence } from '../approvals/approval-escalation.ts'
+import { createApprovalEscalation } from '../approvals/approval-escalation.ts'
 import type { Capacity } from '../subscriptions/capacity.ts'
 import { createCredentialExpiry, CREDENTIAL_DUE } from '../access/credential-expiry.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
@@ -53,10 +53,10 @@ export async function startScheduledWork(options: ScheduledWorkOptions): Promise
     log,
     count,
     handlers: {
-      [APPROVAL_DUE]: createApprovalSilence({
+      [APPROVAL_DUE]: createApprovalEscalation({
         registry,
         clock,
-        onSilence(tenant, approvalFlow) {
+        onEscalation(tenant, approvalFlow) {
           count('approval_silent')
           log.warn({ tenant, approvalFlow }, 'a request has waited three days for a decision; see /v1/approvals')
         },

@@ -1,8 +1,8 @@
-/** What the registry keeps of an approval flow, and how one begins, goes on and ends. */
+/** The registry document of an approval flow, and the writes of its transitions. */
 
 import { approvalFlow, type ApprovalEvent, type ApprovalState } from './approval-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
-import type { Author, Document, Registry, Write } from '../store/registry.ts'
+import { documentKind, type Author, type Document, type Registry, type Write } from '../store/registry.ts'
 import { stateConflict } from '../command/commands.ts'
 import { dropDueWrite, dueWrite } from '../command/due-times.ts'
 
@@ -17,33 +17,33 @@ export interface Approval {
 
 export interface ApprovalFlowBody {
   readonly kind: 'subscription' | 'tierChange' | 'programme'
-  /** `''` where it is about a programme. */
+  /** Empty for a programme. */
   readonly subscription: string
   readonly programme?: string
-  /** The person, else the consumer, that asks. */
+  /** The requesting person, or the consumer if no person is known. */
   readonly requester: string
-  /** Of a tier change: what is asked for. */
+  /** The requested tier of a tier change, else null. */
   readonly slaVariant: string | null
   readonly reason: string | null
   readonly approvals: readonly Approval[]
   readonly actor: PersistedActor
-  /** When a decision that nobody has taken is pointed at; 0: nobody waits. */
+  /** Time of escalation if no decision is made; 0 if the flow is not pending. */
   readonly remindAtMs: number
-  /** Since when its silence is known to those who watch the service; missing: it is not. */
+  /** Time of escalation, if the flow was escalated. */
   readonly escalatedAt?: string
 }
 
-/** What is asked for, and by whom. */
+/** The request, with its requester. */
 export type FlowRequest = Pick<
   ApprovalFlowBody,
   'kind' | 'subscription' | 'programme' | 'requester' | 'slaVariant' | 'reason'
 >
 
-export const APPROVAL_KIND = 'approval_flow'
+export const APPROVAL_KIND = documentKind<ApprovalFlowBody>('approval_flow')
 export const APPROVAL_DUE = 'approval_silent'
-const SILENT_MS = 3 * 86_400_000
+const ESCALATE_AFTER_MS = 3 * 86_400_000
 
-/** Who an author is where it matters that two are not one. */
+/** Identifies the principal behind an author, so that requester and approver can be compared. */
 export function deciderOf({ consumer, person }: Author): string {
   return person ?? consumer
 }
@@ -52,15 +52,15 @@ export function stateOfFlow({ actor }: Pick<ApprovalFlowBody, 'actor'>): Approva
   return actor.value as ApprovalState
 }
 
-/** A flow that waits for a decision, and the time at which its silence is noticed. */
+/** Returns the writes of a pending flow, with the task that escalates it. */
 export function openFlow(id: string, tenant: string, flow: FlowRequest, nowMs: number): Write[] {
   const fresh = begin(approvalFlow, { requester: flow.requester })
-  const actor = tellFlow({ actor: fresh }, { type: 'opened' })
-  const body: ApprovalFlowBody = { ...flow, approvals: [], actor, remindAtMs: nowMs + SILENT_MS }
+  const actor = stepFlow({ actor: fresh }, { type: 'opened' })
+  const body: ApprovalFlowBody = { ...flow, approvals: [], actor, remindAtMs: nowMs + ESCALATE_AFTER_MS }
   return [flowWrite(id, tenant, 0, body), reminder(id, tenant, body)]
 }
 
-/** A flow that the policy of the API has decided on. */
+/** Returns the writes of a flow that the API's policy has approved. */
 export function approvedFlow(
   id: string,
   tenant: string,
@@ -68,9 +68,9 @@ export function approvedFlow(
   approval: Approval,
   isComplete: boolean,
 ): Write[] {
-  const opened = tellFlow({ actor: begin(approvalFlow, { requester: flow.requester }) }, { type: 'opened' })
-  const approved = tellFlow({ actor: opened }, { type: 'approved', approver: approval.approver })
-  const actor = isComplete ? tellFlow({ actor: approved }, { type: 'completed' }) : approved
+  const opened = stepFlow({ actor: begin(approvalFlow, { requester: flow.requester }) }, { type: 'opened' })
+  const approved = stepFlow({ actor: opened }, { type: 'approved', approver: approval.approver })
+  const actor = isComplete ? stepFlow({ actor: approved }, { type: 'completed' }) : approved
   return [flowWrite(id, tenant, 0, { ...flow, approvals: [approval], actor, remindAtMs: 0 })]
 }
 
@@ -78,14 +78,14 @@ export function reminder(id: string, tenant: string, { remindAtMs }: ApprovalFlo
   return dueWrite({ tenant, kind: APPROVAL_DUE, subject: id, atMs: remindAtMs })
 }
 
-/** Throws `Problem('state_conflict')` where the flow does not take the event. */
-export function tellFlow({ actor }: Pick<ApprovalFlowBody, 'actor'>, event: ApprovalEvent): PersistedActor {
+/** Throws `Problem('state_conflict')` if the flow does not accept the event. */
+export function stepFlow({ actor }: Pick<ApprovalFlowBody, 'actor'>, event: ApprovalEvent): PersistedActor {
   const result = step(approvalFlow, actor, event)
   if ('refused' in result) throw stateConflict(result.refused)
   return result.next
 }
 
-/** The writes of a flow that has moved on: nobody is reminded of what no longer waits. */
+/** Returns the writes of a transition; the escalation task follows the new state. */
 export async function movedFlow(
   registry: Pick<Registry, 'get'>,
   { id, tenant, revision, body: before }: Document<ApprovalFlowBody>,
@@ -95,11 +95,11 @@ export async function movedFlow(
   const waits = stateOfFlow(body) === 'InProgress'
   const dropped = before.remindAtMs === 0 ? [] : await dropDueWrite(registry, APPROVAL_DUE, id, before.remindAtMs)
   const { escalatedAt: _, ...rest } = body
-  const next: ApprovalFlowBody = { ...rest, remindAtMs: waits ? nowMs + SILENT_MS : 0 }
+  const next: ApprovalFlowBody = { ...rest, remindAtMs: waits ? nowMs + ESCALATE_AFTER_MS : 0 }
   return [flowWrite(id, tenant, revision, next), ...dropped, ...(waits ? [reminder(id, tenant, next)] : [])]
 }
 
-/** The flow of a subscription that has ended; nothing where none waits. */
+/** Returns the writes that withdraw the open flows of a subscription that ends. */
 export async function withdrawnFlows(
   registry: Pick<Registry, 'get' | 'list'>,
   tenant: string,
@@ -109,8 +109,8 @@ export async function withdrawnFlows(
   const writes: Write[] = []
   for (const state of ['InProgress', 'AmendmentRequired', 'Approved']) {
     const where = { subscription, state }
-    for (const flow of await registry.list<ApprovalFlowBody>(APPROVAL_KIND, { tenant, where, limit: 100 })) {
-      const body = { ...flow.body, actor: tellFlow(flow.body, { type: 'withdrawn' }) }
+    for (const flow of await registry.list(APPROVAL_KIND, { tenant, where, limit: 100 })) {
+      const body = { ...flow.body, actor: stepFlow(flow.body, { type: 'withdrawn' }) }
       writes.push(...(await movedFlow(registry, flow, body, nowMs)))
     }
   }

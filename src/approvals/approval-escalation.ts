@@ -1,7 +1,4 @@
-/**
- * A request that nobody has decided on for three days is escalated: its flow says since when, and whoever
- * watches the service is told. Once for each time that it was put before the approvers.
- */
+/** Escalates an approval flow without a decision for three days: records the time in the flow and notifies the risk stream. Once per submission. */
 
 import type { Clock } from '../runtime/clock.ts'
 import type { Registry } from '../store/registry.ts'
@@ -9,23 +6,23 @@ import { APPROVAL_DUE, APPROVAL_KIND, flowWrite, stateOfFlow, type ApprovalFlowB
 import { toTime } from '../command/commands.ts'
 import { dropDueWrite, type DueTime } from '../command/due-times.ts'
 
-export interface ApprovalSilenceOptions {
+export interface ApprovalEscalationOptions {
   readonly registry: Registry
   readonly clock: Pick<Clock, 'nowMs'>
-  readonly onSilence: (tenant: string, flow: string) => void
+  readonly onEscalation: (tenant: string, flow: string) => void
 }
 
-export function createApprovalSilence(options: ApprovalSilenceOptions): (due: DueTime) => Promise<void> {
-  const { registry, clock, onSilence } = options
+export function createApprovalEscalation(options: ApprovalEscalationOptions): (due: DueTime) => Promise<void> {
+  const { registry, clock, onEscalation } = options
 
   return async ({ tenant, subject: id, atMs }) => {
-    const flow = await registry.get<ApprovalFlowBody>(APPROVAL_KIND, id)
+    const flow = await registry.get(APPROVAL_KIND, id)
     if (flow === null || stateOfFlow(flow.body) !== 'InProgress') return
     const body: ApprovalFlowBody = { ...flow.body, escalatedAt: toTime(clock.nowMs()) }
     await registry.commit({ tenant, consumer: 'system' }, 'approval.escalated', [
       flowWrite(id, tenant, flow.revision, body),
       ...(await dropDueWrite(registry, APPROVAL_DUE, id, atMs)),
     ])
-    onSilence(tenant, id)
+    onEscalation(tenant, id)
   }
 }

@@ -1,13 +1,13 @@
 /**
- * A request that somebody else has to approve.
+ * A request that needs approval by another person.
  *
  *   Submitted ──opened──▶ InProgress ──approved──▶ Approved ──completed, withdrawn──▶ Complete
  *                          ▲   │ │ └──rejected──▶ Rejected ──completed──▶ Complete
  *                          │   │ └────withdrawn─────────────────────────▶ Complete
  *             resubmitted──┘   └──amendment.required──▶ AmendmentRequired ──withdrawn──▶ Complete
  *
- * Nobody decides on a request of his own. Complete: what was decided has taken effect; a change of tier is
- * Approved until there is capacity for it.
+ * The requester cannot approve the request. Complete: the decision has taken effect; a tier change stays Approved until capacity
+ * is free.
  */
 
 import { setup } from 'xstate'

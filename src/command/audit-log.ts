@@ -1,8 +1,8 @@
 /**
- * Who changed what, when, from which revision to which.
+ * The audit log: every change with its author, time and revisions.
  *
- * Bodies are shown by a list of fields for each kind, never all but some: whatever a later version keeps
- * with a resource stays unseen until it is named here. Secrets are not.
+ * Each kind has an allow-list of visible fields, so that a field of a later version stays hidden until it is listed here. The
+ * lists contain no secrets.
  */
 
 import { FOREIGN_AUTHOR, type AuditEntry, type AuditPosition, type Author, type Registry } from '../store/registry.ts'
@@ -35,7 +35,7 @@ export interface Audit {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What is shown of each kind; `state` is what an actor stands at. */
+/** Visible fields of each kind; `state` is the state of the resource's machine. */
 const SHOWN: Readonly<Record<string, readonly string[]>> = {
   adr: ['title', 'status', 'context', 'decision', 'consequences', 'api'],
   api: ['title', 'major', 'version', 'state', 'owner', 'complianceScore', 'programme', 'retirementDate', 'successor'],
@@ -90,7 +90,7 @@ function show(tenant: string, { position: _, atMs, author, kind, before, after, 
   }
 }
 
-/** The author without its tenant; one of another tenant, which is the operator's, without its ids. */
+/** Returns the author without the tenant; hides the ids of an author from the operator's tenant. */
 function actorOf({ tenant: of, ...actor }: Author, tenant: string): AuditRecord['actor'] {
   return of === tenant || actor.consumer === 'system' ? actor : { consumer: FOREIGN_AUTHOR }
 }
@@ -104,7 +104,7 @@ function shown(kind: string, body: unknown): unknown {
   return Object.fromEntries(fields.filter((field) => own[field] !== undefined).map((field) => [field, own[field]]))
 }
 
-/** Of a proxy its revisions say more than the names of its states. */
+/** Returns the state; for a proxy its revisions, which say more than its parallel states. */
 function stateOf(value: unknown, { actor }: Fields): unknown {
   const { context } = actor as { readonly context?: { readonly activeRevision?: unknown; stagingRevision?: unknown } }
   if (typeof value === 'string') return value
@@ -113,6 +113,7 @@ function stateOf(value: unknown, { actor }: Fields): unknown {
 
 function toPosition(cursor: string): AuditPosition {
   const [, change, note] = /^(\d{1,16}) (\d{1,16})$/.exec(fromCursor(cursor)) ?? []
-  if (change === undefined) throw new Problem('cursor_invalid', 'Give the `next` of the page before, unchanged.')
+  if (change === undefined)
+    throw new Problem('cursor_invalid', 'The cursor must be the `next` of the previous page, unchanged.')
   return { change: Number(change), note: Number(note) }
 }

@@ -1,4 +1,4 @@
-/** What all commands share: finding a resource of one's tenant, and saying why a change was refused. */
+/** Helpers of all commands: find a resource of the tenant, commit, and convert store errors into problems. */
 
 import type { StepRefused } from './persisted-machine.ts'
 import { Problem } from '../domain/problem.ts'
@@ -8,26 +8,27 @@ import {
   RevisionConflict,
   type Author,
   type Document,
+  type DocumentKind,
   type Registry,
   type Write,
 } from '../store/registry.ts'
 import { StoreUnwritable } from '../store/unwritable.ts'
 
-/** The document, or `Problem('not_found')`: another tenant's is not there either. */
+/** Returns the document. Throws `Problem('not_found')` if it does not exist or belongs to another tenant. */
 export async function find<Body>(
   registry: Registry,
   tenant: string,
-  kind: string,
+  kind: DocumentKind<Body>,
   id: string,
 ): Promise<Document<Body>> {
-  const document = await registry.get<Body>(kind, id)
+  const document = await registry.get(kind, id)
   if (document === null || document.tenant !== tenant) {
     throw new Problem('not_found', `There is no ${kind} ${id.slice(0, 128)}.`)
   }
   return document
 }
 
-/** Commits, and mutex what the registry refuses into problems. */
+/** Commits, and converts errors of the registry into problems. */
 export async function commit(
   registry: Registry,
   author: Author,
@@ -40,20 +41,28 @@ export async function commit(
   } catch (cause) {
     if (cause instanceof KeyTaken) throw new Problem('name_taken', taken, { cause })
     if (cause instanceof RevisionConflict) {
-      throw new Problem('state_conflict', 'Another change came first. Read the resource again.', { cause })
+      throw new Problem('state_conflict', 'The resource was changed by another request. Read it again, then retry.', {
+        cause,
+      })
     }
     if (cause instanceof RegistryFull) {
-      throw new Problem('unavailable', 'Nothing can be written at the moment; the disk is full.', { cause })
+      throw new Problem('unavailable', 'No changes can be stored at the moment: the disk is full. Retry later.', {
+        cause,
+      })
     }
     if (cause instanceof StoreUnwritable) {
-      throw new Problem('unavailable', 'Nothing can be written at the moment; the disk refuses.', { cause })
+      throw new Problem(
+        'unavailable',
+        'No changes can be stored at the moment: the disk rejects writes. Retry later.',
+        { cause },
+      )
     }
     throw cause
   }
 }
 
 export function stateConflict({ state, allowed }: StepRefused): Problem {
-  const detail = `The state is ${state}; it allows ${allowed.length === 0 ? 'nothing more' : allowed.join(', ')}.`
+  const detail = `The state is ${state}; it allows ${allowed.length === 0 ? 'no further action' : allowed.join(', ')}.`
   return new Problem('state_conflict', detail, { extensions: { state, allowed } })
 }
 
@@ -66,10 +75,10 @@ export function toTime(timeMs: number): string {
   return new Date(timeMs).toISOString()
 }
 
-/** The bytes of a base64 text, which may be wrapped; 400 at `pointer` where it is not one. */
+/** Decodes base64, which may contain white space. Throws a 400 problem at `pointer` if it is invalid. */
 export function fromBase64(text: string, pointer: string): Buffer {
-  // In two steps: one expression that allows white space anywhere takes quadratic time over much of it.
+  // In two steps, because one expression that allows white space anywhere takes quadratic time.
   const digits = text.replaceAll(/\s/g, '')
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(digits)) throw invalidAt(pointer, 'Give base64.')
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(digits)) throw invalidAt(pointer, 'The value must be base64.')
   return Buffer.from(digits, 'base64')
 }

@@ -1,34 +1,34 @@
 /**
- * Times at which something is due: documents of the registry, written in the same commit as the change
- * that caused them. Ids begin with the time, so that the earliest come first.
+ * Scheduled tasks as registry documents, written in the same commit as the change that causes them. Their ids begin with the
+ * time, so that the earliest task is listed first.
  */
 
-import type { Registry, Write } from '../store/registry.ts'
+import { documentKind, type Registry, type Write } from '../store/registry.ts'
 
 export interface DueTime {
   readonly tenant: string
-  /** What is due. */
+  /** Names the handler. */
   readonly kind: string
-  /** Whose it is: the id of a resource. */
+  /** Id of the resource that the task is for. */
   readonly subject: string
   readonly atMs: number
 }
 
-export const DUE_KIND = 'due'
+export const DUE_KIND = documentKind<DueTime>('due')
 
 export function dueWrite(due: DueTime): Write {
   const { tenant, kind, subject, atMs } = due
   return { kind: DUE_KIND, id: dueId(kind, subject, atMs), tenant, expected: 0, body: due, keys: { subject } }
 }
 
-/** Nothing where it has come already. */
+/** Returns the write that removes a task; none if the task has run. */
 export async function dropDueWrite(
   registry: Pick<Registry, 'get'>,
   kind: string,
   subject: string,
   atMs: number,
 ): Promise<Write[]> {
-  const document = await registry.get<DueTime>(DUE_KIND, dueId(kind, subject, atMs))
+  const document = await registry.get(DUE_KIND, dueId(kind, subject, atMs))
   if (document === null) return []
   const { id, tenant, revision } = document
   return [{ kind: DUE_KIND, id, tenant, expected: revision, body: null }]

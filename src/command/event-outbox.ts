@@ -1,10 +1,7 @@
-/**
- * What happens to resources that others want to hear of: written in the same commit as the change that
- * caused it, so that there is no change without its event and no event without its change.
- */
+/** The outbox: an event is written in the same commit as the change that causes it, so neither exists without the other. */
 
 import type { CreateId } from '../runtime/ids.ts'
-import type { Write } from '../store/registry.ts'
+import { documentKind, type Write } from '../store/registry.ts'
 
 export const EVENT_KINDS = [
   'DesignDrift',
@@ -24,12 +21,14 @@ export interface EventBody {
   readonly data: Readonly<Record<string, unknown>>
 }
 
+export const OUTBOX_EVENT_KIND = documentKind<EventBody>('event')
+
 export function eventWrite(createId: CreateId, tenant: string, type: EventKind, data: EventBody['data']): Write {
   const body: EventBody = { type, data }
-  return { kind: 'event', id: createId('evt'), tenant, expected: 0, body, keys: { type } }
+  return { kind: OUTBOX_EVENT_KIND, id: createId('evt'), tenant, expected: 0, body, keys: { type } }
 }
 
-/** A subscription that has to wait until capacity frees. */
+/** The event of a subscription that joins the waiting list. */
 export function waitlisted(
   createId: CreateId,
   tenant: string,

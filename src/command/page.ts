@@ -1,7 +1,7 @@
-/** Lists, page by page: `next` is an opaque cursor, null on the last page. */
+/** Paginated lists: `next` is an opaque cursor, null on the last page. */
 
 import { Problem } from '../domain/problem.ts'
-import type { Document, Registry } from '../store/registry.ts'
+import type { Document, DocumentKind, Registry } from '../store/registry.ts'
 
 export interface PageQuery {
   readonly limit: number
@@ -15,10 +15,10 @@ export interface Page<Item> {
 
 export interface ListOptions<Body, Item> {
   readonly registry: Registry
-  readonly kind: string
+  readonly kind: DocumentKind<Body>
   readonly tenant: string
   readonly query: PageQuery
-  /** Only documents with these keys; undefined values do not filter. */
+  /** Filters by keys; undefined values do not filter. */
   readonly where?: Readonly<Record<string, string | undefined>>
   readonly show: (document: Document<Body>) => Item
 }
@@ -26,7 +26,7 @@ export interface ListOptions<Body, Item> {
 export async function listPage<Body, Item>(options: ListOptions<Body, Item>): Promise<Page<Item>> {
   const { registry, kind, tenant, query, where = {}, show } = options
   const filters = Object.entries(where).filter((entry): entry is [string, string] => entry[1] !== undefined)
-  const documents = await registry.list<Body>(kind, {
+  const documents = await registry.list(kind, {
     tenant,
     limit: query.limit + 1,
     ...(query.cursor !== undefined && { after: fromCursor(query.cursor) }),
@@ -37,7 +37,7 @@ export async function listPage<Body, Item>(options: ListOptions<Body, Item>): Pr
   return { items: shown.map(show), next: documents.length > query.limit && last ? toCursor(last.id) : null }
 }
 
-/** Returns a page of a list that is at hand as a whole; its cursor is the number of items before it. */
+/** Returns a page of a list in memory; its cursor is the number of items before it. */
 export function pageOf<Item>(all: readonly Item[], { limit, cursor }: PageQuery): Page<Item> {
   const from = cursor === undefined ? 0 : toOffset(fromCursor(cursor))
   const to = from + limit
@@ -48,7 +48,7 @@ export function toCursor(position: string): string {
   return Buffer.from(`1 ${position}`).toString('base64url')
 }
 
-/** The number of items that the pages before have shown. */
+/** Returns the number of items on the previous pages. */
 export function toOffset(position: string): number {
   if (!/^\d{1,9}$/.test(position)) throw invalidCursor()
   return Number(position)
@@ -61,5 +61,5 @@ export function fromCursor(cursor: string): string {
 }
 
 export function invalidCursor(): Problem {
-  return new Problem('cursor_invalid', 'Give the `next` of the page before, unchanged.')
+  return new Problem('cursor_invalid', 'The cursor must be the `next` of the previous page, unchanged.')
 }

@@ -1,9 +1,8 @@
 /**
- * One step of a machine whose snapshot lives in the registry: restored, told one event, persisted.
+ * One step of a state machine whose snapshot is stored in the registry: restore, send one event, persist.
  *
- * What a machine does not accept in its state is refused with the state and what it allows, so that a
- * caller can be told (409). Time enters through events, never through timers: a snapshot does not bring
- * a timer back.
+ * An event that the state does not accept is refused with the state and the events that it accepts, for the 409 response. Time
+ * arrives as events, never by timers, because a restored snapshot does not restart its timers.
  */
 
 import {
@@ -15,7 +14,7 @@ import {
   type InputFrom,
 } from 'xstate'
 
-/** What the registry keeps of an actor: plain JSON. */
+/** The stored snapshot of a machine, as plain JSON. */
 export interface PersistedActor {
   readonly value: unknown
   readonly context: unknown
@@ -29,7 +28,7 @@ export interface StepRefused {
 
 export type Step = { readonly next: PersistedActor } | { readonly refused: StepRefused }
 
-/** The snapshot a new actor begins with. */
+/** Returns the initial snapshot. */
 export function begin<M extends AnyStateMachine>(machine: M, input: InputFrom<M>): PersistedActor {
   return persisted(createActor(machine, { input } as never).getPersistedSnapshot())
 }

@@ -1,10 +1,9 @@
 /**
- * Sends what is due, when it is due: one scheduler for all due times of the registry.
+ * Runs the scheduled tasks of the registry at their time.
  *
- * It hears of new ones from the change feed and sleeps until the earliest. A due time is removed when its
- * handler has done its work: what fell due while the process was down, or what a crash has cut off, is
- * done at the next start, so handlers must bear being asked twice. One that fails is tried again with
- * growing pauses, and holds up nothing else.
+ * The scheduler receives new tasks from the change feed and sleeps until the earliest one. A task is removed after its handler
+ * has finished, so delivery is at-least-once: a task that fell due during downtime, or that a crash interrupted, runs at the
+ * next start. A failed task is retried with exponential back-off and delays no other task.
  */
 
 import type { CountEvent } from '../runtime/event-reasons.ts'
@@ -17,7 +16,7 @@ import { DUE_KIND, type DueTime } from './due-times.ts'
 export type DueHandlers = Readonly<Record<string, (due: DueTime) => Promise<void>>>
 
 export interface Scheduler {
-  /** Does what fell due meanwhile, and goes on by itself. */
+  /** Runs the tasks that fell due during downtime, then schedules the others. */
   start(): Promise<void>
   stop(): void
 }
@@ -33,57 +32,57 @@ export interface SchedulerOptions {
 const AT_ONCE = 100
 const RETRY_FIRST_MS = 5_000
 const RETRY_MAX_MS = 3_600_000
-/** Timers of the platform end at 24.8 days. */
+/** `setTimeout` overflows above 2^31 − 1 ms (24.8 days), so longer delays are re-armed. */
 const SLEEP_MS_MAX = 86_400_000
 
 export function createScheduler({ registry, handlers, clock, log, count }: SchedulerOptions): Scheduler {
-  /** By id: how often it has failed, and when it is tried again. */
+  /** Failed tasks by id: number of failures, and time of the next retry. */
   const failed = new Map<string, { readonly times: number; readonly untilMs: number }>()
   let cancel = (): void => {}
   let unwatch = (): void => {}
   let isRunning = false
-  let isAsked = false
+  let isRequested = false
   let isStopped = false
 
   async function run(): Promise<void> {
     if (isRunning) {
-      isAsked = true
+      isRequested = true
       return
     }
     isRunning = true
     try {
       do {
-        isAsked = false
+        isRequested = false
         cancel()
-        const wakeMs = await sendDue()
+        const wakeMs = await runDue()
         if (!isStopped && wakeMs !== null)
           cancel = clock.after(Math.min(SLEEP_MS_MAX, Math.max(0, wakeMs - clock.nowMs())), wake)
-      } while (isAsked && !isStopped)
+      } while (isRequested && !isStopped)
     } finally {
       isRunning = false
     }
   }
 
-  /** When to look again; null: there is nothing to wait for. */
-  async function sendDue(): Promise<number | null> {
+  /** Runs the due tasks. Returns the time of the next one, or null if none is left. */
+  async function runDue(): Promise<number | null> {
     let wakeMs: number | null = null
     for (let after = ''; ;) {
-      const page = await registry.list<DueTime>(DUE_KIND, { limit: AT_ONCE, ...(after !== '' && { after }) })
+      const page = await registry.list(DUE_KIND, { limit: AT_ONCE, ...(after !== '' && { after }) })
       for (const due of page) {
         if (isStopped) return null
         const atMs = Math.max(due.body.atMs, failed.get(due.id)?.untilMs ?? 0)
         if (atMs > clock.nowMs()) {
           wakeMs = Math.min(wakeMs ?? Infinity, atMs)
-          // In the order of their times: those behind are due later still.
+          // The list is ordered by time, so all following tasks are due later.
           if (due.body.atMs > clock.nowMs()) return wakeMs
-        } else if (!(await send(due))) wakeMs = Math.min(wakeMs ?? Infinity, failed.get(due.id)?.untilMs ?? Infinity)
+        } else if (!(await runTask(due))) wakeMs = Math.min(wakeMs ?? Infinity, failed.get(due.id)?.untilMs ?? Infinity)
       }
       if (page.length < AT_ONCE) return wakeMs
       after = page.at(-1)?.id ?? ''
     }
   }
 
-  async function send({ id, tenant, revision, body }: Document<DueTime>): Promise<boolean> {
+  async function runTask({ id, tenant, revision, body }: Document<DueTime>): Promise<boolean> {
     try {
       await handlers[body.kind]?.(body)
       await registry.commit({ tenant, consumer: 'system' }, 'due.done', [
@@ -92,13 +91,16 @@ export function createScheduler({ registry, handlers, clock, log, count }: Sched
       failed.delete(id)
       return true
     } catch (cause) {
-      // The command that it led to has removed it itself.
+      // The command that the handler ran has removed the task itself.
       if (cause instanceof RevisionConflict) return true
       const times = (failed.get(id)?.times ?? 0) + 1
       const pauseMs = isFromDisk(cause) ? UNWRITABLE_RETRY_MS : RETRY_FIRST_MS * 2 ** (times - 1)
       failed.set(id, { times, untilMs: clock.nowMs() + Math.min(RETRY_MAX_MS, pauseMs) })
       count('due_failed')
-      log.error({ err: cause, due: body, times }, 'something that is due could not be done; it is tried again')
+      log.error(
+        { err: cause, due: body, times },
+        'scheduled task failed; it stays in the registry, retrying with back-off',
+      )
       return false
     }
   }
@@ -106,7 +108,7 @@ export function createScheduler({ registry, handlers, clock, log, count }: Sched
   function wake(): void {
     void run().catch((cause: unknown) => {
       count('due_failed')
-      log.error({ err: cause }, 'due tasks could not be read; retrying')
+      log.error({ err: cause }, 'scheduled tasks could not be read; none runs until the retry succeeds')
       if (!isStopped) cancel = clock.after(RETRY_FIRST_MS, wake)
     })
   }

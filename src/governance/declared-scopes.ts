@@ -1,8 +1,8 @@
 /**
- * The scopes that a document speaks of: those its OAuth schemes list, and those its operations ask for.
+ * The scopes of a document: those that its OAuth schemes list, and those that its operations require.
  *
- * They end up in tokens and in `WWW-Authenticate`, so they must be scopes by RFC 6749, 3.3: nothing
- * there may end a quoted string or begin another header.
+ * Scopes are copied into tokens and `WWW-Authenticate`, so they must follow RFC 6749, section 3.3. A scope can then neither end
+ * a quoted string nor inject a header.
  */
 
 import type { ProblemPointer } from '../domain/problem.ts'
@@ -12,7 +12,7 @@ import { escapePointer } from '../json/references.ts'
 
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/
 
-/** Sorted, each once. Faults are appended to `faults`. */
+/** Returns the scopes, sorted and without duplicates. Appends faults to `faults`. */
 export function readDeclaredScopes(
   document: Fields,
   operations: readonly DeclaredOperation[],
@@ -21,7 +21,11 @@ export function readDeclaredScopes(
   const scopes = new Set<string>()
   const add = (scope: unknown, pointer: string): void => {
     if (typeof scope === 'string' && SCOPE.test(scope)) scopes.add(scope)
-    else faults.push({ pointer, detail: 'A scope has 1 to 200 printable ASCII characters but space, " and \\.' })
+    else
+      faults.push({
+        pointer,
+        detail: 'A scope must have 1 to 200 printable ASCII characters, without space, " and \\.',
+      })
   }
   for (const [name, scheme] of Object.entries(fieldsOf(fieldsOf(document['components'])['securitySchemes']))) {
     for (const [flow, fields] of Object.entries(fieldsOf(fieldsOf(scheme)['flows']))) {

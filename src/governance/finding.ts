@@ -1,4 +1,4 @@
-/** What is wrong with a document, or could be better: one finding a place and rule. */
+/** A finding: one place at which a document violates one rule. */
 
 export type FindingSeverity = 'error' | 'warning' | 'info'
 export type FindingCategory = 'validity' | 'design' | 'documentation' | 'security'
@@ -11,16 +11,16 @@ export interface Finding {
   readonly category: FindingCategory
   readonly severity: FindingSeverity
   readonly message: string
-  /** What to do about it. */
+  /** How to fix it. */
   readonly advice: string
   /** RFC 6901 */
   readonly pointer: string
-  /** In the original text, from 1. */
+  /** Position in the original text, from 1. */
   readonly line: number
   readonly column: number
-  /** Of rule and place: the same from run to run. */
+  /** Hash of rule and pointer, stable between runs. */
   readonly fingerprint: string
-  /** Name of the tenant's principle that the rule enforces; null: none names it. */
+  /** Name of the tenant's principle that the rule enforces, or null. */
   readonly principle: string | null
 }
 
@@ -28,10 +28,10 @@ const ORDER: Readonly<Record<FindingSeverity, number>> = { error: 0, warning: 1,
 
 type Ranked = Pick<Finding, 'severity' | 'rule' | 'pointer'> & Partial<Pick<Finding, 'line' | 'column'>>
 
-/** As a rule tells of it, before its place in the text is looked for. */
+/** A finding before its position in the text is known. */
 export type Spot = Omit<Finding, 'line' | 'column' | 'fingerprint' | 'principle'>
 
-/** The gravest first, then in the order of the rules' names and of the places in the text: the same in every run. */
+/** Orders by severity, highest first, then by rule and position; stable between runs. */
 export function compareFindings(a: Ranked, b: Ranked): number {
   return (
     ORDER[a.severity] - ORDER[b.severity] ||

@@ -1,6 +1,7 @@
 /**
- * What OpenAPI 3.2 can say and the gateway does not do: told as faults of the document, because a promise that
- * is passed over in silence would let through what its author believes is checked.
+ * Rejects the features of OpenAPI 3.2 that the gateway does not support.
+ *
+ * If the gateway ignored them, requests would pass that the author of the document expects it to check.
  */
 
 import type { ProblemPointer } from '../domain/problem.ts'
@@ -27,9 +28,12 @@ export function findNotServed(document: Fields, operations: readonly DeclaredOpe
     items.forEach((item: unknown, index) => {
       const { fields, pointer: at } = follow(item, `${pointer}/parameters/${index}`)
       if (fields['in'] === 'querystring')
-        faults.push({ pointer: at, detail: 'A query string is checked by its parameters: declare them one by one.' })
+        faults.push({
+          pointer: at,
+          detail: 'The gateway does not support `in: querystring`; declare each query parameter.',
+        })
       if (fields['style'] === 'cookie')
-        faults.push({ pointer: at, detail: 'Cookies are read in the style `form`: leave `style` out.' })
+        faults.push({ pointer: at, detail: 'The gateway reads cookies in style `form` only; remove `style`.' })
     })
   }
 
@@ -38,9 +42,12 @@ export function findNotServed(document: Fields, operations: readonly DeclaredOpe
     for (const [type, media] of Object.entries(fieldsOf(fields['content']))) {
       const place = `${at}/content/${escapePointer(type)}`
       if (fieldsOf(media)['$ref'] !== undefined)
-        faults.push({ pointer: place, detail: 'A media type by reference is not followed: write it out here.' })
+        faults.push({
+          pointer: place,
+          detail: 'The gateway does not resolve references to media types; inline the media type.',
+        })
       if (fieldsOf(media)['itemSchema'] !== undefined)
-        faults.push({ pointer: place, detail: 'Items of a stream are not checked: leave `itemSchema` out.' })
+        faults.push({ pointer: place, detail: 'The gateway does not validate items of a stream; remove `itemSchema`.' })
     }
   }
 
@@ -48,7 +55,8 @@ export function findNotServed(document: Fields, operations: readonly DeclaredOpe
     const { fields, pointer } = follow(item, `/paths/${escapePointer(path)}`)
     for (const name of ['query', 'additionalOperations']) {
       if (fields[name] === undefined) continue
-      const detail = 'The gateway serves GET, PUT, POST, DELETE, OPTIONS, HEAD, PATCH and TRACE; leave it out.'
+      const detail =
+        'The gateway serves GET, PUT, POST, DELETE, OPTIONS, HEAD, PATCH and TRACE only; remove this operation.'
       faults.push({ pointer: `${pointer}/${name}`, detail })
     }
   }
@@ -59,6 +67,6 @@ export function findNotServed(document: Fields, operations: readonly DeclaredOpe
     for (const [status, response] of Object.entries(fieldsOf(fields['responses'])))
       findInContent(response, `${pointer}/responses/${escapePointer(status)}`)
   }
-  // Of what several refer to once.
+  // A component with several references is reported once.
   return [...new Map(faults.map((fault) => [`${fault.pointer} ${fault.detail}`, fault])).values()]
 }

@@ -1,7 +1,4 @@
-/**
- * The operations of a document, each with an id that stays the same from version to version, and what
- * keeps one from ever being called.
- */
+/** The operations of a document, each with an id that is stable between versions, and checks that each one is reachable. */
 
 import type { ProblemPointer } from '../domain/problem.ts'
 import { fieldsOf, type Fields } from '../json/fields.ts'
@@ -16,7 +13,7 @@ export interface DeclaredOperation {
   /** Parameters of the path item. */
   readonly shared: readonly unknown[]
   readonly pointer: string
-  /** Of the path item; another place than in `paths` where that one is a reference. */
+  /** Pointer of the path item; outside `paths` if the entry there is a reference. */
   readonly itemPointer: string
 }
 
@@ -24,14 +21,14 @@ const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'tr
 const ID_LENGTH_MAX = 256
 const OPERATIONS_MAX = 5_000
 
-/** In the order of the document. Faults are appended to `faults`. */
+/** Returns the operations in document order. Appends faults to `faults`. */
 export function readOperations(document: Fields, faults: ProblemPointer[]): DeclaredOperation[] {
   const operations = Object.entries(fieldsOf(document['paths']))
     .filter(([path]) => path.startsWith('/'))
     .flatMap(([path, item]) => readItem(document, path, item))
   if (operations.length === 0) faults.push({ pointer: '/paths', detail: 'The document declares no operation.' })
   if (operations.length > OPERATIONS_MAX) {
-    faults.push({ pointer: '/paths', detail: `A document takes at most ${OPERATIONS_MAX} operations.` })
+    faults.push({ pointer: '/paths', detail: `The document must not declare more than ${OPERATIONS_MAX} operations.` })
   }
   findIdFaults(operations, faults)
   findPathFaults(operations, faults)
@@ -59,10 +56,13 @@ function findIdFaults(operations: readonly DeclaredOperation[], faults: ProblemP
   const seen = new Set<string>()
   for (const { operationId, pointer } of operations) {
     const at = `${pointer}/operationId`
-    if (seen.has(operationId)) faults.push({ pointer: at, detail: 'Another operation has this id.' })
+    if (seen.has(operationId)) faults.push({ pointer: at, detail: 'Another operation has the same `operationId`.' })
     // `*` stands for all operations in a declaration of limits.
     if (operationId === '' || operationId === '*' || operationId.length > ID_LENGTH_MAX) {
-      faults.push({ pointer: at, detail: `Give an id of 1 to ${ID_LENGTH_MAX} characters that is not *.` })
+      faults.push({
+        pointer: at,
+        detail: `The \`operationId\` must have 1 to ${ID_LENGTH_MAX} characters and must not be *.`,
+      })
     }
     seen.add(operationId)
   }
@@ -83,9 +83,10 @@ function findPathFaults(operations: readonly DeclaredOperation[], faults: Proble
         !segment.includes('}{') &&
         (segment !== '' || index === segments.length - 1),
     )
-    if (!isReachable) faults.push({ pointer, detail: 'No request can have this path in canonical form.' })
+    if (!isReachable) faults.push({ pointer, detail: 'No request in canonical form can match this path.' })
     const shape = `${method} ${path.replaceAll(PARAMETER, '{}')}`
-    if (seen.has(shape)) faults.push({ pointer, detail: 'Another path differs only in the names of its parameters.' })
+    if (seen.has(shape))
+      faults.push({ pointer, detail: 'Another path of the same method differs from this one only in parameter names.' })
     seen.add(shape)
   }
 }

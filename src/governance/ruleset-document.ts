@@ -5,8 +5,8 @@
  *     "rules": { "pagination": "error", "path-verb": "off",
  *                "owner": { "given": "$.info", "severity": "error", "then": { "field": "x-owner", "function": "truthy" } } } }
  *
- * It begins with the rules that every document is held to; `extends` adds to them what they leave out of
- * Spectral's own rulesets, `rules` changes severities and adds rules of one's own.
+ * The default rules always apply. `extends` adds rules of Spectral's own rulesets that are off by default; `rules` changes
+ * severities and adds custom rules.
  */
 
 import type { FindingSeverity } from './finding.ts'
@@ -22,7 +22,7 @@ export type RuleLevel = FindingSeverity | 'off' | 'on'
 
 export const EMPTY_RULESET: RulesetDocument = { rules: {} }
 
-/** Spectral's words, numbers and truth values. */
+/** Spectral's severities: names, numbers and booleans. */
 const LEVELS: Readonly<Record<string, RuleLevel>> = {
   off: 'off',
   false: 'off',
@@ -37,20 +37,20 @@ const LEVELS: Readonly<Record<string, RuleLevel>> = {
   '3': 'info',
 }
 
-/** Of `"error"`, `2`, `true` or `{"severity": "error"}`; undefined: it is none. */
+/** Reads `"error"`, `2`, `true` or `{"severity": "error"}`; undefined if the value is not a level. */
 export function levelOf(given: unknown): RuleLevel | undefined {
   const value = isObject(given) ? given['severity'] : given
   if (typeof value === 'object') return undefined
   return Object.hasOwn(LEVELS, String(value)) ? LEVELS[String(value)] : undefined
 }
 
-/** Of a rule where it is on: what its author says, else a warning. */
+/** Returns the severity of a custom rule; a warning if the ruleset does not set one. */
 export function ownSeverityOf(given: unknown): FindingSeverity {
   const level = levelOf(given)
   return level === undefined || level === 'on' || level === 'off' ? 'warning' : level
 }
 
-/** A rule of one's own, rather than the severity of a known one. */
+/** Tests for the definition of a custom rule, as opposed to the severity of a known rule. */
 export function isDefinition(given: unknown): given is Readonly<Record<string, unknown>> {
   return isObject(given) && Object.keys(given).some((key) => key !== 'severity')
 }
@@ -59,7 +59,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What becomes of a rule that is `standard` by itself and `own` where it is switched on. */
+/** Returns the severity of a rule in a ruleset: `standard` by default, `own` if the ruleset turns it on. */
 export function severityIn(
   { rules }: RulesetDocument,
   rule: string,

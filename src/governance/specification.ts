@@ -1,9 +1,9 @@
 /**
- * Reads an OpenAPI document and says whether it can be served.
+ * Reads an OpenAPI 3.0, 3.1 or 3.2 document in YAML or JSON, and checks whether the gateway can serve it.
  *
- * YAML or JSON, OpenAPI 3.0, 3.1 and 3.2; the verdict is that of a validator of its own standing, what is
- * added here is what a gateway needs beyond it: a title that gives a name, a version, operations with
- * ids, references that stay inside. Nothing is ever fetched on behalf of a document.
+ * A third-party validator checks the document against OpenAPI. This module adds the requirements of the gateway: a title that
+ * yields a technical name, a semantic version, unique operation ids, and references within the document. Nothing is ever
+ * fetched on behalf of a document.
  */
 
 import { Validator } from '@seriousme/openapi-schema-validator'
@@ -25,19 +25,19 @@ export interface Specification {
   readonly title: string
   readonly version: string
   readonly major: number
-  /** Of its schemas: 3.2 has those of 3.1. */
+  /** The schema dialect; OpenAPI 3.2 uses that of 3.1. */
   readonly dialect: '3.0' | '3.1'
   readonly mediaType: 'application/json' | 'application/yaml'
-  /** `servers[0].url` where it is absolute, its variables by their defaults. */
+  /** `servers[0].url` with the default values of its variables; null if it is not absolute. */
   readonly serverUrl: string | null
   readonly operations: readonly DeclaredOperation[]
-  /** Scopes of the document's OAuth schemes and of its `security`, sorted. */
+  /** Scopes of the OAuth schemes and of `security`, sorted. */
   readonly declaredScopes: readonly string[]
 }
 
 const ERRORS_MAX = 50
 const NAME_LENGTH_MAX = 100
-/** Semantic versioning 2.0.0, a little wider in what follows the patch. */
+/** Semantic versioning 2.0.0, with a more lenient pre-release and build suffix. */
 const VERSION = /^(0|[1-9]\d{0,5})\.\d{1,9}\.\d{1,9}(?:[-+][0-9A-Za-z.+-]{1,100})?$/
 
 /** Throws `Problem('specification_invalid')` with a pointer for each fault. */
@@ -47,10 +47,10 @@ export async function readSpecification(bytes: Uint8Array): Promise<Specificatio
   const document = fieldsOf(parsed.value)
   const dialect = /^3\.([012])\.\d{1,3}$/.exec(String(document['openapi']))
   if (dialect === null) {
-    const what = document['swagger'] === undefined ? '' : ' Swagger 2.0 has to be converted first.'
-    throw refuse([{ pointer: '/openapi', detail: `Give an OpenAPI document of version 3.0, 3.1 or 3.2.${what}` }])
+    const what = document['swagger'] === undefined ? '' : ' Convert the Swagger 2.0 document first.'
+    throw refuse([{ pointer: '/openapi', detail: `The version of OpenAPI must be 3.0, 3.1 or 3.2.${what}` }])
   }
-  // Before the verdict, which would follow a circle of references.
+  // Before validation: the validator does not terminate on circular references.
   const faults = findBrokenReferences(document, ERRORS_MAX)
   if (faults.length > 0) throw refuse(faults)
   await judge(document)
@@ -74,18 +74,18 @@ export async function readSpecification(bytes: Uint8Array): Promise<Specificatio
   }
 }
 
-/** Compiles the schema of a version of OpenAPI once; several calls may be under way. */
+/** Compiles the schema of each OpenAPI version once, and supports concurrent calls. */
 const validator = new Validator()
 
-/** The validator changes what it is given. */
+/** Validates a copy, because the validator modifies its input. */
 async function judge(document: Fields): Promise<void> {
   const result = await validator.validate(structuredClone(document) as Record<string, unknown>)
-  // It would keep the document until the next one comes.
+  // Releases the document, which the validator otherwise retains until the next call.
   Reflect.set(validator, 'specification', undefined)
   if (result.valid) return
   const { errors } = result
   if (!Array.isArray(errors) || errors.length === 0) {
-    const detail = typeof errors === 'string' ? errors : 'It is not a valid OpenAPI document.'
+    const detail = typeof errors === 'string' ? errors : 'The document is not valid OpenAPI.'
     throw refuse([{ pointer: '', detail }])
   }
   throw refuse(
@@ -102,11 +102,12 @@ function readInfo(
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '')
   if (name === '' || name.length > NAME_LENGTH_MAX) {
-    const detail = `The title gives no technical name of 1 to ${NAME_LENGTH_MAX} characters.`
+    const detail = `The title must yield a technical name of 1 to ${NAME_LENGTH_MAX} characters a-z, 0-9 and -.`
     faults.push({ pointer: '/info/title', detail })
   }
   const match = VERSION.exec(String(version))
-  if (match === null) faults.push({ pointer: '/info/version', detail: 'Give a semantic version, such as 1.4.0.' })
+  if (match === null)
+    faults.push({ pointer: '/info/version', detail: 'The version must be a semantic version, such as 1.4.0.' })
   return { name, version: String(version), major: Number(match?.[1] ?? 0) }
 }
 

@@ -10,7 +10,7 @@ import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Log } from '../runtime/log.ts'
-import type { Document, Registry } from '../store/registry.ts'
+import { documentKind, type Document, type Registry } from '../store/registry.ts'
 import { toTime } from '../command/commands.ts'
 import { eventWrite } from '../command/event-outbox.ts'
 
@@ -33,7 +33,7 @@ export interface DriftsOptions {
   readonly count: CountEvent
 }
 
-export const DRIFT_KIND = 'drift'
+export const DRIFT_KIND = documentKind<DriftBody>('drift')
 const TELL_AGAIN_MS = 86_400_000
 /** Beyond it things are looked up in the registry again. */
 const REMEMBERED_MAX = 10_000
@@ -50,7 +50,7 @@ export function createDrifts({ registry, createId, clock, log, count }: DriftsOp
 
   async function write(drift: Drift, key: string): Promise<void> {
     const nowMs = clock.nowMs()
-    const found: Document<DriftBody> | null = await registry.find<DriftBody>(DRIFT_KIND, 'what', key)
+    const found: Document<DriftBody> | null = await registry.find(DRIFT_KIND, 'what', key)
     if (found !== null && nowMs - found.body.lastSeenMs < TELL_AGAIN_MS) return
     const { tenant, api, operation, kind, status, detail, requestId } = drift
     if (found === null && (await isFull(drift))) return count('drift_not_told')
@@ -71,7 +71,7 @@ export function createDrifts({ registry, createId, clock, log, count }: DriftsOp
       { kind: DRIFT_KIND, id, tenant, expected: found?.revision ?? 0, body, keys, unique: ['what'] },
       eventWrite(createId, tenant, 'DesignDrift', data),
     ])
-    log.warn({ tenant, ...data }, 'an implementation is at odds with its published contract')
+    log.warn({ tenant, ...data }, 'backend deviates from its published contract')
   }
 
   async function isFull({ tenant, api, kind }: Drift): Promise<boolean> {
@@ -97,7 +97,7 @@ export function createDrifts({ registry, createId, clock, log, count }: DriftsOp
         .catch((cause: unknown) => {
           told.delete(key)
           count('drift_not_told')
-          log.error({ err: cause }, 'a drift could not be written down; it is told when it is seen again')
+          log.error({ err: cause }, 'drift could not be stored; it is reported when it recurs')
         })
         .finally(() => {
           waiting--

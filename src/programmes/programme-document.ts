@@ -3,7 +3,7 @@
 import { programme as machine, STEPS, type ProgrammeEvent, type ProgrammeState } from './programme-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { ProblemPointer } from '../domain/problem.ts'
-import type { Author, Document, Write } from '../store/registry.ts'
+import { documentKind, type Author, type Document, type Write } from '../store/registry.ts'
 import type { BackendInput } from '../publishing/backend-address.ts'
 import { stateConflict, toTime } from '../command/commands.ts'
 
@@ -68,7 +68,7 @@ export interface Progress {
   readonly steps: readonly (ProgrammeStep & { readonly number: number; readonly name: string })[]
 }
 
-export const PROGRAMME_KIND = 'programme'
+export const PROGRAMME_KIND = documentKind<ProgrammeBody>('programme')
 const PENDING: ProgrammeStep = { status: 'pending', startedAt: null, endedAt: null, errors: [] }
 
 export function freshActor(): PersistedActor {
@@ -85,8 +85,8 @@ export function stateOf({ actor }: Pick<ProgrammeBody, 'actor'>): ProgrammeState
   return actor.value as ProgrammeState
 }
 
-/** Throws `Problem('state_conflict')` where the programme does not take the event. */
-export function tellProgramme({ actor }: Pick<ProgrammeBody, 'actor'>, type: ProgrammeEvent['type']): PersistedActor {
+/** Throws `Problem('state_conflict')` if the programme does not accept the event. */
+export function stepProgramme({ actor }: Pick<ProgrammeBody, 'actor'>, type: ProgrammeEvent['type']): PersistedActor {
   const result = step(machine, actor, { type })
   if ('refused' in result) throw stateConflict(result.refused)
   return result.next

@@ -9,16 +9,16 @@
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
 import { STEPS } from './programme-machine.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Change, Document, Registry } from '../store/registry.ts'
+import { isOfKind, type Change, type Document, type Registry } from '../store/registry.ts'
 import { isFromDisk, UNWRITABLE_RETRY_MS } from '../store/unwritable.ts'
-import { APPROVAL_KIND, type ApprovalFlowBody } from '../approvals/approval-document.ts'
+import { APPROVAL_KIND } from '../approvals/approval-document.ts'
 import { toTime } from '../command/commands.ts'
 import {
   PROGRAMME_KIND,
   programmeWrite,
   stateOf,
   stepOf,
-  tellProgramme,
+  stepProgramme,
   withStep,
   type ProgrammeBody,
 } from './programme-document.ts'
@@ -50,9 +50,9 @@ export function createProgrammeRunner({ registry, steps, clock, mutex, log }: Pr
 
   function hear({ document, removed }: Change): void {
     if (removed) return
-    if (document.kind === PROGRAMME_KIND && stateOf(document.body as ProgrammeBody) === 'running') wake(document.id)
-    if (document.kind !== APPROVAL_KIND) return
-    const { programme } = document.body as ApprovalFlowBody
+    if (isOfKind(document, PROGRAMME_KIND) && stateOf(document.body) === 'running') wake(document.id)
+    if (!isOfKind(document, APPROVAL_KIND)) return
+    const { programme } = document.body
     if (programme !== undefined) wake(programme)
   }
 
@@ -61,8 +61,8 @@ export function createProgrammeRunner({ registry, steps, clock, mutex, log }: Pr
       .runExclusive([id], () => run(id))
       .catch((cause: unknown) => {
         const isRetried = isFromDisk(cause)
-        const next = isRetried ? 'it is tried again' : 'it does at the next start'
-        log.error({ err: cause, programme: id }, `a programme could not go on; ${next}`)
+        const next = isRetried ? 'retrying' : 'retrying at the next start'
+        log.error({ err: cause, programme: id }, `programme step failed; ${next}`)
         if (isRetried) wakeLater(id)
       })
     running.add(work)
@@ -79,7 +79,7 @@ export function createProgrammeRunner({ registry, steps, clock, mutex, log }: Pr
 
   async function run(id: string): Promise<void> {
     for (let isMore = true; isMore && !isStopped;) {
-      const programme = await registry.get<ProgrammeBody>(PROGRAMME_KIND, id)
+      const programme = await registry.get(PROGRAMME_KIND, id)
       if (programme === null) return
       isMore = stateOf(programme.body) === 'waiting' ? await decided(programme) : await goOn(programme)
     }
@@ -88,7 +88,7 @@ export function createProgrammeRunner({ registry, steps, clock, mutex, log }: Pr
   /** Whether a decision has come that lets it move. */
   async function decided(programme: Document<ProgrammeBody>): Promise<boolean> {
     const { tenant, body } = programme
-    const flow = await registry.get<ApprovalFlowBody>(APPROVAL_KIND, body.approvalFlow ?? '')
+    const flow = await registry.get(APPROVAL_KIND, body.approvalFlow ?? '')
     const outcome = flow?.body.approvals.at(-1)?.outcome
     if (outcome !== 'Approved' && outcome !== 'Rejected') return false
     const isApproved = outcome === 'Approved'
@@ -96,7 +96,7 @@ export function createProgrammeRunner({ registry, steps, clock, mutex, log }: Pr
     const comments = flow?.body.approvals.at(-1)?.comments ?? 'The request was rejected.'
     const next: ProgrammeBody = {
       ...body,
-      actor: tellProgramme(body, isApproved ? 'approved' : 'rejected'),
+      actor: stepProgramme(body, isApproved ? 'approved' : 'rejected'),
       steps: withStep(body, stepOf(body), {
         status: isApproved ? 'done' : 'failed',
         endedAt,
@@ -142,7 +142,7 @@ export function createProgrammeRunner({ registry, steps, clock, mutex, log }: Pr
     const next: ProgrammeBody = {
       ...body,
       ...result?.changes,
-      actor: tellProgramme(body, type),
+      actor: stepProgramme(body, type),
       steps: withStep(body, number, { status: status[type], startedAt, endedAt, errors }),
     }
     await registry.commit({ tenant, consumer: 'system' }, `programme.${type}`, [
@@ -158,7 +158,7 @@ export function createProgrammeRunner({ registry, steps, clock, mutex, log }: Pr
       for (const state of ['running', 'waiting']) {
         for (let after: string | undefined; ;) {
           const query = { where: { state }, limit: PAGE, ...(after !== undefined && { after }) }
-          const page = await registry.list<ProgrammeBody>(PROGRAMME_KIND, query)
+          const page = await registry.list(PROGRAMME_KIND, query)
           for (const { id } of page) wake(id)
           if (page.length < PAGE) break
           after = page.at(-1)?.id
@@ -175,6 +175,7 @@ export function createProgrammeRunner({ registry, steps, clock, mutex, log }: Pr
 }
 
 function errorsOf(cause: unknown): readonly ProblemPointer[] {
-  if (!(cause instanceof Problem)) return [{ pointer: '', detail: 'Something went wrong on our side. Try again.' }]
+  if (!(cause instanceof Problem))
+    return [{ pointer: '', detail: 'The step failed because of an internal error. Retry the programme.' }]
   return cause.errors.length > 0 ? cause.errors : [{ pointer: '', detail: cause.message }]
 }

@@ -9,13 +9,7 @@ import { readSpecification } from '../governance/specification.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
-import {
-  APPROVAL_KIND,
-  movedFlow,
-  stateOfFlow,
-  tellFlow,
-  type ApprovalFlowBody,
-} from '../approvals/approval-document.ts'
+import { APPROVAL_KIND, movedFlow, stateOfFlow, stepFlow } from '../approvals/approval-document.ts'
 import { toBackend, type BackendInput, type BackendRule } from '../publishing/backend-address.ts'
 import { commit, find, fromBase64, invalidAt } from '../command/commands.ts'
 import { createApiComplianceReader, type ApiCompliance } from './api-compliance.ts'
@@ -27,13 +21,13 @@ import {
   programmeWrite,
   showProgramme,
   showProgress,
-  tellProgramme,
+  stepProgramme,
   type Programme,
   type ProgrammeWithSpecification,
   type ProgrammeBody,
   type Progress,
 } from './programme-document.ts'
-import type { ProxyBody } from '../publishing/proxy-document.ts'
+import { PROXY_KIND } from '../publishing/proxy-document.ts'
 import { keepContract } from '../publishing/published-contract.ts'
 import { contentWrite, readContent } from '../publishing/published-content.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
@@ -100,7 +94,7 @@ export function createProgrammes({ registry, createId, clock, mutex, backendRule
     return show(tenant, id)
   }
 
-  /** Refuses a backend now that the deployment, some steps later, would refuse. */
+  /** Rejects a backend early that a later step, the deployment, would reject. */
   async function checkBackend(tenant: string, input: BackendInput): Promise<void> {
     const refused = await backendRule.refuse(tenant, toBackend(input, null).url)
     if (refused !== null) throw invalidAt('/backend/url', refused)
@@ -120,14 +114,14 @@ export function createProgrammes({ registry, createId, clock, mutex, backendRule
     if (body.api !== '' && next.technicalName !== body.api) {
       throw invalidAt(
         '/specification',
-        `The document is of ${next.technicalName}, not of ${body.api}. Begin a programme of its own.`,
+        `The title and version of the document yield the name ${next.technicalName}, but the programme is for ${body.api}. Start a new programme.`,
       )
     }
-    const actor = tellProgramme(body, 'updated')
+    const actor = stepProgramme(body, 'updated')
     await keepContract(
       registry,
       tenant,
-      (await registry.find<ProxyBody>('proxy', 'api', next.technicalName))?.body ?? null,
+      (await registry.find(PROXY_KIND, 'api', next.technicalName))?.body ?? null,
       next,
       clock.nowMs(),
     )
@@ -143,15 +137,15 @@ export function createProgrammes({ registry, createId, clock, mutex, backendRule
 
   /** What nobody has to decide on any more. */
   async function withdrawn({ approvalFlow }: ProgrammeBody): Promise<readonly Write[]> {
-    const flow = approvalFlow === null ? null : await registry.get<ApprovalFlowBody>(APPROVAL_KIND, approvalFlow)
+    const flow = approvalFlow === null ? null : await registry.get(APPROVAL_KIND, approvalFlow)
     if (flow === null || stateOfFlow(flow.body) === 'Complete') return []
-    return movedFlow(registry, flow, { ...flow.body, actor: tellFlow(flow.body, { type: 'withdrawn' }) }, clock.nowMs())
+    return movedFlow(registry, flow, { ...flow.body, actor: stepFlow(flow.body, { type: 'withdrawn' }) }, clock.nowMs())
   }
 
   async function retry(author: Author, id: string): Promise<Programme> {
     const { tenant } = author
     const { revision, body } = await of(tenant, id)
-    const next = { ...body, actor: tellProgramme(body, 'retried') }
+    const next = { ...body, actor: stepProgramme(body, 'retried') }
     await commit(registry, author, 'programme.retry', [programmeWrite(id, tenant, revision, next)])
     return show(tenant, id)
   }
@@ -176,7 +170,7 @@ export function createProgrammes({ registry, createId, clock, mutex, backendRule
     create,
     get,
     list: (tenant, { api, state, ...query }) =>
-      listPage<ProgrammeBody, Programme>({
+      listPage({
         registry,
         kind: PROGRAMME_KIND,
         tenant,

@@ -38,27 +38,26 @@ export function createRulesets({ registry, createId, compliance }: RulesetsOptio
   return {
     async create(author, given) {
       if (given.rules === undefined && given.extends === undefined) {
-        throw invalidAt('/rules', 'Give `rules`, `extends`, or both.')
+        throw invalidAt('/rules', 'A ruleset must have `rules`, `extends`, or both.')
       }
       const document: RulesetDocument = { ...given, rules: given.rules ?? {} }
       if (JSON.stringify(document).length > TEXT_MAX) {
-        throw new Problem('specification_invalid', `A ruleset has at most ${TEXT_MAX} characters.`)
+        throw new Problem('specification_invalid', `A ruleset must not exceed ${TEXT_MAX} characters.`)
       }
       const faults = await compliance.vet(document, author.tenant)
       if (faults.length > 0) {
         const errors = faults.slice(0, FAULTS_MAX)
-        throw new Problem('specification_invalid', 'The ruleset cannot be used.', { errors })
+        throw new Problem('specification_invalid', 'The ruleset is invalid.', { errors })
       }
       const id = createId('rst')
       const { tenant } = author
       await commit(registry, author, 'ruleset.create', [
         { kind: RULESET_KIND, id, tenant, expected: 0, body: document },
       ])
-      return show(await find<RulesetDocument>(registry, tenant, RULESET_KIND, id))
+      return show(await find(registry, tenant, RULESET_KIND, id))
     },
-    get: async (tenant, id) => show(await find<RulesetDocument>(registry, tenant, RULESET_KIND, id)),
-    list: (tenant, query) =>
-      listPage<RulesetDocument, Ruleset>({ registry, kind: RULESET_KIND, tenant, query, where: {}, show }),
+    get: async (tenant, id) => show(await find(registry, tenant, RULESET_KIND, id)),
+    list: (tenant, query) => listPage({ registry, kind: RULESET_KIND, tenant, query, where: {}, show }),
   }
 }
 

@@ -22,22 +22,25 @@ export interface BackendRule {
 
 const TIMEOUT_MS = 30_000
 
-/** Throws where neither names a usable address. */
+/** Throws a problem if neither the request nor the document has a usable URL. */
 export function toBackend(input: BackendInput | undefined, serverUrl: string | null): Deployment['backend'] {
   const url = input?.url ?? serverUrl
   if (url === null) {
-    throw new Problem('specification_invalid', 'No usable backend is named.', {
+    throw new Problem('specification_invalid', 'The revision has no usable backend.', {
       errors: [
-        { pointer: '/backend', detail: 'Give a backend, or' },
-        { pointer: '/servers/0/url', detail: 'an absolute http or https address in the document.' },
+        { pointer: '/backend', detail: 'Set a backend in the request, or' },
+        { pointer: '/servers/0/url', detail: 'set an absolute http or https URL in the document.' },
       ],
     })
   }
   const pointer = input === undefined ? '/servers/0/url' : '/backend/url'
   const parsed = URL.canParse(url) ? new URL(url) : null
-  if (parsed === null || !/^https?:$/.test(parsed.protocol)) throw invalidAt(pointer, 'Give an http or https address.')
-  if (parsed.username !== '' || parsed.password !== '') throw invalidAt(pointer, 'An address takes no credentials.')
-  if (parsed.search !== '' || parsed.hash !== '') throw invalidAt(pointer, 'An address takes no query and no fragment.')
+  if (parsed === null || !/^https?:$/.test(parsed.protocol))
+    throw invalidAt(pointer, 'The backend must be an absolute http or https URL.')
+  if (parsed.username !== '' || parsed.password !== '')
+    throw invalidAt(pointer, 'The backend URL must not contain credentials.')
+  if (parsed.search !== '' || parsed.hash !== '')
+    throw invalidAt(pointer, 'The backend URL must not contain a query or a fragment.')
   return {
     url,
     origin: parsed.origin,

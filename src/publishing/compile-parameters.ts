@@ -32,7 +32,7 @@ export function createRequestCompiler({ document, schemas, faults }: RequestComp
     let at = pointer
     for (let count = 0; typeof fields['$ref'] === 'string'; count++) {
       if (count === REFERENCES_MAX) {
-        faults.push({ pointer, detail: 'The reference leads on and on.' })
+        faults.push({ pointer, detail: 'The chain of references is too long.' })
         return { fields: {}, pointer }
       }
       at = fields['$ref'].slice(1)
@@ -114,6 +114,6 @@ function readBytesMax(value: unknown, pointer: string, faults: ProblemPointer[])
   if (value === undefined) return BODY_BYTES_MAX
   if (typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= BODY_BYTES_LIMIT) return value
   const at = `${pointer}/x-tollgate-max-body-bytes`
-  faults.push({ pointer: at, detail: `Give a whole number of bytes from 1 to ${BODY_BYTES_LIMIT}.` })
+  faults.push({ pointer: at, detail: `The value must be an integer from 1 to ${BODY_BYTES_LIMIT} (bytes).` })
   return BODY_BYTES_MAX
 }

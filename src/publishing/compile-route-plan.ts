@@ -49,7 +49,7 @@ export function compileRoutePlan(options: CompileRoutePlanOptions): RoutePlan {
   }))
   const readBytesPerSecondMin = readMinRead(document, faults)
   if (faults.length > 0 && !isAccepted) {
-    const detail = 'The OpenAPI document cannot be served as it declares.'
+    const detail = 'The gateway cannot serve the OpenAPI document as declared.'
     throw new Problem('specification_invalid', detail, { errors: faults.slice(0, ERRORS_MAX) })
   }
   const components = schemas.components()

@@ -36,14 +36,15 @@ export function compileSecurity(
       if (Object.hasOwn(schemes, name)) continue
       faults.push({
         pointer: `${at}/${index}/${escapePointer(name)}`,
-        detail: 'There is no security scheme of this name.',
+        detail: 'The document does not declare a security scheme of this name.',
       })
     }
     return readRequirement(requirement, schemes)
   })
   const usable = read.filter((alternative) => alternative !== null)
   if (security.length > 0 && usable.length === 0) {
-    const detail = 'No credential of this gateway opens it: it takes OAuth 2, OpenID Connect, http bearer and API keys.'
+    const detail =
+      'The gateway supports OAuth 2.0, OpenID Connect, HTTP bearer and API key schemes only; no alternative uses only these.'
     faults.push({ pointer: at, detail })
   }
   return withKeyScopes(usable)

@@ -1,4 +1,4 @@
-/** What a new revision deploys: a document that can be served, its backend, the scopes it may be called with. */
+/** The deployment of a new revision: a servable document, its backend, and the scopes that callers may use. */
 
 import { readSpecification, type Specification } from '../governance/specification.ts'
 import type { CreateId } from '../runtime/ids.ts'
@@ -10,7 +10,7 @@ import { defaultScopes, usesDefaultScopes } from './compile-security.ts'
 import { compileDocument, compiledWrite } from './compiled-document.ts'
 import { activeDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
 import { contentWrite } from './published-content.ts'
-import type { OpenApiSpecBody } from './specifications.ts'
+import { OPENAPI_SPEC_KIND, type OpenApiSpecBody } from './specifications.ts'
 
 export interface StageInput {
   readonly api: string
@@ -33,11 +33,11 @@ export interface DeploymentOptions {
 
 export interface NewDeployment {
   readonly deployment: Deployment
-  /** The document and what it compiles to, where it is a new one. */
+  /** The writes of a new document and its compiled form; none for a kept revision. */
   readonly writes: Write[]
 }
 
-/** Either a new document, or what a kept revision deployed. */
+/** Deploys either a new document or the content of a kept revision. */
 export async function toDeployment({
   author,
   input,
@@ -47,11 +47,11 @@ export async function toDeployment({
   backendRule,
 }: DeploymentOptions): Promise<NewDeployment> {
   if ((input.specification === undefined) === (input.fromRevision === undefined)) {
-    throw invalidAt('/specification', 'Give either a specification or fromRevision.')
+    throw invalidAt('/specification', 'Set exactly one of `specification` and `fromRevision`.')
   }
   if (input.fromRevision !== undefined) {
     const from = current?.deployments[String(input.fromRevision)]
-    if (from === undefined) throw invalidAt('/fromRevision', 'There is no such revision, or it is no longer kept.')
+    if (from === undefined) throw invalidAt('/fromRevision', 'The revision does not exist or is no longer retained.')
     const backend = input.backend === undefined ? from.backend : toBackend(input.backend, null)
     await checkAddress(input.backend === undefined ? '/fromRevision' : '/backend/url', backend.url)
     const { isBackendExempt: _, ...rest } = from
@@ -73,7 +73,10 @@ export async function toDeployment({
   const bytes = fromBase64(input.specification ?? '', '/specification')
   const specification = await readSpecification(bytes)
   if (specification.technicalName !== input.api) {
-    throw invalidAt('/api', `The document is that of ${specification.technicalName}.`)
+    throw invalidAt(
+      '/api',
+      `The title and version of the document yield the name ${specification.technicalName}; \`api\` must match it.`,
+    )
   }
   const before = await check(specification)
   const active = current === null ? null : activeDeployment(current)
@@ -95,7 +98,7 @@ export async function toDeployment({
   const { mediaType, version } = specification
   const { tenant } = author
   const body: OpenApiSpecBody = { api: input.api, version, mediaType }
-  const write: Write = { kind: 'openapispec', id, tenant, expected: 0, body, keys: { api: input.api } }
+  const write: Write = { kind: OPENAPI_SPEC_KIND, id, tenant, expected: 0, body, keys: { api: input.api } }
   const compiled = compileDocument(specification)
   return {
     deployment,

@@ -31,7 +31,7 @@ export function readPassHeaders(
   if (names.every((name) => OVERRIDES.includes(name))) return names
   const place = `${at}/${PASS_HEADERS}`
   if (!faults.some((fault) => fault.pointer === place)) {
-    faults.push({ pointer: place, detail: `Give a list of names out of ${OVERRIDES.join(', ')}.` })
+    faults.push({ pointer: place, detail: `The value must be a list of ${OVERRIDES.join(', ')}.` })
   }
   return []
 }
@@ -45,7 +45,7 @@ export function readMinRead(document: Fields, faults: ProblemPointer[]): number 
   }
   faults.push({
     pointer: `/${MIN_READ}`,
-    detail: `Give a whole number of bytes from 1 to ${READ_BYTES_PER_SECOND_LIMIT}.`,
+    detail: `The value must be an integer from 1 to ${READ_BYTES_PER_SECOND_LIMIT} (bytes per second).`,
   })
   return undefined
 }

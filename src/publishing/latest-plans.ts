@@ -1,11 +1,11 @@
-/** Declarations in force, read once: the change feed says when to read them again. */
+/** Cache of the SLA declarations in force, invalidated by the change feed. */
 
 import type { SlaPlan } from '../plan/sla-plan.ts'
-import type { Change, Registry } from '../store/registry.ts'
-import type { Specifications } from './specifications.ts'
+import { isOfKind, type Change, type Registry } from '../store/registry.ts'
+import { OPENSLA_SPEC_KIND, type Specifications } from './specifications.ts'
 
 export interface LatestPlans {
-  /** One plan a variant; all operations that a declaration was made for are known to it. */
+  /** Returns one plan per variant, with all operations that its declaration names. */
   of(api: string): Promise<readonly SlaPlan[]>
 }
 
@@ -14,20 +14,20 @@ export interface LatestPlansOptions {
   readonly specifications: Pick<Specifications, 'plansInForce'>
 }
 
-/** APIs beyond it are read anew when they are asked for. */
+/** The cache is cleared when it reaches this many APIs. */
 const KEPT_MAX = 1_000
 
 export function createLatestPlans({ registry, specifications }: LatestPlansOptions): LatestPlans {
   const kept = new Map<string, Promise<readonly SlaPlan[]>>()
   let watching: Promise<unknown> | null = null
 
-  function hear({ document: { kind, body } }: Change): void {
-    if (kind === 'openslaspec') kept.delete((body as { readonly api: string }).api)
+  function forgetReplaced({ document }: Change): void {
+    if (isOfKind(document, OPENSLA_SPEC_KIND)) kept.delete(document.body.api)
   }
 
   return {
     async of(api) {
-      watching ??= registry.end().then((end) => registry.watch(end, hear))
+      watching ??= registry.end().then((end) => registry.watch(end, forgetReplaced))
       await watching
       const known = kept.get(api)
       if (known !== undefined) return known

@@ -28,6 +28,6 @@ export async function keepContract(
   const changes = compareDocuments(before, next, nowMs)
   const breaking = changes.filter(({ level }) => level === 'breaking')
   if (breaking.length === 0) return before
-  const detail = `The document breaks what ${serving.version} promises in ${breaking.length} places. Publish it as another major version.`
+  const detail = `The document has ${breaking.length} breaking changes since version ${serving.version}. Publish it as a new major version.`
   throw new Problem('breaking_change', detail, { extensions: { changes: breaking.slice(0, CHANGES_MAX) } })
 }

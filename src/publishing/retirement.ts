@@ -13,7 +13,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import { activeSubscriptionsOf } from './active-subscriptions.ts'
-import { apiActor, apiWrite, showApi, type Api, type ApiBody, type ApiState } from './apis.ts'
+import { API_KIND, apiActor, apiWrite, showApi, type Api, type ApiBody, type ApiState } from './apis.ts'
 import { commit, find, invalidAt, stateConflict, toTime } from '../command/commands.ts'
 import { dropDueWrite, dueWrite } from '../command/due-times.ts'
 import { eventWrite } from '../command/event-outbox.ts'
@@ -28,7 +28,7 @@ export interface DeprecationInput {
 
 export interface Retirement {
   deprecate(author: Author, api: string, input: DeprecationInput): Promise<Api>
-  /** Throws `Problem('subscriptions_active')` with who is still there, unless forced. */
+  /** Throws `Problem('subscriptions_active')` with the remaining subscriptions, unless forced. */
   retire(author: Author, api: string, isForced: boolean): Promise<Api>
   /** The retirement date has come; false where subscriptions are still active. */
   retirementDue(tenant: string, api: string): Promise<boolean>
@@ -55,12 +55,13 @@ export function createRetirement({ registry, proxies, clock, createId, mutex }: 
 
   async function deprecate(author: Author, api: string, input: DeprecationInput): Promise<Api> {
     const { tenant } = author
-    const entry = await find<ApiBody>(registry, tenant, 'api', api)
+    const entry = await find(registry, tenant, API_KIND, api)
     const retirementMs = Date.parse(input.retirementDate)
-    if (!(retirementMs > clock.nowMs())) throw invalidAt('/retirementDate', 'Give a date that is still to come.')
+    if (!(retirementMs > clock.nowMs()))
+      throw invalidAt('/retirementDate', 'The retirement date must be in the future.')
     const successor = input.successor ?? null
-    if (successor !== null && (successor === api || (await registry.get('api', successor))?.tenant !== tenant)) {
-      throw invalidAt('/successor', 'There is no such other API.')
+    if (successor !== null && (successor === api || (await registry.get(API_KIND, successor))?.tenant !== tenant)) {
+      throw invalidAt('/successor', 'The successor must be another existing API.')
     }
     const retirementDate = toTime(retirementMs)
     const body: ApiBody = {
@@ -78,17 +79,21 @@ export function createRetirement({ registry, proxies, clock, createId, mutex }: 
         ...writes,
       ]),
     )
-    return showApi(await find<ApiBody>(registry, tenant, 'api', api))
+    return showApi(await find(registry, tenant, API_KIND, api))
   }
 
   async function retire(author: Author, api: string, isForced: boolean): Promise<Api> {
     const { tenant } = author
-    const entry = await find<ApiBody>(registry, tenant, 'api', api)
+    const entry = await find(registry, tenant, API_KIND, api)
     const active = await activeSubscriptionsOf(registry, tenant, api)
     if (entry.body.state === 'Deprecated' && active.length > 0 && !isForced) {
-      throw new Problem('subscriptions_active', 'Active subscriptions remain; retire by force, or wait for them.', {
-        extensions: { subscriptions: active },
-      })
+      throw new Problem(
+        'subscriptions_active',
+        'The API has active subscriptions. Wait until they end, or retire the API with `force`.',
+        {
+          extensions: { subscriptions: active },
+        },
+      )
     }
     const body = tell(entry, { type: 'retired', activeSubscriptions: active.length, isForced })
     const { retirementDate, successor } = body
@@ -102,14 +107,14 @@ export function createRetirement({ registry, proxies, clock, createId, mutex }: 
         ...writes,
       ]),
     )
-    return showApi(await find<ApiBody>(registry, tenant, 'api', api))
+    return showApi(await find(registry, tenant, API_KIND, api))
   }
 
   return {
     deprecate: (author, api, input) => mutex.runExclusive([api], () => deprecate(author, api, input)),
     retire: (author, api, isForced) => mutex.runExclusive([api], () => retire(author, api, isForced)),
     async retirementDue(tenant, api) {
-      const entry = await registry.get<ApiBody>('api', api)
+      const entry = await registry.get(API_KIND, api)
       if (entry === null || entry.tenant !== tenant || entry.body.state !== 'Deprecated') return true
       try {
         await mutex.runExclusive([api], () => retire({ tenant, consumer: 'system' }, api, false))

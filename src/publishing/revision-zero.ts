@@ -1,14 +1,14 @@
 /**
- * Deployments that are older than revisions: their proxy names what it deploys and nothing else. They are
- * read once, at the start, and serve unchanged as revision 0; what comes after them is revision 1.
+ * Migrates proxies that were stored before revisions existed. Each is converted once, at startup, and continues to serve
+ * unchanged as revision 0; the next one staged is revision 1.
  */
 
 import { begin } from '../command/persisted-machine.ts'
 import { proxy as machine } from './proxy-machine.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
-import { proxyWrite, type Deployment, type ProxyBody } from './proxy-document.ts'
+import { PROXY_KIND, proxyWrite, type Deployment, type ProxyBody } from './proxy-document.ts'
 
-/** A proxy as it was before revisions. */
+/** The stored form of a proxy before revisions existed. */
 export interface OldProxyBody {
   readonly api: string
   readonly deployment: Deployment
@@ -17,11 +17,11 @@ export interface OldProxyBody {
 
 const PAGE = 100
 
-/** Resolves with how many were brought up. */
+/** Returns the number of migrated proxies. */
 export async function bringUpOldProxies(registry: Registry): Promise<number> {
   let count = 0
   for (let after = ''; ;) {
-    const page = await registry.list<ProxyBody | OldProxyBody>('proxy', { after, limit: PAGE })
+    const page: readonly Document<ProxyBody | OldProxyBody>[] = await registry.list(PROXY_KIND, { after, limit: PAGE })
     const old = page.filter((proxy): proxy is Document<OldProxyBody> => !('actor' in proxy.body))
     for (const { id, tenant, revision, body, createdAtMs } of old) {
       const author: Author = { tenant, consumer: 'system' }

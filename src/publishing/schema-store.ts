@@ -48,7 +48,7 @@ export function createSchemaStore({ document, dialect, direction, faults }: Sche
     if (typeof schema === 'boolean') return schema
     if (++parts > PARTS_MAX) {
       if (parts === PARTS_MAX + 1)
-        faults.push({ pointer, detail: `A schema takes at most ${PARTS_MAX} schemas in it.` })
+        faults.push({ pointer, detail: `A schema must not contain more than ${PARTS_MAX} schemas.` })
       return {}
     }
     const fields = fieldsOf(schema)
@@ -66,7 +66,7 @@ export function createSchemaStore({ document, dialect, direction, faults }: Sche
     }
     checkPattern(fields['pattern'], `${pointer}/pattern`)
     if (fields['$dynamicRef'] !== undefined) {
-      const detail = 'The gateway does not evaluate $dynamicRef: write $ref to the schema that is meant.'
+      const detail = 'The gateway does not support $dynamicRef; use $ref to the target schema.'
       faults.push({ pointer: `${pointer}/$dynamicRef`, detail })
     }
     dropNotSent(result, fieldsOf(fields['properties']))

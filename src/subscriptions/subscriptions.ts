@@ -17,14 +17,13 @@ import {
   movedFlow,
   openFlow,
   stateOfFlow,
-  tellFlow,
+  stepFlow,
   withdrawnFlows,
-  type ApprovalFlowBody,
 } from '../approvals/approval-document.ts'
 import type { Capacity } from './capacity.ts'
 import { federatedTaken, toClientTerms, type ClientInput, type ClientTerms } from './client-terms.ts'
 import { commit, find, invalidAt, stateConflict } from '../command/commands.ts'
-import type { ConsumerBody } from '../access/consumers.ts'
+import { CONSUMER_KIND } from '../access/consumers.ts'
 import { credentialWrite, newCredentialWrite, type Secrets } from '../access/credential-document.ts'
 import { firstWarningWrite } from '../access/credential-expiry.ts'
 import { DAY_MS, type Credentials } from '../access/credentials.ts'
@@ -32,10 +31,10 @@ import { waitlisted } from '../command/event-outbox.ts'
 import { federatedHoldings, isHeld } from '../access/federated-clients.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
 import type { PlatformOperation } from '../domain/platform-api.ts'
-import type { ProductBody } from '../publishing/products.ts'
+import { PRODUCT_KIND } from '../publishing/products.ts'
 import type { Specifications } from '../publishing/specifications.ts'
 import { createSubscriptionReader, type Subscription, type SubscriptionReader } from './subscription-reader.ts'
-import { subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
+import { SUBSCRIPTION_KIND, subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
 import type { HeldScopes } from '../access/held-scopes.ts'
 import { createSubscriptionTerms, type Terms, type TermsInput } from './subscription-terms.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
@@ -82,7 +81,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
 
   async function create(author: Author, input: SubscriptionInput, held: HeldScopes = null): Promise<Subscription> {
     const { tenant } = author
-    const consumer = await registry.get<ConsumerBody>('consumer', input.consumer)
+    const consumer = await registry.get(CONSUMER_KIND, input.consumer)
     if (consumer?.tenant !== tenant) throw invalidAt('/consumer', 'There is no such consumer.')
     const terms = await subscriptionTerms.of(tenant, input, held)
     const client = await toClientTerms(registry, tenant, input)
@@ -125,7 +124,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     { federated }: ClientTerms,
   ): Promise<void> {
     if (federated === null) return
-    const product = api === '' ? await registry.get<ProductBody>('product', apiProductId) : null
+    const product = api === '' ? await registry.get(PRODUCT_KIND, apiProductId) : null
     for (const each of product?.body.apis ?? [api]) {
       const holdings = await federatedHoldings(registry, { tenant, api: each, ...federated })
       if (holdings.some((holding) => isHeld(holding, clock.nowMs()))) throw federatedTaken()
@@ -157,7 +156,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     more: readonly Write[] = [],
   ): Promise<Subscription> {
     const { tenant } = author
-    const current = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
+    const current = await find(registry, tenant, SUBSCRIPTION_KIND, id)
     const write = subscriptionWrite(id, tenant, current.revision, to(current.body))
     await commit(registry, author, action, [write, ...more])
     await credentials.announce(tenant, id)
@@ -182,7 +181,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
 
   /** What it gave back when it was suspended may be somebody else's by now. */
   async function resume(author: Author, id: string): Promise<Subscription> {
-    const { body } = await find<SubscriptionBody>(registry, author.tenant, 'subscription', id)
+    const { body } = await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
     if (body.actor.value !== 'Suspended') return send(author, id, 'resumed')
     return capacity.inTurn(author.tenant, async () => {
       if (await capacity.isOpenTo(author.tenant, body)) return send(author, id, 'resumed')
@@ -198,7 +197,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     held: HeldScopes,
   ): Promise<Subscription> {
     const { tenant } = author
-    const { body } = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
+    const { body } = await find(registry, tenant, SUBSCRIPTION_KIND, id)
     // Told so before anything else: of what has ended nothing is changed.
     if (body.actor.status === 'done') throw stateConflict({ state: String(body.actor.value), allowed: [] })
     const scopes = [...new Set(asked)]
@@ -213,9 +212,9 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   /** What was asked to be amended is put before the approvers again. */
   async function resubmittedFlow(tenant: string, { approvalFlow }: SubscriptionBody): Promise<Write[]> {
     if (approvalFlow === undefined) return []
-    const flow = await find<ApprovalFlowBody>(registry, tenant, APPROVAL_KIND, approvalFlow)
+    const flow = await find(registry, tenant, APPROVAL_KIND, approvalFlow)
     if (stateOfFlow(flow.body) !== 'AmendmentRequired') return []
-    const body = { ...flow.body, actor: tellFlow(flow.body, { type: 'resubmitted' }) }
+    const body = { ...flow.body, actor: stepFlow(flow.body, { type: 'resubmitted' }) }
     return movedFlow(registry, flow, body, clock.nowMs())
   }
 

@@ -12,12 +12,22 @@ import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import { RevisionConflict, type Change, type Document, type Registry, type Write } from '../store/registry.ts'
-import { APPROVAL_KIND, movedFlow, tellFlow, type ApprovalFlowBody } from '../approvals/approval-document.ts'
+import {
+  isOfKind,
+  type DocumentKind,
+  RevisionConflict,
+  type Change,
+  type Document,
+  type Registry,
+  type Write,
+} from '../store/registry.ts'
+import { APPROVAL_KIND, movedFlow, stepFlow, type ApprovalFlowBody } from '../approvals/approval-document.ts'
 import { apisOf, WAITING, type Capacity, type Claim } from './capacity.ts'
 import type { Credentials } from '../access/credentials.ts'
-import { subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
+import { SUBSCRIPTION_KIND, subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
 import { tierClaim, tierWrites } from './tier-changes.ts'
+import { OPENSLA_SPEC_KIND } from '../publishing/specifications.ts'
+import { PRODUCT_KIND } from '../publishing/products.ts'
 
 export interface WaitingList {
   /** Lets in who fits now, and goes on by itself. */
@@ -48,6 +58,9 @@ interface Waiter {
 const PAGE = 500
 /** States of a subscription that take capacity from nobody, and leave none behind. */
 const IDLE = ['Pending', 'Rejected', WAITING]
+
+/** Kinds whose every change may free capacity. */
+const FREEING_KINDS: readonly string[] = [OPENSLA_SPEC_KIND, PRODUCT_KIND, APPROVAL_KIND]
 
 export function createWaitingList(options: WaitingListOptions): WaitingList {
   const { registry, capacity, credentials, createId, clock, log, count } = options
@@ -97,8 +110,8 @@ export function createWaitingList(options: WaitingListOptions): WaitingList {
 
   /** Of both kinds, in the order in which they came: what follows the prefix of an id is its time. */
   async function* waitersOf(tenant: string): AsyncGenerator<Waiter> {
-    const subscriptions = pagesOf<SubscriptionBody>(tenant, 'subscription', WAITING)
-    const flows = pagesOf<ApprovalFlowBody>(tenant, APPROVAL_KIND, 'Approved')
+    const subscriptions = pagesOf(tenant, SUBSCRIPTION_KIND, WAITING)
+    const flows = pagesOf(tenant, APPROVAL_KIND, 'Approved')
     let [subscription, flow] = [await first(subscriptions), await first(flows)]
     while (subscription !== null || flow !== null) {
       if (flow !== null && (subscription === null || timeOf(flow.id) < timeOf(subscription.id))) {
@@ -113,10 +126,14 @@ export function createWaitingList(options: WaitingListOptions): WaitingList {
   }
 
   /** Of all tenants where none is given. */
-  async function* pagesOf<Body>(tenant: string | null, kind: string, state: string): AsyncGenerator<Document<Body>> {
+  async function* pagesOf<Body>(
+    tenant: string | null,
+    kind: DocumentKind<Body>,
+    state: string,
+  ): AsyncGenerator<Document<Body>> {
     for (let after = ''; ;) {
       const of = { where: { state }, after, limit: PAGE, ...(tenant !== null && { tenant }) }
-      const page = await registry.list<Body>(kind, of)
+      const page = await registry.list(kind, of)
       yield* page
       if (page.length < PAGE) return
       after = page.at(-1)?.id ?? ''
@@ -140,7 +157,7 @@ export function createWaitingList(options: WaitingListOptions): WaitingList {
   async function tierChange(flow: Document<ApprovalFlowBody>): Promise<Waiter | null> {
     const { tenant } = flow
     const { slaVariant } = flow.body
-    const subscription = await registry.get<SubscriptionBody>('subscription', flow.body.subscription)
+    const subscription = await registry.get(SUBSCRIPTION_KIND, flow.body.subscription)
     if (subscription === null || slaVariant === null) return null
     return {
       tenant,
@@ -148,7 +165,7 @@ export function createWaitingList(options: WaitingListOptions): WaitingList {
       claim: tierClaim(subscription.body, slaVariant),
       action: 'tierChange.capacity.freed',
       async admit() {
-        const body = { ...flow.body, actor: tellFlow(flow.body, { type: 'completed' }) }
+        const body = { ...flow.body, actor: stepFlow(flow.body, { type: 'completed' }) }
         return [
           ...(await movedFlow(registry, flow, body, clock.nowMs())),
           ...tierWrites(createId, subscription, slaVariant),
@@ -164,7 +181,7 @@ export function createWaitingList(options: WaitingListOptions): WaitingList {
   return {
     async start() {
       unwatch = registry.watch(await registry.end(), hear)
-      const waiting = [pagesOf(null, 'subscription', WAITING), pagesOf(null, APPROVAL_KIND, 'Approved')]
+      const waiting = [pagesOf(null, SUBSCRIPTION_KIND, WAITING), pagesOf(null, APPROVAL_KIND, 'Approved')]
       for (const documents of waiting) for await (const { tenant } of documents) ask(tenant)
       await working
     },
@@ -186,9 +203,11 @@ async function first<T>(from: AsyncGenerator<T>): Promise<T | null> {
   return done === true ? null : value
 }
 
-function mayFree({ kind, revision, body }: Document): boolean {
-  if (kind !== 'subscription') return kind === 'openslaspec' || kind === 'product' || kind === APPROVAL_KIND
-  return revision > 1 && !IDLE.includes(String((body as SubscriptionBody).actor.value))
+function mayFree(document: Document): boolean {
+  if (isOfKind(document, SUBSCRIPTION_KIND)) {
+    return document.revision > 1 && !IDLE.includes(String(document.body.actor.value))
+  }
+  return FREEING_KINDS.includes(document.kind)
 }
 
 function timeOf(id: string): string {

@@ -48,7 +48,7 @@ const PAGE = 100
 
 export function createDeliveries({ registry, createId, clock }: DeliveriesOptions): Deliveries {
   function subscriptionOf(tenant: string, id: string): Promise<Document<EventSubscriptionBody>> {
-    return find<EventSubscriptionBody>(registry, tenant, EVENT_SUBSCRIPTION_KIND, id)
+    return find(registry, tenant, EVENT_SUBSCRIPTION_KIND, id)
   }
 
   async function refuseOff(tenant: string, id: string): Promise<void> {
@@ -66,7 +66,7 @@ export function createDeliveries({ registry, createId, clock }: DeliveriesOption
     async list(tenant, subscription, { state, ...query }) {
       await subscriptionOf(tenant, subscription)
       const where = { subscription, state }
-      return listPage<DeliveryBody, Delivery>({
+      return listPage({
         registry,
         kind: DELIVERY_KIND,
         tenant,
@@ -76,7 +76,7 @@ export function createDeliveries({ registry, createId, clock }: DeliveriesOption
       })
     },
     async get(tenant, subscription, id) {
-      const delivery = await find<DeliveryBody>(registry, tenant, DELIVERY_KIND, id)
+      const delivery = await find(registry, tenant, DELIVERY_KIND, id)
       if (delivery.body.subscription !== subscription) {
         throw new Problem('not_found', 'The receiver has no such delivery.')
       }
@@ -88,12 +88,12 @@ export function createDeliveries({ registry, createId, clock }: DeliveriesOption
       const event = { id: createId('evt'), type, sample: EVENT_SAMPLES[type] }
       const { id, write } = newDelivery(createId, tenant, freshDelivery(subscription, event, clock.nowMs()))
       await commit(registry, author, 'webhook.test', [write])
-      return showDelivery(await find<DeliveryBody>(registry, tenant, DELIVERY_KIND, id))
+      return showDelivery(await find(registry, tenant, DELIVERY_KIND, id))
     },
     async redeliver(author, subscription, id) {
       const { tenant } = author
       await refuseOff(tenant, subscription)
-      const delivery = await registry.get<DeliveryBody>(DELIVERY_KIND, id)
+      const delivery = await registry.get(DELIVERY_KIND, id)
       if (delivery?.tenant !== tenant || delivery.body.subscription !== subscription)
         throw invalidAt('/delivery', 'There is no such delivery of this receiver.')
       await commit(registry, author, 'webhook.redeliver', [again(delivery)])
@@ -106,7 +106,7 @@ export function createDeliveries({ registry, createId, clock }: DeliveriesOption
       let redelivered = 0
       for (let after = ''; ;) {
         const where = { subscription, state: 'failed' }
-        const page = await registry.list<DeliveryBody>(DELIVERY_KIND, {
+        const page = await registry.list(DELIVERY_KIND, {
           tenant,
           where,
           limit: PAGE,

@@ -6,14 +6,14 @@
  * neither loses one nor makes it twice.
  */
 
-import { deliveryWrite, freshDelivery, newDelivery, tellDelivery } from './delivery-document.ts'
-import { EVENT_SUBSCRIPTION_KIND, takes, type EventSubscriptionBody } from './event-subscription-document.ts'
-import { isOn, SUBSCRIPTIONS_OF_TENANT_MAX } from './event-subscriptions.ts'
-import type { EventBody } from '../command/event-outbox.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
+import { deliveryWrite, freshDelivery, newDelivery, tellDelivery } from './delivery-document.ts'
+import { EVENT_SUBSCRIPTION_KIND, takes } from './event-subscription-document.ts'
+import { isOn, SUBSCRIPTIONS_OF_TENANT_MAX } from './event-subscriptions.ts'
+import { OUTBOX_EVENT_KIND, type EventBody } from '../command/event-outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import type { Document, Registry, Write } from '../store/registry.ts'
+import { isOfKind, documentKind, type Document, type Registry, type Write } from '../store/registry.ts'
 
 export interface FanOut {
   /** Takes up what was left, and goes on by itself. */
@@ -33,7 +33,7 @@ export interface FanOutOptions {
   readonly log: { error(fields: object, message: string): void }
 }
 
-const POSITION_KIND = 'webhook_position'
+const POSITION_KIND = documentKind<{ readonly position: number }>('webhook_position')
 const POSITION_ID = 'webhooks'
 /** Changes without an event after which the position is kept all the same: they are read again at a start. */
 const KEEP_EVERY = 1_000
@@ -56,7 +56,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
   let cancel = (): void => {}
 
   async function listen(): Promise<void> {
-    const position = await registry.get<{ readonly position: number }>(POSITION_KIND, POSITION_ID)
+    const position = await registry.get(POSITION_KIND, POSITION_ID)
     kept = position?.body.position ?? 0
     if (position === null) {
       // Events of before there were registrations concern nobody.
@@ -68,8 +68,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
     unwatch = registry.watch(kept, ({ position: at, document, removed }) => {
       if (isCut) return
       latest = at
-      const isEvent = document.kind === 'event' && !removed
-      if (isEvent) heard.push({ position: at, event: document as Document<EventBody> })
+      if (isOfKind(document, OUTBOX_EVENT_KIND) && !removed) heard.push({ position: at, event: document })
       else if (at - kept >= KEEP_EVERY && heard.length === 0) heard.push({ position: at, event: null })
       else return
       if (heard.length >= HEARD_MAX) stopListening()
@@ -115,7 +114,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
 
   async function deliveriesOf({ id, tenant, body }: Document<EventBody>): Promise<Write[]> {
     const { type } = body
-    const subscriptions = await registry.list<EventSubscriptionBody>(EVENT_SUBSCRIPTION_KIND, {
+    const subscriptions = await registry.list(EVENT_SUBSCRIPTION_KIND, {
       tenant,
       limit: SUBSCRIPTIONS_OF_TENANT_MAX,
     })

@@ -5,10 +5,11 @@
  * that is younger.
  */
 
-import { DELIVERY_KIND, stateOfDelivery, type DeliveryBody } from './delivery-document.ts'
+import { DELIVERY_KIND, stateOfDelivery } from './delivery-document.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { timeOfId } from '../runtime/ids.ts'
-import type { Document, Registry } from '../store/registry.ts'
+import { type DocumentKind, type Document, type Registry } from '../store/registry.ts'
+import { OUTBOX_EVENT_KIND } from '../command/event-outbox.ts'
 
 export interface ForgetOldOptions {
   readonly registry: Registry
@@ -25,7 +26,7 @@ export function forgetOld({ registry, clock, log }: ForgetOldOptions): () => voi
   let isRunning = false
   let isStopped = false
 
-  async function sweep(kind: string, isDone: (document: Document) => boolean): Promise<void> {
+  async function sweep<Body>(kind: DocumentKind<Body>, isDone: (document: Document<Body>) => boolean): Promise<void> {
     const beforeMs = clock.nowMs() - KEPT_MS
     for (let after = ''; !isStopped;) {
       const page = await registry.list(kind, { limit: PAGE, ...(after !== '' && { after }) })
@@ -44,8 +45,8 @@ export function forgetOld({ registry, clock, log }: ForgetOldOptions): () => voi
     if (isRunning) return
     isRunning = true
     try {
-      await sweep(DELIVERY_KIND, ({ body }) => stateOfDelivery(body as DeliveryBody) !== 'pending')
-      await sweep('event', () => true)
+      await sweep(DELIVERY_KIND, ({ body }) => stateOfDelivery(body) !== 'pending')
+      await sweep(OUTBOX_EVENT_KIND, () => true)
     } catch (cause) {
       log.error({ err: cause }, 'old deliveries could not be forgotten; it is tried again in an hour')
     } finally {

@@ -21,10 +21,9 @@ import {
   stateOfSubscription,
   tellSubscription,
   validSecrets,
-  type EventSubscriptionBody,
 } from './event-subscription-document.ts'
 import type { EventSubscriptionEvent } from './event-subscription-machine.ts'
-import type { EventBody } from '../command/event-outbox.ts'
+import { OUTBOX_EVENT_KIND, type EventBody } from '../command/event-outbox.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { GuardedFetch, OutboundResult } from '../outbound/guarded-fetch.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
@@ -62,9 +61,9 @@ export function createSender(options: SenderOptions): (id: string) => Promise<bo
   const commits = createCommitGroup({ registry })
 
   async function send(id: string): Promise<boolean | null> {
-    const delivery = await registry.get<DeliveryBody>(DELIVERY_KIND, id)
+    const delivery = await registry.get(DELIVERY_KIND, id)
     if (delivery === null || stateOfDelivery(delivery.body) !== 'pending') return null
-    const subscription = await registry.get<EventSubscriptionBody>(EVENT_SUBSCRIPTION_KIND, delivery.body.subscription)
+    const subscription = await registry.get(EVENT_SUBSCRIPTION_KIND, delivery.body.subscription)
     const body = await messageOf(delivery)
     if (subscription === null || body === null) {
       count('webhook_abandoned')
@@ -101,7 +100,7 @@ export function createSender(options: SenderOptions): (id: string) => Promise<bo
   async function messageOf({ body, createdAtMs }: Document<DeliveryBody>): Promise<string | null> {
     const { event, type, sample } = body
     if (sample !== null) return toMessage(type, createdAtMs, sample)
-    const document = await registry.get<EventBody>('event', event)
+    const document = await registry.get(OUTBOX_EVENT_KIND, event)
     return document === null ? null : toMessage(type, document.createdAtMs, document.body.data)
   }
 
@@ -136,7 +135,7 @@ export function createSender(options: SenderOptions): (id: string) => Promise<bo
 
   /** Of the registration as it is now; nothing where nothing changes. */
   async function moved(id: string, event: EventSubscriptionEvent): Promise<Write[]> {
-    const subscription = await registry.get<EventSubscriptionBody>(EVENT_SUBSCRIPTION_KIND, id)
+    const subscription = await registry.get(EVENT_SUBSCRIPTION_KIND, id)
     if (subscription === null || stateOfSubscription(subscription.body) === 'disabled') return []
     const { tenant, revision, body } = subscription
     const next = { ...body, actor: tellSubscription(body, event) }

@@ -1,4 +1,4 @@
-/** The thread in which documents and rulesets are judged: one after the other, each answered by its number. */
+/** Entry point of the lint thread: lints one document or ruleset at a time, and replies with the id of the request. */
 
 import { parentPort } from 'node:worker_threads'
 import type { RulesetDocument } from '../ruleset-document.ts'

@@ -1,10 +1,8 @@
 /**
- * Judges a document: whether it can be served, what is wrong with it and what could be better, and what
- * that makes of its score.
+ * Lints a document: whether the gateway can serve it, its findings, and its score.
  *
- * Every rule of ours is one pass over the operations or schemas, so that a document of 10 MB is judged in
- * seconds; Spectral's see an excerpt of one that large.
- * Findings are sorted, the same from run to run, and capped; the rest is counted.
+ * Each rule of our own is one pass over the operations or schemas, so that a document of 10 MB takes seconds; the Spectral rules
+ * run on an excerpt of a document of that size. Findings are sorted, stable between runs, and capped; the rest is counted.
  */
 
 import { createHash } from 'node:crypto'
@@ -25,22 +23,22 @@ import { scoreOf, type RuleCount, type Score } from './score.ts'
 import { SECURITY_RULES } from './security-rules.ts'
 
 export interface LintResult extends Score {
-  /** It can be served as it is. */
+  /** Whether the gateway can serve the document. */
   readonly isServable: boolean
   readonly findings: readonly Finding[]
   /** Findings beyond the cap. */
   readonly omitted: number
-  /** What Spectral's rules have seen of it; null: it cannot be served, and no rule was applied. */
+  /** Coverage of the Spectral rules; null if the document cannot be served, so that no rule was applied. */
   readonly coverage: Coverage | null
 }
 
 const RULES: readonly Rule[] = [...DESIGN_RULES, ...DOCUMENTATION_RULES, ...SECURITY_RULES]
-/** All that are ours. */
+/** All rules that run outside Spectral. */
 export const OWN_RULES: readonly Omit<Rule, 'find'>[] = [...RULES, ...COVERAGE_RULES]
 
 const FINDINGS_MAX = 500
 const VALIDITY = { rule: 'valid', category: 'validity', severity: 'error' } as const
-const VALIDITY_ADVICE = 'Correct it: a document that is not valid cannot be served.'
+const VALIDITY_ADVICE = 'Correct the document; the gateway serves valid documents only.'
 
 export async function lint(bytes: Uint8Array, ruleset: RulesetDocument = EMPTY_RULESET): Promise<LintResult> {
   const read = await readToJudge(bytes)
@@ -48,21 +46,21 @@ export async function lint(bytes: Uint8Array, ruleset: RulesetDocument = EMPTY_R
 }
 
 /**
- * Of a document that can be served, and its bytes, in which findings have their places. `tell` hears what
- * our own rules say: it stands where Spectral's cannot be waited for.
+ * Lints a document that can be served; `bytes` give the findings their positions. Calls `onOwnResult` with the result of our own
+ * rules, which holds if the Spectral rules do not finish.
  */
 export async function lintServable(
   bytes: Uint8Array,
   { document, operations, mediaType }: Specification,
   ruleset: RulesetDocument,
-  tell: (soFar: LintResult) => void = () => {},
+  onOwnResult: (soFar: LintResult) => void = () => {},
 ): Promise<LintResult> {
   const own = [...spotsIn(document, ruleset)]
   const text = new TextDecoder().decode(bytes)
   const resultOf = (spots: readonly Spot[], coverage: Coverage): LintResult =>
     toResult([...spots, ...gapSpots(coverage, ruleset)], coverage, text, mediaType === 'application/json')
-  tell(resultOf(own, unfinished(operations.length)))
-  // Loaded where it is needed: it takes a third of a second.
+  onOwnResult(resultOf(own, unfinished(operations.length)))
+  // Imported on demand: loading takes a third of a second.
   const { judgeBySpectral } = await import('../spectral/engine.ts')
   const { findings, ...coverage } = await judgeBySpectral(document, operations, ruleset)
   return resultOf([...own, ...findings], coverage)
@@ -87,7 +85,7 @@ export function lintUnservable(bytes: Uint8Array, faults: readonly Spot[]): Lint
   const parsed = parseDocumentBytes(bytes)
   if ('fault' in parsed) {
     const result = toResult(faults, null, '', false)
-    // What does not parse has no pointers, and may have a place all the same.
+    // A document that does not parse has no pointers, but may have a position.
     return { ...result, findings: result.findings.map((finding) => ({ ...finding, ...parsed.place })) }
   }
   return toResult(faults, null, new TextDecoder().decode(bytes), parsed.mediaType === 'application/json')
@@ -140,7 +138,7 @@ function countsOf(spots: readonly Spot[]): readonly RuleCount[] {
   return [...counts.values()]
 }
 
-/** Stays the same while the place does, whatever its line. */
+/** Depends on rule and pointer only, so that it survives changes of other lines. */
 function fingerprintOf({ rule, pointer }: Spot): string {
   return createHash('sha256').update(`${rule} ${pointer}`).digest('hex').slice(0, 16)
 }

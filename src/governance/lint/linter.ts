@@ -1,9 +1,8 @@
 /**
- * Judges documents in a thread of their own, so that the service keeps serving while it looks.
+ * Lints documents on a worker thread, so that the main thread stays responsive.
  *
- * Each document has a deadline and the thread a bound of memory: one that exceeds either ends the thread,
- * and another takes its place for those that wait. Bounded, as a whole and by tenant: more that wait are
- * refused, and no tenant waits for all that another has sent.
+ * Each document has a deadline, and the thread has a memory limit. A document that exceeds either terminates the thread; a new
+ * thread serves the rest of the queue. The queue is bounded in total and per tenant, and tenants take turns.
  */
 
 import { Worker } from 'node:worker_threads'
@@ -14,12 +13,12 @@ import { EMPTY_RULESET, type RulesetDocument } from '../ruleset-document.ts'
 import type { LintResult } from './lint.ts'
 
 export interface Judgement extends LintResult {
-  /** Against the previous version, where one was given; what breaks comes first. */
+  /** Changes since the previous version, if one was given; breaking changes first. */
   readonly changes: readonly Change[]
 }
 
 export interface Linter {
-  /** Throws `Problem('unavailable')` beyond the bound, `Problem('specification_invalid')` where it takes too much. */
+  /** Throws `Problem('unavailable')` if the queue is full, `Problem('specification_invalid')` beyond the deadline or memory limit. */
   judge(
     specification: Uint8Array,
     previous?: Uint8Array | null,
@@ -27,21 +26,21 @@ export interface Linter {
     tenant?: string,
     deadlineMs?: number,
   ): Promise<Judgement>
-  /** What keeps a ruleset from being used; empty: nothing. Throws as `judge` does. */
+  /** Returns the faults of a ruleset. Throws like `judge`. */
   vet(ruleset: RulesetDocument, tenant?: string): Promise<readonly ProblemPointer[]>
   close(): Promise<void>
 }
 
 export interface LintQuestion {
   readonly id: number
-  /** Null: it is about the ruleset alone. */
+  /** Null: checks the ruleset only. */
   readonly specification: Uint8Array | null
   readonly previous: Uint8Array | null
   readonly ruleset: RulesetDocument
 }
 
 export type LintAnswer =
-  /** What stands where the rest is not finished in time. */
+  /** The result that holds if the Spectral rules do not finish in time. */
   | { readonly id: number; readonly soFar: Judgement }
   | { readonly id: number; readonly judgement: Judgement }
   | { readonly id: number; readonly faults: readonly ProblemPointer[] }
@@ -86,10 +85,10 @@ export function createLinter({ clock, log, deadlineMs: usualMs = DEADLINE_MS }: 
       stdout: true,
       stderr: true,
     })
-    // Libraries write there, and may quote a document: into the log, which keeps texts within their lines.
+    // Libraries write to these streams and may quote a document; the log escapes line breaks.
     for (const stream of [started.stdout, started.stderr]) {
       stream.on('data', (text: Buffer) =>
-        log.error({ text: text.toString().slice(0, TEXT_MAX) }, 'the lint thread says'),
+        log.error({ text: text.toString().slice(0, TEXT_MAX) }, 'output of the lint thread'),
       )
     }
     started.on('message', (answer: LintAnswer) => {
@@ -97,41 +96,44 @@ export function createLinter({ clock, log, deadlineMs: usualMs = DEADLINE_MS }: 
       if ('soFar' in answer) current.soFar = answer.soFar
       else if (!('failure' in answer)) settle(({ resolve }) => resolve(answer))
       else {
-        log.error({ failure: answer.failure }, 'a document could not be judged')
+        log.error(
+          { failure: answer.failure },
+          'document could not be linted; its request fails unless results without the Spectral rules exist',
+        )
         settle((one) => standOrReject(one, new Error(answer.failure)))
       }
     })
     started.on('error', () => {
-      // Of a thread that was given up already nothing more is heard.
-      if (started === worker) giveUp('It takes more memory to judge than is granted.')
+      // Ignores errors of a thread that was terminated before.
+      if (started === worker) giveUp('Linting the document needs more memory than the limit allows.')
     })
     started.unref()
     return started
   }
 
-  function settle(tell: (one: Waiting) => void): void {
+  function settle(finish: (one: Waiting) => void): void {
     cancel()
     const one = current
     current = null
-    if (one !== null) tell(one)
+    if (one !== null) finish(one)
     next()
   }
 
   function giveUp(why: string): void {
-    rest()
+    stopThread()
     const refusal = new Problem('specification_invalid', why, { errors: [{ pointer: '', detail: why }] })
     settle((one) => standOrReject(one, refusal))
   }
 
-  /** What it has loaded is worth some fifty megabytes. */
-  function rest(): void {
+  /** Terminates the thread, whose modules take some 50 MB. */
+  function stopThread(): void {
     void worker?.terminate()
     worker = null
   }
 
   function standOrReject({ id, soFar, resolve, reject }: Waiting, cause: Error): void {
     if (soFar === null) return reject(cause)
-    log.error({ err: cause }, 'rules of Spectral or of a tenant were given up; the document is judged without them')
+    log.error({ err: cause }, 'Spectral rules and custom rules were aborted; the result covers the other rules only')
     resolve({ id, judgement: soFar })
   }
 
@@ -141,21 +143,21 @@ export function createLinter({ clock, log, deadlineMs: usualMs = DEADLINE_MS }: 
     const other = waiting.findIndex(({ tenant }) => tenant !== lastTenant)
     const [one] = waiting.splice(Math.max(0, other), 1)
     if (one === undefined) {
-      cancel = clock.after(IDLE_MS, rest)
+      cancel = clock.after(IDLE_MS, stopThread)
       return
     }
     current = one
     lastTenant = one.tenant
     worker ??= start()
     const { id, specification, previous, ruleset, deadlineMs } = one
-    cancel = clock.after(deadlineMs, () => giveUp(`It takes longer than ${deadlineMs / 1_000} s to judge.`))
+    cancel = clock.after(deadlineMs, () => giveUp(`Linting the document takes longer than ${deadlineMs / 1_000} s.`))
     worker.postMessage({ id, specification, previous, ruleset } satisfies LintQuestion)
   }
 
   function ask(question: Omit<LintQuestion, 'id'>, tenant: string | undefined, deadlineMs = usualMs): Promise<Outcome> {
     const ofTenant = tenant === undefined ? 0 : waiting.filter((one) => one.tenant === tenant).length
     if (isClosed || waiting.length >= WAITING_MAX || ofTenant >= WAITING_OF_TENANT_MAX) {
-      return Promise.reject(new Problem('unavailable', 'Too many documents wait to be judged; come back shortly.'))
+      return Promise.reject(new Problem('unavailable', 'Too many documents are queued for linting. Retry shortly.'))
     }
     return new Promise((resolve, reject) => {
       waiting.push({ id: ++lastId, ...question, tenant, deadlineMs, resolve, reject, soFar: null })

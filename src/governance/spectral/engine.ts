@@ -1,8 +1,8 @@
 /**
- * Spectral's engine with its OpenAPI rules, the OWASP rules and those of a tenant, on an excerpt of a document.
+ * Runs Spectral's OpenAPI rules, the OWASP rules and a tenant's custom rules on an excerpt of a document.
  *
- * To be run in a thread with a deadline and a bound of memory. Nothing is fetched, no expression of a
- * stranger is evaluated, and a rule that throws on a document is named instead of taking the others with it.
+ * Callers run it in a thread with a deadline and a memory limit. It fetches nothing and evaluates no expression of a document or
+ * ruleset. A rule that throws is reported by name, and the other rules still run.
  */
 
 import spectralCore, { type ISpectralDiagnostic } from '@stoplight/spectral-core'
@@ -19,12 +19,12 @@ import { FUNCTIONS } from './linear-functions.ts'
 import type { RulesetDocument } from '../ruleset-document.ts'
 import { vetRuleset } from './vet-ruleset.ts'
 
-/** What Spectral's rules have seen. */
+/** The part of a document to which the Spectral rules were applied. */
 export interface Coverage {
-  /** Operations that they were applied to, and operations of the document. */
+  /** Number of operations checked, of all operations of the document. */
   readonly operations: number
   readonly of: number
-  /** Rules that could not be applied, and why. */
+  /** Rules that threw, with the reason. */
   readonly failed: readonly { readonly rule: string; readonly detail: string }[]
 }
 
@@ -32,16 +32,16 @@ export interface SpectralJudgement extends Coverage {
   readonly findings: readonly Spot[]
 }
 
-/** About a second of the engine's time. */
+/** Corresponds to about one second of Spectral. */
 const STEPS_MAX = 100_000
-/** Beyond so many, each rule makes the excerpt smaller. */
-const RULES_AT_EASE = 30
+/** Above this number of rules, the excerpt shrinks in proportion. */
+const FULL_EXCERPT_RULES_MAX = 30
 const MESSAGE_MAX = 500
-const FAILED_ADVICE = 'Let the rule pass over what it does not expect, as `@ && @.type` does.'
+const FAILED_ADVICE = 'Guard the rule against values that it does not expect, for example with `@ && @.type`.'
 const BY_NUMBER: readonly FindingSeverity[] = ['error', 'warning', 'info', 'info']
 const NOWHERE = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } }
 
-/** Of a tenant's ruleset; `ownRules` are the names of rules that are judged elsewhere. Empty: it may be used. */
+/** Returns the faults of a tenant's ruleset; `ownRules` names the rules that run outside Spectral. */
 export function faultsOfRuleset(document: RulesetDocument, ownRules: ReadonlySet<string>): readonly ProblemPointer[] {
   const faults = vetRuleset(document, {
     rules: new Set([...ownRules, ...KNOWN_RULES.map(({ id }) => id)]),
@@ -60,7 +60,7 @@ export function faultsOfRuleset(document: RulesetDocument, ownRules: ReadonlySet
   }
 }
 
-/** Of Spectral: options that a function does not take, above all. */
+/** Converts Spectral's errors, mostly invalid options of a function. */
 function refusals(cause: unknown): readonly ProblemPointer[] {
   const causes: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause]
   return causes.map((one) => {
@@ -76,19 +76,19 @@ export async function judgeBySpectral(
   ruleset: RulesetDocument,
 ): Promise<SpectralJudgement> {
   const { rules, only, describe } = compileRuleset(ruleset)
-  const stepsMax = STEPS_MAX * Math.min(1, RULES_AT_EASE / Math.max(1, rules.length))
+  const stepsMax = STEPS_MAX * Math.min(1, FULL_EXCERPT_RULES_MAX / Math.max(1, rules.length))
   const excerpt = excerptOf(document, operations, stepsMax)
   if (excerpt.document === null) return { findings: [], operations: 0, of: excerpt.of, failed: [] }
   const failed: { rule: string; detail: string }[] = []
 
-  /** One rule that throws ends them all: it is found by halves. */
+  /** Runs the rules; if one throws, finds it by bisection, because Spectral then aborts all of them. */
   async function run(some: readonly string[]): Promise<readonly ISpectralDiagnostic[]> {
     if (some.length === 0) return []
     const spectral = new spectralCore.Spectral({ resolver: new refResolver.Resolver({ resolvers: {} }) })
     try {
       spectral.setRuleset(only(some))
       return await spectral.run({
-        // It freezes what it is given.
+        // Spectral freezes its input.
         parsed: { data: structuredClone(excerpt.document), diagnostics: [], ast: {}, lineMap: [] },
         getLocationForJsonPath: () => ({ range: NOWHERE }),
         source: '/document',
@@ -105,7 +105,7 @@ export async function judgeBySpectral(
 
   const known = new Set(rules)
   const kept = (await run(rules))
-    // The engine's own words about references: they were judged before.
+    // Drops Spectral's own results on references, which were checked before.
     .filter(({ code }) => known.has(String(code)))
     .map(({ code, severity, message, path }) => {
       const rule = String(code)

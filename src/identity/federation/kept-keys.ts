@@ -3,7 +3,7 @@
  * still understood. They are kept for the issuer they came from, and for no other.
  */
 
-import type { Author, Registry } from '../../store/registry.ts'
+import { documentKind, type Author, type Registry } from '../../store/registry.ts'
 import type { Published } from './discover.ts'
 
 export interface KeptKeys {
@@ -22,19 +22,19 @@ interface KeptBody extends Published {
   readonly issuer: string
 }
 
-const KIND = 'provider_keys'
+export const PROVIDER_KEYS_KIND = documentKind<KeptBody>('provider_keys')
 
 export function createKeptKeys(registry: Registry): KeptKeys {
   async function write({ id, tenant }: KeptFor, action: string, body: KeptBody | null): Promise<void> {
     const author: Author = { tenant, consumer: 'system' }
-    const expected = (await registry.get(KIND, id))?.revision ?? 0
+    const expected = (await registry.get(PROVIDER_KEYS_KIND, id))?.revision ?? 0
     if (body === null && expected === 0) return
-    await registry.commit(author, action, [{ kind: KIND, id, tenant, expected, body }])
+    await registry.commit(author, action, [{ kind: PROVIDER_KEYS_KIND, id, tenant, expected, body }])
   }
 
   return {
     async load(provider, issuer) {
-      const document = await registry.get<KeptBody>(KIND, provider)
+      const document = await registry.get(PROVIDER_KEYS_KIND, provider)
       if (document === null || document.body.issuer !== issuer) return null
       const { jwksUri, keys } = document.body
       return { jwksUri, keys }

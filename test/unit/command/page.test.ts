@@ -85,7 +85,9 @@ describe('a page of a list that is at hand as a whole', () => {
     const { next } = pageOf(all, { limit: 100 })
     expect(pageOf(all.slice(0, 50), { limit: 100, cursor: next ?? '' })).toEqual({ items: [], next: null })
     for (const cursor of [toCursor('con_1'), toCursor('-1'), 'AAAA']) {
-      expect(() => pageOf(all, { limit: 1, cursor })).toThrow('Give the `next` of the page before, unchanged.')
+      expect(() => pageOf(all, { limit: 1, cursor })).toThrow(
+        'The cursor must be the `next` of the previous page, unchanged.',
+      )
     }
   })
 })

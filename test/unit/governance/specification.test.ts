@@ -190,7 +190,7 @@ describe('a specification', () => {
   it('is refused where two operations have one id, or one path but for its names', async () => {
     const operation = { operationId: 'same', responses: RESPONSES }
     expect(await faultsOf(minimal({ paths: { '/a': { get: operation, post: operation } } }))).toEqual([
-      '/paths/~1a/post/operationId Another operation has this id.',
+      '/paths/~1a/post/operationId Another operation has the same `operationId`.',
     ])
     const paths = { '/a/{x}': { get: { responses: RESPONSES } }, '/a/{y}': { get: { responses: RESPONSES } } }
     expect(await faultsOf(minimal({ paths }))).toEqual([
@@ -217,21 +217,21 @@ describe('a specification', () => {
   })
 
   it.each([
-    ['bytes that are not UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), 'not UTF-8'],
+    ['bytes that are not UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), 'not encoded in UTF-8'],
     ['too many bytes', Buffer.alloc(16 * 1024 * 1024 + 1, 32), 'more than'],
-    ['too many bytes of YAML', Buffer.from(`a: ${'b'.repeat(3_000_000)}`), 'send JSON'],
+    ['too many bytes of YAML', Buffer.from(`a: ${'b'.repeat(3_000_000)}`), 'send a larger one as JSON'],
     [
       'doubled keys in JSON',
       Buffer.from('{"openapi":"3.0.0",\n "openapi":"3.1.0"}'),
-      'two members of one name (line 2, column 2)',
+      'two members of the same name (line 2, column 2)',
     ],
     [
       'doubled keys in YAML',
       Buffer.from('openapi: 3.0.0\ninfo:\n  a: 1\n  a: 2'),
-      'comes twice in one map (line 4, column 3)',
+      'occurs twice in one map (line 4, column 3)',
     ],
-    ['keys that differ only as YAML', Buffer.from('200: a\n"200": b'), 'comes twice'],
-    ['an anchor that holds itself', Buffer.from('a: &a [*a]'), 'holds itself'],
+    ['keys that differ only as YAML', Buffer.from('200: a\n"200": b'), 'occurs twice'],
+    ['an anchor with an alias of itself', Buffer.from('a: &a [*a]'), 'contains an alias of itself'],
     [
       'a bomb of aliases',
       Buffer.from(

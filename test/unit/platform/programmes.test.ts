@@ -215,7 +215,9 @@ describe('a programme', () => {
     const id = await start()
     const failed = await settled(id)
     expect(failed).toMatchObject({ status: 'failed', currentStep: 8 })
-    expect(failed.steps[7]?.errors).toEqual([{ pointer: '', detail: 'Something went wrong on our side. Try again.' }])
+    expect(failed.steps[7]?.errors).toEqual([
+      { pointer: '', detail: 'The step failed because of an internal error. Retry the programme.' },
+    ])
     platform.beforePrepare = async () => {}
     expect((await platform.send('POST', `/v1/programmes/${id}/retry`, { token })).status).toBe(202)
 
