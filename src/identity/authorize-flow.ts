@@ -46,8 +46,8 @@ interface Sent {
 }
 
 const TRANSACTION_MS = 10 * 60_000
-const OUTDATED = 'It took too long, or it was begun in another browser or window.'
-const WRONG = 'User name or password is wrong.'
+const OUTDATED = 'This login has expired, or it was started in another browser or window.'
+const WRONG = 'The user name or password is incorrect.'
 
 export function createAuthorizeFlow(options: AuthorizeFlowOptions): OauthEndpoint {
   const { clientFor, scopesOf, titleOf, verify, codes, vault, clock, gatewayUrl } = options
@@ -67,7 +67,7 @@ export function createAuthorizeFlow(options: AuthorizeFlowOptions): OauthEndpoin
 
   async function logIn(request: AuthorizeRequest, { fields, browser, cookie }: Sent): Promise<OauthAnswer> {
     const client = await stillGood(request)
-    if (client === null) return faultPage('The app may no longer ask you to log in.')
+    if (client === null) return faultPage('This app is no longer allowed to ask you to log in.')
     const { tenant } = client.grant
     const [username = '', password = ''] = [fields.get('username'), fields.get('password')]
     const name = JSON.stringify([tenant, username])
@@ -89,7 +89,7 @@ export function createAuthorizeFlow(options: AuthorizeFlowOptions): OauthEndpoin
     const scopes = await scopesOfConsent(client, request)
     const transaction = consents.seal({ ...request, person, loggedInAtMs: clock.nowMs() }, browser)
     const page = { app: client.grant.consumerName, api: await shown(api), person: person.name, scopes, transaction }
-    return consentPage({ ...page, tellsPerson: wantsIdToken, redirectUri }, cookies.mark(name))
+    return consentPage({ ...page, sharesIdentity: wantsIdToken, redirectUri }, cookies.mark(name))
   }
 
   /** To nobody's account: a name that somebody typed proves nothing. */
@@ -99,9 +99,9 @@ export function createAuthorizeFlow(options: AuthorizeFlowOptions): OauthEndpoin
 
   async function decide(agreed: Agreed, decision: string | undefined): Promise<OauthAnswer> {
     const client = await stillGood(agreed)
-    if (client === null) return faultPage('The app may no longer act in your name.')
+    if (client === null) return faultPage('This app is no longer allowed to act on your behalf.')
     if (decision !== 'allow') {
-      return sendBack(agreed, { error: 'access_denied', error_description: 'The person did not agree.' })
+      return sendBack(agreed, { error: 'access_denied', error_description: 'The user denied the request.' })
     }
     const { state: _, ...consent } = agreed
     const { tenant, credential } = client.grant
@@ -148,9 +148,9 @@ export function createAuthorizeFlow(options: AuthorizeFlowOptions): OauthEndpoin
     const transaction = form.find(([name]) => name === 'transaction')?.[1]
     if (method === 'GET' || transaction === undefined) return begin(form, cookie)
     const fields = new Map(form)
-    if (fields.size !== form.length) return faultPage('The form holds something twice.')
+    if (fields.size !== form.length) return faultPage('The form contains a field more than once.')
     const browser = cookies.known(cookie)
-    if (browser === null) return faultPage(`${OUTDATED} Cookies have to be allowed.`)
+    if (browser === null) return faultPage(`${OUTDATED} Check that your browser accepts cookies.`)
     if (fields.has('decision')) {
       const agreed = consents.open(transaction, browser)
       return agreed === null ? faultPage(OUTDATED) : decide(agreed, fields.get('decision'))

@@ -57,13 +57,15 @@ export function createAuthorizeRequests(options: AuthorizeRequestOptions): ReadA
   return async (form) => {
     const values = new Map(form)
     const twice = new Set(form.map(([name]) => name).filter((name, at, all) => all.indexOf(name) !== at))
-    if (twice.has('client_id') || twice.has('redirect_uri')) return { fault: 'The app sent something twice.' }
+    if (twice.has('client_id') || twice.has('redirect_uri'))
+      return { fault: 'The app sent client_id or redirect_uri more than once.' }
     const clientId = values.get('client_id') ?? ''
     const client = clientId === '' ? null : await clientFor(clientId)
-    if (client === null || !canLogIn(client, nowMs())) return { fault: 'The app that sent you here is not known.' }
+    if (client === null || !canLogIn(client, nowMs()))
+      return { fault: 'The app that sent you here is not registered for logins.' }
     const redirectUri = values.get('redirect_uri') ?? onlyOne(client.redirectUris)
     if (redirectUri === null || !client.redirectUris.includes(redirectUri)) {
-      return { fault: 'The app wants you sent to an address that is not registered for it.' }
+      return { fault: 'The app asked to return you to an address that is not registered for it.' }
     }
 
     const { grant } = client
@@ -72,16 +74,16 @@ export function createAuthorizeRequests(options: AuthorizeRequestOptions): ReadA
       return { error, description, back: { redirectUri, api, state: twice.has('state') ? null : state } }
     }
     const [again] = twice
-    if (again !== undefined) return refuse('invalid_request', `${printable(again)} comes twice.`)
+    if (again !== undefined) return refuse('invalid_request', `${printable(again)} must not be sent more than once.`)
     const fault = faultOf(values)
     if (fault !== null) return refuse(fault.error, fault.description)
     const api = apiOf(values.get('resource'), grant.api)
-    if (api === null) return refuse('invalid_target', 'resource is not an API of this gateway that the client may use.')
+    if (api === null) return refuse('invalid_target', 'resource must be the address of an API of this gateway.')
     if (!(await isOpenTo(client, api))) {
       const isOther = values.has('resource') && api !== grant.api
       return isOther
-        ? refuse('invalid_target', 'resource is not an API that the client is subscribed to.')
-        : refuse('unauthorized_client', 'The client holds no active subscription.')
+        ? refuse('invalid_target', 'The client has no active subscription to the API that resource names.')
+        : refuse('unauthorized_client', 'The client has no active subscription.')
     }
     const asked = new Set((values.get('scope') ?? '').split(' '))
     const request: AuthorizeRequest = {
@@ -122,20 +124,25 @@ function faultOf(values: ReadonlyMap<string, string>): { error: string; descript
   const wrong = (error: string, description: string) => ({ error, description })
   const type = values.get('response_type')
   if (type === undefined) return wrong('invalid_request', 'response_type is missing.')
-  if (type !== 'code') return wrong('unsupported_response_type', 'response_type takes code.')
+  if (type !== 'code') return wrong('unsupported_response_type', 'response_type must be code.')
   if ((values.get('response_mode') ?? 'query') !== 'query')
-    return wrong('invalid_request', 'response_mode takes query.')
-  if (values.has('request')) return wrong('request_not_supported', 'Send the parameters themselves.')
-  if (values.has('request_uri')) return wrong('request_uri_not_supported', 'Send the parameters themselves.')
+    return wrong('invalid_request', 'response_mode must be query.')
+  if (values.has('request'))
+    return wrong('request_not_supported', 'Request objects are not supported; send the parameters directly.')
+  if (values.has('request_uri'))
+    return wrong('request_uri_not_supported', 'Request objects are not supported; send the parameters directly.')
   if (values.get('code_challenge_method') !== 'S256')
-    return wrong('invalid_request', 'code_challenge_method takes S256.')
+    return wrong('invalid_request', 'code_challenge_method must be S256.')
   if (!isChallenge(values.get('code_challenge') ?? ''))
-    return wrong('invalid_request', 'code_challenge takes 32 bytes as base64url: SHA-256 of the verifier.')
+    return wrong(
+      'invalid_request',
+      'code_challenge must be the SHA-256 hash of the code_verifier in base64url (43 characters).',
+    )
   if ((values.get('state') ?? '').length > STATE_LENGTH_MAX) return wrong('invalid_request', 'state is too long.')
   if ((values.get('nonce') ?? '').length > STATE_LENGTH_MAX) return wrong('invalid_request', 'nonce is too long.')
   // A login is always asked for; nobody is logged in already.
   if ((values.get('prompt') ?? '').split(' ').includes('none'))
-    return wrong('login_required', 'A person has to log in.')
+    return wrong('login_required', 'The user has to log in; prompt=none is not supported.')
   return null
 }
 

@@ -56,7 +56,7 @@ export function createClientAuthentication(options: ClientAuthenticationOptions)
     const known = await clientFor(clientId)
     const isPublic = known?.secretHash === ''
     if (clientSecret === null && !isPublic) {
-      const refused = unauthenticated('The client has to send its secret.', isBasic)
+      const refused = unauthenticated('The client must send its client_secret.', isBasic)
       return { refused: signalled(refused, { api, outcome: 'credential_missing', grant: null }) }
     }
     const isRight = clientSecret === null || isSameHash(keyedHash(clientSecret), known?.secretHash || nobodysHash)
@@ -70,8 +70,14 @@ export function createClientAuthentication(options: ClientAuthenticationOptions)
     const waitSeconds = brake.failed(clientId)
     const signal: OauthSignal = { api, outcome: 'credential_invalid', grant }
     if (waitSeconds === 0)
-      return signalled(unauthenticated('The client is not known, or its secret is wrong.', isBasic), signal)
-    const body = { error: 'invalid_client', error_description: 'Too many wrong secrets; wait before the next try.' }
+      return signalled(
+        unauthenticated('The client is unknown or no longer valid, or its secret is wrong.', isBasic),
+        signal,
+      )
+    const body = {
+      error: 'invalid_client',
+      error_description: 'Too many wrong secrets; retry after the time in the Retry-After header.',
+    }
     return signalled(answer(429, body, { 'Retry-After': String(waitSeconds) }), signal)
   }
 

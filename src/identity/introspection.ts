@@ -22,7 +22,8 @@ export function createIntrospection({ authenticateClient, tokens }: Introspectio
     const client = await authenticateClient(api, fields.values, authorization)
     if ('refused' in client) return client.refused
     // RFC 7662, 2.1: whoever may ask has to prove who it is.
-    if (client.isPublic) return refuse('unauthorized_client', 'A client without a secret cannot introspect.')
+    if (client.isPublic)
+      return refuse('unauthorized_client', 'A public client cannot introspect tokens, because it has no secret.')
     const text = fields.values.get('token')
     if (text === undefined) return refuse('invalid_request', 'token is missing.')
     const token = await tokens.read(text, api)

@@ -59,13 +59,16 @@ export function createKeyRotation(options: KeyRotationOptions): KeyRotation {
     // The keys of a first start were published together: nobody can have kept the set without one.
     if (unpublishAtMs !== null && publishedMs < KEY_SET_SECONDS * 1_000) {
       const waitSeconds = Math.ceil(KEY_SET_SECONDS - publishedMs / 1_000)
-      throw new Problem('state_conflict', `Verifiers may not know the next key yet; try again in ${waitSeconds} s.`)
+      throw new Problem(
+        'state_conflict',
+        `Verifiers may not have fetched the next key yet; try again in ${waitSeconds} s.`,
+      )
     }
     try {
       await keyRing.rotate()
     } catch (cause) {
       if (!(cause instanceof RevisionConflict)) throw cause
-      throw new Problem('state_conflict', 'The keys are being rotated already.', { cause })
+      throw new Problem('state_conflict', 'Another key rotation is in progress.', { cause })
     }
     await publishAll()
   }

@@ -20,7 +20,9 @@ export function createOauthDesk({ endpoints, onFailure }: OauthDeskOptions): Oau
       return await endpoints[call.endpoint](call)
     } catch (cause) {
       onFailure(cause)
-      return unavailable(cause instanceof Problem ? cause.message : 'This cannot be done at the moment.')
+      return unavailable(
+        cause instanceof Problem ? cause.message : 'The request could not be processed; try again later.',
+      )
     }
   }
 }

@@ -31,7 +31,7 @@ export function createRevocation({ authenticateClient, tokens, revoke }: Revocat
     const token = await tokens.read(text, api)
     // 2.2: what is no token, or none any more, is as good as revoked.
     if (token === null) return answer(200, null)
-    if (token.client_id !== client.clientId) return refuse('invalid_grant', 'The token was given to another client.')
+    if (token.client_id !== client.clientId) return refuse('invalid_grant', 'The token was issued to another client.')
     const { tenant, credential } = client.grant
     await revoke({ tenant, credential, jti: token.jti, expiresAtMs: token.exp * 1_000 })
     return answer(200, null)

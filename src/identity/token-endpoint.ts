@@ -45,7 +45,8 @@ export function createTokenEndpoint(options: TokenEndpointOptions): OauthEndpoin
 
   async function forItself({ api, target, client, values }: Asked): Promise<OauthAnswer> {
     const { grant, clientId, isPublic } = client
-    if (isPublic) return refuse('unauthorized_client', 'A client without a secret cannot act in its own name.')
+    if (isPublic)
+      return refuse('unauthorized_client', 'A public client cannot use client_credentials, because it has no secret.')
     const scope = values.get('scope') ?? null
     const token = mint({ api, target, grant, clientId, scope, person: null, opensUserinfo: false })
     return token === null ? tooLong() : answer(200, bearer(token))
@@ -96,7 +97,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): OauthEndpoin
     if (grantType === undefined) return refuse('invalid_request', 'grant_type is missing.')
     const give = grantTypes.get(grantType)
     if (give === undefined) {
-      return refuse('unsupported_grant_type', `This endpoint takes ${[...grantTypes.keys()].join(' and ')}.`)
+      return refuse('unsupported_grant_type', `grant_type must be ${[...grantTypes.keys()].join(' or ')}.`)
     }
     const client = await authenticateClient(api, values, authorization)
     if ('refused' in client) return client.refused
@@ -104,12 +105,12 @@ export function createTokenEndpoint(options: TokenEndpointOptions): OauthEndpoin
     if (target === null) return refuse('invalid_request', 'There is no such API.', 404)
     const { grant } = client
     if (!isSubscribed(grant, api, target)) {
-      const refused = refuse('unauthorized_client', 'The client holds no active subscription to this API.')
+      const refused = refuse('unauthorized_client', 'The client has no active subscription to this API.')
       return signalled(refused, { api, outcome: 'subscription_required', grant })
     }
     const resource = values.get('resource')
     if (resource !== undefined && resource !== `${gatewayUrl}/${api}`) {
-      return refuse('invalid_target', 'Tokens of this endpoint are for its own API alone.')
+      return refuse('invalid_target', 'resource must be the address of the API that this token endpoint belongs to.')
     }
     return give({ api, target, client, values })
   }
@@ -121,9 +122,12 @@ function bearer({ text, scope }: AccessToken): object {
 
 /** One answer for all that can be wrong with a code, so that it tells nothing of codes of others. */
 function badCode(): OauthAnswer {
-  return refuse('invalid_grant', 'The code is not good, or not for this client, verifier, redirect URI or API.')
+  return refuse(
+    'invalid_grant',
+    'The code is invalid or expired, or it was issued for another client, code_verifier, redirect_uri or API.',
+  )
 }
 
 function tooLong(): OauthAnswer {
-  return refuse('invalid_scope', 'The token would be too long for a header; ask for fewer scopes.')
+  return refuse('invalid_scope', 'The token would be too long for an HTTP header; request fewer scopes.')
 }

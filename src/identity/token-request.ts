@@ -26,7 +26,7 @@ export function readForm(form: readonly (readonly [string, string])[]): FormResu
   const values = new Map<string, string>()
   const seen = new Set<string>()
   for (const [name, value] of form) {
-    if (seen.has(name)) return { fault: `${name.slice(0, 64)} comes twice.` }
+    if (seen.has(name)) return { fault: `${name.slice(0, 64)} must not be sent more than once.` }
     if (value.length > VALUE_LENGTH_MAX) return { fault: `${name.slice(0, 64)} is too long.` }
     seen.add(name)
     if (value !== '') values.set(name, value)
@@ -42,13 +42,13 @@ export function readClient(values: ReadonlyMap<string, string>, authorization: s
     const fault = 'Send client_id and client_secret, in the form or by HTTP Basic.'
     return { error: 'invalid_client', fault, isMissing: clientSecret === null }
   }
-  if (clientSecret !== null) return invalid('Send the secret in one place.')
+  if (clientSecret !== null) return invalid('Send client_secret in the form or by HTTP Basic, not both.')
   const basic = readBasic(authorization)
   if (basic === null) {
-    return { error: 'invalid_client', fault: 'Authorization takes HTTP Basic here.', isMissing: false }
+    return { error: 'invalid_client', fault: 'The Authorization header must use HTTP Basic.', isMissing: false }
   }
   if (clientId !== undefined && clientId !== basic.clientId) {
-    return invalid('client_id and Authorization name two clients.')
+    return invalid('client_id differs from the client in the Authorization header.')
   }
   return basic
 }

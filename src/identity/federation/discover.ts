@@ -26,14 +26,14 @@ const URL_LENGTH_MAX = 2_048
 const TIMEOUT_MS = 4_000
 
 export async function discover(issuer: string, fetch: GuardedFetch['fetch']): Promise<Published | DiscoveryFault> {
-  if (/[?#]/.test(issuer)) return { fault: 'An issuer has neither a query nor a fragment.' }
+  if (/[?#]/.test(issuer)) return { fault: 'The issuer must have neither a query nor a fragment.' }
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
   const document = await fetchObject(url, fetch)
   if ('fault' in document) return document
   const { issuer: named, jwks_uri: jwksUri } = document.value
-  if (named !== issuer) return { fault: `The document at ${url} is of another issuer.` }
+  if (named !== issuer) return { fault: `The document at ${url} names another issuer.` }
   if (typeof jwksUri !== 'string' || jwksUri.length > URL_LENGTH_MAX)
-    return { fault: `The document at ${url} names no jwks_uri.` }
+    return { fault: `The document at ${url} has no valid jwks_uri.` }
   const keys = await fetchKeys(jwksUri, fetch)
   return 'fault' in keys ? keys : { jwksUri, keys: keys.keys }
 }
@@ -45,8 +45,8 @@ export async function fetchKeys(
   const document = await fetchObject(jwksUri, fetch)
   if ('fault' in document) return document
   const { keys } = document.value
-  if (!Array.isArray(keys)) return { fault: `There is no key set at ${jwksUri}.` }
-  if (keys.length > KEYS_MAX) return { fault: `There are more than ${KEYS_MAX} keys at ${jwksUri}.` }
+  if (!Array.isArray(keys)) return { fault: `The document at ${jwksUri} is not a key set (RFC 7517).` }
+  if (keys.length > KEYS_MAX) return { fault: `The key set at ${jwksUri} has more than ${KEYS_MAX} keys.` }
   return { keys: toUsable(keys) }
 }
 
@@ -63,12 +63,12 @@ async function fetchObject(
   const headers = { accept: 'application/json' }
   const result = await fetch({ url, headers, timeoutMs: TIMEOUT_MS, bytesMax: ANSWER_BYTES_MAX })
   if (result.kind === 'failed') return { fault: `${url}: ${result.detail}` }
-  if (result.status !== 200) return { fault: `${url} answers ${result.status}.` }
+  if (result.status !== 200) return { fault: `${url} returned the status ${result.status}.` }
   try {
     const value: unknown = JSON.parse(result.body.toString('utf8'))
     if (typeof value === 'object' && value !== null) return { value: value as Record<string, unknown> }
   } catch {
     // Said below.
   }
-  return { fault: `The answer of ${url} is not a JSON object.` }
+  return { fault: `The response of ${url} is not a JSON object.` }
 }

@@ -194,7 +194,7 @@ export function createFederation(options: FederationOptions): Federation {
     async probe(issuer) {
       const found = await discover(issuer, fetch)
       if ('fault' in found) return found.fault
-      return found.keys.length === 0 ? `${found.jwksUri} has no key that verifies signatures.` : null
+      return found.keys.length === 0 ? `${found.jwksUri} has no key that can verify signatures.` : null
     },
     async refetch(provider) {
       const one = known.get(provider)

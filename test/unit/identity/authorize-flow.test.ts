@@ -42,7 +42,7 @@ describe('a login', () => {
   it('asks before it gives: who asks, at what, for what, as whom, and where to', async () => {
     const desk = openLoginDesk()
     const { page } = await consentOf(desk, { scope: 'openid read secret unheard' })
-    for (const text of ['Wallet', 'Payments', PERSON.name, 'app.example', '<li>read</li>', 'know who you are']) {
+    for (const text of ['Wallet', 'Payments', PERSON.name, 'app.example', '<li>read</li>', 'your name and user name']) {
       expect(page.body).toContain(text)
     }
     for (const text of ['secret', 'unheard', 'write']) expect(page.body).not.toContain(`<li>${text}</li>`)
@@ -79,7 +79,7 @@ describe('a login', () => {
     const browser = openLoginDesk().browser()
     const again = await browser.logIn(await browser.open(), password, username)
     expect(again).toMatchObject({ status: 401, signal: { api: API, outcome: 'credential_invalid', grant: null } })
-    expect(again.body).toContain('User name or password is wrong.')
+    expect(again.body).toContain('The user name or password is incorrect.')
     expect(again.body).toContain('role="alert"')
     expect((await browser.logIn(again)).status).toBe(200)
   })

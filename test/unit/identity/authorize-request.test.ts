@@ -24,7 +24,7 @@ describe('a request that must not be sent back', () => {
     expect(answer.status).toBe(400)
     expect(answer.headers).not.toHaveProperty('Location')
     expect(answer.headers['Content-Security-Policy']).toContain("form-action 'none'")
-    expect(answer.body).toContain('cannot go on')
+    expect(answer.body).toContain('cannot continue')
   })
 
   it.each(['client_id', 'redirect_uri'])('is told to the person where %s comes twice', async (name) => {
