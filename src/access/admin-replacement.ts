@@ -42,7 +42,7 @@ export async function resetAdmin(options: AdminResetOptions): Promise<AdminReset
   const held = entry === null ? [] : await subscriptionsOfAdmin(registry, entry.tenant)
   const consumer = held[0]?.body.consumer
   if (entry === null || consumer === undefined) {
-    throw new StartRefused('the data folder has no admin yet; the first start makes one and prints its secret')
+    throw new StartRefused('the data folder has no admin yet; the first start creates one and prints its secret')
   }
   const { tenant } = entry
   const platform = { ...options, clock, tenant, scopes: entry.body.ownScopes ?? [], chosen: null }
@@ -112,7 +112,7 @@ async function checkKey({ registry, vault }: AdminResetOptions, tenant: string, 
     try {
       vault.decrypt(body.clientSecret, id)
     } catch {
-      throw new StartRefused('the master key is not that of this data folder; set the MASTER_KEY of the service')
+      throw new StartRefused('the master key does not match this data folder; set the MASTER_KEY of the service')
     }
   }
 }

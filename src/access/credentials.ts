@@ -88,10 +88,13 @@ export function createCredentials(options: CredentialsOptions): Credentials {
     )
     if (old.length === 0 || subscription.body.actor.status === 'done') {
       const extensions = { state: String(subscription.body.actor.value), allowed: [] }
-      throw new Problem('state_conflict', 'The subscription has no credential that could be rotated.', { extensions })
+      throw new Problem('state_conflict', 'The subscription has no credential that can be rotated.', { extensions })
     }
     if (all.length + old.length > CREDENTIALS_MAX) {
-      throw new Problem('state_conflict', 'The subscription has had too many credentials; make another subscription.')
+      throw new Problem(
+        'state_conflict',
+        'The subscription has reached its limit of credentials; create another subscription.',
+      )
     }
     const { credentialLifetimeDays } = await policyOfSubscribed(registry, subscription.body)
     const expiresAtMs = nowMs + credentialLifetimeDays * DAY_MS
@@ -143,7 +146,10 @@ export function createCredentials(options: CredentialsOptions): Credentials {
 
 function checkHeld({ api, scopes }: SubscriptionBody, held: HeldScopes): void {
   if (held === null || api !== PLATFORM_API || scopes.every((scope) => held.has(scope))) return
-  throw new Problem('operation_forbidden', 'These credentials open more of the platform than your own.')
+  throw new Problem(
+    'operation_forbidden',
+    'These credentials have platform scopes that your own credential does not have.',
+  )
 }
 
 function isReplaced(body: CredentialBody): boolean {

@@ -132,7 +132,7 @@ async function known({ registry, chosen, tenant }: FirstAdminOptions): Promise<D
   if (credential === null) return null
   const subscription = await registry.get<SubscriptionBody>('subscription', credential.body.subscription)
   if (credential.tenant !== tenant || subscription?.body.api !== PLATFORM_API) {
-    throw new StartRefused('ADMIN_CLIENT_ID names a client of another subscription; choose a name of its own')
+    throw new StartRefused('ADMIN_CLIENT_ID names a client of another subscription; choose another name')
   }
   return credential
 }

@@ -62,7 +62,7 @@ export function createIdentityProviders(options: IdentityProvidersOptions): Iden
     if (registered.length < OF_TENANT_MAX) return
     throw new Problem(
       'state_conflict',
-      `A tenant may register ${OF_TENANT_MAX} providers; remove one that is not used.`,
+      `A tenant can register at most ${OF_TENANT_MAX} identity providers; remove one that is not used.`,
     )
   }
 
@@ -85,7 +85,7 @@ export function createIdentityProviders(options: IdentityProvidersOptions): Iden
         author,
         'identity_provider.create',
         [{ kind: KIND, id, tenant, expected: 0, body, keys, unique: ['issuer'] }],
-        'The issuer is registered already.',
+        'The issuer is already registered.',
       )
       await federation.changed()
       return show(await find<IdentityProviderInput>(registry, tenant, KIND, id))

@@ -15,13 +15,14 @@ const WITH_USER = /^[^/?]*:\/\/[^/?]*@/
 /** Why it cannot be used; null where it can. */
 export function redirectUriFault(text: string): string | null {
   if (text.length > LENGTH_MAX || !CHARACTERS.test(text) || !URL.canParse(text))
-    return 'Give an absolute address, without a fragment.'
-  if (WITH_USER.test(text)) return 'An address that carries a user or a password is not taken.'
+    return 'A redirect URI must be an absolute URI without a fragment.'
+  if (WITH_USER.test(text)) return 'A redirect URI must not contain a user name or a password.'
   const { protocol, hostname } = new URL(text)
-  if ((protocol === 'https:' || protocol === 'http:') && !WEB.test(text)) return 'Give the host after two slashes.'
+  if ((protocol === 'https:' || protocol === 'http:') && !WEB.test(text))
+    return 'A redirect URI with http or https must give the host after two slashes.'
   if (protocol === 'https:') return null
-  if (protocol === 'http:') return LOOPBACK.has(hostname) ? null : 'http is taken on a loopback host alone.'
+  if (protocol === 'http:') return LOOPBACK.has(hostname) ? null : 'A redirect URI with http must name a loopback host.'
   return protocol.includes('.')
     ? null
-    : 'Give https, or a scheme of your own in the form of a domain, as com.example.app.'
+    : 'A redirect URI must use https, or a private scheme in reverse domain form, for example com.example.app.'
 }

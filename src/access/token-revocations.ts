@@ -93,7 +93,10 @@ export async function openTokenRevocations(options: TokenRevocationsOptions): Pr
       if (!held.has(jti)) {
         await clear()
         if ((counts.get(credential) ?? 0) >= OF_CREDENTIAL_MAX) {
-          throw new Problem('unavailable', 'This client has revoked too many tokens within their lifetime.')
+          throw new Problem(
+            'unavailable',
+            'The client has revoked too many tokens that have not expired yet; try again later.',
+          )
         }
         const body: RevokedBody = { credential, untilMs }
         const write: Write = { kind: KIND, id: jti, tenant, expected: 0, body }

@@ -51,6 +51,6 @@ export function createBackendRule(options: BackendRuleOptions) {
 }
 
 const DETAILS: Readonly<Record<BackendFault, string>> = {
-  own: 'The backend leads back to this service. Give the address of another one.',
-  private: 'The backend leads to a private, loopback or link-local address. Give one at a public address.',
+  own: 'The backend leads back to this service. Give the address of the backend itself.',
+  private: 'The backend has a private, loopback or link-local address. Give a public address.',
 }

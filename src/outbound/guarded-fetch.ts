@@ -93,7 +93,8 @@ export function createGuardedFetch({
     for await (const chunk of answer.body) {
       bytes += (chunk as Buffer).length
       // Leaving the loop ends the connection.
-      if (bytes > bytesMax) return isCut ? soFar() : failed('too_large', `The answer has more than ${bytesMax} bytes.`)
+      if (bytes > bytesMax)
+        return isCut ? soFar() : failed('too_large', `The response has more than ${bytesMax} bytes.`)
       chunks.push(chunk as Buffer)
     }
     return soFar()
@@ -108,7 +109,7 @@ export function createGuardedFetch({
       const { promise: late, resolve: giveUp } = Promise.withResolvers<OutboundResult>()
       const cancel = clock.after(request.timeoutMs, () => {
         const isEnough = request.isCut === true && soFar !== null
-        giveUp(isEnough ? soFar!() : failed('timed_out', `There was no whole answer in ${request.timeoutMs} ms.`))
+        giveUp(isEnough ? soFar!() : failed('timed_out', `No complete response within ${request.timeoutMs} ms.`))
         limit.abort()
       })
       try {
@@ -118,7 +119,8 @@ export function createGuardedFetch({
         // undici hears of the end only once it is connected; nobody waits for that.
         return await Promise.race([late, exchange(request, limit.signal, begun)])
       } catch (cause) {
-        if (cause instanceof AddressRefused) return failed('address_refused', 'The host is not at a public address.')
+        if (cause instanceof AddressRefused)
+          return failed('address_refused', 'The host must resolve to public addresses only.')
         // Broken off behind the head of the answer.
         const partial = soFar as (() => OutboundAnswer) | null
         if (request.isCut === true && partial !== null) return partial()

@@ -25,6 +25,6 @@ export function createTargetCheck({ clock, allowPrivate, resolve = systemResolve
     if (fault !== null || allowPrivate) return fault
     const hostname = new URL(url).hostname.replace(/^\[|\]$/g, '')
     const isPublic = (await addressesOf(hostname)).every(isPublicAddress)
-    return isPublic ? null : 'The host is not at a public address.'
+    return isPublic ? null : 'The host must resolve to public addresses only.'
   }
 }

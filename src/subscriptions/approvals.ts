@@ -84,7 +84,7 @@ export interface ApprovalsOptions {
 /** Refused, and a risk of its own. */
 export class SelfApproval extends Problem {
   constructor() {
-    super('operation_forbidden', 'Nobody decides on a request of his own.')
+    super('operation_forbidden', 'Requesters cannot decide on their own requests.')
   }
 }
 

@@ -15,6 +15,6 @@ const BREACHES_FROM = 3
 
 export function recommendTier(api: string, breachesMs: readonly number[]): readonly Recommendation[] {
   if (breachesMs.length < BREACHES_FROM) return []
-  const message = `It was over its limits at ${api} ${breachesMs.length} times in 30 days: a higher tier may serve it better.`
+  const message = `The subscription exceeded its limits at ${api} ${breachesMs.length} times in 30 days. Consider a higher tier.`
   return [{ kind: 'TierChange', api, message, breaches: breachesMs.map(toTime) }]
 }

@@ -49,7 +49,7 @@ export interface SubscriptionTerms {
 
 export function createSubscriptionTerms({ registry }: { registry: Registry }): SubscriptionTerms {
   async function membersOf(tenant: string, { api, product }: TermsInput): Promise<readonly string[]> {
-    if ((api === undefined) === (product === undefined)) throw invalidAt('/api', 'Say which API, or which product.')
+    if ((api === undefined) === (product === undefined)) throw invalidAt('/api', 'Give either api or product.')
     if (api !== undefined) return [api]
     const found = await registry.get<ProductBody>('product', product ?? '')
     if (found?.tenant !== tenant) throw invalidAt('/product', 'There is no such product.')
@@ -103,14 +103,17 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
       const inForce = await registry.list<{ variant: string }>('openslaspec', { tenant, where, limit: 500 })
       if (inForce.some(({ body }) => body.variant === variant)) return
     }
-    throw invalidAt('/slaVariant', 'No declaration in force has this variant.')
+    throw invalidAt('/slaVariant', 'No OpenSLA declaration in force has this variant.')
   }
 
   /** With a credential of the platform nobody makes one that opens more than his own. */
   function checkHeld(apis: readonly string[], scopes: readonly string[], held: HeldScopes): void {
     const beyond = held === null || !apis.includes(PLATFORM_API) ? [] : scopes.filter((scope) => !held.has(scope))
     if (beyond.length === 0) return
-    throw new Problem('operation_forbidden', `You cannot give what you do not hold: ${beyond.slice(0, 10).join(', ')}.`)
+    throw new Problem(
+      'operation_forbidden',
+      `You can grant only scopes that your own credential has. It lacks: ${beyond.slice(0, 10).join(', ')}.`,
+    )
   }
 
   function checkDeclared(declared: readonly string[], scopes: readonly string[]): void {

@@ -187,7 +187,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     return capacity.inTurn(author.tenant, async () => {
       if (await capacity.isOpenTo(author.tenant, body)) return send(author, id, 'resumed')
       const extensions = { state: 'Suspended', allowed: ['cancelled'] }
-      throw new Problem('state_conflict', 'The capacity is given away at the moment.', { extensions })
+      throw new Problem('state_conflict', 'The API has no free capacity at the moment.', { extensions })
     })
   }
 

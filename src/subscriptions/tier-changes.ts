@@ -80,7 +80,7 @@ export function createTierRequest(options: TierChangesOptions) {
     const subscription = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
     const { body } = subscription
     if (body.actor.value !== 'Active') throw stateConflict({ state: String(body.actor.value), allowed: [] })
-    if (slaVariant === body.slaVariant) throw invalidAt('/slaVariant', 'The subscription has this variant already.')
+    if (slaVariant === body.slaVariant) throw invalidAt('/slaVariant', 'The subscription already has this variant.')
     await terms.checkVariant(tenant, body, slaVariant)
     const flowId = createId('apf')
     const flow = {
@@ -99,7 +99,7 @@ export function createTierRequest(options: TierChangesOptions) {
       return flowId
     }
     const { isInForce, writes } = await grantTier(options, subscription, slaVariant)
-    const comments = 'The policy of the API approves.'
+    const comments = 'Approved by the policy of the API.'
     const approval: Approval = { approver: 'system', outcome: 'Approved', comments, time: toTime(nowMs) }
     await commit(registry, author, 'tierChange.request', [
       ...approvedFlow(flowId, tenant, flow, approval, isInForce),

@@ -66,7 +66,10 @@ export function createWaitingList(options: WaitingListOptions): WaitingList {
         await capacity.inTurn(tenant, () => admitAll(tenant))
       } catch (cause) {
         count('waiting_list_failed')
-        log.error({ err: cause, tenant }, 'the waiting list of a tenant could not be looked at; the next change does')
+        log.error(
+          { err: cause, tenant },
+          'waiting list of the tenant could not be processed; the next change processes it again',
+        )
       }
     })
   }

@@ -53,7 +53,8 @@ export function createDeliveries({ registry, createId, clock }: DeliveriesOption
 
   async function refuseOff(tenant: string, id: string): Promise<void> {
     const { body } = await subscriptionOf(tenant, id)
-    if (!isOn(body)) throw new Problem('state_conflict', 'It is disabled. Enable it first: PATCH {"state": "active"}.')
+    if (!isOn(body))
+      throw new Problem('state_conflict', 'The receiver is disabled. Enable it first: PATCH {"state": "active"}.')
   }
 
   /** As it stands before the first attempt. */
@@ -95,7 +96,7 @@ export function createDeliveries({ registry, createId, clock }: DeliveriesOption
       await refuseOff(tenant, subscription)
       const delivery = await registry.get<DeliveryBody>(DELIVERY_KIND, id)
       if (delivery?.tenant !== tenant || delivery.body.subscription !== subscription)
-        throw invalidAt('/delivery', 'There is no such delivery of this receiver.')
+        throw invalidAt('/delivery', 'The receiver has no such delivery.')
       await commit(registry, author, 'webhook.redeliver', [again(delivery)])
       return 1
     },

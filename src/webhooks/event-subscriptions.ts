@@ -92,7 +92,10 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
     await mutex.runExclusive([`event subscriptions of ${tenant}`], async () => {
       const limit = SUBSCRIPTIONS_OF_TENANT_MAX
       if ((await registry.list(EVENT_SUBSCRIPTION_KIND, { tenant, limit })).length >= limit)
-        throw new Problem('state_conflict', `A tenant may register ${limit} receivers; remove one that is not used.`)
+        throw new Problem(
+          'state_conflict',
+          `A tenant can register at most ${limit} receivers; remove one that is not used.`,
+        )
       await commit(registry, author, 'event_subscription.create', [eventSubscriptionWrite(id, tenant, 0, body)])
     })
     return { ...showEventSubscription(await read(tenant, id)), secret }

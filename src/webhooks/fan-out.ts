@@ -101,7 +101,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
     } catch (cause) {
       isWorking = false
       count('webhook_fan_out_failed')
-      log.error({ err: cause }, 'events could not be handed to those who registered; it is tried again')
+      log.error({ err: cause }, 'webhook deliveries could not be created from new events; retrying')
       unwatch()
       heard = []
       listenAgain()

@@ -47,7 +47,7 @@ export function forgetOld({ registry, clock, log }: ForgetOldOptions): () => voi
       await sweep(DELIVERY_KIND, ({ body }) => stateOfDelivery(body as DeliveryBody) !== 'pending')
       await sweep('event', () => true)
     } catch (cause) {
-      log.error({ err: cause }, 'old deliveries could not be forgotten; it is tried again in an hour')
+      log.error({ err: cause }, 'old webhook deliveries and events could not be deleted; retrying in an hour')
     } finally {
       isRunning = false
     }

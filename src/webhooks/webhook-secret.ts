@@ -20,7 +20,10 @@ export function refuseSecret(secret: string): void {
   const bytes = secretBytes(secret)
   const isWhole = secret.startsWith(PREFIX) && bytes.toString('base64') === secret.slice(PREFIX.length)
   if (isWhole && bytes.length >= BYTES_MIN && bytes.length <= BYTES_MAX) return
-  throw invalidAt('/secret', `Give ${PREFIX} and the base64 of ${BYTES_MIN} to ${BYTES_MAX} random bytes.`)
+  throw invalidAt(
+    '/secret',
+    `The secret must be ${PREFIX} followed by the base64 of ${BYTES_MIN} to ${BYTES_MAX} random bytes.`,
+  )
 }
 
 export function secretBytes(secret: string): Buffer {

@@ -122,7 +122,10 @@ export function createFederation(options: FederationOptions): Federation {
     if ('fault' in result) {
       one.failures++
       count('provider_away')
-      log.warn({ provider: record.id, issuer: record.issuer, fault: result.fault }, 'a provider cannot be reached')
+      log.warn(
+        { provider: record.id, issuer: record.issuer, fault: result.fault },
+        'identity provider unreachable; its last keys stay in use, retrying',
+      )
       return false
     }
     one.failures = 0
@@ -172,7 +175,10 @@ export function createFederation(options: FederationOptions): Federation {
       await work()
     } catch (cause) {
       count(reason)
-      log.warn({ err: cause }, 'keys of a provider could not be taken over')
+      log.warn(
+        { err: cause },
+        'keys of an identity provider could not be stored or published; retrying at the next refresh',
+      )
     }
   }
 

@@ -175,7 +175,7 @@ describe('a receiver', () => {
         time: new Date(NOW_MS).toISOString(),
         status: null,
         durationMs: 15_000,
-        response: 'There was no whole answer in 15000 ms.',
+        response: 'No complete response within 15000 ms.',
       },
     ])
   })
@@ -283,7 +283,7 @@ describe('an address', () => {
     await registrations.update(ACME, registration.id, { url: 'https://rebound.example/hook' })
     const { id } = await deliveries.test(ACME, registration.id, 'SlaChanged')
     expect(await send(id)).toBe(false)
-    expect((await deliveriesOf())[0]?.attempts[0]?.response).toBe('The host is not at a public address.')
+    expect((await deliveriesOf())[0]?.attempts[0]?.response).toBe('The host must resolve to public addresses only.')
     expect(messages).toHaveLength(0)
   })
 

@@ -45,7 +45,7 @@ describe('first use: a reset of the admin', () => {
     await expect(reset(catalogue)).rejects.toThrow('has no admin yet')
     const { made } = await start(catalogue)
     await expect(reset(catalogue, createVault(randomBytes(32)))).rejects.toThrow(
-      'master key is not that of this data folder',
+      'master key does not match this data folder',
     )
     expect((await catalogue.grants.clientFor(made?.clientId ?? ''))?.grant.valid).toBe(true)
   })

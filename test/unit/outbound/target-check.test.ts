@@ -28,7 +28,7 @@ it.each([
   'ff02::1',
   '64:ff9b::7f00:1',
 ])('a host that leads to %s is refused, also beside a public address', async (address) => {
-  expect(await leadingTo(address)('https://receiver.example/')).toBe('The host is not at a public address.')
+  expect(await leadingTo(address)('https://receiver.example/')).toBe('The host must resolve to public addresses only.')
   expect(await leadingTo('93.184.216.34', address)('https://receiver.example/')).not.toBeNull()
 })
 
