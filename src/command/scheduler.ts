@@ -7,6 +7,7 @@
  * growing pauses, and holds up nothing else.
  */
 
+import { exponentialDelayMs } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { RevisionConflict, type Document, type Registry } from '../store/registry.ts'
@@ -30,8 +31,7 @@ export interface SchedulerOptions {
 }
 
 const AT_ONCE = 100
-const RETRY_FIRST_MS = 5_000
-const RETRY_MAX_MS = 3_600_000
+const RETRY = { firstMs: 5_000, maxMs: 3_600_000 }
 /** Timers of the platform end at 24.8 days. */
 const SLEEP_MS_MAX = 86_400_000
 
@@ -94,8 +94,8 @@ export function createScheduler({ registry, handlers, clock, log, count }: Sched
       // The command that it led to has removed it itself.
       if (cause instanceof RevisionConflict) return true
       const times = (failed.get(id)?.times ?? 0) + 1
-      const pauseMs = isFromDisk(cause) ? UNWRITABLE_RETRY_MS : RETRY_FIRST_MS * 2 ** (times - 1)
-      failed.set(id, { times, untilMs: clock.nowMs() + Math.min(RETRY_MAX_MS, pauseMs) })
+      const pauseMs = isFromDisk(cause) ? UNWRITABLE_RETRY_MS : exponentialDelayMs(times, RETRY)
+      failed.set(id, { times, untilMs: clock.nowMs() + pauseMs })
       count('due_failed')
       log.error({ err: cause, due: body, times }, 'something that is due could not be done; it is tried again')
       return false
@@ -106,7 +106,7 @@ export function createScheduler({ registry, handlers, clock, log, count }: Sched
     void run().catch((cause: unknown) => {
       count('due_failed')
       log.error({ err: cause }, 'due tasks could not be read; retrying')
-      if (!isStopped) cancel = clock.after(RETRY_FIRST_MS, wake)
+      if (!isStopped) cancel = clock.after(RETRY.firstMs, wake)
     })
   }
 

@@ -9,6 +9,7 @@
  */
 
 import type { SpoolReader } from '../record/spool-reader.ts'
+import { scheduledDelayMs } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Checkpoint, PendingFlush, SpoolPosition } from '../store/checkpoint.ts'
@@ -46,7 +47,7 @@ export interface Flusher {
 }
 
 /** Short at the end, too: a disk that has room again is used within seconds. */
-const RETRY_MS = [100, 300, 1_000, 3_000]
+const RETRY_MS = [100, 300, 1_000, 3_000] as const
 
 export function createFlusher(options: FlushOptions): Flusher {
   const { checkpoint, flushLog, clock, log, count, ...stores } = options
@@ -71,7 +72,7 @@ export function createFlusher(options: FlushOptions): Flusher {
         if (stopping.signal.aborted) break
         count('flush_failed')
         log.warn({ err: cause, attempt, items: metered?.items.length }, 'usage cannot be stored; the spool keeps it')
-        await pause(RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)]!)
+        await pause(scheduledDelayMs(attempt + 1, RETRY_MS))
       }
     }
     throw new FlushStopped()

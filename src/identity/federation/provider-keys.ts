@@ -12,6 +12,7 @@
 
 import type { ProviderPlan } from '../../plan/provider-plan.ts'
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts'
+import { exponentialDelayMs, withJitter } from '../../runtime/backoff.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Registry } from '../../store/registry.ts'
@@ -57,7 +58,8 @@ interface Known {
 
 const REFRESH_MS = 600_000
 const REST_MS = 30_000
-const RETRY_FIRST_MS = 5_000
+const RETRY = { firstMs: 5_000, maxMs: REFRESH_MS }
+const JITTER = 0.1
 /** At once, at the start. */
 const FETCHES_MAX = 16
 
@@ -156,8 +158,8 @@ export function createFederation(options: FederationOptions): Federation {
   function schedule(one: Known): void {
     one.cancel()
     if (isStopped || known.get(one.record.id) !== one) return
-    const pauseMs = one.failures === 0 ? REFRESH_MS : Math.min(REFRESH_MS, RETRY_FIRST_MS * 2 ** (one.failures - 1))
-    const delayMs = Math.round(pauseMs * (0.9 + 0.2 * random()))
+    const pauseMs = one.failures === 0 ? REFRESH_MS : exponentialDelayMs(one.failures, RETRY)
+    const delayMs = Math.round(withJitter(pauseMs, JITTER, random()))
     one.cancel = clock.after(delayMs, () => void unharmed('provider_keys_not_published', () => renew(one)))
   }
 
