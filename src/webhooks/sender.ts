@@ -82,7 +82,7 @@ export function createSender(options: SenderOptions): (id: string) => Promise<bo
       body,
       timeoutMs: WITHIN_MS,
       bytesMax: ANSWER_BYTES_MAX,
-      isCut: true,
+      allowTruncated: true,
     })
     const nowMs = clock.nowMs()
     const attempt = describe(result, startedMs, nowMs)
