@@ -18,9 +18,9 @@ import { createIntrospection } from '../identity/introspection.ts'
 import { createIssuedTokens } from '../identity/issued-token.ts'
 import type { KeyRing } from '../identity/key-ring.ts'
 import type { OauthEndpoint } from '../plan/oauth-call.ts'
-import { createOauthDesk } from '../identity/oauth-desk.ts'
+import { createOauthDispatcher } from '../identity/oauth-dispatcher.ts'
 import { createRevocation } from '../identity/revocation.ts'
-import { createSecretBrake } from '../identity/secret-brake.ts'
+import { createSecretThrottle } from '../identity/secret-throttle.ts'
 import { createTokenEndpoint } from '../identity/token-endpoint.ts'
 import { createUserinfo } from '../identity/userinfo.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -50,12 +50,12 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
   const { keyedHash } = vault
   const { revoke, isRevoked } = revocations
   const shared = { ...options, clientFor, keyedHash, randomBytes }
-  const authenticateClient = createClientAuthentication({ ...shared, brake: createSecretBrake(options.clock) })
+  const authenticateClient = createClientAuthentication({ ...shared, throttle: createSecretThrottle(options.clock) })
   const codes = createAuthorizationCodes(shared)
   const tokens = createIssuedTokens({ ...shared, isRevoked })
   const titleOf = async (api: string): Promise<string> => (await registry.get<ApiBody>('api', api))?.body.title ?? api
 
-  return createOauthDesk({
+  return createOauthDispatcher({
     endpoints: {
       token: createTokenEndpoint({
         ...shared,

@@ -14,7 +14,7 @@ import type { AuthorizationCodes } from './authorization-codes.ts'
 import { consentPage, faultPage, loginPage, type LoginPage } from './authorize-pages.ts'
 import { canLogIn, createAuthorizeRequests, type AuthorizeRequest, type Back } from './authorize-request.ts'
 import type { RegisteredClient } from './client-authentication.ts'
-import { createLoginBrake } from './login-brake.ts'
+import { createLoginThrottle } from './login-throttle.ts'
 import { createLoginCookies } from './login-cookies.ts'
 import { answer, signalled, type OauthAnswer, type OauthEndpoint } from '../plan/oauth-call.ts'
 import { createSeals } from './sealed-transaction.ts'
@@ -55,7 +55,7 @@ export function createAuthorizeFlow(options: AuthorizeFlowOptions): OauthEndpoin
   const logins = createSeals<AuthorizeRequest>({ vault, clock, stage: 'password', lifetimeMs: TRANSACTION_MS })
   const consents = createSeals<Agreed>({ vault, clock, stage: 'consent', lifetimeMs: TRANSACTION_MS })
   const cookies = createLoginCookies(options)
-  const brake = createLoginBrake(clock)
+  const throttle = createLoginThrottle(clock)
 
   async function begin(form: readonly (readonly [string, string])[], cookie: string | undefined): Promise<OauthAnswer> {
     const result = await read(form)
@@ -72,19 +72,19 @@ export function createAuthorizeFlow(options: AuthorizeFlowOptions): OauthEndpoin
     const [username = '', password = ''] = [fields.get('username'), fields.get('password')]
     const name = JSON.stringify([tenant, username])
     const key = cookies.deviceOf(cookie, name) ?? name
-    const waitSeconds = brake.waitSeconds(key)
+    const waitSeconds = throttle.waitSeconds(key)
     if (waitSeconds > 0) {
       const fault = `Too many attempts. Try again in ${Math.ceil(waitSeconds / 60)} min.`
       const page = await toLoginPage(request, browser, username, fault)
       return failed(request, client, loginPage(page, 429, { 'Retry-After': String(waitSeconds) }))
     }
     // Counted before it is compared: many at once are as many as one after the other.
-    brake.failed(key)
+    throttle.failed(key)
     const person = await verify(tenant, username, password)
     if (person === null) {
       return failed(request, client, loginPage(await toLoginPage(request, browser, username, WRONG), 401))
     }
-    brake.passed(key)
+    throttle.passed(key)
     const { api, redirectUri, wantsIdToken } = request
     const scopes = await scopesOfConsent(client, request)
     const transaction = consents.seal({ ...request, person, loggedInAtMs: clock.nowMs() }, browser)

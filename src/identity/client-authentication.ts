@@ -10,7 +10,7 @@ import type { Grant } from '../plan/grant.ts'
 import { isSameHash } from '../plan/credential-format.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { answer, refuse, signalled, type OauthAnswer, type OauthSignal } from '../plan/oauth-call.ts'
-import type { SecretBrake } from './secret-brake.ts'
+import type { SecretThrottle } from './secret-throttle.ts'
 import { readClient, type NamedClient } from './token-request.ts'
 
 export interface RegisteredClient {
@@ -35,12 +35,12 @@ export type AuthenticateClient = (
 export interface ClientAuthenticationOptions {
   readonly clientFor: (clientId: string) => Promise<RegisteredClient | null>
   readonly keyedHash: (text: string) => string
-  readonly brake: SecretBrake
+  readonly throttle: SecretThrottle
   readonly clock: Pick<Clock, 'nowMs'>
 }
 
 export function createClientAuthentication(options: ClientAuthenticationOptions): AuthenticateClient {
-  const { clientFor, keyedHash, brake, clock } = options
+  const { clientFor, keyedHash, throttle, clock } = options
   /** Compared with where there is no client, so that both cases take the same time. */
   const nobodysHash = keyedHash('no client has this secret')
 
@@ -67,7 +67,7 @@ export function createClientAuthentication(options: ClientAuthenticationOptions)
   }
 
   function wrongSecret(api: string, { clientId, isBasic }: NamedClient, grant: Grant | null): OauthAnswer {
-    const waitSeconds = brake.failed(clientId)
+    const waitSeconds = throttle.failed(clientId)
     const signal: OauthSignal = { api, outcome: 'credential_invalid', grant }
     if (waitSeconds === 0)
       return signalled(

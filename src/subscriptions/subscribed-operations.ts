@@ -13,11 +13,11 @@ import { PLATFORM_API, type PlatformOperation } from '../domain/platform-api.ts'
 import { servingOrStaged, type ProxyBody } from '../publishing/proxy-document.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { SecurityAlternative } from '../plan/route-plan.ts'
-import { describeLimits, type ShownLimits } from './shown-limits.ts'
+import { describeLimits, type LimitsView } from './limits-view.ts'
 import type { Specifications } from '../publishing/specifications.ts'
 import type { SubscriptionBody } from './document/subscription-document.ts'
 
-export interface SubscribedOperation extends ShownLimits {
+export interface SubscribedOperation extends LimitsView {
   /** Technical name: a product has several. */
   readonly api: string
   readonly operationId: string

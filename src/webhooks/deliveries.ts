@@ -13,7 +13,7 @@ import {
   newDelivery,
   showDelivery,
   stateOfDelivery,
-  tellDelivery,
+  transitionDelivery,
   type Delivery,
   type DeliveryBody,
 } from './delivery-document.ts'
@@ -59,7 +59,7 @@ export function createDeliveries({ registry, createId, clock }: DeliveriesOption
 
   /** As it stands before the first attempt. */
   function again({ id, tenant, revision, body }: Document<DeliveryBody>) {
-    const next = { ...body, actor: tellDelivery(body, 'redelivered'), nextAtMs: clock.nowMs() }
+    const next = { ...body, actor: transitionDelivery(body, 'redelivered'), nextAtMs: clock.nowMs() }
     return deliveryWrite(id, tenant, revision, next)
   }
 

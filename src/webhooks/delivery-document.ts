@@ -50,7 +50,10 @@ export function triesOf({ actor }: Pick<DeliveryBody, 'actor'>): number {
 }
 
 /** Throws `Problem('state_conflict')` where the delivery does not take the event. */
-export function tellDelivery({ actor }: Pick<DeliveryBody, 'actor'>, type: DeliveryEvent['type']): PersistedActor {
+export function transitionDelivery(
+  { actor }: Pick<DeliveryBody, 'actor'>,
+  type: DeliveryEvent['type'],
+): PersistedActor {
   const result = step(machine, actor, { type })
   if ('refused' in result) throw stateConflict(result.refused)
   return result.next

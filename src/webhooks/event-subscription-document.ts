@@ -38,7 +38,7 @@ export function stateOfSubscription({ actor }: Pick<EventSubscriptionBody, 'acto
 }
 
 /** Throws `Problem('state_conflict')` where the registration does not take the event. */
-export function tellSubscription(
+export function transitionSubscription(
   { actor }: Pick<EventSubscriptionBody, 'actor'>,
   event: EventSubscriptionEvent,
 ): PersistedActor {

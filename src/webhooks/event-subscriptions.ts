@@ -12,7 +12,7 @@ import {
   secretContext,
   showEventSubscription,
   stateOfSubscription,
-  tellSubscription,
+  transitionSubscription,
   type EventSubscription,
   type EventSubscriptionBody,
 } from './event-subscription-document.ts'
@@ -135,7 +135,7 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
           ...body,
           ...(url !== undefined && { url }),
           ...(events !== undefined && { events }),
-          ...(wanted !== null && { actor: tellSubscription(body, { type: wanted }) }),
+          ...(wanted !== null && { actor: transitionSubscription(body, { type: wanted }) }),
         }
       })
     },

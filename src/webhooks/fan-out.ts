@@ -6,7 +6,7 @@
  * neither loses one nor makes it twice.
  */
 
-import { deliveryWrite, freshDelivery, newDelivery, tellDelivery } from './delivery-document.ts'
+import { deliveryWrite, freshDelivery, newDelivery, transitionDelivery } from './delivery-document.ts'
 import { EVENT_SUBSCRIPTION_KIND, takes, type EventSubscriptionBody } from './event-subscription-document.ts'
 import { isOn, SUBSCRIPTIONS_OF_TENANT_MAX } from './event-subscriptions.ts'
 import type { EventBody } from '../command/event-outbox.ts'
@@ -126,7 +126,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
         if (waitingFor(each.id) < WAITING_MAX) return made.write
         // It stands as failed, to be asked for again: nothing vanishes.
         count('webhook_overflow')
-        return deliveryWrite(made.id, tenant, 0, { ...delivery, actor: tellDelivery(delivery, 'abandoned') })
+        return deliveryWrite(made.id, tenant, 0, { ...delivery, actor: transitionDelivery(delivery, 'abandoned') })
       })
   }
 

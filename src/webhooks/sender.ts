@@ -9,7 +9,7 @@ import {
   deliveryWrite,
   DELIVERY_KIND,
   stateOfDelivery,
-  tellDelivery,
+  transitionDelivery,
   triesOf,
   withAttempt,
   type DeliveryAttempt,
@@ -19,7 +19,7 @@ import {
   eventSubscriptionWrite,
   EVENT_SUBSCRIPTION_KIND,
   stateOfSubscription,
-  tellSubscription,
+  transitionSubscription,
   validSecrets,
   type EventSubscriptionBody,
 } from './event-subscription-document.ts'
@@ -105,7 +105,7 @@ export function createSender(options: SenderOptions): (id: string) => Promise<bo
   }
 
   function abandon({ id, tenant, revision, body }: Document<DeliveryBody>): Promise<void> {
-    const next = { ...body, actor: tellDelivery(body, 'abandoned') }
+    const next = { ...body, actor: transitionDelivery(body, 'abandoned') }
     return registry.commit({ tenant, consumer: 'system' }, 'webhook.abandoned', [
       deliveryWrite(id, tenant, revision, next),
     ])
@@ -118,7 +118,7 @@ export function createSender(options: SenderOptions): (id: string) => Promise<bo
     retryAfter: string | undefined,
     nowMs: number,
   ): Promise<void> {
-    const actor = tellDelivery(body, isGood ? 'succeeded' : 'failed')
+    const actor = transitionDelivery(body, isGood ? 'succeeded' : 'failed')
     const nextAtMs = nowMs + retryDelayMs(triesOf({ actor }), random(), retryAfter, nowMs)
     const next = { ...body, actor, nextAtMs, attempts: withAttempt(body, attempt) }
     const event: EventSubscriptionEvent = isGood
@@ -138,7 +138,7 @@ export function createSender(options: SenderOptions): (id: string) => Promise<bo
     const subscription = await registry.get<EventSubscriptionBody>(EVENT_SUBSCRIPTION_KIND, id)
     if (subscription === null || stateOfSubscription(subscription.body) === 'disabled') return []
     const { tenant, revision, body } = subscription
-    const next = { ...body, actor: tellSubscription(body, event) }
+    const next = { ...body, actor: transitionSubscription(body, event) }
     if (stateOfSubscription(next) === stateOfSubscription(body)) return []
     count(`webhook_receiver_${stateOfSubscription(next)}`)
     return [eventSubscriptionWrite(id, tenant, revision, next)]

@@ -17,7 +17,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Registry } from '../../store/registry.ts'
 import { discover, fetchKeys, type DiscoveryFault, type Published } from './discover.ts'
-import { createKeptKeys } from './kept-keys.ts'
+import { createProviderKeyStore } from './provider-key-store.ts'
 
 /** A provider as it is registered. */
 export type ProviderRecord = Omit<ProviderPlan, 'keys'>
@@ -65,7 +65,7 @@ const FETCHES_MAX = 16
 
 export function createFederation(options: FederationOptions): Federation {
   const { providers, fetch, clock, log, count, random, publish } = options
-  const kept = createKeptKeys(options.registry)
+  const kept = createProviderKeyStore(options.registry)
   const known = new Map<string, Known>()
   let turn: Promise<unknown> = Promise.resolve()
   let isStopped = false

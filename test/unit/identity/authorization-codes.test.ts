@@ -8,7 +8,7 @@ import {
   GATEWAY_URL,
   API,
   NOW_MS,
-  openDesk,
+  openTestOauthServer,
   PERSON,
   REDIRECT,
   SECRET,
@@ -21,7 +21,7 @@ const jtiOf = (answer: OauthAnswer) => String(tokenOf(answer).claims['jti'])
 
 describe('a code', () => {
   it('gives a token in the person’s name, once', async () => {
-    const { redeem, code, revoked } = await openDesk()
+    const { redeem, code, revoked } = await openTestOauthServer()
     const text = await code()
     const answer = await redeem({ code: text })
 
@@ -35,7 +35,7 @@ describe('a code', () => {
   })
 
   it('that is used twice takes back what it gave', async () => {
-    const { redeem, code, revoked } = await openDesk()
+    const { redeem, code, revoked } = await openTestOauthServer()
     const text = await code()
     const first = await redeem({ code: text })
 
@@ -44,7 +44,7 @@ describe('a code', () => {
   })
 
   it('that two redeem at once gives one token, and takes it back', async () => {
-    const { redeem, code, revoked } = await openDesk()
+    const { redeem, code, revoked } = await openTestOauthServer()
     const text = await code()
     const answers = await Promise.all([1, 2, 3].map(() => redeem({ code: text })))
 
@@ -54,7 +54,7 @@ describe('a code', () => {
   })
 
   it('names the agent that acts for the person (RFC 8693, 4.1)', async () => {
-    const { redeem } = await openDesk({ publicGrant: { consumerKind: 'agent' } })
+    const { redeem } = await openTestOauthServer({ publicGrant: { consumerKind: 'agent' } })
     expect(tokenOf(await redeem()).claims).toMatchObject({ sub: PERSON.id, act: { sub: 'con_1' } })
   })
 
@@ -65,7 +65,7 @@ describe('a code', () => {
     ['a redirect URI with another case', { redirect_uri: REDIRECT.replace('back', 'Back') }],
     ['another client', { client_id: 'cli_other', client_secret: SECRET }],
   ])('is refused with %s, and is still good for its owner', async (_, fields) => {
-    const { redeem, code, revoked } = await openDesk()
+    const { redeem, code, revoked } = await openTestOauthServer()
     const text = await code()
     expect(await redeem({ code: text, ...fields })).toMatchObject(refused)
     expect(await redeem({ code: text, redirect_uri: REDIRECT })).toMatchObject({ status: 200 })
@@ -75,7 +75,7 @@ describe('a code', () => {
   it.each([42, 129])(
     'does not take a verifier of %d characters, though its challenge was made of it',
     async (length) => {
-      const { redeem, code } = await openDesk()
+      const { redeem, code } = await openTestOauthServer()
       const verifier = 'v'.repeat(length)
       const text = await code({ challenge: challengeOf(verifier) })
       expect(await redeem({ code: text, code_verifier: verifier })).toMatchObject({ status: 400 })
@@ -83,21 +83,21 @@ describe('a code', () => {
   )
 
   it.each([43, 128])('takes a verifier of %d characters', async (length) => {
-    const { redeem, code } = await openDesk()
+    const { redeem, code } = await openTestOauthServer()
     const verifier = 'v'.repeat(length)
     const text = await code({ challenge: challengeOf(verifier) })
     expect(await redeem({ code: text, code_verifier: verifier })).toMatchObject({ status: 200 })
   })
 
   it('does not take a verifier of characters that no verifier has', async () => {
-    const { redeem, code } = await openDesk()
+    const { redeem, code } = await openTestOauthServer()
     const verifier = `${'v'.repeat(42)}+`
     const text = await code({ challenge: challengeOf(verifier) })
     expect(await redeem({ code: text, code_verifier: verifier })).toMatchObject({ status: 400 })
   })
 
   it('ends after 60 seconds', async () => {
-    const { redeem, code, forward } = await openDesk()
+    const { redeem, code, forward } = await openTestOauthServer()
     const [early, late] = [await code(), await code()]
     forward(59_999)
     expect(await redeem({ code: early })).toMatchObject({ status: 200 })
@@ -106,7 +106,7 @@ describe('a code', () => {
   })
 
   it('is good at its own API alone; one that is for no API in particular, at the one that redeems it', async () => {
-    const { call, code } = await openDesk({ publicGrant: { api: '', apiProductId: 'prd_1' } })
+    const { call, code } = await openTestOauthServer({ publicGrant: { api: '', apiProductId: 'prd_1' } })
     const form = { grant_type: 'authorization_code', client_id: 'cli_public', code_verifier: VERIFIER }
     const orders = { api: 'orders-v1' }
     expect(await call('token', { ...form, code: await code() }, orders)).toMatchObject(refused)
@@ -123,13 +123,13 @@ describe('a code', () => {
     ['a code that is no code', { code: 'x'.repeat(300) }, 'invalid_grant'],
     ['a known id and another secret', { code: 'code_000001' }, 'invalid_grant'],
   ])('%s is refused', async (_, fields, error) => {
-    const { redeem, code } = await openDesk()
+    const { redeem, code } = await openTestOauthServer()
     await code()
     expect(await redeem(fields)).toMatchObject({ status: 400, body: { error } })
   })
 
   it('does not outlive its subscription', async () => {
-    const { redeem } = await openDesk({ publicGrant: { active: false } })
+    const { redeem } = await openTestOauthServer({ publicGrant: { active: false } })
     expect(await redeem()).toMatchObject({
       status: 400,
       body: { error: 'unauthorized_client' },
@@ -138,7 +138,7 @@ describe('a code', () => {
   })
 
   it('leaves nothing in the registry that could be redeemed', async () => {
-    const { code, registry } = await openDesk()
+    const { code, registry } = await openTestOauthServer()
     const text = await code()
     const changes: string[] = []
     registry.watch(0, (change) => changes.push(JSON.stringify(change)))()
@@ -146,7 +146,7 @@ describe('a code', () => {
   })
 
   it('is forgotten when the token it gave has expired', async () => {
-    const { code, registry, forward } = await openDesk()
+    const { code, registry, forward } = await openTestOauthServer()
     for (let count = 0; count < 10; count++) await code()
     forward(3_700_000)
     for (let count = 0; count < 3; count++) await code()
@@ -158,7 +158,7 @@ describe('an ID token', () => {
   const asked = { wantsIdToken: true, wantsProfile: true, nonce: 'n-0S6', scope: 'openid profile read' }
 
   it.each(['ES256', 'RS256'] as const)('tells the client who has logged in, signed by %s', async (tokenAlgorithm) => {
-    const { redeem, code, keyRing, clock } = await openDesk({ scopes: { tokenAlgorithm } })
+    const { redeem, code, keyRing, clock } = await openTestOauthServer({ scopes: { tokenAlgorithm } })
     const { body } = await redeem({ code: await code(asked) })
     const { id_token: idToken, access_token: accessToken, scope } = body as Record<string, string>
 
@@ -186,7 +186,7 @@ describe('an ID token', () => {
   })
 
   it('keeps the name to itself where it is not asked for', async () => {
-    const { redeem, code } = await openDesk()
+    const { redeem, code } = await openTestOauthServer()
     const { body } = await redeem({ code: await code({ ...asked, wantsProfile: false, nonce: null }) })
     const { claims } = decode(String((body as Record<string, unknown>)['id_token']))
     for (const name of ['name', 'preferred_username', 'nonce']) expect(claims).not.toHaveProperty(name)

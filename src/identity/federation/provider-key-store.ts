@@ -6,26 +6,26 @@
 import type { Author, Registry } from '../../store/registry.ts'
 import type { Published } from './discover.ts'
 
-export interface KeptKeys {
+export interface ProviderKeyStore {
   load(provider: string, issuer: string): Promise<Published | null>
-  save(provider: KeptFor, published: Published): Promise<void>
-  remove(provider: KeptFor): Promise<void>
+  save(provider: StoredProvider, published: Published): Promise<void>
+  remove(provider: StoredProvider): Promise<void>
 }
 
-export interface KeptFor {
+export interface StoredProvider {
   readonly id: string
   readonly tenant: string
   readonly issuer: string
 }
 
-interface KeptBody extends Published {
+interface StoredKeysBody extends Published {
   readonly issuer: string
 }
 
 const KIND = 'provider_keys'
 
-export function createKeptKeys(registry: Registry): KeptKeys {
-  async function write({ id, tenant }: KeptFor, action: string, body: KeptBody | null): Promise<void> {
+export function createProviderKeyStore(registry: Registry): ProviderKeyStore {
+  async function write({ id, tenant }: StoredProvider, action: string, body: StoredKeysBody | null): Promise<void> {
     const author: Author = { tenant, consumer: 'system' }
     const expected = (await registry.get(KIND, id))?.revision ?? 0
     if (body === null && expected === 0) return
@@ -34,7 +34,7 @@ export function createKeptKeys(registry: Registry): KeptKeys {
 
   return {
     async load(provider, issuer) {
-      const document = await registry.get<KeptBody>(KIND, provider)
+      const document = await registry.get<StoredKeysBody>(KIND, provider)
       if (document === null || document.body.issuer !== issuer) return null
       const { jwksUri, keys } = document.body
       return { jwksUri, keys }

@@ -8,7 +8,7 @@
 
 import type { Clock } from '../runtime/clock.ts'
 
-export interface LoginBrake {
+export interface LoginThrottle {
   /** Seconds until another attempt is looked at; 0: it is now. */
   waitSeconds(key: string): number
   /** Notes an attempt, before it is known how it ends. */
@@ -22,7 +22,7 @@ const FAILURES_MAX = 10
 /** More names than can be tried in a window, so that nobody can make us forget one by trying others. */
 const KEYS_MAX = 100_000
 
-export function createLoginBrake(clock: Pick<Clock, 'nowMs'>): LoginBrake {
+export function createLoginThrottle(clock: Pick<Clock, 'nowMs'>): LoginThrottle {
   const failures = new Map<string, readonly number[]>()
 
   function recent(key: string): readonly number[] {

@@ -7,7 +7,7 @@ import { isValid } from '../plan/validity-span.ts'
 import { toTime } from '../command/commands.ts'
 import type { LimitUsage, LimitUse } from '../plan/limit-book.ts'
 
-export interface ShownLimit {
+export interface LimitView {
   readonly name: string
   /** `rate`, `concurrent`, or `total`. */
   readonly kind: string
@@ -24,7 +24,7 @@ export interface ShownLimit {
   readonly resetsAt: string | null
 }
 
-export interface ShownQuota {
+export interface QuotaView {
   readonly period: string
   /** Null: pay as you go. */
   readonly resourceUnits: number | null
@@ -33,20 +33,20 @@ export interface ShownQuota {
   readonly resetsAt: string
 }
 
-export interface ShownLimits {
+export interface LimitsView {
   readonly resourceUnits: number
-  readonly limits: readonly ShownLimit[]
-  readonly quota: ShownQuota | null
+  readonly limits: readonly LimitView[]
+  readonly quota: QuotaView | null
 }
 
-const UNDECLARED: ShownLimits = { resourceUnits: 0, limits: [], quota: null }
+const UNDECLARED: LimitsView = { resourceUnits: 0, limits: [], quota: null }
 
 export function describeLimits(
   plan: SlaPlan | null,
   operationId: string,
   usage: LimitUsage | null,
   nowMs: number,
-): ShownLimits {
+): LimitsView {
   if (plan === null) return UNDECLARED
   const groups = own(plan.byOperation, operationId) ?? plan.byOperation['*'] ?? []
   const micro = own(plan.unitsMicro, operationId) ?? plan.unitsMicro['*'] ?? 0
@@ -67,7 +67,7 @@ function describeLimit(
   { name, rule, validity }: SlaPlan['limits'][number],
   appliesNow: boolean,
   use: LimitUse | null,
-): ShownLimit {
+): LimitView {
   const { kind, value } = rule
   return {
     name,
@@ -81,7 +81,7 @@ function describeLimit(
   }
 }
 
-function describeQuota(quota: SlaPlan['quota'], use: LimitUsage['quota']): ShownQuota | null {
+function describeQuota(quota: SlaPlan['quota'], use: LimitUsage['quota']): QuotaView | null {
   if (quota === null || use === null) return null
   const isEndless = quota.period === 'PayAsYouGo'
   return {

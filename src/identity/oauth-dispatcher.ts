@@ -8,13 +8,13 @@ import { refuse, type OauthAnswer, type OauthCall, type OauthEndpoint } from '..
 
 export type OauthEndpoints = Readonly<Record<OauthCall['endpoint'], OauthEndpoint>>
 
-export interface OauthDeskOptions {
+export interface OauthDispatcherOptions {
   readonly endpoints: OauthEndpoints
   /** Hears what could not be done. */
   readonly onFailure: (cause: unknown) => void
 }
 
-export function createOauthDesk({ endpoints, onFailure }: OauthDeskOptions): OauthEndpoint {
+export function createOauthDispatcher({ endpoints, onFailure }: OauthDispatcherOptions): OauthEndpoint {
   return async (call) => {
     try {
       return await endpoints[call.endpoint](call)

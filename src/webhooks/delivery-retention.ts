@@ -10,7 +10,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { timeOfId } from '../runtime/ids.ts'
 import type { Document, Registry } from '../store/registry.ts'
 
-export interface ForgetOldOptions {
+export interface DeliveryRetentionOptions {
   readonly registry: Registry
   readonly clock: Pick<Clock, 'nowMs' | 'every'>
   readonly log: { error(fields: object, message: string): void }
@@ -21,7 +21,7 @@ const EVERY_MS = 3_600_000
 const PAGE = 200
 
 /** Begins now, and goes on every hour; returns how to stop. */
-export function forgetOld({ registry, clock, log }: ForgetOldOptions): () => void {
+export function startDeliveryRetention({ registry, clock, log }: DeliveryRetentionOptions): () => void {
   let isRunning = false
   let isStopped = false
 

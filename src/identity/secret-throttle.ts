@@ -7,7 +7,7 @@
 
 import type { Clock } from '../runtime/clock.ts'
 
-export interface SecretBrake {
+export interface SecretThrottle {
   /** Notes a wrong secret; seconds to wait, or 0. */
   failed(clientId: string): number
 }
@@ -16,7 +16,7 @@ const WINDOW_MS = 60_000
 const FREE_MAX = 9
 const CLIENTS_MAX = 10_000
 
-export function createSecretBrake(clock: Clock): SecretBrake {
+export function createSecretThrottle(clock: Clock): SecretThrottle {
   const failures = new Map<string, number[]>()
 
   return {
