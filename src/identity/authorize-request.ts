@@ -1,9 +1,8 @@
 /**
- * An authorization request (RFC 6749, 4.1.1; RFC 7636; RFC 8707; OpenID Connect Core, 3.1.2.1), read
- * strictly: what is wrong with it, and whether the browser may be sent back to say so.
+ * Validates authorization requests (RFC 6749, 4.1.1; RFC 7636; RFC 8707; OpenID Connect Core, 3.1.2.1).
  *
- * Nothing is sent to an address that is not, character by character, registered for the client. Only
- * the code flow, only S256.
+ * Accepts only the code flow with S256. An error is sent to a redirect URI only if the client has registered exactly that
+ * URI; otherwise it is shown to the person.
  */
 
 import type { ApiScopes } from './access-token.ts'
@@ -14,10 +13,10 @@ import { isChallenge } from './pkce.ts'
 export interface AuthorizeRequest {
   readonly clientId: string
   readonly redirectUri: string
-  /** `''`: whichever member of the client's product redeems the code. */
+  /** `''`: the member of the client's product that redeems the code. */
   readonly api: string
   readonly challenge: string
-  /** Null: none was sent. */
+  /** Null if none was sent. */
   readonly scope: string | null
   readonly wantsIdToken: boolean
   readonly wantsProfile: boolean
@@ -27,16 +26,16 @@ export interface AuthorizeRequest {
 
 export type AuthorizeResult =
   | { readonly request: AuthorizeRequest }
-  /** Told to the person, on a page of ours. */
+  /** Shown to the person. */
   | { readonly fault: string }
-  /** Told to the client, by way of the browser. */
+  /** Sent to the client by redirect. */
   | { readonly error: string; readonly description: string; readonly back: Back }
 
-/** Where the browser is sent. */
+/** Where to redirect the browser. */
 export interface Back {
   readonly redirectUri: string
   readonly state: string | null
-  /** `''`: not known yet. */
+  /** `''` if not known yet. */
   readonly api: string
 }
 
@@ -100,7 +99,7 @@ export function createAuthorizeRequests(options: AuthorizeRequestOptions): ReadA
     return { request }
   }
 
-  /** Null where it is no API of ours. */
+  /** Returns null if `resource` is not an address of this gateway. */
   function apiOf(resource: string | undefined, own: string): string | null {
     if (resource === undefined) return own
     const prefix = `${gatewayUrl}/`
@@ -114,7 +113,7 @@ export function createAuthorizeRequests(options: AuthorizeRequestOptions): ReadA
   }
 }
 
-/** Whether people may be sent here by it: it has an address to send them back to, and is still good. */
+/** Returns whether a client may log people in: it has a redirect URI and is valid. */
 export function canLogIn({ grant, redirectUris }: RegisteredClient, nowMs: number): boolean {
   if (redirectUris.length === 0 || (grant.type !== 'PKCE' && grant.type !== 'OAuth2')) return false
   return grant.valid && (grant.expiresAtMs === 0 || grant.expiresAtMs > nowMs)
@@ -140,7 +139,7 @@ function faultOf(values: ReadonlyMap<string, string>): { error: string; descript
     )
   if ((values.get('state') ?? '').length > STATE_LENGTH_MAX) return wrong('invalid_request', 'state is too long.')
   if ((values.get('nonce') ?? '').length > STATE_LENGTH_MAX) return wrong('invalid_request', 'nonce is too long.')
-  // A login is always asked for; nobody is logged in already.
+  // Every request needs a login, because the service keeps no sessions.
   if ((values.get('prompt') ?? '').split(' ').includes('none'))
     return wrong('login_required', 'The user has to log in; prompt=none is not supported.')
   return null
@@ -150,7 +149,7 @@ function onlyOne(uris: readonly string[]): string | null {
   return uris.length === 1 ? (uris[0] ?? null) : null
 }
 
-/** A name that a stranger chose, as an error description may hold it (RFC 6749, 4.1.2.1). */
+/** Reduces a parameter name to the characters that an error description may contain (RFC 6749, 4.1.2.1). */
 function printable(text: string): string {
   return text.slice(0, 64).replaceAll(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?')
 }

@@ -1,9 +1,9 @@
 /**
- * The keys that sign tokens: made on first start, encrypted at rest, never outside the main thread.
+ * The keys that sign tokens. They are created on first start, encrypted at rest, and never leave the main thread.
  *
- * A key is published before it signs and stays published until the last token it signed has expired:
- * `next` is published, `signing` signs, `retired` is only published. A rotation moves each one on, so
- * that every verifier knows a key before it meets it.
+ * A key is published before it signs and stays published until the last token that it signed has expired: `next` is
+ * published, `signing` signs, `retired` is only published. A rotation advances every key by one role, so that verifiers
+ * have a key before they receive a token signed by it.
  */
 
 import { createPrivateKey, generateKeyPair, sign as signBytes, type KeyObject } from 'node:crypto'
@@ -17,34 +17,34 @@ import type { Author, Registry, Write } from '../store/registry.ts'
 export type TokenAlgorithm = 'ES256' | 'RS256'
 
 export interface KeyRing {
-  /** Every key a verifier may meet, public parts alone (RFC 7517). */
+  /** Returns the public parts of all keys that a verifier may need (RFC 7517). */
   publicKeys(): { readonly keys: readonly JWK[] }
-  /** A signed JWT with `kid` and `typ` in its header. */
+  /** Returns a signed JWT with `kid` and `typ` in its header. */
   sign(claims: object, algorithm: TokenAlgorithm, typ: string): string
-  /** Makes the next keys sign, and others the next; these must be published before they sign in their turn. */
+  /** Makes the next keys sign and creates new next keys, which must be published before the following rotation. */
   rotate(): Promise<void>
-  /** Removes keys whose last token has expired. */
-  forget(): Promise<void>
+  /** Deletes keys whose last token has expired. */
+  deleteExpired(): Promise<void>
   times(): KeyTimes
   list(): readonly ListedKey[]
 }
 
 export interface KeyTimes {
-  /** Since when the keys have signed that sign now. */
+  /** When the current signing keys began to sign. */
   readonly signingSinceMs: number
-  /** Since when the next keys have been published. */
+  /** When the next keys were published. */
   readonly nextSinceMs: number
-  /** When the first of those that no longer sign need not be published any more; null: there are none. */
+  /** When the first retired key expires; null if there is none. */
   readonly unpublishAtMs: number | null
 }
 
-/** A key as an operator sees it. */
+/** A key as operators see it. */
 export interface ListedKey {
   readonly id: string
   readonly algorithm: TokenAlgorithm
   readonly role: KeyBody['role']
   readonly createdAtMs: number
-  /** Null: it has not begun to retire. */
+  /** Null unless the key is retired. */
   readonly publishedUntilMs: number | null
 }
 
@@ -54,9 +54,9 @@ interface KeyBody {
   readonly publicKey: JWK
   /** Encrypted PKCS #8. */
   readonly privateKey: string
-  /** When the last token it signed has expired; 0 while it signs. */
+  /** When the last token signed by the key has expired; 0 until the key retires. */
   readonly publishedUntilMs: number
-  /** When it was given its role; of keys that an earlier version has made, unknown. */
+  /** When the key got its role; missing in keys of an earlier version. */
   readonly sinceMs?: number
 }
 
@@ -77,7 +77,7 @@ export interface KeyRingOptions {
 
 const ALGORITHMS: readonly TokenAlgorithm[] = ['ES256', 'RS256']
 const TOKEN_LIFETIME_MS = 3_600_000
-/** For verifiers whose clock is behind. */
+/** For verifiers whose clocks are behind. */
 const LEEWAY_MS = 60_000
 const KEYS_MAX = 100
 const generate = promisify(generateKeyPair)
@@ -113,9 +113,12 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
     try {
       return vault.decrypt(encrypted, id)
     } catch (cause) {
-      throw new StartRefused('the master key does not open this data folder: give the MASTER_KEY it was made with', {
-        cause,
-      })
+      throw new StartRefused(
+        'the master key does not open this data folder; set the MASTER_KEY that it was created with',
+        {
+          cause,
+        },
+      )
     }
   }
 
@@ -161,15 +164,15 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
         const { role } = key
         if (role === 'next') return [change(key, { role: 'signing', sinceMs })]
         if (role === 'signing') return [change(key, { role: 'retired', sinceMs, publishedUntilMs })]
-        return isOutlived(key) ? [change(key, null)] : []
+        return isExpired(key) ? [change(key, null)] : []
       })
       await registry.commit(author, 'signing_key.rotate', [...moved, ...made])
       held = await load()
     },
-    async forget() {
-      const outlived = held.filter(isOutlived).map((key) => change(key, null))
-      if (outlived.length === 0) return
-      await registry.commit(author, 'signing_key.forget', outlived)
+    async deleteExpired() {
+      const expired = held.filter(isExpired).map((key) => change(key, null))
+      if (expired.length === 0) return
+      await registry.commit(author, 'signing_key.forget', expired)
       held = await load()
     },
     times() {
@@ -192,7 +195,7 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
       })),
   }
 
-  function isOutlived({ role, publishedUntilMs }: Held): boolean {
+  function isExpired({ role, publishedUntilMs }: Held): boolean {
     return role === 'retired' && publishedUntilMs <= clock.nowMs()
   }
 

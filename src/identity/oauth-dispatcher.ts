@@ -1,7 +1,4 @@
-/**
- * The OAuth endpoints of every API, behind one door. What cannot be done at the moment is said so, and
- * why only to the operator.
- */
+/** Dispatches OAuth calls to their endpoints. Reports the cause of a failure to the operator only. */
 
 import { Problem } from '../domain/problem.ts'
 import { refuse, type OauthAnswer, type OauthCall, type OauthEndpoint } from '../plan/oauth-call.ts'
@@ -10,7 +7,7 @@ export type OauthEndpoints = Readonly<Record<OauthCall['endpoint'], OauthEndpoin
 
 export interface OauthDispatcherOptions {
   readonly endpoints: OauthEndpoints
-  /** Hears what could not be done. */
+  /** Called with the cause of every failed call. */
   readonly onFailure: (cause: unknown) => void
 }
 
