@@ -1,4 +1,4 @@
-/** What was sent to a receiver and what came of it; sending again; sending a sample. */
+/** Deliveries of a receiver: list and read with their attempts, redeliver, and send a sample event. */
 
 import { Problem } from '../domain/problem.ts'
 import type { DeliveryState } from './delivery-machine.ts'
@@ -19,7 +19,7 @@ import {
 } from './delivery-document.ts'
 import { EVENT_SAMPLES } from './event-samples.ts'
 import { EVENT_SUBSCRIPTION_KIND, type EventSubscriptionBody } from './event-subscription-document.ts'
-import { isOn } from './event-subscriptions.ts'
+import { isEnabled } from './event-subscriptions.ts'
 import type { EventKind } from '../command/event-outbox.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 
@@ -30,11 +30,11 @@ export interface Deliveries {
     query: PageQuery & { readonly state?: DeliveryState },
   ): Promise<Page<Delivery>>
   get(tenant: string, subscription: string, delivery: string): Promise<Delivery>
-  /** A sample of the kind, to this receiver alone. */
+  /** Sends a sample event of the type to this receiver only. */
   test(author: Author, subscription: string, type: EventKind): Promise<Delivery>
-  /** One, whatever came of it; returns how many. */
+  /** Redelivers one delivery in any final state. Returns the number of deliveries. */
   redeliver(author: Author, subscription: string, delivery: string): Promise<number>
-  /** All that failed since then (RFC 3339); returns how many. */
+  /** Redelivers all deliveries that failed since a time (RFC 3339). Returns their number. */
   redeliverSince(author: Author, subscription: string, since: string): Promise<number>
 }
 
@@ -51,14 +51,14 @@ export function createDeliveries({ registry, createId, clock }: DeliveriesOption
     return find<EventSubscriptionBody>(registry, tenant, EVENT_SUBSCRIPTION_KIND, id)
   }
 
-  async function refuseOff(tenant: string, id: string): Promise<void> {
+  async function checkEnabled(tenant: string, id: string): Promise<void> {
     const { body } = await subscriptionOf(tenant, id)
-    if (!isOn(body))
+    if (!isEnabled(body))
       throw new Problem('state_conflict', 'The receiver is disabled. Enable it first: PATCH {"state": "active"}.')
   }
 
-  /** As it stands before the first attempt. */
-  function again({ id, tenant, revision, body }: Document<DeliveryBody>) {
+  /** Resets a delivery to the state before its first attempt. */
+  function redeliveryWrite({ id, tenant, revision, body }: Document<DeliveryBody>) {
     const next = { ...body, actor: transitionDelivery(body, 'redelivered'), nextAtMs: clock.nowMs() }
     return deliveryWrite(id, tenant, revision, next)
   }
@@ -85,7 +85,7 @@ export function createDeliveries({ registry, createId, clock }: DeliveriesOption
     },
     async test(author, subscription, type) {
       const { tenant } = author
-      await refuseOff(tenant, subscription)
+      await checkEnabled(tenant, subscription)
       const event = { id: createId('evt'), type, sample: EVENT_SAMPLES[type] }
       const { id, write } = newDelivery(createId, tenant, freshDelivery(subscription, event, clock.nowMs()))
       await commit(registry, author, 'webhook.test', [write])
@@ -93,16 +93,16 @@ export function createDeliveries({ registry, createId, clock }: DeliveriesOption
     },
     async redeliver(author, subscription, id) {
       const { tenant } = author
-      await refuseOff(tenant, subscription)
+      await checkEnabled(tenant, subscription)
       const delivery = await registry.get<DeliveryBody>(DELIVERY_KIND, id)
       if (delivery?.tenant !== tenant || delivery.body.subscription !== subscription)
         throw invalidAt('/delivery', 'The receiver has no such delivery.')
-      await commit(registry, author, 'webhook.redeliver', [again(delivery)])
+      await commit(registry, author, 'webhook.redeliver', [redeliveryWrite(delivery)])
       return 1
     },
     async redeliverSince(author, subscription, since) {
       const { tenant } = author
-      await refuseOff(tenant, subscription)
+      await checkEnabled(tenant, subscription)
       const sinceMs = Date.parse(since)
       let redelivered = 0
       for (let after = ''; ;) {
@@ -113,11 +113,11 @@ export function createDeliveries({ registry, createId, clock }: DeliveriesOption
           limit: PAGE,
           ...(after !== '' && { after }),
         })
-        const wanted = page.filter(
+        const failed = page.filter(
           ({ createdAtMs, body }) => createdAtMs >= sinceMs && stateOfDelivery(body) === 'failed',
         )
-        if (wanted.length > 0) await commit(registry, author, 'webhook.redeliver', wanted.map(again))
-        redelivered += wanted.length
+        if (failed.length > 0) await commit(registry, author, 'webhook.redeliver', failed.map(redeliveryWrite))
+        redelivered += failed.length
         if (page.length < PAGE) return redelivered
         after = page.at(-1)?.id ?? ''
       }

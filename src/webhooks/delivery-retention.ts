@@ -1,8 +1,7 @@
 /**
- * Forgets deliveries and events that are older than 30 days.
+ * Deletes deliveries and events that are older than 30 days, except pending deliveries.
  *
- * What still waits stays, and so does nothing else: ids are in the order of time, so the sweep ends at the first
- * that is younger.
+ * Ids sort by time, so each sweep ends at the first document that is younger.
  */
 
 import { DELIVERY_KIND, stateOfDelivery, type DeliveryBody } from './delivery-document.ts'
@@ -16,22 +15,22 @@ export interface DeliveryRetentionOptions {
   readonly log: { error(fields: object, message: string): void }
 }
 
-const KEPT_MS = 30 * 86_400_000
+const RETENTION_MS = 30 * 86_400_000
 const EVERY_MS = 3_600_000
 const PAGE = 200
 
-/** Begins now, and goes on every hour; returns how to stop. */
+/** Sweeps now and every hour. Returns the function that stops it. */
 export function startDeliveryRetention({ registry, clock, log }: DeliveryRetentionOptions): () => void {
   let isRunning = false
   let isStopped = false
 
-  async function sweep(kind: string, isDone: (document: Document) => boolean): Promise<void> {
-    const beforeMs = clock.nowMs() - KEPT_MS
+  async function sweep(kind: string, isDeletable: (document: Document) => boolean): Promise<void> {
+    const beforeMs = clock.nowMs() - RETENTION_MS
     for (let after = ''; !isStopped;) {
       const page = await registry.list(kind, { limit: PAGE, ...(after !== '' && { after }) })
       const old = page.filter(({ id }) => timeOfId(id) < beforeMs)
       const writes = old
-        .filter(isDone)
+        .filter(isDeletable)
         .map(({ id, tenant, revision }) => ({ kind, id, tenant, expected: revision, body: null }))
       if (writes.length > 0)
         await registry.commit({ tenant: writes[0]!.tenant, consumer: 'system' }, 'webhooks.forget', writes)
@@ -40,7 +39,7 @@ export function startDeliveryRetention({ registry, clock, log }: DeliveryRetenti
     }
   }
 
-  async function forget(): Promise<void> {
+  async function sweepAll(): Promise<void> {
     if (isRunning) return
     isRunning = true
     try {
@@ -53,8 +52,8 @@ export function startDeliveryRetention({ registry, clock, log }: DeliveryRetenti
     }
   }
 
-  void forget()
-  const stop = clock.every(EVERY_MS, () => void forget())
+  void sweepAll()
+  const stop = clock.every(EVERY_MS, () => void sweepAll())
   return () => {
     isStopped = true
     stop()

@@ -1,4 +1,4 @@
-/** What the data of each kind of event looks like: what a test of a registration sends, and what the documentation shows. */
+/** Sample data of each event type, for tests of a receiver and for the documentation. */
 
 import type { EventBody, EventKind } from '../command/event-outbox.ts'
 

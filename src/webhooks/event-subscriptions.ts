@@ -1,4 +1,4 @@
-/** Registrations for events: whom to tell, of what, and under which secret. */
+/** Event subscriptions: the URL of a receiver, the event types that it gets, and the secret that signs them. */
 
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -19,7 +19,7 @@ import {
 import type { EventKind } from '../command/event-outbox.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
-import { makeSecret, refuseSecret } from './webhook-secret.ts'
+import { makeSecret, checkSecret } from './webhook-secret.ts'
 
 export interface EventSubscriptionInput {
   readonly url: string
@@ -33,7 +33,7 @@ export interface EventSubscriptionChange {
   readonly state?: 'active' | 'disabled'
 }
 
-/** The secret is shown this once. */
+/** The only response that contains the secret. */
 export type WithSecret = EventSubscription & { readonly secret: string }
 
 export interface EventSubscriptions {
@@ -42,28 +42,28 @@ export interface EventSubscriptions {
   list(tenant: string, query: PageQuery): Promise<Page<EventSubscription>>
   update(author: Author, id: string, change: EventSubscriptionChange): Promise<EventSubscription>
   remove(author: Author, id: string): Promise<void>
-  /** A new secret; the one before signs as well for a day. */
+  /** Creates a new secret; the previous one keeps signing for a day. */
   rotateSecret(author: Author, id: string): Promise<WithSecret>
 }
 
 export interface EventSubscriptionsOptions extends Secrets {
   readonly registry: Registry
   readonly clock: Pick<Clock, 'nowMs'>
-  /** By registration. */
+  /** Keyed by event subscription. */
   readonly mutex: KeyedMutex
-  /** Why a URL may not be called; null where it may. */
+  /** Returns why a URL may not be a target, or null. */
   readonly refuseTarget: (url: string) => Promise<string | null>
 }
 
 export const SUBSCRIPTIONS_OF_TENANT_MAX = 100
-const BOTH_SIGN_MS = 86_400_000
-/** With the newest. */
+const OVERLAP_MS = 86_400_000
+/** Includes the newest secret. */
 const SECRETS_MAX = 3
 
 export function createEventSubscriptions(options: EventSubscriptionsOptions): EventSubscriptions {
   const { registry, vault, createId, randomBytes, clock, mutex, refuseTarget } = options
 
-  async function refuse(url: string): Promise<void> {
+  async function checkTarget(url: string): Promise<void> {
     const fault = await refuseTarget(url)
     if (fault !== null) throw invalidAt('/url', fault)
   }
@@ -78,8 +78,8 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
 
   async function create(author: Author, { url, events, secret: given }: EventSubscriptionInput): Promise<WithSecret> {
     const { tenant } = author
-    if (given !== undefined) refuseSecret(given)
-    await refuse(url)
+    if (given !== undefined) checkSecret(given)
+    await checkTarget(url)
     const id = createId('evs')
     const secret = given ?? makeSecret(randomBytes)
     const body: EventSubscriptionBody = {
@@ -88,7 +88,7 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
       secrets: [sealed(id, secret)],
       actor: freshEventSubscription(),
     }
-    // In turn, so that two at once do not both find room.
+    // One at a time per tenant, so that concurrent requests cannot exceed the limit.
     await mutex.runExclusive([`event subscriptions of ${tenant}`], async () => {
       const limit = SUBSCRIPTIONS_OF_TENANT_MAX
       if ((await registry.list(EVENT_SUBSCRIPTION_KIND, { tenant, limit })).length >= limit)
@@ -128,7 +128,7 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
       }),
     async update(author, id, { url, events, state }) {
       await read(author.tenant, id)
-      if (url !== undefined) await refuse(url)
+      if (url !== undefined) await checkTarget(url)
       return change(author, id, 'event_subscription.update', (body) => {
         const wanted = state === undefined ? null : state === 'active' ? 'enabled' : 'disabled'
         return {
@@ -149,7 +149,7 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
     },
     async rotateSecret(author, id) {
       const secret = makeSecret(randomBytes)
-      const untilMs = clock.nowMs() + BOTH_SIGN_MS
+      const untilMs = clock.nowMs() + OVERLAP_MS
       const shown = await change(author, id, 'event_subscription.rotate', (body) => {
         const before = body.secrets
           .filter((each) => each.untilMs === null || each.untilMs > clock.nowMs())
@@ -161,7 +161,7 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
   }
 }
 
-/** Whether messages go out to it. */
-export function isOn(body: EventSubscriptionBody): boolean {
+/** Returns whether events are delivered to the subscription. */
+export function isEnabled(body: EventSubscriptionBody): boolean {
   return stateOfSubscription(body) !== 'disabled'
 }

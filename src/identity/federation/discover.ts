@@ -1,8 +1,8 @@
 /**
- * Fetches what a provider publishes: its discovery document (OpenID Connect Discovery, 4) and its keys.
+ * Fetches what a provider publishes: its discovery document (OpenID Connect Discovery, 4) and its key set.
  *
- * The document must name the issuer exactly as it is registered (4.3), else one provider could speak for
- * another. Answers are bounded, and of the keys only those that verify signatures are kept.
+ * The document must name exactly the registered issuer (4.3), so that no provider can speak for another. Responses are
+ * bounded in size, and only keys that verify signatures are kept.
  */
 
 import { toVerificationKey } from '../../plan/verification-key.ts'
@@ -16,7 +16,7 @@ export interface Published {
 }
 
 export interface DiscoveryFault {
-  /** For whoever registers the provider. */
+  /** Shown to the customer who registers the provider. */
   readonly fault: string
 }
 
@@ -50,7 +50,7 @@ export async function fetchKeys(
   return { keys: toUsable(keys) }
 }
 
-/** In one order, so that what is published can be compared with what was. */
+/** Sorts the keys, so that two key sets can be compared as JSON. */
 function toUsable(keys: readonly unknown[]): readonly PublicKey[] {
   const usable = keys.map((key) => toVerificationKey(key)?.jwk).filter((jwk) => jwk !== undefined)
   return usable.sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1))
@@ -68,7 +68,7 @@ async function fetchObject(
     const value: unknown = JSON.parse(result.body.toString('utf8'))
     if (typeof value === 'object' && value !== null) return { value: value as Record<string, unknown> }
   } catch {
-    // Said below.
+    // Not JSON: the fault below covers it.
   }
   return { fault: `The response of ${url} is not a JSON object.` }
 }

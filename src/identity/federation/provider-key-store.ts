@@ -1,6 +1,6 @@
 /**
- * The keys of a provider as the registry keeps them, so that a provider which is away while we start is
- * still understood. They are kept for the issuer they came from, and for no other.
+ * Stores the last keys of each provider, so that they are available after a restart while the provider is unreachable.
+ * Stored keys are used only for the issuer that published them.
  */
 
 import type { Author, Registry } from '../../store/registry.ts'
