@@ -1,7 +1,7 @@
 /**
- * Replaces the credentials of the admin: one that is new takes the place of all others, which are revoked in the same commit.
+ * Replaces the credentials of the admin: creates a new one and revokes all others in the same commit.
  *
- * Runs while no gateway thread does: at startup, or on the data folder of a service that is stopped.
+ * Runs while no gateway thread does: at startup, or on the data folder of a stopped service.
  */
 
 import type { Clock } from '../runtime/clock.ts'
@@ -23,7 +23,7 @@ export interface AdminResetOptions extends Secrets {
 export interface AdminReset {
   readonly clientId: string
   readonly clientSecret: string
-  /** Client ids that open nothing any more. */
+  /** Client ids of the revoked credentials. */
   readonly revoked: readonly string[]
 }
 
@@ -32,10 +32,10 @@ export interface Revocations {
   readonly clientIds: readonly string[]
 }
 
-/** Subscriptions that one after the other were the admin's, and credentials of one of them. */
+/** Upper bound of the subscriptions that the admin has had, and of the credentials of one of them. */
 export const ADMIN_DOCUMENTS_MAX = 500
 
-/** Makes a new admin credential and revokes all others of the admin. Throws `StartRefused`. */
+/** Creates a new admin credential and revokes all others of the admin. Throws `StartRefused`. */
 export async function resetAdmin(options: AdminResetOptions): Promise<AdminReset> {
   const { registry, vault, createId, clock } = options
   const entry = await registry.get<ApiBody>('api', PLATFORM_API)
@@ -83,7 +83,7 @@ export async function subscriptionsOfAdmin(
   return registry.list<SubscriptionBody>('subscription', { tenant, where, limit: ADMIN_DOCUMENTS_MAX })
 }
 
-/** Writes that revoke every credential of a subscription that is active, with an event for each. */
+/** Returns the writes that revoke every active credential of a subscription, with an event for each. */
 export async function revokeAll(
   registry: Registry,
   createId: CreateId,
@@ -105,7 +105,7 @@ export async function revokeAll(
   }
 }
 
-/** A secret that another master key encrypted does not decrypt: a new one would not open for the service either. */
+/** Refuses another master key, with which the service could not decrypt the new secret either. */
 async function checkKey({ registry, vault }: AdminResetOptions, tenant: string, subscription: string): Promise<void> {
   for (const { id, body } of await credentialsOf(registry, tenant, subscription)) {
     if (body.clientSecret === '') continue

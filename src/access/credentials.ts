@@ -1,8 +1,8 @@
 /**
- * The credentials of a subscription: read with their secrets, revoked, rotated.
+ * The credentials of a subscription: read with their secrets, revoke, rotate.
  *
- * What is taken away has reached every gateway thread before the command answers. With a credential of
- * the platform nobody comes by one that opens more than his own.
+ * A revocation has reached every gateway thread before the command returns. A platform credential cannot be used to
+ * escalate privileges: it reads and rotates only credentials whose scopes it holds itself.
  */
 
 import { Problem } from '../domain/problem.ts'
@@ -27,19 +27,19 @@ import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 import type { HeldScopes } from './held-scopes.ts'
 
-/** The new credential of a client, and with it all that were made. */
+/** The new credential of the client, and all new credentials as `items`. */
 export interface RotatedCredentials extends Credential {
   readonly items: readonly Credential[]
 }
 
 export interface Credentials {
-  /** Secrets in clear; the reading itself is audited. */
+  /** Returns the secrets in clear text, and writes an audit entry. */
   read(author: Author, subscription: string, held?: HeldScopes): Promise<Page<Credential>>
   revoke(author: Author, subscription: string, credential: string): Promise<void>
-  /** New ones for all that are active; the old ones end when the overlap does. */
+  /** Creates a new credential for each active one; the old ones expire after the overlap. */
   rotate(author: Author, subscription: string, overlapSeconds?: number, held?: HeldScopes): Promise<RotatedCredentials>
   of(tenant: string, subscription: string): Promise<readonly Document<CredentialBody>[]>
-  /** Tells every thread what the credentials of a subscription open now; done when all know. */
+  /** Sends the current grants of a subscription to every gateway thread; resolves when all have them. */
   announce(tenant: string, subscription: string): Promise<void>
 }
 
@@ -136,7 +136,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
       const data = { credential, subscription: id, type, clientId: clientId || null }
       await commit(registry, author, 'credential.revoke', [
         credentialWrite(credential, tenant, current.revision, body),
-        // Revoking again makes sure that every thread knows; it is told once.
+        // A repeated revocation reaches the threads again, but emits no second event.
         ...(state === 'Revoked' ? [] : [eventWrite(createId, tenant, 'CredentialRevoked', data)]),
       ])
       await announce(author.tenant, id)

@@ -68,7 +68,7 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
       authorize: createAuthorizeFlow({ ...shared, codes, titleOf, verify: users.verify }),
       introspect: createIntrospection({ authenticateClient, tokens }),
       revoke: createRevocation({ authenticateClient, tokens, revoke }),
-      userinfo: createUserinfo({ tokens, personOf: users.known }),
+      userinfo: createUserinfo({ tokens, personOf: users.find }),
     },
     onFailure(cause) {
       count('oauth_failed')

@@ -19,7 +19,7 @@ describe('a user', () => {
     expect(await users.verify('acme', 'grace', `${PASSWORD} `)).toBeNull()
     expect(await users.verify('acme', 'Grace', PASSWORD)).toBeNull()
     expect(await users.verify('rival', 'grace', PASSWORD)).toBeNull()
-    expect(await users.known('rival', id)).toBeNull()
+    expect(await users.find('rival', id)).toBeNull()
   })
 
   it('has a name of its own in the tenant; another tenant may have the same', async () => {
