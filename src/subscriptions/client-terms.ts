@@ -1,4 +1,4 @@
-/** By which credentials a subscription is used: their types, and what each type needs to know. */
+/** The credential types of a subscription, and the data that each type requires. */
 
 import { Problem } from '../domain/problem.ts'
 import type { Registry } from '../store/registry.ts'

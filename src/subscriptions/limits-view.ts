@@ -1,4 +1,4 @@
-/** The limits, the cost and the quota of an operation as a subscriber reads them: declared, used and left. */
+/** Describes the limits, the cost and the quota of an operation for its subscriber: declared, used and remaining. */
 
 import { DAY_MS, startOf } from '../domain/calendar.ts'
 import { MICRO } from '../domain/decimal.ts'
@@ -9,24 +9,24 @@ import type { LimitUsage, LimitUse } from '../plan/limit-book.ts'
 
 export interface LimitView {
   readonly name: string
-  /** `rate`, `concurrent`, or `total`. */
+  /** `rate`, `concurrent` or `total`. */
   readonly kind: string
   /** 0: switched off. */
   readonly value: number
-  /** Seconds of a rate, the window of a total. */
+  /** The seconds of a rate, or the window of a total. */
   readonly per: string | null
   /** Times of the day in UTC; empty: always. */
   readonly validity: readonly { readonly start: string; readonly end: string }[]
-  /** Whether it is what a call would be held against now: its time, and no definition further up. */
+  /** Whether a call is checked against it now: it is valid now, and no earlier definition of its group is. */
   readonly appliesNow: boolean
   readonly remaining: number | null
-  /** When a total begins anew. */
+  /** When the window of a total ends. */
   readonly resetsAt: string | null
 }
 
 export interface QuotaView {
   readonly period: string
-  /** Null: pay as you go. */
+  /** Null for pay as you go. */
   readonly resourceUnits: number | null
   readonly used: number
   readonly remaining: number | null
@@ -101,7 +101,7 @@ function timeOfDay(dayMs: number): string {
   return new Date(dayMs % DAY_MS).toISOString().slice(11, 19)
 }
 
-/** An operation may be called `constructor`. */
+/** Reads own properties only, because an operation may have the id `constructor`. */
 function own<T>(values: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined
 }

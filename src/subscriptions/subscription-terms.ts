@@ -1,6 +1,6 @@
 /**
- * What a subscription would be to: an API or a product, with which scopes and variant, approved by
- * itself or not. Refuses what is not there, and what the caller may not give away.
+ * The terms of a new subscription: an API or a product, its scopes and variant, and the approval policy. Refuses terms
+ * that do not exist, and scopes that the caller may not grant.
  */
 
 import { Problem } from '../domain/problem.ts'
@@ -18,7 +18,7 @@ export interface TermsInput {
   readonly product?: string
   readonly slaVariant?: string
   readonly scopes?: readonly string[]
-  /** Also to an API that is deprecated. */
+  /** Allows a subscription to a deprecated API. */
   readonly force?: boolean
 }
 
@@ -33,11 +33,11 @@ export interface Terms {
 
 export interface SubscriptionTerms {
   of(tenant: string, input: TermsInput, held: HeldScopes): Promise<Terms>
-  /** Throws where no declaration in force has the variant. */
+  /** Throws if no declaration in force has the variant. */
   checkVariant(tenant: string, to: Pick<Terms, 'api' | 'apiProductId'>, variant: string): Promise<void>
   /**
-   * Throws where what `scopes` adds to those of `to` is not declared by what is subscribed to, or not the
-   * caller's to give. Less can always be held, also of what is retired.
+   * Throws if a scope that `scopes` adds to `to` is not declared, or is a platform scope that the caller does not hold.
+   * Scopes can always be removed, also from a subscription to a retired API.
    */
   checkScopes(
     tenant: string,
@@ -58,7 +58,7 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
 
   async function entryOf(tenant: string, api: string): Promise<Document<ApiBody>> {
     const entry = await registry.get<ApiBody>('api', api)
-    // The platform's own is every tenant's to subscribe to.
+    // Every tenant may subscribe to the platform API.
     const isOpen = entry?.tenant === tenant || entry?.body.ownScopes !== undefined
     if (entry === null || !isOpen) throw invalidAt('/api', 'There is no such API.')
     if (entry.body.state === 'Retired') {
@@ -106,7 +106,7 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
     throw invalidAt('/slaVariant', 'No OpenSLA declaration in force has this variant.')
   }
 
-  /** With a credential of the platform nobody makes one that opens more than his own. */
+  /** Prevents privilege escalation: a platform credential grants only platform scopes that it holds itself. */
   function checkHeld(apis: readonly string[], scopes: readonly string[], held: HeldScopes): void {
     const beyond = held === null || !apis.includes(PLATFORM_API) ? [] : scopes.filter((scope) => !held.has(scope))
     if (beyond.length === 0) return

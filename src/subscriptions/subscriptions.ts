@@ -1,9 +1,8 @@
 /**
- * Subscriptions: who may use which API or product, by which credentials.
+ * Subscriptions of consumers to APIs and products, with their credentials.
  *
- * Credentials are made with the subscription, in the same commit, and open something once it is Active.
- * What takes something away (cancelling, suspending, fewer scopes) has reached every gateway thread
- * before the command answers.
+ * Credentials are created in the same commit as the subscription and grant access once it is Active. A change that
+ * removes access (cancel, suspend, fewer scopes) has reached every gateway thread before the command returns.
  */
 
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
@@ -60,7 +59,7 @@ export interface SubscriptionsOptions extends Secrets {
   readonly mutex: KeyedMutex
   readonly capacity: Capacity
   readonly limits: LimitBook
-  /** What a subscription to the platform's own API may call; it has no proxy that would tell. */
+  /** The operations of the platform API, which has no proxy. */
   readonly platformOperations?: readonly PlatformOperation[] | undefined
 }
 
@@ -95,7 +94,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     const body: SubscriptionBody = {
       consumer: input.consumer,
       ...what,
-      actor: isAuto ? tell(pending, { type: hasRoom ? 'approved' : 'capacity.short' }) : pending,
+      actor: isAuto ? transition(pending, { type: hasRoom ? 'approved' : 'capacity.short' }) : pending,
       redirectUris: client.redirectUris,
       ...(!isAuto && { approvalFlow: createId('apf') }),
     }
@@ -105,12 +104,12 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       ...(hasRoom ? [] : [waitlisted(createId, tenant, id, body)]),
       ...credentialsOf(tenant, id, terms, client),
     ])
-    // A thread may have noted that this client holds nothing.
+    // A thread may have cached that this client has no grant.
     if (client.federated !== null) await credentials.announce(tenant, id)
     return get(tenant, id)
   }
 
-  /** Where the API's policy wants somebody to decide. */
+  /** Opens an approval flow if the policy of the API requires one. */
   function flowOf(author: Author, subscription: string, { approvalFlow }: SubscriptionBody): Write[] {
     if (approvalFlow === undefined) return []
     const requester = deciderOf(author)
@@ -118,7 +117,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     return openFlow(approvalFlow, author.tenant, flow, clock.nowMs())
   }
 
-  /** A federated client is known at an API by one subscription. */
+  /** A federated client can have only one subscription to an API. */
   async function checkFederated(
     tenant: string,
     { api, apiProductId }: Terms,
@@ -148,7 +147,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     })
   }
 
-  /** Commits a change of one subscription, and has every thread know what its credentials open now. */
+  /** Commits a change of one subscription and sends its grants to every gateway thread. */
   async function change(
     author: Author,
     id: string,
@@ -170,21 +169,21 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     type: SubscriptionEvent['type'],
     more: readonly Write[] = [],
   ): Promise<Subscription> {
-    const told = (body: SubscriptionBody): SubscriptionBody => ({ ...body, actor: tell(body.actor, { type }) })
+    const apply = (body: SubscriptionBody): SubscriptionBody => ({ ...body, actor: transition(body.actor, { type }) })
     try {
-      return await change(author, id, `subscription.${type}`, told, more)
+      return await change(author, id, `subscription.${type}`, apply, more)
     } catch (cause) {
-      // It may have been done before, and a thread did not hear of it: whoever asks again makes sure.
+      // An earlier command may have committed the change without reaching every thread, so a retry sends the grants again.
       if (cause instanceof Problem && cause.code === 'state_conflict') await credentials.announce(author.tenant, id)
       throw cause
     }
   }
 
-  /** What it gave back when it was suspended may be somebody else's by now. */
+  /** Checks the capacity again, because the suspension released it. */
   async function resume(author: Author, id: string): Promise<Subscription> {
     const { body } = await find<SubscriptionBody>(registry, author.tenant, 'subscription', id)
     if (body.actor.value !== 'Suspended') return send(author, id, 'resumed')
-    return capacity.inTurn(author.tenant, async () => {
+    return capacity.runExclusive(author.tenant, async () => {
       if (await capacity.isOpenTo(author.tenant, body)) return send(author, id, 'resumed')
       const extensions = { state: 'Suspended', allowed: ['cancelled'] }
       throw new Problem('state_conflict', 'The API has no free capacity at the moment.', { extensions })
@@ -199,7 +198,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   ): Promise<Subscription> {
     const { tenant } = author
     const { body } = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
-    // Told so before anything else: of what has ended nothing is changed.
+    // Checked first: a subscription that has ended cannot change.
     if (body.actor.status === 'done') throw stateConflict({ state: String(body.actor.value), allowed: [] })
     const scopes = [...new Set(asked)]
     await subscriptionTerms.checkScopes(tenant, body, scopes, held)
@@ -210,7 +209,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     return change(author, id, 'subscription.scopes', (current) => ({ ...current, scopes }), [...following, ...amended])
   }
 
-  /** What was asked to be amended is put before the approvers again. */
+  /** Resubmits the flow if an amendment was requested. */
   async function resubmittedFlow(tenant: string, { approvalFlow }: SubscriptionBody): Promise<Write[]> {
     if (approvalFlow === undefined) return []
     const flow = await find<ApprovalFlowBody>(registry, tenant, APPROVAL_KIND, approvalFlow)
@@ -223,10 +222,10 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     ...reader,
     create(author, input, held) {
       const { federated } = input
-      const inRoom = () => capacity.inTurn(author.tenant, () => create(author, input, held))
-      if (federated === undefined) return inRoom()
-      const turn = JSON.stringify([author.tenant, federated.issuer, federated.clientId])
-      return mutex.runExclusive([turn], inRoom)
+      const createExclusive = () => capacity.runExclusive(author.tenant, () => create(author, input, held))
+      if (federated === undefined) return createExclusive()
+      const client = JSON.stringify([author.tenant, federated.issuer, federated.clientId])
+      return mutex.runExclusive([client], createExclusive)
     },
     cancel: async (author, id) =>
       send(author, id, 'cancelled', await withdrawnFlows(registry, author.tenant, id, clock.nowMs())),
@@ -236,7 +235,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   }
 }
 
-function tell(actor: PersistedActor, event: SubscriptionEvent): PersistedActor {
+function transition(actor: PersistedActor, event: SubscriptionEvent): PersistedActor {
   const result = step(machine, actor, event)
   if ('refused' in result) throw stateConflict(result.refused)
   return result.next

@@ -1,8 +1,8 @@
 /**
- * Changes of tier: asked for, decided on like an access, and in force when there is capacity for them.
+ * Tier changes: requested, decided like a request for access, and in force when there is capacity.
  *
- * A variant that asks for no more than the one it replaces never waits. Whoever waits keeps the variant
- * that he has; the flow stays Approved until the change has taken effect.
+ * A variant that needs no more capacity than the current one never waits. A waiting subscription keeps its variant, and
+ * its flow stays Approved until the change takes effect.
  */
 
 import type { Clock } from '../runtime/clock.ts'
@@ -30,7 +30,7 @@ export interface TierChangesOptions {
   readonly capacity: Capacity
 }
 
-/** What a change of tier that was approved leads to now. */
+/** The writes of an approved tier change, and whether it takes effect now. */
 export interface GrantedTier {
   readonly isInForce: boolean
   readonly writes: readonly Write[]
@@ -38,7 +38,7 @@ export interface GrantedTier {
 
 type Subscription = Document<SubscriptionBody>
 
-/** Ask in turn for capacity. */
+/** Grants an approved tier change, or puts it on the waiting list. Call it in `Capacity.runExclusive`. */
 export async function grantTier(
   { capacity, createId }: Pick<TierChangesOptions, 'capacity' | 'createId'>,
   subscription: Subscription,
@@ -51,7 +51,7 @@ export async function grantTier(
   return { isInForce: false, writes: [waitlisted(createId, tenant, id, { ...body, slaVariant })] }
 }
 
-/** What rests takes no capacity, and asks for it when it is resumed. */
+/** A suspended subscription reserves no capacity until it is resumed. */
 export function tierClaim(body: SubscriptionBody, slaVariant: string) {
   const { api, apiProductId, actor } = body
   const isActive = actor.value === 'Active'
@@ -70,7 +70,7 @@ export function tierWrites(
   ]
 }
 
-/** Asks for another tier, in turn for capacity; returns the id of the flow. */
+/** Requests another tier and returns the id of the flow. Call the request in `Capacity.runExclusive`. */
 export function createTierRequest(options: TierChangesOptions) {
   const { registry, credentials, createId, clock } = options
   const terms = createSubscriptionTerms({ registry })
