@@ -19,8 +19,8 @@ import {
 const refused = { status: 400, body: { error: 'invalid_grant' } }
 const jtiOf = (answer: OauthAnswer) => String(tokenOf(answer).claims['jti'])
 
-describe('a code', () => {
-  it('gives a token in the person’s name, once', async () => {
+describe('an authorization code', () => {
+  it('is exchanged once for a token on behalf of the person', async () => {
     const { redeem, code, revoked } = await openTestOauthServer()
     const text = await code()
     const answer = await redeem({ code: text })
@@ -34,7 +34,7 @@ describe('a code', () => {
     expect(revoked).toEqual(new Set())
   })
 
-  it('that is used twice takes back what it gave', async () => {
+  it('that is used twice revokes the token of the first use', async () => {
     const { redeem, code, revoked } = await openTestOauthServer()
     const text = await code()
     const first = await redeem({ code: text })
@@ -43,7 +43,7 @@ describe('a code', () => {
     expect(revoked).toEqual(new Set([jtiOf(first)]))
   })
 
-  it('that two redeem at once gives one token, and takes it back', async () => {
+  it('that is redeemed concurrently gives one token, which is revoked', async () => {
     const { redeem, code, revoked } = await openTestOauthServer()
     const text = await code()
     const answers = await Promise.all([1, 2, 3].map(() => redeem({ code: text })))
@@ -64,7 +64,7 @@ describe('a code', () => {
     ['a redirect URI with a suffix', { redirect_uri: `${REDIRECT}/` }],
     ['a redirect URI with another case', { redirect_uri: REDIRECT.replace('back', 'Back') }],
     ['another client', { client_id: 'cli_other', client_secret: SECRET }],
-  ])('is refused with %s, and is still good for its owner', async (_, fields) => {
+  ])('is refused with %s, and stays valid for its owner', async (_, fields) => {
     const { redeem, code, revoked } = await openTestOauthServer()
     const text = await code()
     expect(await redeem({ code: text, ...fields })).toMatchObject(refused)
@@ -82,21 +82,21 @@ describe('a code', () => {
     },
   )
 
-  it.each([43, 128])('takes a verifier of %d characters', async (length) => {
+  it.each([43, 128])('accepts a verifier of %d characters', async (length) => {
     const { redeem, code } = await openTestOauthServer()
     const verifier = 'v'.repeat(length)
     const text = await code({ challenge: challengeOf(verifier) })
     expect(await redeem({ code: text, code_verifier: verifier })).toMatchObject({ status: 200 })
   })
 
-  it('does not take a verifier of characters that no verifier has', async () => {
+  it('refuses a verifier with invalid characters', async () => {
     const { redeem, code } = await openTestOauthServer()
     const verifier = `${'v'.repeat(42)}+`
     const text = await code({ challenge: challengeOf(verifier) })
     expect(await redeem({ code: text, code_verifier: verifier })).toMatchObject({ status: 400 })
   })
 
-  it('ends after 60 seconds', async () => {
+  it('expires after 60 seconds', async () => {
     const { redeem, code, forward } = await openTestOauthServer()
     const [early, late] = [await code(), await code()]
     forward(59_999)
@@ -105,7 +105,7 @@ describe('a code', () => {
     expect(await redeem({ code: late })).toMatchObject(refused)
   })
 
-  it('is good at its own API alone; one that is for no API in particular, at the one that redeems it', async () => {
+  it('is valid only at its API, or at the API that redeems it if it names none', async () => {
     const { call, code } = await openTestOauthServer({ publicGrant: { api: '', apiProductId: 'prd_1' } })
     const form = { grant_type: 'authorization_code', client_id: 'cli_public', code_verifier: VERIFIER }
     const orders = { api: 'orders-v1' }
@@ -128,7 +128,7 @@ describe('a code', () => {
     expect(await redeem(fields)).toMatchObject({ status: 400, body: { error } })
   })
 
-  it('does not outlive its subscription', async () => {
+  it('is refused after its subscription has ended', async () => {
     const { redeem } = await openTestOauthServer({ publicGrant: { active: false } })
     expect(await redeem()).toMatchObject({
       status: 400,
@@ -137,7 +137,7 @@ describe('a code', () => {
     })
   })
 
-  it('leaves nothing in the registry that could be redeemed', async () => {
+  it('leaves nothing in the registry that can be redeemed', async () => {
     const { code, registry } = await openTestOauthServer()
     const text = await code()
     const changes: string[] = []
@@ -145,7 +145,7 @@ describe('a code', () => {
     expect(changes.join()).not.toContain(text.split('.')[1])
   })
 
-  it('is forgotten when the token it gave has expired', async () => {
+  it('is deleted after its token has expired', async () => {
     const { code, registry, forward } = await openTestOauthServer()
     for (let count = 0; count < 10; count++) await code()
     forward(3_700_000)
@@ -157,35 +157,38 @@ describe('a code', () => {
 describe('an ID token', () => {
   const asked = { wantsIdToken: true, wantsProfile: true, nonce: 'n-0S6', scope: 'openid profile read' }
 
-  it.each(['ES256', 'RS256'] as const)('tells the client who has logged in, signed by %s', async (tokenAlgorithm) => {
-    const { redeem, code, keyRing, clock } = await openTestOauthServer({ scopes: { tokenAlgorithm } })
-    const { body } = await redeem({ code: await code(asked) })
-    const { id_token: idToken, access_token: accessToken, scope } = body as Record<string, string>
+  it.each(['ES256', 'RS256'] as const)(
+    'identifies the person to the client, signed with %s',
+    async (tokenAlgorithm) => {
+      const { redeem, code, keyRing, clock } = await openTestOauthServer({ scopes: { tokenAlgorithm } })
+      const { body } = await redeem({ code: await code(asked) })
+      const { id_token: idToken, access_token: accessToken, scope } = body as Record<string, string>
 
-    expect(scope).toBe('read')
-    expect(decode(accessToken ?? '').claims).toMatchObject({ openid: true })
-    const keys = createLocalJWKSet({ keys: [...keyRing.publicKeys().keys] as JWK[] })
-    const { payload, protectedHeader } = await jwtVerify(idToken ?? '', keys, {
-      issuer: `${GATEWAY_URL}/${API}`,
-      audience: 'cli_public',
-      currentDate: new Date(clock.nowMs()),
-    })
-    expect(protectedHeader.alg).toBe(tokenAlgorithm)
-    const half = createHash('sha256')
-      .update(accessToken ?? '')
-      .digest()
-      .subarray(0, 16)
-    expect(payload).toMatchObject({
-      sub: PERSON.id,
-      nonce: 'n-0S6',
-      auth_time: NOW_MS / 1_000 - 5,
-      at_hash: half.toString('base64url'),
-      name: PERSON.name,
-      preferred_username: PERSON.username,
-    })
-  })
+      expect(scope).toBe('read')
+      expect(decode(accessToken ?? '').claims).toMatchObject({ openid: true })
+      const keys = createLocalJWKSet({ keys: [...keyRing.publicKeys().keys] as JWK[] })
+      const { payload, protectedHeader } = await jwtVerify(idToken ?? '', keys, {
+        issuer: `${GATEWAY_URL}/${API}`,
+        audience: 'cli_public',
+        currentDate: new Date(clock.nowMs()),
+      })
+      expect(protectedHeader.alg).toBe(tokenAlgorithm)
+      const half = createHash('sha256')
+        .update(accessToken ?? '')
+        .digest()
+        .subarray(0, 16)
+      expect(payload).toMatchObject({
+        sub: PERSON.id,
+        nonce: 'n-0S6',
+        auth_time: NOW_MS / 1_000 - 5,
+        at_hash: half.toString('base64url'),
+        name: PERSON.name,
+        preferred_username: PERSON.username,
+      })
+    },
+  )
 
-  it('keeps the name to itself where it is not asked for', async () => {
+  it('contains the name only if it is requested', async () => {
     const { redeem, code } = await openTestOauthServer()
     const { body } = await redeem({ code: await code({ ...asked, wantsProfile: false, nonce: null }) })
     const { claims } = decode(String((body as Record<string, unknown>)['id_token']))

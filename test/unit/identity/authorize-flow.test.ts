@@ -11,7 +11,7 @@ async function consentOf(server: TestLogin, parameters?: Record<string, string>)
 }
 
 describe('a login', () => {
-  it('ends with a code for what the person has agreed to', async () => {
+  it('ends with a code for the access that the person has allowed', async () => {
     const server = openTestLogin()
     const { browser, page } = await consentOf(server, { scope: 'openid read', nonce: 'n', redirect_uri: REDIRECT })
     const back = backOf(await browser.submit(page, { decision: 'allow' }))
@@ -39,7 +39,7 @@ describe('a login', () => {
     ])
   })
 
-  it('asks before it gives: who asks, at what, for what, as whom, and where to', async () => {
+  it('shows the client, the API, the scopes, the person and the redirect URI before it asks for consent', async () => {
     const server = openTestLogin()
     const { page } = await consentOf(server, { scope: 'openid read secret unheard' })
     for (const text of ['Wallet', 'Payments', PERSON.name, 'app.example', '<li>read</li>', 'your name and user name']) {
@@ -48,7 +48,7 @@ describe('a login', () => {
     for (const text of ['secret', 'unheard', 'write']) expect(page.body).not.toContain(`<li>${text}</li>`)
   })
 
-  it('that is not agreed to is told to the client', async () => {
+  it('that is denied returns an error to the client', async () => {
     for (const decision of ['deny', '', 'allowed']) {
       const server = openTestLogin()
       const { browser, page } = await consentOf(server)
@@ -59,7 +59,7 @@ describe('a login', () => {
     }
   })
 
-  it('of a product goes on without an API where none is named, and then names no issuer', async () => {
+  it('for a product without a named API works, and names no issuer', async () => {
     const server = openTestLogin()
     server.grant = { ...server.grant, api: '', apiProductId: 'prd_1' }
     const open = await consentOf(server)
@@ -75,7 +75,7 @@ describe('a login', () => {
     ['a wrong password', 'wrong', PERSON.username],
     ['an unknown name', PASSWORD, 'nobody'],
     ['nothing', '', ''],
-  ])('with %s is asked again, in the same words, and recorded to nobody’s account', async (_, password, username) => {
+  ])('with %s asks again with the same text, and is recorded without a subject', async (_, password, username) => {
     const browser = openTestLogin().browser()
     const again = await browser.logIn(await browser.open(), password, username)
     expect(again).toMatchObject({ status: 401, signal: { api: API, outcome: 'credential_invalid', grant: null } })
@@ -87,7 +87,7 @@ describe('a login', () => {
   it.each([
     ['revoked', { valid: false }],
     ['suspended', { active: false }],
-  ])('ends where the client is %s meanwhile, at either step', async (_, grant) => {
+  ])('is refused at either step if the client is %s meanwhile', async (_, grant) => {
     const server = openTestLogin()
     const browser = server.browser()
     const login = await browser.open()
@@ -100,7 +100,7 @@ describe('a login', () => {
     expect([server.compared.length, server.consents]).toEqual([1, []])
   })
 
-  it('ends where its address is registered no longer', async () => {
+  it('is refused if its redirect URI is no longer registered', async () => {
     const server = openTestLogin()
     const { browser, page } = await consentOf(server)
     server.redirectUris = ['https://other.example/']
@@ -108,8 +108,8 @@ describe('a login', () => {
   })
 })
 
-describe('a forged form', () => {
-  it('of another browser, of no browser, of another stage, changed or too old opens nothing', async () => {
+describe('a forged login form', () => {
+  it('of another browser, no browser or another stage, changed or expired, is refused', async () => {
     const server = openTestLogin()
     const browser = server.browser()
     const login = await browser.open()
@@ -137,7 +137,7 @@ describe('a forged form', () => {
     expect([server.consents, server.compared.length]).toEqual([[], compared])
   })
 
-  it.each(['transaction', 'password', 'decision'])('that says %s twice is not read', async (name) => {
+  it.each(['transaction', 'password', 'decision'])('with %s twice is refused', async (name) => {
     const server = openTestLogin()
     const { browser, page } = await consentOf(server)
     const fields = { transaction: hidden(page), decision: 'allow', password: 'x' }
@@ -147,14 +147,14 @@ describe('a forged form', () => {
   })
 })
 
-describe('guessing', () => {
+describe('password guessing', () => {
   async function guess(server: TestLogin, times: number, browser = server.browser()): Promise<OauthAnswer> {
     let page = await browser.open()
     for (let count = 0; count < times; count++) page = await browser.logIn(page, `guess ${count}`)
     return page
   }
 
-  it('is slowed down after ten, without a look at the password, and goes on when the window is over', async () => {
+  it('is throttled after ten attempts without a password comparison, until the window ends', async () => {
     const server = openTestLogin()
     expect((await guess(server, 10)).status).toBe(401)
     const eleventh = await guess(server, 1)
@@ -166,7 +166,7 @@ describe('guessing', () => {
     expect((await browser.logIn(await browser.open())).status).toBe(200)
   })
 
-  it('is slowed down for names that nobody has, alike', async () => {
+  it('is throttled in the same way for unknown user names', async () => {
     const server = openTestLogin()
     const browser = server.browser()
     let page = await browser.open()
@@ -174,7 +174,7 @@ describe('guessing', () => {
     expect(page.status).toBe(429)
   })
 
-  it('by many at once is no faster', async () => {
+  it('by concurrent attempts is no faster', async () => {
     const server = openTestLogin()
     const browser = server.browser()
     const page = await browser.open()
@@ -183,21 +183,21 @@ describe('guessing', () => {
     expect(server.compared).toHaveLength(10)
   })
 
-  it('by strangers does not lock out a browser in which the person has logged in', async () => {
+  it('by others does not lock out a browser in which the person has logged in', async () => {
     const server = openTestLogin()
     const { browser } = await consentOf(server)
     await guess(server, 11)
     expect((await browser.logIn(await browser.open())).status).toBe(200)
   })
 
-  it('in such a browser has a bound of its own', async () => {
+  it('in such a browser has a limit of its own', async () => {
     const server = openTestLogin()
     const { browser } = await consentOf(server)
     expect((await guess(server, 11, browser)).status).toBe(429)
     expect((await guess(server, 1)).status).toBe(401)
   })
 
-  it('with the mark of another person counts as a stranger’s', async () => {
+  it('with the device cookie of another person counts against the shared limit', async () => {
     const server = openTestLogin()
     const { browser } = await consentOf(server)
     let page = await browser.open()
@@ -208,10 +208,10 @@ describe('guessing', () => {
   })
 })
 
-describe('a page', () => {
+describe('a login page', () => {
   const HOSTILE = `"><script>alert(1)</script>'&{{x}}`
 
-  it('shows what others have named as text', async () => {
+  it('escapes the texts of clients, providers and users', async () => {
     const server = openTestLogin({ title: HOSTILE, scopes: { declared: [HOSTILE], allowed: [HOSTILE] } })
     server.grant = { ...server.grant, consumerName: HOSTILE, scopes: [HOSTILE] }
     const browser = server.browser()
@@ -224,7 +224,7 @@ describe('a page', () => {
     }
   })
 
-  it('may load nothing, be framed by nobody, and post only here and to where the client is registered', async () => {
+  it('loads nothing, cannot be framed, and posts only to this service and the redirect URI', async () => {
     const server = openTestLogin()
     server.redirectUris = [REDIRECT, 'com.example.app:/back', 'http://127.0.0.1:4000/']
     const targets = ["'self' https://app.example", "'self' com.example.app:", "'self' http://127.0.0.1:4000"]
@@ -244,7 +244,7 @@ describe('a page', () => {
     }
   })
 
-  it('works for people: a language, a title, a label for each field, words that browsers fill in', async () => {
+  it('is accessible: a language, a title, a label for each field, and autocompletion', async () => {
     const { body } = await openTestLogin().browser().open()
     for (const part of [
       '<html lang="en">',
@@ -261,11 +261,11 @@ describe('a page', () => {
   })
 })
 
-describe('cookies', () => {
+describe('the login cookies', () => {
   it.each([
     ['https://gateway.example', '__Host-tollgate', '; Secure'],
     ['http://127.0.0.1:8080', 'tollgate', ''],
-  ])('at %s are for this site alone, and out of reach of scripts', async (gatewayUrl, name, secure) => {
+  ])('at %s are limited to this site and hidden from scripts', async (gatewayUrl, name, secure) => {
     const server = openTestLogin({ gatewayUrl })
     const { browser } = await consentOf(server)
     const [first, second] = browser.setCookies
@@ -275,7 +275,7 @@ describe('cookies', () => {
     )
   })
 
-  it('keep one name for a browser over several logins', async () => {
+  it('keep one browser id across several logins', async () => {
     const browser = openTestLogin().browser()
     const first = await browser.open()
     await browser.open()
@@ -283,7 +283,7 @@ describe('cookies', () => {
     expect((await browser.logIn(first)).status).toBe(200)
   })
 
-  it('that somebody planted are not taken for a browser’s name', async () => {
+  it('are ignored if they were not set by this service', async () => {
     const browser = openTestLogin().browser()
     browser.cookies.set('__Host-tollgate-browser', 'short')
     await browser.open()

@@ -4,7 +4,7 @@ import { backOf, openTestLogin } from '../../fixtures/login-endpoints.ts'
 
 const parametersOf = (url: URL) => Object.fromEntries(url.searchParams)
 
-describe('a request that must not be sent back', () => {
+describe('an authorization request without a valid redirect URI', () => {
   it.each([
     ['an unknown client', { client_id: 'cli_none' }],
     ['no client', { client_id: undefined }],
@@ -19,7 +19,7 @@ describe('a request that must not be sent back', () => {
     ['encoded otherwise', { redirect_uri: REDIRECT.replace('b', '%62') }],
     ['with a path that leads back', { redirect_uri: 'https://app.example/x/../back' }],
     ['that is empty', { redirect_uri: '' }],
-  ])('is told to the person: %s', async (_, parameters) => {
+  ])('shows an error to the person: %s', async (_, parameters) => {
     const answer = await openTestLogin().browser().open(parameters)
     expect(answer.status).toBe(400)
     expect(answer.headers).not.toHaveProperty('Location')
@@ -27,7 +27,7 @@ describe('a request that must not be sent back', () => {
     expect(answer.body).toContain('cannot continue')
   })
 
-  it.each(['client_id', 'redirect_uri'])('is told to the person where %s comes twice', async (name) => {
+  it.each(['client_id', 'redirect_uri'])('shows an error to the person if %s is sent twice', async (name) => {
     const again = [[name, name === 'client_id' ? 'cli_public' : REDIRECT]] as const
     const answer = await openTestLogin().browser().open({ redirect_uri: REDIRECT }, again)
     expect(answer).toMatchObject({ status: 400 })
@@ -37,13 +37,13 @@ describe('a request that must not be sent back', () => {
     ['is revoked', { valid: false }],
     ['has expired', { expiresAtMs: 1 }],
     ['has no login', { type: 'ApiKey' as const }],
-  ])('is that of a client that %s', async (_, grant) => {
+  ])('is one of a client that %s', async (_, grant) => {
     const server = openTestLogin()
     server.grant = { ...server.grant, ...grant }
     expect(await server.browser().open()).toMatchObject({ status: 400 })
   })
 
-  it('names one of several addresses, or is told to the person', async () => {
+  it('must name one of several registered redirect URIs', async () => {
     const server = openTestLogin()
     server.redirectUris = [REDIRECT, 'com.example.app:/back']
     expect((await server.browser().open()).status).toBe(400)
@@ -51,7 +51,7 @@ describe('a request that must not be sent back', () => {
   })
 })
 
-describe('a request that is sent back with an error', () => {
+describe('an invalid authorization request redirects with an error:', () => {
   it.each([
     ['no response_type', { response_type: undefined }, 'invalid_request'],
     ['the implicit flow', { response_type: 'token' }, 'unsupported_response_type'],
@@ -92,7 +92,7 @@ describe('a request that is sent back with an error', () => {
     },
   )
 
-  it('a second state, which is then not believed', async () => {
+  it('a duplicate state, which is then not returned', async () => {
     const back = backOf(
       await openTestLogin()
         .browser()
@@ -102,13 +102,13 @@ describe('a request that is sent back with an error', () => {
     expect(back.searchParams.has('state')).toBe(false)
   })
 
-  it('a subscription that is not active', async () => {
+  it('an inactive subscription', async () => {
     const server = openTestLogin()
     server.grant = { ...server.grant, active: false }
     expect(backOf(await server.browser().open()).searchParams.get('error')).toBe('unauthorized_client')
   })
 
-  it('to an address with a query, which is kept', async () => {
+  it('a redirect URI keeps its query', async () => {
     const server = openTestLogin()
     server.redirectUris = [`${REDIRECT}?from=login&from=again`]
     const back = backOf(await server.browser().open({ prompt: 'none' }))

@@ -63,7 +63,7 @@ function forgeries({
 }
 
 describe('introspection', () => {
-  it('tells a client of its own token', async () => {
+  it('describes a client’s own token', async () => {
     const { call, token } = await withToken()
     const answer = await call('introspect', { ...client, token })
     expect(answer).toMatchObject({ status: 200, headers: { 'Cache-Control': 'no-store' } })
@@ -79,7 +79,7 @@ describe('introspection', () => {
     })
   })
 
-  it('tells nobody of another’s token, at no other API, and of no forged one', async () => {
+  it('reports tokens of other clients, of other APIs and forged ones as inactive', async () => {
     const server = await withToken()
     const { call, token } = server
     const inactive = { status: 200, body: { active: false } }
@@ -90,7 +90,7 @@ describe('introspection', () => {
     }
   })
 
-  it('tells that a token has ended: expired, revoked', async () => {
+  it('reports expired and revoked tokens as inactive', async () => {
     const { call, token, forward, revoked } = await withToken()
     const ask = async () => (await call('introspect', { ...client, token })).body
     revoked.add('tok_1')
@@ -110,27 +110,27 @@ describe('introspection', () => {
     expect(await call('introspect', { ...who, token })).toMatchObject({ status, body: { error } })
   })
 
-  it.each(['introspect', 'revoke'] as const)('%s needs a token', async (endpoint) => {
+  it.each(['introspect', 'revoke'] as const)('%s requires a token', async (endpoint) => {
     const { call } = await openTestOauthServer()
     expect(await call(endpoint, client)).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
   })
 })
 
 describe('revocation', () => {
-  it('takes a client’s own token back', async () => {
+  it('revokes a client’s own token', async () => {
     const { call, token, revoked } = await withToken()
     expect(await call('revoke', { ...client, token })).toMatchObject({ status: 200, body: null })
     expect(revoked).toEqual(new Set(['tok_1']))
   })
 
-  it('takes a public client’s token back by its name', async () => {
+  it('revokes the token of a public client by its client id', async () => {
     const server = await openTestOauthServer()
     const token = await personal(server)
     expect(await server.call('revoke', { client_id: 'cli_public', token })).toMatchObject({ status: 200 })
     expect(server.revoked.size).toBe(1)
   })
 
-  it('leaves another’s token alone, and takes what is no token for revoked (RFC 7009, 2.2)', async () => {
+  it('leaves tokens of other clients valid, and accepts invalid tokens as revoked (RFC 7009, 2.2)', async () => {
     const server = await withToken()
     const { call, token, revoked } = server
     expect(await call('revoke', { ...other, token })).toMatchObject({ status: 400, body: { error: 'invalid_grant' } })
@@ -144,7 +144,7 @@ describe('revocation', () => {
 describe('userinfo', () => {
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-  it('tells who the person is, to a token whose request asked for it', async () => {
+  it('identifies the person to a token that was requested with openid', async () => {
     const server = await openTestOauthServer()
     const answer = await server.call('userinfo', {}, bearer(await personal(server)))
     const { id: sub, name, username } = PERSON
@@ -160,7 +160,7 @@ describe('userinfo', () => {
     expect(await call('userinfo', {}, more)).toMatchObject({ status, headers: { 'WWW-Authenticate': challenge } })
   })
 
-  it('is refused to a client’s own token, a revoked one, and at another API', async () => {
+  it('is refused to a client’s own token, to a revoked one, and at another API', async () => {
     const server = await openTestOauthServer()
     const own = tokenOf(await server.post()).text
     expect(await server.call('userinfo', {}, bearer(own))).toMatchObject({ status: 403 })
@@ -171,10 +171,10 @@ describe('userinfo', () => {
   })
 })
 
-it('tells clients nothing of what failed inside, and the operator all of it', async () => {
+it('an internal failure is reported to the operator, and to clients without its cause', async () => {
   const { call, failures } = await openTestOauthServer()
   const answer = await call('authorize', {})
   expect(answer).toMatchObject({ status: 503, headers: { 'Retry-After': '1' } })
-  expect(JSON.stringify(answer.body)).not.toContain('nobody logs in here')
-  expect(failures).toMatchObject([{ message: 'nobody logs in here' }])
+  expect(JSON.stringify(answer.body)).not.toContain('this fixture has no login')
+  expect(failures).toMatchObject([{ message: 'this fixture has no login' }])
 })

@@ -18,8 +18,8 @@ function sign(ring: KeyRing): { kid: string; isGood: boolean } {
   return { kid, isGood: verify('sha256', Buffer.from(`${head}.${claims}`), { key, dsaEncoding: 'ieee-p1363' }, bytes) }
 }
 
-describe('key ring', () => {
-  it('publishes the public part of two keys an algorithm, named by their thumbprints (RFC 7638)', async () => {
+describe('the key ring', () => {
+  it('publishes the public part of two keys per algorithm, named by their thumbprints (RFC 7638)', async () => {
     const { keyRing } = await openTestOauthServer()
     const { keys } = keyRing.publicKeys()
 
@@ -30,7 +30,7 @@ describe('key ring', () => {
     }
   })
 
-  it('keeps the private part encrypted, and nothing of it in the change feed', async () => {
+  it('stores private keys encrypted, with nothing of them in the change feed', async () => {
     const { registry } = await openTestOauthServer()
     const stored = JSON.stringify(await registry.list('signing_key', { limit: 10 }))
     const changes: string[] = []
@@ -47,7 +47,7 @@ describe('key ring', () => {
     expect(sign(again).kid).toBe(sign(keyRing).kid)
   })
 
-  it('does not open under another master key, and says so', async () => {
+  it('refuses to open with another master key', async () => {
     const { registry, clock } = await openTestOauthServer()
     const vault = createVault(Buffer.alloc(32, 2))
 
@@ -70,7 +70,7 @@ describe('key ring', () => {
     }
   })
 
-  it('publishes a key until its last token has expired, and then forgets it', async () => {
+  it('publishes a key until its last token has expired, and then deletes it', async () => {
     const { keyRing, registry, forward } = await openTestOauthServer()
     const { kid } = sign(keyRing)
     await keyRing.rotate()

@@ -15,7 +15,7 @@ const form = (text: string) => new URLSearchParams({ _: text }).toString().slice
 const inHeader = { client_id: undefined, client_secret: undefined }
 
 describe('200: a token', () => {
-  it('says whose it is, for which API, what it opens and for how long (RFC 9068)', async () => {
+  it('carries subject, API, scopes and lifetime (RFC 9068)', async () => {
     const { post } = await openTestOauthServer()
     const answer = await post()
     const { text, header, claims } = tokenOf(answer)
@@ -56,19 +56,19 @@ describe('200: a token', () => {
     expect(tokenOf(answer).claims).toMatchObject({ scope: given })
   })
 
-  it('names the product of a shared credential, and still one API', async () => {
+  it('names the product of a shared credential, and exactly one API', async () => {
     const { post } = await openTestOauthServer({ grant: { api: '', apiProductId: 'prd_1' } })
 
     expect(tokenOf(await post()).claims).toMatchObject({ aud: API, ApiProductId: 'prd_1' })
   })
 
-  it('is signed with RS256 where the API asks for it', async () => {
+  it('is signed with RS256 if the API requires it', async () => {
     const { post } = await openTestOauthServer({ scopes: { tokenAlgorithm: 'RS256' } })
 
     expect(tokenOf(await post()).header).toMatchObject({ alg: 'RS256' })
   })
 
-  it('is given by HTTP Basic too, each part form-encoded (RFC 6749, 2.3.1)', async () => {
+  it('is also issued by HTTP Basic with form-encoded parts (RFC 6749, 2.3.1)', async () => {
     const { post } = await openTestOauthServer()
 
     expect(await post(inHeader, basic('cli_1', SECRET))).toMatchObject({ status: 200 })
@@ -77,7 +77,7 @@ describe('200: a token', () => {
   })
 })
 
-describe('400: a request', () => {
+describe('400: a token request', () => {
   it.each([
     ['without grant_type', { grant_type: undefined }, 'invalid_request'],
     ['with an empty grant_type', { grant_type: '' }, 'invalid_request'],
@@ -112,7 +112,7 @@ describe('400: a request', () => {
     },
   )
 
-  it('that authenticates in two ways, or as two clients, is refused', async () => {
+  it('that authenticates in two ways or as two clients is refused', async () => {
     const { post } = await openTestOauthServer()
     const header = basic('cli_1', SECRET)
 
@@ -123,7 +123,7 @@ describe('400: a request', () => {
     })
   })
 
-  it('whose token would not fit a header is refused', async () => {
+  it('whose token would not fit in a header is refused', async () => {
     const scopes = Array.from({ length: 300 }, (_, index) => `scope-of-some-length:${index}`)
     const { post } = await openTestOauthServer({ grant: { scopes }, scopes: { declared: scopes, allowed: scopes } })
 
@@ -137,7 +137,7 @@ describe('400: a request', () => {
     ['of a product that no longer holds the API', { grant: { api: '', apiProductId: 'prd_2' } }],
     ['of another tenant', { grant: { tenant: 'globex' } }],
     ['of no API', { grant: { api: '' } }],
-  ])('of a client whose subscription is %s is refused and recorded against it', async (_, options) => {
+  ])('of a client whose subscription is %s is refused and recorded for the client', async (_, options) => {
     const { post } = await openTestOauthServer(options)
 
     expect(await post()).toMatchObject({
@@ -149,7 +149,7 @@ describe('400: a request', () => {
 })
 
 describe('401: a client', () => {
-  it('that is unknown and one with a wrong secret are answered word for word alike', async () => {
+  it('that is unknown gets exactly the same response as one with a wrong secret', async () => {
     const { post } = await openTestOauthServer()
     const unknown = await post({ client_id: 'cli_2' })
     const wrong = await post({ client_secret: 'wrong' })
@@ -169,7 +169,7 @@ describe('401: a client', () => {
     expect(await post()).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
   })
 
-  it('that came with an Authorization header is challenged, others are not (RFC 6749, 5.2)', async () => {
+  it('with an Authorization header is challenged, others are not (RFC 6749, 5.2)', async () => {
     const { post } = await openTestOauthServer()
     const odd = [basic('cli_1', 'wrong'), 'Bearer abc', 'Basic', 'Basic !!!', `Basic ${btoa('no colon')}`]
     for (const header of [...odd, `Basic ${btoa('cli_1:%zz')}`]) {
@@ -184,7 +184,7 @@ describe('401: a client', () => {
     expect((await post({ client_secret: 'wrong' })).headers).not.toHaveProperty('WWW-Authenticate')
   })
 
-  it('without a secret of its own cannot be entered with an empty one', async () => {
+  it('without a secret cannot be authenticated with an empty one', async () => {
     const { post } = await openTestOauthServer()
 
     expect(await post({ client_secret: '' })).toMatchObject({ status: 401 })
@@ -193,7 +193,7 @@ describe('401: a client', () => {
 })
 
 describe('429: wrong secrets', () => {
-  it('are told to wait from the 10th in a minute on, while the right one passes', async () => {
+  it('get a wait from the 10th in a minute on, while the right one passes', async () => {
     const { post, forward } = await openTestOauthServer()
     const wrong = { client_secret: 'wrong' }
     for (let count = 1; count < 10; count++) expect((await post(wrong)).status).toBe(401)
@@ -206,7 +206,7 @@ describe('429: wrong secrets', () => {
     expect(await post(wrong)).toMatchObject({ status: 401 })
   })
 
-  it('of a client that does not exist are slowed down alike', async () => {
+  it('of an unknown client are throttled in the same way', async () => {
     const { post } = await openTestOauthServer()
     const unknown = { client_id: 'cli_2' }
     for (let count = 1; count < 10; count++) expect((await post(unknown)).status).toBe(401)
@@ -215,19 +215,19 @@ describe('429: wrong secrets', () => {
   })
 })
 
-it('404: an API that is not there has no tokens', async () => {
+it('404: an unknown API issues no tokens', async () => {
   const { call } = await openTestOauthServer()
   const credentials = { client_id: 'cli_1', client_secret: SECRET, grant_type: 'client_credentials' }
 
   expect(await call('token', credentials, { api: 'none-v1' })).toMatchObject({ status: 404 })
 })
 
-describe('a client', () => {
+describe('a client at the token endpoint', () => {
   it.each([
     ['that names nobody', { client_id: undefined, client_secret: undefined }, 'credential_missing'],
     ['that sends its name alone', { client_secret: undefined }, 'credential_missing'],
     ['that sends a secret alone', { client_id: undefined }, 'credential_invalid'],
-  ])('%s is recorded as %s, to nobody’s account', async (_, fields, outcome) => {
+  ])('%s is recorded as %s, without a subject', async (_, fields, outcome) => {
     const { post } = await openTestOauthServer()
     expect(await post(fields)).toMatchObject({
       status: 401,
@@ -236,7 +236,7 @@ describe('a client', () => {
     })
   })
 
-  it('that is public has no secret to be right, and cannot act in its own name', async () => {
+  it('that is public has no secret and cannot use client credentials', async () => {
     const { post } = await openTestOauthServer()
     const own = { client_id: 'cli_public' }
     for (const client_secret of [SECRET, 'x']) {
@@ -246,7 +246,7 @@ describe('a client', () => {
     expect(nameless).toMatchObject({ status: 400, body: { error: 'unauthorized_client' } })
   })
 
-  it('gets tokens for the API of the endpoint alone, also where it names a resource', async () => {
+  it('gets tokens only for the API of the endpoint, also if it names a resource', async () => {
     const { post } = await openTestOauthServer()
     expect(await post({ resource: `${GATEWAY_URL}/${API}` })).toMatchObject({ status: 200 })
     for (const resource of [`${GATEWAY_URL}/orders-v1`, `${GATEWAY_URL}/${API}/`, API]) {
@@ -255,8 +255,8 @@ describe('a client', () => {
   })
 })
 
-describe('scope', () => {
-  it('is exactly what is requested, granted, declared and allowed, for random sets', async () => {
+describe('the scope of a token', () => {
+  it('is the intersection of requested, granted, declared and allowed scopes, for random sets', async () => {
     const names = ['a', 'b', 'c', 'ab', 'a:b', 'A', 'openid', 'profile']
     for (let seed = 1; seed <= 300; seed++) {
       const random = createRandom(seed)
