@@ -9,6 +9,10 @@ import { systemClock } from '../src/runtime/clock.ts'
 import { createIdFactory } from '../src/runtime/ids.ts'
 import type { Document, Registry, Write } from '../src/store/registry.ts'
 import { openSqliteRegistry } from '../src/store/sqlite/registry.ts'
+import { API_KIND } from '../src/publishing/apis.ts'
+import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../src/subscriptions/document/subscription-document.ts'
+import { PROXY_KIND } from '../src/publishing/proxy-document.ts'
+import { CREDENTIAL_KIND } from '../src/access/credential-document.ts'
 
 export interface StockOptions {
   /** Path of the registry. */
@@ -18,8 +22,6 @@ export interface StockOptions {
   readonly apis: number
   readonly subscriptions: number
 }
-
-type Body = Readonly<Record<string, unknown>>
 
 const COPIES_AT_ONCE = 500
 const AUTHOR = { tenant: 'default', consumer: 'bench' }
@@ -45,25 +47,25 @@ async function copyAll(registry: Registry, count: number, copy: (number: number)
 }
 
 async function apiCopier(registry: Registry, createId: (prefix: string) => string, api: string) {
-  const entry = await need(registry.get<Body>('api', api))
-  const proxy = await need(registry.find<Body>('proxy', 'api', api))
+  const entry = await need(registry.get(API_KIND, api))
+  const proxy = await need(registry.find(PROXY_KIND, 'api', api))
   return (name: string): Write[] => [
-    write(entry, name, entry.body, { state: String(entry.body['state']) }),
+    write(entry, name, entry.body, { state: entry.body.state }),
     write(proxy, createId('prx'), { ...proxy.body, api: name }, { api: name }, ['api']),
   ]
 }
 
 async function subscriptionCopier(registry: Registry, createId: (prefix: string) => string, id: string) {
-  const subscription = await need(registry.get<Body>('subscription', id))
+  const subscription = await need(registry.get(SUBSCRIPTION_KIND, id))
   const where = { subscription: id }
-  const credentials = await registry.list<Body>('credential', { tenant: subscription.tenant, where, limit: 10 })
-  const keys = (of: Body) => ({ consumer: String(of['consumer']), api: String(of['api']), state: 'Active' })
+  const credentials = await registry.list(CREDENTIAL_KIND, { tenant: subscription.tenant, where, limit: 10 })
+  const keys = ({ consumer, api }: SubscriptionBody) => ({ consumer, api, state: 'Active' })
   return (): Write[] => {
     const copy = createId('sub')
     return [
       write(subscription, copy, subscription.body, keys(subscription.body)),
       ...credentials.map(({ body, ...credential }) => {
-        const isKey = body['type'] === 'ApiKey'
+        const isKey = body.type === 'ApiKey'
         const name = isKey ? { keyHash: randomBytes(32).toString('hex') } : { clientId: createId('cli') }
         const next = { ...body, ...name, subscription: copy }
         return write({ ...credential, body }, createId('crd'), next, { subscription: copy, ...name }, Object.keys(name))
@@ -72,7 +74,7 @@ async function subscriptionCopier(registry: Registry, createId: (prefix: string)
   }
 }
 
-function write(
+function write<Body>(
   { kind, tenant }: Document<Body>,
   id: string,
   body: Body,

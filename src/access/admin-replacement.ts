@@ -8,12 +8,18 @@ import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
 import type { Document, Registry, Write } from '../store/registry.ts'
-import type { ApiBody } from '../publishing/apis.ts'
-import { credentialWrite, newCredentialWrite, type CredentialBody, type Secrets } from './credential-document.ts'
+import { API_KIND } from '../publishing/apis.ts'
+import {
+  CREDENTIAL_KIND,
+  credentialWrite,
+  newCredentialWrite,
+  type CredentialBody,
+  type Secrets,
+} from './credential-document.ts'
 import { eventWrite } from '../command/event-outbox.ts'
 import { newPlatformSubscription, toPlatformCredential } from './platform-access.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
-import type { SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
+import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 
 export interface AdminResetOptions extends Secrets {
   readonly registry: Registry
@@ -38,7 +44,7 @@ export const ADMIN_DOCUMENTS_MAX = 500
 /** Creates a new admin credential and revokes all others of the admin. Throws `StartRefused`. */
 export async function resetAdmin(options: AdminResetOptions): Promise<AdminReset> {
   const { registry, vault, createId, clock } = options
-  const entry = await registry.get<ApiBody>('api', PLATFORM_API)
+  const entry = await registry.get(API_KIND, PLATFORM_API)
   const held = entry === null ? [] : await subscriptionsOfAdmin(registry, entry.tenant)
   const consumer = held[0]?.body.consumer
   if (entry === null || consumer === undefined) {
@@ -77,10 +83,10 @@ export async function subscriptionsOfAdmin(
 ): Promise<readonly Document<SubscriptionBody>[]> {
   // The oldest subscription of the tenant is the admin's.
   const platform = { tenant, where: { api: PLATFORM_API }, limit: 1 }
-  const [first] = await registry.list<SubscriptionBody>('subscription', platform)
+  const [first] = await registry.list(SUBSCRIPTION_KIND, platform)
   if (first === undefined) return []
   const where = { api: PLATFORM_API, consumer: first.body.consumer }
-  return registry.list<SubscriptionBody>('subscription', { tenant, where, limit: ADMIN_DOCUMENTS_MAX })
+  return registry.list(SUBSCRIPTION_KIND, { tenant, where, limit: ADMIN_DOCUMENTS_MAX })
 }
 
 /** Returns the writes that revoke every active credential of a subscription, with an event for each. */
@@ -122,5 +128,5 @@ function credentialsOf(
   tenant: string,
   subscription: string,
 ): Promise<readonly Document<CredentialBody>[]> {
-  return registry.list<CredentialBody>('credential', { tenant, where: { subscription }, limit: ADMIN_DOCUMENTS_MAX })
+  return registry.list(CREDENTIAL_KIND, { tenant, where: { subscription }, limit: ADMIN_DOCUMENTS_MAX })
 }

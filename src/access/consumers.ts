@@ -1,7 +1,7 @@
 /** Consumers: the applications and agents that subscribe to APIs. */
 
 import type { CreateId } from '../runtime/ids.ts'
-import type { Author, Document, Registry } from '../store/registry.ts'
+import { documentKind, type Author, type Document, type Registry } from '../store/registry.ts'
 import { commit, find, toTime } from '../command/commands.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 
@@ -18,6 +18,8 @@ export interface Consumer extends ConsumerInput {
 
 export type ConsumerBody = ConsumerInput
 
+export const CONSUMER_KIND = documentKind<ConsumerBody>('consumer')
+
 export interface Consumers {
   create(author: Author, input: ConsumerInput): Promise<Consumer>
   get(tenant: string, id: string): Promise<Consumer>
@@ -30,15 +32,15 @@ export function createConsumers({ registry, createId }: { registry: Registry; cr
       const id = createId('con')
       const keys = { kind: input.kind }
       await commit(registry, author, 'consumer.create', [
-        { kind: 'consumer', id, tenant: author.tenant, expected: 0, body: input, keys },
+        { kind: CONSUMER_KIND, id, tenant: author.tenant, expected: 0, body: input, keys },
       ])
-      return show(await find<ConsumerBody>(registry, author.tenant, 'consumer', id))
+      return show(await find(registry, author.tenant, CONSUMER_KIND, id))
     },
-    get: async (tenant, id) => show(await find<ConsumerBody>(registry, tenant, 'consumer', id)),
+    get: async (tenant, id) => show(await find(registry, tenant, CONSUMER_KIND, id)),
     list: (tenant, query) =>
-      listPage<ConsumerBody, Consumer>({
+      listPage({
         registry,
-        kind: 'consumer',
+        kind: CONSUMER_KIND,
         tenant,
         query,
         where: { kind: query.kind },

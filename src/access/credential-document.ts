@@ -4,7 +4,7 @@ import { credential as machine, type CredentialEvent, type CredentialState } fro
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Vault } from '../runtime/vault.ts'
-import type { Document, Write } from '../store/registry.ts'
+import { documentKind, type Document, type Write } from '../store/registry.ts'
 import { toTime } from '../command/commands.ts'
 import { createApiKey, createClientSecret, type RandomBytes } from '../plan/credential-format.ts'
 
@@ -35,6 +35,8 @@ export interface CredentialBody {
   /** A rotation has created a newer credential in its place. */
   readonly isReplaced?: boolean
 }
+
+export const CREDENTIAL_KIND = documentKind<CredentialBody>('credential')
 
 export interface Credential {
   readonly id: string
@@ -99,7 +101,7 @@ function secretsOf(
 
 export function credentialWrite(id: string, tenant: string, expected: number, body: CredentialBody): Write {
   const { subscription, type, clientId, issuer = '' } = body
-  const at = { kind: 'credential', id, tenant, expected, body }
+  const at = { kind: CREDENTIAL_KIND, id, tenant, expected, body }
   // Not unique: the issuer assigns the id, and the client has a subscription per API.
   if (type === 'Federated') return { ...at, keys: { subscription, federated: federatedKey(tenant, issuer, clientId) } }
   const name: Record<string, string> = type === 'ApiKey' ? { keyHash: body.keyHash } : { clientId }

@@ -9,7 +9,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Registry, Write } from '../store/registry.ts'
 import { toTime } from '../command/commands.ts'
-import type { CredentialBody } from './credential-document.ts'
+import { CREDENTIAL_KIND } from './credential-document.ts'
 import { dropDueWrite, dueWrite, type DueTime } from '../command/due-times.ts'
 import { eventWrite } from '../command/event-outbox.ts'
 
@@ -40,7 +40,7 @@ export function createCredentialExpiry(options: CredentialExpiryOptions): (due: 
   const { registry, clock, createId } = options
 
   return async ({ tenant, subject: id, atMs }) => {
-    const credential = await registry.get<CredentialBody>('credential', id)
+    const credential = await registry.get(CREDENTIAL_KIND, id)
     if (credential === null) return
     const { state, isReplaced, expiresAtMs, subscription, type, clientId } = credential.body
     const nowMs = clock.nowMs()

@@ -11,6 +11,7 @@ import type { Author, Document, Registry } from '../store/registry.ts'
 import { policyOfSubscribed } from '../publishing/api-policy.ts'
 import { commit, find } from '../command/commands.ts'
 import {
+  CREDENTIAL_KIND,
   credentialWrite,
   newCredentialWrite,
   showCredential,
@@ -24,7 +25,7 @@ import type { GatewayPort } from '../plan/gateway-port.ts'
 import { toGrant } from './grants.ts'
 import type { Page } from '../command/page.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
-import type { SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
+import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 import type { HeldScopes } from './held-scopes.ts'
 
 /** The new credential of the client, and all new credentials as `items`. */
@@ -57,7 +58,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
   const { registry, gateway, vault, clock, createId } = options
 
   function of(tenant: string, subscription: string): Promise<readonly Document<CredentialBody>[]> {
-    return registry.list<CredentialBody>('credential', { tenant, where: { subscription }, limit: CREDENTIALS_MAX })
+    return registry.list(CREDENTIAL_KIND, { tenant, where: { subscription }, limit: CREDENTIALS_MAX })
   }
 
   async function announce(tenant: string, subscription: string): Promise<void> {
@@ -78,7 +79,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
     held: HeldScopes = null,
   ): Promise<RotatedCredentials> {
     const { tenant } = author
-    const subscription = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
+    const subscription = await find(registry, tenant, SUBSCRIPTION_KIND, id)
     checkHeld(subscription.body, held)
     const nowMs = clock.nowMs()
     const all = await of(tenant, id)
@@ -120,15 +121,15 @@ export function createCredentials(options: CredentialsOptions): Credentials {
     announce,
     rotate,
     async read(author, id, held = null) {
-      const current = await find<SubscriptionBody>(registry, author.tenant, 'subscription', id)
+      const current = await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
       checkHeld(current.body, held)
       const credentials = await of(current.tenant, id)
-      await registry.audit(author, 'credentials.read', { kind: 'subscription', id, tenant: current.tenant })
+      await registry.audit(author, 'credentials.read', { kind: SUBSCRIPTION_KIND, id, tenant: current.tenant })
       return { items: credentials.map(toCredential), next: null }
     },
     async revoke(author, id, credential) {
-      await find<SubscriptionBody>(registry, author.tenant, 'subscription', id)
-      const current = await find<CredentialBody>(registry, author.tenant, 'credential', credential)
+      await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
+      const current = await find(registry, author.tenant, CREDENTIAL_KIND, credential)
       if (current.body.subscription !== id) throw new Problem('not_found', 'The subscription has no such credential.')
       const { tenant } = author
       const { type, clientId, state } = current.body

@@ -4,10 +4,10 @@
  */
 
 import type { Document, Registry } from '../store/registry.ts'
-import { federatedKey, type CredentialBody } from './credential-document.ts'
+import { CREDENTIAL_KIND, federatedKey, type CredentialBody } from './credential-document.ts'
 import type { CredentialName } from '../plan/grant.ts'
-import type { ProxyBody } from '../publishing/proxy-document.ts'
-import type { SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
+import { PROXY_KIND } from '../publishing/proxy-document.ts'
+import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 
 export type FederatedName = Omit<CredentialName & { kind: 'federated' }, 'kind'>
 
@@ -24,13 +24,13 @@ export async function federatedHoldings(
   { tenant, issuer, clientId, api }: FederatedName,
 ): Promise<readonly FederatedHolding[]> {
   const where = { federated: federatedKey(tenant, issuer, clientId) }
-  const credentials = await registry.list<CredentialBody>('credential', { tenant, where, limit: OF_FEDERATED_MAX })
+  const credentials = await registry.list(CREDENTIAL_KIND, { tenant, where, limit: OF_FEDERATED_MAX })
   if (credentials.length === 0) return []
-  const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+  const proxy = await registry.find(PROXY_KIND, 'api', api)
   const products = proxy?.body.memberOfProductIds ?? []
   const holdings: FederatedHolding[] = []
   for (const credential of credentials) {
-    const subscription = await registry.get<SubscriptionBody>('subscription', credential.body.subscription)
+    const subscription = await registry.get(SUBSCRIPTION_KIND, credential.body.subscription)
     if (subscription === null) continue
     const { apiProductId } = subscription.body
     const isHere = apiProductId === '' ? subscription.body.api === api : products.includes(apiProductId)

@@ -10,12 +10,22 @@
 import type { Clock } from '../runtime/clock.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
-import { apiWrite, type ApiBody } from '../publishing/apis.ts'
-import { credentialWrite, newCredentialWrite, type CredentialBody, type Secrets } from './credential-document.ts'
+import { API_KIND, apiWrite, type ApiBody } from '../publishing/apis.ts'
+import {
+  CREDENTIAL_KIND,
+  credentialWrite,
+  newCredentialWrite,
+  type CredentialBody,
+  type Secrets,
+} from './credential-document.ts'
 import { newPlatformSubscription, newTenantWrites, toPlatformCredential } from './platform-access.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import { ADMIN_DOCUMENTS_MAX, revokeAll, subscriptionsOfAdmin } from './admin-replacement.ts'
-import { subscriptionWrite, type SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
+import {
+  SUBSCRIPTION_KIND,
+  subscriptionWrite,
+  type SubscriptionBody,
+} from '../subscriptions/document/subscription-document.ts'
 
 export interface FirstAdminOptions extends Secrets {
   readonly registry: Registry
@@ -37,7 +47,7 @@ export interface FirstAdmin {
 export async function createFirstAdmin(options: FirstAdminOptions): Promise<FirstAdmin> {
   const { registry, vault, createId, tenant, chosen } = options
   const author: Author = { tenant, consumer: 'system' }
-  const entry = await registry.get<ApiBody>('api', PLATFORM_API)
+  const entry = await registry.get(API_KIND, PLATFORM_API)
   if (entry !== null && entry.tenant !== tenant) {
     throw new StartRefused(
       `ADMIN_TENANT is ${tenant}, but this data folder was set up for ${entry.tenant}; name that one`,
@@ -94,7 +104,7 @@ async function widened(
 ): Promise<Write[]> {
   if (isSame(body.scopes, scopes)) return []
   const where = { subscription: id }
-  const credentials = await registry.list<CredentialBody>('credential', { tenant, where, limit: ADMIN_DOCUMENTS_MAX })
+  const credentials = await registry.list(CREDENTIAL_KIND, { tenant, where, limit: ADMIN_DOCUMENTS_MAX })
   return [
     subscriptionWrite(id, tenant, revision, { ...body, scopes }),
     ...credentials.map((each) => credentialWrite(each.id, tenant, each.revision, { ...each.body, scopes })),
@@ -129,9 +139,9 @@ async function chosenWrites(options: FirstAdminOptions, subscription: string): P
 /** Returns the credential with the chosen client id. Throws `StartRefused` if it belongs to another subscription. */
 async function known({ registry, chosen, tenant }: FirstAdminOptions): Promise<Document<CredentialBody> | null> {
   if (chosen === null) return null
-  const credential = await registry.find<CredentialBody>('credential', 'clientId', chosen.clientId)
+  const credential = await registry.find(CREDENTIAL_KIND, 'clientId', chosen.clientId)
   if (credential === null) return null
-  const subscription = await registry.get<SubscriptionBody>('subscription', credential.body.subscription)
+  const subscription = await registry.get(SUBSCRIPTION_KIND, credential.body.subscription)
   if (credential.tenant !== tenant || subscription?.body.api !== PLATFORM_API) {
     throw new StartRefused('ADMIN_CLIENT_ID names a client of another subscription; choose another name')
   }

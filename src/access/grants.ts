@@ -7,11 +7,11 @@
 
 import type { SubscriptionState } from '../subscriptions/document/subscription-machine.ts'
 import type { Document, Registry } from '../store/registry.ts'
-import type { ConsumerBody } from './consumers.ts'
-import type { CredentialBody } from './credential-document.ts'
+import { CONSUMER_KIND } from './consumers.ts'
+import { CREDENTIAL_KIND, type CredentialBody } from './credential-document.ts'
 import { federatedHoldings, type FederatedName } from './federated-clients.ts'
 import type { CredentialName, Grant } from '../plan/grant.ts'
-import type { SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
+import { SUBSCRIPTION_KIND } from '../subscriptions/document/subscription-document.ts'
 
 export interface Grants {
   resolve(name: CredentialName): Promise<Grant | null>
@@ -41,16 +41,16 @@ export function createGrants({ registry }: { registry: Registry }): Grants {
       if (name.kind === 'federated') return byFederated(name)
       const credential =
         name.kind === 'client'
-          ? await registry.find<CredentialBody>('credential', 'clientId', name.clientId)
-          : await registry.find<CredentialBody>('credential', 'keyHash', name.hash)
+          ? await registry.find(CREDENTIAL_KIND, 'clientId', name.clientId)
+          : await registry.find(CREDENTIAL_KIND, 'keyHash', name.hash)
       return credential === null ? null : toGrant(registry, credential)
     },
     async clientFor(clientId) {
-      const credential = await registry.find<CredentialBody>('credential', 'clientId', clientId)
+      const credential = await registry.find(CREDENTIAL_KIND, 'clientId', clientId)
       if (credential === null) return null
       const { subscription, secretHash } = credential.body
       const grant = await toGrant(registry, credential)
-      const subscribed = await registry.get<SubscriptionBody>('subscription', subscription)
+      const subscribed = await registry.get(SUBSCRIPTION_KIND, subscription)
       if (grant === null || subscribed === null) return null
       return { grant, secretHash, redirectUris: subscribed.body.redirectUris ?? [] }
     },
@@ -72,9 +72,9 @@ export async function toGrant(
   registry: Registry,
   { id, tenant, revision, body }: Document<CredentialBody>,
 ): Promise<Grant | null> {
-  const subscription = await registry.get<SubscriptionBody>('subscription', body.subscription)
+  const subscription = await registry.get(SUBSCRIPTION_KIND, body.subscription)
   if (subscription === null) return null
-  const consumer = await registry.get<ConsumerBody>('consumer', subscription.body.consumer)
+  const consumer = await registry.get(CONSUMER_KIND, subscription.body.consumer)
   if (consumer === null) return null
   const state = subscription.body.actor.value as SubscriptionState
   return {

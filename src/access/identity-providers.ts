@@ -7,8 +7,8 @@
 
 import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import type { Author, Document, Registry } from '../store/registry.ts'
-import type { ApiBody } from '../publishing/apis.ts'
+import { documentKind, type Author, type Document, type Registry } from '../store/registry.ts'
+import { API_KIND } from '../publishing/apis.ts'
 import { commit, find, invalidAt } from '../command/commands.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import type { ProviderClaims, ProviderPlan } from '../plan/provider-plan.ts'
@@ -49,7 +49,7 @@ export interface IdentityProvidersOptions {
   readonly federation: FederationPort
 }
 
-const KIND = 'identity_provider'
+export const IDENTITY_PROVIDER_KIND = documentKind<IdentityProviderInput>('identity_provider')
 const PAGE = 100
 /** Bounds the keys that every thread holds and that each change sends to all threads. */
 const OF_TENANT_MAX = 100
@@ -58,7 +58,7 @@ export function createIdentityProviders(options: IdentityProvidersOptions): Iden
   const { registry, createId, federation } = options
 
   async function checkLimit(tenant: string): Promise<void> {
-    const registered = await registry.list(KIND, { tenant, limit: OF_TENANT_MAX })
+    const registered = await registry.list(IDENTITY_PROVIDER_KIND, { tenant, limit: OF_TENANT_MAX })
     if (registered.length < OF_TENANT_MAX) return
     throw new Problem(
       'state_conflict',
@@ -71,7 +71,7 @@ export function createIdentityProviders(options: IdentityProvidersOptions): Iden
       const { tenant } = author
       const apis = [...new Set(input.apis ?? [])]
       for (const [position, api] of apis.entries()) {
-        const entry = await registry.get<ApiBody>('api', api)
+        const entry = await registry.get(API_KIND, api)
         if (entry?.tenant !== tenant) throw invalidAt(`/apis/${position}`, 'There is no such API.')
       }
       const fault = await federation.probe(input.issuer)
@@ -84,19 +84,18 @@ export function createIdentityProviders(options: IdentityProvidersOptions): Iden
         registry,
         author,
         'identity_provider.create',
-        [{ kind: KIND, id, tenant, expected: 0, body, keys, unique: ['issuer'] }],
+        [{ kind: IDENTITY_PROVIDER_KIND, id, tenant, expected: 0, body, keys, unique: ['issuer'] }],
         'The issuer is already registered.',
       )
       await federation.changed()
-      return show(await find<IdentityProviderInput>(registry, tenant, KIND, id))
+      return show(await find(registry, tenant, IDENTITY_PROVIDER_KIND, id))
     },
-    get: async (tenant, id) => show(await find<IdentityProviderInput>(registry, tenant, KIND, id)),
-    list: (tenant, query) =>
-      listPage<IdentityProviderInput, IdentityProvider>({ registry, kind: KIND, tenant, query, where: {}, show }),
+    get: async (tenant, id) => show(await find(registry, tenant, IDENTITY_PROVIDER_KIND, id)),
+    list: (tenant, query) => listPage({ registry, kind: IDENTITY_PROVIDER_KIND, tenant, query, where: {}, show }),
     async remove(author, id) {
-      const { tenant, revision } = await find<IdentityProviderInput>(registry, author.tenant, KIND, id)
+      const { tenant, revision } = await find(registry, author.tenant, IDENTITY_PROVIDER_KIND, id)
       await commit(registry, author, 'identity_provider.remove', [
-        { kind: KIND, id, tenant, expected: revision, body: null },
+        { kind: IDENTITY_PROVIDER_KIND, id, tenant, expected: revision, body: null },
       ])
       await federation.changed()
     },
@@ -104,14 +103,14 @@ export function createIdentityProviders(options: IdentityProvidersOptions): Iden
 }
 
 export async function isRegistered(registry: Pick<Registry, 'find'>, tenant: string, issuer: string): Promise<boolean> {
-  return (await registry.find(KIND, 'issuer', keyOf(tenant, issuer))) !== null
+  return (await registry.find(IDENTITY_PROVIDER_KIND, 'issuer', keyOf(tenant, issuer))) !== null
 }
 
 /** Returns the providers of all tenants, without their keys. */
 export async function registeredProviders(registry: Pick<Registry, 'list'>): Promise<Omit<ProviderPlan, 'keys'>[]> {
   const all: Omit<ProviderPlan, 'keys'>[] = []
   for (let after = ''; ;) {
-    const page = await registry.list<IdentityProviderInput>(KIND, { after, limit: PAGE })
+    const page = await registry.list(IDENTITY_PROVIDER_KIND, { after, limit: PAGE })
     all.push(...page.map(toPlan))
     if (page.length < PAGE) return all
     after = page.at(-1)?.id ?? ''

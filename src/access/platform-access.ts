@@ -5,10 +5,12 @@
 import { begin, step } from '../command/persisted-machine.ts'
 import { subscription as machine } from '../subscriptions/document/subscription-machine.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Write } from '../store/registry.ts'
+import { documentKind, type Registry, type Write } from '../store/registry.ts'
 import { newCredentialWrite, type NewCredential, type Secrets } from './credential-document.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import { subscriptionWrite } from '../subscriptions/document/subscription-document.ts'
+import { CONSUMER_KIND } from './consumers.ts'
+import { API_KIND } from '../publishing/apis.ts'
 
 export interface PlatformAccessOptions extends Secrets {
   readonly clock: Pick<Clock, 'nowMs'>
@@ -18,13 +20,24 @@ export interface PlatformAccessOptions extends Secrets {
   readonly chosen: { readonly clientId: string; readonly clientSecret: string } | null
 }
 
+export interface TenantBody {
+  readonly name: string
+}
+
+export const TENANT_KIND = documentKind<TenantBody>('tenant')
+
 const LIFETIME_MS = 10 * 365 * 86_400_000
+
+/** Returns the tenant that owns the platform API, or null before the first start. */
+export async function findOperator(registry: Pick<Registry, 'get'>): Promise<string | null> {
+  return (await registry.get(API_KIND, PLATFORM_API))?.tenant ?? null
+}
 
 export function newTenantWrites(tenant: string, name: string, consumer: string): Write[] {
   const body = { name: 'admin', kind: 'application' }
   return [
-    { kind: 'tenant', id: tenant, tenant, expected: 0, body: { name }, keys: { name }, unique: ['name'] },
-    { kind: 'consumer', id: consumer, tenant, expected: 0, body, keys: { kind: 'application' } },
+    { kind: TENANT_KIND, id: tenant, tenant, expected: 0, body: { name }, keys: { name }, unique: ['name'] },
+    { kind: CONSUMER_KIND, id: consumer, tenant, expected: 0, body, keys: { kind: 'application' } },
   ]
 }
 

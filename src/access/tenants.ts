@@ -11,7 +11,7 @@ import { commit, find, toTime } from '../command/commands.ts'
 import type { CredentialBody, Secrets } from './credential-document.ts'
 import { firstWarningWrite } from './credential-expiry.ts'
 import { fromCursor, toCursor, type Page, type PageQuery } from '../command/page.ts'
-import { newPlatformSubscription, newTenantWrites } from './platform-access.ts'
+import { newPlatformSubscription, newTenantWrites, TENANT_KIND, type TenantBody } from './platform-access.ts'
 
 export interface Tenant {
   readonly id: string
@@ -34,10 +34,6 @@ export interface TenantsOptions extends Secrets {
   readonly registry: Registry
   readonly clock: Pick<Clock, 'nowMs'>
   readonly scopes: readonly string[]
-}
-
-interface TenantBody {
-  readonly name: string
 }
 
 export const OPERATORS_SCOPE = 'platform:admin'
@@ -67,11 +63,11 @@ export function createTenants(options: TenantsOptions): Tenants {
       }
     },
     async get(id) {
-      return showTenant(await find<TenantBody>(registry, id, 'tenant', id))
+      return showTenant(await find(registry, id, TENANT_KIND, id))
     },
     async list({ limit, cursor }) {
       const after = cursor === undefined ? {} : { after: fromCursor(cursor) }
-      const documents = await registry.list<TenantBody>('tenant', { limit: limit + 1, ...after })
+      const documents = await registry.list(TENANT_KIND, { limit: limit + 1, ...after })
       const items = documents.slice(0, limit).map(showTenant)
       return { items, next: documents.length > limit ? toCursor(items.at(-1)?.id ?? '') : null }
     },

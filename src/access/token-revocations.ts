@@ -7,7 +7,7 @@
 
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { RevisionConflict, type Author, type Registry, type Write } from '../store/registry.ts'
+import { documentKind, RevisionConflict, type Author, type Registry, type Write } from '../store/registry.ts'
 import type { GatewayPort, RevokedToken } from '../plan/gateway-port.ts'
 
 export interface TokenToRevoke {
@@ -40,7 +40,7 @@ interface Held extends RevokedBody {
   readonly tenant: string
 }
 
-const KIND = 'revoked_token'
+export const REVOKED_TOKEN_KIND = documentKind<RevokedBody>('revoked_token')
 const PER_CREDENTIAL_MAX = 10_000
 const PAGE = 500
 /** Expired revocations deleted with each new one. */
@@ -53,7 +53,7 @@ export async function openTokenRevocations(options: TokenRevocationsOptions): Pr
   const counts = new Map<string, number>()
 
   for (let after = ''; ;) {
-    const page = await registry.list<RevokedBody>(KIND, { after, limit: PAGE })
+    const page = await registry.list(REVOKED_TOKEN_KIND, { after, limit: PAGE })
     for (const { id, tenant, body } of page) hold(id, { tenant, ...body })
     if (page.length < PAGE) break
     after = page.at(-1)?.id ?? ''
@@ -77,7 +77,7 @@ export async function openTokenRevocations(options: TokenRevocationsOptions): Pr
     for (const [jti, token] of held) {
       if (writes.length >= DELETED_AT_ONCE || token.untilMs > clock.nowMs()) break
       drop(jti, token)
-      writes.push({ kind: KIND, id: jti, tenant: token.tenant, expected: 1, body: null })
+      writes.push({ kind: REVOKED_TOKEN_KIND, id: jti, tenant: token.tenant, expected: 1, body: null })
     }
     if (writes.length > 0) await registry.commit(author('default'), 'revoked_token.forget', writes).catch(ignoreRace)
   }
@@ -98,7 +98,7 @@ export async function openTokenRevocations(options: TokenRevocationsOptions): Pr
           )
         }
         const body: RevokedBody = { credential, untilMs }
-        const write: Write = { kind: KIND, id: jti, tenant, expected: 0, body }
+        const write: Write = { kind: REVOKED_TOKEN_KIND, id: jti, tenant, expected: 0, body }
         await registry.commit(author(tenant), 'token.revoke', [write]).catch(ignoreRace)
         if (!held.has(jti)) hold(jti, { tenant, credential, untilMs })
       }

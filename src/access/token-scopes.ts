@@ -1,9 +1,9 @@
 /** Looks up the scopes that tokens of an API may carry: declared by its active revision and allowed by its proxy. */
 
 import type { Registry } from '../store/registry.ts'
-import type { ApiBody } from '../publishing/apis.ts'
+import { API_KIND } from '../publishing/apis.ts'
 import { policyOf, type ApiPolicy } from '../publishing/api-policy.ts'
-import { activeDeployment, type ProxyBody } from '../publishing/proxy-document.ts'
+import { PROXY_KIND, activeDeployment } from '../publishing/proxy-document.ts'
 
 export interface TokenScopes {
   readonly tenant: string
@@ -18,7 +18,7 @@ export interface TokenScopes {
 /** The look-up returns null if there is no such API or it has no active revision. */
 export function createTokenScopes({ registry }: { registry: Registry }): (api: string) => Promise<TokenScopes | null> {
   return async (api) => {
-    const entry = await registry.get<ApiBody>('api', api)
+    const entry = await registry.get(API_KIND, api)
     if (entry === null) return null
     const { tenant, body } = entry
     const { tokenAlgorithm } = await policyOf(registry, api)
@@ -31,7 +31,7 @@ export function createTokenScopes({ registry }: { registry: Registry }): (api: s
         tokenAlgorithm,
         isShared: true,
       }
-    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+    const proxy = await registry.find(PROXY_KIND, 'api', api)
     const deployment = proxy === null ? null : activeDeployment(proxy.body)
     if (proxy === null || deployment === null) return null
     const { declaredScopes: declared, allowedScopes: allowed } = deployment

@@ -2,7 +2,7 @@
 
 import type { CreateId } from '../runtime/ids.ts'
 import type { PasswordHasher } from '../runtime/password-hash.ts'
-import type { Author, Document, Registry } from '../store/registry.ts'
+import { documentKind, type Author, type Document, type Registry } from '../store/registry.ts'
 import { commit, find, toTime } from '../command/commands.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 
@@ -42,7 +42,7 @@ export interface UsersOptions {
   readonly passwords: PasswordHasher
 }
 
-const KIND = 'user'
+export const USER_KIND = documentKind<UserBody>('user')
 
 export function createUsers({ registry, createId, passwords }: UsersOptions): Users {
   return {
@@ -55,20 +55,20 @@ export function createUsers({ registry, createId, passwords }: UsersOptions): Us
         registry,
         author,
         'user.create',
-        [{ kind: KIND, id, tenant, expected: 0, body, keys, unique: ['username'] }],
+        [{ kind: USER_KIND, id, tenant, expected: 0, body, keys, unique: ['username'] }],
         'The user name is taken.',
       )
-      return show(await find<UserBody>(registry, tenant, KIND, id))
+      return show(await find(registry, tenant, USER_KIND, id))
     },
-    get: async (tenant, id) => show(await find<UserBody>(registry, tenant, KIND, id)),
-    list: (tenant, query) => listPage<UserBody, User>({ registry, kind: KIND, tenant, query, where: {}, show }),
+    get: async (tenant, id) => show(await find(registry, tenant, USER_KIND, id)),
+    list: (tenant, query) => listPage({ registry, kind: USER_KIND, tenant, query, where: {}, show }),
     async verify(tenant, username, password) {
-      const found = await registry.find<UserBody>(KIND, 'username', keyOf(tenant, username))
+      const found = await registry.find(USER_KIND, 'username', keyOf(tenant, username))
       const isRight = await passwords.verify(password, found?.body.passwordHash ?? null)
       return found === null || !isRight ? null : { id: found.id, username: found.body.username, name: found.body.name }
     },
     async find(tenant, id) {
-      const found = await registry.get<UserBody>(KIND, id)
+      const found = await registry.get(USER_KIND, id)
       if (found === null || found.tenant !== tenant) return null
       return { id, username: found.body.username, name: found.body.name }
     },

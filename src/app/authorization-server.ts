@@ -4,7 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import type { ApiBody } from '../publishing/apis.ts'
+import { API_KIND } from '../publishing/apis.ts'
 import type { Grants } from '../access/grants.ts'
 import type { TokenRevocations } from '../access/token-revocations.ts'
 import type { TokenScopes } from '../access/token-scopes.ts'
@@ -53,7 +53,7 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
   const authenticateClient = createClientAuthentication({ ...shared, throttle: createSecretThrottle(options.clock) })
   const codes = createAuthorizationCodes(shared)
   const tokens = createIssuedTokens({ ...shared, isRevoked })
-  const titleOf = async (api: string): Promise<string> => (await registry.get<ApiBody>('api', api))?.body.title ?? api
+  const titleOf = async (api: string): Promise<string> => (await registry.get(API_KIND, api))?.body.title ?? api
 
   return createOauthDispatcher({
     endpoints: {

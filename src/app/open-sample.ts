@@ -17,7 +17,7 @@ import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
 import { startSampleBackend, type SampleBackend } from '../sample/backend.ts'
-import type { Author, Registry } from '../store/registry.ts'
+import { documentKind, type Author, type Registry } from '../store/registry.ts'
 import type { SampleFacts } from '../onboarding/banner.ts'
 import { SAMPLE_CALL } from '../onboarding/first-steps.ts'
 
@@ -67,13 +67,20 @@ export async function readSample(): Promise<SampleFiles> {
   }
 }
 
+interface SampleBody {
+  readonly backendUrl: string
+  readonly subscription: string
+}
+
+const SAMPLE_KIND = documentKind<SampleBody>('sample')
+
 /**
  * The backend behind the sample, where there is one: on the port that its deployment names, or on a free
  * one for a sample that is about to be brought. Opened before the gateway, so that it closes after it.
  */
 export async function openSampleBackend(options: SampleBackendOptions): Promise<SampleBackend | null> {
   const { isWanted, host, registry, log, opened } = options
-  const stored = await registry.get<{ backendUrl: string }>('sample', 'sample')
+  const stored = await registry.get(SAMPLE_KIND, 'sample')
   if (stored === null && !isWanted) return null
   const port = stored === null ? 0 : Number(new URL(stored.body.backendUrl).port)
   try {
@@ -105,7 +112,7 @@ export async function bringSample(options: SampleOptions): Promise<SampleFacts> 
   await subscriptions.create(author, { consumer: agent.id, api })
   const body = { backendUrl, subscription: id }
   await registry.commit(author, 'sample.bring', [
-    { kind: 'sample', id: 'sample', tenant: author.tenant, expected: 0, body },
+    { kind: SAMPLE_KIND, id: 'sample', tenant: author.tenant, expected: 0, body },
   ])
   const { items } = await credentials.read(author, id)
   const client = items.find(({ type }) => type === 'OAuth2')

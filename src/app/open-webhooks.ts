@@ -13,7 +13,7 @@ import type { CreateId } from '../runtime/ids.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Vault } from '../runtime/vault.ts'
-import type { Change, Document, Registry } from '../store/registry.ts'
+import { isOfKind, type Change, type Document, type Registry } from '../store/registry.ts'
 import { BOUNDS, createDeliveryQueue } from '../webhooks/delivery-queue.ts'
 import { createFanOut } from '../webhooks/fan-out.ts'
 import { startDeliveryRetention } from '../webhooks/delivery-retention.ts'
@@ -71,7 +71,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   }
 
   function hear({ document, removed }: Change): void {
-    if (document.kind === DELIVERY_KIND && !removed) enter(document as Document<DeliveryBody>)
+    if (isOfKind(document, DELIVERY_KIND) && !removed) enter(document)
     if (document.kind !== EVENT_SUBSCRIPTION_KIND) return
     const { id, body } = document as Document<EventSubscriptionBody>
     if (removed) queue.forget(id)
@@ -92,7 +92,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
 
   async function takeUp(where: Readonly<Record<string, string>>): Promise<void> {
     for (let after = ''; ;) {
-      const page = await registry.list<DeliveryBody>(DELIVERY_KIND, {
+      const page = await registry.list(DELIVERY_KIND, {
         where: { ...where, state: 'pending' },
         limit: PAGE,
         ...(after !== '' && { after }),

@@ -2,7 +2,7 @@
 
 import { approvalFlow, type ApprovalEvent, type ApprovalState } from './approval-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
-import type { Author, Document, Registry, Write } from '../store/registry.ts'
+import { documentKind, type Author, type Document, type Registry, type Write } from '../store/registry.ts'
 import { stateConflict } from '../command/commands.ts'
 import { dropDueWrite, dueWrite } from '../command/due-times.ts'
 
@@ -39,7 +39,7 @@ export type FlowRequest = Pick<
   'kind' | 'subscription' | 'programme' | 'requester' | 'slaVariant' | 'reason'
 >
 
-export const APPROVAL_KIND = 'approval_flow'
+export const APPROVAL_KIND = documentKind<ApprovalFlowBody>('approval_flow')
 export const APPROVAL_DUE = 'approval_silent'
 const SILENT_MS = 3 * 86_400_000
 
@@ -109,7 +109,7 @@ export async function withdrawnFlows(
   const writes: Write[] = []
   for (const state of ['InProgress', 'AmendmentRequired', 'Approved']) {
     const where = { subscription, state }
-    for (const flow of await registry.list<ApprovalFlowBody>(APPROVAL_KIND, { tenant, where, limit: 100 })) {
+    for (const flow of await registry.list(APPROVAL_KIND, { tenant, where, limit: 100 })) {
       const body = { ...flow.body, actor: tellFlow(flow.body, { type: 'withdrawn' }) }
       writes.push(...(await movedFlow(registry, flow, body, nowMs)))
     }

@@ -19,7 +19,7 @@ export function createApprovalSilence(options: ApprovalSilenceOptions): (due: Du
   const { registry, clock, onSilence } = options
 
   return async ({ tenant, subject: id, atMs }) => {
-    const flow = await registry.get<ApprovalFlowBody>(APPROVAL_KIND, id)
+    const flow = await registry.get(APPROVAL_KIND, id)
     if (flow === null || stateOfFlow(flow.body) !== 'InProgress') return
     const body: ApprovalFlowBody = { ...flow.body, escalatedAt: toTime(clock.nowMs()) }
     await registry.commit({ tenant, consumer: 'system' }, 'approval.escalated', [

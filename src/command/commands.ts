@@ -8,6 +8,7 @@ import {
   RevisionConflict,
   type Author,
   type Document,
+  type DocumentKind,
   type Registry,
   type Write,
 } from '../store/registry.ts'
@@ -17,10 +18,10 @@ import { StoreUnwritable } from '../store/unwritable.ts'
 export async function find<Body>(
   registry: Registry,
   tenant: string,
-  kind: string,
+  kind: DocumentKind<Body>,
   id: string,
 ): Promise<Document<Body>> {
-  const document = await registry.get<Body>(kind, id)
+  const document = await registry.get(kind, id)
   if (document === null || document.tenant !== tenant) {
     throw new Problem('not_found', `There is no ${kind} ${id.slice(0, 128)}.`)
   }

@@ -3,7 +3,7 @@
  * that caused them. Ids begin with the time, so that the earliest come first.
  */
 
-import type { Registry, Write } from '../store/registry.ts'
+import { documentKind, type Registry, type Write } from '../store/registry.ts'
 
 export interface DueTime {
   readonly tenant: string
@@ -14,7 +14,7 @@ export interface DueTime {
   readonly atMs: number
 }
 
-export const DUE_KIND = 'due'
+export const DUE_KIND = documentKind<DueTime>('due')
 
 export function dueWrite(due: DueTime): Write {
   const { tenant, kind, subject, atMs } = due
@@ -28,7 +28,7 @@ export async function dropDueWrite(
   subject: string,
   atMs: number,
 ): Promise<Write[]> {
-  const document = await registry.get<DueTime>(DUE_KIND, dueId(kind, subject, atMs))
+  const document = await registry.get(DUE_KIND, dueId(kind, subject, atMs))
   if (document === null) return []
   const { id, tenant, revision } = document
   return [{ kind: DUE_KIND, id, tenant, expected: revision, body: null }]

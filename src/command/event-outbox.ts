@@ -4,7 +4,7 @@
  */
 
 import type { CreateId } from '../runtime/ids.ts'
-import type { Write } from '../store/registry.ts'
+import { documentKind, type Write } from '../store/registry.ts'
 
 export const EVENT_KINDS = [
   'DesignDrift',
@@ -24,9 +24,11 @@ export interface EventBody {
   readonly data: Readonly<Record<string, unknown>>
 }
 
+export const OUTBOX_EVENT_KIND = documentKind<EventBody>('event')
+
 export function eventWrite(createId: CreateId, tenant: string, type: EventKind, data: EventBody['data']): Write {
   const body: EventBody = { type, data }
-  return { kind: 'event', id: createId('evt'), tenant, expected: 0, body, keys: { type } }
+  return { kind: OUTBOX_EVENT_KIND, id: createId('evt'), tenant, expected: 0, body, keys: { type } }
 }
 
 /** A subscription that has to wait until capacity frees. */

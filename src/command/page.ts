@@ -1,7 +1,7 @@
 /** Lists, page by page: `next` is an opaque cursor, null on the last page. */
 
 import { Problem } from '../domain/problem.ts'
-import type { Document, Registry } from '../store/registry.ts'
+import type { Document, DocumentKind, Registry } from '../store/registry.ts'
 
 export interface PageQuery {
   readonly limit: number
@@ -15,7 +15,7 @@ export interface Page<Item> {
 
 export interface ListOptions<Body, Item> {
   readonly registry: Registry
-  readonly kind: string
+  readonly kind: DocumentKind<Body>
   readonly tenant: string
   readonly query: PageQuery
   /** Only documents with these keys; undefined values do not filter. */
@@ -26,7 +26,7 @@ export interface ListOptions<Body, Item> {
 export async function listPage<Body, Item>(options: ListOptions<Body, Item>): Promise<Page<Item>> {
   const { registry, kind, tenant, query, where = {}, show } = options
   const filters = Object.entries(where).filter((entry): entry is [string, string] => entry[1] !== undefined)
-  const documents = await registry.list<Body>(kind, {
+  const documents = await registry.list(kind, {
     tenant,
     limit: query.limit + 1,
     ...(query.cursor !== undefined && { after: fromCursor(query.cursor) }),

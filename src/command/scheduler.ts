@@ -67,7 +67,7 @@ export function createScheduler({ registry, handlers, clock, log, count }: Sched
   async function sendDue(): Promise<number | null> {
     let wakeMs: number | null = null
     for (let after = ''; ;) {
-      const page = await registry.list<DueTime>(DUE_KIND, { limit: AT_ONCE, ...(after !== '' && { after }) })
+      const page = await registry.list(DUE_KIND, { limit: AT_ONCE, ...(after !== '' && { after }) })
       for (const due of page) {
         if (isStopped) return null
         const atMs = Math.max(due.body.atMs, failed.get(due.id)?.untilMs ?? 0)

@@ -9,7 +9,7 @@
 import { isSameHash } from '../plan/credential-format.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import { RevisionConflict, type Author, type Registry } from '../store/registry.ts'
+import { documentKind, RevisionConflict, type Author, type Registry } from '../store/registry.ts'
 
 /** The access that a person has allowed. */
 export interface Consent {
@@ -63,7 +63,7 @@ export interface AuthorizationCodesOptions {
   readonly clock: Pick<Clock, 'nowMs'>
 }
 
-const KIND = 'authorization_code'
+export const AUTHORIZATION_CODE_KIND = documentKind<CodeBody>('authorization_code')
 const LIFETIME_MS = 60_000
 const TOKEN_LIFETIME_MS = 3_600_000
 const SECRET_BYTES = 32
@@ -76,7 +76,7 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
 
   /** Reads the oldest codes first, because ids sort by time. */
   async function expiredCodes(): Promise<readonly { id: string; tenant: string; revision: number }[]> {
-    const oldest = await registry.list<CodeBody>(KIND, { limit: DELETED_AT_ONCE })
+    const oldest = await registry.list(AUTHORIZATION_CODE_KIND, { limit: DELETED_AT_ONCE })
     const nowMs = clock.nowMs()
     return oldest.filter(({ body }) => body.expiresAtMs + TOKEN_LIFETIME_MS < nowMs)
   }
@@ -88,10 +88,10 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
       const expiresAtMs = clock.nowMs() + LIFETIME_MS
       const body: CodeBody = { ...consent, secretHash: keyedHash(secret), expiresAtMs, gave: null }
       await registry.commit(author(consent), 'authorization_code.create', [
-        { kind: KIND, id, tenant: consent.tenant, expected: 0, body },
+        { kind: AUTHORIZATION_CODE_KIND, id, tenant: consent.tenant, expected: 0, body },
       ])
       const removed = (await expiredCodes()).map(({ id, tenant, revision }) => ({
-        ...{ kind: KIND, id, tenant, expected: revision },
+        ...{ kind: AUTHORIZATION_CODE_KIND, id, tenant, expected: revision },
         body: null,
       }))
       if (removed.length > 0)
@@ -100,14 +100,20 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
     },
     async find(text) {
       const [id = '', secret = ''] = text.length > TEXT_LENGTH_MAX ? [] : text.split('.', 2)
-      const document = await registry.get<CodeBody>(KIND, id)
+      const document = await registry.get(AUTHORIZATION_CODE_KIND, id)
       if (document === null || !isSameHash(keyedHash(secret), document.body.secretHash)) return null
       return { ...document.body, id, revision: document.revision }
     },
     async use({ id, revision, ...code }, gives) {
       try {
         await registry.commit(author(code), 'authorization_code.use', [
-          { kind: KIND, id, tenant: code.tenant, expected: revision, body: { ...code, gave: gives } },
+          {
+            kind: AUTHORIZATION_CODE_KIND,
+            id,
+            tenant: code.tenant,
+            expected: revision,
+            body: { ...code, gave: gives },
+          },
         ])
         return true
       } catch (cause) {

@@ -12,7 +12,7 @@ import { calculateJwkThumbprint, type JWK } from 'jose'
 import type { Clock } from '../runtime/clock.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
 import type { Vault } from '../runtime/vault.ts'
-import type { Author, Registry, Write } from '../store/registry.ts'
+import { documentKind, type Author, type Registry, type Write } from '../store/registry.ts'
 
 export type TokenAlgorithm = 'ES256' | 'RS256'
 
@@ -60,6 +60,8 @@ interface KeyBody {
   readonly sinceMs?: number
 }
 
+export const SIGNING_KEY_KIND = documentKind<KeyBody>('signing_key')
+
 interface Held extends KeyBody {
   readonly id: string
   readonly createdAtMs: number
@@ -98,7 +100,7 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
   }
 
   async function load(): Promise<readonly Held[]> {
-    const documents = await registry.list<KeyBody>('signing_key', { limit: KEYS_MAX })
+    const documents = await registry.list(SIGNING_KEY_KIND, { limit: KEYS_MAX })
     return documents.map(({ id, revision, body, createdAtMs }) => ({
       ...body,
       id,
@@ -138,7 +140,7 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
       publishedUntilMs: 0,
       sinceMs,
     }
-    return { kind: 'signing_key', id: kid, tenant: author.tenant, expected: 0, body }
+    return { kind: SIGNING_KEY_KIND, id: kid, tenant: author.tenant, expected: 0, body }
   }
 
   function published(): readonly Held[] {
@@ -202,7 +204,7 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
   function change(held: Held, to: Partial<KeyBody> | null): Write {
     const { id, revision, key: _key, createdAtMs: _createdAtMs, ...body } = held
     return {
-      kind: 'signing_key',
+      kind: SIGNING_KEY_KIND,
       id,
       tenant: author.tenant,
       expected: revision,

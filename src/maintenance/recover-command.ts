@@ -7,7 +7,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { PLATFORM_API } from '../domain/platform-api.ts'
 import { parseCommand, runCommand } from './folder-command.ts'
 import { recover } from '../recovery/recover.ts'
 import { LOSS_PARTS, type LossPart } from '../runtime/accept-loss.ts'
@@ -15,6 +14,7 @@ import { systemClock as clock } from '../runtime/clock.ts'
 import { createIdFactory } from '../runtime/ids.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
 import { lockDataFolder } from '../store/sqlite/data-folder.ts'
+import { findOperator } from '../access/platform-access.ts'
 
 const OPTIONS = {
   'accept-loss': { type: 'string', multiple: true },
@@ -48,8 +48,7 @@ async function run(args: string[]): Promise<string> {
       clock,
       newInstance: () => randomBytes(8).toString('hex'),
       createId: createIdFactory(clock.nowMs),
-      tenantOf: async (registry) =>
-        (await registry.get('api', PLATFORM_API))?.tenant ?? (process.env['ADMIN_TENANT'] || 'default'),
+      tenantOf: async (registry) => (await findOperator(registry)) ?? (process.env['ADMIN_TENANT'] || 'default'),
     })
     return losses.map(({ part, loss }) => `${part}: ${loss}\n`).join('')
   } finally {

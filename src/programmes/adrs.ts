@@ -1,8 +1,8 @@
 /** Architecture decision records: why things are as they are, beside the things. */
 
 import type { CreateId } from '../runtime/ids.ts'
-import type { Author, Document, Registry } from '../store/registry.ts'
-import type { ApiBody } from '../publishing/apis.ts'
+import { documentKind, type Author, type Document, type Registry } from '../store/registry.ts'
+import { API_KIND } from '../publishing/apis.ts'
 import { commit, find, invalidAt, toTime } from '../command/commands.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 
@@ -27,24 +27,23 @@ export interface Adrs {
   list(tenant: string, query: PageQuery & { api?: string }): Promise<Page<Adr>>
 }
 
-const KIND = 'adr'
+const ADR_KIND = documentKind<AdrInput>('adr')
 
 export function createAdrs({ registry, createId }: { registry: Registry; createId: CreateId }): Adrs {
   return {
     async create(author, input) {
       const { tenant } = author
       const { api } = input
-      if (api !== undefined && (await registry.get<ApiBody>('api', api))?.tenant !== tenant) {
+      if (api !== undefined && (await registry.get(API_KIND, api))?.tenant !== tenant) {
         throw invalidAt('/api', 'There is no such API.')
       }
       const id = createId('adr')
       const keys = api === undefined ? {} : { api }
-      await commit(registry, author, 'adr.create', [{ kind: KIND, id, tenant, expected: 0, body: input, keys }])
-      return show(await find<AdrInput>(registry, tenant, KIND, id))
+      await commit(registry, author, 'adr.create', [{ kind: ADR_KIND, id, tenant, expected: 0, body: input, keys }])
+      return show(await find(registry, tenant, ADR_KIND, id))
     },
-    get: async (tenant, id) => show(await find<AdrInput>(registry, tenant, KIND, id)),
-    list: (tenant, query) =>
-      listPage<AdrInput, Adr>({ registry, kind: KIND, tenant, query, where: { api: query.api }, show }),
+    get: async (tenant, id) => show(await find(registry, tenant, ADR_KIND, id)),
+    list: (tenant, query) => listPage({ registry, kind: ADR_KIND, tenant, query, where: { api: query.api }, show }),
   }
 }
 

@@ -3,8 +3,8 @@
 import { toTime } from '../command/commands.ts'
 import { scoreOf, type RuleCount } from '../governance/lint/score.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Registry } from '../store/registry.ts'
-import { COMPLIANCE_KIND, type ComplianceBody } from './compliance.ts'
+import type { DocumentKind, Registry } from '../store/registry.ts'
+import { COMPLIANCE_KIND } from './compliance.ts'
 import { DRIFT_KIND, type DriftBody } from './drifts.ts'
 
 export interface ApiCompliance {
@@ -46,7 +46,7 @@ const DRIFT_SEVERITIES = {
 
 export function createApiComplianceReader({ registry, clock }: ApiComplianceOptions): ApiComplianceReader {
   /** All of them: lists come in the order of ids, and the latest are the last. */
-  async function bodiesOf<Body>(kind: string, tenant: string, api: string): Promise<Body[]> {
+  async function bodiesOf<Body>(kind: DocumentKind<Body>, tenant: string, api: string): Promise<Body[]> {
     const bodies: Body[] = []
     for (let after: string | undefined; ;) {
       const page = await registry.list<Body>(kind, {
@@ -63,10 +63,10 @@ export function createApiComplianceReader({ registry, clock }: ApiComplianceOpti
 
   return {
     async of(tenant, api, fallback = null) {
-      const scored = await bodiesOf<ComplianceBody>(COMPLIANCE_KIND, tenant, api)
+      const scored = await bodiesOf(COMPLIANCE_KIND, tenant, api)
       const history = scored.sort((a, b) => b.scoredAtMs - a.scoredAtMs).slice(0, HISTORY_MAX)
       const sinceMs = clock.nowMs() - RUNTIME_MS
-      const drifts = (await bodiesOf<DriftBody>(DRIFT_KIND, tenant, api))
+      const drifts = (await bodiesOf(DRIFT_KIND, tenant, api))
         .filter(({ lastSeenMs }) => lastSeenMs >= sinceMs)
         .sort((a, b) => b.lastSeenMs - a.lastSeenMs)
       const specification = history[0]?.score ?? fallback

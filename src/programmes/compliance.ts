@@ -11,12 +11,11 @@ import type { Finding } from '../governance/finding.ts'
 import type { Judgement, Linter } from '../governance/lint/linter.ts'
 import type { Score } from '../governance/lint/score.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Document, Registry } from '../store/registry.ts'
-import { RevisionConflict } from '../store/registry.ts'
-import { apiWrite, type ApiBody } from '../publishing/apis.ts'
-import { activeDeployment, type ProxyBody } from '../publishing/proxy-document.ts'
+import { documentKind, isOfKind, RevisionConflict, type Document, type Registry } from '../store/registry.ts'
+import { API_KIND, apiWrite } from '../publishing/apis.ts'
+import { PROXY_KIND, activeDeployment, type ProxyBody } from '../publishing/proxy-document.ts'
 import { readContent } from '../publishing/published-content.ts'
-import type { PrincipleInput } from './principles.ts'
+import { PRINCIPLE_KIND } from './principles.ts'
 import { rulesetInForce } from './tenant-policy.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
@@ -57,7 +56,7 @@ export interface ComplianceOptions {
   readonly onLow: (tenant: string, api: string, score: number) => Promise<void>
 }
 
-export const COMPLIANCE_KIND = 'compliance'
+export const COMPLIANCE_KIND = documentKind<ComplianceBody>('compliance')
 /** Below it a score is told of as a risk. */
 export const LOW_BELOW = 90
 export const CRITICAL_BELOW = 70
@@ -93,7 +92,7 @@ export function createCompliance(options: ComplianceOptions): Compliance {
   /** By rule the first principle that names it. */
   async function principlesOf(tenant: string): Promise<ReadonlyMap<string, string>> {
     const names = new Map<string, string>()
-    for (const { body } of await registry.list<PrincipleInput>('principle', { tenant, limit: PAGE })) {
+    for (const { body } of await registry.list(PRINCIPLE_KIND, { tenant, limit: PAGE })) {
       for (const rule of body.rules ?? []) if (!names.has(rule)) names.set(rule, body.name)
     }
     return names
@@ -111,7 +110,7 @@ export function createCompliance(options: ComplianceOptions): Compliance {
       pending.delete(id)
       if (isStopped) break
       try {
-        const proxy = await registry.get<ProxyBody>('proxy', id)
+        const proxy = await registry.get(PROXY_KIND, id)
         if (proxy !== null) await scoreOf(proxy)
       } catch (cause) {
         log.error({ err: cause, proxy: id }, 'active revision could not be scored; retrying at the next start')
@@ -133,7 +132,7 @@ export function createCompliance(options: ComplianceOptions): Compliance {
   }
 
   async function scoreOwn(api: string, document: Uint8Array): Promise<void> {
-    const entry = await registry.get<ApiBody>('api', api)
+    const entry = await registry.get(API_KIND, api)
     if (entry === null || isStopped) return
     const id = `own_${createHash('sha256').update(document).digest('hex').slice(0, 32)}`
     try {
@@ -156,8 +155,8 @@ export function createCompliance(options: ComplianceOptions): Compliance {
     id: string,
     judgeNow: () => Promise<ComplianceBody>,
   ): Promise<void> {
-    const known = await registry.get<ComplianceBody>(COMPLIANCE_KIND, id)
-    const entry = await registry.get<ApiBody>('api', api)
+    const known = await registry.get(COMPLIANCE_KIND, id)
+    const entry = await registry.get(API_KIND, api)
     if (entry === null || (known !== null && entry.body.complianceScore === known.body.score)) return
     const scored = known?.body ?? (await judgeNow())
     await mutex.runExclusive([api], () => write(tenant, api, id, scored, known === null))
@@ -181,7 +180,7 @@ export function createCompliance(options: ComplianceOptions): Compliance {
   /** The entry may be changed by somebody meanwhile. */
   async function write(tenant: string, api: string, id: string, body: ComplianceBody, isNew: boolean): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      const entry = await registry.get<ApiBody>('api', api)
+      const entry = await registry.get(API_KIND, api)
       if (entry === null) return
       try {
         await registry.commit({ tenant, consumer: 'system' }, 'api.scored', [
@@ -202,12 +201,12 @@ export function createCompliance(options: ComplianceOptions): Compliance {
     async start() {
       const end = await registry.end()
       stopWatching = registry.watch(end, ({ document, removed }) => {
-        if (document.kind !== 'proxy' || removed) return
+        if (!isOfKind(document, PROXY_KIND) || removed) return
         pending.add(document.id)
         goOn()
       })
       for (let after: string | undefined; ;) {
-        const page = await registry.list<ProxyBody>('proxy', { limit: PAGE, ...(after !== undefined && { after }) })
+        const page = await registry.list(PROXY_KIND, { limit: PAGE, ...(after !== undefined && { after }) })
         for (const { id } of page) pending.add(id)
         if (page.length < PAGE) break
         after = page.at(-1)?.id

@@ -9,7 +9,7 @@ import type { Drift } from '../domain/drift.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Log } from '../runtime/log.ts'
-import type { Document, Registry } from '../store/registry.ts'
+import { documentKind, type Document, type Registry } from '../store/registry.ts'
 import { toTime } from '../command/commands.ts'
 import { eventWrite } from '../command/event-outbox.ts'
 
@@ -32,7 +32,7 @@ export interface DriftsOptions {
   readonly count: (reason: string) => void
 }
 
-export const DRIFT_KIND = 'drift'
+export const DRIFT_KIND = documentKind<DriftBody>('drift')
 const TELL_AGAIN_MS = 86_400_000
 /** Beyond it things are looked up in the registry again. */
 const REMEMBERED_MAX = 10_000
@@ -49,7 +49,7 @@ export function createDrifts({ registry, createId, clock, log, count }: DriftsOp
 
   async function write(drift: Drift, key: string): Promise<void> {
     const nowMs = clock.nowMs()
-    const found: Document<DriftBody> | null = await registry.find<DriftBody>(DRIFT_KIND, 'what', key)
+    const found: Document<DriftBody> | null = await registry.find(DRIFT_KIND, 'what', key)
     if (found !== null && nowMs - found.body.lastSeenMs < TELL_AGAIN_MS) return
     const { tenant, api, operation, kind, status, detail, requestId } = drift
     if (found === null && (await isFull(drift))) return count('drift_not_told')

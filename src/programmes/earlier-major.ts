@@ -1,8 +1,9 @@
 /** What serves beside a new major version: callers of the one before are those who will have to move. */
 
 import type { Registry } from '../store/registry.ts'
-import { activeDeployment, type ProxyBody } from '../publishing/proxy-document.ts'
+import { PROXY_KIND, activeDeployment } from '../publishing/proxy-document.ts'
 import { readContent } from '../publishing/published-content.ts'
+import { API_KIND } from '../publishing/apis.ts'
 
 const PAGE = 500
 const MAJOR = /^(.+-v)(\d+)$/
@@ -12,7 +13,7 @@ export async function findEarlierMajor(registry: Registry, tenant: string, api: 
   const [, family = '', major = '0'] = MAJOR.exec(api) ?? []
   const lower: { readonly name: string; readonly major: number }[] = []
   for (let after: string | undefined; ;) {
-    const page = await registry.list('api', { tenant, limit: PAGE, ...(after !== undefined && { after }) })
+    const page = await registry.list(API_KIND, { tenant, limit: PAGE, ...(after !== undefined && { after }) })
     for (const { id } of page) {
       const [, of, number = ''] = MAJOR.exec(id) ?? []
       if (of === family && Number(number) < Number(major)) lower.push({ name: id, major: Number(number) })
@@ -21,7 +22,7 @@ export async function findEarlierMajor(registry: Registry, tenant: string, api: 
     if (page.length < PAGE) break
   }
   for (const { name } of lower.sort((a, b) => b.major - a.major)) {
-    const proxy = await registry.find<ProxyBody>('proxy', 'api', name)
+    const proxy = await registry.find(PROXY_KIND, 'api', name)
     const deployment = proxy === null ? null : activeDeployment(proxy.body)
     if (deployment !== null) return (await readContent(registry, tenant, deployment.specification)).bytes
   }

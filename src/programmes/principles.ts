@@ -1,7 +1,7 @@
 /** Principles of design, and the governance rules that enforce them. */
 
 import type { CreateId } from '../runtime/ids.ts'
-import type { Author, Document, Registry } from '../store/registry.ts'
+import { documentKind, type Author, type Document, type Registry } from '../store/registry.ts'
 import { commit, find, toTime } from '../command/commands.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 
@@ -24,19 +24,20 @@ export interface Principles {
   list(tenant: string, query: PageQuery): Promise<Page<Principle>>
 }
 
-const KIND = 'principle'
+export const PRINCIPLE_KIND = documentKind<PrincipleInput>('principle')
 
 export function createPrinciples({ registry, createId }: { registry: Registry; createId: CreateId }): Principles {
   return {
     async create(author, input) {
       const { tenant } = author
       const id = createId('pri')
-      await commit(registry, author, 'principle.create', [{ kind: KIND, id, tenant, expected: 0, body: input }])
-      return show(await find<PrincipleInput>(registry, tenant, KIND, id))
+      await commit(registry, author, 'principle.create', [
+        { kind: PRINCIPLE_KIND, id, tenant, expected: 0, body: input },
+      ])
+      return show(await find(registry, tenant, PRINCIPLE_KIND, id))
     },
-    get: async (tenant, id) => show(await find<PrincipleInput>(registry, tenant, KIND, id)),
-    list: (tenant, query) =>
-      listPage<PrincipleInput, Principle>({ registry, kind: KIND, tenant, query, where: {}, show }),
+    get: async (tenant, id) => show(await find(registry, tenant, PRINCIPLE_KIND, id)),
+    list: (tenant, query) => listPage({ registry, kind: PRINCIPLE_KIND, tenant, query, where: {}, show }),
   }
 }
 

@@ -3,7 +3,7 @@
 import { programme as machine, STEPS, type ProgrammeEvent, type ProgrammeState } from './programme-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { ProblemPointer } from '../domain/problem.ts'
-import type { Author, Document, Write } from '../store/registry.ts'
+import { documentKind, type Author, type Document, type Write } from '../store/registry.ts'
 import type { BackendInput } from '../publishing/backend-address.ts'
 import { stateConflict, toTime } from '../command/commands.ts'
 
@@ -68,7 +68,7 @@ export interface Progress {
   readonly steps: readonly (ProgrammeStep & { readonly number: number; readonly name: string })[]
 }
 
-export const PROGRAMME_KIND = 'programme'
+export const PROGRAMME_KIND = documentKind<ProgrammeBody>('programme')
 const PENDING: ProgrammeStep = { status: 'pending', startedAt: null, endedAt: null, errors: [] }
 
 export function freshActor(): PersistedActor {

@@ -9,9 +9,9 @@
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
 import { STEPS } from './programme-machine.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Change, Document, Registry } from '../store/registry.ts'
+import { isOfKind, type Change, type Document, type Registry } from '../store/registry.ts'
 import { isFromDisk, UNWRITABLE_RETRY_MS } from '../store/unwritable.ts'
-import { APPROVAL_KIND, type ApprovalFlowBody } from '../approvals/approval-document.ts'
+import { APPROVAL_KIND } from '../approvals/approval-document.ts'
 import { toTime } from '../command/commands.ts'
 import {
   PROGRAMME_KIND,
@@ -50,9 +50,9 @@ export function createProgrammeRunner({ registry, steps, clock, mutex, log }: Pr
 
   function hear({ document, removed }: Change): void {
     if (removed) return
-    if (document.kind === PROGRAMME_KIND && stateOf(document.body as ProgrammeBody) === 'running') wake(document.id)
-    if (document.kind !== APPROVAL_KIND) return
-    const { programme } = document.body as ApprovalFlowBody
+    if (isOfKind(document, PROGRAMME_KIND) && stateOf(document.body) === 'running') wake(document.id)
+    if (!isOfKind(document, APPROVAL_KIND)) return
+    const { programme } = document.body
     if (programme !== undefined) wake(programme)
   }
 
@@ -79,7 +79,7 @@ export function createProgrammeRunner({ registry, steps, clock, mutex, log }: Pr
 
   async function run(id: string): Promise<void> {
     for (let isMore = true; isMore && !isStopped;) {
-      const programme = await registry.get<ProgrammeBody>(PROGRAMME_KIND, id)
+      const programme = await registry.get(PROGRAMME_KIND, id)
       if (programme === null) return
       isMore = stateOf(programme.body) === 'waiting' ? await decided(programme) : await goOn(programme)
     }
@@ -88,7 +88,7 @@ export function createProgrammeRunner({ registry, steps, clock, mutex, log }: Pr
   /** Whether a decision has come that lets it move. */
   async function decided(programme: Document<ProgrammeBody>): Promise<boolean> {
     const { tenant, body } = programme
-    const flow = await registry.get<ApprovalFlowBody>(APPROVAL_KIND, body.approvalFlow ?? '')
+    const flow = await registry.get(APPROVAL_KIND, body.approvalFlow ?? '')
     const outcome = flow?.body.approvals.at(-1)?.outcome
     if (outcome !== 'Approved' && outcome !== 'Rejected') return false
     const isApproved = outcome === 'Approved'
@@ -158,7 +158,7 @@ export function createProgrammeRunner({ registry, steps, clock, mutex, log }: Pr
       for (const state of ['running', 'waiting']) {
         for (let after: string | undefined; ;) {
           const query = { where: { state }, limit: PAGE, ...(after !== undefined && { after }) }
-          const page = await registry.list<ProgrammeBody>(PROGRAMME_KIND, query)
+          const page = await registry.list(PROGRAMME_KIND, query)
           for (const { id } of page) wake(id)
           if (page.length < PAGE) break
           after = page.at(-1)?.id

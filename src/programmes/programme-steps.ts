@@ -12,16 +12,16 @@ import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Document, Registry, Write } from '../store/registry.ts'
 import type { ApiPolicies } from '../publishing/api-policy.ts'
-import { apiWrite, type ApiBody } from '../publishing/apis.ts'
+import { API_KIND, apiWrite } from '../publishing/apis.ts'
 import { openFlow } from '../approvals/approval-document.ts'
 import { commit } from '../command/commands.ts'
 import { findEarlierMajor } from './earlier-major.ts'
 import type { Compliance } from './compliance.ts'
 import type { ProgrammeBody } from './programme-document.ts'
 import type { Proxies } from '../publishing/proxies.ts'
-import { activeDeployment, stagedDeployment, type Deployment, type ProxyBody } from '../publishing/proxy-document.ts'
+import { PROXY_KIND, activeDeployment, stagedDeployment, type Deployment } from '../publishing/proxy-document.ts'
 import { readContent } from '../publishing/published-content.ts'
-import type { OpenSlaSpecBody, Specifications } from '../publishing/specifications.ts'
+import { OPENSLA_SPEC_KIND, type Specifications } from '../publishing/specifications.ts'
 import type { Subscriptions } from '../subscriptions/subscriptions.ts'
 import type { TenantPolicies } from './tenant-policy.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
@@ -97,7 +97,7 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
         errors: errors.map(({ pointer, message, line, column }) => ({ pointer, detail: message, line, column })),
       })
     }
-    const entry = await registry.get<ApiBody>('api', technicalName)
+    const entry = await registry.get(API_KIND, technicalName)
     const isOthers =
       entry !== null && (entry.tenant !== programme.tenant || ![null, programme.id].includes(entry.body.programme))
     if (isOthers) throw new Problem('name_taken', `The name ${technicalName} is taken on this gateway.`)
@@ -138,7 +138,7 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
   /** Why somebody has to decide, in sentences for whoever does; none: the policy lets it pass. */
   async function reasonsToAsk(tenant: string, { api, score, errors, breaking = 0 }: ProgrammeBody): Promise<string[]> {
     const { minScore, allowErrors, allowBreaking, exposures } = (await policies.get(tenant)).approval
-    const entry = await registry.get('api', api)
+    const entry = await registry.get(API_KIND, api)
     const exposure = entry === null ? 'Internal' : (await apiPolicies.get(tenant, api)).exposure
     const reasons: string[] = []
     if ((score ?? 0) < minScore) reasons.push(`It scores ${score ?? 0}, and ${minScore} is asked for.`)
@@ -152,7 +152,7 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
     const { id, tenant, body } = programme
     const { api, author, backend } = body
     const bytes = await bytesOf(programme)
-    const current = await registry.find<ProxyBody>('proxy', 'api', api)
+    const current = await registry.find(PROXY_KIND, 'api', api)
     const isDone =
       current !== null &&
       ((await holds(tenant, stagedDeployment(current.body), bytes)) ||
@@ -179,7 +179,7 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
   /** The catalogue's entry names the programme it came by. */
   function adopt(tenant: string, id: string, api: string): Promise<void> {
     return mutex.runExclusive([api], async () => {
-      const entry = await registry.get<ApiBody>('api', api)
+      const entry = await registry.get(API_KIND, api)
       if (entry === null || entry.body.programme === id) return
       const write = apiWrite(api, tenant, entry.revision, { ...entry.body, programme: id })
       await commit(registry, { tenant, consumer: 'system' }, 'api.programme', [write])
@@ -189,7 +189,7 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
   async function declare({ tenant, body }: Document<ProgrammeBody>, content: string): Promise<void> {
     const { api, author } = body
     const { bytes } = await readContent(registry, tenant, content)
-    for (const { id } of await registry.list<OpenSlaSpecBody>('openslaspec', {
+    for (const { id } of await registry.list(OPENSLA_SPEC_KIND, {
       tenant,
       where: { api, inForce: 'true' },
       limit: 500,
@@ -215,7 +215,7 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
   async function activate(programme: Document<ProgrammeBody>): Promise<StepResult> {
     const { tenant, body } = programme
     const { author, proxy } = body
-    const current = proxy === null ? null : await registry.get<ProxyBody>('proxy', proxy)
+    const current = proxy === null ? null : await registry.get(PROXY_KIND, proxy)
     if (proxy === null || current === null) throw new Problem('not_found', 'The proxy of the programme is gone.')
     const isDone = await holds(tenant, activeDeployment(current.body), await bytesOf(programme))
     if (!isDone) await proxies.activate(author, proxy)

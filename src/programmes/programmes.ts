@@ -9,13 +9,7 @@ import { readSpecification } from '../governance/specification.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
-import {
-  APPROVAL_KIND,
-  movedFlow,
-  stateOfFlow,
-  tellFlow,
-  type ApprovalFlowBody,
-} from '../approvals/approval-document.ts'
+import { APPROVAL_KIND, movedFlow, stateOfFlow, tellFlow } from '../approvals/approval-document.ts'
 import { toBackend, type BackendInput, type BackendRule } from '../publishing/backend-address.ts'
 import { commit, find, fromBase64, invalidAt } from '../command/commands.ts'
 import { createApiComplianceReader, type ApiCompliance } from './api-compliance.ts'
@@ -33,7 +27,7 @@ import {
   type ProgrammeBody,
   type Progress,
 } from './programme-document.ts'
-import type { ProxyBody } from '../publishing/proxy-document.ts'
+import { PROXY_KIND } from '../publishing/proxy-document.ts'
 import { keepContract } from '../publishing/published-contract.ts'
 import { contentWrite, readContent } from '../publishing/published-content.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
@@ -127,7 +121,7 @@ export function createProgrammes({ registry, createId, clock, mutex, backendRule
     await keepContract(
       registry,
       tenant,
-      (await registry.find<ProxyBody>('proxy', 'api', next.technicalName))?.body ?? null,
+      (await registry.find(PROXY_KIND, 'api', next.technicalName))?.body ?? null,
       next,
       clock.nowMs(),
     )
@@ -143,7 +137,7 @@ export function createProgrammes({ registry, createId, clock, mutex, backendRule
 
   /** What nobody has to decide on any more. */
   async function withdrawn({ approvalFlow }: ProgrammeBody): Promise<readonly Write[]> {
-    const flow = approvalFlow === null ? null : await registry.get<ApprovalFlowBody>(APPROVAL_KIND, approvalFlow)
+    const flow = approvalFlow === null ? null : await registry.get(APPROVAL_KIND, approvalFlow)
     if (flow === null || stateOfFlow(flow.body) === 'Complete') return []
     return movedFlow(registry, flow, { ...flow.body, actor: tellFlow(flow.body, { type: 'withdrawn' }) }, clock.nowMs())
   }
@@ -176,7 +170,7 @@ export function createProgrammes({ registry, createId, clock, mutex, backendRule
     create,
     get,
     list: (tenant, { api, state, ...query }) =>
-      listPage<ProgrammeBody, Programme>({
+      listPage({
         registry,
         kind: PROGRAMME_KIND,
         tenant,

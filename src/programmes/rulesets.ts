@@ -54,11 +54,10 @@ export function createRulesets({ registry, createId, compliance }: RulesetsOptio
       await commit(registry, author, 'ruleset.create', [
         { kind: RULESET_KIND, id, tenant, expected: 0, body: document },
       ])
-      return show(await find<RulesetDocument>(registry, tenant, RULESET_KIND, id))
+      return show(await find(registry, tenant, RULESET_KIND, id))
     },
-    get: async (tenant, id) => show(await find<RulesetDocument>(registry, tenant, RULESET_KIND, id)),
-    list: (tenant, query) =>
-      listPage<RulesetDocument, Ruleset>({ registry, kind: RULESET_KIND, tenant, query, where: {}, show }),
+    get: async (tenant, id) => show(await find(registry, tenant, RULESET_KIND, id)),
+    list: (tenant, query) => listPage({ registry, kind: RULESET_KIND, tenant, query, where: {}, show }),
   }
 }
 

@@ -1,7 +1,7 @@
 /** What a tenant lets pass without anybody deciding. */
 
 import type { RulesetDocument } from '../governance/ruleset-document.ts'
-import type { Author, Registry } from '../store/registry.ts'
+import { documentKind, type Author, type Registry } from '../store/registry.ts'
 import { commit, invalidAt } from '../command/commands.ts'
 
 export interface TenantPolicy {
@@ -22,8 +22,8 @@ export interface TenantPolicies {
   put(author: Author, policy: TenantPolicy): Promise<TenantPolicy>
 }
 
-const KIND = 'tenant_policy'
-export const RULESET_KIND = 'ruleset'
+const TENANT_POLICY_KIND = documentKind<TenantPolicy>('tenant_policy')
+export const RULESET_KIND = documentKind<RulesetDocument>('ruleset')
 export const DEFAULT_TENANT_POLICY: TenantPolicy = {
   approval: { minScore: 80, allowErrors: false, allowBreaking: true, exposures: ['Internal', 'Partner', 'Public'] },
   ruleset: null,
@@ -34,7 +34,7 @@ export function createTenantPolicies({ registry }: { readonly registry: Registry
   const idOf = (tenant: string): string => `policy ${tenant}`
 
   async function get(tenant: string): Promise<TenantPolicy> {
-    return { ...DEFAULT_TENANT_POLICY, ...(await registry.get<TenantPolicy>(KIND, idOf(tenant)))?.body }
+    return { ...DEFAULT_TENANT_POLICY, ...(await registry.get(TENANT_POLICY_KIND, idOf(tenant)))?.body }
   }
 
   return {
@@ -46,8 +46,10 @@ export function createTenantPolicies({ registry }: { readonly registry: Registry
         throw invalidAt('/ruleset', 'There is no such ruleset.')
       }
       const id = idOf(tenant)
-      const before = await registry.get(KIND, id)
-      await commit(registry, author, 'policy.put', [{ kind: KIND, id, tenant, expected: before?.revision ?? 0, body }])
+      const before = await registry.get(TENANT_POLICY_KIND, id)
+      await commit(registry, author, 'policy.put', [
+        { kind: TENANT_POLICY_KIND, id, tenant, expected: before?.revision ?? 0, body },
+      ])
       return get(tenant)
     },
   }
@@ -57,6 +59,6 @@ export function createTenantPolicies({ registry }: { readonly registry: Registry
 export async function rulesetInForce(registry: Registry, tenant: string): Promise<RulesetDocument | undefined> {
   const { ruleset } = await createTenantPolicies({ registry }).get(tenant)
   if (ruleset === undefined || ruleset === null) return undefined
-  const found = await registry.get<RulesetDocument>(RULESET_KIND, ruleset)
+  const found = await registry.get(RULESET_KIND, ruleset)
   return found?.tenant === tenant ? found.body : undefined
 }

@@ -1,7 +1,8 @@
 /** Who would lose an API: active subscriptions to it, and to products that it is a member of. */
 
 import type { Registry } from '../store/registry.ts'
-import type { ProxyBody } from './proxy-document.ts'
+import { PROXY_KIND } from './proxy-document.ts'
+import { SUBSCRIPTION_KIND } from '../subscriptions/document/subscription-document.ts'
 
 /** How many are named; that there are any is what matters. */
 const NAMED_MAX = 500
@@ -11,13 +12,13 @@ export async function activeSubscriptionsOf(
   tenant: string,
   api: string,
 ): Promise<readonly string[]> {
-  const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+  const proxy = await registry.find(PROXY_KIND, 'api', api)
   const products = proxy?.body.memberOfProductIds ?? []
   const found: string[] = []
   for (const where of [{ api }, ...products.map((product) => ({ product }))]) {
     const limit = NAMED_MAX - found.length
     if (limit === 0) break
-    const documents = await registry.list('subscription', { tenant, where: { ...where, state: 'Active' }, limit })
+    const documents = await registry.list(SUBSCRIPTION_KIND, { tenant, where: { ...where, state: 'Active' }, limit })
     found.push(...documents.map(({ id }) => id))
   }
   return found

@@ -1,8 +1,8 @@
 /** Whether a declaration of a variant that the API did not have before changes what holds for a subscription. */
 
 import type { Registry } from '../store/registry.ts'
-import type { ProxyBody } from './proxy-document.ts'
-import type { SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
+import { PROXY_KIND } from './proxy-document.ts'
+import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 
 export interface NewVariant {
   readonly api: string
@@ -20,7 +20,7 @@ export async function affectsSubscriptions(
   registry: Pick<Registry, 'find' | 'list'>,
   { api, variant, declared }: NewVariant,
 ): Promise<boolean> {
-  const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+  const proxy = await registry.find(PROXY_KIND, 'api', api)
   const products = proxy?.body.memberOfProductIds ?? []
   // A variant that is not declared is served by the default one.
   const isServedBy = ({ slaVariant }: SubscriptionBody): boolean =>
@@ -39,7 +39,7 @@ async function isAny(
   matches: (body: SubscriptionBody) => boolean,
 ): Promise<boolean> {
   for (let after = ''; ;) {
-    const page = await registry.list<SubscriptionBody>('subscription', { where, after, limit: PAGE })
+    const page = await registry.list(SUBSCRIPTION_KIND, { where, after, limit: PAGE })
     if (page.some(({ body }) => matches(body))) return true
     if (page.length < PAGE) return false
     after = page.at(-1)?.id ?? ''

@@ -1,9 +1,9 @@
 /** What an API asks of those who want to use it, and how its tokens are made. */
 
-import type { Author, Document, Registry } from '../store/registry.ts'
-import type { ApiBody } from './apis.ts'
+import { documentKind, type Author, type Document, type Registry } from '../store/registry.ts'
+import { API_KIND } from './apis.ts'
 import { commit, find } from '../command/commands.ts'
-import type { ProductBody } from './products.ts'
+import { PRODUCT_KIND } from './products.ts'
 import type { SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
@@ -25,7 +25,7 @@ export interface ApiPolicies {
   put(author: Author, api: string, policy: Partial<ApiPolicy>): Promise<ApiPolicy>
 }
 
-const KIND = 'api_policy'
+const API_POLICY_KIND = documentKind<ApiPolicy>('api_policy')
 
 const DEFAULT_POLICY: ApiPolicy = {
   subscriptionApproval: 'Auto',
@@ -37,15 +37,15 @@ const DEFAULT_POLICY: ApiPolicy = {
 export function createApiPolicies({ registry, mutex }: { registry: Registry; mutex: KeyedMutex }): ApiPolicies {
   return {
     async get(tenant, api) {
-      await find<ApiBody>(registry, tenant, 'api', api)
+      await find(registry, tenant, API_KIND, api)
       return policyOf(registry, api)
     },
     put: (author, api, given) =>
       mutex.runExclusive([api], async () => {
-        const { tenant } = await find<ApiBody>(registry, author.tenant, 'api', api)
+        const { tenant } = await find(registry, author.tenant, API_KIND, api)
         const policy: ApiPolicy = { ...DEFAULT_POLICY, ...given }
-        const current: Document<ApiPolicy> | null = await registry.get<ApiPolicy>(KIND, api)
-        const write = { kind: KIND, id: api, tenant, expected: current?.revision ?? 0, body: policy }
+        const current: Document<ApiPolicy> | null = await registry.get(API_POLICY_KIND, api)
+        const write = { kind: API_POLICY_KIND, id: api, tenant, expected: current?.revision ?? 0, body: policy }
         await commit(registry, author, 'api.policy', [write])
         return policy
       }),
@@ -53,7 +53,7 @@ export function createApiPolicies({ registry, mutex }: { registry: Registry; mut
 }
 
 export async function policyOf(registry: Pick<Registry, 'get'>, api: string): Promise<ApiPolicy> {
-  return { ...DEFAULT_POLICY, ...(await registry.get<ApiPolicy>(KIND, api))?.body }
+  return { ...DEFAULT_POLICY, ...(await registry.get(API_POLICY_KIND, api))?.body }
 }
 
 /** The strictest of each: bundled with others, no API is easier to come by than by itself. */
@@ -75,6 +75,6 @@ export async function policyOfSubscribed(
   { api, apiProductId }: Pick<SubscriptionBody, 'api' | 'apiProductId'>,
 ): Promise<SubscriptionPolicy> {
   if (api !== '') return policyOf(registry, api)
-  const product = await registry.get<ProductBody>('product', apiProductId)
+  const product = await registry.get(PRODUCT_KIND, apiProductId)
   return policyOfAll(registry, product?.body.apis ?? [])
 }

@@ -2,7 +2,7 @@
 
 import { apiLifecycle, type ApiState } from './api-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
-import type { Document, Registry, Write } from '../store/registry.ts'
+import { documentKind, type Document, type Registry, type Write } from '../store/registry.ts'
 import { find } from '../command/commands.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 
@@ -26,6 +26,8 @@ export interface ApiBody {
   readonly ownScopes?: readonly string[]
 }
 
+export const API_KIND = documentKind<ApiBody>('api')
+
 export interface Api extends Omit<ApiBody, 'ownScopes' | 'actor' | 'deprecatedAt'> {
   readonly id: string
 }
@@ -37,15 +39,15 @@ export interface Apis {
 
 export function createApis({ registry }: { registry: Registry }): Apis {
   return {
-    get: async (tenant, name) => showApi(await find<ApiBody>(registry, tenant, 'api', name)),
+    get: async (tenant, name) => showApi(await find(registry, tenant, API_KIND, name)),
     list: (tenant, query) =>
-      listPage<ApiBody, Api>({ registry, kind: 'api', tenant, query, where: { state: query.state }, show: showApi }),
+      listPage({ registry, kind: API_KIND, tenant, query, where: { state: query.state }, show: showApi }),
   }
 }
 
 /** A catalogue entry as it is found by its state. */
 export function apiWrite(name: string, tenant: string, expected: number, body: ApiBody): Write {
-  return { kind: 'api', id: name, tenant, expected, body, keys: { state: body.state } }
+  return { kind: API_KIND, id: name, tenant, expected, body, keys: { state: body.state } }
 }
 
 /** The actor of an entry. */

@@ -7,7 +7,7 @@
  */
 
 import { readSpecification, type Specification } from '../governance/specification.ts'
-import type { Registry, Write } from '../store/registry.ts'
+import { documentKind, type Registry, type Write } from '../store/registry.ts'
 import { compileRoutePlan } from './compile-route-plan.ts'
 import { readContent } from './published-content.ts'
 import type { RoutePlan } from '../plan/route-plan.ts'
@@ -20,6 +20,8 @@ export type CompiledDocument = Pick<
 interface CompiledBody extends CompiledDocument {
   readonly rules: number
 }
+
+export const COMPILED_KIND = documentKind<CompiledBody>('compiled')
 
 /** Raised with every change of what is compiled, so that running APIs get it too. */
 const RULES = 2
@@ -42,11 +44,11 @@ export function compileDocument(specification: Specification, { isAccepted = fal
 /** `id` is that of the document. */
 export function compiledWrite(id: string, tenant: string, compiled: CompiledDocument): Write {
   const body: CompiledBody = { rules: RULES, ...compiled }
-  return { kind: 'compiled', id, tenant, expected: 0, body }
+  return { kind: COMPILED_KIND, id, tenant, expected: 0, body }
 }
 
 export async function readCompiled(registry: Registry, tenant: string, id: string): Promise<CompiledDocument> {
-  const stored = await registry.get<CompiledBody>('compiled', id)
+  const stored = await registry.get(COMPILED_KIND, id)
   if (stored?.tenant === tenant && stored.body.rules === RULES) {
     const { rules: _, ...compiled } = stored.body
     return compiled

@@ -10,7 +10,7 @@ import { defaultScopes, usesDefaultScopes } from './compile-security.ts'
 import { compileDocument, compiledWrite } from './compiled-document.ts'
 import { activeDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
 import { contentWrite } from './published-content.ts'
-import type { OpenApiSpecBody } from './specifications.ts'
+import { OPENAPI_SPEC_KIND, type OpenApiSpecBody } from './specifications.ts'
 
 export interface StageInput {
   readonly api: string
@@ -95,7 +95,7 @@ export async function toDeployment({
   const { mediaType, version } = specification
   const { tenant } = author
   const body: OpenApiSpecBody = { api: input.api, version, mediaType }
-  const write: Write = { kind: 'openapispec', id, tenant, expected: 0, body, keys: { api: input.api } }
+  const write: Write = { kind: OPENAPI_SPEC_KIND, id, tenant, expected: 0, body, keys: { api: input.api } }
   const compiled = compileDocument(specification)
   return {
     deployment,

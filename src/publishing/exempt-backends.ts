@@ -5,18 +5,19 @@
  * only staged by then, or is no longer active, gets no mark.
  */
 
-import type { Author, Registry } from '../store/registry.ts'
-import { activeDeployment, proxyWrite, type ProxyBody } from './proxy-document.ts'
+import { documentKind, type Author, type Registry } from '../store/registry.ts'
+import { PROXY_KIND, activeDeployment, proxyWrite } from './proxy-document.ts'
 
-const MARKER = { kind: 'backend_exemption', id: 'backend_exemption' } as const
+const MARKER_KIND = documentKind<unknown>('backend_exemption')
+const MARKER_ID = 'backend_exemption'
 const PAGE = 100
 
 /** Returns how many revisions were marked. `tenant` is the operator's. */
 export async function exemptOldBackends(registry: Registry, tenant: string): Promise<number> {
-  if ((await registry.get(MARKER.kind, MARKER.id)) !== null) return 0
+  if ((await registry.get(MARKER_KIND, MARKER_ID)) !== null) return 0
   let count = 0
   for (let after = ''; ;) {
-    const page = await registry.list<ProxyBody>('proxy', { after, limit: PAGE })
+    const page = await registry.list(PROXY_KIND, { after, limit: PAGE })
     for (const { id, tenant: owner, revision, body } of page) {
       const deployment = activeDeployment(body)
       if (deployment === null) continue
@@ -29,7 +30,7 @@ export async function exemptOldBackends(registry: Registry, tenant: string): Pro
     if (page.length < PAGE) break
     after = page.at(-1)?.id ?? ''
   }
-  const marker = { ...MARKER, tenant, expected: 0, body: {} }
+  const marker = { kind: MARKER_KIND, id: MARKER_ID, tenant, expected: 0, body: {} }
   await registry.commit({ tenant, consumer: 'system' }, 'proxy.backend.exempt', [marker])
   return count
 }

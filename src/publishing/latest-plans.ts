@@ -1,8 +1,8 @@
 /** Declarations in force, read once: the change feed says when to read them again. */
 
 import type { SlaPlan } from '../plan/sla-plan.ts'
-import type { Change, Registry } from '../store/registry.ts'
-import type { Specifications } from './specifications.ts'
+import { isOfKind, type Change, type Registry } from '../store/registry.ts'
+import { OPENSLA_SPEC_KIND, type Specifications } from './specifications.ts'
 
 export interface LatestPlans {
   /** One plan a variant; all operations that a declaration was made for are known to it. */
@@ -21,13 +21,13 @@ export function createLatestPlans({ registry, specifications }: LatestPlansOptio
   const kept = new Map<string, Promise<readonly SlaPlan[]>>()
   let watching: Promise<unknown> | null = null
 
-  function hear({ document: { kind, body } }: Change): void {
-    if (kind === 'openslaspec') kept.delete((body as { readonly api: string }).api)
+  function forgetReplaced({ document }: Change): void {
+    if (isOfKind(document, OPENSLA_SPEC_KIND)) kept.delete(document.body.api)
   }
 
   return {
     async of(api) {
-      watching ??= registry.end().then((end) => registry.watch(end, hear))
+      watching ??= registry.end().then((end) => registry.watch(end, forgetReplaced))
       await watching
       const known = kept.get(api)
       if (known !== undefined) return known

@@ -8,11 +8,11 @@
 
 import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import type { Author, Document, Registry, Write } from '../store/registry.ts'
+import { documentKind, type Author, type Document, type Registry, type Write } from '../store/registry.ts'
 import { commit, find, invalidAt } from '../command/commands.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
-import { proxyWrite, type ProxyBody } from './proxy-document.ts'
+import { PROXY_KIND, proxyWrite, type ProxyBody } from './proxy-document.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
 export interface ProductInput {
@@ -40,13 +40,13 @@ export interface ProductsOptions {
   readonly mutex: KeyedMutex
 }
 
-const KIND = 'product'
+export const PRODUCT_KIND = documentKind<ProductBody>('product')
 /** Of one API: every thread holds them with what it serves. */
 const OF_API_MAX = 500
 
 export function createProducts({ registry, gateway, createId, mutex }: ProductsOptions): Products {
   async function get(tenant: string, id: string): Promise<Product> {
-    return show(await find<ProductBody>(registry, tenant, KIND, id))
+    return show(await find(registry, tenant, PRODUCT_KIND, id))
   }
 
   /** Commits the product and the proxies that join or leave it, then tells the threads. */
@@ -69,7 +69,7 @@ export function createProducts({ registry, gateway, createId, mutex }: ProductsO
   }
 
   async function proxyOf(tenant: string, api: string, position: number): Promise<Document<ProxyBody>> {
-    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+    const proxy = await registry.find(PROXY_KIND, 'api', api)
     if (proxy?.tenant !== tenant) throw invalidAt(`/apis/${position}`, 'There is no such API, or nothing serves it.')
     return proxy
   }
@@ -79,21 +79,21 @@ export function createProducts({ registry, gateway, createId, mutex }: ProductsO
     create: (author, input) =>
       mutex.runExclusive(input.apis, async () => {
         const id = createId('prd')
-        const write = { kind: KIND, id, tenant: author.tenant, expected: 0, body: input }
+        const write = { kind: PRODUCT_KIND, id, tenant: author.tenant, expected: 0, body: input }
         await save(author, write, input.apis, [])
         return get(author.tenant, id)
       }),
     // In turn with all products, since which APIs it touches is read first.
     replace: (author, id, input) =>
-      mutex.runExclusive([KIND], async () => {
+      mutex.runExclusive([PRODUCT_KIND], async () => {
         const { apis: before } = await get(author.tenant, id)
         return mutex.runExclusive([...new Set([...before, ...input.apis])], async () => {
-          const { tenant, revision } = await find<ProductBody>(registry, author.tenant, KIND, id)
-          await save(author, { kind: KIND, id, tenant, expected: revision, body: input }, input.apis, before)
+          const { tenant, revision } = await find(registry, author.tenant, PRODUCT_KIND, id)
+          await save(author, { kind: PRODUCT_KIND, id, tenant, expected: revision, body: input }, input.apis, before)
           return get(tenant, id)
         })
       }),
-    list: (tenant, query) => listPage<ProductBody, Product>({ registry, kind: KIND, tenant, query, where: {}, show }),
+    list: (tenant, query) => listPage({ registry, kind: PRODUCT_KIND, tenant, query, where: {}, show }),
   }
 }
 

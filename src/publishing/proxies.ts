@@ -15,12 +15,19 @@ import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Specification } from '../governance/specification.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
-import { apiActor, apiWrite, type ApiBody } from './apis.ts'
+import { API_KIND, apiActor, apiWrite, type ApiBody } from './apis.ts'
 import { commit, find, stateConflict, toTime } from '../command/commands.ts'
 import { toDeployment, type StageInput } from './deployment.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
-import { activeDeployment, proxyWrite, stagedDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
+import {
+  PROXY_KIND,
+  activeDeployment,
+  proxyWrite,
+  stagedDeployment,
+  type Deployment,
+  type ProxyBody,
+} from './proxy-document.ts'
 import { showProxy, type Proxy } from './proxy-view.ts'
 import { keepContract } from './published-contract.ts'
 import { createServingPlans, type ActivePlan } from './serving-plan.ts'
@@ -74,8 +81,8 @@ export function createProxies(options: ProxiesOptions): Proxies {
   const planOf = createServingPlans(options)
 
   async function stage(author: Author, input: StageInput): Promise<Proxy> {
-    const current = await registry.find<ProxyBody>('proxy', 'api', input.api)
-    const entry = await registry.get<ApiBody>('api', input.api)
+    const current = await registry.find(PROXY_KIND, 'api', input.api)
+    const entry = await registry.get(API_KIND, input.api)
     if (isTaken(current, author) || isTaken(entry, author) || entry?.body.ownScopes !== undefined) {
       throw new Problem('name_taken', taken(input.api))
     }
@@ -110,11 +117,11 @@ export function createProxies(options: ProxiesOptions): Proxies {
   }
 
   async function activate(author: Author, id: string): Promise<Proxy> {
-    const current = await find<ProxyBody>(registry, author.tenant, 'proxy', id)
+    const current = await find(registry, author.tenant, PROXY_KIND, id)
     const actor = tell(current.body.actor, 'revision.activated')
     const body = { ...current.body, actor, deployments: kept(actor.context, current.body.deployments) }
     // Read before the declarations: whoever changes one moves the entry on, and this commit is refused.
-    const entry = await find<ApiBody>(registry, author.tenant, 'api', body.api)
+    const entry = await find(registry, author.tenant, API_KIND, body.api)
     const deployment = activeDeployment(body)
     if (deployment === null) throw new Error(`proxy ${id} has lost its deployment`)
     await checkStaged(backendRule, author.tenant, deployment.backend)
@@ -136,7 +143,7 @@ export function createProxies(options: ProxiesOptions): Proxies {
   }
 
   async function discard(author: Author, id: string): Promise<Proxy> {
-    const current = await find<ProxyBody>(registry, author.tenant, 'proxy', id)
+    const current = await find(registry, author.tenant, PROXY_KIND, id)
     const actor = tell(current.body.actor, 'revision.discarded')
     const body = { ...current.body, actor, deployments: kept(actor.context, current.body.deployments) }
     await commit(registry, author, 'proxy.discard', [proxyWrite(id, author.tenant, current.revision, body)])
@@ -144,7 +151,7 @@ export function createProxies(options: ProxiesOptions): Proxies {
   }
 
   async function change(api: string, entry: ApiBody, save: (writes: readonly Write[]) => Promise<void>): Promise<void> {
-    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+    const proxy = await registry.find(PROXY_KIND, 'api', api)
     const deployment = proxy === null ? null : activeDeployment(proxy.body)
     if (proxy === null || deployment === null) return save([])
     const { plan, slas } = await planOf(proxy, proxy.body, deployment, entry)
@@ -171,12 +178,12 @@ export function createProxies(options: ProxiesOptions): Proxies {
   }
 
   async function get(tenant: string, id: string): Promise<Proxy> {
-    return showProxy(await find<ProxyBody>(registry, tenant, 'proxy', id))
+    return showProxy(await find(registry, tenant, PROXY_KIND, id))
   }
 
   /** Adds warnings to what a command answers, after it has let go of the API: a probe may take a second. */
   async function warned({ tenant }: Author, proxy: Proxy): Promise<Proxy> {
-    const { body } = await find<ProxyBody>(registry, tenant, 'proxy', proxy.id)
+    const { body } = await find(registry, tenant, PROXY_KIND, proxy.id)
     const active = activeDeployment(body)
     const staged = stagedDeployment(body)
     return { ...proxy, warnings: await backendWarnings(tenant, staged ?? active, active, probeBackend) }
@@ -199,16 +206,16 @@ export function createProxies(options: ProxiesOptions): Proxies {
     change,
     get,
     list: (tenant, query) =>
-      listPage<ProxyBody, Proxy>({
+      listPage({
         registry,
-        kind: 'proxy',
+        kind: PROXY_KIND,
         tenant,
         query,
         where: { api: query.api },
         show: showProxy,
       }),
     async revisions(tenant, id) {
-      const { body } = await find<ProxyBody>(registry, tenant, 'proxy', id)
+      const { body } = await find(registry, tenant, PROXY_KIND, id)
       const items = body.actor.context.revisions.map(({ revision, fate, atMs }) => ({
         revision,
         fate,
@@ -220,11 +227,11 @@ export function createProxies(options: ProxiesOptions): Proxies {
     },
     async *activePlans() {
       for (let after = ''; ;) {
-        const page = await registry.list<ProxyBody>('proxy', { after, limit: PAGE })
+        const page = await registry.list(PROXY_KIND, { after, limit: PAGE })
         for (const proxy of page) {
           const deployment = activeDeployment(proxy.body)
           if (deployment === null) continue
-          const { body } = await find<ApiBody>(registry, proxy.tenant, 'api', proxy.body.api)
+          const { body } = await find(registry, proxy.tenant, API_KIND, proxy.body.api)
           yield await planOf(proxy, proxy.body, deployment, body)
         }
         if (page.length < PAGE) return

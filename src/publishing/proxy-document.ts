@@ -2,7 +2,7 @@
 
 import type { PersistedActor } from '../command/persisted-machine.ts'
 import type { ProxyContext } from './proxy-machine.ts'
-import type { Write } from '../store/registry.ts'
+import { documentKind, type Write } from '../store/registry.ts'
 import type { BackendPlan } from '../plan/route-plan.ts'
 
 export interface ProxyBody {
@@ -12,6 +12,8 @@ export interface ProxyBody {
   readonly deployments: Readonly<Record<string, Deployment>>
   readonly memberOfProductIds: readonly string[]
 }
+
+export const PROXY_KIND = documentKind<ProxyBody>('proxy')
 
 export interface Deployment {
   /** Id of the OpenAPI document. */
@@ -48,5 +50,5 @@ export function servingOrStaged(body: ProxyBody): Deployment | null {
 }
 
 export function proxyWrite(id: string, tenant: string, expected: number, body: ProxyBody): Write {
-  return { kind: 'proxy', id, tenant, expected, body, keys: { api: body.api }, unique: ['api'] }
+  return { kind: PROXY_KIND, id, tenant, expected, body, keys: { api: body.api }, unique: ['api'] }
 }

@@ -13,7 +13,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import { activeSubscriptionsOf } from './active-subscriptions.ts'
-import { apiActor, apiWrite, showApi, type Api, type ApiBody, type ApiState } from './apis.ts'
+import { API_KIND, apiActor, apiWrite, showApi, type Api, type ApiBody, type ApiState } from './apis.ts'
 import { commit, find, invalidAt, stateConflict, toTime } from '../command/commands.ts'
 import { dropDueWrite, dueWrite } from '../command/due-times.ts'
 import { eventWrite } from '../command/event-outbox.ts'
@@ -55,11 +55,11 @@ export function createRetirement({ registry, proxies, clock, createId, mutex }: 
 
   async function deprecate(author: Author, api: string, input: DeprecationInput): Promise<Api> {
     const { tenant } = author
-    const entry = await find<ApiBody>(registry, tenant, 'api', api)
+    const entry = await find(registry, tenant, API_KIND, api)
     const retirementMs = Date.parse(input.retirementDate)
     if (!(retirementMs > clock.nowMs())) throw invalidAt('/retirementDate', 'Give a date that is still to come.')
     const successor = input.successor ?? null
-    if (successor !== null && (successor === api || (await registry.get('api', successor))?.tenant !== tenant)) {
+    if (successor !== null && (successor === api || (await registry.get(API_KIND, successor))?.tenant !== tenant)) {
       throw invalidAt('/successor', 'There is no such other API.')
     }
     const retirementDate = toTime(retirementMs)
@@ -78,12 +78,12 @@ export function createRetirement({ registry, proxies, clock, createId, mutex }: 
         ...writes,
       ]),
     )
-    return showApi(await find<ApiBody>(registry, tenant, 'api', api))
+    return showApi(await find(registry, tenant, API_KIND, api))
   }
 
   async function retire(author: Author, api: string, isForced: boolean): Promise<Api> {
     const { tenant } = author
-    const entry = await find<ApiBody>(registry, tenant, 'api', api)
+    const entry = await find(registry, tenant, API_KIND, api)
     const active = await activeSubscriptionsOf(registry, tenant, api)
     if (entry.body.state === 'Deprecated' && active.length > 0 && !isForced) {
       throw new Problem('subscriptions_active', 'Active subscriptions remain; retire by force, or wait for them.', {
@@ -102,14 +102,14 @@ export function createRetirement({ registry, proxies, clock, createId, mutex }: 
         ...writes,
       ]),
     )
-    return showApi(await find<ApiBody>(registry, tenant, 'api', api))
+    return showApi(await find(registry, tenant, API_KIND, api))
   }
 
   return {
     deprecate: (author, api, input) => mutex.runExclusive([api], () => deprecate(author, api, input)),
     retire: (author, api, isForced) => mutex.runExclusive([api], () => retire(author, api, isForced)),
     async retirementDue(tenant, api) {
-      const entry = await registry.get<ApiBody>('api', api)
+      const entry = await registry.get(API_KIND, api)
       if (entry === null || entry.tenant !== tenant || entry.body.state !== 'Deprecated') return true
       try {
         await mutex.runExclusive([api], () => retire({ tenant, consumer: 'system' }, api, false))

@@ -6,7 +6,7 @@
 import { begin } from '../command/persisted-machine.ts'
 import { proxy as machine } from './proxy-machine.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
-import { proxyWrite, type Deployment, type ProxyBody } from './proxy-document.ts'
+import { PROXY_KIND, proxyWrite, type Deployment, type ProxyBody } from './proxy-document.ts'
 
 /** A proxy as it was before revisions. */
 export interface OldProxyBody {
@@ -21,7 +21,7 @@ const PAGE = 100
 export async function bringUpOldProxies(registry: Registry): Promise<number> {
   let count = 0
   for (let after = ''; ;) {
-    const page = await registry.list<ProxyBody | OldProxyBody>('proxy', { after, limit: PAGE })
+    const page: readonly Document<ProxyBody | OldProxyBody>[] = await registry.list(PROXY_KIND, { after, limit: PAGE })
     const old = page.filter((proxy): proxy is Document<OldProxyBody> => !('actor' in proxy.body))
     for (const { id, tenant, revision, body, createdAtMs } of old) {
       const author: Author = { tenant, consumer: 'system' }

@@ -4,16 +4,23 @@ import { Problem, type ProblemPointer } from '../domain/problem.ts'
 import { checkDeclaration, parseDeclaration } from '../opensla/declaration.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import type { Author, Document, Registry, Write } from '../store/registry.ts'
+import {
+  type DocumentKind,
+  documentKind,
+  type Author,
+  type Document,
+  type Registry,
+  type Write,
+} from '../store/registry.ts'
 import { affectsSubscriptions } from './affected-subscriptions.ts'
-import { apiWrite, type ApiBody } from './apis.ts'
+import { API_KIND, apiWrite } from './apis.ts'
 import { commit, find, fromBase64, invalidAt, toTime } from '../command/commands.ts'
 import { eventWrite } from '../command/event-outbox.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import { PLATFORM_API, type PlatformOperation } from '../domain/platform-api.ts'
 import { defaultPlatformSla } from './platform-sla.ts'
-import { activeDeployment, stagedDeployment, type ProxyBody } from './proxy-document.ts'
+import { PROXY_KIND, activeDeployment, stagedDeployment } from './proxy-document.ts'
 import { contentWrite, readContent, type Content } from './published-content.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
@@ -45,6 +52,8 @@ export interface OpenApiSpecBody {
   readonly mediaType: string
 }
 
+export const OPENAPI_SPEC_KIND = documentKind<OpenApiSpecBody>('openapispec')
+
 export interface OpenSlaSpecBody {
   readonly api: string
   readonly variant: string
@@ -53,6 +62,8 @@ export interface OpenSlaSpecBody {
   /** Operations that the API had when it was declared: it may go on naming them. */
   readonly operationIds: readonly string[]
 }
+
+export const OPENSLA_SPEC_KIND = documentKind<OpenSlaSpecBody>('openslaspec')
 
 export interface Specifications {
   openApi(tenant: string, id: string): Promise<OpenApiSpec>
@@ -84,14 +95,14 @@ export function createSpecifications(options: SpecificationsOptions): Specificat
   const ofPlatform = platformOperations.map(({ operationId }) => operationId)
 
   async function inForce(api: string): Promise<readonly Document<OpenSlaSpecBody>[]> {
-    return registry.list<OpenSlaSpecBody>('openslaspec', { where: { api, inForce: 'true' }, limit: VARIANTS_MAX + 1 })
+    return registry.list(OPENSLA_SPEC_KIND, { where: { api, inForce: 'true' }, limit: VARIANTS_MAX + 1 })
   }
 
   async function createOpenSla(
     author: Author,
     { api, specification }: { api: string; specification: string },
   ): Promise<DeclaredOpenSla> {
-    const entry = await registry.get<ApiBody>('api', api)
+    const entry = await registry.get(API_KIND, api)
     const operationIds = await operationsOf(api)
     if (entry?.tenant !== author.tenant || operationIds.length === 0)
       throw invalidAt('/api', 'There is no such API with a revision.')
@@ -115,7 +126,7 @@ export function createSpecifications(options: SpecificationsOptions): Specificat
     }
     const mediaType = isJson(bytes) ? 'application/json' : 'application/yaml'
     await commit(registry, author, 'openslaspec.create', [
-      { kind: 'openslaspec', id, tenant: author.tenant, expected: 0, body, keys: keysOf(body) },
+      { kind: OPENSLA_SPEC_KIND, id, tenant: author.tenant, expected: 0, body, keys: keysOf(body) },
       contentWrite(id, author.tenant, { bytes, mediaType }),
       // Moves the entry on, so that of two declarations, or of one and an activation, one is refused.
       apiWrite(api, author.tenant, entry.revision, entry.body),
@@ -123,47 +134,47 @@ export function createSpecifications(options: SpecificationsOptions): Specificat
       ...(isChange ? [slaChanged(createId, author.tenant, before?.body ?? null, body)] : []),
     ])
     await gateway.applySla(plan)
-    return { ...showSla(await find<OpenSlaSpecBody>(registry, author.tenant, 'openslaspec', id)), warnings }
+    return { ...showSla(await find(registry, author.tenant, OPENSLA_SPEC_KIND, id)), warnings }
   }
 
   /** Of what serves and of what is staged: a declaration may precede the revision that it speaks of. */
   async function operationsOf(api: string): Promise<readonly string[]> {
     if (api === PLATFORM_API) return ofPlatform
-    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+    const proxy = await registry.find(PROXY_KIND, 'api', api)
     const deployments = proxy === null ? [] : [activeDeployment(proxy.body), stagedDeployment(proxy.body)]
     return [...new Set(deployments.flatMap((deployment) => deployment?.operationIds ?? []))]
   }
 
-  async function contentOf(kind: 'openapispec' | 'openslaspec', tenant: string, id: string): Promise<Content> {
+  async function contentOf<Body>(kind: DocumentKind<Body>, tenant: string, id: string): Promise<Content> {
     await find(registry, tenant, kind, id)
     return readContent(registry, tenant, id)
   }
 
   return {
-    openApi: async (tenant, id) => showOpenApi(await find<OpenApiSpecBody>(registry, tenant, 'openapispec', id)),
+    openApi: async (tenant, id) => showOpenApi(await find(registry, tenant, OPENAPI_SPEC_KIND, id)),
     openApis: (tenant, query) =>
-      listPage<OpenApiSpecBody, OpenApiSpec>({
+      listPage({
         registry,
-        kind: 'openapispec',
+        kind: OPENAPI_SPEC_KIND,
         tenant,
         query,
         where: { api: query.api },
         show: showOpenApi,
       }),
-    openApiContent: (tenant, id) => contentOf('openapispec', tenant, id),
+    openApiContent: (tenant, id) => contentOf(OPENAPI_SPEC_KIND, tenant, id),
     // In turn with activations: what one of them swaps cannot bring back what this one has replaced.
     createOpenSla: (author, input) => mutex.runExclusive([input.api], () => createOpenSla(author, input)),
-    openSla: async (tenant, id) => showSla(await find<OpenSlaSpecBody>(registry, tenant, 'openslaspec', id)),
+    openSla: async (tenant, id) => showSla(await find(registry, tenant, OPENSLA_SPEC_KIND, id)),
     openSlas: (tenant, query) =>
-      listPage<OpenSlaSpecBody, OpenSlaSpec>({
+      listPage({
         registry,
-        kind: 'openslaspec',
+        kind: OPENSLA_SPEC_KIND,
         tenant,
         query,
         where: { api: query.api },
         show: showSla,
       }),
-    openSlaContent: (tenant, id) => contentOf('openslaspec', tenant, id),
+    openSlaContent: (tenant, id) => contentOf(OPENSLA_SPEC_KIND, tenant, id),
     async plansInForce(api, operationIds) {
       const plans: SlaPlan[] = []
       const current = api === PLATFORM_API ? ofPlatform : operationIds

@@ -13,7 +13,7 @@ import { lastNotes, writeNote } from '../store/clickhouse/flush-log.ts'
 import type { ClickHouse } from '../store/clickhouse/client.ts'
 import { openSqliteCheckpoint, type SqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
 import { openSqliteRegistry } from '../store/sqlite/registry.ts'
-import type { Registry } from '../store/registry.ts'
+import { documentKind, type Registry } from '../store/registry.ts'
 import { positionsOf } from './agree.ts'
 import { compare } from './compare.ts'
 import { writeManifest } from './folder-manifest.ts'
@@ -41,6 +41,8 @@ export interface Loss {
   readonly part: LossPart
   readonly loss: string
 }
+
+const RECOVERY_KIND = documentKind<Loss>('recovery')
 
 /** Throws `StartRefused`. Returns what was lost, in the order of `LOSS_PARTS`. */
 export async function recover(options: RecoverOptions): Promise<readonly Loss[]> {
@@ -148,6 +150,6 @@ async function note(
   losses: readonly Loss[],
 ): Promise<void> {
   const tenant = await tenantOf(registry)
-  const writes = losses.map((body) => ({ kind: 'recovery', id: createId('rcv'), tenant, expected: 0, body }))
+  const writes = losses.map((body) => ({ kind: RECOVERY_KIND, id: createId('rcv'), tenant, expected: 0, body }))
   await registry.commit({ tenant, consumer: 'system' }, 'folder.recover', writes)
 }

@@ -19,6 +19,7 @@ import type { Registry } from '../store/registry.ts'
 import { SERVICE_WINDOW_MS, type ServiceLevelStore } from '../store/service-level-store.ts'
 import { find, toTime } from '../command/commands.ts'
 import type { LatestPlans } from '../publishing/latest-plans.ts'
+import { API_KIND } from '../publishing/apis.ts'
 
 export interface ServiceLevels {
   of(tenant: string, api: string, range: { readonly fromMs: number; readonly toMs: number }): Promise<ServiceLevel>
@@ -91,7 +92,7 @@ export function createServiceLevels({ registry, plans, store }: ServiceLevelsOpt
 
   return {
     async of(tenant, api, range) {
-      await find(registry, tenant, 'api', api)
+      await find(registry, tenant, API_KIND, api)
       const { fromMs, toMs } = range
       const stepMs = STEPS_MS.find((each) => (toMs - fromMs) / each <= WINDOWS_MAX) ?? STEPS_MS.at(-1)!
       const all = { tenant, api, ...range, operationIds: null, spans: [], loads: [] }

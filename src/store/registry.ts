@@ -9,6 +9,25 @@
 
 import { StoreUnwritable } from './unwritable.ts'
 
+declare const BODY: unique symbol
+
+/**
+ * The name of a kind of document, with the type of its body.
+ *
+ * Each kind is declared once, beside its body, so that no read can name the body of another kind. The marker exists only in the
+ * types and makes `Body` invariant.
+ */
+export type DocumentKind<Body> = string & { readonly [BODY]: (body: Body) => Body }
+
+export function documentKind<Body>(name: string): DocumentKind<Body> {
+  return name as DocumentKind<Body>
+}
+
+/** Narrows a document of the change feed to its kind. */
+export function isOfKind<Body>(document: Document, kind: DocumentKind<Body>): document is Document<Body> {
+  return document.kind === kind
+}
+
 export interface Document<Body = unknown> {
   readonly kind: string
   readonly id: string
@@ -129,11 +148,11 @@ export class RegistryFull extends StoreUnwritable {
 }
 
 export interface Registry {
-  get<Body>(kind: string, id: string): Promise<Document<Body> | null>
+  get<Body>(kind: DocumentKind<Body>, id: string): Promise<Document<Body> | null>
   /** The document that carries `value` as its key `name`; the first where several do. */
-  find<Body>(kind: string, name: string, value: string): Promise<Document<Body> | null>
+  find<Body>(kind: DocumentKind<Body>, name: string, value: string): Promise<Document<Body> | null>
   /** Documents of one kind, in id order. */
-  list<Body>(kind: string, query: ListQuery): Promise<readonly Document<Body>[]>
+  list<Body>(kind: DocumentKind<Body>, query: ListQuery): Promise<readonly Document<Body>[]>
   /** Throws `RevisionConflict`, `KeyTaken` or `StoreUnwritable` (`RegistryFull` if there is no room); resolves when the change is on disk. */
   commit(author: Author, action: string, writes: readonly Write[]): Promise<void>
   /**

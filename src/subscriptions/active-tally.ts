@@ -5,8 +5,8 @@
  * capacity are counted.
  */
 
-import type { Change, Registry } from '../store/registry.ts'
-import type { SubscriptionBody } from './document/subscription-document.ts'
+import { isOfKind, type Change, type Registry } from '../store/registry.ts'
+import { SUBSCRIPTION_KIND } from './document/subscription-document.ts'
 
 export interface ActiveTally {
   /** Returns the number of active subscriptions per variant. */
@@ -29,9 +29,10 @@ export function createActiveTally({ registry }: { registry: Pick<Registry, 'list
   const pendingChanges = new Map<string, Map<string, string | null>>()
   let watching: Promise<unknown> | null = null
 
-  function onChange({ document: { kind, id, body }, removed }: Change): void {
-    if (kind !== 'subscription') return
-    const { api, apiProductId, actor, slaVariant } = body as SubscriptionBody
+  function onChange({ document, removed }: Change): void {
+    if (!isOfKind(document, SUBSCRIPTION_KIND)) return
+    const { id, body } = document
+    const { api, apiProductId, actor, slaVariant } = body
     const key = keyOf(api === '' ? { product: apiProductId } : { api })
     const variant = !removed && actor.value === 'Active' ? slaVariant : null
     const counting = pendingChanges.get(key)
@@ -48,7 +49,7 @@ export function createActiveTally({ registry }: { registry: Pick<Registry, 'list
       const tally: Tally = { variants: new Map(), counts: new Map() }
       for (let after = ''; ;) {
         const where = { ...to, state: 'Active' }
-        const page = await registry.list<SubscriptionBody>('subscription', { where, after, limit: PAGE })
+        const page = await registry.list(SUBSCRIPTION_KIND, { where, after, limit: PAGE })
         for (const { id, body } of page) update(tally, id, body.slaVariant)
         if (page.length < PAGE) break
         after = page.at(-1)?.id ?? ''

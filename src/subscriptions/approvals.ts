@@ -26,7 +26,7 @@ import { commit, find, stateConflict, toTime } from '../command/commands.ts'
 import type { Credentials } from '../access/credentials.ts'
 import { waitlisted } from '../command/event-outbox.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
-import { subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
+import { SUBSCRIPTION_KIND, subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
 import { createTierRequest, grantTier, type GrantedTier, type TierInput } from './tier-changes.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
@@ -95,7 +95,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   const requestTier = createTierRequest(options)
 
   async function flowOf(tenant: string, subject: Subject, id: string): Promise<Document<ApprovalFlowBody>> {
-    const flow = await find<ApprovalFlowBody>(registry, tenant, APPROVAL_KIND, id)
+    const flow = await find(registry, tenant, APPROVAL_KIND, id)
     const { subscription, programme } = flow.body
     if (subject.programme === programme && (programme !== undefined || subject.subscription === subscription))
       return flow
@@ -133,7 +133,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   async function effectsOf(tenant: string, flow: ApprovalFlowBody, outcome: Outcome): Promise<GrantedTier> {
     // Programmes react to the decision through the change feed.
     if (flow.kind === 'programme') return { isInForce: true, writes: [] }
-    const subscription = await find<SubscriptionBody>(registry, tenant, 'subscription', flow.subscription)
+    const subscription = await find(registry, tenant, SUBSCRIPTION_KIND, flow.subscription)
     const { id, revision, body } = subscription
     if (flow.kind === 'tierChange') {
       const isGranted = outcome === 'Approved' && flow.slaVariant !== null
@@ -151,7 +151,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
 
   return {
     async flowsOf(tenant, subscription, query) {
-      await find<SubscriptionBody>(registry, tenant, 'subscription', subscription)
+      await find(registry, tenant, SUBSCRIPTION_KIND, subscription)
       return listPage({ registry, kind: APPROVAL_KIND, tenant, query, where: { subscription }, show })
     },
     flow: async (tenant, subscription, id) => show(await flowOf(tenant, { subscription }, id)),

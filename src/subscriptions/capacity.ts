@@ -12,10 +12,10 @@ import type { LatestPlans } from '../publishing/latest-plans.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { Registry } from '../store/registry.ts'
 import { createActiveTally } from './active-tally.ts'
-import { APPROVAL_KIND, type ApprovalFlowBody } from '../approvals/approval-document.ts'
-import type { ProductBody } from '../publishing/products.ts'
-import type { ProxyBody } from '../publishing/proxy-document.ts'
-import type { SubscriptionBody } from './document/subscription-document.ts'
+import { APPROVAL_KIND } from '../approvals/approval-document.ts'
+import { PRODUCT_KIND } from '../publishing/products.ts'
+import { PROXY_KIND } from '../publishing/proxy-document.ts'
+import { SUBSCRIPTION_KIND } from './document/subscription-document.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
 /** A reservation for a new subscription, or for another variant of an existing one. */
@@ -59,7 +59,7 @@ export function createCapacity({ registry, plans: latest, mutex }: CapacityOptio
   const tally = createActiveTally({ registry })
 
   async function productsOf(api: string): Promise<readonly string[]> {
-    return (await registry.find<ProxyBody>('proxy', 'api', api))?.body.memberOfProductIds ?? []
+    return (await registry.find(PROXY_KIND, 'api', api))?.body.memberOfProductIds ?? []
   }
 
   async function reservedOf(api: string, plans: readonly SlaPlan[]): Promise<Demand> {
@@ -95,12 +95,12 @@ export function createCapacity({ registry, plans: latest, mutex }: CapacityOptio
   async function hasWaiting(tenant: string, api: string): Promise<boolean> {
     const products = await productsOf(api)
     for (const to of [{ api }, ...products.map((product) => ({ product }))]) {
-      const [first] = await registry.list('subscription', { where: { ...to, state: WAITING }, limit: 1 })
+      const [first] = await registry.list(SUBSCRIPTION_KIND, { where: { ...to, state: WAITING }, limit: 1 })
       if (first !== undefined) return true
     }
     const where = { state: 'Approved' }
-    for (const { body } of await registry.list<ApprovalFlowBody>(APPROVAL_KIND, { tenant, where, limit: 500 })) {
-      const subscription = await registry.get<SubscriptionBody>('subscription', body.subscription)
+    for (const { body } of await registry.list(APPROVAL_KIND, { tenant, where, limit: 500 })) {
+      const subscription = await registry.get(SUBSCRIPTION_KIND, body.subscription)
       if (subscription?.body.api === api || products.includes(subscription?.body.apiProductId ?? '')) return true
     }
     return false
@@ -122,7 +122,7 @@ export async function apisOf(
   { api, apiProductId }: Pick<Claim, 'api' | 'apiProductId'>,
 ): Promise<readonly string[]> {
   if (api !== '') return [api]
-  return (await registry.get<ProductBody>('product', apiProductId))?.body.apis ?? []
+  return (await registry.get(PRODUCT_KIND, apiProductId))?.body.apis ?? []
 }
 
 function capacityOf(plans: readonly SlaPlan[]): Load {

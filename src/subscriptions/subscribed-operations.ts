@@ -11,7 +11,7 @@ import type { Registry } from '../store/registry.ts'
 import { readCompiled } from '../publishing/compiled-document.ts'
 import type { LimitBook, LimitUsage } from '../plan/limit-book.ts'
 import { PLATFORM_API, type PlatformOperation } from '../domain/platform-api.ts'
-import { servingOrStaged, type ProxyBody } from '../publishing/proxy-document.ts'
+import { PROXY_KIND, servingOrStaged } from '../publishing/proxy-document.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { SecurityAlternative } from '../plan/route-plan.ts'
 import { describeLimits, type LimitsView } from './limits-view.ts'
@@ -45,7 +45,7 @@ export function createSubscribedOperations(options: SubscribedOperationsOptions)
   const { registry, specifications, limits, clock } = options
 
   return async (tenant, id, { api, scopes, slaVariant }) => {
-    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+    const proxy = await registry.find(PROXY_KIND, 'api', api)
     const deployment = proxy === null ? null : servingOrStaged(proxy.body)
     if (deployment === null) return []
     const { operations } = await readCompiled(registry, tenant, deployment.specification)

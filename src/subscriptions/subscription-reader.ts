@@ -7,11 +7,11 @@ import { find, toTime } from '../command/commands.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import { PLATFORM_API, type PlatformOperation } from '../domain/platform-api.ts'
-import type { ProductBody } from '../publishing/products.ts'
+import { PRODUCT_KIND } from '../publishing/products.ts'
 import { recommendTier, type Recommendation } from './recommendations.ts'
 import type { Specifications } from '../publishing/specifications.ts'
 import { createSubscribedOperations, ofPlatform, planFor, type SubscribedOperation } from './subscribed-operations.ts'
-import type { SubscriptionBody } from './document/subscription-document.ts'
+import { SUBSCRIPTION_KIND, type SubscriptionBody } from './document/subscription-document.ts'
 
 export interface Subscription {
   readonly id: string
@@ -54,7 +54,7 @@ export function createSubscriptionReader(options: SubscriptionReaderOptions): Su
   const operationsOf = createSubscribedOperations({ registry, specifications, limits, clock })
 
   async function operations(tenant: string, id: string): Promise<Page<SubscribedOperation>> {
-    const { body } = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
+    const { body } = await find(registry, tenant, SUBSCRIPTION_KIND, id)
     if (body.api === PLATFORM_API) {
       const plan = planFor(body.slaVariant, await specifications.plansInForce(PLATFORM_API, []))
       const usage = plan === null ? null : limits.usage(id, plan)
@@ -68,7 +68,7 @@ export function createSubscriptionReader(options: SubscriptionReaderOptions): Su
 
   async function apisOf({ api, apiProductId }: SubscriptionBody): Promise<readonly string[]> {
     if (api !== '') return [api]
-    return (await registry.get<ProductBody>('product', apiProductId))?.body.apis ?? []
+    return (await registry.get(PRODUCT_KIND, apiProductId))?.body.apis ?? []
   }
 
   async function show(document: Document<SubscriptionBody>): Promise<Subscription> {
@@ -79,7 +79,7 @@ export function createSubscriptionReader(options: SubscriptionReaderOptions): Su
   }
 
   async function get(tenant: string, id: string): Promise<Subscription> {
-    return show(await find<SubscriptionBody>(registry, tenant, 'subscription', id))
+    return show(await find(registry, tenant, SUBSCRIPTION_KIND, id))
   }
 
   async function list(tenant: string, query: SubscriptionQuery): Promise<Page<Subscription>> {
@@ -87,7 +87,7 @@ export function createSubscriptionReader(options: SubscriptionReaderOptions): Su
     const where = { consumer, api, product, state }
     const page = await listPage<SubscriptionBody, Document<SubscriptionBody>>({
       registry,
-      kind: 'subscription',
+      kind: SUBSCRIPTION_KIND,
       tenant,
       query,
       where,

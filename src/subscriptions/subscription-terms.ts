@@ -7,11 +7,12 @@ import { Problem } from '../domain/problem.ts'
 import type { Document, Registry } from '../store/registry.ts'
 import { policyOfAll, type SubscriptionPolicy } from '../publishing/api-policy.ts'
 import type { HeldScopes } from '../access/held-scopes.ts'
-import type { ApiBody } from '../publishing/apis.ts'
+import { API_KIND, type ApiBody } from '../publishing/apis.ts'
 import { invalidAt } from '../command/commands.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
-import type { ProductBody } from '../publishing/products.ts'
-import { servingOrStaged, type ProxyBody } from '../publishing/proxy-document.ts'
+import { PRODUCT_KIND } from '../publishing/products.ts'
+import { PROXY_KIND, servingOrStaged } from '../publishing/proxy-document.ts'
+import { OPENSLA_SPEC_KIND } from '../publishing/specifications.ts'
 
 export interface TermsInput {
   readonly api?: string
@@ -51,13 +52,13 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
   async function membersOf(tenant: string, { api, product }: TermsInput): Promise<readonly string[]> {
     if ((api === undefined) === (product === undefined)) throw invalidAt('/api', 'Give either api or product.')
     if (api !== undefined) return [api]
-    const found = await registry.get<ProductBody>('product', product ?? '')
+    const found = await registry.get(PRODUCT_KIND, product ?? '')
     if (found?.tenant !== tenant) throw invalidAt('/product', 'There is no such product.')
     return found.body.apis
   }
 
   async function entryOf(tenant: string, api: string): Promise<Document<ApiBody>> {
-    const entry = await registry.get<ApiBody>('api', api)
+    const entry = await registry.get(API_KIND, api)
     // Every tenant may subscribe to the platform API.
     const isOpen = entry?.tenant === tenant || entry?.body.ownScopes !== undefined
     if (entry === null || !isOpen) throw invalidAt('/api', 'There is no such API.')
@@ -69,7 +70,7 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
 
   async function checkNotDeprecated(apis: readonly string[]): Promise<void> {
     for (const api of apis) {
-      const { state, retirementDate } = (await registry.get<ApiBody>('api', api))?.body ?? {}
+      const { state, retirementDate } = (await registry.get(API_KIND, api))?.body ?? {}
       if (state !== 'Deprecated') continue
       const detail = `The API ${api} is deprecated and retires on ${retirementDate}. Send \`force: true\` to subscribe to it.`
       throw new Problem('state_conflict', detail, { extensions: { state, allowed: ['force'] } })
@@ -79,7 +80,7 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
   async function declaredBy(tenant: string, api: string, pointer: string): Promise<readonly string[]> {
     const { body } = await entryOf(tenant, api)
     if (body.ownScopes !== undefined) return body.ownScopes
-    const proxy = await registry.find<ProxyBody>('proxy', 'api', api)
+    const proxy = await registry.find(PROXY_KIND, 'api', api)
     const deployment = proxy === null ? null : servingOrStaged(proxy.body)
     if (deployment === null) throw invalidAt(pointer, `The API ${api} has no revision yet.`)
     return deployment.declaredScopes
@@ -100,7 +101,7 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
     if (variant === '') return
     for (const api of apis) {
       const where = { api, inForce: 'true' }
-      const inForce = await registry.list<{ variant: string }>('openslaspec', { tenant, where, limit: 500 })
+      const inForce = await registry.list(OPENSLA_SPEC_KIND, { tenant, where, limit: 500 })
       if (inForce.some(({ body }) => body.variant === variant)) return
     }
     throw invalidAt('/slaVariant', 'No OpenSLA declaration in force has this variant.')

@@ -18,12 +18,11 @@ import {
   stateOfFlow,
   tellFlow,
   withdrawnFlows,
-  type ApprovalFlowBody,
 } from '../approvals/approval-document.ts'
 import type { Capacity } from './capacity.ts'
 import { federatedTaken, toClientTerms, type ClientInput, type ClientTerms } from './client-terms.ts'
 import { commit, find, invalidAt, stateConflict } from '../command/commands.ts'
-import type { ConsumerBody } from '../access/consumers.ts'
+import { CONSUMER_KIND } from '../access/consumers.ts'
 import { credentialWrite, newCredentialWrite, type Secrets } from '../access/credential-document.ts'
 import { firstWarningWrite } from '../access/credential-expiry.ts'
 import { DAY_MS, type Credentials } from '../access/credentials.ts'
@@ -31,10 +30,10 @@ import { waitlisted } from '../command/event-outbox.ts'
 import { federatedHoldings, isHeld } from '../access/federated-clients.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
 import type { PlatformOperation } from '../domain/platform-api.ts'
-import type { ProductBody } from '../publishing/products.ts'
+import { PRODUCT_KIND } from '../publishing/products.ts'
 import type { Specifications } from '../publishing/specifications.ts'
 import { createSubscriptionReader, type Subscription, type SubscriptionReader } from './subscription-reader.ts'
-import { subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
+import { SUBSCRIPTION_KIND, subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
 import type { HeldScopes } from '../access/held-scopes.ts'
 import { createSubscriptionTerms, type Terms, type TermsInput } from './subscription-terms.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
@@ -81,7 +80,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
 
   async function create(author: Author, input: SubscriptionInput, held: HeldScopes = null): Promise<Subscription> {
     const { tenant } = author
-    const consumer = await registry.get<ConsumerBody>('consumer', input.consumer)
+    const consumer = await registry.get(CONSUMER_KIND, input.consumer)
     if (consumer?.tenant !== tenant) throw invalidAt('/consumer', 'There is no such consumer.')
     const terms = await subscriptionTerms.of(tenant, input, held)
     const client = await toClientTerms(registry, tenant, input)
@@ -124,7 +123,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     { federated }: ClientTerms,
   ): Promise<void> {
     if (federated === null) return
-    const product = api === '' ? await registry.get<ProductBody>('product', apiProductId) : null
+    const product = api === '' ? await registry.get(PRODUCT_KIND, apiProductId) : null
     for (const each of product?.body.apis ?? [api]) {
       const holdings = await federatedHoldings(registry, { tenant, api: each, ...federated })
       if (holdings.some((holding) => isHeld(holding, clock.nowMs()))) throw federatedTaken()
@@ -156,7 +155,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     more: readonly Write[] = [],
   ): Promise<Subscription> {
     const { tenant } = author
-    const current = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
+    const current = await find(registry, tenant, SUBSCRIPTION_KIND, id)
     const write = subscriptionWrite(id, tenant, current.revision, to(current.body))
     await commit(registry, author, action, [write, ...more])
     await credentials.announce(tenant, id)
@@ -181,7 +180,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
 
   /** Checks the capacity again, because the suspension released it. */
   async function resume(author: Author, id: string): Promise<Subscription> {
-    const { body } = await find<SubscriptionBody>(registry, author.tenant, 'subscription', id)
+    const { body } = await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
     if (body.actor.value !== 'Suspended') return send(author, id, 'resumed')
     return capacity.runExclusive(author.tenant, async () => {
       if (await capacity.isOpenTo(author.tenant, body)) return send(author, id, 'resumed')
@@ -197,7 +196,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     held: HeldScopes,
   ): Promise<Subscription> {
     const { tenant } = author
-    const { body } = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
+    const { body } = await find(registry, tenant, SUBSCRIPTION_KIND, id)
     // Checked first: a subscription that has ended cannot change.
     if (body.actor.status === 'done') throw stateConflict({ state: String(body.actor.value), allowed: [] })
     const scopes = [...new Set(asked)]
@@ -212,7 +211,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   /** Resubmits the flow if an amendment was requested. */
   async function resubmittedFlow(tenant: string, { approvalFlow }: SubscriptionBody): Promise<Write[]> {
     if (approvalFlow === undefined) return []
-    const flow = await find<ApprovalFlowBody>(registry, tenant, APPROVAL_KIND, approvalFlow)
+    const flow = await find(registry, tenant, APPROVAL_KIND, approvalFlow)
     if (stateOfFlow(flow.body) !== 'AmendmentRequired') return []
     const body = { ...flow.body, actor: tellFlow(flow.body, { type: 'resubmitted' }) }
     return movedFlow(registry, flow, body, clock.nowMs())

@@ -14,7 +14,7 @@ import type { Capacity } from './capacity.ts'
 import { commit, find, invalidAt, stateConflict, toTime } from '../command/commands.ts'
 import type { Credentials } from '../access/credentials.ts'
 import { eventWrite, waitlisted } from '../command/event-outbox.ts'
-import { subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
+import { SUBSCRIPTION_KIND, subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
 import { createSubscriptionTerms } from './subscription-terms.ts'
 
 export interface TierInput {
@@ -77,7 +77,7 @@ export function createTierRequest(options: TierChangesOptions) {
 
   return async (author: Author, id: string, { slaVariant, reason }: TierInput): Promise<string> => {
     const { tenant } = author
-    const subscription = await find<SubscriptionBody>(registry, tenant, 'subscription', id)
+    const subscription = await find(registry, tenant, SUBSCRIPTION_KIND, id)
     const { body } = subscription
     if (body.actor.value !== 'Active') throw stateConflict({ state: String(body.actor.value), allowed: [] })
     if (slaVariant === body.slaVariant) throw invalidAt('/slaVariant', 'The subscription already has this variant.')

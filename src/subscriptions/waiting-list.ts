@@ -11,12 +11,22 @@ import { subscription as machine } from './document/subscription-machine.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import { RevisionConflict, type Change, type Document, type Registry, type Write } from '../store/registry.ts'
+import {
+  isOfKind,
+  type DocumentKind,
+  RevisionConflict,
+  type Change,
+  type Document,
+  type Registry,
+  type Write,
+} from '../store/registry.ts'
 import { APPROVAL_KIND, movedFlow, tellFlow, type ApprovalFlowBody } from '../approvals/approval-document.ts'
 import { apisOf, WAITING, type Capacity, type Claim } from './capacity.ts'
 import type { Credentials } from '../access/credentials.ts'
-import { subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
+import { SUBSCRIPTION_KIND, subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
 import { tierClaim, tierWrites } from './tier-changes.ts'
+import { OPENSLA_SPEC_KIND } from '../publishing/specifications.ts'
+import { PRODUCT_KIND } from '../publishing/products.ts'
 
 export interface WaitingList {
   /** Admits the claims that fit now and follows the change feed. */
@@ -47,6 +57,9 @@ interface WaitingClaim {
 const PAGE = 500
 /** States of a subscription that neither reserve nor free capacity. */
 const NEUTRAL_STATES = ['Pending', 'Rejected', WAITING]
+
+/** Kinds whose every change may free capacity. */
+const FREEING_KINDS: readonly string[] = [OPENSLA_SPEC_KIND, PRODUCT_KIND, APPROVAL_KIND]
 
 export function createWaitingList(options: WaitingListOptions): WaitingList {
   const { registry, capacity, credentials, createId, clock, log, count } = options
@@ -99,8 +112,8 @@ export function createWaitingList(options: WaitingListOptions): WaitingList {
 
   /** Merges subscriptions and tier changes by the time in their ids. */
   async function* claimsOf(tenant: string): AsyncGenerator<WaitingClaim> {
-    const subscriptions = pagesOf<SubscriptionBody>(tenant, 'subscription', WAITING)
-    const flows = pagesOf<ApprovalFlowBody>(tenant, APPROVAL_KIND, 'Approved')
+    const subscriptions = pagesOf(tenant, SUBSCRIPTION_KIND, WAITING)
+    const flows = pagesOf(tenant, APPROVAL_KIND, 'Approved')
     let [subscription, flow] = [await first(subscriptions), await first(flows)]
     while (subscription !== null || flow !== null) {
       if (flow !== null && (subscription === null || timeOf(flow.id) < timeOf(subscription.id))) {
@@ -115,10 +128,14 @@ export function createWaitingList(options: WaitingListOptions): WaitingList {
   }
 
   /** Reads the documents of one tenant, or of all if it is null. */
-  async function* pagesOf<Body>(tenant: string | null, kind: string, state: string): AsyncGenerator<Document<Body>> {
+  async function* pagesOf<Body>(
+    tenant: string | null,
+    kind: DocumentKind<Body>,
+    state: string,
+  ): AsyncGenerator<Document<Body>> {
     for (let after = ''; ;) {
       const of = { where: { state }, after, limit: PAGE, ...(tenant !== null && { tenant }) }
-      const page = await registry.list<Body>(kind, of)
+      const page = await registry.list(kind, of)
       yield* page
       if (page.length < PAGE) return
       after = page.at(-1)?.id ?? ''
@@ -142,7 +159,7 @@ export function createWaitingList(options: WaitingListOptions): WaitingList {
   async function tierChangeClaim(flow: Document<ApprovalFlowBody>): Promise<WaitingClaim | null> {
     const { tenant } = flow
     const { slaVariant } = flow.body
-    const subscription = await registry.get<SubscriptionBody>('subscription', flow.body.subscription)
+    const subscription = await registry.get(SUBSCRIPTION_KIND, flow.body.subscription)
     if (subscription === null || slaVariant === null) return null
     return {
       tenant,
@@ -166,7 +183,7 @@ export function createWaitingList(options: WaitingListOptions): WaitingList {
   return {
     async start() {
       unwatch = registry.watch(await registry.end(), onChange)
-      const waiting = [pagesOf(null, 'subscription', WAITING), pagesOf(null, APPROVAL_KIND, 'Approved')]
+      const waiting = [pagesOf(null, SUBSCRIPTION_KIND, WAITING), pagesOf(null, APPROVAL_KIND, 'Approved')]
       for (const documents of waiting) for await (const { tenant } of documents) schedule(tenant)
       await working
     },
@@ -188,9 +205,11 @@ async function first<T>(from: AsyncGenerator<T>): Promise<T | null> {
   return done === true ? null : value
 }
 
-function mayFree({ kind, revision, body }: Document): boolean {
-  if (kind !== 'subscription') return kind === 'openslaspec' || kind === 'product' || kind === APPROVAL_KIND
-  return revision > 1 && !NEUTRAL_STATES.includes(String((body as SubscriptionBody).actor.value))
+function mayFree(document: Document): boolean {
+  if (isOfKind(document, SUBSCRIPTION_KIND)) {
+    return document.revision > 1 && !NEUTRAL_STATES.includes(String(document.body.actor.value))
+  }
+  return FREEING_KINDS.includes(document.kind)
 }
 
 function timeOf(id: string): string {

@@ -48,7 +48,7 @@ const PAGE = 100
 
 export function createDeliveries({ registry, createId, clock }: DeliveriesOptions): Deliveries {
   function subscriptionOf(tenant: string, id: string): Promise<Document<EventSubscriptionBody>> {
-    return find<EventSubscriptionBody>(registry, tenant, EVENT_SUBSCRIPTION_KIND, id)
+    return find(registry, tenant, EVENT_SUBSCRIPTION_KIND, id)
   }
 
   async function checkEnabled(tenant: string, id: string): Promise<void> {
@@ -67,7 +67,7 @@ export function createDeliveries({ registry, createId, clock }: DeliveriesOption
     async list(tenant, subscription, { state, ...query }) {
       await subscriptionOf(tenant, subscription)
       const where = { subscription, state }
-      return listPage<DeliveryBody, Delivery>({
+      return listPage({
         registry,
         kind: DELIVERY_KIND,
         tenant,
@@ -77,7 +77,7 @@ export function createDeliveries({ registry, createId, clock }: DeliveriesOption
       })
     },
     async get(tenant, subscription, id) {
-      const delivery = await find<DeliveryBody>(registry, tenant, DELIVERY_KIND, id)
+      const delivery = await find(registry, tenant, DELIVERY_KIND, id)
       if (delivery.body.subscription !== subscription) {
         throw new Problem('not_found', 'The receiver has no such delivery.')
       }
@@ -89,12 +89,12 @@ export function createDeliveries({ registry, createId, clock }: DeliveriesOption
       const event = { id: createId('evt'), type, sample: EVENT_SAMPLES[type] }
       const { id, write } = newDelivery(createId, tenant, freshDelivery(subscription, event, clock.nowMs()))
       await commit(registry, author, 'webhook.test', [write])
-      return showDelivery(await find<DeliveryBody>(registry, tenant, DELIVERY_KIND, id))
+      return showDelivery(await find(registry, tenant, DELIVERY_KIND, id))
     },
     async redeliver(author, subscription, id) {
       const { tenant } = author
       await checkEnabled(tenant, subscription)
-      const delivery = await registry.get<DeliveryBody>(DELIVERY_KIND, id)
+      const delivery = await registry.get(DELIVERY_KIND, id)
       if (delivery?.tenant !== tenant || delivery.body.subscription !== subscription)
         throw invalidAt('/delivery', 'The receiver has no such delivery.')
       await commit(registry, author, 'webhook.redeliver', [redeliveryWrite(delivery)])
@@ -107,7 +107,7 @@ export function createDeliveries({ registry, createId, clock }: DeliveriesOption
       let redelivered = 0
       for (let after = ''; ;) {
         const where = { subscription, state: 'failed' }
-        const page = await registry.list<DeliveryBody>(DELIVERY_KIND, {
+        const page = await registry.list(DELIVERY_KIND, {
           tenant,
           where,
           limit: PAGE,

@@ -3,7 +3,7 @@
 import { webhookDelivery as machine, type DeliveryEvent, type DeliveryState } from './delivery-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import type { Document, Write } from '../store/registry.ts'
+import { documentKind, type Document, type Write } from '../store/registry.ts'
 import { stateConflict } from '../command/commands.ts'
 import type { EventBody, EventKind } from '../command/event-outbox.ts'
 
@@ -38,7 +38,7 @@ export interface Delivery {
   readonly attempts: readonly DeliveryAttempt[]
 }
 
-export const DELIVERY_KIND = 'webhook_delivery'
+export const DELIVERY_KIND = documentKind<DeliveryBody>('webhook_delivery')
 const ATTEMPTS_MAX_STORED = 20
 
 export function stateOfDelivery({ actor }: Pick<DeliveryBody, 'actor'>): DeliveryState {

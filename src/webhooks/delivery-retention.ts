@@ -4,10 +4,11 @@
  * Ids sort by time, so each sweep ends at the first document that is younger.
  */
 
-import { DELIVERY_KIND, stateOfDelivery, type DeliveryBody } from './delivery-document.ts'
+import { DELIVERY_KIND, stateOfDelivery } from './delivery-document.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { timeOfId } from '../runtime/ids.ts'
-import type { Document, Registry } from '../store/registry.ts'
+import { type DocumentKind, type Document, type Registry } from '../store/registry.ts'
+import { OUTBOX_EVENT_KIND } from '../command/event-outbox.ts'
 
 export interface DeliveryRetentionOptions {
   readonly registry: Registry
@@ -24,7 +25,10 @@ export function startDeliveryRetention({ registry, clock, log }: DeliveryRetenti
   let isRunning = false
   let isStopped = false
 
-  async function sweep(kind: string, isDeletable: (document: Document) => boolean): Promise<void> {
+  async function sweep<Body>(
+    kind: DocumentKind<Body>,
+    isDeletable: (document: Document<Body>) => boolean,
+  ): Promise<void> {
     const beforeMs = clock.nowMs() - RETENTION_MS
     for (let after = ''; !isStopped;) {
       const page = await registry.list(kind, { limit: PAGE, ...(after !== '' && { after }) })
@@ -43,8 +47,8 @@ export function startDeliveryRetention({ registry, clock, log }: DeliveryRetenti
     if (isRunning) return
     isRunning = true
     try {
-      await sweep(DELIVERY_KIND, ({ body }) => stateOfDelivery(body as DeliveryBody) !== 'pending')
-      await sweep('event', () => true)
+      await sweep(DELIVERY_KIND, ({ body }) => stateOfDelivery(body) !== 'pending')
+      await sweep(OUTBOX_EVENT_KIND, () => true)
     } catch (cause) {
       log.error({ err: cause }, 'old webhook deliveries and events could not be deleted; retrying in an hour')
     } finally {

@@ -7,7 +7,7 @@ import {
 } from './event-subscription-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { Vault } from '../runtime/vault.ts'
-import type { Document, Write } from '../store/registry.ts'
+import { documentKind, type Document, type Write } from '../store/registry.ts'
 import { stateConflict, toTime } from '../command/commands.ts'
 import type { EventKind } from '../command/event-outbox.ts'
 
@@ -29,7 +29,7 @@ export interface EventSubscription {
   readonly createdAt: string
 }
 
-export const EVENT_SUBSCRIPTION_KIND = 'event_subscription'
+export const EVENT_SUBSCRIPTION_KIND = documentKind<EventSubscriptionBody>('event_subscription')
 
 export const freshEventSubscription = (): PersistedActor => begin(machine, undefined)
 

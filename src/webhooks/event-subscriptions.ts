@@ -69,7 +69,7 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
   }
 
   const read = (tenant: string, id: string): Promise<Document<EventSubscriptionBody>> =>
-    find<EventSubscriptionBody>(registry, tenant, EVENT_SUBSCRIPTION_KIND, id)
+    find(registry, tenant, EVENT_SUBSCRIPTION_KIND, id)
 
   const sealed = (id: string, secret: string) => ({
     encrypted: vault.encrypt(secret, secretContext(id)),
@@ -119,7 +119,7 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
     create,
     get: async (tenant, id) => showEventSubscription(await read(tenant, id)),
     list: (tenant, query) =>
-      listPage<EventSubscriptionBody, EventSubscription>({
+      listPage({
         registry,
         kind: EVENT_SUBSCRIPTION_KIND,
         tenant,

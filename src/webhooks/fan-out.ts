@@ -6,12 +6,12 @@
  */
 
 import { deliveryWrite, freshDelivery, newDelivery, transitionDelivery } from './delivery-document.ts'
-import { EVENT_SUBSCRIPTION_KIND, includesType, type EventSubscriptionBody } from './event-subscription-document.ts'
+import { EVENT_SUBSCRIPTION_KIND, includesType } from './event-subscription-document.ts'
 import { isEnabled, SUBSCRIPTIONS_OF_TENANT_MAX } from './event-subscriptions.ts'
-import type { EventBody } from '../command/event-outbox.ts'
+import { OUTBOX_EVENT_KIND, type EventBody } from '../command/event-outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import type { Document, Registry, Write } from '../store/registry.ts'
+import { documentKind, isOfKind, type Document, type Registry, type Write } from '../store/registry.ts'
 
 export interface FanOut {
   /** Resumes from the committed position and follows the change feed. */
@@ -51,7 +51,7 @@ interface State {
   cancelRetry: () => void
 }
 
-const POSITION_KIND = 'webhook_position'
+const POSITION_KIND = documentKind<{ readonly position: number }>('webhook_position')
 const POSITION_ID = 'webhooks'
 /** Commits the position after this many changes without an event, to bound what a restart reads again. */
 const POSITION_EVERY = 1_000
@@ -87,7 +87,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
 
 async function watch(state: State): Promise<void> {
   const { registry } = state.options
-  const position = await registry.get<{ readonly position: number }>(POSITION_KIND, POSITION_ID)
+  const position = await registry.get(POSITION_KIND, POSITION_ID)
   state.committed = position?.body.position ?? 0
   if (position === null) {
     // Skips the events from before the first start of webhooks, which have no subscription.
@@ -99,8 +99,7 @@ async function watch(state: State): Promise<void> {
   state.unwatch = registry.watch(state.committed, ({ position: at, document, removed }) => {
     if (state.isPaused) return
     state.latest = at
-    const isEvent = document.kind === 'event' && !removed
-    if (isEvent) state.pending.push({ position: at, event: document as Document<EventBody> })
+    if (isOfKind(document, OUTBOX_EVENT_KIND) && !removed) state.pending.push({ position: at, event: document })
     else if (at - state.committed >= POSITION_EVERY && state.pending.length === 0)
       state.pending.push({ position: at, event: null })
     else return
@@ -148,7 +147,7 @@ async function deliveriesOf(
   { id, tenant, body }: Document<EventBody>,
 ): Promise<Write[]> {
   const { type } = body
-  const subscriptions = await registry.list<EventSubscriptionBody>(EVENT_SUBSCRIPTION_KIND, {
+  const subscriptions = await registry.list(EVENT_SUBSCRIPTION_KIND, {
     tenant,
     limit: SUBSCRIPTIONS_OF_TENANT_MAX,
   })

@@ -24,7 +24,7 @@ import {
   type EventSubscriptionBody,
 } from './event-subscription-document.ts'
 import type { EventSubscriptionEvent } from './event-subscription-machine.ts'
-import type { EventBody } from '../command/event-outbox.ts'
+import { OUTBOX_EVENT_KIND, type EventBody } from '../command/event-outbox.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { GuardedFetch, OutboundResult } from '../outbound/guarded-fetch.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -77,9 +77,9 @@ export function createSender(options: SenderOptions): (id: string) => Promise<bo
 
 async function send(sender: Sender, id: string): Promise<boolean | null> {
   const { registry, mutex, count, clock, onTrouble } = sender
-  const delivery = await registry.get<DeliveryBody>(DELIVERY_KIND, id)
+  const delivery = await registry.get(DELIVERY_KIND, id)
   if (delivery === null || stateOfDelivery(delivery.body) !== 'pending') return null
-  const subscription = await registry.get<EventSubscriptionBody>(EVENT_SUBSCRIPTION_KIND, delivery.body.subscription)
+  const subscription = await registry.get(EVENT_SUBSCRIPTION_KIND, delivery.body.subscription)
   const body = await messageOf(sender, delivery)
   if (subscription === null || body === null) {
     count('webhook_abandoned')
@@ -128,7 +128,7 @@ function request(
 async function messageOf({ registry }: Sender, { body, createdAtMs }: Document<DeliveryBody>): Promise<string | null> {
   const { event, type, sample } = body
   if (sample !== null) return toMessage(type, createdAtMs, sample)
-  const document = await registry.get<EventBody>('event', event)
+  const document = await registry.get(OUTBOX_EVENT_KIND, event)
   return document === null ? null : toMessage(type, document.createdAtMs, document.body.data)
 }
 
@@ -171,7 +171,7 @@ async function subscriptionWrites(
   id: string,
   event: EventSubscriptionEvent,
 ): Promise<Write[]> {
-  const subscription = await registry.get<EventSubscriptionBody>(EVENT_SUBSCRIPTION_KIND, id)
+  const subscription = await registry.get(EVENT_SUBSCRIPTION_KIND, id)
   if (subscription === null || stateOfSubscription(subscription.body) === 'disabled') return []
   const { tenant, revision, body } = subscription
   const next = { ...body, actor: transitionSubscription(body, event) }

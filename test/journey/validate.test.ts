@@ -50,7 +50,7 @@ it('lets a good document pass, and stops one below the bar, one that breaks, and
   )
   const broken = await gate([empty, '--previous', SAMPLE, '--min-score', '0'])
   expect(broken.code).toBe(1)
-  expect(broken.out).toContain('The operation is gone.')
+  expect(broken.out).toContain('The operation was removed.')
   const html = join(folder, 'page.html')
   writeFileSync(html, '<!doctype html>')
   expect(await gate([html])).toMatchObject({ code: 1, err: '' })

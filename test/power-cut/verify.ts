@@ -21,11 +21,13 @@ import type { FlushNote } from '../../src/store/flush-log.ts'
 import { openSqliteCheckpoint, type SqliteCheckpoint } from '../../src/store/sqlite/checkpoint.ts'
 import { lockDataFolder } from '../../src/store/sqlite/data-folder.ts'
 import { openSqliteRegistry } from '../../src/store/sqlite/registry.ts'
-import type { Change } from '../../src/store/registry.ts'
+import { documentKind, type Change } from '../../src/store/registry.ts'
 import { callOf, isTrue, toRequestId } from './calls.ts'
 import { idsUpTo, promisedIds, type Promises } from './promises.ts'
 import { readAll, readRest, type ReadRecord } from './rest.ts'
 import { createTickClock } from './tick-clock.ts'
+
+const NOTE = documentKind<unknown>('note')
 
 export interface Verdict {
   /** Promises that were broken; none is as it should be. */
@@ -112,10 +114,10 @@ async function verifyRegistry(dataDir: string, { commits, committed }: Promises,
   const expected = commits.slice(0, found.length).map(({ number, writes }) => ({ number, writes }))
   check(JSON.stringify(found) === JSON.stringify(expected), () => 'the registry has commits that are not whole')
   for (const [id, { document, removed }] of latest) {
-    const now = await registry.get('note', id)
+    const now = await registry.get(NOTE, id)
     const isAsLastChanged = removed ? now === null : JSON.stringify(now) === JSON.stringify(document)
     check(isAsLastChanged, () => `document ${id} is not as its last change left it`)
-    const byKey = await registry.find('note', 'id', id)
+    const byKey = await registry.find(NOTE, 'id', id)
     check(removed === (byKey === null), () => `document ${id} is not found by its key`)
   }
   const end = await registry.end()

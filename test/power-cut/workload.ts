@@ -23,13 +23,15 @@ import { openSqliteCheckpoint } from '../../src/store/sqlite/checkpoint.ts'
 import { lockDataFolder } from '../../src/store/sqlite/data-folder.ts'
 import { openSqliteRegistry } from '../../src/store/sqlite/registry.ts'
 import type { PendingFlush } from '../../src/store/checkpoint.ts'
-import type { Write } from '../../src/store/registry.ts'
+import { documentKind, type Write } from '../../src/store/registry.ts'
 import { inspectFolder } from '../../src/recovery/folder-parts.ts'
 import { createRandom } from '../random.ts'
 import { callOf } from './calls.ts'
 import { createTickClock } from './tick-clock.ts'
 import type { Line } from './promises.ts'
 import { readRest } from './rest.ts'
+
+const NOTE = documentKind<unknown>('note')
 
 export interface WorkloadOptions {
   readonly dataDir: string
@@ -204,7 +206,7 @@ async function work({ dataDir, seed, session, sync, steps, segmentBytesMax, boot
     const ids = new Set(Array.from({ length: 1 + random.below(4) }, () => `doc_${random.below(DOCUMENTS)}`))
     const writes: Write[] = []
     for (const id of ids) {
-      const before = await registry.get('note', id)
+      const before = await registry.get(NOTE, id)
       const body = before !== null && random.below(8) === 0 ? null : { number, text: 'x'.repeat(random.below(3_000)) }
       const keys = { number: String(number), id }
       writes.push({ kind: 'note', id, tenant: 'tenant-0', expected: before?.revision ?? 0, body, keys, unique: ['id'] })

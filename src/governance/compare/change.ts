@@ -1,4 +1,4 @@
-/** What differs between two versions of a document, and what that means for those who use it. */
+/** Differences between two versions of a document, with their effect on existing clients. */
 
 export type ChangeLevel = 'breaking' | 'warning' | 'info'
 
@@ -11,127 +11,139 @@ export interface Change {
   readonly message: string
 }
 
-/** Every rule, by its name: how it weighs, what it says, and what it is for. */
+/** Every rule by id: level, message, and an example for the documentation. */
 export const RULES = {
-  'operation.removed': ['breaking', 'The operation is gone.', '`GET /cards` is left out'],
-  'operation.added': ['info', 'The operation is new.', '`POST /cards` is declared'],
+  'operation.removed': ['breaking', 'The operation was removed.', '`GET /cards` is removed'],
+  'operation.added': ['info', 'The operation was added.', '`POST /cards` is added'],
   'operation.renamed': [
     'warning',
-    'The operationId has changed; limits and entitlements go by it.',
+    'The operationId changed; limits and entitlements that name it no longer apply.',
     '`operationId: list` becomes `listCards`',
   ],
-  'parameter.removed': ['warning', 'The parameter is no longer read.', '`?page` is left out'],
+  'parameter.removed': ['warning', 'The parameter was removed; the API ignores it.', '`?page` is removed'],
   'parameter.added.required': [
     'breaking',
-    'Callers do not send this parameter yet, and it is required.',
-    '`?region` is new, with `required: true`',
+    'A required parameter was added, which existing clients do not send.',
+    '`?region` is added with `required: true`',
   ],
-  'parameter.made.required': [
-    'breaking',
-    'The parameter could be left out, and can be no longer.',
-    '`?region` gets `required: true`',
-  ],
+  'parameter.made.required': ['breaking', 'The optional parameter became required.', '`?region` gets `required: true`'],
   'body.added.required': [
     'breaking',
-    'Callers do not send a body yet, and it is required.',
+    'A required request body was added, which existing clients do not send.',
     '`POST` gets a `requestBody` with `required: true`',
   ],
   'body.made.required': [
     'breaking',
-    'The body could be left out, and can be no longer.',
+    'The optional request body became required.',
     '`requestBody` gets `required: true`',
   ],
-  'body.removed': ['warning', 'The body is no longer read.', '`requestBody` is left out'],
+  'body.removed': ['warning', 'The request body was removed; the API ignores it.', '`requestBody` is removed'],
   'request.mediaType.removed': [
     'breaking',
-    'Callers may send this media type, and it is taken no longer.',
-    '`application/xml` is left out of a body',
+    'A media type of the request body was removed, which clients may send.',
+    '`application/xml` is removed from a request body',
   ],
   'response.status.removed': [
     'breaking',
-    'Callers know this status as a success, and it is declared no longer.',
-    '`201` is left out',
+    'A success status was removed, which clients may rely on.',
+    '`201` is removed',
   ],
   'response.mediaType.removed': [
     'breaking',
-    'Callers may rely on this media type, and it is answered no longer.',
-    '`text/csv` is left out of an answer',
+    'A media type of the response was removed, which clients may rely on.',
+    '`text/csv` is removed from a response',
   ],
-  'request.type': ['breaking', 'Values of this type were taken, and are no longer.', '`number` becomes `integer`'],
-  'response.type': [
-    'breaking',
-    'Callers may get values of a type they do not know.',
-    '`string` becomes `[string, null]`',
-  ],
+  'request.type': ['breaking', 'The request no longer accepts values of a type.', '`number` becomes `integer`'],
+  'response.type': ['breaking', 'The response may contain values of a new type.', '`string` becomes `[string, null]`'],
   'request.enum.removed': [
     'breaking',
-    'A value that could be sent is taken no longer.',
+    'The request no longer accepts a value of the enum.',
     '`[EUR, USD]` becomes `[EUR]`',
   ],
-  'response.enum.added': ['warning', 'Callers may get a value they do not know.', '`[open]` becomes `[open, held]`'],
+  'response.enum.added': [
+    'warning',
+    'The response may contain a new value of the enum.',
+    '`[open]` becomes `[open, held]`',
+  ],
   'request.property.required': [
     'breaking',
-    'The property could be left out, and can be no longer.',
+    'The optional request property became required.',
     '`required: []` becomes `[name]`',
   ],
-  'request.property.removed': ['warning', 'The property is no longer declared.', '`nickname` is left out'],
+  'request.property.removed': ['warning', 'The request property is no longer declared.', '`nickname` is removed'],
   'request.property.refused': [
     'breaking',
-    'The property could be sent, and is taken no longer.',
-    '`nickname` is left out where `additionalProperties: false`',
+    'The request property was removed, and the API rejects it.',
+    '`nickname` is removed from a schema with `additionalProperties: false`',
   ],
   'request.closed': [
     'breaking',
-    'Properties of any name could be sent, and are taken no longer.',
-    '`additionalProperties: false` is new',
+    'The request no longer accepts undeclared properties.',
+    '`additionalProperties: false` is added',
   ],
-  'response.property.removed': ['breaking', 'Callers may read this property, and it is gone.', '`total` is left out'],
+  'response.property.removed': [
+    'breaking',
+    'A response property was removed, which clients may read.',
+    '`total` is removed',
+  ],
   'response.property.optional': [
     'breaking',
-    'Callers may rely on this property, and it may be missing.',
+    'A response property may now be missing, which clients may rely on.',
     '`required: [total]` becomes `[]`',
   ],
-  'request.bound': ['breaking', 'Values that were taken lie beyond the bound.', '`maxLength: 64` becomes `32`'],
-  'request.pattern': ['warning', 'Values that were taken may not match the pattern.', '`pattern` is new'],
+  'request.bound': [
+    'breaking',
+    'A bound in the request became stricter, so some valid values became invalid.',
+    '`maxLength: 64` becomes `32`',
+  ],
+  'request.pattern': [
+    'warning',
+    'The pattern in the request changed, so some valid values may become invalid.',
+    '`pattern` is added',
+  ],
   'request.alternative.removed': [
     'breaking',
-    'One of the forms that could be sent is taken no longer.',
+    'The request no longer accepts one of its alternatives.',
     '`oneOf` of three becomes two',
   ],
-  'response.alternative.added': ['warning', 'Callers may get a form they do not know.', '`oneOf` of two becomes three'],
+  'response.alternative.added': ['warning', 'The response has a new alternative.', '`oneOf` of two becomes three'],
   'operation.sunset': [
     'info',
-    'The operation is gone; its sunset has come.',
-    'an operation with `deprecated: true` and `x-sunset: 2025-01-01` is left out',
+    'The operation was removed on or after its sunset date.',
+    'an operation with `deprecated: true` and `x-sunset: 2025-01-01` is removed',
   ],
-  'operation.deprecated': ['info', 'The operation is deprecated.', '`deprecated: true` is new'],
+  'operation.deprecated': ['info', 'The operation became deprecated.', '`deprecated: true` is added'],
   'response.header.removed': [
     'breaking',
-    'Callers may read this header, and it is declared no longer.',
-    '`ETag` is left out of an answer',
+    'A response header was removed, which clients may read.',
+    '`ETag` is removed from a response',
   ],
-  'request.format': ['warning', 'Values that were taken may not be of the format.', '`format: uuid` is new'],
+  'request.format': [
+    'warning',
+    'The format in the request changed, so some valid values may become invalid.',
+    '`format: uuid` is added',
+  ],
   'response.format': [
     'warning',
-    'Callers may get values that are not of the format they know.',
+    'The response may contain values of a new format.',
     '`format: date-time` becomes `date`',
   ],
-  'request.default': ['warning', 'What is meant where nothing is sent has changed.', '`default: 50` becomes `20`'],
+  'request.default': ['warning', 'The default of an optional value changed.', '`default: 50` becomes `20`'],
   'discriminator.changed': [
     'breaking',
-    'What tells the forms apart has changed.',
+    'The discriminator between the alternatives changed.',
     '`propertyName: kind` becomes `type`',
   ],
   'security.narrowed': [
     'breaking',
-    'Credentials that opened the operation open it no longer.',
+    'The operation no longer accepts credentials that it accepted before.',
     '`[cards:read]` becomes `[cards:read, cards:write]`',
   ],
 } as const satisfies Readonly<Record<string, readonly [level: ChangeLevel, message: string, example: string]>>
 
 export type RuleId = keyof typeof RULES
 
-/** Notes a change; `detail` says which one where the place alone does not. */
+/** Records a change; `detail` identifies it if the pointer alone does not. */
 export type Report = (id: RuleId, pointer: string, detail?: string) => void
 
 export function createReport(): { readonly report: Report; readonly changes: () => readonly Change[] } {

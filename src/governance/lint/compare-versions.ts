@@ -1,4 +1,4 @@
-/** What differs between a version and the bytes of an earlier one; one that cannot be read is told as such. */
+/** Compares a version with the bytes of the previous one; an unreadable previous version is reported as a change. */
 
 import { Problem } from '../../domain/problem.ts'
 import { compareDocuments, type Change } from '../compare/compare-documents.ts'
@@ -12,7 +12,7 @@ export async function compareVersions(previous: Uint8Array, next: Specification)
   } catch (cause) {
     if (!(cause instanceof Problem)) throw cause
     const [first] = cause.errors
-    const message = `The previous document cannot be compared with: ${first?.detail ?? cause.message}`
+    const message = `The previous document cannot be read, so nothing was compared: ${first?.detail ?? cause.message}`
     return [{ id: 'previous.invalid', level: 'warning', pointer: first?.pointer ?? '', message }]
   }
   return compareDocuments(before, next, systemClock.nowMs())

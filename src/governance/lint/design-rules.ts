@@ -1,4 +1,4 @@
-/** How an API is shaped: paths, names, pages, errors. */
+/** Rules for the design of an API: paths, names, pagination, errors. */
 
 import { fieldsOf } from '../../json/fields.ts'
 import { mediaOf, type LintDocument, type LintOperation } from './lint-document.ts'
@@ -23,13 +23,13 @@ function segmentsOf(path: string): readonly string[] {
   return path.split('/').filter((segment) => segment !== '')
 }
 
-/** Segments that are no parameters. */
+/** Returns the segments that are not parameters. */
 function wordsOf(path: string): readonly string[] {
   return segmentsOf(path).filter((segment) => !segment.includes('{'))
 }
 
-/** An answer that is a list of any length, or an object around one. */
-function answersList({ responses }: LintOperation): boolean {
+/** Tests whether a successful response is an unbounded list, or an object that holds one. */
+function returnsList({ responses }: LintOperation): boolean {
   return responses
     .filter(({ status }) => status.startsWith('2'))
     .flatMap(mediaOf)
@@ -47,8 +47,8 @@ export const DESIGN_RULES: readonly Rule[] = [
     id: 'path-spelling',
     category: 'design',
     severity: 'warning',
-    message: 'The path is spelled in another way than lower case with hyphens, or than the other paths.',
-    advice: 'Write segments as `gift-cards` throughout, or as `giftCards` throughout.',
+    message: 'The path is not in lower case with hyphens, or its style differs from the other paths.',
+    advice: 'Write every segment like `gift-cards`, or every segment like `giftCards`.',
     *find(document) {
       const paths = pathsOf(document)
       const segments = [...paths.keys()].flatMap(wordsOf)
@@ -64,7 +64,7 @@ export const DESIGN_RULES: readonly Rule[] = [
     category: 'design',
     severity: 'warning',
     message: 'The path ends with a slash.',
-    advice: 'Leave the last slash out: `/a` and `/a/` are two paths.',
+    advice: 'Remove the trailing slash; `/a` and `/a/` are different paths.',
     *find(document) {
       for (const [path, pointer] of pathsOf(document)) if (path.length > 1 && path.endsWith('/')) yield pointer
     },
@@ -73,8 +73,8 @@ export const DESIGN_RULES: readonly Rule[] = [
     id: 'path-verb',
     category: 'design',
     severity: 'info',
-    message: 'The path names an action that the method says already.',
-    advice: 'Name things, and let the method say what is done: `POST /payments`, not `/create-payment`.',
+    message: 'The path contains a verb that the HTTP method already expresses.',
+    advice: 'Name resources in the path: `POST /payments` instead of `/create-payment`.',
     *find(document) {
       for (const [path, pointer] of pathsOf(document))
         if (segmentsOf(path).some((segment) => VERB.test(segment))) yield pointer
@@ -84,8 +84,8 @@ export const DESIGN_RULES: readonly Rule[] = [
     id: 'operation-id',
     category: 'design',
     severity: 'warning',
-    message: 'The operation has no id of its own.',
-    advice: 'Give an `operationId`: limits, entitlements and clients go by it.',
+    message: 'The operation has no `operationId`.',
+    advice: 'Add an `operationId`; limits, entitlements and generated clients refer to it.',
     *find({ operations }) {
       for (const { fields, pointer } of operations) if (typeof fields['operationId'] !== 'string') yield pointer
     },
@@ -94,8 +94,8 @@ export const DESIGN_RULES: readonly Rule[] = [
     id: 'operation-id-spelling',
     category: 'design',
     severity: 'info',
-    message: 'The id of the operation is not in camel case.',
-    advice: 'Write ids as `listPayments`: clients make names of methods from them.',
+    message: 'The `operationId` is not in camel case.',
+    advice: 'Write it like `listPayments`; generated clients use it as a method name.',
     *find({ operations }) {
       for (const { fields, pointer } of operations) {
         const { operationId } = fields
@@ -107,8 +107,8 @@ export const DESIGN_RULES: readonly Rule[] = [
     id: 'success-response',
     category: 'design',
     severity: 'error',
-    message: 'The operation declares no success.',
-    advice: 'Declare what is answered when all goes well: a status of 2xx or 3xx.',
+    message: 'The operation declares no successful response.',
+    advice: 'Declare a response with a 2xx or 3xx status.',
     *find({ operations }) {
       for (const { responses, pointer } of operations) {
         if (!responses.some(({ status }) => /^[123]/.test(status) || status === 'default')) yield `${pointer}/responses`
@@ -119,11 +119,12 @@ export const DESIGN_RULES: readonly Rule[] = [
     id: 'pagination',
     category: 'design',
     severity: 'warning',
-    message: 'A list is answered as a whole.',
-    advice: 'Take `limit` and `cursor` (or `page`), so that a list that grows stays readable.',
+    message: 'The operation returns a list without pagination.',
+    advice:
+      'Add the query parameters `limit` and `cursor` (or `page`), so that responses stay small as the list grows.',
     *find({ operations }) {
       for (const operation of operations) {
-        if (operation.method !== 'GET' || !answersList(operation)) continue
+        if (operation.method !== 'GET' || !returnsList(operation)) continue
         const names = operation.parameters.map(({ fields }) => String(fields['name']))
         if (!names.some((name) => PAGE_PARAMETERS.has(name))) yield operation.pointer
       }
@@ -133,8 +134,8 @@ export const DESIGN_RULES: readonly Rule[] = [
     id: 'problem-details',
     category: 'design',
     severity: 'info',
-    message: 'An error is not a problem document.',
-    advice: 'Answer errors as `application/problem+json` (RFC 9457): clients read them all in one way.',
+    message: 'An error response is not a problem document.',
+    advice: 'Return errors as `application/problem+json` (RFC 9457), so that clients handle all errors in one way.',
     *find({ operations }) {
       const seen = new Set<string>()
       for (const { responses } of operations) {
@@ -152,8 +153,8 @@ export const DESIGN_RULES: readonly Rule[] = [
     id: 'body-of-get',
     category: 'design',
     severity: 'warning',
-    message: 'A GET, HEAD or DELETE declares a body.',
-    advice: 'Move it to parameters: what a body means there is not defined (RFC 9110, 9.3).',
+    message: 'A GET, HEAD or DELETE operation declares a request body.',
+    advice: 'Use parameters instead; a request body has no defined meaning in these methods (RFC 9110, section 9.3).',
     *find({ operations }) {
       for (const { method, body, pointer } of operations) {
         if (body !== null && ['GET', 'HEAD', 'DELETE'].includes(method)) yield `${pointer}/requestBody`

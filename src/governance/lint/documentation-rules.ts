@@ -1,4 +1,4 @@
-/** What people and machines that read the document need to understand it. */
+/** Rules for the parts of a document that explain the API to its readers. */
 
 import { fieldsOf, type Fields } from '../../json/fields.ts'
 import { resolvePointer } from '../../json/references.ts'
@@ -19,8 +19,8 @@ export const DOCUMENTATION_RULES: readonly Rule[] = [
     id: 'info-description',
     category: 'documentation',
     severity: 'warning',
-    message: 'The document does not say what the API is for.',
-    advice: 'Describe in `info.description` what it does, and for whom.',
+    message: 'The document does not describe the purpose of the API.',
+    advice: 'Describe in `info.description` what the API does and who it is for.',
     *find({ fields }) {
       if (!isText(fieldsOf(fields['info'])['description'])) yield '/info'
     },
@@ -29,8 +29,8 @@ export const DOCUMENTATION_RULES: readonly Rule[] = [
     id: 'info-contact',
     category: 'documentation',
     severity: 'info',
-    message: 'The document does not say whom to ask.',
-    advice: 'Name somebody in `info.contact`.',
+    message: 'The document names no contact.',
+    advice: 'Name a person or team in `info.contact`.',
     *find({ fields }) {
       if (Object.keys(fieldsOf(fieldsOf(fields['info'])['contact'])).length === 0) yield '/info'
     },
@@ -39,8 +39,8 @@ export const DOCUMENTATION_RULES: readonly Rule[] = [
     id: 'operation-summary',
     category: 'documentation',
     severity: 'warning',
-    message: 'The operation is not explained.',
-    advice: 'Give a `summary` or a `description`.',
+    message: 'The operation has neither a summary nor a description.',
+    advice: 'Add a `summary` or a `description`.',
     *find({ operations }) {
       for (const { fields, pointer } of operations) {
         if (!isText(fields['summary']) && !isText(fields['description'])) yield pointer
@@ -51,8 +51,8 @@ export const DOCUMENTATION_RULES: readonly Rule[] = [
     id: 'parameter-description',
     category: 'documentation',
     severity: 'info',
-    message: 'A query parameter is not explained.',
-    advice: 'Give a `description`, to the parameter or its schema.',
+    message: 'A query parameter has no description.',
+    advice: 'Add a `description` to the parameter or to its schema.',
     *find({ operations }) {
       const seen = new Set<string>()
       for (const { parameters } of operations) {
@@ -68,8 +68,8 @@ export const DOCUMENTATION_RULES: readonly Rule[] = [
     id: 'example',
     category: 'documentation',
     severity: 'info',
-    message: 'A body that callers send has no example.',
-    advice: 'Give an `example`: it is what people copy.',
+    message: 'A request body has no example.',
+    advice: 'Add an `example`; developers start from it.',
     *find({ fields, operations }) {
       for (const { body } of operations) {
         for (const media of body === null ? [] : mediaOf(body)) {

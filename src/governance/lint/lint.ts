@@ -40,7 +40,7 @@ export const OWN_RULES: readonly Omit<Rule, 'find'>[] = [...RULES, ...COVERAGE_R
 
 const FINDINGS_MAX = 500
 const VALIDITY = { rule: 'valid', category: 'validity', severity: 'error' } as const
-const VALIDITY_ADVICE = 'Correct it: a document that is not valid cannot be served.'
+const VALIDITY_ADVICE = 'Correct the document; the gateway serves valid documents only.'
 
 export async function lint(bytes: Uint8Array, ruleset: RulesetDocument = EMPTY_RULESET): Promise<LintResult> {
   const read = await readToJudge(bytes)

@@ -1,4 +1,4 @@
-/** A rule that a document is held to. */
+/** One lint rule of our own. */
 
 import type { FindingCategory, FindingSeverity } from '../finding.ts'
 import type { LintDocument } from './lint-document.ts'
@@ -9,6 +9,6 @@ export interface Rule {
   readonly severity: FindingSeverity
   readonly message: string
   readonly advice: string
-  /** Where it is broken: pointers, or pointers with a message of their own. */
+  /** Yields each violation: a pointer, with its own message if the rule's is not specific enough. */
   find(document: LintDocument): Iterable<string | { readonly pointer: string; readonly message: string }>
 }

@@ -1,4 +1,4 @@
-/** What an attacker would read in the document: OWASP API Security Top 10 (2023), as far as a document shows it. */
+/** Rules from the OWASP API Security Top 10 (2023), as far as a document can show a risk. */
 
 import { fieldsOf } from '../../json/fields.ts'
 import type { LintDocument, LintOperation, LintSchema } from './lint-document.ts'
@@ -6,7 +6,7 @@ import type { Rule } from './rule.ts'
 
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 const SECRET_NAME = /^(?:access_?token|api_?key|auth|client_?secret|jwt|pass(?:word)?|pwd|secret|session_?id|token)$/i
-/** Keys as their makers print them: cloud, forge, payment, chat, private keys. */
+/** Formats of issued keys: cloud, source hosting, payment and chat providers, webhook secrets, private keys. */
 const SECRET_VALUE =
   /AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36}|sk_live_[A-Za-z0-9]{16,}|xox[baprs]-[A-Za-z0-9-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY-----|AIza[0-9A-Za-z_-]{35}|whsec_[A-Za-z0-9+/=]{24,}/
 const NUMERIC: ReadonlySet<unknown> = new Set(['integer', 'number'])
@@ -22,8 +22,8 @@ function declares({ responses }: LintOperation, status: string): boolean {
 
 const isSecured = ({ security }: LintOperation): boolean => security !== null && security.length > 0
 
-/** Every way in asks for something beyond who calls. */
-function asksForScopes({ security }: LintOperation): boolean {
+/** Tests whether each alternative in `security` requires a scope, not only an identity. */
+function requiresScopes({ security }: LintOperation): boolean {
   if (security === null || security.length === 0) return false
   return security.every((way) =>
     Object.values(fieldsOf(way)).some((scopes) => Array.isArray(scopes) && scopes.length > 0),
@@ -48,8 +48,8 @@ export const SECURITY_RULES: readonly Rule[] = [
     id: 'security-declared',
     category: 'security',
     severity: 'warning',
-    message: 'The operation does not say who may call it (API2, API5).',
-    advice: 'Declare `security`, for the operation or the document; `security: []` where it is meant for everybody.',
+    message: 'The operation does not declare who may call it (API2, API5).',
+    advice: 'Declare `security` for the operation or the document; use `security: []` if the operation is public.',
     *find({ operations }) {
       for (const { security, pointer } of operations) if (security === null) yield pointer
     },
@@ -58,8 +58,8 @@ export const SECURITY_RULES: readonly Rule[] = [
     id: 'security-public-write',
     category: 'security',
     severity: 'warning',
-    message: 'Anybody may change something here (API2).',
-    advice: 'Ask for a credential, or say in the description why none is needed.',
+    message: 'A caller without a credential can change data (API2).',
+    advice: 'Require a credential, or explain in the description why none is needed.',
     *find({ operations }) {
       for (const { method, security, pointer } of operations) {
         if (WRITES.has(method) && security !== null && security.length === 0) yield `${pointer}/security`
@@ -70,9 +70,9 @@ export const SECURITY_RULES: readonly Rule[] = [
     id: 'security-weak-scheme',
     category: 'security',
     severity: 'error',
-    message: 'The scheme hands passwords around (API2).',
+    message: 'The security scheme exposes passwords or tokens (API2).',
     advice:
-      'Use OAuth 2 with client credentials or code and PKCE; leave basic, digest and the implicit and password flows.',
+      'Use OAuth 2.0 with client credentials, or with the authorization code flow and PKCE, instead of HTTP basic, HTTP digest and the implicit and password flows.',
     *find(document) {
       for (const { scheme, pointer } of schemes(document)) {
         const { type, scheme: http, flows } = scheme
@@ -87,8 +87,8 @@ export const SECURITY_RULES: readonly Rule[] = [
     id: 'security-key-in-url',
     category: 'security',
     severity: 'error',
-    message: 'A credential travels in the address, where logs and histories keep it (API2).',
-    advice: 'Send it in a header.',
+    message: 'A credential is part of the URL, where access logs and browser histories record it (API2).',
+    advice: 'Send the credential in a header.',
     *find(document) {
       for (const { scheme, pointer } of schemes(document)) {
         if (scheme['type'] === 'apiKey' && scheme['in'] === 'query') yield pointer
@@ -105,8 +105,8 @@ export const SECURITY_RULES: readonly Rule[] = [
     id: 'security-plain-http',
     category: 'security',
     severity: 'warning',
-    message: 'A server is reached over plain http (API8).',
-    advice: 'Use https.',
+    message: 'A server URL uses unencrypted HTTP (API8).',
+    advice: 'Use HTTPS.',
     *find({ fields }) {
       const servers = Array.isArray(fields['servers']) ? (fields['servers'] as readonly unknown[]) : []
       for (const [index, server] of servers.entries()) {
@@ -120,8 +120,8 @@ export const SECURITY_RULES: readonly Rule[] = [
     id: 'security-secret',
     category: 'security',
     severity: 'error',
-    message: 'This looks like a secret that is in use.',
-    advice: 'Revoke it, and write an example that nobody can use.',
+    message: 'This value looks like a real secret.',
+    advice: 'Revoke the secret and replace it with an obviously invalid example.',
     *find({ fields }) {
       yield* secretsIn(fields)
     },
@@ -130,8 +130,8 @@ export const SECURITY_RULES: readonly Rule[] = [
     id: 'security-guessable-id',
     category: 'security',
     severity: 'info',
-    message: 'The id in the path is a number that can be counted through (API1).',
-    advice: 'Use ids that cannot be guessed, such as UUIDs.',
+    message: 'The id in the path is a number, which a caller can guess by counting (API1).',
+    advice: 'Use random ids, such as UUIDs.',
     *find({ operations }) {
       const seen = new Set<string>()
       for (const { parameters } of operations) {
@@ -148,8 +148,8 @@ export const SECURITY_RULES: readonly Rule[] = [
     id: 'security-mass-assignment',
     category: 'security',
     severity: 'warning',
-    message: 'Callers may send members of any name (API3).',
-    advice: 'Leave `additionalProperties: true` out of what callers send, or bound it with `maxProperties`.',
+    message: 'The request schema accepts properties of any name (API3).',
+    advice: 'Remove `additionalProperties: true` from the request schema, or set `maxProperties`.',
     *find({ schemas }) {
       for (const { fields, pointer, isRequest } of schemas) {
         if (isRequest && fields['additionalProperties'] === true && fields['maxProperties'] === undefined) yield pointer
@@ -160,8 +160,8 @@ export const SECURITY_RULES: readonly Rule[] = [
     id: 'security-unbounded-string',
     category: 'security',
     severity: 'info',
-    message: 'Callers may send a text of any length (API4).',
-    advice: 'Give `maxLength`, an `enum`, a `format` or a `pattern`.',
+    message: 'The request schema accepts a string of any length (API4).',
+    advice: 'Set `maxLength`, `enum`, `format` or `pattern`.',
     *find({ schemas }) {
       for (const schema of schemas) {
         const { maxLength, enum: values, const: constant, format, pattern } = schema.fields
@@ -174,8 +174,8 @@ export const SECURITY_RULES: readonly Rule[] = [
     id: 'security-unbounded-array',
     category: 'security',
     severity: 'info',
-    message: 'Callers may send a list of any length (API4).',
-    advice: 'Give `maxItems`.',
+    message: 'The request schema accepts an array of any length (API4).',
+    advice: 'Set `maxItems`.',
     *find({ schemas }) {
       for (const schema of schemas) {
         if (schema.isRequest && typeIs(schema, 'array') && schema.fields['maxItems'] === undefined) yield schema.pointer
@@ -186,8 +186,8 @@ export const SECURITY_RULES: readonly Rule[] = [
     id: 'security-unbounded-number',
     category: 'security',
     severity: 'info',
-    message: 'Callers may send a number of any size (API4).',
-    advice: 'Give `minimum` and `maximum`, or a `format` such as int32.',
+    message: 'The request schema accepts an integer of any size (API4).',
+    advice: 'Set `minimum` and `maximum`, or a `format` such as `int32`.',
     *find({ schemas }) {
       for (const schema of schemas) {
         const { maximum, exclusiveMaximum, enum: values, const: constant, format } = schema.fields
@@ -201,7 +201,7 @@ export const SECURITY_RULES: readonly Rule[] = [
     id: 'security-missing-401',
     category: 'security',
     severity: 'info',
-    message: 'What callers without a credential are answered is not declared (API8).',
+    message: 'The response to a caller without a valid credential is not declared (API8).',
     advice: 'Declare 401, `4XX` or `default`.',
     *find({ operations }) {
       for (const operation of operations)
@@ -212,18 +212,18 @@ export const SECURITY_RULES: readonly Rule[] = [
     id: 'security-missing-403',
     category: 'security',
     severity: 'info',
-    message: 'What callers whose scopes do not reach are answered is not declared (API5).',
+    message: 'The response to a caller without the required scope is not declared (API5).',
     advice: 'Declare 403, `4XX` or `default`.',
     *find({ operations }) {
       for (const operation of operations)
-        if (asksForScopes(operation) && !declares(operation, '403')) yield `${operation.pointer}/responses`
+        if (requiresScopes(operation) && !declares(operation, '403')) yield `${operation.pointer}/responses`
     },
   },
   {
     id: 'security-missing-429',
     category: 'security',
     severity: 'info',
-    message: 'What callers over a limit are answered is not declared (API4).',
+    message: 'The response to a caller over its limit is not declared (API4).',
     advice: 'Declare 429, `4XX` or `default`.',
     *find({ operations }) {
       for (const operation of operations) if (!declares(operation, '429')) yield `${operation.pointer}/responses`
@@ -233,7 +233,7 @@ export const SECURITY_RULES: readonly Rule[] = [
     id: 'security-missing-400',
     category: 'security',
     severity: 'info',
-    message: 'What callers that send something wrong are answered is not declared (API8).',
+    message: 'The response to an invalid request is not declared (API8).',
     advice: 'Declare 400, 422, `4XX` or `default`.',
     *find({ operations }) {
       for (const operation of operations) {
@@ -244,7 +244,7 @@ export const SECURITY_RULES: readonly Rule[] = [
   },
 ]
 
-/** Texts anywhere in the document, without recursion. */
+/** Yields the pointer of each string that looks like a secret; iterative, because documents can be deep. */
 function* secretsIn(document: unknown): Iterable<string> {
   const open: { readonly value: unknown; readonly pointer: string }[] = [{ value: document, pointer: '' }]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

@@ -3,7 +3,7 @@
  * Stored keys are used only for the issuer that published them.
  */
 
-import type { Author, Registry } from '../../store/registry.ts'
+import { documentKind, type Author, type Registry } from '../../store/registry.ts'
 import type { Published } from './discover.ts'
 
 export interface ProviderKeyStore {
@@ -22,19 +22,19 @@ interface StoredKeysBody extends Published {
   readonly issuer: string
 }
 
-const KIND = 'provider_keys'
+export const PROVIDER_KEYS_KIND = documentKind<StoredKeysBody>('provider_keys')
 
 export function createProviderKeyStore(registry: Registry): ProviderKeyStore {
   async function write({ id, tenant }: StoredProvider, action: string, body: StoredKeysBody | null): Promise<void> {
     const author: Author = { tenant, consumer: 'system' }
-    const expected = (await registry.get(KIND, id))?.revision ?? 0
+    const expected = (await registry.get(PROVIDER_KEYS_KIND, id))?.revision ?? 0
     if (body === null && expected === 0) return
-    await registry.commit(author, action, [{ kind: KIND, id, tenant, expected, body }])
+    await registry.commit(author, action, [{ kind: PROVIDER_KEYS_KIND, id, tenant, expected, body }])
   }
 
   return {
     async load(provider, issuer) {
-      const document = await registry.get<StoredKeysBody>(KIND, provider)
+      const document = await registry.get(PROVIDER_KEYS_KIND, provider)
       if (document === null || document.body.issuer !== issuer) return null
       const { jwksUri, keys } = document.body
       return { jwksUri, keys }

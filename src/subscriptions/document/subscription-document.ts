@@ -1,7 +1,7 @@
 /** The registry document of a subscription. */
 
 import type { PersistedActor } from '../../command/persisted-machine.ts'
-import type { Write } from '../../store/registry.ts'
+import { documentKind, type Write } from '../../store/registry.ts'
 
 export interface SubscriptionBody {
   readonly consumer: string
@@ -16,8 +16,10 @@ export interface SubscriptionBody {
   readonly redirectUris?: readonly string[]
 }
 
+export const SUBSCRIPTION_KIND = documentKind<SubscriptionBody>('subscription')
+
 export function subscriptionWrite(id: string, tenant: string, expected: number, body: SubscriptionBody): Write {
   const { consumer, api, apiProductId, actor } = body
   const keys = { consumer, api, state: String(actor.value), ...(apiProductId !== '' && { product: apiProductId }) }
-  return { kind: 'subscription', id, tenant, expected, body, keys }
+  return { kind: SUBSCRIPTION_KIND, id, tenant, expected, body, keys }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Clock } from '../../../src/runtime/clock.ts'
 import {
+  documentKind,
   KeyTaken,
   RevisionConflict,
   type Author,
@@ -9,6 +10,10 @@ import {
   type Write,
 } from '../../../src/store/registry.ts'
 import { createRandom } from '../../random.ts'
+
+const NONE = documentKind<unknown>('none')
+const OTHER = documentKind<unknown>('other')
+const THING = documentKind<unknown>('thing')
 
 /** Opens the same registry again each time it is called; the one before need not be closed. */
 export type OpenRegistry = (clock: Clock) => Registry
@@ -46,7 +51,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       await registry.commit(AUTHOR, 'change', [write('a', 1, { text: 'b' })])
       registry.close()
 
-      expect(await open(clock).get('thing', 'a')).toEqual({
+      expect(await open(clock).get(THING, 'a')).toEqual({
         kind: 'thing',
         id: 'a',
         tenant: 'acme',
@@ -61,9 +66,9 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       const { registry } = start()
       await registry.commit(AUTHOR, 'make', [write('a', 0, 1), write('a', 0, 2, { kind: 'other' })])
 
-      expect((await registry.get('thing', 'a'))?.body).toBe(1)
-      expect((await registry.get('other', 'a'))?.body).toBe(2)
-      expect(await registry.get('none', 'a')).toBeNull()
+      expect((await registry.get(THING, 'a'))?.body).toBe(1)
+      expect((await registry.get(OTHER, 'a'))?.body).toBe(2)
+      expect(await registry.get(NONE, 'a')).toBeNull()
     })
 
     it.each([
@@ -82,9 +87,9 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
 
       const commit = registry.commit(AUTHOR, 'change', [write('a', 1, 9), write('n', 0, 9), refused])
       await expect(commit).rejects.toBeInstanceOf(RevisionConflict)
-      expect(await registry.get('thing', 'a')).toMatchObject({ revision: 1, body: 1 })
-      expect(await registry.get('thing', 'b')).toMatchObject({ revision: 2, body: 2 })
-      expect(await registry.get('thing', 'n')).toBeNull()
+      expect(await registry.get(THING, 'a')).toMatchObject({ revision: 1, body: 1 })
+      expect(await registry.get(THING, 'b')).toMatchObject({ revision: 2, body: 2 })
+      expect(await registry.get(THING, 'n')).toBeNull()
       expect(changes).toHaveLength(told)
     })
 
@@ -103,9 +108,9 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
         { author: rival, action: 'change', writes: [write('a', 2, 3), write('m', 0, 1, { tenant: 'rival' })] },
       ])
       expect(errors.map((error) => error?.name ?? null)).toEqual([null, 'RevisionConflict', 'KeyTaken', null])
-      expect(await registry.get('thing', 'a')).toMatchObject({ revision: 3, body: 3 })
-      expect(await registry.get('thing', 'c')).toBeNull()
-      expect(await registry.get('thing', 'y')).toBeNull()
+      expect(await registry.get(THING, 'a')).toMatchObject({ revision: 3, body: 3 })
+      expect(await registry.get(THING, 'c')).toBeNull()
+      expect(await registry.get(THING, 'y')).toBeNull()
       expect(changes.map(({ document }) => `${document.id} ${document.revision}`)).toEqual(['a 2', 'b 1', 'a 3', 'm 1'])
       const [entry] = await registry.history({ tenant: 'rival', bodiesOf: [], limit: 1 })
       expect(entry).toMatchObject({ author: rival, action: 'change', id: 'm' })
@@ -120,7 +125,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       )
 
       expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-      expect((await registry.get('thing', 'a'))?.revision).toBe(2)
+      expect((await registry.get(THING, 'a'))?.revision).toBe(2)
     })
 
     it('writes nothing into a document of another tenant, whatever revision is named', async () => {
@@ -128,7 +133,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       await registry.commit(AUTHOR, 'make', [write('a', 0, 1)])
 
       await expect(registry.commit(AUTHOR, 'change', [write('a', 1, 2, { tenant: 'rival' })])).rejects.toThrow('rival')
-      expect(await registry.get('thing', 'a')).toMatchObject({ tenant: 'acme', revision: 1, body: 1 })
+      expect(await registry.get(THING, 'a')).toMatchObject({ tenant: 'acme', revision: 1, body: 1 })
     })
 
     it('keeps a unique key for one document of the kind, over all tenants', async () => {
@@ -139,7 +144,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       const taken = registry.commit({ tenant: 'rival', consumer: 'con_2' }, 'make', theirs)
       await expect(taken).rejects.toMatchObject({ name: 'KeyTaken', key: 'name' })
       await expect(taken).rejects.toBeInstanceOf(KeyTaken)
-      expect(await registry.get('thing', 'm')).toBeNull()
+      expect(await registry.get(THING, 'm')).toBeNull()
       await registry.commit(AUTHOR, 'make', [named('a', 0, 'x', { kind: 'other' })])
     })
 
@@ -147,22 +152,22 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       const { registry } = start()
       await registry.commit(AUTHOR, 'make', [named('a', 0, 'x'), named('b', 0, 'y')])
       await registry.commit(AUTHOR, 'swap', [named('a', 1, 'y'), named('b', 1, 'x')])
-      expect((await registry.find('thing', 'name', 'x'))?.id).toBe('b')
+      expect((await registry.find(THING, 'name', 'x'))?.id).toBe('b')
 
       await registry.commit(AUTHOR, 'give up', [named('c', 0, 'x'), write('b', 2, null)])
-      expect((await registry.find('thing', 'name', 'x'))?.id).toBe('c')
+      expect((await registry.find(THING, 'name', 'x'))?.id).toBe('c')
       await registry.commit(AUTHOR, 'rename', [named('c', 1, 'z')])
       await registry.commit(AUTHOR, 'make', [named('d', 0, 'x')])
-      expect((await registry.find('thing', 'name', 'x'))?.id).toBe('d')
-      expect((await registry.find('thing', 'name', 'z'))?.id).toBe('c')
+      expect((await registry.find(THING, 'name', 'x'))?.id).toBe('d')
+      expect((await registry.find(THING, 'name', 'z'))?.id).toBe('c')
     })
 
     it('takes one document twice in a commit, each on the revision before', async () => {
       const { registry } = start()
       await registry.commit(AUTHOR, 'make', [named('a', 0, 'x'), named('a', 1, 'y')])
 
-      expect(await registry.get('thing', 'a')).toMatchObject({ revision: 2, body: { name: 'y' } })
-      expect(await registry.find('thing', 'name', 'x')).toBeNull()
+      expect(await registry.get(THING, 'a')).toMatchObject({ revision: 2, body: { name: 'y' } })
+      expect(await registry.find(THING, 'name', 'x')).toBeNull()
     })
 
     it('finds nothing by the keys of a document that was removed', async () => {
@@ -170,9 +175,9 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       await registry.commit(AUTHOR, 'make', [named('a', 0, 'x')])
       await registry.commit(AUTHOR, 'remove', [write('a', 1, null)])
 
-      expect(await registry.get('thing', 'a')).toBeNull()
-      expect(await registry.find('thing', 'name', 'x')).toBeNull()
-      expect(await registry.list('thing', { where: { name: 'x' }, limit: 9 })).toEqual([])
+      expect(await registry.get(THING, 'a')).toBeNull()
+      expect(await registry.find(THING, 'name', 'x')).toBeNull()
+      expect(await registry.list(THING, { where: { name: 'x' }, limit: 9 })).toEqual([])
     })
 
     it('lists in id order, page by page, what a plain reading of all documents gives', async () => {
@@ -200,7 +205,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
         const found: string[] = []
         for (let after = ''; ;) {
           const query = { where, after, limit, ...(tenant !== undefined && { tenant }) }
-          const page = idsOf(await registry.list('thing', query))
+          const page = idsOf(await registry.list(THING, query))
           found.push(...page)
           if (page.length < limit) break
           after = page.at(-1) ?? ''

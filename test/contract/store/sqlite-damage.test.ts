@@ -8,8 +8,10 @@ import { openSqliteCheckpoint, type SqliteCheckpoint } from '../../../src/store/
 import { checkLargeFiles } from '../../../src/store/sqlite/database-check.ts'
 import { openSqliteIdempotencyStore } from '../../../src/store/sqlite/idempotency-store.ts'
 import { markPathOf, readMark } from '../../../src/runtime/mark-file.ts'
-import type { Registry } from '../../../src/store/registry.ts'
+import { documentKind, type Registry } from '../../../src/store/registry.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
+
+const THING = documentKind<unknown>('thing')
 
 const clock = { nowMs: () => 5_000, after: () => () => {}, every: () => () => {} }
 const AUTHOR = { tenant: 'acme', consumer: 'con_1' }
@@ -171,7 +173,7 @@ describe('a registry that is not the one that was written', () => {
     other.exec(`UPDATE document SET tenant = 'other'`)
     other.close()
 
-    await expect(registry.get('thing', 'a')).rejects.toMatchObject({ name: 'RowDamaged' })
+    await expect(registry.get(THING, 'a')).rejects.toMatchObject({ name: 'RowDamaged' })
   })
 
   it('is refused if a document is not at the revision of its last change', async () => {

@@ -11,6 +11,9 @@ import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import { transact } from '../../../src/store/sqlite/transaction.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { withFilesLimited } from '../../file-size-limit.ts'
+import { documentKind } from '../../../src/store/registry.ts'
+
+const THING = documentKind<unknown>('thing')
 
 const author = { tenant: 'acme', consumer: 'system' }
 const clock = { nowMs: () => 1_800_000_000_000, after: () => () => {}, every: () => () => {} }
@@ -60,11 +63,11 @@ it('the registry says that it cannot be written, keeps what it has, and goes on 
     await expect(registry.audit(author, 'read', write('a'))).rejects.toThrow(StoreUnwritable)
     const commits = ['b', 'c'].map((id) => ({ author, action: 'make', writes: [write(id)] }))
     await expect(registry.commitEach(commits)).rejects.toThrow(StoreUnwritable)
-    expect(await registry.get('thing', 'a')).not.toBeNull()
+    expect(await registry.get(THING, 'a')).not.toBeNull()
   })
-  expect(await registry.list('thing', { limit: 9 })).toHaveLength(1)
+  expect(await registry.list(THING, { limit: 9 })).toHaveLength(1)
   await registry.commit(author, 'make', [write('b')])
-  expect(await registry.list('thing', { limit: 9 })).toHaveLength(2)
+  expect(await registry.list(THING, { limit: 9 })).toHaveLength(2)
 })
 
 it('the checkpoint throws the error of the disk, keeps its position, and goes on when it can', async () => {

@@ -5,10 +5,14 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { RegistryFull, type Author, type Commit, type Registry } from '../../../src/store/registry.ts'
+import { documentKind, RegistryFull, type Author, type Commit, type Registry } from '../../../src/store/registry.ts'
 import { createDocumentList } from '../../../src/store/sqlite/document-list.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import { registryContract } from './registry.contract.ts'
+
+const LEFT = documentKind<number>('left')
+const RIGHT = documentKind<unknown>('right')
+const THING = documentKind<unknown>('thing')
 
 const BY_KEY = 'PRIMARY KEY (kind=? AND name=? AND value=?'
 const BY_ID = 'PRIMARY KEY (kind=? AND id=?)'
@@ -79,8 +83,8 @@ describe('registry in a file', () => {
     for (const count of [1, 40, 7]) {
       const last = await killAfter(path, next, count)
       const registry = open(path)
-      const left = await registry.list<number>('left', { limit: 10_000 })
-      const right = await registry.list('right', { limit: 10_000 })
+      const left = await registry.list(LEFT, { limit: 10_000 })
+      const right = await registry.list(RIGHT, { limit: 10_000 })
       const positions: number[] = []
       registry.watch(0, ({ position }) => positions.push(position))
       registry.close()
@@ -170,7 +174,7 @@ describe('registry in a file', () => {
     database.close()
     const registry = open(path)
 
-    expect(await registry.list('thing', { tenant: 'acme', where: { name: 'x' }, limit: 9 })).toMatchObject([
+    expect(await registry.list(THING, { tenant: 'acme', where: { name: 'x' }, limit: 9 })).toMatchObject([
       { id: 'a', revision: 3 },
     ])
     const taken = {
@@ -239,7 +243,7 @@ describe('a registry that is full', () => {
     const registry = open(newPath(), 400_000)
     const { author, action, writes } = commit('large', 1_000_000)
     await expect(registry.commit(author, action, writes)).rejects.toBeInstanceOf(RegistryFull)
-    expect(await registry.get('thing', 'large')).toBeNull()
+    expect(await registry.get(THING, 'large')).toBeNull()
 
     // Each by itself or none: what is told to be done stands there, and nothing else.
     const together = [commit('a', 10), commit('large', 1_000_000), commit('b', 10)]
@@ -250,7 +254,7 @@ describe('a registry that is full', () => {
     for (const [index, id] of ['a', 'large', 'b'].entries()) {
       const error = errors[index]
       if (error !== null) expect(error).toBeInstanceOf(RegistryFull)
-      expect((await registry.get('thing', id)) === null).toBe(error !== null)
+      expect((await registry.get(THING, id)) === null).toBe(error !== null)
     }
     expect(errors[1]).toBeInstanceOf(RegistryFull)
     expect(await registry.commitEach([commit('c', 10)])).toEqual([null])

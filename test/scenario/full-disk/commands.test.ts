@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createConsumers } from '../../../src/access/consumers.ts'
+import { CONSUMER_KIND, createConsumers } from '../../../src/access/consumers.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
@@ -18,6 +18,7 @@ import {
   orders,
   type TestCatalogue,
 } from '../../fixtures/test-catalogue.ts'
+import { documentKind } from '../../../src/store/registry.ts'
 
 it('a full disk is answered 503, and the registry is whole and goes on when there is room', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-full-'))
@@ -43,7 +44,7 @@ it('a full disk is answered 503, and the registry is whole and goes on when ther
   check.close()
   const roomy = openSqliteRegistry({ path, clock })
   onTestFinished(() => roomy.close())
-  expect(await roomy.list('consumer', { limit: 10_000 })).toHaveLength(made.length)
+  expect(await roomy.list(CONSUMER_KIND, { limit: 10_000 })).toHaveLength(made.length)
   const after = createConsumers({ registry: roomy, createId })
   expect(await after.create(ACME, { name: 'Ada', kind: 'agent' })).toMatchObject({ name: 'Ada' })
 })
@@ -53,7 +54,9 @@ const REFUSED = { status: 503, code: 'unavailable' }
 /** Everything that the registry holds of these commands. */
 async function dump(catalogue: TestCatalogue): Promise<string> {
   const kinds = ['api', 'proxy', 'subscription', 'credential', 'due', 'event']
-  return JSON.stringify(await Promise.all(kinds.map((kind) => catalogue.registry.list(kind, { limit: 500 }))))
+  return JSON.stringify(
+    await Promise.all(kinds.map((kind) => catalogue.registry.list(documentKind(kind), { limit: 500 }))),
+  )
 }
 
 async function subscribe(

@@ -15,6 +15,8 @@ import {
   PAYMENTS_SLA,
   type TestPlatform,
 } from '../../fixtures/test-platform.ts'
+import { CREDENTIAL_KIND } from '../../../src/access/credential-document.ts'
+import { DUE_KIND } from '../../../src/command/due-times.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -297,8 +299,8 @@ describe('contract, tenants', () => {
     expect((await platform.send('GET', '/v1/tenants/ten_none', { token: operator })).status).toBe(404)
     const others = platformScopes().filter((scope) => scope !== OPERATORS_SCOPE)
     expect((await platform.send('GET', path, { token: platform.token('other', others) })).status).toBe(403)
-    const [credential] = await platform.registry.list('credential', { tenant: String(made.body['id']), limit: 1 })
-    const due = await platform.registry.list('due', { where: { subject: credential?.id ?? '' }, limit: 9 })
+    const [credential] = await platform.registry.list(CREDENTIAL_KIND, { tenant: String(made.body['id']), limit: 1 })
+    const due = await platform.registry.list(DUE_KIND, { where: { subject: credential?.id ?? '' }, limit: 9 })
     expect(due).toHaveLength(1)
   })
 })

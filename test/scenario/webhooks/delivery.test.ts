@@ -17,6 +17,7 @@ import { createVault } from '../../../src/runtime/vault.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import { createWebhooks } from '../../../src/app/open-webhooks.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
+import { DELIVERY_KIND } from '../../../src/webhooks/delivery-document.ts'
 
 const ACME = { tenant: 'acme', consumer: 'con_1' }
 const DAY_MS = 86_400_000
@@ -60,8 +61,7 @@ async function open() {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
   const { id } = await registrations.create(ACME, { url })
   const test = () => deliveries.test(ACME, id, 'SlaChanged')
-  const stateOf = async (delivery: string) =>
-    (await registry.get<{ actor: { value: string } }>('webhook_delivery', delivery))?.body.actor.value
+  const stateOf = async (delivery: string) => (await registry.get(DELIVERY_KIND, delivery))?.body.actor.value
   return {
     ...shared,
     receiver,
@@ -86,7 +86,7 @@ it('a failed delivery is retried when it is due, also after a restart', async ()
   receiver.status = 500
   const { id } = await test()
   await until(async () => {
-    expect((await registry.get<{ attempts: object[] }>('webhook_delivery', id))?.body.attempts).toHaveLength(1)
+    expect((await registry.get(DELIVERY_KIND, id))?.body.attempts).toHaveLength(1)
   })
   await restart()
   receiver.status = 204
@@ -111,7 +111,7 @@ it('deliveries of a removed event subscription are abandoned', async () => {
   receiver.status = 500
   const { id } = await test()
   await until(async () => {
-    expect((await registry.get<{ attempts: object[] }>('webhook_delivery', id))?.body.attempts).toHaveLength(1)
+    expect((await registry.get(DELIVERY_KIND, id))?.body.attempts).toHaveLength(1)
   })
   await registrations.remove(ACME, registration)
   clock.advanceSync(6_000)

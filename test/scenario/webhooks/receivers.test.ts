@@ -20,6 +20,7 @@ import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import { createFanOut } from '../../../src/webhooks/fan-out.ts'
 import { createSender } from '../../../src/webhooks/sender.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
+import { DELIVERY_KIND } from '../../../src/webhooks/delivery-document.ts'
 
 const ACME = { tenant: 'acme', consumer: 'con_1' }
 const NOW_MS = Math.floor(Date.now() / 1_000) * 1_000
@@ -318,7 +319,7 @@ describe('an event of a webhook', () => {
     expect([await count(registration.id), await count(wanted.id), await count(other.id), await count(off.id)]).toEqual([
       1, 1, 0, 0,
     ])
-    expect(await registry.list('webhook_delivery', { tenant: 'rival', limit: 10 })).toEqual([])
+    expect(await registry.list(DELIVERY_KIND, { tenant: 'rival', limit: 10 })).toEqual([])
     expect(rival.state).toBe('active')
   })
 
@@ -352,7 +353,7 @@ describe('an event of a webhook', () => {
     const writes = Array.from({ length: events }, (_, to) => eventWrite(createId, 'acme', 'SlaChanged', { to }))
     await registry.commit(ACME, 'test', writes)
     const where = { subscription: registration.id }
-    const delivered = () => registry.list<{ event: string }>('webhook_delivery', { where, limit: 10_000 })
+    const delivered = () => registry.list(DELIVERY_KIND, { where, limit: 10_000 })
     await vi.waitFor(async () => expect(await delivered()).toHaveLength(events), { timeout: 30_000, interval: 20 })
     await registry.commit(ACME, 'test', [eventWrite(createId, 'acme', 'SlaChanged', { to: 'last' })])
     await vi.waitFor(async () => expect(await delivered()).toHaveLength(events + 1), { timeout: 30_000, interval: 20 })

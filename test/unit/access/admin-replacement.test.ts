@@ -4,6 +4,7 @@ import { resetAdmin } from '../../../src/access/admin-replacement.ts'
 import { createFirstAdmin } from '../../../src/access/first-admin.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import { ACME, NOW_MS, openTestCatalogue, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
+import { OUTBOX_EVENT_KIND } from '../../../src/command/event-outbox.ts'
 
 const SCOPES = ['apis:read', 'platform:admin']
 const clock = { nowMs: () => NOW_MS, after: () => () => {}, every: () => () => {} }
@@ -26,7 +27,7 @@ describe('first use: a reset of the admin', () => {
       secretHash: catalogue.vault.keyedHash(clientSecret),
       grant: { valid: true, active: true, scopes: SCOPES, tenant: 'acme' },
     })
-    const events = await catalogue.registry.list<{ type: string }>('event', { tenant: 'acme', limit: 9 })
+    const events = await catalogue.registry.list(OUTBOX_EVENT_KIND, { tenant: 'acme', limit: 9 })
     expect(events.map(({ body }) => body.type)).toEqual(['CredentialRevoked'])
   })
 

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { createApiPolicies } from '../../../src/publishing/api-policy.ts'
 import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
 import { createCredentialExpiry, CREDENTIAL_DUE } from '../../../src/access/credential-expiry.ts'
-import type { DueTime } from '../../../src/command/due-times.ts'
+import { DUE_KIND } from '../../../src/command/due-times.ts'
 import { ACME, publishApi, openTestCatalogue, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
+import { OUTBOX_EVENT_KIND } from '../../../src/command/event-outbox.ts'
 
 const DAY_MS = 86_400_000
 
@@ -12,12 +13,12 @@ async function live(catalogue: TestCatalogue, untilMs: number): Promise<void> {
   const { registry, createId } = catalogue
   const warn = createCredentialExpiry({ registry, createId, clock: { nowMs: () => catalogue.clock.nowMs } })
   for (;;) {
-    const [due] = await registry.list<DueTime>('due', { limit: 1 })
+    const [due] = await registry.list(DUE_KIND, { limit: 1 })
     if (due === undefined || due.body.atMs > untilMs) break
     catalogue.clock.nowMs = Math.max(catalogue.clock.nowMs, due.body.atMs)
     expect(due.body.kind).toBe(CREDENTIAL_DUE)
     await warn(due.body)
-    const left = await registry.get('due', due.id)
+    const left = await registry.get(DUE_KIND, due.id)
     if (left === null) continue
     await registry.commit(ACME, 'test.done', [
       { kind: 'due', id: due.id, tenant: 'acme', expected: left.revision, body: null },
@@ -27,9 +28,7 @@ async function live(catalogue: TestCatalogue, untilMs: number): Promise<void> {
 }
 
 const eventsOf = async ({ registry }: TestCatalogue) =>
-  (await registry.list<{ type: string; data: { expiresAt?: string; credential: string } }>('event', { limit: 99 })).map(
-    ({ body, createdAtMs }) => ({ ...body, createdAtMs }),
-  )
+  (await registry.list(OUTBOX_EVENT_KIND, { limit: 99 })).map(({ body, createdAtMs }) => ({ ...body, createdAtMs }))
 
 async function subscribe(catalogue: TestCatalogue) {
   const { consumer } = await publishApi(catalogue)
@@ -50,7 +49,7 @@ describe('the expiry warning of a credential', () => {
       expect(data).toMatchObject({ credential, expiresAt: new Date(endsMs).toISOString() })
       expect(JSON.stringify(data)).not.toMatch(/secret/i)
     }
-    expect(await catalogue.registry.list('due', { limit: 9 })).toEqual([])
+    expect(await catalogue.registry.list(DUE_KIND, { limit: 9 })).toEqual([])
   })
 
   it.each([
@@ -68,7 +67,7 @@ describe('the expiry warning of a credential', () => {
     const { items } = await catalogue.credentials.read(ACME, id)
     await live(catalogue, Date.parse(items[0]?.expiresAt ?? '') + DAY_MS)
     const daysBefore = (await eventsOf(catalogue)).map(
-      ({ createdAtMs, data }) => (Date.parse(data.expiresAt ?? '') - createdAtMs) / DAY_MS,
+      ({ createdAtMs, data }) => (Date.parse(String(data['expiresAt'])) - createdAtMs) / DAY_MS,
     )
     expect(daysBefore).toEqual(expected)
   })

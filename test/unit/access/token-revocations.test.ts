@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { openTokenRevocations } from '../../../src/access/token-revocations.ts'
+import { REVOKED_TOKEN_KIND, openTokenRevocations } from '../../../src/access/token-revocations.ts'
 import { openTestCatalogue, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
 
 const HOUR_MS = 3_600_000
@@ -42,7 +42,7 @@ describe('a revoked token', () => {
     for (const jti of ['tok_1', 'tok_2']) await revocations.revoke(token(catalogue, jti))
     catalogue.clock.nowMs += HOUR_MS
     await revocations.revoke(token(catalogue, 'tok_3'))
-    expect((await catalogue.registry.list('revoked_token', { limit: 9 })).map(({ id }) => id)).toEqual(['tok_3'])
+    expect((await catalogue.registry.list(REVOKED_TOKEN_KIND, { limit: 9 })).map(({ id }) => id)).toEqual(['tok_3'])
   })
 
   it('is refused above the limit of its credential, and no other revocation is evicted', async () => {

@@ -35,7 +35,7 @@ const RESULT: ValidationResult = {
   ],
   compliance: { band: 'attention', categories: { validity: 100, security: 80 }, omitted: 7, coverage: null },
   breakingChanges: [
-    { id: 'operation.removed', level: 'breaking', pointer: '/paths/~1a/get', message: 'The operation is gone.' },
+    { id: 'operation.removed', level: 'breaking', pointer: '/paths/~1a/get', message: 'The operation was removed.' },
   ],
   recommendations: [{ advice: 'Revoke it.', count: 1, gain: 12.3 }],
 }
@@ -178,6 +178,6 @@ describe('first use: a verdict of validate', () => {
   it('as JUnit fails the case of the score only for the score', async () => {
     const { report } = await run(['--format', 'junit'])
     expect(report).toContain('name="score"/>')
-    expect(report).toContain('The operation is gone.')
+    expect(report).toContain('The operation was removed.')
   })
 })

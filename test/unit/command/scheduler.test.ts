@@ -1,5 +1,5 @@
 import { onTestFinished, describe, expect, it } from 'vitest'
-import { dropDueWrite, dueWrite } from '../../../src/command/due-times.ts'
+import { DUE_KIND, dropDueWrite, dueWrite } from '../../../src/command/due-times.ts'
 import { createScheduler, type DueHandlers } from '../../../src/command/scheduler.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import type { Registry } from '../../../src/store/registry.ts'
@@ -34,8 +34,7 @@ function open(clock: FakeClock = createFakeClock(START_MS), registry?: Registry)
   onTestFinished(() => scheduler.stop())
   const add = (subject: string, inMs: number) =>
     store.commit(AUTHOR, 'test', [dueWrite({ tenant: 'acme', kind: 'thing', subject, atMs: START_MS + inMs })])
-  const left = async () =>
-    (await store.list<{ subject: string }>('due', { limit: 999 })).map(({ body }) => body.subject)
+  const left = async () => (await store.list(DUE_KIND, { limit: 999 })).map(({ body }) => body.subject)
   return { scheduler, clock, registry: store, done, counted, failing, full, add, left }
 }
 

@@ -15,6 +15,7 @@ import {
   tokenOf,
   VERIFIER,
 } from '../../fixtures/token-endpoints.ts'
+import { AUTHORIZATION_CODE_KIND } from '../../../src/identity/authorization-codes.ts'
 
 const refused = { status: 400, body: { error: 'invalid_grant' } }
 const jtiOf = (answer: OauthAnswer) => String(tokenOf(answer).claims['jti'])
@@ -150,7 +151,7 @@ describe('an authorization code', () => {
     for (let count = 0; count < 10; count++) await code()
     forward(3_700_000)
     for (let count = 0; count < 3; count++) await code()
-    expect(await registry.list('authorization_code', { limit: 99 })).toHaveLength(3)
+    expect(await registry.list(AUTHORIZATION_CODE_KIND, { limit: 99 })).toHaveLength(3)
   })
 })
 

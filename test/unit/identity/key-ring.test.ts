@@ -1,7 +1,7 @@
 import { verify, createPublicKey, type JsonWebKeyInput } from 'node:crypto'
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { openKeyRing, type KeyRing } from '../../../src/identity/key-ring.ts'
+import { SIGNING_KEY_KIND, openKeyRing, type KeyRing } from '../../../src/identity/key-ring.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import { AUTHOR, openTestOauthServer } from '../../fixtures/token-endpoints.ts'
 
@@ -32,7 +32,7 @@ describe('the key ring', () => {
 
   it('stores private keys encrypted, with nothing of them in the change feed', async () => {
     const { registry } = await openTestOauthServer()
-    const stored = JSON.stringify(await registry.list('signing_key', { limit: 10 }))
+    const stored = JSON.stringify(await registry.list(SIGNING_KEY_KIND, { limit: 10 }))
     const changes: string[] = []
     registry.watch(0, (change) => changes.push(JSON.stringify(change)))()
 
@@ -80,6 +80,6 @@ describe('the key ring', () => {
     expect(kidsOf(keyRing)).not.toContain(kid)
     await keyRing.rotate()
 
-    expect(await registry.get('signing_key', kid)).toBeNull()
+    expect(await registry.get(SIGNING_KEY_KIND, kid)).toBeNull()
   })
 })

@@ -7,6 +7,7 @@ import { EVENT_SAMPLES } from '../../../src/webhooks/event-samples.ts'
 import { EVENT_KINDS } from '../../../src/command/event-outbox.ts'
 import { eventSchema } from '../../../src/platform/webhook-events.ts'
 import { openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
+import { EVENT_SUBSCRIPTION_KIND } from '../../../src/webhooks/event-subscription-document.ts'
 
 const PATH = '/v1/eventsubscriptions'
 const URL_OF = 'https://receiver.example/hook'
@@ -42,7 +43,7 @@ describe('a registration', () => {
       expect(text).not.toContain('whsec_')
       expect(text).not.toContain(first.slice(6))
     }
-    expect(JSON.stringify(await platform.registry.list('event_subscription', { limit: 9 }))).not.toContain(
+    expect(JSON.stringify(await platform.registry.list(EVENT_SUBSCRIPTION_KIND, { limit: 9 }))).not.toContain(
       second.slice(6),
     )
   })

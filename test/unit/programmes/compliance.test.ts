@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { apiWrite } from '../../../src/publishing/apis.ts'
 import { ownDocument } from '../../../src/platform/openapi.ts'
-import { createCompliance, type ComplianceBody } from '../../../src/programmes/compliance.ts'
+import { COMPLIANCE_KIND, createCompliance } from '../../../src/programmes/compliance.ts'
 import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
 import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
@@ -54,7 +54,7 @@ it('scores what serves at the start, once', async () => {
   const second = open(catalogue)
   await second.start()
   expect(second.low).toEqual([])
-  const kept = await catalogue.registry.list<ComplianceBody>('compliance', { tenant: 'acme', limit: 10 })
+  const kept = await catalogue.registry.list(COMPLIANCE_KIND, { tenant: 'acme', limit: 10 })
   expect(kept).toMatchObject([{ body: { api: 'orders-v1', score, revision: 1 } }])
 })
 
@@ -77,7 +77,7 @@ it('scores every activation, keeps the history, and shows the score of what serv
   const after = await scored(catalogue, before)
 
   expect(after).toBeLessThan(before ?? 0)
-  expect(await catalogue.registry.list('compliance', { tenant: 'acme', limit: 10 })).toHaveLength(2)
+  expect(await catalogue.registry.list(COMPLIANCE_KIND, { tenant: 'acme', limit: 10 })).toHaveLength(2)
   await catalogue.proxies.stage(ACME, { api: 'orders-v1', fromRevision: 1 })
   await catalogue.proxies.activate(ACME, proxy)
   expect(await scored(catalogue, after)).toBe(before)
@@ -107,7 +107,7 @@ describe('platform-v1', () => {
     await open(catalogue).scoreOwn('platform-v1', ownDocument())
     await open(catalogue).scoreOwn('platform-v1', orders())
     expect(await shown(catalogue)).toBeLessThan(100)
-    const kept = await catalogue.registry.list<ComplianceBody>('compliance', { tenant: 'acme', limit: 10 })
+    const kept = await catalogue.registry.list(COMPLIANCE_KIND, { tenant: 'acme', limit: 10 })
     expect(kept.map(({ body }) => [body.api, body.revision])).toEqual([
       ['platform-v1', 0],
       ['platform-v1', 0],

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { createDrifts } from '../../../src/programmes/drifts.ts'
-import type { EventBody } from '../../../src/command/event-outbox.ts'
+import { DRIFT_KIND, createDrifts } from '../../../src/programmes/drifts.ts'
+import { OUTBOX_EVENT_KIND } from '../../../src/command/event-outbox.ts'
 import type { Drift } from '../../../src/domain/drift.ts'
 import { openTestCatalogue, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
 
@@ -30,7 +30,7 @@ function open(catalogue: TestCatalogue) {
 }
 
 async function eventsOf({ registry }: TestCatalogue, tenant = 'acme') {
-  const found = await registry.list<EventBody>('event', { tenant, limit: 100 })
+  const found = await registry.list(OUTBOX_EVENT_KIND, { tenant, limit: 100 })
   return found.filter(({ body }) => body.type === 'DesignDrift').map(({ body }) => body.data)
 }
 
@@ -107,11 +107,11 @@ it('paths that a caller makes up are told of up to a bound, and keep no other dr
   note(drift())
   note(unknown(0, 'cards-v1'))
   await settled()
-  expect(await catalogue.registry.list('drift', { tenant: 'acme', limit: 500 })).toHaveLength(102)
+  expect(await catalogue.registry.list(DRIFT_KIND, { tenant: 'acme', limit: 500 })).toHaveLength(102)
   // What is known already is told again in its time.
   catalogue.clock.nowMs += DAY_MS
   note(unknown(0))
   await settled()
   expect(counted).toHaveLength(50)
-  expect(await catalogue.registry.list('event', { tenant: 'acme', limit: 500 })).toHaveLength(103)
+  expect(await catalogue.registry.list(OUTBOX_EVENT_KIND, { tenant: 'acme', limit: 500 })).toHaveLength(103)
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { proxyWrite, type ProxyBody } from '../../../src/publishing/proxy-document.ts'
+import { PROXY_KIND, proxyWrite } from '../../../src/publishing/proxy-document.ts'
 import {
   ACME,
   base64,
@@ -80,7 +80,7 @@ describe('a product', () => {
     const catalogue = openTestCatalogue()
     await twoApis(catalogue)
     const { id: own } = await catalogue.products.create(ACME, { name: 'Own', apis: [API] })
-    const proxy = await catalogue.registry.find<ProxyBody>('proxy', 'api', API)
+    const proxy = await catalogue.registry.find(PROXY_KIND, 'api', API)
     if (proxy === null) throw new Error('the proxy is gone')
     const memberOfProductIds = [own, ...Array.from({ length: 499 }, (_, at) => `prd_${at}`)]
     const full = proxyWrite(proxy.id, 'acme', proxy.revision, { ...proxy.body, memberOfProductIds })

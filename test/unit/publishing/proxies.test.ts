@@ -14,6 +14,9 @@ import {
   RIVAL,
   type TestCatalogue,
 } from '../../fixtures/test-catalogue.ts'
+import { COMPILED_KIND } from '../../../src/publishing/compiled-document.ts'
+import { PROXY_KIND } from '../../../src/publishing/proxy-document.ts'
+import { OPENAPI_SPEC_KIND } from '../../../src/publishing/specifications.ts'
 
 const API = 'orders-v1'
 const stageInput = (more: Partial<StageInput> = {}): StageInput => ({
@@ -114,7 +117,7 @@ describe('a revision that is staged', () => {
       },
     })
     expect(await proxies.get('acme', proxy)).toMatchObject({ stagingRevision: null, activeRevision: 1 })
-    expect(await catalogue.registry.list('openapispec', { limit: 9 })).toHaveLength(1)
+    expect(await catalogue.registry.list(OPENAPI_SPEC_KIND, { limit: 9 })).toHaveLength(1)
   })
 
   it('may be another major version beside the one that it breaks, or break what never served', async () => {
@@ -176,13 +179,13 @@ describe('a revision that is staged', () => {
 
     const staged = catalogue.proxies.stage(author, { api: 'platform-v1', specification })
     await expect(staged).rejects.toMatchObject({ status: 409, code: 'name_taken' })
-    expect(await catalogue.registry.find('proxy', 'api', 'platform-v1')).toBeNull()
+    expect(await catalogue.registry.find(PROXY_KIND, 'api', 'platform-v1')).toBeNull()
   })
 })
 
 /** Another process that writes the same document: it moves on by a revision. */
 async function touch({ registry }: TestCatalogue, id: string): Promise<void> {
-  const document = await registry.get<{ readonly api: string }>('proxy', id)
+  const document = await registry.get(PROXY_KIND, id)
   if (document === null) throw new Error('the proxy is gone')
   const { kind, tenant, revision, body } = document
   const keys = { api: body.api }
@@ -353,7 +356,7 @@ describe('what serves', () => {
   it('is compiled anew from its document where it was compiled by other rules, and else is not', async () => {
     const catalogue = openTestCatalogue()
     await publishApi(catalogue)
-    const [document] = await catalogue.registry.list<object>('compiled', { limit: 2 })
+    const [document] = await catalogue.registry.list(COMPILED_KIND, { limit: 2 })
     if (document === undefined) throw new Error('nothing is compiled')
     const { kind, id, tenant } = document
     const change = async (expected: number, body: object): Promise<string[]> => {

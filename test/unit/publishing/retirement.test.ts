@@ -9,6 +9,8 @@ import {
   RIVAL,
   type TestCatalogue,
 } from '../../fixtures/test-catalogue.ts'
+import { DUE_KIND } from '../../../src/command/due-times.ts'
+import { OUTBOX_EVENT_KIND } from '../../../src/command/event-outbox.ts'
 
 const API = 'orders-v1'
 const DAY_MS = 86_400_000
@@ -22,11 +24,9 @@ async function deprecated(catalogue: TestCatalogue) {
 }
 
 const eventsOf = async ({ registry }: TestCatalogue) =>
-  (await registry.list<{ type: string; data: object }>('event', { limit: 99 })).map(({ body }) => body)
+  (await registry.list(OUTBOX_EVENT_KIND, { limit: 99 })).map(({ body }) => body)
 const dueOf = async ({ registry }: TestCatalogue) =>
-  (await registry.list<{ kind: string; atMs: number }>('due', { limit: 99 }))
-    .map(({ body }) => body)
-    .filter(({ kind }) => kind === 'retirement')
+  (await registry.list(DUE_KIND, { limit: 99 })).map(({ body }) => body).filter(({ kind }) => kind === 'retirement')
 
 describe('a deprecated API', () => {
   it('goes on to serve, says so on every thread, and is told to those who listen', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ProxyBody } from '../../../src/publishing/proxy-document.ts'
+import { PROXY_KIND } from '../../../src/publishing/proxy-document.ts'
 import { bringUpOldProxies } from '../../../src/publishing/revision-zero.ts'
 import {
   ACME,
@@ -15,7 +15,7 @@ const API = 'orders-v1'
 /** The registry as a version without revisions has left it. */
 async function withOldProxy(catalogue: TestCatalogue): Promise<string> {
   const { proxy } = await publishApi(catalogue)
-  const document = await catalogue.registry.get<ProxyBody>('proxy', proxy)
+  const document = await catalogue.registry.get(PROXY_KIND, proxy)
   if (document === null) throw new Error('the proxy is gone')
   const { tenant, revision, body } = document
   const old = { api: API, deployment: body.deployments['1'] }

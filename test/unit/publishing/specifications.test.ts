@@ -8,6 +8,8 @@ import {
   orders,
   RIVAL,
 } from '../../fixtures/test-catalogue.ts'
+import { OUTBOX_EVENT_KIND } from '../../../src/command/event-outbox.ts'
+import { documentKind } from '../../../src/store/registry.ts'
 
 const API = 'orders-v1'
 
@@ -45,7 +47,7 @@ describe('published documents', () => {
     await catalogue.specifications.createOpenSla(ACME, { api: API, specification: base64(declaration()) })
 
     for (const kind of ['openapispec', 'openslaspec']) {
-      const [document] = await catalogue.registry.list(kind, { limit: 1 })
+      const [document] = await catalogue.registry.list(documentKind(kind), { limit: 1 })
       expect(JSON.stringify(document).length).toBeLessThan(500)
     }
   })
@@ -103,7 +105,7 @@ describe('a declaration', () => {
     expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
     expect(await specifications.plansInForce(API, [])).toHaveLength(1)
     expect(catalogue.gateway.slas).toHaveLength(2)
-    const changes = await catalogue.registry.list<{ type: string }>('event', { limit: 9 })
+    const changes = await catalogue.registry.list(OUTBOX_EVENT_KIND, { limit: 9 })
     expect(changes.map(({ body }) => body.type)).toEqual(['SlaChanged'])
   })
 
@@ -133,7 +135,7 @@ describe('a declaration', () => {
 
 describe('SlaChanged', () => {
   const changesOf = async ({ registry }: ReturnType<typeof openTestCatalogue>): Promise<unknown[]> =>
-    (await registry.list<{ type: string; data: object }>('event', { limit: 99 }))
+    (await registry.list(OUTBOX_EVENT_KIND, { limit: 99 }))
       .filter(({ body }) => body.type === 'SlaChanged')
       .map(({ body }) => body.data)
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { APPROVAL_DUE } from '../../../src/approvals/approval-document.ts'
 import { createApprovalSilence } from '../../../src/approvals/approval-escalation.ts'
-import type { DueTime } from '../../../src/command/due-times.ts'
+import { DUE_KIND } from '../../../src/command/due-times.ts'
 import type { Author } from '../../../src/store/registry.ts'
 import {
   ACME,
@@ -12,6 +12,7 @@ import {
   RIVAL,
   type TestCatalogue,
 } from '../../fixtures/test-catalogue.ts'
+import { OUTBOX_EVENT_KIND } from '../../../src/command/event-outbox.ts'
 
 const API = 'orders-v1'
 const BOSS: Author = { tenant: 'acme', consumer: 'con_boss' }
@@ -29,7 +30,7 @@ const grantOf = async (catalogue: TestCatalogue, id: string) => {
   return (await catalogue.grants.clientFor(items[0]?.clientId ?? ''))?.grant
 }
 const dueOf = async ({ registry }: TestCatalogue) =>
-  (await registry.list<{ kind: string; subject: string }>('due', { limit: 99 }))
+  (await registry.list(DUE_KIND, { limit: 99 }))
     .map(({ body }) => body)
     .filter(({ kind }) => kind === 'approval_silent')
     .map(({ subject }) => subject)
@@ -164,7 +165,7 @@ describe('a tier change', () => {
     return id
   }
   const eventsOf = async ({ registry }: TestCatalogue) =>
-    (await registry.list<{ type: string }>('event', { limit: 99 })).map(({ body }) => body.type)
+    (await registry.list(OUTBOX_EVENT_KIND, { limit: 99 })).map(({ body }) => body.type)
 
   it('waits for a decision; then it reaches the threads and emits an event', async () => {
     const catalogue = openTestCatalogue()
@@ -218,7 +219,7 @@ describe('an overdue request', () => {
     const { registry } = catalogue
     const clock = { nowMs: () => catalogue.clock.nowMs }
     const escalate = createApprovalSilence({ registry, clock, onSilence: (_, flow) => void told.push(flow) })
-    for (const { body } of await registry.list<DueTime>('due', { limit: 99 })) {
+    for (const { body } of await registry.list(DUE_KIND, { limit: 99 })) {
       if (body.kind === APPROVAL_DUE && body.atMs <= catalogue.clock.nowMs) await escalate(body)
     }
   }

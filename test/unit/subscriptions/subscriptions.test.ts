@@ -15,6 +15,7 @@ import {
   type TestCatalogue,
   OFFERED,
 } from '../../fixtures/test-catalogue.ts'
+import { CREDENTIAL_KIND } from '../../../src/access/credential-document.ts'
 
 const DAY_MS = 86_400_000
 const API = 'orders-v1'
@@ -122,7 +123,7 @@ describe('a subscription', () => {
     const refused = catalogue.subscriptions.create(ACME, input)
     await expect(refused).rejects.toMatchObject({ status: 400, errors: [{ pointer }] })
     expect((await catalogue.subscriptions.list('acme', { limit: 9 })).items).toEqual([])
-    expect(await catalogue.registry.list('credential', { limit: 9 })).toEqual([])
+    expect(await catalogue.registry.list(CREDENTIAL_KIND, { limit: 9 })).toEqual([])
   })
 
   it('accepts neither the consumer nor the API of another tenant', async () => {

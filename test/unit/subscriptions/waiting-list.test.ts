@@ -7,6 +7,7 @@ import {
   orders,
   type TestCatalogue,
 } from '../../fixtures/test-catalogue.ts'
+import { OUTBOX_EVENT_KIND } from '../../../src/command/event-outbox.ts'
 
 const API = 'orders-v1'
 
@@ -67,7 +68,7 @@ describe('capacity', () => {
     const { catalogue, subscribe, stateOf } = await open({ concurrency: 6, concurrent: 3 })
     const [first, second, third] = [await subscribe(), await subscribe(), await subscribe()]
     expect([await stateOf(first), await stateOf(second), await stateOf(third)]).toEqual(['Active', 'Active', waits])
-    const events = await catalogue.registry.list<{ type: string; data: object }>('event', { limit: 9 })
+    const events = await catalogue.registry.list(OUTBOX_EVENT_KIND, { limit: 9 })
     expect(events.map(({ body }) => body)).toMatchObject([
       { type: 'SubscriptionWaitlistedForCapacity', data: { subscription: third, api: API } },
     ])
@@ -251,7 +252,7 @@ describe('a tier change with limited capacity', () => {
     expect(await stateOfFlow(ids[0], flow.id)).toBe('Complete')
     const told = catalogue.gateway.grants.filter(({ subscription }) => subscription === ids[0])
     expect(told.map(({ variant }) => variant)).toEqual(['gold', 'gold'])
-    const events = await catalogue.registry.list<{ type: string }>('event', { limit: 9 })
+    const events = await catalogue.registry.list(OUTBOX_EVENT_KIND, { limit: 9 })
     expect(events.map(({ body }) => body.type)).toEqual([
       'TierChangeRequested',
       'SubscriptionWaitlistedForCapacity',

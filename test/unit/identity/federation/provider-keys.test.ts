@@ -9,6 +9,7 @@ import { createFederation, type ProviderRecord } from '../../../../src/identity/
 import { createGuardedFetch } from '../../../../src/outbound/guarded-fetch.ts'
 import { openSqliteRegistry } from '../../../../src/store/sqlite/registry.ts'
 import { createFakeClock } from '../../../fixtures/fake-clock.ts'
+import { PROVIDER_KEYS_KIND } from '../../../../src/identity/federation/provider-key-store.ts'
 
 const START_MS = 1_800_000_000_000
 const REFRESH_MS = 600_000
@@ -117,7 +118,7 @@ describe('an identity provider', () => {
     await changed()
 
     expect(kids()).toEqual([['k1']])
-    expect(await registry.get('provider_keys', 'idp_2')).toBeNull()
+    expect(await registry.get(PROVIDER_KEYS_KIND, 'idp_2')).toBeNull()
     gate.resolve()
   })
 

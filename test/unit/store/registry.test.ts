@@ -1,0 +1,74 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { documentKind, isOfKind, type Document, type DocumentKind, type Registry } from '../../../src/store/registry.ts'
+
+interface BookBody {
+  readonly title: string
+}
+
+interface ShelfBody {
+  readonly books: number
+}
+
+const BOOK = documentKind<BookBody>('book')
+const SHELF = documentKind<ShelfBody>('shelf')
+
+const document = (kind: string, body: unknown): Document => ({
+  kind,
+  id: 'one',
+  tenant: 'acme',
+  revision: 1,
+  body,
+  createdAtMs: 0,
+  updatedAtMs: 0,
+})
+
+/** The compiler checks these calls; none of them runs. */
+export async function readBodies({ get, find, list }: Registry): Promise<unknown[]> {
+  const book: Document<BookBody> | null = await get(BOOK, 'one')
+  // @ts-expect-error: a book has no number of books
+  const shelf: Document<ShelfBody> | null = await get(BOOK, 'one')
+  // @ts-expect-error: the body that a read names must be that of the kind
+  const named = await find<ShelfBody>(BOOK, 'title', 'Emma')
+  // @ts-expect-error: a wider body than that of the kind is refused, too
+  const wider = await list<BookBody | ShelfBody>(BOOK, { limit: 1 })
+  // @ts-expect-error: a plain string has no body type
+  const plain = await get('book', 'one')
+  // @ts-expect-error: the handle of one kind does not stand for another
+  const handle: DocumentKind<ShelfBody> = BOOK
+  return [book, shelf, named, wider, plain, handle]
+}
+
+describe('a document kind', () => {
+  it('is the name that stores keep', () => {
+    expect(`${BOOK} ${SHELF}`).toBe('book shelf')
+  })
+
+  it('narrows a document of the change feed to its body', () => {
+    const changed = document('book', { title: 'Emma' })
+
+    expect(isOfKind(changed, BOOK) ? changed.body.title : null).toBe('Emma')
+    expect(isOfKind(changed, SHELF)).toBe(false)
+  })
+})
+
+describe('document kinds of the service', () => {
+  const src = join(import.meta.dirname, '../../../src')
+  const texts = globSync('**/*.ts', { cwd: src })
+    .filter((file) => file !== 'store/registry.ts')
+    .map((file) => readFileSync(join(src, file), 'utf8'))
+  const calls = texts.flatMap((text) => [...text.matchAll(/\bdocumentKind[<(].*/g)].map(([call]) => call))
+  const declared = texts.flatMap((text) =>
+    [...text.matchAll(/^(?:export )?const \w+_KIND = documentKind<[^\n]+>\('(\w+)'\)$/gm)].map(([, name]) => name),
+  )
+
+  it('are constants at module level, never made on the fly', () => {
+    expect(calls.length).toBeGreaterThan(30)
+    expect(declared).toHaveLength(calls.length)
+  })
+
+  it('are declared once each', () => {
+    expect(declared.filter((name, index) => declared.indexOf(name) !== index)).toEqual([])
+  })
+})
