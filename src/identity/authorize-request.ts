@@ -76,9 +76,9 @@ export function createAuthorizeRequests(options: AuthorizeRequestOptions): ReadA
     if (again !== undefined) return refuse('invalid_request', `${printable(again)} must not be sent more than once.`)
     const fault = faultOf(values)
     if (fault !== null) return refuse(fault.error, fault.description)
-    const api = apiOf(values.get('resource'), grant.api)
+    const api = apiOf(gatewayUrl, values.get('resource'), grant.api)
     if (api === null) return refuse('invalid_target', 'resource must be the address of an API of this gateway.')
-    if (!(await isOpenTo(client, api))) {
+    if (!(await isOpenTo(scopesOf, client, api))) {
       const isOther = values.has('resource') && api !== grant.api
       return isOther
         ? refuse('invalid_target', 'The client has no active subscription to the API that resource names.')
@@ -98,19 +98,23 @@ export function createAuthorizeRequests(options: AuthorizeRequestOptions): ReadA
     }
     return { request }
   }
+}
 
-  /** Returns null if `resource` is not an address of this gateway. */
-  function apiOf(resource: string | undefined, own: string): string | null {
-    if (resource === undefined) return own
-    const prefix = `${gatewayUrl}/`
-    return resource.startsWith(prefix) && resource.length > prefix.length ? resource.slice(prefix.length) : null
-  }
+/** Returns null if `resource` is not an address of this gateway. */
+function apiOf(gatewayUrl: string, resource: string | undefined, own: string): string | null {
+  if (resource === undefined) return own
+  const prefix = `${gatewayUrl}/`
+  return resource.startsWith(prefix) && resource.length > prefix.length ? resource.slice(prefix.length) : null
+}
 
-  async function isOpenTo({ grant }: RegisteredClient, api: string): Promise<boolean> {
-    if (api === '') return grant.active && grant.apiProductId !== ''
-    const target = await scopesOf(api)
-    return target !== null && isSubscribed(grant, api, target)
-  }
+async function isOpenTo(
+  scopesOf: AuthorizeRequestOptions['scopesOf'],
+  { grant }: RegisteredClient,
+  api: string,
+): Promise<boolean> {
+  if (api === '') return grant.active && grant.apiProductId !== ''
+  const target = await scopesOf(api)
+  return target !== null && isSubscribed(grant, api, target)
 }
 
 /** Returns whether a client may log people in: it has a redirect URI and is valid. */

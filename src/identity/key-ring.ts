@@ -85,8 +85,8 @@ const KEYS_MAX = 100
 const generate = promisify(generateKeyPair)
 
 export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
-  const { registry, vault, clock, author } = options
-  let held = await load()
+  const { registry, clock, author } = options
+  let held = await load(options)
   const missing = ALGORITHMS.flatMap((algorithm) =>
     (['signing', 'next'] as const)
       .filter((role) => !held.some((key) => key.algorithm === algorithm && key.role === role))
@@ -94,53 +94,9 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
   )
   if (missing.length > 0) {
     const sinceMs = clock.nowMs()
-    const made = await Promise.all(missing.map(({ algorithm, role }) => makeKey(algorithm, role, sinceMs)))
+    const made = await Promise.all(missing.map(({ algorithm, role }) => makeKey(options, algorithm, role, sinceMs)))
     await registry.commit(author, 'signing_key.create', made)
-    held = await load()
-  }
-
-  async function load(): Promise<readonly Held[]> {
-    const documents = await registry.list(SIGNING_KEY_KIND, { limit: KEYS_MAX })
-    return documents.map(({ id, revision, body, createdAtMs }) => ({
-      ...body,
-      id,
-      revision,
-      createdAtMs,
-      sinceMs: body.sinceMs ?? createdAtMs,
-      key: createPrivateKey(open(body.privateKey, id)),
-    }))
-  }
-
-  function open(encrypted: string, id: string): string {
-    try {
-      return vault.decrypt(encrypted, id)
-    } catch (cause) {
-      throw new StartRefused(
-        'the master key does not open this data folder; set the MASTER_KEY that it was created with',
-        {
-          cause,
-        },
-      )
-    }
-  }
-
-  async function makeKey(algorithm: TokenAlgorithm, role: KeyBody['role'], sinceMs: number): Promise<Write> {
-    const { publicKey, privateKey } =
-      algorithm === 'ES256'
-        ? await generate('ec', { namedCurve: 'P-256' })
-        : await generate('rsa', { modulusLength: 2048 })
-    const jwk = publicKey.export({ format: 'jwk' }) as JWK
-    const kid = await calculateJwkThumbprint(jwk)
-    const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
-    const body: KeyBody = {
-      algorithm,
-      role,
-      publicKey: { ...jwk, kid, alg: algorithm, use: 'sig' },
-      privateKey: vault.encrypt(pem, kid),
-      publishedUntilMs: 0,
-      sinceMs,
-    }
-    return { kind: SIGNING_KEY_KIND, id: kid, tenant: author.tenant, expected: 0, body }
+    held = await load(options)
   }
 
   function published(): readonly Held[] {
@@ -161,7 +117,7 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
     async rotate() {
       const sinceMs = clock.nowMs()
       const publishedUntilMs = sinceMs + TOKEN_LIFETIME_MS + LEEWAY_MS
-      const made = await Promise.all(ALGORITHMS.map((algorithm) => makeKey(algorithm, 'next', sinceMs)))
+      const made = await Promise.all(ALGORITHMS.map((algorithm) => makeKey(options, algorithm, 'next', sinceMs)))
       const moved = held.flatMap((key): Write[] => {
         const { role } = key
         if (role === 'next') return [change(key, { role: 'signing', sinceMs })]
@@ -169,32 +125,16 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
         return isExpired(key) ? [change(key, null)] : []
       })
       await registry.commit(author, 'signing_key.rotate', [...moved, ...made])
-      held = await load()
+      held = await load(options)
     },
     async deleteExpired() {
       const expired = held.filter(isExpired).map((key) => change(key, null))
       if (expired.length === 0) return
       await registry.commit(author, 'signing_key.forget', expired)
-      held = await load()
+      held = await load(options)
     },
-    times() {
-      const since = (role: KeyBody['role']): number =>
-        Math.min(...held.filter((key) => key.role === role).map((key) => key.sinceMs))
-      const ends = held.filter(({ role }) => role === 'retired').map(({ publishedUntilMs }) => publishedUntilMs)
-      return {
-        signingSinceMs: since('signing'),
-        nextSinceMs: since('next'),
-        unpublishAtMs: ends.length === 0 ? null : Math.min(...ends),
-      }
-    },
-    list: () =>
-      held.map(({ id, algorithm, role, createdAtMs, publishedUntilMs }) => ({
-        id,
-        algorithm,
-        role,
-        createdAtMs,
-        publishedUntilMs: role === 'retired' ? publishedUntilMs : null,
-      })),
+    times: () => timesOf(held),
+    list: () => held.map(toListedKey),
   }
 
   function isExpired({ role, publishedUntilMs }: Held): boolean {
@@ -211,6 +151,70 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
       body: to === null ? null : { ...body, ...to },
     }
   }
+}
+
+async function load(options: KeyRingOptions): Promise<readonly Held[]> {
+  const documents = await options.registry.list(SIGNING_KEY_KIND, { limit: KEYS_MAX })
+  return documents.map(({ id, revision, body, createdAtMs }) => ({
+    ...body,
+    id,
+    revision,
+    createdAtMs,
+    sinceMs: body.sinceMs ?? createdAtMs,
+    key: createPrivateKey(open(options, body.privateKey, id)),
+  }))
+}
+
+function timesOf(held: readonly Held[]): KeyTimes {
+  const since = (role: KeyBody['role']): number =>
+    Math.min(...held.filter((key) => key.role === role).map((key) => key.sinceMs))
+  const ends = held.filter(({ role }) => role === 'retired').map(({ publishedUntilMs }) => publishedUntilMs)
+  return {
+    signingSinceMs: since('signing'),
+    nextSinceMs: since('next'),
+    unpublishAtMs: ends.length === 0 ? null : Math.min(...ends),
+  }
+}
+
+function toListedKey({ id, algorithm, role, createdAtMs, publishedUntilMs }: Held): ListedKey {
+  return { id, algorithm, role, createdAtMs, publishedUntilMs: role === 'retired' ? publishedUntilMs : null }
+}
+
+function open(options: KeyRingOptions, encrypted: string, id: string): string {
+  try {
+    return options.vault.decrypt(encrypted, id)
+  } catch (cause) {
+    throw new StartRefused(
+      'the master key does not open this data folder; set the MASTER_KEY that it was created with',
+      {
+        cause,
+      },
+    )
+  }
+}
+
+async function makeKey(
+  options: KeyRingOptions,
+  algorithm: TokenAlgorithm,
+  role: KeyBody['role'],
+  sinceMs: number,
+): Promise<Write> {
+  const { publicKey, privateKey } =
+    algorithm === 'ES256'
+      ? await generate('ec', { namedCurve: 'P-256' })
+      : await generate('rsa', { modulusLength: 2048 })
+  const jwk = publicKey.export({ format: 'jwk' }) as JWK
+  const kid = await calculateJwkThumbprint(jwk)
+  const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
+  const body: KeyBody = {
+    algorithm,
+    role,
+    publicKey: { ...jwk, kid, alg: algorithm, use: 'sig' },
+    privateKey: options.vault.encrypt(pem, kid),
+    publishedUntilMs: 0,
+    sinceMs,
+  }
+  return { kind: SIGNING_KEY_KIND, id: kid, tenant: options.author.tenant, expected: 0, body }
 }
 
 function encode(value: object): string {

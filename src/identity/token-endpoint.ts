@@ -36,57 +36,11 @@ interface TokenRequest {
 }
 
 export function createTokenEndpoint(options: TokenEndpointOptions): OauthEndpoint {
-  const { authenticateClient, scopesOf, mint, mintIdToken, codes, revoke, clock, gatewayUrl } = options
+  const { authenticateClient, scopesOf, gatewayUrl } = options
   const grantTypes = new Map([
     ['client_credentials', issueForClient],
     ['authorization_code', redeemCode],
   ])
-
-  async function issueForClient({ api, target, client, values }: TokenRequest): Promise<OauthAnswer> {
-    const { grant, clientId, isPublic } = client
-    if (isPublic)
-      return refuse('unauthorized_client', 'A public client cannot use client_credentials, because it has no secret.')
-    const scope = values.get('scope') ?? null
-    const token = mint({ api, target, grant, clientId, scope, person: null, opensUserinfo: false })
-    return token === null ? tooLong() : answer(200, bearer(token))
-  }
-
-  async function redeemCode(tokenRequest: TokenRequest): Promise<OauthAnswer> {
-    const { api, target, client, values } = tokenRequest
-    const [text, verifier] = [values.get('code'), values.get('code_verifier')]
-    if (text === undefined) return refuse('invalid_request', 'code is missing.')
-    if (verifier === undefined) return refuse('invalid_request', 'code_verifier is missing.')
-    const code = await codes.find(text)
-    if (code === null || !isBoundTo(code, tokenRequest, verifier)) return invalidCode()
-    if (code.gave !== null) return refuseReuse(code, code.gave)
-    if (code.expiresAtMs <= clock.nowMs()) return invalidCode()
-
-    const { grant, clientId } = client
-    const { scope, person, wantsIdToken } = code
-    const request: AccessTokenRequest = { api, target, grant, clientId, scope, person, opensUserinfo: wantsIdToken }
-    const token = mint(request)
-    if (token === null) return tooLong()
-    if (!(await codes.use(code, { jti: token.jti, expiresAtMs: token.expiresAtMs }))) {
-      const used = await codes.find(text)
-      return used === null || used.gave === null ? invalidCode() : refuseReuse(used, used.gave)
-    }
-    if (!wantsIdToken) return answer(200, bearer(token))
-    const algorithm = target.tokenAlgorithm ?? 'ES256'
-    const idToken = mintIdToken({ api, code, accessToken: token.text, algorithm })
-    return answer(200, { ...bearer(token), id_token: idToken })
-  }
-
-  function isBoundTo(code: Code, { api, client, values }: TokenRequest, verifier: string): boolean {
-    if (code.clientId !== client.clientId || !verifies(code.challenge, verifier)) return false
-    const redirectUri = values.get('redirect_uri') ?? code.redirectUri
-    return redirectUri === code.redirectUri && (code.api === '' || code.api === api)
-  }
-
-  /** Revokes the token of the first use, because it may have been issued to an attacker (RFC 6749, 10.5). */
-  async function refuseReuse({ tenant, credential }: Code, gave: GivenToken): Promise<OauthAnswer> {
-    await revoke({ tenant, credential, ...gave })
-    return invalidCode()
-  }
 
   return async ({ api, form, authorization }) => {
     const fields = readForm(form)
@@ -111,8 +65,62 @@ export function createTokenEndpoint(options: TokenEndpointOptions): OauthEndpoin
     if (resource !== undefined && resource !== `${gatewayUrl}/${api}`) {
       return refuse('invalid_target', 'resource must be the address of the API that this token endpoint belongs to.')
     }
-    return issue({ api, target, client, values })
+    return issue(options, { api, target, client, values })
   }
+}
+
+async function issueForClient(
+  options: TokenEndpointOptions,
+  { api, target, client, values }: TokenRequest,
+): Promise<OauthAnswer> {
+  const { grant, clientId, isPublic } = client
+  if (isPublic)
+    return refuse('unauthorized_client', 'A public client cannot use client_credentials, because it has no secret.')
+  const scope = values.get('scope') ?? null
+  const token = options.mint({ api, target, grant, clientId, scope, person: null, opensUserinfo: false })
+  return token === null ? tooLong() : answer(200, bearer(token))
+}
+
+async function redeemCode(options: TokenEndpointOptions, tokenRequest: TokenRequest): Promise<OauthAnswer> {
+  const { mint, mintIdToken, codes, clock } = options
+  const { api, target, client, values } = tokenRequest
+  const [text, verifier] = [values.get('code'), values.get('code_verifier')]
+  if (text === undefined) return refuse('invalid_request', 'code is missing.')
+  if (verifier === undefined) return refuse('invalid_request', 'code_verifier is missing.')
+  const code = await codes.find(text)
+  if (code === null || !isBoundTo(code, tokenRequest, verifier)) return invalidCode()
+  if (code.gave !== null) return refuseReuse(options, code, code.gave)
+  if (code.expiresAtMs <= clock.nowMs()) return invalidCode()
+
+  const { grant, clientId } = client
+  const { scope, person, wantsIdToken } = code
+  const request: AccessTokenRequest = { api, target, grant, clientId, scope, person, opensUserinfo: wantsIdToken }
+  const token = mint(request)
+  if (token === null) return tooLong()
+  if (!(await codes.use(code, { jti: token.jti, expiresAtMs: token.expiresAtMs }))) {
+    const used = await codes.find(text)
+    return used === null || used.gave === null ? invalidCode() : refuseReuse(options, used, used.gave)
+  }
+  if (!wantsIdToken) return answer(200, bearer(token))
+  const algorithm = target.tokenAlgorithm ?? 'ES256'
+  const idToken = mintIdToken({ api, code, accessToken: token.text, algorithm })
+  return answer(200, { ...bearer(token), id_token: idToken })
+}
+
+function isBoundTo(code: Code, { api, client, values }: TokenRequest, verifier: string): boolean {
+  if (code.clientId !== client.clientId || !verifies(code.challenge, verifier)) return false
+  const redirectUri = values.get('redirect_uri') ?? code.redirectUri
+  return redirectUri === code.redirectUri && (code.api === '' || code.api === api)
+}
+
+/** Revokes the token of the first use, because it may have been issued to an attacker (RFC 6749, 10.5). */
+async function refuseReuse(
+  options: TokenEndpointOptions,
+  { tenant, credential }: Code,
+  gave: GivenToken,
+): Promise<OauthAnswer> {
+  await options.revoke({ tenant, credential, ...gave })
+  return invalidCode()
 }
 
 function bearer({ text, scope }: AccessToken): object {

@@ -72,34 +72,6 @@ export function createGuardedFetch({
     allowH2: false,
   })
 
-  /** Calls `onHead` when the response head has arrived; its argument returns the response so far. */
-  async function exchange(
-    request: OutboundRequest,
-    signal: AbortSignal,
-    onHead: (answer: () => OutboundAnswer) => void,
-  ): Promise<OutboundResult> {
-    const { url, method = 'GET', headers = {}, body = null, bytesMax, allowTruncated = false } = request
-    const { origin, pathname, search } = new URL(url)
-    const answer = await agent.request({ origin, path: pathname + search, method, headers, body, signal })
-    const chunks: Buffer[] = []
-    let bytes = 0
-    const soFar = (): OutboundAnswer => ({
-      kind: 'answered',
-      status: answer.statusCode,
-      headers: answer.headers,
-      body: Buffer.concat(chunks),
-    })
-    onHead(soFar)
-    for await (const chunk of answer.body) {
-      bytes += (chunk as Buffer).length
-      // Leaving the loop closes the connection.
-      if (bytes > bytesMax)
-        return allowTruncated ? soFar() : failed('too_large', `The response has more than ${bytesMax} bytes.`)
-      chunks.push(chunk as Buffer)
-    }
-    return soFar()
-  }
-
   return {
     async fetch(request) {
       const refused = refuseUrl(request.url, { allowPrivate })
@@ -117,7 +89,7 @@ export function createGuardedFetch({
           soFar = answer
         }
         // undici handles the abort only once it is connected, hence the race.
-        return await Promise.race([late, exchange(request, limit.signal, onHead)])
+        return await Promise.race([late, exchange(agent, request, limit.signal, onHead)])
       } catch (cause) {
         if (cause instanceof AddressRefused)
           return failed('address_refused', 'The host must resolve to public addresses only.')
@@ -131,6 +103,35 @@ export function createGuardedFetch({
     },
     close: () => agent.destroy(),
   }
+}
+
+/** Calls `onHead` when the response head has arrived; its argument returns the response so far. */
+async function exchange(
+  agent: Agent,
+  request: OutboundRequest,
+  signal: AbortSignal,
+  onHead: (answer: () => OutboundAnswer) => void,
+): Promise<OutboundResult> {
+  const { url, method = 'GET', headers = {}, body = null, bytesMax, allowTruncated = false } = request
+  const { origin, pathname, search } = new URL(url)
+  const answer = await agent.request({ origin, path: pathname + search, method, headers, body, signal })
+  const chunks: Buffer[] = []
+  let bytes = 0
+  const soFar = (): OutboundAnswer => ({
+    kind: 'answered',
+    status: answer.statusCode,
+    headers: answer.headers,
+    body: Buffer.concat(chunks),
+  })
+  onHead(soFar)
+  for await (const chunk of answer.body) {
+    bytes += (chunk as Buffer).length
+    // Leaving the loop closes the connection.
+    if (bytes > bytesMax)
+      return allowTruncated ? soFar() : failed('too_large', `The response has more than ${bytesMax} bytes.`)
+    chunks.push(chunk as Buffer)
+  }
+  return soFar()
 }
 
 function failed(reason: OutboundFailure['reason'], detail: string): OutboundFailure {
