@@ -61,63 +61,11 @@ const OVERLAP_MS = 86_400_000
 const SECRETS_MAX = 3
 
 export function createEventSubscriptions(options: EventSubscriptionsOptions): EventSubscriptions {
-  const { registry, vault, createId, randomBytes, clock, mutex, refuseTarget } = options
-
-  async function checkTarget(url: string): Promise<void> {
-    const fault = await refuseTarget(url)
-    if (fault !== null) throw invalidAt('/url', fault)
-  }
-
-  const read = (tenant: string, id: string): Promise<Document<EventSubscriptionBody>> =>
-    find(registry, tenant, EVENT_SUBSCRIPTION_KIND, id)
-
-  const sealed = (id: string, secret: string) => ({
-    encrypted: vault.encrypt(secret, secretContext(id)),
-    untilMs: null,
-  })
-
-  async function create(author: Author, { url, events, secret: given }: EventSubscriptionInput): Promise<WithSecret> {
-    const { tenant } = author
-    if (given !== undefined) checkSecret(given)
-    await checkTarget(url)
-    const id = createId('evs')
-    const secret = given ?? makeSecret(randomBytes)
-    const body: EventSubscriptionBody = {
-      url,
-      events: events ?? null,
-      secrets: [sealed(id, secret)],
-      actor: freshEventSubscription(),
-    }
-    // One at a time per tenant, so that concurrent requests cannot exceed the limit.
-    await mutex.runExclusive([`event subscriptions of ${tenant}`], async () => {
-      const limit = SUBSCRIPTIONS_OF_TENANT_MAX
-      if ((await registry.list(EVENT_SUBSCRIPTION_KIND, { tenant, limit })).length >= limit)
-        throw new Problem(
-          'state_conflict',
-          `A tenant can register at most ${limit} receivers; remove one that is not used.`,
-        )
-      await commit(registry, author, 'event_subscription.create', [eventSubscriptionWrite(id, tenant, 0, body)])
-    })
-    return { ...showEventSubscription(await read(tenant, id)), secret }
-  }
-
-  async function change(
-    author: Author,
-    id: string,
-    action: string,
-    changed: (current: EventSubscriptionBody) => EventSubscriptionBody,
-  ): Promise<EventSubscription> {
-    const { tenant } = author
-    return mutex.runExclusive([id], async () => {
-      const { revision, body } = await read(tenant, id)
-      await commit(registry, author, action, [eventSubscriptionWrite(id, tenant, revision, changed(body))])
-      return showEventSubscription(await read(tenant, id))
-    })
-  }
+  const { registry, vault, randomBytes, clock, mutex } = options
 
   return {
-    create,
-    get: async (tenant, id) => showEventSubscription(await read(tenant, id)),
+    create: (author, input) => create(options, author, input),
+    get: async (tenant, id) => showEventSubscription(await read(registry, tenant, id)),
     list: (tenant, query) =>
       listPage({
         registry,
@@ -127,9 +75,9 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
         show: showEventSubscription,
       }),
     async update(author, id, { url, events, state }) {
-      await read(author.tenant, id)
-      if (url !== undefined) await checkTarget(url)
-      return change(author, id, 'event_subscription.update', (body) => {
+      await read(registry, author.tenant, id)
+      if (url !== undefined) await checkTarget(options, url)
+      return change(options, author, id, 'event_subscription.update', (body) => {
         const wanted = state === undefined ? null : state === 'active' ? 'enabled' : 'disabled'
         return {
           ...body,
@@ -141,7 +89,7 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
     },
     async remove(author, id) {
       await mutex.runExclusive([id], async () => {
-        const { tenant, revision } = await read(author.tenant, id)
+        const { tenant, revision } = await read(registry, author.tenant, id)
         await commit(registry, author, 'event_subscription.remove', [
           { kind: EVENT_SUBSCRIPTION_KIND, id, tenant, expected: revision, body: null },
         ])
@@ -150,15 +98,75 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
     async rotateSecret(author, id) {
       const secret = makeSecret(randomBytes)
       const untilMs = clock.nowMs() + OVERLAP_MS
-      const shown = await change(author, id, 'event_subscription.rotate', (body) => {
+      const shown = await change(options, author, id, 'event_subscription.rotate', (body) => {
         const before = body.secrets
           .filter((each) => each.untilMs === null || each.untilMs > clock.nowMs())
           .map((each) => ({ ...each, untilMs: each.untilMs ?? untilMs }))
-        return { ...body, secrets: [sealed(id, secret), ...before].slice(0, SECRETS_MAX) }
+        return { ...body, secrets: [toStored(vault, id, secret), ...before].slice(0, SECRETS_MAX) }
       })
       return { ...shown, secret }
     },
   }
+}
+
+async function checkTarget(options: EventSubscriptionsOptions, url: string): Promise<void> {
+  const fault = await options.refuseTarget(url)
+  if (fault !== null) throw invalidAt('/url', fault)
+}
+
+async function create(
+  options: EventSubscriptionsOptions,
+  author: Author,
+  { url, events, secret: given }: EventSubscriptionInput,
+): Promise<WithSecret> {
+  const { registry, vault, createId, randomBytes, mutex } = options
+  const { tenant } = author
+  if (given !== undefined) checkSecret(given)
+  await checkTarget(options, url)
+  const id = createId('evs')
+  const secret = given ?? makeSecret(randomBytes)
+  const body: EventSubscriptionBody = {
+    url,
+    events: events ?? null,
+    secrets: [toStored(vault, id, secret)],
+    actor: freshEventSubscription(),
+  }
+  // One at a time per tenant, so that concurrent requests cannot exceed the limit.
+  await mutex.runExclusive([`event subscriptions of ${tenant}`], async () => {
+    const limit = SUBSCRIPTIONS_OF_TENANT_MAX
+    if ((await registry.list(EVENT_SUBSCRIPTION_KIND, { tenant, limit })).length >= limit)
+      throw new Problem(
+        'state_conflict',
+        `A tenant can register at most ${limit} receivers; remove one that is not used.`,
+      )
+    await commit(registry, author, 'event_subscription.create', [eventSubscriptionWrite(id, tenant, 0, body)])
+  })
+  return { ...showEventSubscription(await read(registry, tenant, id)), secret }
+}
+
+async function change(
+  options: EventSubscriptionsOptions,
+  author: Author,
+  id: string,
+  action: string,
+  changed: (current: EventSubscriptionBody) => EventSubscriptionBody,
+): Promise<EventSubscription> {
+  const { registry, mutex } = options
+  const { tenant } = author
+  return mutex.runExclusive([id], async () => {
+    const { revision, body } = await read(registry, tenant, id)
+    await commit(registry, author, action, [eventSubscriptionWrite(id, tenant, revision, changed(body))])
+    return showEventSubscription(await read(registry, tenant, id))
+  })
+}
+
+function read(registry: Registry, tenant: string, id: string): Promise<Document<EventSubscriptionBody>> {
+  return find(registry, tenant, EVENT_SUBSCRIPTION_KIND, id)
+}
+
+/** Encrypts a secret that signs from now on. */
+function toStored(vault: Secrets['vault'], id: string, secret: string): EventSubscriptionBody['secrets'][number] {
+  return { encrypted: vault.encrypt(secret, secretContext(id)), untilMs: null }
 }
 
 /** Returns whether events are delivered to the subscription. */
