@@ -55,77 +55,18 @@ const OVERLAP_SECONDS = 86_400
 const CREDENTIALS_MAX = 500
 
 export function createCredentials(options: CredentialsOptions): Credentials {
-  const { registry, gateway, vault, clock, createId } = options
-
-  function of(tenant: string, subscription: string): Promise<readonly Document<CredentialBody>[]> {
-    return registry.list(CREDENTIAL_KIND, { tenant, where: { subscription }, limit: CREDENTIALS_MAX })
-  }
-
-  async function announce(tenant: string, subscription: string): Promise<void> {
-    for (const credential of await of(tenant, subscription)) {
-      const grant = await toGrant(registry, credential)
-      if (grant !== null) await gateway.applyGrant(grant)
-    }
-  }
-
-  function toCredential(document: Document<CredentialBody>): Credential {
-    return showCredential(document, vault, clock.nowMs())
-  }
-
-  async function rotate(
-    author: Author,
-    id: string,
-    overlapSeconds = OVERLAP_SECONDS,
-    held: HeldScopes = null,
-  ): Promise<RotatedCredentials> {
-    const { tenant } = author
-    const subscription = await find(registry, tenant, SUBSCRIPTION_KIND, id)
-    checkHeld(subscription.body, held)
-    const nowMs = clock.nowMs()
-    const all = await of(tenant, id)
-    const old = all.filter(
-      ({ body }) =>
-        body.type !== 'Federated' && body.state === 'Active' && body.expiresAtMs > nowMs && !isReplaced(body),
-    )
-    if (old.length === 0 || subscription.body.actor.status === 'done') {
-      const extensions = { state: String(subscription.body.actor.value), allowed: [] }
-      throw new Problem('state_conflict', 'The subscription has no credential that can be rotated.', { extensions })
-    }
-    if (all.length + old.length > CREDENTIALS_MAX) {
-      throw new Problem(
-        'state_conflict',
-        'The subscription has reached its limit of credentials; create another subscription.',
-      )
-    }
-    const { credentialLifetimeDays } = await policyOfSubscribed(registry, subscription.body)
-    const expiresAtMs = nowMs + credentialLifetimeDays * DAY_MS
-    const made = old.map(({ body: { type, scopes, apiProductId } }) =>
-      newCredentialWrite(options, { tenant, subscription: id, type, scopes, apiProductId, expiresAtMs }),
-    )
-    const ending = old.map(({ id: credential, revision, body }) => {
-      const endsMs = Math.min(body.expiresAtMs, nowMs + overlapSeconds * 1_000)
-      return credentialWrite(credential, tenant, revision, { ...body, expiresAtMs: endsMs, isReplaced: true })
-    })
-    const warnings = made.map((write) => firstWarningWrite(write.id, tenant, expiresAtMs, nowMs))
-    await commit(registry, author, 'credential.rotate', [...ending, ...made, ...warnings])
-    await announce(tenant, id)
-    const ids = new Set(made.map((write) => write.id))
-    const items = (await of(tenant, id)).filter((each) => ids.has(each.id)).map(toCredential)
-    const client = items.find(({ clientId }) => clientId !== null) ?? items[0]
-    if (client === undefined) throw new Error(`the new credentials of ${id} are gone`)
-    return { ...client, items }
-  }
+  const { registry, createId } = options
 
   return {
-    of,
-    announce,
-    rotate,
+    of: (tenant, subscription) => listCredentials(options, tenant, subscription),
+    announce: (tenant, subscription) => announce(options, tenant, subscription),
+    rotate: (author, id, overlapSeconds, held) => rotate(options, author, id, overlapSeconds, held),
     async read(author, id, held = null) {
       const current = await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
       checkHeld(current.body, held)
-      const credentials = await of(current.tenant, id)
+      const credentials = await listCredentials(options, current.tenant, id)
       await registry.audit(author, 'credentials.read', { kind: SUBSCRIPTION_KIND, id, tenant: current.tenant })
-      return { items: credentials.map(toCredential), next: null }
+      return { items: credentials.map((each) => toCredential(options, each)), next: null }
     },
     async revoke(author, id, credential) {
       await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
@@ -140,9 +81,75 @@ export function createCredentials(options: CredentialsOptions): Credentials {
         // A repeated revocation reaches the threads again, but emits no second event.
         ...(state === 'Revoked' ? [] : [eventWrite(createId, tenant, 'CredentialRevoked', data)]),
       ])
-      await announce(author.tenant, id)
+      await announce(options, author.tenant, id)
     },
   }
+}
+
+function listCredentials(
+  { registry }: CredentialsOptions,
+  tenant: string,
+  subscription: string,
+): Promise<readonly Document<CredentialBody>[]> {
+  return registry.list(CREDENTIAL_KIND, { tenant, where: { subscription }, limit: CREDENTIALS_MAX })
+}
+
+async function announce(options: CredentialsOptions, tenant: string, subscription: string): Promise<void> {
+  for (const credential of await listCredentials(options, tenant, subscription)) {
+    const grant = await toGrant(options.registry, credential)
+    if (grant !== null) await options.gateway.applyGrant(grant)
+  }
+}
+
+function toCredential({ vault, clock }: CredentialsOptions, document: Document<CredentialBody>): Credential {
+  return showCredential(document, vault, clock.nowMs())
+}
+
+async function rotate(
+  options: CredentialsOptions,
+  author: Author,
+  id: string,
+  overlapSeconds = OVERLAP_SECONDS,
+  held: HeldScopes = null,
+): Promise<RotatedCredentials> {
+  const { registry, clock } = options
+  const { tenant } = author
+  const subscription = await find(registry, tenant, SUBSCRIPTION_KIND, id)
+  checkHeld(subscription.body, held)
+  const nowMs = clock.nowMs()
+  const all = await listCredentials(options, tenant, id)
+  const old = all.filter(
+    ({ body }) => body.type !== 'Federated' && body.state === 'Active' && body.expiresAtMs > nowMs && !isReplaced(body),
+  )
+  if (old.length === 0 || subscription.body.actor.status === 'done') {
+    const extensions = { state: String(subscription.body.actor.value), allowed: [] }
+    throw new Problem('state_conflict', 'The subscription has no credential that can be rotated.', { extensions })
+  }
+  if (all.length + old.length > CREDENTIALS_MAX) {
+    throw new Problem(
+      'state_conflict',
+      'The subscription has reached its limit of credentials; create another subscription.',
+    )
+  }
+  const { credentialLifetimeDays } = await policyOfSubscribed(registry, subscription.body)
+  const expiresAtMs = nowMs + credentialLifetimeDays * DAY_MS
+  const made = old.map(({ body: { type, scopes, apiProductId } }) =>
+    newCredentialWrite(options, { tenant, subscription: id, type, scopes, apiProductId, expiresAtMs }),
+  )
+  const ending = old.map(({ id: credential, revision, body }) => {
+    const endsMs = Math.min(body.expiresAtMs, nowMs + overlapSeconds * 1_000)
+    return credentialWrite(credential, tenant, revision, { ...body, expiresAtMs: endsMs, isReplaced: true })
+  })
+  const warnings = made.map((write) => firstWarningWrite(write.id, tenant, expiresAtMs, nowMs))
+  await commit(registry, author, 'credential.rotate', [...ending, ...made, ...warnings])
+  await announce(options, tenant, id)
+  const ids = new Set(made.map((write) => write.id))
+  const items = (await listCredentials(options, tenant, id))
+    .filter((each) => ids.has(each.id))
+    .map((each) => toCredential(options, each))
+  const client = items.find(({ clientId }) => clientId !== null) ?? items[0]
+  if (client === undefined) throw new Error(`the new credentials of ${id} are gone`)
+  return { ...client, items }
 }
 
 function checkHeld({ api, scopes }: SubscriptionBody, held: HeldScopes): void {

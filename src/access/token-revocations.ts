@@ -46,6 +46,7 @@ const PAGE = 500
 /** Expired revocations deleted with each new one. */
 const DELETED_AT_ONCE = 8
 
+/** Not split: its functions are small and share the state at the top of the closure. */
 export async function openTokenRevocations(options: TokenRevocationsOptions): Promise<TokenRevocations> {
   const { registry, gateway, clock } = options
   /** In the order of revocation. */

@@ -31,7 +31,7 @@ export type AuthorizeResult =
   /** Sent to the client by redirect. */
   | { readonly error: string; readonly description: string; readonly back: Back }
 
-/** Where to redirect the browser. */
+/** The redirect back to the client. */
 export interface Back {
   readonly redirectUri: string
   readonly state: string | null

@@ -84,6 +84,7 @@ const LEEWAY_MS = 60_000
 const KEYS_MAX = 100
 const generate = promisify(generateKeyPair)
 
+/** Not split: its functions are small and share the state at the top of the closure. */
 export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
   const { registry, clock, author } = options
   let held = await load(options)

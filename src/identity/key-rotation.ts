@@ -39,6 +39,7 @@ const RETRY_MS = 60_000
 /** Timers overflow at 24.8 days, so a longer sleep is split. */
 const SLEEP_MS_MAX = DAY_MS
 
+/** Not split: its functions are small and share the state at the top of the closure. */
 export function createKeyRotation(options: KeyRotationOptions): KeyRotation {
   const { keyRing, publish, clock, onFailure, everyDays = EVERY_DAYS } = options
   let cancel = (): void => {}

@@ -57,6 +57,7 @@ interface Receiver {
 
 export const BOUNDS: QueueBounds = { all: 256, unproven: 128, unprovenOfTenant: 32, ofReceiver: 4 }
 
+/** Not split: its functions are small and share the state at the top of the closure. */
 export function createDeliveryQueue({ clock, send, bounds = BOUNDS }: DeliveryQueueOptions): DeliveryQueue {
   const receivers = new Map<string, Receiver>()
   /** Receivers with deliveries that are due, in the order in which they are served. */
