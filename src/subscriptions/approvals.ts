@@ -91,59 +91,8 @@ export class SelfApproval extends Problem {
 const EVENTS = { Approved: 'approved', Rejected: 'rejected', AmendmentRequired: 'amendment.required' } as const
 
 export function createApprovals(options: ApprovalsOptions): Approvals {
-  const { registry, credentials, createId, clock, mutex, capacity } = options
+  const { registry, mutex, capacity } = options
   const requestTier = createTierRequest(options)
-
-  async function flowOf(tenant: string, subject: Subject, id: string): Promise<Document<ApprovalFlowBody>> {
-    const flow = await find(registry, tenant, APPROVAL_KIND, id)
-    const { subscription, programme } = flow.body
-    if (subject.programme === programme && (programme !== undefined || subject.subscription === subscription))
-      return flow
-    throw new Problem('not_found', 'There is no such approval flow.')
-  }
-
-  async function decide(author: Author, subject: Subject, id: string, decision: Decision): Promise<Approval> {
-    const { tenant } = author
-    const flow = await flowOf(tenant, subject, id)
-    const approver = deciderOf(author)
-    if (approver === flow.body.requester) {
-      throw new SelfApproval()
-    }
-    const { outcome, comments = null } = decision
-    const decided = tellFlow(flow.body, { type: EVENTS[outcome], approver })
-    const isOver = outcome !== 'AmendmentRequired'
-    const approval: Approval = { approver, outcome, comments, time: toTime(clock.nowMs()) }
-    const { isInForce, writes } = isOver
-      ? await effectsOf(tenant, flow.body, outcome)
-      : { isInForce: false, writes: [] }
-    const body: ApprovalFlowBody = {
-      ...flow.body,
-      actor: isInForce ? tellFlow({ actor: decided }, { type: 'completed' }) : decided,
-      approvals: [...flow.body.approvals, approval],
-    }
-    await commit(registry, author, `approval.${EVENTS[outcome]}`, [
-      ...(await movedFlow(registry, flow, body, clock.nowMs())),
-      ...writes,
-    ])
-    if (writes.length > 0) await credentials.announce(tenant, flow.body.subscription)
-    return approval
-  }
-
-  /** Returns the writes that a decision causes, and whether they complete the request. */
-  async function effectsOf(tenant: string, flow: ApprovalFlowBody, outcome: Outcome): Promise<GrantedTier> {
-    // Programmes react to the decision through the change feed.
-    if (flow.kind === 'programme') return { isInForce: true, writes: [] }
-    const subscription = await find(registry, tenant, SUBSCRIPTION_KIND, flow.subscription)
-    const { id, revision, body } = subscription
-    if (flow.kind === 'tierChange') {
-      const isGranted = outcome === 'Approved' && flow.slaVariant !== null
-      return isGranted ? grantTier(options, subscription, flow.slaVariant) : { isInForce: true, writes: [] }
-    }
-    const isShort = outcome === 'Approved' && !(await capacity.isOpenTo(tenant, body))
-    const actor = transition(body, outcome === 'Rejected' ? 'rejected' : isShort ? 'capacity.short' : 'approved')
-    const write = subscriptionWrite(id, tenant, revision, { ...body, actor })
-    return { isInForce: true, writes: isShort ? [write, waitlisted(createId, tenant, id, body)] : [write] }
-  }
 
   function runExclusive<T>({ tenant }: Author, subscription: string, work: () => Promise<T>): Promise<T> {
     return mutex.runExclusive([subscription], () => capacity.runExclusive(tenant, work))
@@ -154,22 +103,90 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       await find(registry, tenant, SUBSCRIPTION_KIND, subscription)
       return listPage({ registry, kind: APPROVAL_KIND, tenant, query, where: { subscription }, show })
     },
-    flow: async (tenant, subscription, id) => show(await flowOf(tenant, { subscription }, id)),
+    flow: async (tenant, subscription, id) => show(await flowOf(options, tenant, { subscription }, id)),
     list: (tenant, { state = 'InProgress', ...query }) =>
       listPage({ registry, kind: APPROVAL_KIND, tenant, query, where: { state }, show }),
     decide: (author, subscription, id, decision) =>
-      runExclusive(author, subscription, () => decide(author, { subscription }, id, decision)),
+      runExclusive(author, subscription, () => decide(options, author, { subscription }, id, decision)),
     ofProgramme: {
-      flow: async (tenant, programme, id) => show(await flowOf(tenant, { programme }, id)),
+      flow: async (tenant, programme, id) => show(await flowOf(options, tenant, { programme }, id)),
       decide: (author, programme, id, decision) =>
-        mutex.runExclusive([id], () => decide(author, { programme }, id, decision)),
+        mutex.runExclusive([id], () => decide(options, author, { programme }, id, decision)),
     },
     requestTier: (author, subscription, to) =>
       runExclusive(author, subscription, async () => {
         const flow = await requestTier(author, subscription, to)
-        return show(await flowOf(author.tenant, { subscription }, flow))
+        return show(await flowOf(options, author.tenant, { subscription }, flow))
       }),
   }
+}
+
+async function flowOf(
+  options: ApprovalsOptions,
+  tenant: string,
+  subject: Subject,
+  id: string,
+): Promise<Document<ApprovalFlowBody>> {
+  const flow = await find(options.registry, tenant, APPROVAL_KIND, id)
+  const { subscription, programme } = flow.body
+  if (subject.programme === programme && (programme !== undefined || subject.subscription === subscription)) return flow
+  throw new Problem('not_found', 'There is no such approval flow.')
+}
+
+async function decide(
+  options: ApprovalsOptions,
+  author: Author,
+  subject: Subject,
+  id: string,
+  decision: Decision,
+): Promise<Approval> {
+  const { registry, credentials, clock } = options
+  const { tenant } = author
+  const flow = await flowOf(options, tenant, subject, id)
+  const approver = deciderOf(author)
+  if (approver === flow.body.requester) {
+    throw new SelfApproval()
+  }
+  const { outcome, comments = null } = decision
+  const decided = tellFlow(flow.body, { type: EVENTS[outcome], approver })
+  const isOver = outcome !== 'AmendmentRequired'
+  const approval: Approval = { approver, outcome, comments, time: toTime(clock.nowMs()) }
+  const { isInForce, writes } = isOver
+    ? await effectsOf(options, tenant, flow.body, outcome)
+    : { isInForce: false, writes: [] }
+  const body: ApprovalFlowBody = {
+    ...flow.body,
+    actor: isInForce ? tellFlow({ actor: decided }, { type: 'completed' }) : decided,
+    approvals: [...flow.body.approvals, approval],
+  }
+  await commit(registry, author, `approval.${EVENTS[outcome]}`, [
+    ...(await movedFlow(registry, flow, body, clock.nowMs())),
+    ...writes,
+  ])
+  if (writes.length > 0) await credentials.announce(tenant, flow.body.subscription)
+  return approval
+}
+
+/** Returns the writes that a decision causes, and whether they complete the request. */
+async function effectsOf(
+  options: ApprovalsOptions,
+  tenant: string,
+  flow: ApprovalFlowBody,
+  outcome: Outcome,
+): Promise<GrantedTier> {
+  const { registry, createId, capacity } = options
+  // Programmes react to the decision through the change feed.
+  if (flow.kind === 'programme') return { isInForce: true, writes: [] }
+  const subscription = await find(registry, tenant, SUBSCRIPTION_KIND, flow.subscription)
+  const { id, revision, body } = subscription
+  if (flow.kind === 'tierChange') {
+    const isGranted = outcome === 'Approved' && flow.slaVariant !== null
+    return isGranted ? grantTier(options, subscription, flow.slaVariant) : { isInForce: true, writes: [] }
+  }
+  const isShort = outcome === 'Approved' && !(await capacity.isOpenTo(tenant, body))
+  const actor = transition(body, outcome === 'Rejected' ? 'rejected' : isShort ? 'capacity.short' : 'approved')
+  const write = subscriptionWrite(id, tenant, revision, { ...body, actor })
+  return { isInForce: true, writes: isShort ? [write, waitlisted(createId, tenant, id, body)] : [write] }
 }
 
 function transition({ actor }: SubscriptionBody, type: SubscriptionEvent['type']): SubscriptionBody['actor'] {

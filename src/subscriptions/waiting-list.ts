@@ -61,6 +61,7 @@ const NEUTRAL_STATES = ['Pending', 'Rejected', WAITING]
 /** Kinds whose every change may free capacity. */
 const FREEING_KINDS: readonly string[] = [OPENSLA_SPEC_KIND, PRODUCT_KIND, APPROVAL_KIND]
 
+/** Not split: its functions are small and share the state at the top of the closure. */
 export function createWaitingList(options: WaitingListOptions): WaitingList {
   const { registry, capacity, credentials, createId, clock, log, count } = options
   /** Tenants to process; several changes of a tenant coalesce. */
