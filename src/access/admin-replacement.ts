@@ -1,7 +1,7 @@
 /**
- * Replaces the credentials of the admin: one that is new takes the place of all others, which are revoked in the same commit.
+ * Replaces the credentials of the admin: creates a new one and revokes all others in the same commit.
  *
- * Runs while no gateway thread does: at startup, or on the data folder of a service that is stopped.
+ * Runs while no gateway thread does: at startup, or on the data folder of a stopped service.
  */
 
 import type { Clock } from '../runtime/clock.ts'
@@ -29,7 +29,7 @@ export interface AdminResetOptions extends Secrets {
 export interface AdminReset {
   readonly clientId: string
   readonly clientSecret: string
-  /** Client ids that open nothing any more. */
+  /** Client ids of the revoked credentials. */
   readonly revoked: readonly string[]
 }
 
@@ -38,17 +38,17 @@ export interface Revocations {
   readonly clientIds: readonly string[]
 }
 
-/** Subscriptions that one after the other were the admin's, and credentials of one of them. */
+/** Upper bound of the subscriptions that the admin has had, and of the credentials of one of them. */
 export const ADMIN_DOCUMENTS_MAX = 500
 
-/** Makes a new admin credential and revokes all others of the admin. Throws `StartRefused`. */
+/** Creates a new admin credential and revokes all others of the admin. Throws `StartRefused`. */
 export async function resetAdmin(options: AdminResetOptions): Promise<AdminReset> {
   const { registry, vault, createId, clock } = options
   const entry = await registry.get(API_KIND, PLATFORM_API)
   const held = entry === null ? [] : await subscriptionsOfAdmin(registry, entry.tenant)
   const consumer = held[0]?.body.consumer
   if (entry === null || consumer === undefined) {
-    throw new StartRefused('the data folder has no admin yet; the first start makes one and prints its secret')
+    throw new StartRefused('the data folder has no admin yet; the first start creates one and prints its secret')
   }
   const { tenant } = entry
   const platform = { ...options, clock, tenant, scopes: entry.body.ownScopes ?? [], chosen: null }
@@ -89,7 +89,7 @@ export async function subscriptionsOfAdmin(
   return registry.list(SUBSCRIPTION_KIND, { tenant, where, limit: ADMIN_DOCUMENTS_MAX })
 }
 
-/** Writes that revoke every credential of a subscription that is active, with an event for each. */
+/** Returns the writes that revoke every active credential of a subscription, with an event for each. */
 export async function revokeAll(
   registry: Registry,
   createId: CreateId,
@@ -111,14 +111,14 @@ export async function revokeAll(
   }
 }
 
-/** A secret that another master key encrypted does not decrypt: a new one would not open for the service either. */
+/** Refuses another master key, with which the service could not decrypt the new secret either. */
 async function checkKey({ registry, vault }: AdminResetOptions, tenant: string, subscription: string): Promise<void> {
   for (const { id, body } of await credentialsOf(registry, tenant, subscription)) {
     if (body.clientSecret === '') continue
     try {
       vault.decrypt(body.clientSecret, id)
     } catch {
-      throw new StartRefused('the master key is not that of this data folder; set the MASTER_KEY of the service')
+      throw new StartRefused('the master key does not match this data folder; set the MASTER_KEY of the service')
     }
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Raises `CredentialExpiringSoon` 30, 7 and 1 days before a credential expires, and when one is issued with less time than that.
+ * Emits `CredentialExpiringSoon` 30, 7 and 1 days before a credential expires, and at once if it is issued with less time left.
  *
- * One due time a credential: each warning brings the next, in one commit. What was revoked or replaced
- * meanwhile is not warned of.
+ * Each credential has one due time; each warning schedules the next in the same commit. Revoked and replaced credentials
+ * get no warnings.
  */
 
 import type { Clock } from '../runtime/clock.ts'
@@ -23,13 +23,13 @@ export interface CredentialExpiryOptions {
   readonly createId: CreateId
 }
 
-/** The first warning of a credential that is issued now: at once if its lifetime begins inside a warning window. */
+/** Schedules the first warning of a new credential: at once if its lifetime begins inside a warning window. */
 export function firstWarningWrite(id: string, tenant: string, expiresAtMs: number, issuedMs: number): Write {
   const atMs = Math.max(issuedMs, expiresAtMs - Math.max(...WARN_DAYS) * DAY_MS)
   return dueWrite({ tenant, kind: CREDENTIAL_DUE, subject: id, atMs })
 }
 
-/** The next warning after `afterMs` of a credential that was warned of; nothing if none is to come. */
+/** Schedules the next warning after `afterMs`, if there is one. */
 function nextWarningWrites(id: string, tenant: string, expiresAtMs: number, afterMs: number): Write[] {
   const times = WARN_DAYS.map((days) => expiresAtMs - days * DAY_MS)
   const atMs = times.find((timeMs) => timeMs > afterMs)

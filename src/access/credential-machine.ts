@@ -1,11 +1,11 @@
 /**
- * A credential, from its making to its end.
+ * The states of a credential.
  *
  *   Active ──expiring──▶ Expiring ──expired──▶ Expired
  *     │ └──────────────────expired────────────────▲
  *     └──revoked──▶ Revoked ◀──revoked── Expiring
  *
- * Time enters by events: that a credential is near its end is told, and told again, while it is Expiring.
+ * The machine has no timers: events carry the time. `expiring` may be sent again while the state is Expiring.
  */
 
 import { setup } from 'xstate'

@@ -1,8 +1,8 @@
 /**
- * The credentials of a subscription: read with their secrets, revoked, rotated.
+ * The credentials of a subscription: read with their secrets, revoke, rotate.
  *
- * What is taken away has reached every gateway thread before the command answers. With a credential of
- * the platform nobody comes by one that opens more than his own.
+ * A revocation has reached every gateway thread before the command returns. A platform credential cannot be used to
+ * escalate privileges: it reads and rotates only credentials whose scopes it holds itself.
  */
 
 import { Problem } from '../domain/problem.ts'
@@ -28,19 +28,19 @@ import { PLATFORM_API } from '../domain/platform-api.ts'
 import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 import type { HeldScopes } from './held-scopes.ts'
 
-/** The new credential of a client, and with it all that were made. */
+/** The new credential of the client, and all new credentials as `items`. */
 export interface RotatedCredentials extends Credential {
   readonly items: readonly Credential[]
 }
 
 export interface Credentials {
-  /** Secrets in clear; the reading itself is audited. */
+  /** Returns the secrets in clear text, and writes an audit entry. */
   read(author: Author, subscription: string, held?: HeldScopes): Promise<Page<Credential>>
   revoke(author: Author, subscription: string, credential: string): Promise<void>
-  /** New ones for all that are active; the old ones end when the overlap does. */
+  /** Creates a new credential for each active one; the old ones expire after the overlap. */
   rotate(author: Author, subscription: string, overlapSeconds?: number, held?: HeldScopes): Promise<RotatedCredentials>
   of(tenant: string, subscription: string): Promise<readonly Document<CredentialBody>[]>
-  /** Tells every thread what the credentials of a subscription open now; done when all know. */
+  /** Sends the current grants of a subscription to every gateway thread; resolves when all have them. */
   announce(tenant: string, subscription: string): Promise<void>
 }
 
@@ -55,74 +55,18 @@ const OVERLAP_SECONDS = 86_400
 const CREDENTIALS_MAX = 500
 
 export function createCredentials(options: CredentialsOptions): Credentials {
-  const { registry, gateway, vault, clock, createId } = options
-
-  function of(tenant: string, subscription: string): Promise<readonly Document<CredentialBody>[]> {
-    return registry.list(CREDENTIAL_KIND, { tenant, where: { subscription }, limit: CREDENTIALS_MAX })
-  }
-
-  async function announce(tenant: string, subscription: string): Promise<void> {
-    for (const credential of await of(tenant, subscription)) {
-      const grant = await toGrant(registry, credential)
-      if (grant !== null) await gateway.applyGrant(grant)
-    }
-  }
-
-  function toCredential(document: Document<CredentialBody>): Credential {
-    return showCredential(document, vault, clock.nowMs())
-  }
-
-  async function rotate(
-    author: Author,
-    id: string,
-    overlapSeconds = OVERLAP_SECONDS,
-    held: HeldScopes = null,
-  ): Promise<RotatedCredentials> {
-    const { tenant } = author
-    const subscription = await find(registry, tenant, SUBSCRIPTION_KIND, id)
-    checkHeld(subscription.body, held)
-    const nowMs = clock.nowMs()
-    const all = await of(tenant, id)
-    const old = all.filter(
-      ({ body }) =>
-        body.type !== 'Federated' && body.state === 'Active' && body.expiresAtMs > nowMs && !isReplaced(body),
-    )
-    if (old.length === 0 || subscription.body.actor.status === 'done') {
-      const extensions = { state: String(subscription.body.actor.value), allowed: [] }
-      throw new Problem('state_conflict', 'The subscription has no credential that could be rotated.', { extensions })
-    }
-    if (all.length + old.length > CREDENTIALS_MAX) {
-      throw new Problem('state_conflict', 'The subscription has had too many credentials; make another subscription.')
-    }
-    const { credentialLifetimeDays } = await policyOfSubscribed(registry, subscription.body)
-    const expiresAtMs = nowMs + credentialLifetimeDays * DAY_MS
-    const made = old.map(({ body: { type, scopes, apiProductId } }) =>
-      newCredentialWrite(options, { tenant, subscription: id, type, scopes, apiProductId, expiresAtMs }),
-    )
-    const ending = old.map(({ id: credential, revision, body }) => {
-      const endsMs = Math.min(body.expiresAtMs, nowMs + overlapSeconds * 1_000)
-      return credentialWrite(credential, tenant, revision, { ...body, expiresAtMs: endsMs, isReplaced: true })
-    })
-    const warnings = made.map((write) => firstWarningWrite(write.id, tenant, expiresAtMs, nowMs))
-    await commit(registry, author, 'credential.rotate', [...ending, ...made, ...warnings])
-    await announce(tenant, id)
-    const ids = new Set(made.map((write) => write.id))
-    const items = (await of(tenant, id)).filter((each) => ids.has(each.id)).map(toCredential)
-    const client = items.find(({ clientId }) => clientId !== null) ?? items[0]
-    if (client === undefined) throw new Error(`the new credentials of ${id} are gone`)
-    return { ...client, items }
-  }
+  const { registry, createId } = options
 
   return {
-    of,
-    announce,
-    rotate,
+    of: (tenant, subscription) => listCredentials(options, tenant, subscription),
+    announce: (tenant, subscription) => announce(options, tenant, subscription),
+    rotate: (author, id, overlapSeconds, held) => rotate(options, author, id, overlapSeconds, held),
     async read(author, id, held = null) {
       const current = await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
       checkHeld(current.body, held)
-      const credentials = await of(current.tenant, id)
+      const credentials = await listCredentials(options, current.tenant, id)
       await registry.audit(author, 'credentials.read', { kind: SUBSCRIPTION_KIND, id, tenant: current.tenant })
-      return { items: credentials.map(toCredential), next: null }
+      return { items: credentials.map((each) => toCredential(options, each)), next: null }
     },
     async revoke(author, id, credential) {
       await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
@@ -134,17 +78,86 @@ export function createCredentials(options: CredentialsOptions): Credentials {
       const data = { credential, subscription: id, type, clientId: clientId || null }
       await commit(registry, author, 'credential.revoke', [
         credentialWrite(credential, tenant, current.revision, body),
-        // Revoking again makes sure that every thread knows; it is told once.
+        // A repeated revocation reaches the threads again, but emits no second event.
         ...(state === 'Revoked' ? [] : [eventWrite(createId, tenant, 'CredentialRevoked', data)]),
       ])
-      await announce(author.tenant, id)
+      await announce(options, author.tenant, id)
     },
   }
 }
 
+function listCredentials(
+  { registry }: CredentialsOptions,
+  tenant: string,
+  subscription: string,
+): Promise<readonly Document<CredentialBody>[]> {
+  return registry.list(CREDENTIAL_KIND, { tenant, where: { subscription }, limit: CREDENTIALS_MAX })
+}
+
+async function announce(options: CredentialsOptions, tenant: string, subscription: string): Promise<void> {
+  for (const credential of await listCredentials(options, tenant, subscription)) {
+    const grant = await toGrant(options.registry, credential)
+    if (grant !== null) await options.gateway.applyGrant(grant)
+  }
+}
+
+function toCredential({ vault, clock }: CredentialsOptions, document: Document<CredentialBody>): Credential {
+  return showCredential(document, vault, clock.nowMs())
+}
+
+async function rotate(
+  options: CredentialsOptions,
+  author: Author,
+  id: string,
+  overlapSeconds = OVERLAP_SECONDS,
+  held: HeldScopes = null,
+): Promise<RotatedCredentials> {
+  const { registry, clock } = options
+  const { tenant } = author
+  const subscription = await find(registry, tenant, SUBSCRIPTION_KIND, id)
+  checkHeld(subscription.body, held)
+  const nowMs = clock.nowMs()
+  const all = await listCredentials(options, tenant, id)
+  const old = all.filter(
+    ({ body }) => body.type !== 'Federated' && body.state === 'Active' && body.expiresAtMs > nowMs && !isReplaced(body),
+  )
+  if (old.length === 0 || subscription.body.actor.status === 'done') {
+    const extensions = { state: String(subscription.body.actor.value), allowed: [] }
+    throw new Problem('state_conflict', 'The subscription has no credential that can be rotated.', { extensions })
+  }
+  if (all.length + old.length > CREDENTIALS_MAX) {
+    throw new Problem(
+      'state_conflict',
+      'The subscription has reached its limit of credentials; create another subscription.',
+    )
+  }
+  const { credentialLifetimeDays } = await policyOfSubscribed(registry, subscription.body)
+  const expiresAtMs = nowMs + credentialLifetimeDays * DAY_MS
+  const made = old.map(({ body: { type, scopes, apiProductId } }) =>
+    newCredentialWrite(options, { tenant, subscription: id, type, scopes, apiProductId, expiresAtMs }),
+  )
+  const ending = old.map(({ id: credential, revision, body }) => {
+    const endsMs = Math.min(body.expiresAtMs, nowMs + overlapSeconds * 1_000)
+    return credentialWrite(credential, tenant, revision, { ...body, expiresAtMs: endsMs, isReplaced: true })
+  })
+  const warnings = made.map((write) => firstWarningWrite(write.id, tenant, expiresAtMs, nowMs))
+  await commit(registry, author, 'credential.rotate', [...ending, ...made, ...warnings])
+  await announce(options, tenant, id)
+  const ids = new Set(made.map((write) => write.id))
+  const items = (await listCredentials(options, tenant, id))
+    .filter((each) => ids.has(each.id))
+    .map((each) => toCredential(options, each))
+  const client = items.find(({ clientId }) => clientId !== null) ?? items[0]
+  if (client === undefined) throw new Error(`the new credentials of ${id} are gone`)
+  return { ...client, items }
+}
+
 function checkHeld({ api, scopes }: SubscriptionBody, held: HeldScopes): void {
   if (held === null || api !== PLATFORM_API || scopes.every((scope) => held.has(scope))) return
-  throw new Problem('operation_forbidden', 'These credentials open more of the platform than your own.')
+  throw new Problem(
+    'operation_forbidden',
+    'These credentials have platform scopes that your own credential does not have.',
+  )
 }
 
 function isReplaced(body: CredentialBody): boolean {

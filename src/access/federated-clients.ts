@@ -1,6 +1,6 @@
 /**
- * Clients of federated issuers: found by issuer and name, at one API, by way of each subscription that
- * they hold to it or to a product that its proxy is a member of.
+ * Finds the subscriptions of a federated client at one API, by issuer and client id: to the API itself, and to products
+ * that its proxy is a member of.
  */
 
 import type { Document, Registry } from '../store/registry.ts'
@@ -16,7 +16,7 @@ export interface FederatedHolding {
   readonly subscription: Document<SubscriptionBody>
 }
 
-/** Subscriptions that one federated client may hold. */
+/** Upper bound of the subscriptions of one federated client. */
 const OF_FEDERATED_MAX = 500
 
 export async function federatedHoldings(
@@ -39,7 +39,7 @@ export async function federatedHoldings(
   return holdings
 }
 
-/** Whether it opens something, or may yet: what was revoked, rejected, cancelled or has expired never will. */
+/** Returns whether a holding grants access, or may later: not if it is revoked, rejected, cancelled or expired. */
 export function isHeld({ credential, subscription }: FederatedHolding, nowMs: number): boolean {
   const { state, expiresAtMs } = credential.body
   return state === 'Active' && expiresAtMs > nowMs && subscription.body.actor.status !== 'done'

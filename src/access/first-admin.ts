@@ -1,9 +1,10 @@
 /**
- * Makes the first credential: all scopes of the platform API, for a consumer called admin.
+ * Creates the first credential: all scopes of the platform API, for a consumer called admin.
  *
- * It is made once, in one commit; a later start finds it. If the operator names a credential (`ADMIN_CLIENT_ID`), that name is
- * used. A name that is new on a later start replaces the admin credentials of before, which are revoked in the same commit; a
- * name that is known gets the secret that is set now. What was revoked or cancelled is not restored in any other way.
+ * The first start creates it in one commit, and later starts find it. If the operator chooses a client id
+ * (`ADMIN_CLIENT_ID`), that id is used. An id that is new on a later start replaces the previous admin credentials, which
+ * are revoked in the same commit; a known id gets the secret that is set now. Nothing else restores a revoked credential
+ * or a cancelled subscription.
  */
 
 import type { Clock } from '../runtime/clock.ts'
@@ -30,13 +31,13 @@ export interface FirstAdminOptions extends Secrets {
   readonly registry: Registry
   readonly clock: Clock
   readonly tenant: string
-  /** Every scope of the platform API; new ones are added to what is there. */
+  /** Every scope of the platform API; scopes of a new version are added to the admin's. */
   readonly scopes: readonly string[]
   readonly chosen: { readonly clientId: string; readonly clientSecret: string } | null
 }
 
 export interface FirstAdmin {
-  /** Null where the credential was made on an earlier start. */
+  /** Null if the credential was created on an earlier start. */
   readonly made: { readonly clientId: string; readonly clientSecret: string } | null
   readonly consumer: string
   /** Client ids that this start revoked, because the operator named another credential. */
@@ -96,7 +97,7 @@ function entryWrites({ tenant, scopes }: FirstAdminOptions, entry: Document<ApiB
   ]
 }
 
-/** A version that brings scopes brings them to the admin's subscription and credentials too. */
+/** Adds the scopes of a new version to the admin's subscription and credentials. */
 async function widened(
   { registry, tenant, scopes }: FirstAdminOptions,
   { id, revision, body }: Document<SubscriptionBody>,
@@ -117,7 +118,7 @@ interface Chosen {
 
 const NOTHING: Chosen = { writes: [], replaced: [] }
 
-/** Makes the credential that the operator names in place of those of before, or gives it the secret that is set now. */
+/** Creates the credential that the operator chose in place of the previous ones, or updates its secret. */
 async function chosenWrites(options: FirstAdminOptions, subscription: string): Promise<Chosen> {
   const { vault, chosen, registry, createId, tenant } = options
   if (chosen === null) return NOTHING
@@ -135,14 +136,14 @@ async function chosenWrites(options: FirstAdminOptions, subscription: string): P
   return { writes: [credentialWrite(id, tenant, revision, { ...body, clientSecret, secretHash })], replaced: [] }
 }
 
-/** The credential that carries the chosen name. Throws `StartRefused` where it is another client's. */
+/** Returns the credential with the chosen client id. Throws `StartRefused` if it belongs to another subscription. */
 async function known({ registry, chosen, tenant }: FirstAdminOptions): Promise<Document<CredentialBody> | null> {
   if (chosen === null) return null
   const credential = await registry.find(CREDENTIAL_KIND, 'clientId', chosen.clientId)
   if (credential === null) return null
   const subscription = await registry.get(SUBSCRIPTION_KIND, credential.body.subscription)
   if (credential.tenant !== tenant || subscription?.body.api !== PLATFORM_API) {
-    throw new StartRefused('ADMIN_CLIENT_ID names a client of another subscription; choose a name of its own')
+    throw new StartRefused('ADMIN_CLIENT_ID names a client of another subscription; choose another name')
   }
   return credential
 }

@@ -1,8 +1,8 @@
 /**
- * What a credential opens, worked out from the credential, its subscription and its consumer.
+ * Computes the grant of a credential from the credential, its subscription and its consumer.
  *
- * The version of a grant is the sum of the revisions it was read from: each only rises, so whatever
- * changed any of them gives a higher number, and an older reading can never replace a newer one.
+ * The version of a grant is the sum of the revisions of these documents. Each revision only rises, so every change gives a
+ * higher version, and an older grant never replaces a newer one.
  */
 
 import type { SubscriptionState } from '../subscriptions/document/subscription-machine.ts'
@@ -15,13 +15,13 @@ import { SUBSCRIPTION_KIND } from '../subscriptions/document/subscription-docume
 
 export interface Grants {
   resolve(name: CredentialName): Promise<Grant | null>
-  /** For the OAuth endpoints: what a client opens, and how it proves who it is. */
+  /** Returns the grant and the authentication data of a client, for the OAuth endpoints. */
   clientFor(clientId: string): Promise<Client | null>
 }
 
 export interface Client {
   readonly grant: Grant
-  /** The hash its secret must have; `''`: a public client, which has none. */
+  /** Hash of the client secret; `''` for a public client. */
   readonly secretHash: string
   readonly redirectUris: readonly string[]
 }
@@ -57,13 +57,13 @@ export function createGrants({ registry }: { registry: Registry }): Grants {
   }
 }
 
-/** Of two that open as much, the one that opens it longer: the other may have ended already. */
+/** Prefers the higher rank, then the later expiry, because the other grant may have expired already. */
 function isBetter(one: Grant, other: Grant): boolean {
   const [more, less] = [rank(one), rank(other)]
   return more === less ? one.expiresAtMs > other.expiresAtMs : more > less
 }
 
-/** What opens more comes before what opens less. */
+/** Ranks active grants above valid ones, and valid grants above the rest. */
 function rank({ valid, active }: Grant): number {
   return valid ? (active ? 2 : 1) : 0
 }

@@ -1,2 +1,2 @@
-/** Scopes of the platform API that a caller holds itself, the upper bound of what it may give away; null: the service acts on its own behalf. */
+/** Scopes of the platform API that the caller holds, which bound what it may grant. Null: the service itself acts. */
 export type HeldScopes = ReadonlySet<string> | null

@@ -1,8 +1,8 @@
 /**
- * Federated identity providers: whose tokens open the tenant's APIs beside our own.
+ * Federated identity providers, whose tokens are accepted at the tenant's APIs beside those of this service.
  *
- * A provider is asked for its keys before it is registered, and every gateway thread knows of it, or no
- * longer knows of it, before the command answers.
+ * A provider must serve its keys before it is registered. A registration or a removal has reached every gateway thread
+ * before the command returns.
  */
 
 import { Problem } from '../domain/problem.ts'
@@ -35,11 +35,11 @@ export interface IdentityProviders {
   remove(author: Author, id: string): Promise<void>
 }
 
-/** What the federation is told and asked. */
+/** The part of the federation that these commands use. */
 export interface FederationPort {
-  /** Why the provider cannot be used now; null where it can. */
+  /** Returns why a provider cannot be used now, or null. */
   probe(issuer: string): Promise<string | null>
-  /** Resolves when every thread knows what is registered now. */
+  /** Resolves when every gateway thread has the registered providers. */
   changed(): Promise<void>
 }
 
@@ -51,18 +51,18 @@ export interface IdentityProvidersOptions {
 
 export const IDENTITY_PROVIDER_KIND = documentKind<IdentityProviderInput>('identity_provider')
 const PAGE = 100
-/** Their keys are held by every thread, and all are told at each change. */
+/** Bounds the keys that every thread holds and that each change sends to all threads. */
 const OF_TENANT_MAX = 100
 
 export function createIdentityProviders(options: IdentityProvidersOptions): IdentityProviders {
   const { registry, createId, federation } = options
 
-  async function refuseTooMany(tenant: string): Promise<void> {
+  async function checkLimit(tenant: string): Promise<void> {
     const registered = await registry.list(IDENTITY_PROVIDER_KIND, { tenant, limit: OF_TENANT_MAX })
     if (registered.length < OF_TENANT_MAX) return
     throw new Problem(
       'state_conflict',
-      `A tenant may register ${OF_TENANT_MAX} providers; remove one that is not used.`,
+      `A tenant can register at most ${OF_TENANT_MAX} identity providers; remove one that is not used.`,
     )
   }
 
@@ -76,7 +76,7 @@ export function createIdentityProviders(options: IdentityProvidersOptions): Iden
       }
       const fault = await federation.probe(input.issuer)
       if (fault !== null) throw invalidAt('/issuer', fault)
-      await refuseTooMany(tenant)
+      await checkLimit(tenant)
       const id = createId('idp')
       const body: IdentityProviderInput = { ...input, apis }
       const keys = { issuer: keyOf(tenant, input.issuer) }
@@ -85,7 +85,7 @@ export function createIdentityProviders(options: IdentityProvidersOptions): Iden
         author,
         'identity_provider.create',
         [{ kind: IDENTITY_PROVIDER_KIND, id, tenant, expected: 0, body, keys, unique: ['issuer'] }],
-        'The issuer is registered already.',
+        'The issuer is already registered.',
       )
       await federation.changed()
       return show(await find(registry, tenant, IDENTITY_PROVIDER_KIND, id))
@@ -106,7 +106,7 @@ export async function isRegistered(registry: Pick<Registry, 'find'>, tenant: str
   return (await registry.find(IDENTITY_PROVIDER_KIND, 'issuer', keyOf(tenant, issuer))) !== null
 }
 
-/** Every provider of every tenant, as the threads need it but for its keys. */
+/** Returns the providers of all tenants, without their keys. */
 export async function registeredProviders(registry: Pick<Registry, 'list'>): Promise<Omit<ProviderPlan, 'keys'>[]> {
   const all: Omit<ProviderPlan, 'keys'>[] = []
   for (let after = ''; ;) {

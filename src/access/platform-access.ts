@@ -1,6 +1,5 @@
 /**
- * Access of a tenant to the platform: its consumer called admin, with a subscription to the platform's own
- * API and the client that goes with it.
+ * Access of a tenant to the platform: a consumer called admin, a subscription to the platform API, and its credential.
  */
 
 import { begin, step } from '../command/persisted-machine.ts'
@@ -17,7 +16,7 @@ export interface PlatformAccessOptions extends Secrets {
   readonly clock: Pick<Clock, 'nowMs'>
   readonly tenant: string
   readonly scopes: readonly string[]
-  /** A client that its owner has chosen; else one is made. */
+  /** A client id and secret chosen by the owner; both are generated if null. */
   readonly chosen: { readonly clientId: string; readonly clientSecret: string } | null
 }
 

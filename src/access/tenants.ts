@@ -1,8 +1,8 @@
 /**
- * Tenants: who shares this gateway without seeing anything of each other.
+ * Tenants, which share a gateway and are isolated from each other.
  *
- * A tenant is made with its first admin, who holds every scope of the platform but `platform:admin`, which
- * is the operator's. Its secret is shown once.
+ * A tenant is created with its first admin, which has every scope of the platform except `platform:admin`, the scope of the
+ * operator. The secret of the admin is returned once.
  */
 
 import type { Clock } from '../runtime/clock.ts'
@@ -26,7 +26,7 @@ export interface NewTenant extends Tenant {
 export interface Tenants {
   create(author: Author, name: string): Promise<NewTenant>
   get(id: string): Promise<Tenant>
-  /** Every tenant of the gateway. */
+  /** Lists all tenants of the gateway. */
   list(query: PageQuery): Promise<Page<Tenant>>
 }
 

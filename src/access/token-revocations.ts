@@ -1,9 +1,8 @@
 /**
- * Tokens that were given back, or taken back, before they expired.
+ * Access tokens that were revoked before they expired.
  *
- * A revocation is a document until the token has expired by itself, and has reached every gateway thread
- * before the command answers. A credential may have many, but not without end: beyond the bound the
- * command is refused, and nothing is forgotten.
+ * A revocation is stored until the token expires, and has reached every gateway thread before the command returns. The
+ * number of revocations per credential is bounded: above it the command is refused, and no revocation is evicted.
  */
 
 import { Problem } from '../domain/problem.ts'
@@ -19,10 +18,10 @@ export interface TokenToRevoke {
 }
 
 export interface TokenRevocations {
-  /** Resolves when every thread knows. Throws `Problem('unavailable')` where the credential has too many. */
+  /** Resolves when every thread rejects the token. Throws `Problem('unavailable')` if the credential has too many. */
   revoke(token: TokenToRevoke): Promise<void>
   isRevoked(jti: string): boolean
-  /** All that have not expired, for threads that start. */
+  /** Returns the revoked tokens that have not expired, for new threads. */
   live(): readonly RevokedToken[]
 }
 
@@ -42,14 +41,15 @@ interface Held extends RevokedBody {
 }
 
 export const REVOKED_TOKEN_KIND = documentKind<RevokedBody>('revoked_token')
-const OF_CREDENTIAL_MAX = 10_000
+const PER_CREDENTIAL_MAX = 10_000
 const PAGE = 500
-/** Outlived ones that each new one clears away. */
-const CLEARED_AT_ONCE = 8
+/** Expired revocations deleted with each new one. */
+const DELETED_AT_ONCE = 8
 
+/** Not split: its functions are small and share the state at the top of the closure. */
 export async function openTokenRevocations(options: TokenRevocationsOptions): Promise<TokenRevocations> {
   const { registry, gateway, clock } = options
-  /** In the order in which they were heard of. */
+  /** In the order of revocation. */
   const held = new Map<string, Held>()
   const counts = new Map<string, number>()
 
@@ -72,11 +72,11 @@ export async function openTokenRevocations(options: TokenRevocationsOptions): Pr
     else counts.set(credential, left)
   }
 
-  /** Removes the oldest that have outlived their tokens. */
-  async function clear(): Promise<void> {
+  /** Deletes the oldest revocations whose tokens have expired. */
+  async function deleteExpired(): Promise<void> {
     const writes: Write[] = []
     for (const [jti, token] of held) {
-      if (writes.length >= CLEARED_AT_ONCE || token.untilMs > clock.nowMs()) break
+      if (writes.length >= DELETED_AT_ONCE || token.untilMs > clock.nowMs()) break
       drop(jti, token)
       writes.push({ kind: REVOKED_TOKEN_KIND, id: jti, tenant: token.tenant, expected: 1, body: null })
     }
@@ -91,16 +91,19 @@ export async function openTokenRevocations(options: TokenRevocationsOptions): Pr
     },
     async revoke({ tenant, credential, jti, expiresAtMs: untilMs }) {
       if (!held.has(jti)) {
-        await clear()
-        if ((counts.get(credential) ?? 0) >= OF_CREDENTIAL_MAX) {
-          throw new Problem('unavailable', 'This client has revoked too many tokens within their lifetime.')
+        await deleteExpired()
+        if ((counts.get(credential) ?? 0) >= PER_CREDENTIAL_MAX) {
+          throw new Problem(
+            'unavailable',
+            'The client has revoked too many tokens that have not expired yet; try again later.',
+          )
         }
         const body: RevokedBody = { credential, untilMs }
         const write: Write = { kind: REVOKED_TOKEN_KIND, id: jti, tenant, expected: 0, body }
         await registry.commit(author(tenant), 'token.revoke', [write]).catch(ignoreRace)
         if (!held.has(jti)) hold(jti, { tenant, credential, untilMs })
       }
-      // Also where it was revoked before: who answers then must know that every thread knows.
+      // Also for a token that is already revoked: this call too resolves only when every thread has the revocation.
       await gateway.revokeToken({ jti, untilMs })
     },
   }
@@ -110,7 +113,7 @@ function author(tenant: string): Author {
   return { tenant, consumer: 'system' }
 }
 
-/** Another has done the same at the same time. */
+/** A concurrent command has written the same document. */
 function ignoreRace(cause: unknown): void {
   if (!(cause instanceof RevisionConflict)) throw cause
 }

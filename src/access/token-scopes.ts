@@ -1,4 +1,4 @@
-/** Which scopes a token for an API may carry: what its active revision declares and its proxy allows. */
+/** Looks up the scopes that tokens of an API may carry: declared by its active revision and allowed by its proxy. */
 
 import type { Registry } from '../store/registry.ts'
 import { API_KIND } from '../publishing/apis.ts'
@@ -7,7 +7,7 @@ import { PROXY_KIND, activeDeployment } from '../publishing/proxy-document.ts'
 
 export interface TokenScopes {
   readonly tenant: string
-  /** Clients of every tenant may subscribe to it. */
+  /** Whether clients of every tenant may subscribe. */
   readonly isShared: boolean
   readonly declared: readonly string[]
   readonly allowed: readonly string[]
@@ -15,7 +15,7 @@ export interface TokenScopes {
   readonly tokenAlgorithm: ApiPolicy['tokenAlgorithm']
 }
 
-/** Null where there is no such API, or nothing of it serves. */
+/** The look-up returns null if there is no such API or it has no active revision. */
 export function createTokenScopes({ registry }: { registry: Registry }): (api: string) => Promise<TokenScopes | null> {
   return async (api) => {
     const entry = await registry.get(API_KIND, api)

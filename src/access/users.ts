@@ -1,4 +1,4 @@
-/** Users: people who may log in at the authorize endpoint, and in whose name clients then call. */
+/** Users: people who log in at the authorization endpoint, and on whose behalf clients call. */
 
 import type { CreateId } from '../runtime/ids.ts'
 import type { PasswordHasher } from '../runtime/password-hash.ts'
@@ -30,10 +30,10 @@ export interface Users {
   create(author: Author, input: UserInput): Promise<User>
   get(tenant: string, id: string): Promise<User>
   list(tenant: string, query: PageQuery): Promise<Page<User>>
-  /** Null where name or password is wrong, after the same time. */
+  /** Returns null if the user name or the password is wrong, after the same time in both cases. */
   verify(tenant: string, username: string, password: string): Promise<Omit<User, 'createdAt'> | null>
-  /** Null where there is none of this id. */
-  known(tenant: string, id: string): Promise<Omit<User, 'createdAt'> | null>
+  /** Returns null if there is no user with this id. */
+  find(tenant: string, id: string): Promise<Omit<User, 'createdAt'> | null>
 }
 
 export interface UsersOptions {
@@ -67,7 +67,7 @@ export function createUsers({ registry, createId, passwords }: UsersOptions): Us
       const isRight = await passwords.verify(password, found?.body.passwordHash ?? null)
       return found === null || !isRight ? null : { id: found.id, username: found.body.username, name: found.body.name }
     },
-    async known(tenant, id) {
+    async find(tenant, id) {
       const found = await registry.get(USER_KIND, id)
       if (found === null || found.tenant !== tenant) return null
       return { id, username: found.body.username, name: found.body.name }
@@ -75,7 +75,7 @@ export function createUsers({ registry, createId, passwords }: UsersOptions): Us
   }
 }
 
-/** The name as it would be typed: letters composed in two ways are one name. */
+/** Normalizes the user name, because the same letters can be composed in two ways. */
 function keyOf(tenant: string, username: string): string {
   return JSON.stringify([tenant, username.normalize('NFC')])
 }

@@ -15,9 +15,9 @@ import { createIntrospection } from '../identity/introspection.ts'
 import { createIssuedTokens } from '../identity/issued-token.ts'
 import type { KeyRing } from '../identity/key-ring.ts'
 import type { OauthEndpoint } from '../plan/oauth-call.ts'
-import { createOauthDesk } from '../identity/oauth-desk.ts'
+import { createOauthDispatcher } from '../identity/oauth-dispatcher.ts'
 import { createRevocation } from '../identity/revocation.ts'
-import { createSecretBrake } from '../identity/secret-brake.ts'
+import { createSecretThrottle } from '../identity/secret-throttle.ts'
 import { createTokenEndpoint } from '../identity/token-endpoint.ts'
 import { createUserinfo } from '../identity/userinfo.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
@@ -48,12 +48,12 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
   const { keyedHash } = vault
   const { revoke, isRevoked } = revocations
   const shared = { ...options, clientFor, keyedHash, randomBytes }
-  const authenticateClient = createClientAuthentication({ ...shared, brake: createSecretBrake(options.clock) })
+  const authenticateClient = createClientAuthentication({ ...shared, throttle: createSecretThrottle(options.clock) })
   const codes = createAuthorizationCodes(shared)
   const tokens = createIssuedTokens({ ...shared, isRevoked })
   const titleOf = async (api: string): Promise<string> => (await registry.get(API_KIND, api))?.body.title ?? api
 
-  return createOauthDesk({
+  return createOauthDispatcher({
     endpoints: {
       token: createTokenEndpoint({
         ...shared,
@@ -66,7 +66,7 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
       authorize: createAuthorizeFlow({ ...shared, codes, titleOf, verify: users.verify }),
       introspect: createIntrospection({ authenticateClient, tokens }),
       revoke: createRevocation({ authenticateClient, tokens, revoke }),
-      userinfo: createUserinfo({ tokens, personOf: users.known }),
+      userinfo: createUserinfo({ tokens, personOf: users.find }),
     },
     onFailure(cause) {
       count('oauth_failed')

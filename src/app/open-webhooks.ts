@@ -17,7 +17,7 @@ import type { Vault } from '../runtime/vault.ts'
 import { isOfKind, type Change, type Document, type Registry } from '../store/registry.ts'
 import { BOUNDS, createDeliveryQueue } from '../webhooks/delivery-queue.ts'
 import { createFanOut } from '../webhooks/fan-out.ts'
-import { forgetOld } from '../webhooks/forget-old.ts'
+import { startDeliveryRetention } from '../webhooks/delivery-retention.ts'
 import { createSender } from '../webhooks/sender.ts'
 
 export interface WebhooksOptions {
@@ -114,7 +114,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
         off.add(id)
       await takeUp({})
       await fanOut.start()
-      stopForgetting = forgetOld(options)
+      stopForgetting = startDeliveryRetention(options)
     },
     async stop() {
       stopForgetting()

@@ -7,6 +7,7 @@
  */
 
 import type { CountEvent } from '../runtime/event-reasons.ts'
+import { exponentialDelayMs } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { RevisionConflict, type Document, type Registry } from '../store/registry.ts'
@@ -30,8 +31,7 @@ export interface SchedulerOptions {
 }
 
 const AT_ONCE = 100
-const RETRY_FIRST_MS = 5_000
-const RETRY_MAX_MS = 3_600_000
+const RETRY = { firstMs: 5_000, maxMs: 3_600_000 }
 /** `setTimeout` overflows above 2^31 − 1 ms (24.8 days), so longer delays are re-armed. */
 const SLEEP_MS_MAX = 86_400_000
 
@@ -94,8 +94,8 @@ export function createScheduler({ registry, handlers, clock, log, count }: Sched
       // The command that the handler ran has removed the task itself.
       if (cause instanceof RevisionConflict) return true
       const times = (failed.get(id)?.times ?? 0) + 1
-      const pauseMs = isFromDisk(cause) ? UNWRITABLE_RETRY_MS : RETRY_FIRST_MS * 2 ** (times - 1)
-      failed.set(id, { times, untilMs: clock.nowMs() + Math.min(RETRY_MAX_MS, pauseMs) })
+      const pauseMs = isFromDisk(cause) ? UNWRITABLE_RETRY_MS : exponentialDelayMs(times, RETRY)
+      failed.set(id, { times, untilMs: clock.nowMs() + pauseMs })
       count('due_failed')
       log.error(
         { err: cause, due: body, times },
@@ -109,7 +109,7 @@ export function createScheduler({ registry, handlers, clock, log, count }: Sched
     void run().catch((cause: unknown) => {
       count('due_failed')
       log.error({ err: cause }, 'scheduled tasks could not be read; none runs until the retry succeeds')
-      if (!isStopped) cancel = clock.after(RETRY_FIRST_MS, wake)
+      if (!isStopped) cancel = clock.after(RETRY.firstMs, wake)
     })
   }
 

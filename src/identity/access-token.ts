@@ -1,9 +1,9 @@
 /**
- * Mints access tokens (RFC 9068): for exactly one API, carrying what of the requested scopes the
- * credential was granted, the API declares and its proxy allows (RFC 6749, 3.3). What is not is dropped.
+ * Mints access tokens (RFC 9068) for exactly one API.
  *
- * `sub` is whose access it is: the consumer's own, or a person's in whose name a client calls; where
- * that client is an agent, `act` names it (RFC 8693, 4.1).
+ * A token carries the requested scopes that the credential was granted, the API declares and its proxy allows (RFC 6749,
+ * 3.3); other scopes are dropped. `sub` is the consumer, or the person on whose behalf the client calls. If that client
+ * is an agent, `act` names it (RFC 8693, 4.1).
  */
 
 import type { Grant } from '../plan/grant.ts'
@@ -11,15 +11,15 @@ import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { KeyRing, TokenAlgorithm } from './key-ring.ts'
 
-/** What tokens of an API may carry, and who may have them. */
+/** The scopes and subscribers of an API, as far as its tokens depend on them. */
 export interface ApiScopes {
   readonly tenant: string
-  /** Clients of every tenant may subscribe to it: the platform's own. */
+  /** Whether clients of every tenant may subscribe, as to the platform API. */
   readonly isShared?: boolean
   readonly declared: readonly string[]
   readonly allowed: readonly string[]
   readonly productIds: readonly string[]
-  /** ES256 where the API does not ask for another. */
+  /** Default: ES256. */
   readonly tokenAlgorithm?: TokenAlgorithm
 }
 
@@ -28,11 +28,11 @@ export interface AccessTokenRequest {
   readonly target: ApiScopes
   readonly grant: Grant
   readonly clientId: string
-  /** The `scope` of the request; null: none was sent. */
+  /** The `scope` of the request; null if none was sent. */
   readonly scope: string | null
-  /** In whose name; null: the consumer's own. */
+  /** The person on whose behalf the client calls; null if it acts for itself. */
   readonly person: { readonly id: string } | null
-  /** The token opens userinfo. */
+  /** Whether the userinfo endpoint accepts the token. */
   readonly opensUserinfo: boolean
 }
 
@@ -43,7 +43,7 @@ export interface AccessToken {
   readonly expiresAtMs: number
 }
 
-/** Null where its header line would be too long for servers on the way. */
+/** Returns null if the header line of the token would be too long for servers in between. */
 export type MintAccessToken = (request: AccessTokenRequest) => AccessToken | null
 
 export interface AccessTokenOptions {
@@ -84,7 +84,7 @@ export function createAccessTokens({ keyRing, clock, createId, gatewayUrl }: Acc
   }
 }
 
-/** In the order in which they were granted, each once. */
+/** Returns the scopes of a token without duplicates, in the order of the grant. */
 export function scopesFor(
   grant: Pick<Grant, 'scopes'>,
   { declared, allowed }: Pick<ApiScopes, 'declared' | 'allowed'>,
@@ -96,7 +96,7 @@ export function scopesFor(
   )
 }
 
-/** Whether the grant's subscription is to this API, or to a product that it is a member of. */
+/** Returns whether the grant's subscription is active and covers this API, directly or through a product. */
 export function isSubscribed(grant: Grant, api: string, { tenant, isShared, productIds }: ApiScopes): boolean {
   if (!grant.active || (grant.tenant !== tenant && isShared !== true)) return false
   return grant.apiProductId === '' ? grant.api === api : productIds.includes(grant.apiProductId)

@@ -1,9 +1,9 @@
 /**
- * Authorization codes (RFC 6749, 4.1.2): good for 60 seconds and for one use.
+ * Authorization codes (RFC 6749, 4.1.2), valid for 60 seconds and for one use.
  *
- * A code is a document of the registry, found by an id and proven by a secret of which only a keyed
- * hash is kept. It is used by compare-and-set: of two who redeem it at once one gets a token, and the
- * other learns which token that was. Codes are forgotten when the token they gave has expired.
+ * A code is a registry document with an id and a secret; only a keyed hash of the secret is stored. Compare-and-set makes
+ * the use exclusive: of two concurrent requests one gets a token, and the other reads which token that was. Codes are
+ * deleted after the token that they gave has expired.
  */
 
 import { isSameHash } from '../plan/credential-format.ts'
@@ -11,17 +11,17 @@ import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import { documentKind, RevisionConflict, type Author, type Registry } from '../store/registry.ts'
 
-/** What a person has agreed to. */
+/** The access that a person has allowed. */
 export interface Consent {
   readonly tenant: string
   readonly clientId: string
   readonly credential: string
-  /** `''`: whichever member of the client's product redeems it first. */
+  /** `''`: the first member of the client's product that redeems it. */
   readonly api: string
   readonly redirectUri: string
   readonly challenge: string
   readonly person: { readonly id: string; readonly username: string; readonly name: string }
-  /** The `scope` of the request; null: none was sent. */
+  /** The `scope` of the request; null if none was sent. */
   readonly scope: string | null
   readonly wantsIdToken: boolean
   readonly wantsProfile: boolean
@@ -32,7 +32,7 @@ export interface Consent {
 export interface CodeBody extends Consent {
   readonly secretHash: string
   readonly expiresAtMs: number
-  /** The token it gave; null: it was not used yet. */
+  /** The token that was issued for the code; null if the code is unused. */
   readonly gave: GivenToken | null
 }
 
@@ -47,11 +47,11 @@ export interface Code extends CodeBody {
 }
 
 export interface AuthorizationCodes {
-  /** The text that the client redeems. */
+  /** Returns the text that the client redeems. */
   create(consent: Consent): Promise<string>
-  /** The code behind a text, used or not, expired or not; null where there is none. */
+  /** Returns the code of a text, even if it is used or expired; null if there is none. */
   find(text: string): Promise<Code | null>
-  /** Marks it used; false where another was faster. */
+  /** Marks the code as used; returns false if a concurrent request has used it. */
   use(code: Code, gives: GivenToken): Promise<boolean>
 }
 
@@ -67,16 +67,16 @@ export const AUTHORIZATION_CODE_KIND = documentKind<CodeBody>('authorization_cod
 const LIFETIME_MS = 60_000
 const TOKEN_LIFETIME_MS = 3_600_000
 const SECRET_BYTES = 32
-/** Old codes that each new one clears away: more than one, so that they go faster than they come. */
-const CLEARED_AT_ONCE = 4
+/** Expired codes deleted with each new one: more than one, so that they do not accumulate. */
+const DELETED_AT_ONCE = 4
 const TEXT_LENGTH_MAX = 256
 
 export function createAuthorizationCodes(options: AuthorizationCodesOptions): AuthorizationCodes {
   const { registry, keyedHash, randomBytes, createId, clock } = options
 
-  /** Ids sort by time, so the oldest come first. */
-  async function outlived(): Promise<readonly { id: string; tenant: string; revision: number }[]> {
-    const oldest = await registry.list(AUTHORIZATION_CODE_KIND, { limit: CLEARED_AT_ONCE })
+  /** Reads the oldest codes first, because ids sort by time. */
+  async function expiredCodes(): Promise<readonly { id: string; tenant: string; revision: number }[]> {
+    const oldest = await registry.list(AUTHORIZATION_CODE_KIND, { limit: DELETED_AT_ONCE })
     const nowMs = clock.nowMs()
     return oldest.filter(({ body }) => body.expiresAtMs + TOKEN_LIFETIME_MS < nowMs)
   }
@@ -90,7 +90,7 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
       await registry.commit(author(consent), 'authorization_code.create', [
         { kind: AUTHORIZATION_CODE_KIND, id, tenant: consent.tenant, expected: 0, body },
       ])
-      const removed = (await outlived()).map(({ id, tenant, revision }) => ({
+      const removed = (await expiredCodes()).map(({ id, tenant, revision }) => ({
         ...{ kind: AUTHORIZATION_CODE_KIND, id, tenant, expected: revision },
         body: null,
       }))
@@ -128,7 +128,7 @@ function author({ tenant, person }: Consent): Author {
   return { tenant, consumer: 'system', person: person.id }
 }
 
-/** Another has cleared the same ones away. */
+/** A concurrent request has deleted the same codes. */
 function ignoreRace(cause: unknown): void {
   if (!(cause instanceof RevisionConflict)) throw cause
 }

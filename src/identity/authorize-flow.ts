@@ -1,10 +1,9 @@
 /**
- * The authorize endpoint (RFC 6749, 3.1): a person logs in, agrees, and is sent back with a code.
+ * The authorization endpoint (RFC 6749, 3.1): login, consent, and the redirect back with a code.
  *
- * The service keeps no session: what a login has come to travels sealed with the browser
- * (`sealed-transaction.ts`), and every step looks at client, subscription and redirect address afresh.
- * Whatever is wrong with the client or its address is told to the person here; all else is told to the
- * client, with `iss` (RFC 9207).
+ * The service keeps no session. The state of a login travels in the form, sealed for the browser
+ * (`sealed-transaction.ts`), and every step reads client, subscription and redirect URI again. A fault of the client or
+ * its redirect URI is shown to the person. Every other error goes to the client, with `iss` (RFC 9207).
  */
 
 import type { Clock } from '../runtime/clock.ts'
@@ -12,20 +11,26 @@ import type { Vault } from '../runtime/vault.ts'
 import { scopesFor, type ApiScopes } from './access-token.ts'
 import type { AuthorizationCodes } from './authorization-codes.ts'
 import { consentPage, faultPage, loginPage, type LoginPage } from './authorize-pages.ts'
-import { canLogIn, createAuthorizeRequests, type AuthorizeRequest, type Back } from './authorize-request.ts'
+import {
+  canLogIn,
+  createAuthorizeRequests,
+  type AuthorizeRequest,
+  type Back,
+  type ReadAuthorizeRequest,
+} from './authorize-request.ts'
 import type { RegisteredClient } from './client-authentication.ts'
-import { createLoginBrake } from './login-brake.ts'
-import { createLoginCookies } from './login-cookies.ts'
+import { createLoginCookies, type LoginCookies } from './login-cookies.ts'
+import { createLoginThrottle, type LoginThrottle } from './login-throttle.ts'
 import { answer, signalled, type OauthAnswer, type OauthEndpoint } from '../plan/oauth-call.ts'
-import { createSeals } from './sealed-transaction.ts'
+import { createSeals, type Seals } from './sealed-transaction.ts'
 import type { Person } from './userinfo.ts'
 
 export interface AuthorizeFlowOptions {
   readonly clientFor: (clientId: string) => Promise<RegisteredClient | null>
   readonly scopesOf: (api: string) => Promise<ApiScopes | null>
-  /** What an API is called; its technical name where nothing better is known. */
+  /** Returns the title of an API, or its technical name if it has none. */
   readonly titleOf: (api: string) => Promise<string>
-  /** Null where name or password is wrong, after the same time. */
+  /** Returns null if the user name or the password is wrong, after the same time in both cases. */
   readonly verify: (tenant: string, username: string, password: string) => Promise<Person | null>
   readonly codes: Pick<AuthorizationCodes, 'create'>
   readonly vault: Pick<Vault, 'encrypt' | 'decrypt'>
@@ -34,128 +39,181 @@ export interface AuthorizeFlowOptions {
   readonly gatewayUrl: string
 }
 
-interface Agreed extends AuthorizeRequest {
+/** A request whose person has logged in. */
+interface LoggedInRequest extends AuthorizeRequest {
   readonly person: Person
   readonly loggedInAtMs: number
 }
 
-interface Sent {
+interface Flow extends AuthorizeFlowOptions {
+  readonly readRequest: ReadAuthorizeRequest
+  readonly loginSeals: Seals<AuthorizeRequest>
+  readonly consentSeals: Seals<LoggedInRequest>
+  readonly cookies: LoginCookies
+  readonly throttle: LoginThrottle
+}
+
+interface SubmittedForm {
   readonly fields: ReadonlyMap<string, string>
   readonly browser: string
   readonly cookie: string | undefined
 }
 
 const TRANSACTION_MS = 10 * 60_000
-const OUTDATED = 'It took too long, or it was begun in another browser or window.'
-const WRONG = 'User name or password is wrong.'
+const EXPIRED = 'This login has expired, or it was started in another browser or window.'
+const WRONG_PASSWORD = 'The user name or password is incorrect.'
 
 export function createAuthorizeFlow(options: AuthorizeFlowOptions): OauthEndpoint {
-  const { clientFor, scopesOf, titleOf, verify, codes, vault, clock, gatewayUrl } = options
-  const read = createAuthorizeRequests({ clientFor, scopesOf, gatewayUrl, nowMs: clock.nowMs })
-  const logins = createSeals<AuthorizeRequest>({ vault, clock, stage: 'password', lifetimeMs: TRANSACTION_MS })
-  const consents = createSeals<Agreed>({ vault, clock, stage: 'consent', lifetimeMs: TRANSACTION_MS })
-  const cookies = createLoginCookies(options)
-  const brake = createLoginBrake(clock)
-
-  async function begin(form: readonly (readonly [string, string])[], cookie: string | undefined): Promise<OauthAnswer> {
-    const result = await read(form)
-    if ('fault' in result) return faultPage(result.fault)
-    if ('error' in result) return sendBack(result.back, { error: result.error, error_description: result.description })
-    const { browser, headers } = cookies.browserOf(cookie)
-    return loginPage(await toLoginPage(result.request, browser, '', null), 200, headers)
-  }
-
-  async function logIn(request: AuthorizeRequest, { fields, browser, cookie }: Sent): Promise<OauthAnswer> {
-    const client = await stillGood(request)
-    if (client === null) return faultPage('The app may no longer ask you to log in.')
-    const { tenant } = client.grant
-    const [username = '', password = ''] = [fields.get('username'), fields.get('password')]
-    const name = JSON.stringify([tenant, username])
-    const key = cookies.deviceOf(cookie, name) ?? name
-    const waitSeconds = brake.waitSeconds(key)
-    if (waitSeconds > 0) {
-      const fault = `Too many attempts. Try again in ${Math.ceil(waitSeconds / 60)} min.`
-      const page = await toLoginPage(request, browser, username, fault)
-      return failed(request, client, loginPage(page, 429, { 'Retry-After': String(waitSeconds) }))
-    }
-    // Counted before it is compared: many at once are as many as one after the other.
-    brake.failed(key)
-    const person = await verify(tenant, username, password)
-    if (person === null) {
-      return failed(request, client, loginPage(await toLoginPage(request, browser, username, WRONG), 401))
-    }
-    brake.passed(key)
-    const { api, redirectUri, wantsIdToken } = request
-    const scopes = await scopesOfConsent(client, request)
-    const transaction = consents.seal({ ...request, person, loggedInAtMs: clock.nowMs() }, browser)
-    const page = { app: client.grant.consumerName, api: await shown(api), person: person.name, scopes, transaction }
-    return consentPage({ ...page, tellsPerson: wantsIdToken, redirectUri }, cookies.mark(name))
-  }
-
-  /** To nobody's account: a name that somebody typed proves nothing. */
-  function failed({ api }: AuthorizeRequest, { grant }: RegisteredClient, refused: OauthAnswer): OauthAnswer {
-    return signalled(refused, { api: api === '' ? grant.api : api, outcome: 'credential_invalid', grant: null })
-  }
-
-  async function decide(agreed: Agreed, decision: string | undefined): Promise<OauthAnswer> {
-    const client = await stillGood(agreed)
-    if (client === null) return faultPage('The app may no longer act in your name.')
-    if (decision !== 'allow') {
-      return sendBack(agreed, { error: 'access_denied', error_description: 'The person did not agree.' })
-    }
-    const { state: _, ...consent } = agreed
-    const { tenant, credential } = client.grant
-    return sendBack(agreed, { code: await codes.create({ ...consent, tenant, credential }) })
-  }
-
-  async function stillGood({ clientId, redirectUri }: AuthorizeRequest): Promise<RegisteredClient | null> {
-    const client = await clientFor(clientId)
-    if (client === null || !canLogIn(client, clock.nowMs()) || !client.grant.active) return null
-    return client.redirectUris.includes(redirectUri) ? client : null
-  }
-
-  async function toLoginPage(
-    request: AuthorizeRequest,
-    browser: string,
-    username: string,
-    fault: string | null,
-  ): Promise<LoginPage> {
-    const { clientId, api, redirectUri } = request
-    const app = (await clientFor(clientId))?.grant.consumerName ?? ''
-    return { app, api: await shown(api), transaction: logins.seal(request, browser), redirectUri, username, fault }
-  }
-
-  async function shown(api: string): Promise<string> {
-    return api === '' ? '' : titleOf(api)
-  }
-
-  async function scopesOfConsent({ grant }: RegisteredClient, { api, scope }: AuthorizeRequest): Promise<string[]> {
-    const target = api === '' ? { declared: grant.scopes, allowed: grant.scopes } : await scopesOf(api)
-    return target === null ? [] : scopesFor(grant, target, scope)
-  }
-
-  /** 303: the browser asks for the address, and does not send the form there. */
-  function sendBack({ redirectUri, state, api }: Back, parameters: Readonly<Record<string, string>>): OauthAnswer {
-    const url = new URL(redirectUri)
-    const added = new URLSearchParams(parameters)
-    if (state !== null) added.set('state', state)
-    if (api !== '') added.set('iss', `${gatewayUrl}/${api}`)
-    url.search = `${url.search}${url.search === '' ? '?' : '&'}${added.toString()}`
-    return answer(303, null, { Location: url.href, 'Referrer-Policy': 'no-referrer' })
+  const { clientFor, scopesOf, vault, clock, gatewayUrl } = options
+  const flow: Flow = {
+    ...options,
+    readRequest: createAuthorizeRequests({ clientFor, scopesOf, gatewayUrl, nowMs: clock.nowMs }),
+    loginSeals: createSeals({ vault, clock, stage: 'password', lifetimeMs: TRANSACTION_MS }),
+    consentSeals: createSeals({ vault, clock, stage: 'consent', lifetimeMs: TRANSACTION_MS }),
+    cookies: createLoginCookies(options),
+    throttle: createLoginThrottle(clock),
   }
 
   return async ({ method, form, cookie }) => {
     const transaction = form.find(([name]) => name === 'transaction')?.[1]
-    if (method === 'GET' || transaction === undefined) return begin(form, cookie)
+    if (method === 'GET' || transaction === undefined) return begin(flow, form, cookie)
     const fields = new Map(form)
-    if (fields.size !== form.length) return faultPage('The form holds something twice.')
-    const browser = cookies.known(cookie)
-    if (browser === null) return faultPage(`${OUTDATED} Cookies have to be allowed.`)
+    if (fields.size !== form.length) return faultPage('The form contains a field more than once.')
+    const browser = flow.cookies.readBrowser(cookie)
+    if (browser === null) return faultPage(`${EXPIRED} Check that your browser accepts cookies.`)
     if (fields.has('decision')) {
-      const agreed = consents.open(transaction, browser)
-      return agreed === null ? faultPage(OUTDATED) : decide(agreed, fields.get('decision'))
+      const request = flow.consentSeals.open(transaction, browser)
+      return request === null ? faultPage(EXPIRED) : decide(flow, request, fields.get('decision'))
     }
-    const request = logins.open(transaction, browser)
-    return request === null ? faultPage(OUTDATED) : logIn(request, { fields, browser, cookie })
+    const request = flow.loginSeals.open(transaction, browser)
+    return request === null ? faultPage(EXPIRED) : logIn(flow, request, { fields, browser, cookie })
   }
+}
+
+/** Validates the request of the client and shows the login page. */
+async function begin(
+  flow: Flow,
+  form: readonly (readonly [string, string])[],
+  cookie: string | undefined,
+): Promise<OauthAnswer> {
+  const result = await flow.readRequest(form)
+  if ('fault' in result) return faultPage(result.fault)
+  if ('error' in result)
+    return sendBack(flow, result.back, { error: result.error, error_description: result.description })
+  const { browser, headers } = flow.cookies.ensureBrowser(cookie)
+  return loginPage(await toLoginPage(flow, result.request, browser, '', null), 200, headers)
+}
+
+/** Checks the password and shows the consent page. */
+async function logIn(flow: Flow, request: AuthorizeRequest, form: SubmittedForm): Promise<OauthAnswer> {
+  const { cookies, throttle, verify } = flow
+  const { fields, browser, cookie } = form
+  const client = await findClient(flow, request)
+  if (client === null) return faultPage('This app is no longer allowed to ask you to log in.')
+  const { tenant } = client.grant
+  const [username = '', password = ''] = [fields.get('username'), fields.get('password')]
+  const account = JSON.stringify([tenant, username])
+  const key = cookies.deviceOf(cookie, account) ?? account
+  const waitSeconds = throttle.waitSeconds(key)
+  if (waitSeconds > 0) {
+    const fault = `Too many attempts. Try again in ${Math.ceil(waitSeconds / 60)} min.`
+    const page = await toLoginPage(flow, request, browser, username, fault)
+    return failedLogin(request, client, loginPage(page, 429, { 'Retry-After': String(waitSeconds) }))
+  }
+  // Counted before the comparison, so that concurrent attempts count like consecutive ones.
+  throttle.addFailure(key)
+  const person = await verify(tenant, username, password)
+  if (person === null) {
+    const page = await toLoginPage(flow, request, browser, username, WRONG_PASSWORD)
+    return failedLogin(request, client, loginPage(page, 401))
+  }
+  throttle.removeFailure(key)
+  return showConsent(flow, client, { ...request, person, loggedInAtMs: flow.clock.nowMs() }, form, account)
+}
+
+async function showConsent(
+  flow: Flow,
+  client: RegisteredClient,
+  request: LoggedInRequest,
+  { browser }: SubmittedForm,
+  account: string,
+): Promise<OauthAnswer> {
+  const { api, person, redirectUri, wantsIdToken } = request
+  const page = {
+    app: client.grant.consumerName,
+    api: await displayName(flow, api),
+    person: person.name,
+    scopes: await scopesOfConsent(flow, client, request),
+    sharesIdentity: wantsIdToken,
+    transaction: flow.consentSeals.seal(request, browser),
+    redirectUri,
+  }
+  return consentPage(page, flow.cookies.markDevice(account))
+}
+
+/** Signals the failed attempt without a subject: a user name that was typed proves no identity. */
+function failedLogin({ api }: AuthorizeRequest, { grant }: RegisteredClient, refused: OauthAnswer): OauthAnswer {
+  return signalled(refused, { api: api === '' ? grant.api : api, outcome: 'credential_invalid', grant: null })
+}
+
+/** Redirects to the client, with a code if the person allowed the access. */
+async function decide(flow: Flow, request: LoggedInRequest, decision: string | undefined): Promise<OauthAnswer> {
+  const client = await findClient(flow, request)
+  if (client === null) return faultPage('This app is no longer allowed to act on your behalf.')
+  if (decision !== 'allow') {
+    return sendBack(flow, request, { error: 'access_denied', error_description: 'The user denied the request.' })
+  }
+  const { state: _, ...consent } = request
+  const { tenant, credential } = client.grant
+  return sendBack(flow, request, { code: await flow.codes.create({ ...consent, tenant, credential }) })
+}
+
+/** Returns the client of a request if it may still log people in and the redirect URI is still registered. */
+async function findClient(
+  { clientFor, clock }: Flow,
+  { clientId, redirectUri }: AuthorizeRequest,
+): Promise<RegisteredClient | null> {
+  const client = await clientFor(clientId)
+  if (client === null || !canLogIn(client, clock.nowMs()) || !client.grant.active) return null
+  return client.redirectUris.includes(redirectUri) ? client : null
+}
+
+async function toLoginPage(
+  flow: Flow,
+  request: AuthorizeRequest,
+  browser: string,
+  username: string,
+  fault: string | null,
+): Promise<LoginPage> {
+  const { clientId, api, redirectUri } = request
+  const app = (await flow.clientFor(clientId))?.grant.consumerName ?? ''
+  const transaction = flow.loginSeals.seal(request, browser)
+  return { app, api: await displayName(flow, api), transaction, redirectUri, username, fault }
+}
+
+async function displayName({ titleOf }: Flow, api: string): Promise<string> {
+  return api === '' ? '' : titleOf(api)
+}
+
+async function scopesOfConsent(
+  { scopesOf }: Flow,
+  { grant }: RegisteredClient,
+  { api, scope }: AuthorizeRequest,
+): Promise<string[]> {
+  const target = api === '' ? { declared: grant.scopes, allowed: grant.scopes } : await scopesOf(api)
+  return target === null ? [] : scopesFor(grant, target, scope)
+}
+
+/** Redirects with 303, so that the browser does not send the form to the client. */
+function sendBack(
+  { gatewayUrl }: Flow,
+  { redirectUri, state, api }: Back,
+  parameters: Readonly<Record<string, string>>,
+): OauthAnswer {
+  const url = new URL(redirectUri)
+  const added = new URLSearchParams(parameters)
+  if (state !== null) added.set('state', state)
+  if (api !== '') added.set('iss', `${gatewayUrl}/${api}`)
+  url.search = `${url.search}${url.search === '' ? '?' : '&'}${added.toString()}`
+  return answer(303, null, { Location: url.href, 'Referrer-Policy': 'no-referrer' })
 }

@@ -1,10 +1,9 @@
 /**
- * The pages of a login: plain HTML that works without scripts, for keyboards, screen readers, phones
- * and the dark.
+ * The login and consent pages: plain HTML without scripts, for keyboards, screen readers, phones and dark mode.
  *
- * Nothing but the page's own style may load, nobody may frame it, and its form goes nowhere but here
- * and, by the redirect that follows, to where the client is registered (browsers hold `form-action`
- * against that redirect too). All that others have named is escaped.
+ * The Content-Security-Policy lets only the page's own style load and forbids framing. `form-action` names this service
+ * and the client's redirect URI, because browsers also apply it to the redirect after the form. All text that comes from
+ * clients, providers and users is escaped.
  */
 
 import { createHash } from 'node:crypto'
@@ -16,7 +15,7 @@ export interface LoginPage {
   readonly transaction: string
   readonly redirectUri: string
   readonly username: string
-  /** Why the attempt before failed; null at first. */
+  /** Why the previous attempt failed; null on the first. */
   readonly fault: string | null
 }
 
@@ -25,8 +24,8 @@ export interface ConsentPage {
   readonly api: string
   readonly person: string
   readonly scopes: readonly string[]
-  /** The client learns who the person is. */
-  readonly tellsPerson: boolean
+  /** The client receives the name and the user name of the person. */
+  readonly sharesIdentity: boolean
   readonly transaction: string
   readonly redirectUri: string
 }
@@ -56,7 +55,7 @@ export function loginPage(page: LoginPage, status = 200, headers: Readonly<Recor
   const described = fault === null ? '' : ' aria-describedby="fault" aria-invalid="true"'
   const focus = (isFirst: boolean): string => (isFirst ? ' autofocus' : '')
   const body = `<h1>Log in</h1>
-<p><strong>${escape(app)}</strong> asks to use ${api === '' ? 'APIs' : `<strong>${escape(api)}</strong>`} in your name.</p>
+<p><strong>${escape(app)}</strong> asks to use ${api === '' ? 'APIs' : `<strong>${escape(api)}</strong>`} on your behalf.</p>
 ${fault === null ? '' : `<p class="fault" id="fault" role="alert">${escape(fault)}</p>`}
 <form method="post" action="/oauth2/v2/authorize">
 <input type="hidden" name="transaction" value="${escape(transaction)}">
@@ -70,17 +69,17 @@ ${fault === null ? '' : `<p class="fault" id="fault" role="alert">${escape(fault
 }
 
 export function consentPage(page: ConsentPage, headers: Readonly<Record<string, string>>): OauthAnswer {
-  const { app, api, person, scopes, tellsPerson, transaction, redirectUri } = page
-  const items = [...(tellsPerson ? ['know who you are'] : []), ...scopes]
+  const { app, api, person, scopes, sharesIdentity, transaction, redirectUri } = page
+  const items = [...(sharesIdentity ? ['your name and user name'] : []), ...scopes]
   const list = items.map((item) => `<li>${escape(item)}</li>`).join('\n')
-  const may =
+  const access =
     items.length === 0
-      ? '<p>It gets nothing but what is open to everyone.</p>'
-      : `<p>${api === '' ? 'It' : `At <strong>${escape(api)}</strong> it`} may:</p>\n<ul>\n${list}\n</ul>`
-  const body = `<h1>Allow ${escape(app)} to act in your name?</h1>
+      ? '<p>It asks for no permissions, and can use only what is open to everyone.</p>'
+      : `<p>${api === '' ? 'It' : `At <strong>${escape(api)}</strong> it`} will have access to:</p>\n<ul>\n${list}\n</ul>`
+  const body = `<h1>Allow ${escape(app)} to act on your behalf?</h1>
 <p>You are logged in as <strong>${escape(person)}</strong>.</p>
-${may}
-<p>You will be sent to <strong>${escape(placeOf(redirectUri))}</strong>.</p>
+${access}
+<p>You will be redirected to <strong>${escape(destinationOf(redirectUri))}</strong>.</p>
 <form method="post" action="/oauth2/v2/authorize">
 <input type="hidden" name="transaction" value="${escape(transaction)}">
 <button type="submit" name="decision" value="allow">Allow</button>
@@ -89,11 +88,11 @@ ${may}
   return html(200, 'Allow access', body, headers, formTargets(redirectUri))
 }
 
-/** For what the client must not be told, or cannot be. */
+/** For faults that are shown to the person, because the client is unknown or must not receive them. */
 export function faultPage(fault: string, status = 400, headers: Readonly<Record<string, string>> = {}): OauthAnswer {
-  const body = `<h1>This login cannot go on</h1>
+  const body = `<h1>This login cannot continue</h1>
 <p role="alert">${escape(fault)}</p>
-<p>Go back to the app and begin again.</p>`
+<p>Go back to the app and start again.</p>`
   return html(status, 'Login', body, headers, "'none'")
 }
 
@@ -137,13 +136,13 @@ ${body}
   })
 }
 
-/** Origin of a web address, scheme of any other: nothing in either can end a source of the policy. */
+/** Origin of an http(s) address, else its scheme: neither can contain a character that ends a policy source. */
 function formTargets(redirectUri: string): string {
   const { origin, protocol } = new URL(redirectUri)
   return `'self' ${origin === 'null' ? protocol : origin}`
 }
 
-function placeOf(redirectUri: string): string {
+function destinationOf(redirectUri: string): string {
   const { host, protocol } = new URL(redirectUri)
   return host === '' ? protocol.slice(0, -1) : host
 }

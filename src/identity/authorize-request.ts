@@ -1,9 +1,8 @@
 /**
- * An authorization request (RFC 6749, 4.1.1; RFC 7636; RFC 8707; OpenID Connect Core, 3.1.2.1), read
- * strictly: what is wrong with it, and whether the browser may be sent back to say so.
+ * Validates authorization requests (RFC 6749, 4.1.1; RFC 7636; RFC 8707; OpenID Connect Core, 3.1.2.1).
  *
- * Nothing is sent to an address that is not, character by character, registered for the client. Only
- * the code flow, only S256.
+ * Accepts only the code flow with S256. An error is sent to a redirect URI only if the client has registered exactly that
+ * URI; otherwise it is shown to the person.
  */
 
 import type { ApiScopes } from './access-token.ts'
@@ -14,10 +13,10 @@ import { isChallenge } from './pkce.ts'
 export interface AuthorizeRequest {
   readonly clientId: string
   readonly redirectUri: string
-  /** `''`: whichever member of the client's product redeems the code. */
+  /** `''`: the member of the client's product that redeems the code. */
   readonly api: string
   readonly challenge: string
-  /** Null: none was sent. */
+  /** Null if none was sent. */
   readonly scope: string | null
   readonly wantsIdToken: boolean
   readonly wantsProfile: boolean
@@ -27,16 +26,16 @@ export interface AuthorizeRequest {
 
 export type AuthorizeResult =
   | { readonly request: AuthorizeRequest }
-  /** Told to the person, on a page of ours. */
+  /** Shown to the person. */
   | { readonly fault: string }
-  /** Told to the client, by way of the browser. */
+  /** Sent to the client by redirect. */
   | { readonly error: string; readonly description: string; readonly back: Back }
 
-/** Where the browser is sent. */
+/** The redirect back to the client. */
 export interface Back {
   readonly redirectUri: string
   readonly state: string | null
-  /** `''`: not known yet. */
+  /** `''` if not known yet. */
   readonly api: string
 }
 
@@ -57,13 +56,15 @@ export function createAuthorizeRequests(options: AuthorizeRequestOptions): ReadA
   return async (form) => {
     const values = new Map(form)
     const twice = new Set(form.map(([name]) => name).filter((name, at, all) => all.indexOf(name) !== at))
-    if (twice.has('client_id') || twice.has('redirect_uri')) return { fault: 'The app sent something twice.' }
+    if (twice.has('client_id') || twice.has('redirect_uri'))
+      return { fault: 'The app sent client_id or redirect_uri more than once.' }
     const clientId = values.get('client_id') ?? ''
     const client = clientId === '' ? null : await clientFor(clientId)
-    if (client === null || !canLogIn(client, nowMs())) return { fault: 'The app that sent you here is not known.' }
+    if (client === null || !canLogIn(client, nowMs()))
+      return { fault: 'The app that sent you here is not registered for logins.' }
     const redirectUri = values.get('redirect_uri') ?? onlyOne(client.redirectUris)
     if (redirectUri === null || !client.redirectUris.includes(redirectUri)) {
-      return { fault: 'The app wants you sent to an address that is not registered for it.' }
+      return { fault: 'The app asked to return you to an address that is not registered for it.' }
     }
 
     const { grant } = client
@@ -72,16 +73,16 @@ export function createAuthorizeRequests(options: AuthorizeRequestOptions): ReadA
       return { error, description, back: { redirectUri, api, state: twice.has('state') ? null : state } }
     }
     const [again] = twice
-    if (again !== undefined) return refuse('invalid_request', `${printable(again)} comes twice.`)
+    if (again !== undefined) return refuse('invalid_request', `${printable(again)} must not be sent more than once.`)
     const fault = faultOf(values)
     if (fault !== null) return refuse(fault.error, fault.description)
-    const api = apiOf(values.get('resource'), grant.api)
-    if (api === null) return refuse('invalid_target', 'resource is not an API of this gateway that the client may use.')
-    if (!(await isOpenTo(client, api))) {
+    const api = apiOf(gatewayUrl, values.get('resource'), grant.api)
+    if (api === null) return refuse('invalid_target', 'resource must be the address of an API of this gateway.')
+    if (!(await isOpenTo(scopesOf, client, api))) {
       const isOther = values.has('resource') && api !== grant.api
       return isOther
-        ? refuse('invalid_target', 'resource is not an API that the client is subscribed to.')
-        : refuse('unauthorized_client', 'The client holds no active subscription.')
+        ? refuse('invalid_target', 'The client has no active subscription to the API that resource names.')
+        : refuse('unauthorized_client', 'The client has no active subscription.')
     }
     const asked = new Set((values.get('scope') ?? '').split(' '))
     const request: AuthorizeRequest = {
@@ -97,22 +98,26 @@ export function createAuthorizeRequests(options: AuthorizeRequestOptions): ReadA
     }
     return { request }
   }
-
-  /** Null where it is no API of ours. */
-  function apiOf(resource: string | undefined, own: string): string | null {
-    if (resource === undefined) return own
-    const prefix = `${gatewayUrl}/`
-    return resource.startsWith(prefix) && resource.length > prefix.length ? resource.slice(prefix.length) : null
-  }
-
-  async function isOpenTo({ grant }: RegisteredClient, api: string): Promise<boolean> {
-    if (api === '') return grant.active && grant.apiProductId !== ''
-    const target = await scopesOf(api)
-    return target !== null && isSubscribed(grant, api, target)
-  }
 }
 
-/** Whether people may be sent here by it: it has an address to send them back to, and is still good. */
+/** Returns null if `resource` is not an address of this gateway. */
+function apiOf(gatewayUrl: string, resource: string | undefined, own: string): string | null {
+  if (resource === undefined) return own
+  const prefix = `${gatewayUrl}/`
+  return resource.startsWith(prefix) && resource.length > prefix.length ? resource.slice(prefix.length) : null
+}
+
+async function isOpenTo(
+  scopesOf: AuthorizeRequestOptions['scopesOf'],
+  { grant }: RegisteredClient,
+  api: string,
+): Promise<boolean> {
+  if (api === '') return grant.active && grant.apiProductId !== ''
+  const target = await scopesOf(api)
+  return target !== null && isSubscribed(grant, api, target)
+}
+
+/** Returns whether a client may log people in: it has a redirect URI and is valid. */
 export function canLogIn({ grant, redirectUris }: RegisteredClient, nowMs: number): boolean {
   if (redirectUris.length === 0 || (grant.type !== 'PKCE' && grant.type !== 'OAuth2')) return false
   return grant.valid && (grant.expiresAtMs === 0 || grant.expiresAtMs > nowMs)
@@ -122,20 +127,25 @@ function faultOf(values: ReadonlyMap<string, string>): { error: string; descript
   const wrong = (error: string, description: string) => ({ error, description })
   const type = values.get('response_type')
   if (type === undefined) return wrong('invalid_request', 'response_type is missing.')
-  if (type !== 'code') return wrong('unsupported_response_type', 'response_type takes code.')
+  if (type !== 'code') return wrong('unsupported_response_type', 'response_type must be code.')
   if ((values.get('response_mode') ?? 'query') !== 'query')
-    return wrong('invalid_request', 'response_mode takes query.')
-  if (values.has('request')) return wrong('request_not_supported', 'Send the parameters themselves.')
-  if (values.has('request_uri')) return wrong('request_uri_not_supported', 'Send the parameters themselves.')
+    return wrong('invalid_request', 'response_mode must be query.')
+  if (values.has('request'))
+    return wrong('request_not_supported', 'Request objects are not supported; send the parameters directly.')
+  if (values.has('request_uri'))
+    return wrong('request_uri_not_supported', 'Request objects are not supported; send the parameters directly.')
   if (values.get('code_challenge_method') !== 'S256')
-    return wrong('invalid_request', 'code_challenge_method takes S256.')
+    return wrong('invalid_request', 'code_challenge_method must be S256.')
   if (!isChallenge(values.get('code_challenge') ?? ''))
-    return wrong('invalid_request', 'code_challenge takes 32 bytes as base64url: SHA-256 of the verifier.')
+    return wrong(
+      'invalid_request',
+      'code_challenge must be the SHA-256 hash of the code_verifier in base64url (43 characters).',
+    )
   if ((values.get('state') ?? '').length > STATE_LENGTH_MAX) return wrong('invalid_request', 'state is too long.')
   if ((values.get('nonce') ?? '').length > STATE_LENGTH_MAX) return wrong('invalid_request', 'nonce is too long.')
-  // A login is always asked for; nobody is logged in already.
+  // Every request needs a login, because the service keeps no sessions.
   if ((values.get('prompt') ?? '').split(' ').includes('none'))
-    return wrong('login_required', 'A person has to log in.')
+    return wrong('login_required', 'The user has to log in; prompt=none is not supported.')
   return null
 }
 
@@ -143,7 +153,7 @@ function onlyOne(uris: readonly string[]): string | null {
   return uris.length === 1 ? (uris[0] ?? null) : null
 }
 
-/** A name that a stranger chose, as an error description may hold it (RFC 6749, 4.1.2.1). */
+/** Reduces a parameter name to the characters that an error description may contain (RFC 6749, 4.1.2.1). */
 function printable(text: string): string {
   return text.slice(0, 64).replaceAll(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?')
 }

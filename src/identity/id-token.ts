@@ -1,6 +1,6 @@
 /**
- * ID tokens (OpenID Connect Core 1.0, 2): tells the client who has logged in, and nothing that opens an
- * API. Signed by the same keys and of the same issuer as the API's access tokens.
+ * ID tokens (OpenID Connect Core 1.0, 2): identify the logged-in person to the client and grant no access to an API.
+ * Signed by the same keys and with the same issuer as the API's access tokens.
  */
 
 import { createHash } from 'node:crypto'
@@ -45,7 +45,7 @@ export function createIdTokens({ keyRing, clock, gatewayUrl }: IdTokenOptions): 
   }
 }
 
-/** The left half of its SHA-256 (3.1.3.6): both algorithms hash with it. */
+/** Returns the left half of the SHA-256 hash, which both algorithms use (OpenID Connect Core, 3.1.3.6). */
 function halfHash(text: string): string {
   return createHash('sha256').update(text).digest().subarray(0, 16).toString('base64url')
 }

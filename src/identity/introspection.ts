@@ -1,8 +1,7 @@
 /**
- * Token introspection (RFC 7662): tells a client whether a token that it was given still opens its API.
+ * Token introspection (RFC 7662): whether a token is still accepted at its API.
  *
- * A client learns of its own tokens alone; of any other it learns that it is not active, as it would of
- * one that never was.
+ * A client can introspect only its own tokens. Any other token is reported as inactive, like one that never existed.
  */
 
 import type { AuthenticateClient } from './client-authentication.ts'
@@ -21,8 +20,9 @@ export function createIntrospection({ authenticateClient, tokens }: Introspectio
     if ('fault' in fields) return refuse('invalid_request', fields.fault)
     const client = await authenticateClient(api, fields.values, authorization)
     if ('refused' in client) return client.refused
-    // RFC 7662, 2.1: whoever may ask has to prove who it is.
-    if (client.isPublic) return refuse('unauthorized_client', 'A client without a secret cannot introspect.')
+    // The caller has to authenticate (RFC 7662, 2.1).
+    if (client.isPublic)
+      return refuse('unauthorized_client', 'A public client cannot introspect tokens, because it has no secret.')
     const text = fields.values.get('token')
     if (text === undefined) return refuse('invalid_request', 'token is missing.')
     const token = await tokens.read(text, api)

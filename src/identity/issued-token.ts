@@ -1,7 +1,7 @@
 /**
- * Reads access tokens that were issued here, for the endpoints that are asked about them, and tells
- * whether one still opens anything: signature, issuer, times, its credential and subscription, and
- * whether it was revoked.
+ * Verifies access tokens that this service has issued, for the OAuth endpoints that receive them.
+ *
+ * `read` checks signature, issuer and times. `live` also checks credential, subscription and revocation.
  */
 
 import { createLocalJWKSet, jwtVerify } from 'jose'
@@ -28,14 +28,14 @@ export interface IssuedToken {
 export interface LiveToken {
   readonly token: IssuedToken
   readonly grant: Grant
-  /** Those of the token that its credential still holds and its API still allows. */
+  /** The scopes of the token that its credential still holds and its API still allows. */
   readonly scope: string
 }
 
 export interface IssuedTokens {
-  /** A token of this API with a right signature that has not expired; null for anything else. */
+  /** Returns a token of this API with a valid signature that has not expired; null for anything else. */
   read(text: string, api: string): Promise<IssuedToken | null>
-  /** Null where it no longer opens anything. */
+  /** Returns null if the token is no longer accepted. */
   live(token: IssuedToken): Promise<LiveToken | null>
 }
 
@@ -71,7 +71,7 @@ export function createIssuedTokens(options: IssuedTokensOptions): IssuedTokens {
         )
         return payload
       } catch {
-        // Whatever is wrong with it: to whoever asks it is no token.
+        // The caller does not learn what is wrong with the token.
         return null
       }
     },

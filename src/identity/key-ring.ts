@@ -1,9 +1,9 @@
 /**
- * The keys that sign tokens: made on first start, encrypted at rest, never outside the main thread.
+ * The keys that sign tokens. They are created on first start, encrypted at rest, and never leave the main thread.
  *
- * A key is published before it signs and stays published until the last token it signed has expired:
- * `next` is published, `signing` signs, `retired` is only published. A rotation moves each one on, so
- * that every verifier knows a key before it meets it.
+ * A key is published before it signs and stays published until the last token that it signed has expired: `next` is
+ * published, `signing` signs, `retired` is only published. A rotation advances every key by one role, so that verifiers
+ * have a key before they receive a token signed by it.
  */
 
 import { createPrivateKey, generateKeyPair, sign as signBytes, type KeyObject } from 'node:crypto'
@@ -17,34 +17,34 @@ import { documentKind, type Author, type Registry, type Write } from '../store/r
 export type TokenAlgorithm = 'ES256' | 'RS256'
 
 export interface KeyRing {
-  /** Every key a verifier may meet, public parts alone (RFC 7517). */
+  /** Returns the public parts of all keys that a verifier may need (RFC 7517). */
   publicKeys(): { readonly keys: readonly JWK[] }
-  /** A signed JWT with `kid` and `typ` in its header. */
+  /** Returns a signed JWT with `kid` and `typ` in its header. */
   sign(claims: object, algorithm: TokenAlgorithm, typ: string): string
-  /** Makes the next keys sign, and others the next; these must be published before they sign in their turn. */
+  /** Makes the next keys sign and creates new next keys, which must be published before the following rotation. */
   rotate(): Promise<void>
-  /** Removes keys whose last token has expired. */
-  forget(): Promise<void>
+  /** Deletes keys whose last token has expired. */
+  deleteExpired(): Promise<void>
   times(): KeyTimes
   list(): readonly ListedKey[]
 }
 
 export interface KeyTimes {
-  /** Since when the keys have signed that sign now. */
+  /** When the current signing keys began to sign. */
   readonly signingSinceMs: number
-  /** Since when the next keys have been published. */
+  /** When the next keys were published. */
   readonly nextSinceMs: number
-  /** When the first of those that no longer sign need not be published any more; null: there are none. */
+  /** When the first retired key expires; null if there is none. */
   readonly unpublishAtMs: number | null
 }
 
-/** A key as an operator sees it. */
+/** A key as operators see it. */
 export interface ListedKey {
   readonly id: string
   readonly algorithm: TokenAlgorithm
   readonly role: KeyBody['role']
   readonly createdAtMs: number
-  /** Null: it has not begun to retire. */
+  /** Null unless the key is retired. */
   readonly publishedUntilMs: number | null
 }
 
@@ -54,9 +54,9 @@ interface KeyBody {
   readonly publicKey: JWK
   /** Encrypted PKCS #8. */
   readonly privateKey: string
-  /** When the last token it signed has expired; 0 while it signs. */
+  /** When the last token signed by the key has expired; 0 until the key retires. */
   readonly publishedUntilMs: number
-  /** When it was given its role; of keys that an earlier version has made, unknown. */
+  /** When the key got its role; missing in keys of an earlier version. */
   readonly sinceMs?: number
 }
 
@@ -79,14 +79,15 @@ export interface KeyRingOptions {
 
 const ALGORITHMS: readonly TokenAlgorithm[] = ['ES256', 'RS256']
 const TOKEN_LIFETIME_MS = 3_600_000
-/** For verifiers whose clock is behind. */
+/** For verifiers whose clocks are behind. */
 const LEEWAY_MS = 60_000
 const KEYS_MAX = 100
 const generate = promisify(generateKeyPair)
 
+/** Not split: its functions are small and share the state at the top of the closure. */
 export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
-  const { registry, vault, clock, author } = options
-  let held = await load()
+  const { registry, clock, author } = options
+  let held = await load(options)
   const missing = ALGORITHMS.flatMap((algorithm) =>
     (['signing', 'next'] as const)
       .filter((role) => !held.some((key) => key.algorithm === algorithm && key.role === role))
@@ -94,50 +95,9 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
   )
   if (missing.length > 0) {
     const sinceMs = clock.nowMs()
-    const made = await Promise.all(missing.map(({ algorithm, role }) => makeKey(algorithm, role, sinceMs)))
+    const made = await Promise.all(missing.map(({ algorithm, role }) => makeKey(options, algorithm, role, sinceMs)))
     await registry.commit(author, 'signing_key.create', made)
-    held = await load()
-  }
-
-  async function load(): Promise<readonly Held[]> {
-    const documents = await registry.list(SIGNING_KEY_KIND, { limit: KEYS_MAX })
-    return documents.map(({ id, revision, body, createdAtMs }) => ({
-      ...body,
-      id,
-      revision,
-      createdAtMs,
-      sinceMs: body.sinceMs ?? createdAtMs,
-      key: createPrivateKey(open(body.privateKey, id)),
-    }))
-  }
-
-  function open(encrypted: string, id: string): string {
-    try {
-      return vault.decrypt(encrypted, id)
-    } catch (cause) {
-      throw new StartRefused('the master key does not open this data folder: give the MASTER_KEY it was made with', {
-        cause,
-      })
-    }
-  }
-
-  async function makeKey(algorithm: TokenAlgorithm, role: KeyBody['role'], sinceMs: number): Promise<Write> {
-    const { publicKey, privateKey } =
-      algorithm === 'ES256'
-        ? await generate('ec', { namedCurve: 'P-256' })
-        : await generate('rsa', { modulusLength: 2048 })
-    const jwk = publicKey.export({ format: 'jwk' }) as JWK
-    const kid = await calculateJwkThumbprint(jwk)
-    const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
-    const body: KeyBody = {
-      algorithm,
-      role,
-      publicKey: { ...jwk, kid, alg: algorithm, use: 'sig' },
-      privateKey: vault.encrypt(pem, kid),
-      publishedUntilMs: 0,
-      sinceMs,
-    }
-    return { kind: SIGNING_KEY_KIND, id: kid, tenant: author.tenant, expected: 0, body }
+    held = await load(options)
   }
 
   function published(): readonly Held[] {
@@ -158,43 +118,27 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
     async rotate() {
       const sinceMs = clock.nowMs()
       const publishedUntilMs = sinceMs + TOKEN_LIFETIME_MS + LEEWAY_MS
-      const made = await Promise.all(ALGORITHMS.map((algorithm) => makeKey(algorithm, 'next', sinceMs)))
+      const made = await Promise.all(ALGORITHMS.map((algorithm) => makeKey(options, algorithm, 'next', sinceMs)))
       const moved = held.flatMap((key): Write[] => {
         const { role } = key
         if (role === 'next') return [change(key, { role: 'signing', sinceMs })]
         if (role === 'signing') return [change(key, { role: 'retired', sinceMs, publishedUntilMs })]
-        return isOutlived(key) ? [change(key, null)] : []
+        return isExpired(key) ? [change(key, null)] : []
       })
       await registry.commit(author, 'signing_key.rotate', [...moved, ...made])
-      held = await load()
+      held = await load(options)
     },
-    async forget() {
-      const outlived = held.filter(isOutlived).map((key) => change(key, null))
-      if (outlived.length === 0) return
-      await registry.commit(author, 'signing_key.forget', outlived)
-      held = await load()
+    async deleteExpired() {
+      const expired = held.filter(isExpired).map((key) => change(key, null))
+      if (expired.length === 0) return
+      await registry.commit(author, 'signing_key.forget', expired)
+      held = await load(options)
     },
-    times() {
-      const since = (role: KeyBody['role']): number =>
-        Math.min(...held.filter((key) => key.role === role).map((key) => key.sinceMs))
-      const ends = held.filter(({ role }) => role === 'retired').map(({ publishedUntilMs }) => publishedUntilMs)
-      return {
-        signingSinceMs: since('signing'),
-        nextSinceMs: since('next'),
-        unpublishAtMs: ends.length === 0 ? null : Math.min(...ends),
-      }
-    },
-    list: () =>
-      held.map(({ id, algorithm, role, createdAtMs, publishedUntilMs }) => ({
-        id,
-        algorithm,
-        role,
-        createdAtMs,
-        publishedUntilMs: role === 'retired' ? publishedUntilMs : null,
-      })),
+    times: () => timesOf(held),
+    list: () => held.map(toListedKey),
   }
 
-  function isOutlived({ role, publishedUntilMs }: Held): boolean {
+  function isExpired({ role, publishedUntilMs }: Held): boolean {
     return role === 'retired' && publishedUntilMs <= clock.nowMs()
   }
 
@@ -208,6 +152,70 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
       body: to === null ? null : { ...body, ...to },
     }
   }
+}
+
+async function load(options: KeyRingOptions): Promise<readonly Held[]> {
+  const documents = await options.registry.list(SIGNING_KEY_KIND, { limit: KEYS_MAX })
+  return documents.map(({ id, revision, body, createdAtMs }) => ({
+    ...body,
+    id,
+    revision,
+    createdAtMs,
+    sinceMs: body.sinceMs ?? createdAtMs,
+    key: createPrivateKey(open(options, body.privateKey, id)),
+  }))
+}
+
+function timesOf(held: readonly Held[]): KeyTimes {
+  const since = (role: KeyBody['role']): number =>
+    Math.min(...held.filter((key) => key.role === role).map((key) => key.sinceMs))
+  const ends = held.filter(({ role }) => role === 'retired').map(({ publishedUntilMs }) => publishedUntilMs)
+  return {
+    signingSinceMs: since('signing'),
+    nextSinceMs: since('next'),
+    unpublishAtMs: ends.length === 0 ? null : Math.min(...ends),
+  }
+}
+
+function toListedKey({ id, algorithm, role, createdAtMs, publishedUntilMs }: Held): ListedKey {
+  return { id, algorithm, role, createdAtMs, publishedUntilMs: role === 'retired' ? publishedUntilMs : null }
+}
+
+function open(options: KeyRingOptions, encrypted: string, id: string): string {
+  try {
+    return options.vault.decrypt(encrypted, id)
+  } catch (cause) {
+    throw new StartRefused(
+      'the master key does not open this data folder; set the MASTER_KEY that it was created with',
+      {
+        cause,
+      },
+    )
+  }
+}
+
+async function makeKey(
+  options: KeyRingOptions,
+  algorithm: TokenAlgorithm,
+  role: KeyBody['role'],
+  sinceMs: number,
+): Promise<Write> {
+  const { publicKey, privateKey } =
+    algorithm === 'ES256'
+      ? await generate('ec', { namedCurve: 'P-256' })
+      : await generate('rsa', { modulusLength: 2048 })
+  const jwk = publicKey.export({ format: 'jwk' }) as JWK
+  const kid = await calculateJwkThumbprint(jwk)
+  const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
+  const body: KeyBody = {
+    algorithm,
+    role,
+    publicKey: { ...jwk, kid, alg: algorithm, use: 'sig' },
+    privateKey: options.vault.encrypt(pem, kid),
+    publishedUntilMs: 0,
+    sinceMs,
+  }
+  return { kind: SIGNING_KEY_KIND, id: kid, tenant: options.author.tenant, expected: 0, body }
 }
 
 function encode(value: object): string {

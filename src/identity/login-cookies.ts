@@ -1,9 +1,9 @@
 /**
- * The two cookies of a login: a random name of the browser, which seals are bound to, and the mark of a
- * browser in which somebody has logged in.
+ * The two cookies of a login: a random id of the browser, which binds the sealed forms to it, and a mark of a browser in
+ * which an account has logged in.
  *
- * Neither is a session: with both in hand one still has to know the password. Over https they carry the
- * `__Host-` prefix, so that no neighbouring site can plant them.
+ * Neither is a session: both together do not replace the password. Over https they have the `__Host-` prefix, so that a
+ * sibling domain cannot set them.
  */
 
 import type { Clock } from '../runtime/clock.ts'
@@ -11,16 +11,17 @@ import type { Vault } from '../runtime/vault.ts'
 import { createSeals } from './sealed-transaction.ts'
 
 export interface LoginCookies {
-  /** The browser's name, and the header that gives it one where it has none. */
-  browserOf(cookie: string | undefined): {
+  /** Returns the id of the browser, and the header that sets a new one if it has none. */
+  ensureBrowser(cookie: string | undefined): {
     readonly browser: string
     readonly headers: Readonly<Record<string, string>>
   }
-  known(cookie: string | undefined): string | null
-  /** The header that marks the browser as one in which this person has logged in. */
-  mark(person: string): Readonly<Record<string, string>>
-  /** A key for this person in this browser; null where he has not logged in here before. */
-  deviceOf(cookie: string | undefined, person: string): string | null
+  /** Returns the id of the browser, or null if it has none. */
+  readBrowser(cookie: string | undefined): string | null
+  /** Returns the header that marks the browser as one in which this account has logged in. */
+  markDevice(account: string): Readonly<Record<string, string>>
+  /** Returns a key for this account in this browser, or null if it has not logged in here before. */
+  deviceOf(cookie: string | undefined, account: string): string | null
 }
 
 export interface LoginCookiesOptions {
@@ -41,28 +42,28 @@ export function createLoginCookies({ vault, clock, randomBytes, gatewayUrl }: Lo
   const lifetimeMs = DEVICE_DAYS * DAY_SECONDS * 1_000
   const marks = createSeals<{ readonly device: string }>({ vault, clock, stage: 'device', lifetimeMs })
 
-  function known(cookie: string | undefined): string | null {
+  function readBrowser(cookie: string | undefined): string | null {
     const browser = readCookie(cookie, `${prefix}tollgate-browser`)
     return browser !== null && BROWSER.test(browser) ? browser : null
   }
 
   return {
-    known,
-    browserOf(cookie) {
-      const before = known(cookie)
+    readBrowser,
+    ensureBrowser(cookie) {
+      const before = readBrowser(cookie)
       if (before !== null) return { browser: before, headers: {} }
       const browser = randomBytes(32).toString('base64url')
-      // It ends with the browser's session.
+      // Without Max-Age, so the cookie ends with the browser's session.
       return { browser, headers: { 'Set-Cookie': `${prefix}tollgate-browser=${browser}; ${attributes}` } }
     },
-    mark(person) {
-      const text = marks.seal({ device: randomBytes(16).toString('base64url') }, person)
+    markDevice(account) {
+      const text = marks.seal({ device: randomBytes(16).toString('base64url') }, account)
       const age = `Max-Age=${DEVICE_DAYS * DAY_SECONDS}`
       return { 'Set-Cookie': `${prefix}tollgate-device=${text}; ${age}; ${attributes}` }
     },
-    deviceOf(cookie, person) {
+    deviceOf(cookie, account) {
       const text = readCookie(cookie, `${prefix}tollgate-device`)
-      return text === null ? null : (marks.open(text, person)?.device ?? null)
+      return text === null ? null : (marks.open(text, account)?.device ?? null)
     },
   }
 }

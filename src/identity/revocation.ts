@@ -1,7 +1,4 @@
-/**
- * Token revocation (RFC 7009): a client gives back a token that it was given. From the answer on the
- * token opens nothing on any thread.
- */
+/** Token revocation (RFC 7009). Answers when every gateway thread rejects the token. */
 
 import type { AuthenticateClient } from './client-authentication.ts'
 import type { IssuedTokens } from './issued-token.ts'
@@ -11,7 +8,7 @@ import { readForm } from './token-request.ts'
 export interface RevocationOptions {
   readonly authenticateClient: AuthenticateClient
   readonly tokens: Pick<IssuedTokens, 'read'>
-  /** Resolves when every thread knows. */
+  /** Resolves when every gateway thread rejects the token. */
   readonly revoke: (token: {
     readonly tenant: string
     readonly credential: string
@@ -29,9 +26,9 @@ export function createRevocation({ authenticateClient, tokens, revoke }: Revocat
     const text = fields.values.get('token')
     if (text === undefined) return refuse('invalid_request', 'token is missing.')
     const token = await tokens.read(text, api)
-    // 2.2: what is no token, or none any more, is as good as revoked.
+    // An invalid or expired token counts as revoked (RFC 7009, 2.2).
     if (token === null) return answer(200, null)
-    if (token.client_id !== client.clientId) return refuse('invalid_grant', 'The token was given to another client.')
+    if (token.client_id !== client.clientId) return refuse('invalid_grant', 'The token was issued to another client.')
     const { tenant, credential } = client.grant
     await revoke({ tenant, credential, jti: token.jti, expiresAtMs: token.exp * 1_000 })
     return answer(200, null)

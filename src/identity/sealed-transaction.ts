@@ -1,10 +1,9 @@
 /**
- * What a login knows of itself between its pages: it travels with the browser, sealed, and the service
- * keeps nothing.
+ * The state of a login between its pages, encrypted into the form, so that the service stores none.
  *
- * A seal holds for one stage and for the browser that was given it (a random cookie of which only the
- * hash goes in): what was sealed for the login page is nothing at the consent page, and what one
- * browser was given is nothing in another's form. That is what forged requests fail at.
+ * A sealed text is valid for one stage and for the browser that received it: the hash of the browser's random cookie is
+ * part of the encryption context. A text for the login page does not open at the consent page, and a text of one browser
+ * does not open in another. This prevents forged requests (CSRF).
  */
 
 import { createHash } from 'node:crypto'
@@ -13,7 +12,7 @@ import type { Vault } from '../runtime/vault.ts'
 
 export interface Seals<Content> {
   seal(content: Content, browser: string): string
-  /** Null where it was changed, is of another stage or browser, or is too old. */
+  /** Returns null if the text was changed, has expired, or belongs to another stage or browser. */
   open(text: string, browser: string): Content | null
 }
 

@@ -1,12 +1,12 @@
-/** Reads a request to an OAuth endpoint: its form, and who the client says it is (RFC 6749, 2.3.1 and 3.2). */
+/** Parses the form and the client credentials of a request to an OAuth endpoint (RFC 6749, 2.3.1 and 3.2). */
 
 export type FormResult = { readonly values: ReadonlyMap<string, string> } | { readonly fault: string }
 
 export interface NamedClient {
   readonly clientId: string
-  /** Null: it came with its name alone. */
+  /** Null if the request has only a client id. */
   readonly clientSecret: string | null
-  /** By HTTP Basic: a refusal then carries a challenge. */
+  /** Sent by HTTP Basic, so a refusal carries a challenge. */
   readonly isBasic: boolean
 }
 
@@ -15,18 +15,18 @@ export type ClientResult =
   | {
       readonly error: 'invalid_request' | 'invalid_client'
       readonly fault: string
-      /** Nothing was sent that could name a client. */
+      /** The request names no client at all. */
       readonly isMissing: boolean
     }
 
 const VALUE_LENGTH_MAX = 4_096
 
-/** A parameter without a value is as if it were not sent; one that comes twice makes the request invalid. */
+/** Ignores parameters without a value and refuses duplicates (RFC 6749, 3.2). */
 export function readForm(form: readonly (readonly [string, string])[]): FormResult {
   const values = new Map<string, string>()
   const seen = new Set<string>()
   for (const [name, value] of form) {
-    if (seen.has(name)) return { fault: `${name.slice(0, 64)} comes twice.` }
+    if (seen.has(name)) return { fault: `${name.slice(0, 64)} must not be sent more than once.` }
     if (value.length > VALUE_LENGTH_MAX) return { fault: `${name.slice(0, 64)} is too long.` }
     seen.add(name)
     if (value !== '') values.set(name, value)
@@ -42,13 +42,13 @@ export function readClient(values: ReadonlyMap<string, string>, authorization: s
     const fault = 'Send client_id and client_secret, in the form or by HTTP Basic.'
     return { error: 'invalid_client', fault, isMissing: clientSecret === null }
   }
-  if (clientSecret !== null) return invalid('Send the secret in one place.')
+  if (clientSecret !== null) return invalid('Send client_secret in the form or by HTTP Basic, not both.')
   const basic = readBasic(authorization)
   if (basic === null) {
-    return { error: 'invalid_client', fault: 'Authorization takes HTTP Basic here.', isMissing: false }
+    return { error: 'invalid_client', fault: 'The Authorization header must use HTTP Basic.', isMissing: false }
   }
   if (clientId !== undefined && clientId !== basic.clientId) {
-    return invalid('client_id and Authorization name two clients.')
+    return invalid('client_id differs from the client in the Authorization header.')
   }
   return basic
 }
@@ -57,7 +57,7 @@ function invalid(fault: string): ClientResult {
   return { error: 'invalid_request', fault, isMissing: false }
 }
 
-/** Both parts are form-encoded before they are joined (RFC 6749, 2.3.1). */
+/** Decodes both parts, which are form-encoded before they are joined (RFC 6749, 2.3.1). */
 function readBasic(authorization: string): NamedClient | null {
   const encoded = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization)?.[1]
   if (encoded === undefined) return null

@@ -1,6 +1,6 @@
 /**
- * Who the person is in whose name a token was given (OpenID Connect Core 1.0, 5.3): for tokens whose
- * request asked for `openid`, at the API they are for.
+ * The userinfo endpoint (OpenID Connect Core 1.0, 5.3): the person on whose behalf a token was issued. Accepts tokens of
+ * this API that were requested with `openid`.
  */
 
 import type { IssuedTokens } from './issued-token.ts'
@@ -33,7 +33,7 @@ export function createUserinfo({ tokens, personOf }: UserinfoOptions): OauthEndp
   }
 }
 
-/** RFC 6750, 3: what is wrong stands in the challenge. */
+/** The challenge carries the error (RFC 6750, 3). */
 function challenged(status: number, challenge: string): OauthAnswer {
   return answer(status, null, { 'WWW-Authenticate': challenge })
 }

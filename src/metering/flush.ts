@@ -9,6 +9,7 @@
 
 import type { SpoolReader } from '../record/spool-reader.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
+import { scheduledDelayMs } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Checkpoint, PendingFlush, SpoolPosition } from '../store/checkpoint.ts'
@@ -46,7 +47,7 @@ export interface Flusher {
 }
 
 /** The longest delay is short too: a disk that has room again is used within seconds. */
-const RETRY_MS = [100, 300, 1_000, 3_000]
+const RETRY_MS = [100, 300, 1_000, 3_000] as const
 
 export function createFlusher(options: FlushOptions): Flusher {
   const { checkpoint, flushLog, clock, log, count, ...stores } = options
@@ -74,7 +75,7 @@ export function createFlusher(options: FlushOptions): Flusher {
           { err: cause, attempt, items: metered?.items.length },
           'usage flush failed; records stay in the spool, retrying',
         )
-        await pause(RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)]!)
+        await pause(scheduledDelayMs(attempt + 1, RETRY_MS))
       }
     }
     throw new FlushAborted()

@@ -1,4 +1,4 @@
-/** Resolves a host name to its addresses within two seconds; a name without an answer by then has none. */
+/** Resolves a host name to its addresses. Returns none if there is no answer within two seconds. */
 
 import type { Clock } from '../runtime/clock.ts'
 import type { Resolve } from './guarded-lookup.ts'

@@ -1,8 +1,8 @@
 /**
- * The rule for backends of tenants: an address on the public internet that is not one of this service's own.
+ * The address rule for backends of tenants: on the public internet, and not an address of this service.
  *
  * Applied twice: when a backend is staged (`backend-rule.ts`), and to the resolved addresses of every connection
- * (`gateway/backend/backend-connect.ts`). Scheme and port are not restricted, unlike for webhooks.
+ * (`gateway/backend/backend-connect.ts`). Unlike for webhooks, scheme and port are not restricted.
  */
 
 import { isIP } from 'node:net'
@@ -12,7 +12,7 @@ import { isPublicAddress, toReachedAddress } from './address-guard.ts'
 import { createAddressesOf } from './addresses-of.ts'
 import type { Resolve } from './guarded-lookup.ts'
 
-/** Where this service is reached. Plain data, so that it can be posted to a thread. */
+/** Addresses of this service. Plain data, so that it can be posted to a thread. */
 export interface OwnAddresses {
   /** Public addresses of the gateway, the platform API and the risk stream. */
   readonly urls: readonly string[]
@@ -25,7 +25,7 @@ export interface Endpoint {
   readonly port: number
 }
 
-/** `own`: it leads back to this service. `private`: it leads to an address that is not public. */
+/** `own`: the backend leads back to this service. `private`: it has an address that is not public. */
 export type BackendFault = 'own' | 'private'
 
 /** Null if a tenant may reach `endpoint`, which resolves to `addresses`. */
@@ -39,22 +39,22 @@ export interface BackendGuardOptions {
   readonly localAddresses?: () => readonly string[]
 }
 
-/** How long the addresses behind the service's public names are kept. */
-const KEEP_MS = 30_000
+/** How long the resolved addresses of the service's public names are cached. */
+const CACHE_MS = 30_000
 
 export function createBackendGuard(options: BackendGuardOptions): BackendGuard {
   const { own, clock, localAddresses = systemAddresses } = options
   const addressesOf = createAddressesOf(options)
   const endpoints = own.urls.map(endpointOf)
-  const kept = new Map<string, { readonly addresses: Promise<readonly string[]>; readonly untilMs: number }>()
+  const cache = new Map<string, { readonly addresses: Promise<readonly string[]>; readonly untilMs: number }>()
 
-  /** Addresses behind a public name of the service; none if it cannot be resolved from here. */
-  function behind(hostname: string): Promise<readonly string[]> {
+  /** Resolves a public name of the service; returns none if this machine cannot resolve it. */
+  function resolveOwn(hostname: string): Promise<readonly string[]> {
     if (isIP(hostname) !== 0) return Promise.resolve([toReachedAddress(hostname)])
-    const known = kept.get(hostname)
-    if (known !== undefined && known.untilMs > clock.nowMs()) return known.addresses
+    const cached = cache.get(hostname)
+    if (cached !== undefined && cached.untilMs > clock.nowMs()) return cached.addresses
     const addresses = addressesOf(hostname).then((found) => found.map(toReachedAddress))
-    kept.set(hostname, { addresses, untilMs: clock.nowMs() + KEEP_MS })
+    cache.set(hostname, { addresses, untilMs: clock.nowMs() + CACHE_MS })
     return addresses
   }
 
@@ -66,7 +66,7 @@ export function createBackendGuard(options: BackendGuardOptions): BackendGuard {
       if (reached.some((address) => isLocal(address) || local.includes(address))) return true
     }
     for (const each of samePort) {
-      const addresses = await behind(each.hostname)
+      const addresses = await resolveOwn(each.hostname)
       if (reached.some((address) => addresses.includes(address))) return true
     }
     return false

@@ -1,9 +1,9 @@
 /**
- * Decides at which addresses the backends of a tenant may be.
+ * Decides which addresses the backends of a tenant may have.
  *
- * The operator's tenant may use any address, since it runs the machine; a backend of it that leads back to this
- * service is logged. Other tenants are held to the guard unless the deployment allows private addresses. A name that
- * does not resolve now passes here, because the guard judges it again at every connection.
+ * The operator's tenant may use any address, because it runs the machine; a backend of it that leads back to this
+ * service is only logged. The guard applies to other tenants unless the deployment allows private addresses. A name that
+ * does not resolve passes here, because the guard checks it again at every connection.
  */
 
 import { isIP } from 'node:net'
@@ -14,7 +14,7 @@ import type { Resolve } from './guarded-lookup.ts'
 
 export interface BackendRuleOptions {
   readonly operator: string
-  /** `ALLOW_PRIVATE_ADDRESSES` names `backends`. */
+  /** Whether `ALLOW_PRIVATE_ADDRESSES` includes `backends`. */
   readonly allowPrivate: boolean
   readonly guard: BackendGuard
   readonly clock: Pick<Clock, 'after'>
@@ -35,12 +35,12 @@ export function createBackendRule(options: BackendRuleOptions) {
   }
 
   return {
-    /** Returns whether backends of `tenant` may be at any address. */
+    /** Returns whether backends of `tenant` may have any address. */
     mayBePrivate,
-    /** Returns why a backend of `tenant` may not be at `url`, or null. */
+    /** Returns why `tenant` may not use a backend at `url`, or null. */
     async refuse(tenant: string, url: string): Promise<string | null> {
       if (tenant === operator) {
-        // Only for the log: the command does not wait for it.
+        // Only for the log, so the command does not wait.
         void faultOf(url).then((fault) => fault === 'own' && onOwnLoop(url))
         return null
       }
@@ -51,6 +51,6 @@ export function createBackendRule(options: BackendRuleOptions) {
 }
 
 const DETAILS: Readonly<Record<BackendFault, string>> = {
-  own: 'The backend leads back to this service. Give the address of another one.',
-  private: 'The backend leads to a private, loopback or link-local address. Give one at a public address.',
+  own: 'The backend leads back to this service. Give the address of the backend itself.',
+  private: 'The backend has a private, loopback or link-local address. Give a public address.',
 }

@@ -1,7 +1,7 @@
 /**
- * Tries a connection to a backend, and closes it: for a warning, never for a decision.
+ * Opens a connection to a backend and closes it, to warn about a backend that cannot be reached. Decides nothing.
  *
- * Only for the operator's tenant. For others it would be a port scanner of the network that the gateway stands in.
+ * Only for the operator's tenant: for other tenants it would be a port scanner of the gateway's network.
  */
 
 import { connect } from 'node:net'

@@ -1,10 +1,10 @@
 /**
- * A call to an address that a customer has named: an issuer's keys, a webhook's target.
+ * HTTP requests to addresses that customers name, such as the keys of an issuer or a webhook target.
  *
- * Only to https on 443 and 8443 and only to public addresses (`url-guard.ts`, `guarded-lookup.ts`), unless
- * the deployment allows private ones. Redirects are answers like others and never followed. One limit
- * holds for the whole of it, from the first question to the last byte, and one for the size of the
- * answer; both end the connection. A failure is a value: it is expected.
+ * Connects by https to the ports 443 and 8443 of public addresses only (`url-guard.ts`, `guarded-lookup.ts`), unless the
+ * deployment allows private addresses. Returns redirects like any other response and never follows them. One time limit
+ * covers the whole exchange, and one size limit the response; exceeding either closes the connection. Failures are
+ * expected, so they are return values.
  */
 
 import { Agent } from 'undici'
@@ -16,13 +16,13 @@ import { refuseUrl } from './url-guard.ts'
 export interface OutboundRequest {
   readonly url: string
   readonly method?: 'GET' | 'POST'
-  /** Lower case names. */
+  /** With names in lower case. */
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Buffer
   readonly timeoutMs: number
   readonly bytesMax: number
-  /** Of a longer or slower body the beginning is enough, once the status is known. */
-  readonly isCut?: boolean
+  /** Returns the beginning of a response that is too long or too slow, instead of a failure. */
+  readonly allowTruncated?: boolean
 }
 
 export type OutboundResult = OutboundAnswer | OutboundFailure
@@ -37,7 +37,7 @@ export interface OutboundAnswer {
 export interface OutboundFailure {
   readonly kind: 'failed'
   readonly reason: 'url_refused' | 'address_refused' | 'timed_out' | 'too_large' | 'unreachable'
-  /** For whoever has named the address; says nothing of our own network. */
+  /** Shown to the customer who named the address; reveals nothing about the network of this service. */
   readonly detail: string
 }
 
@@ -48,10 +48,10 @@ export interface GuardedFetch {
 
 export interface GuardedFetchOptions {
   readonly clock: Pick<Clock, 'after'>
-  /** Lets through private addresses, plain http and any port: tests and closed networks. */
+  /** Allows private addresses, plain http and any port, for tests and closed networks. */
   readonly allowPrivate: boolean
   readonly resolve?: Resolve
-  /** To one origin at once; who asks for more waits, and his time runs. */
+  /** Connections to one origin. Further requests queue, and their time limit includes the time in the queue. */
   readonly connectionsMax?: number
 }
 
@@ -72,33 +72,6 @@ export function createGuardedFetch({
     allowH2: false,
   })
 
-  /** `begun` hears of the answer as soon as its head is there; its body grows. */
-  async function exchange(
-    request: OutboundRequest,
-    signal: AbortSignal,
-    begun: (answer: () => OutboundAnswer) => void,
-  ): Promise<OutboundResult> {
-    const { url, method = 'GET', headers = {}, body = null, bytesMax, isCut = false } = request
-    const { origin, pathname, search } = new URL(url)
-    const answer = await agent.request({ origin, path: pathname + search, method, headers, body, signal })
-    const chunks: Buffer[] = []
-    let bytes = 0
-    const soFar = (): OutboundAnswer => ({
-      kind: 'answered',
-      status: answer.statusCode,
-      headers: answer.headers,
-      body: Buffer.concat(chunks),
-    })
-    begun(soFar)
-    for await (const chunk of answer.body) {
-      bytes += (chunk as Buffer).length
-      // Leaving the loop ends the connection.
-      if (bytes > bytesMax) return isCut ? soFar() : failed('too_large', `The answer has more than ${bytesMax} bytes.`)
-      chunks.push(chunk as Buffer)
-    }
-    return soFar()
-  }
-
   return {
     async fetch(request) {
       const refused = refuseUrl(request.url, { allowPrivate })
@@ -107,21 +80,22 @@ export function createGuardedFetch({
       let soFar: (() => OutboundAnswer) | null = null
       const { promise: late, resolve: giveUp } = Promise.withResolvers<OutboundResult>()
       const cancel = clock.after(request.timeoutMs, () => {
-        const isEnough = request.isCut === true && soFar !== null
-        giveUp(isEnough ? soFar!() : failed('timed_out', `There was no whole answer in ${request.timeoutMs} ms.`))
+        const isEnough = request.allowTruncated === true && soFar !== null
+        giveUp(isEnough ? soFar!() : failed('timed_out', `No complete response within ${request.timeoutMs} ms.`))
         limit.abort()
       })
       try {
-        const begun = (answer: () => OutboundAnswer): void => {
+        const onHead = (answer: () => OutboundAnswer): void => {
           soFar = answer
         }
-        // undici hears of the end only once it is connected; nobody waits for that.
-        return await Promise.race([late, exchange(request, limit.signal, begun)])
+        // undici handles the abort only once it is connected, hence the race.
+        return await Promise.race([late, exchange(agent, request, limit.signal, onHead)])
       } catch (cause) {
-        if (cause instanceof AddressRefused) return failed('address_refused', 'The host is not at a public address.')
-        // Broken off behind the head of the answer.
+        if (cause instanceof AddressRefused)
+          return failed('address_refused', 'The host must resolve to public addresses only.')
+        // The connection broke after the response head.
         const partial = soFar as (() => OutboundAnswer) | null
-        if (request.isCut === true && partial !== null) return partial()
+        if (request.allowTruncated === true && partial !== null) return partial()
         return failed('unreachable', `The host could not be reached${codeOf(cause)}.`)
       } finally {
         cancel()
@@ -129,6 +103,35 @@ export function createGuardedFetch({
     },
     close: () => agent.destroy(),
   }
+}
+
+/** Calls `onHead` when the response head has arrived; its argument returns the response so far. */
+async function exchange(
+  agent: Agent,
+  request: OutboundRequest,
+  signal: AbortSignal,
+  onHead: (answer: () => OutboundAnswer) => void,
+): Promise<OutboundResult> {
+  const { url, method = 'GET', headers = {}, body = null, bytesMax, allowTruncated = false } = request
+  const { origin, pathname, search } = new URL(url)
+  const answer = await agent.request({ origin, path: pathname + search, method, headers, body, signal })
+  const chunks: Buffer[] = []
+  let bytes = 0
+  const soFar = (): OutboundAnswer => ({
+    kind: 'answered',
+    status: answer.statusCode,
+    headers: answer.headers,
+    body: Buffer.concat(chunks),
+  })
+  onHead(soFar)
+  for await (const chunk of answer.body) {
+    bytes += (chunk as Buffer).length
+    // Leaving the loop closes the connection.
+    if (bytes > bytesMax)
+      return allowTruncated ? soFar() : failed('too_large', `The response has more than ${bytesMax} bytes.`)
+    chunks.push(chunk as Buffer)
+  }
+  return soFar()
 }
 
 function failed(reason: OutboundFailure['reason'], detail: string): OutboundFailure {

@@ -1,9 +1,8 @@
 /**
- * Resolves a host name for one connection, and hands on only addresses that were judged.
+ * Resolves a host name for one connection and returns its addresses only if all of them are allowed.
  *
- * The connection is made to what was resolved here, and nobody resolves again: an answer that changes
- * from one question to the next (DNS rebinding) changes nothing. One address that is not public refuses
- * the name, since whoever connects may take any of them.
+ * The connection uses exactly the addresses that were checked, so an answer that changes between two look-ups (DNS
+ * rebinding) has no effect. One refused address refuses the name, because the connection may use any of its addresses.
  */
 
 import { lookup } from 'node:dns/promises'
@@ -11,14 +10,14 @@ import type { LookupAddress, LookupOptions } from 'node:dns'
 
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
 
-/** As `net.connect` wants it. */
+/** The `lookup` option of `net.connect`. */
 export type Lookup = (
   hostname: string,
   options: LookupOptions,
   callback: (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void,
 ) => void
 
-/** A name leads to an address that must not be connected to. */
+/** A host name resolves to an address that is not allowed. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused'
 }
@@ -29,19 +28,19 @@ export function createGuardedLookup(resolve: Resolve, isAllowed: (address: strin
   return createJudgedLookup(resolve, async (addresses, hostname) => {
     const refused = addresses.find((address) => !isAllowed(address))
     if (refused !== undefined)
-      throw new AddressRefused(`${hostname} leads to ${refused}, which is not a public address`)
+      throw new AddressRefused(`${hostname} resolves to ${refused}, which is not a public address`)
   })
 }
 
-/** As `createGuardedLookup`, for a judge that sees all addresses of a name; it rejects to refuse them. */
+/** Like `createGuardedLookup`, for a `check` of all addresses of a name, which rejects to refuse them. */
 export function createJudgedLookup(
   resolve: Resolve,
-  judge: (addresses: readonly string[], hostname: string) => Promise<void>,
+  check: (addresses: readonly string[], hostname: string) => Promise<void>,
 ): Lookup {
-  async function judged(hostname: string): Promise<LookupAddress[]> {
+  async function resolveChecked(hostname: string): Promise<LookupAddress[]> {
     const addresses = await resolve(hostname)
     if (addresses.length === 0) throw new Error(`${hostname} has no address`)
-    await judge(
+    await check(
       addresses.map(({ address }) => address),
       hostname,
     )
@@ -49,7 +48,7 @@ export function createJudgedLookup(
   }
 
   return (hostname, options, callback) => {
-    judged(hostname).then(
+    resolveChecked(hostname).then(
       (addresses) => {
         const { address, family } = addresses[0] as LookupAddress
         if (options.all === true) callback(null, addresses)

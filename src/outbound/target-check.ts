@@ -1,7 +1,7 @@
 /**
- * Whether a URL may be registered as a target: by what it says (`url-guard.ts`), and by where its host leads now.
+ * Checks whether a URL may be registered as a target: the URL itself (`url-guard.ts`), and the current addresses of its host.
  *
- * A host that leads nowhere now is taken: it is judged again at every connection, which is what protects us.
+ * A host that does not resolve is accepted, because every connection checks it again.
  */
 
 import type { Clock } from '../runtime/clock.ts'
@@ -16,7 +16,7 @@ export interface TargetCheckOptions {
   readonly resolve?: Resolve
 }
 
-/** Null where it may be registered, else why not. */
+/** The check returns why a URL may not be registered, or null. */
 export function createTargetCheck({ clock, allowPrivate, resolve = systemResolve }: TargetCheckOptions) {
   const addressesOf = createAddressesOf({ clock, resolve })
 
@@ -25,6 +25,6 @@ export function createTargetCheck({ clock, allowPrivate, resolve = systemResolve
     if (fault !== null || allowPrivate) return fault
     const hostname = new URL(url).hostname.replace(/^\[|\]$/g, '')
     const isPublic = (await addressesOf(hostname)).every(isPublicAddress)
-    return isPublic ? null : 'The host is not at a public address.'
+    return isPublic ? null : 'The host must resolve to public addresses only.'
   }
 }

@@ -1,19 +1,19 @@
 /**
- * How many active subscriptions of each variant an API or a product has.
+ * Counts the active subscriptions of an API or a product, by variant.
  *
- * Counted when it is first asked for, and kept by the change feed from then on: only of what declares a
- * capacity is it ever asked.
+ * A count is read from the registry on first use and updated from the change feed afterwards. Only APIs that declare a
+ * capacity are counted.
  */
 
 import { isOfKind, type Change, type Registry } from '../store/registry.ts'
 import { SUBSCRIPTION_KIND } from './document/subscription-document.ts'
 
 export interface ActiveTally {
-  /** Variant → subscriptions. */
+  /** Returns the number of active subscriptions per variant. */
   of(to: Subscribed): Promise<ReadonlyMap<string, number>>
 }
 
-/** What is subscribed to. */
+/** The API or the product of a subscription. */
 export type Subscribed = { readonly api: string } | { readonly product: string }
 
 interface Tally {
@@ -25,39 +25,39 @@ const PAGE = 500
 
 export function createActiveTally({ registry }: { registry: Pick<Registry, 'list' | 'end' | 'watch'> }): ActiveTally {
   const tallies = new Map<string, Promise<Tally>>()
-  /** What the feed says of an id while its tally is counted: later than any page that is being read. */
-  const heard = new Map<string, Map<string, string | null>>()
+  /** Changes that arrive while a tally is read. They are newer than the pages, so they are applied last. */
+  const pendingChanges = new Map<string, Map<string, string | null>>()
   let watching: Promise<unknown> | null = null
 
-  function hear({ document, removed }: Change): void {
+  function onChange({ document, removed }: Change): void {
     if (!isOfKind(document, SUBSCRIPTION_KIND)) return
     const { id, body } = document
     const { api, apiProductId, actor, slaVariant } = body
     const key = keyOf(api === '' ? { product: apiProductId } : { api })
     const variant = !removed && actor.value === 'Active' ? slaVariant : null
-    const counting = heard.get(key)
+    const counting = pendingChanges.get(key)
     if (counting !== undefined) counting.set(id, variant)
-    else void tallies.get(key)?.then((tally) => note(tally, id, variant))
+    else void tallies.get(key)?.then((tally) => update(tally, id, variant))
   }
 
   async function count(key: string, to: Subscribed): Promise<Tally> {
-    watching ??= registry.end().then((end) => registry.watch(end, hear))
+    watching ??= registry.end().then((end) => registry.watch(end, onChange))
     await watching
     const meanwhile = new Map<string, string | null>()
-    heard.set(key, meanwhile)
+    pendingChanges.set(key, meanwhile)
     try {
       const tally: Tally = { variants: new Map(), counts: new Map() }
       for (let after = ''; ;) {
         const where = { ...to, state: 'Active' }
         const page = await registry.list(SUBSCRIPTION_KIND, { where, after, limit: PAGE })
-        for (const { id, body } of page) note(tally, id, body.slaVariant)
+        for (const { id, body } of page) update(tally, id, body.slaVariant)
         if (page.length < PAGE) break
         after = page.at(-1)?.id ?? ''
       }
-      for (const [id, variant] of meanwhile) note(tally, id, variant)
+      for (const [id, variant] of meanwhile) update(tally, id, variant)
       return tally
     } finally {
-      heard.delete(key)
+      pendingChanges.delete(key)
     }
   }
 
@@ -76,7 +76,7 @@ export function createActiveTally({ registry }: { registry: Pick<Registry, 'list
   }
 }
 
-function note({ variants, counts }: Tally, id: string, variant: string | null): void {
+function update({ variants, counts }: Tally, id: string, variant: string | null): void {
   const before = variants.get(id)
   if (before === variant) return
   if (before !== undefined) counts.set(before, (counts.get(before) ?? 0) - 1)

@@ -1,8 +1,8 @@
 /**
- * Approvals: who may have what, decided by somebody else than who asks for it.
+ * Approval flows: a request for access or for another tier is decided by someone other than the requester.
  *
- * A decision takes effect in the commit that records it: the subscription opens, is rejected or changes its
- * tier, every gateway thread knows, and only then is it answered.
+ * A decision takes effect in the commit that records it: the subscription becomes active, is rejected or changes its tier.
+ * Every gateway thread has the change before the command returns.
  */
 
 import { step } from '../command/persisted-machine.ts'
@@ -33,7 +33,7 @@ import type { KeyedMutex } from '../command/keyed-mutex.ts'
 export interface ApprovalFlow {
   readonly id: string
   readonly kind: ApprovalFlowBody['kind']
-  /** What it is about; the other is null. */
+  /** The subject of the flow: either `subscription` or `programme`; the other is null. */
   readonly subscription: string | null
   readonly programme: string | null
   readonly requester: string
@@ -41,7 +41,7 @@ export interface ApprovalFlow {
   readonly slaVariant: string | null
   readonly reason: string | null
   readonly approvals: readonly Approval[]
-  /** Since when it is known that nobody decides; null: it is not late, or decided. */
+  /** When the flow was escalated; null if it is not overdue, or decided. */
   readonly escalatedAt: string | null
   readonly createdAt: string
 }
@@ -52,13 +52,13 @@ export interface Decision {
 }
 
 export interface Approvals {
-  /** Flows of one subscription. */
+  /** Lists the flows of one subscription. */
   flowsOf(tenant: string, subscription: string, query: PageQuery): Promise<Page<ApprovalFlow>>
   flow(tenant: string, subscription: string, id: string): Promise<ApprovalFlow>
-  /** Every flow of the tenant; those that wait for a decision unless asked otherwise. */
+  /** Lists the flows of the tenant; by default those in progress. */
   list(tenant: string, query: PageQuery & { state?: string }): Promise<Page<ApprovalFlow>>
   decide(author: Author, subscription: string, id: string, decision: Decision): Promise<Approval>
-  /** Flows of one programme, alike. */
+  /** The same for the flows of one programme. */
   readonly ofProgramme: {
     flow(tenant: string, programme: string, id: string): Promise<ApprovalFlow>
     decide(author: Author, programme: string, id: string, decision: Decision): Promise<Approval>
@@ -66,7 +66,7 @@ export interface Approvals {
   requestTier(author: Author, subscription: string, to: TierInput): Promise<ApprovalFlow>
 }
 
-/** What a flow is about. */
+/** The subject of a flow. */
 interface Subject {
   readonly subscription?: string
   readonly programme?: string
@@ -81,72 +81,21 @@ export interface ApprovalsOptions {
   readonly capacity: Capacity
 }
 
-/** Refused, and a risk of its own. */
+/** A decision of the requester: refused, and recorded as a risk. */
 export class SelfApproval extends Problem {
   constructor() {
-    super('operation_forbidden', 'Nobody decides on a request of his own.')
+    super('operation_forbidden', 'Requesters cannot decide on their own requests.')
   }
 }
 
 const EVENTS = { Approved: 'approved', Rejected: 'rejected', AmendmentRequired: 'amendment.required' } as const
 
 export function createApprovals(options: ApprovalsOptions): Approvals {
-  const { registry, credentials, createId, clock, mutex, capacity } = options
+  const { registry, mutex, capacity } = options
   const requestTier = createTierRequest(options)
 
-  async function flowOf(tenant: string, subject: Subject, id: string): Promise<Document<ApprovalFlowBody>> {
-    const flow = await find(registry, tenant, APPROVAL_KIND, id)
-    const { subscription, programme } = flow.body
-    if (subject.programme === programme && (programme !== undefined || subject.subscription === subscription))
-      return flow
-    throw new Problem('not_found', 'There is no such approval flow.')
-  }
-
-  async function decide(author: Author, subject: Subject, id: string, decision: Decision): Promise<Approval> {
-    const { tenant } = author
-    const flow = await flowOf(tenant, subject, id)
-    const approver = deciderOf(author)
-    if (approver === flow.body.requester) {
-      throw new SelfApproval()
-    }
-    const { outcome, comments = null } = decision
-    const decided = stepFlow(flow.body, { type: EVENTS[outcome], approver })
-    const isOver = outcome !== 'AmendmentRequired'
-    const approval: Approval = { approver, outcome, comments, time: toTime(clock.nowMs()) }
-    const { isInForce, writes } = isOver
-      ? await effectsOf(tenant, flow.body, outcome)
-      : { isInForce: false, writes: [] }
-    const body: ApprovalFlowBody = {
-      ...flow.body,
-      actor: isInForce ? stepFlow({ actor: decided }, { type: 'completed' }) : decided,
-      approvals: [...flow.body.approvals, approval],
-    }
-    await commit(registry, author, `approval.${EVENTS[outcome]}`, [
-      ...(await movedFlow(registry, flow, body, clock.nowMs())),
-      ...writes,
-    ])
-    if (writes.length > 0) await credentials.announce(tenant, flow.body.subscription)
-    return approval
-  }
-
-  /** What a decision leads to, and whether that is all of it. */
-  async function effectsOf(tenant: string, flow: ApprovalFlowBody, outcome: Outcome): Promise<GrantedTier> {
-    // A programme hears of it by the change feed, and goes on or fails by itself.
-    if (flow.kind === 'programme') return { isInForce: true, writes: [] }
-    const subscription = await find(registry, tenant, SUBSCRIPTION_KIND, flow.subscription)
-    const { id, revision, body } = subscription
-    if (flow.kind === 'tierChange') {
-      const isGranted = outcome === 'Approved' && flow.slaVariant !== null
-      return isGranted ? grantTier(options, subscription, flow.slaVariant) : { isInForce: true, writes: [] }
-    }
-    const isShort = outcome === 'Approved' && !(await capacity.isOpenTo(tenant, body))
-    const actor = tell(body, outcome === 'Rejected' ? 'rejected' : isShort ? 'capacity.short' : 'approved')
-    const write = subscriptionWrite(id, tenant, revision, { ...body, actor })
-    return { isInForce: true, writes: isShort ? [write, waitlisted(createId, tenant, id, body)] : [write] }
-  }
-
-  function inTurn<T>({ tenant }: Author, subscription: string, work: () => Promise<T>): Promise<T> {
-    return mutex.runExclusive([subscription], () => capacity.inTurn(tenant, work))
+  function runExclusive<T>({ tenant }: Author, subscription: string, work: () => Promise<T>): Promise<T> {
+    return mutex.runExclusive([subscription], () => capacity.runExclusive(tenant, work))
   }
 
   return {
@@ -154,25 +103,93 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       await find(registry, tenant, SUBSCRIPTION_KIND, subscription)
       return listPage({ registry, kind: APPROVAL_KIND, tenant, query, where: { subscription }, show })
     },
-    flow: async (tenant, subscription, id) => show(await flowOf(tenant, { subscription }, id)),
+    flow: async (tenant, subscription, id) => show(await flowOf(options, tenant, { subscription }, id)),
     list: (tenant, { state = 'InProgress', ...query }) =>
       listPage({ registry, kind: APPROVAL_KIND, tenant, query, where: { state }, show }),
     decide: (author, subscription, id, decision) =>
-      inTurn(author, subscription, () => decide(author, { subscription }, id, decision)),
+      runExclusive(author, subscription, () => decide(options, author, { subscription }, id, decision)),
     ofProgramme: {
-      flow: async (tenant, programme, id) => show(await flowOf(tenant, { programme }, id)),
+      flow: async (tenant, programme, id) => show(await flowOf(options, tenant, { programme }, id)),
       decide: (author, programme, id, decision) =>
-        mutex.runExclusive([id], () => decide(author, { programme }, id, decision)),
+        mutex.runExclusive([id], () => decide(options, author, { programme }, id, decision)),
     },
     requestTier: (author, subscription, to) =>
-      inTurn(author, subscription, async () => {
+      runExclusive(author, subscription, async () => {
         const flow = await requestTier(author, subscription, to)
-        return show(await flowOf(author.tenant, { subscription }, flow))
+        return show(await flowOf(options, author.tenant, { subscription }, flow))
       }),
   }
 }
 
-function tell({ actor }: SubscriptionBody, type: SubscriptionEvent['type']): SubscriptionBody['actor'] {
+async function flowOf(
+  options: ApprovalsOptions,
+  tenant: string,
+  subject: Subject,
+  id: string,
+): Promise<Document<ApprovalFlowBody>> {
+  const flow = await find(options.registry, tenant, APPROVAL_KIND, id)
+  const { subscription, programme } = flow.body
+  if (subject.programme === programme && (programme !== undefined || subject.subscription === subscription)) return flow
+  throw new Problem('not_found', 'There is no such approval flow.')
+}
+
+async function decide(
+  options: ApprovalsOptions,
+  author: Author,
+  subject: Subject,
+  id: string,
+  decision: Decision,
+): Promise<Approval> {
+  const { registry, credentials, clock } = options
+  const { tenant } = author
+  const flow = await flowOf(options, tenant, subject, id)
+  const approver = deciderOf(author)
+  if (approver === flow.body.requester) {
+    throw new SelfApproval()
+  }
+  const { outcome, comments = null } = decision
+  const decided = stepFlow(flow.body, { type: EVENTS[outcome], approver })
+  const isOver = outcome !== 'AmendmentRequired'
+  const approval: Approval = { approver, outcome, comments, time: toTime(clock.nowMs()) }
+  const { isInForce, writes } = isOver
+    ? await effectsOf(options, tenant, flow.body, outcome)
+    : { isInForce: false, writes: [] }
+  const body: ApprovalFlowBody = {
+    ...flow.body,
+    actor: isInForce ? stepFlow({ actor: decided }, { type: 'completed' }) : decided,
+    approvals: [...flow.body.approvals, approval],
+  }
+  await commit(registry, author, `approval.${EVENTS[outcome]}`, [
+    ...(await movedFlow(registry, flow, body, clock.nowMs())),
+    ...writes,
+  ])
+  if (writes.length > 0) await credentials.announce(tenant, flow.body.subscription)
+  return approval
+}
+
+/** Returns the writes that a decision causes, and whether they complete the request. */
+async function effectsOf(
+  options: ApprovalsOptions,
+  tenant: string,
+  flow: ApprovalFlowBody,
+  outcome: Outcome,
+): Promise<GrantedTier> {
+  const { registry, createId, capacity } = options
+  // Programmes react to the decision through the change feed.
+  if (flow.kind === 'programme') return { isInForce: true, writes: [] }
+  const subscription = await find(registry, tenant, SUBSCRIPTION_KIND, flow.subscription)
+  const { id, revision, body } = subscription
+  if (flow.kind === 'tierChange') {
+    const isGranted = outcome === 'Approved' && flow.slaVariant !== null
+    return isGranted ? grantTier(options, subscription, flow.slaVariant) : { isInForce: true, writes: [] }
+  }
+  const isShort = outcome === 'Approved' && !(await capacity.isOpenTo(tenant, body))
+  const actor = transition(body, outcome === 'Rejected' ? 'rejected' : isShort ? 'capacity.short' : 'approved')
+  const write = subscriptionWrite(id, tenant, revision, { ...body, actor })
+  return { isInForce: true, writes: isShort ? [write, waitlisted(createId, tenant, id, body)] : [write] }
+}
+
+function transition({ actor }: SubscriptionBody, type: SubscriptionEvent['type']): SubscriptionBody['actor'] {
   const result = step(machine, actor, { type })
   if ('refused' in result) throw stateConflict(result.refused)
   return result.next

@@ -1,12 +1,11 @@
 /**
- * What a provider has promised to carry, and what of it is given away already.
+ * The declared capacity of APIs, and the part of it that active subscriptions have reserved.
  *
- * Capacity is `concurrency` and the highest `rps` of the default variant's `runtime` (OpenSLA 1.0.0); each
- * active subscription to the API, or to a product that holds it, takes the sums of `concurrent` and of
- * `rate` per second of its variant. What is not declared counts nothing, and an API that declares no
- * capacity takes everybody. A product is open where all of its members are. Room is looked for and taken
- * in turn, so that two who come at once do not both get the last of it, and whoever comes last stands
- * behind those that wait.
+ * Capacity is `concurrency` and the highest `rps` of the default variant's `runtime` (OpenSLA 1.0.0). Each active
+ * subscription to the API, or to a product that contains it, reserves the sums of `concurrent` and of `rate` per second of
+ * its variant. Undeclared limits reserve nothing, and an API without declared capacity accepts every subscription. A
+ * product has capacity if all of its members have. Capacity is checked and reserved under a mutex per tenant, so
+ * concurrent requests cannot both get the last of it, and a new request queues behind the waiting list.
  */
 
 import type { LatestPlans } from '../publishing/latest-plans.ts'
@@ -19,29 +18,29 @@ import { PROXY_KIND } from '../publishing/proxy-document.ts'
 import { SUBSCRIPTION_KIND } from './document/subscription-document.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
-/** One more subscription of a variant, or one of another variant than before. */
+/** A reservation for a new subscription, or for another variant of an existing one. */
 export interface Claim {
   readonly api: string
-  /** Where `api` is empty. */
+  /** Set if `api` is empty. */
   readonly apiProductId: string
   readonly slaVariant: string
-  /** The variant that is given up for it. */
+  /** The variant whose reservation it replaces. */
   readonly instead?: string
 }
 
-/** An API that would have to carry more for a claim. */
+/** An API whose reserved capacity would grow by a claim. */
 export interface Place {
   readonly api: string
   readonly fits: boolean
 }
 
 export interface Capacity {
-  /** Where the claim asks for capacity that somebody has declared. Ask in turn. */
+  /** Returns the APIs with declared capacity that the claim would reserve more of. Call it in `runExclusive`. */
   places(claim: Claim): Promise<readonly Place[]>
-  /** Whether there is room for it at once: enough, and nobody waits before it. Ask in turn. */
+  /** Returns whether the claim can be granted now: it fits, and no other claim is waiting. Call it in `runExclusive`. */
   isOpenTo(tenant: string, claim: Claim): Promise<boolean>
-  /** Runs `work` while nobody else of the tenant looks for room. */
-  inTurn<T>(tenant: string, work: () => Promise<T>): Promise<T>
+  /** Runs `work` while no other work of the tenant checks capacity. */
+  runExclusive<T>(tenant: string, work: () => Promise<T>): Promise<T>
 }
 
 export interface CapacityOptions {
@@ -50,7 +49,7 @@ export interface CapacityOptions {
   readonly mutex: KeyedMutex
 }
 
-/** `concurrency` and calls a second; null: nothing is declared. */
+/** `concurrency` and calls per second; null if not declared. */
 type Load = readonly [number | null, number | null]
 type Demand = readonly [number, number]
 
@@ -63,7 +62,7 @@ export function createCapacity({ registry, plans: latest, mutex }: CapacityOptio
     return (await registry.find(PROXY_KIND, 'api', api))?.body.memberOfProductIds ?? []
   }
 
-  async function givenAway(api: string, plans: readonly SlaPlan[]): Promise<Demand> {
+  async function reservedOf(api: string, plans: readonly SlaPlan[]): Promise<Demand> {
     let [concurrency, callsPerSecond] = [0, 0]
     for (const to of [{ api }, ...(await productsOf(api)).map((product) => ({ product }))]) {
       for (const [variant, count] of await tally.of(to)) {
@@ -75,7 +74,7 @@ export function createCapacity({ registry, plans: latest, mutex }: CapacityOptio
     return [concurrency, callsPerSecond]
   }
 
-  /** Null where the API declares no capacity, or the claim asks for no more than it gives up. */
+  /** Returns null if the API declares no capacity, or the claim needs no more than it replaces. */
   async function placeAt(api: string, { slaVariant, instead }: Claim): Promise<Place | null> {
     const plans = await latest.of(api)
     const capacity = capacityOf(plans)
@@ -83,8 +82,8 @@ export function createCapacity({ registry, plans: latest, mutex }: CapacityOptio
     const asks = demandOf(plans, slaVariant).map((demand, axis) => demand - (before[axis] ?? 0))
     const contested = [0, 1].filter((axis) => capacity[axis] !== null && (asks[axis] ?? 0) > 0)
     if (contested.length === 0) return null
-    const given = await givenAway(api, plans)
-    return { api, fits: contested.every((axis) => given[axis]! + asks[axis]! <= capacity[axis]!) }
+    const reserved = await reservedOf(api, plans)
+    return { api, fits: contested.every((axis) => reserved[axis]! + asks[axis]! <= capacity[axis]!) }
   }
 
   async function places(claim: Claim): Promise<readonly Place[]> {
@@ -92,8 +91,8 @@ export function createCapacity({ registry, plans: latest, mutex }: CapacityOptio
     return found.filter((place) => place !== null)
   }
 
-  /** Whether somebody waits for room at the API. */
-  async function isAwaited(tenant: string, api: string): Promise<boolean> {
+  /** Returns whether a subscription or a tier change is waiting for capacity of the API. */
+  async function hasWaiting(tenant: string, api: string): Promise<boolean> {
     const products = await productsOf(api)
     for (const to of [{ api }, ...products.map((product) => ({ product }))]) {
       const [first] = await registry.list(SUBSCRIPTION_KIND, { where: { ...to, state: WAITING }, limit: 1 })
@@ -108,16 +107,16 @@ export function createCapacity({ registry, plans: latest, mutex }: CapacityOptio
   }
 
   return {
-    inTurn: (tenant, work) => mutex.runExclusive([`capacity ${tenant}`], work),
+    runExclusive: (tenant, work) => mutex.runExclusive([`capacity ${tenant}`], work),
     places,
     async isOpenTo(tenant, claim) {
-      for (const { api, fits } of await places(claim)) if (!fits || (await isAwaited(tenant, api))) return false
+      for (const { api, fits } of await places(claim)) if (!fits || (await hasWaiting(tenant, api))) return false
       return true
     },
   }
 }
 
-/** The API of a claim, or the members of its product. */
+/** Returns the API of a claim, or the members of its product. */
 export async function apisOf(
   registry: Pick<Registry, 'get'>,
   { api, apiProductId }: Pick<Claim, 'api' | 'apiProductId'>,

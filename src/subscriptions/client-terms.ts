@@ -1,4 +1,4 @@
-/** By which credentials a subscription is used: their types, and what each type needs to know. */
+/** The credential types of a subscription, and the data that each type requires. */
 
 import { Problem } from '../domain/problem.ts'
 import type { Registry } from '../store/registry.ts'
@@ -33,21 +33,27 @@ export async function toClientTerms(
     if (fault !== null) throw invalidAt(`/redirectUris/${position}`, fault)
   }
   if (types.includes('PKCE') && redirectUris.length === 0) {
-    throw invalidAt('/redirectUris', 'A public client needs an address to have people sent back to.')
+    throw invalidAt('/redirectUris', 'The type PKCE requires at least one redirect URI.')
   }
   if (redirectUris.length > 0 && !types.includes('PKCE') && !types.includes('OAuth2')) {
-    throw invalidAt('/redirectUris', 'Only OAuth2 and PKCE have people log in.')
+    throw invalidAt('/redirectUris', 'Redirect URIs require the type OAuth2 or PKCE.')
   }
   if (types.includes('Federated') !== (input.federated !== undefined)) {
-    throw invalidAt('/federated', 'The type Federated goes with the issuer and the client id at that issuer.')
+    throw invalidAt(
+      '/federated',
+      'The type Federated requires federated.issuer and federated.clientId; other types do not take them.',
+    )
   }
   const { federated = null } = input
   if (federated !== null && !(await isRegistered(registry, tenant, federated.issuer))) {
-    throw invalidAt('/federated/issuer', 'The issuer is not registered; POST /v1/identityproviders does that.')
+    throw invalidAt(
+      '/federated/issuer',
+      'The issuer is not registered. Register it with POST /v1/identityproviders first.',
+    )
   }
   return { types, redirectUris, federated }
 }
 
 export function federatedTaken(): Problem {
-  return new Problem('name_taken', 'This client of the issuer holds a subscription to the API already.')
+  return new Problem('name_taken', 'This client of the issuer already has a subscription to the API.')
 }

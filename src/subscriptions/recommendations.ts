@@ -1,4 +1,4 @@
-/** Advice that a subscription's own history gives: who is over its limits again and again needs another tier. */
+/** Recommends a higher tier to a subscription that exceeds its limits repeatedly. */
 
 import { toTime } from '../command/commands.ts'
 
@@ -6,15 +6,15 @@ export interface Recommendation {
   readonly kind: 'TierChange'
   readonly api: string
   readonly message: string
-  /** When the breaches began that it is given for. */
+  /** Start times of the breaches that led to the recommendation. */
   readonly breaches: readonly string[]
 }
 
-/** In 30 days. */
-const BREACHES_FROM = 3
+/** Breaches in 30 days. */
+const BREACHES_MIN = 3
 
 export function recommendTier(api: string, breachesMs: readonly number[]): readonly Recommendation[] {
-  if (breachesMs.length < BREACHES_FROM) return []
-  const message = `It was over its limits at ${api} ${breachesMs.length} times in 30 days: a higher tier may serve it better.`
+  if (breachesMs.length < BREACHES_MIN) return []
+  const message = `The subscription exceeded its limits at ${api} ${breachesMs.length} times in 30 days. Consider a higher tier.`
   return [{ kind: 'TierChange', api, message, breaches: breachesMs.map(toTime) }]
 }

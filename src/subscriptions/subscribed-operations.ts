@@ -1,8 +1,9 @@
 /**
- * What a subscription may call, with scopes, limits and cost: of what serves, else of what is staged.
+ * Lists the operations that a subscription may call, with their scopes, limits and costs: of the active revision, or else
+ * of the staged one.
  *
- * The same rules as at the gateway: any alternative of an operation's security opens it, and neither
- * tokens nor keys open more than the proxy allows.
+ * Applies the rules of the gateway: any security alternative of an operation grants access, and neither tokens nor keys
+ * have scopes beyond those that the proxy allows.
  */
 
 import type { Clock } from '../runtime/clock.ts'
@@ -13,12 +14,12 @@ import { PLATFORM_API, type PlatformOperation } from '../domain/platform-api.ts'
 import { PROXY_KIND, servingOrStaged } from '../publishing/proxy-document.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { SecurityAlternative } from '../plan/route-plan.ts'
-import { describeLimits, type ShownLimits } from './shown-limits.ts'
+import { describeLimits, type LimitsView } from './limits-view.ts'
 import type { Specifications } from '../publishing/specifications.ts'
 import type { SubscriptionBody } from './document/subscription-document.ts'
 
-export interface SubscribedOperation extends ShownLimits {
-  /** Technical name: a product has several. */
+export interface SubscribedOperation extends LimitsView {
+  /** Technical name; a product has several APIs. */
   readonly api: string
   readonly operationId: string
   readonly method: string
@@ -72,7 +73,7 @@ export function createSubscribedOperations(options: SubscribedOperationsOptions)
   }
 }
 
-/** Of the platform's own API, which has no proxy that would tell. */
+/** Lists the operations of the platform API, which has no proxy. */
 export function ofPlatform(
   operations: readonly PlatformOperation[],
   granted: readonly string[],
@@ -86,7 +87,7 @@ export function ofPlatform(
     })
 }
 
-/** An API of a product that does not declare the variant is used under its default one. */
+/** Returns the plan of a variant, or the default plan if the API does not declare the variant. */
 export function planFor(slaVariant: string, plans: readonly SlaPlan[]): SlaPlan | null {
   return plans.find(({ variant }) => variant === slaVariant) ?? plans.find(({ variant }) => variant === '') ?? null
 }

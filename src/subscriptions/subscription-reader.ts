@@ -1,4 +1,4 @@
-/** Subscriptions as they are read: with what they may call, what is left of it, and advice. */
+/** Reads subscriptions with their operations, their remaining limits and recommendations. */
 
 import type { SubscriptionState } from './document/subscription-machine.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -45,7 +45,7 @@ export interface SubscriptionReaderOptions {
   readonly specifications: Pick<Specifications, 'plansInForce'>
   readonly limits: LimitBook
   readonly clock: Clock
-  /** What a subscription to the platform's own API may call; it has no proxy that would tell. */
+  /** The operations of the platform API, which has no proxy. */
   readonly platformOperations?: readonly PlatformOperation[] | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a subscription would be to: an API or a product, with which scopes and variant, approved by
- * itself or not. Refuses what is not there, and what the caller may not give away.
+ * The terms of a new subscription: an API or a product, its scopes and variant, and the approval policy. Refuses terms
+ * that do not exist, and scopes that the caller may not grant.
  */
 
 import { Problem } from '../domain/problem.ts'
@@ -19,7 +19,7 @@ export interface TermsInput {
   readonly product?: string
   readonly slaVariant?: string
   readonly scopes?: readonly string[]
-  /** Also to an API that is deprecated. */
+  /** Allows a subscription to a deprecated API. */
   readonly force?: boolean
 }
 
@@ -34,11 +34,11 @@ export interface Terms {
 
 export interface SubscriptionTerms {
   of(tenant: string, input: TermsInput, held: HeldScopes): Promise<Terms>
-  /** Throws where no declaration in force has the variant. */
+  /** Throws if no declaration in force has the variant. */
   checkVariant(tenant: string, to: Pick<Terms, 'api' | 'apiProductId'>, variant: string): Promise<void>
   /**
-   * Throws where what `scopes` adds to those of `to` is not declared by what is subscribed to, or not the
-   * caller's to give. Less can always be held, also of what is retired.
+   * Throws if a scope that `scopes` adds to `to` is not declared, or is a platform scope that the caller does not hold.
+   * Scopes can always be removed, also from a subscription to a retired API.
    */
   checkScopes(
     tenant: string,
@@ -49,88 +49,18 @@ export interface SubscriptionTerms {
 }
 
 export function createSubscriptionTerms({ registry }: { registry: Registry }): SubscriptionTerms {
-  async function membersOf(tenant: string, { api, product }: TermsInput): Promise<readonly string[]> {
-    if ((api === undefined) === (product === undefined)) throw invalidAt('/api', 'Say which API, or which product.')
-    if (api !== undefined) return [api]
-    const found = await registry.get(PRODUCT_KIND, product ?? '')
-    if (found?.tenant !== tenant) throw invalidAt('/product', 'There is no such product.')
-    return found.body.apis
-  }
-
-  async function entryOf(tenant: string, api: string): Promise<Document<ApiBody>> {
-    const entry = await registry.get(API_KIND, api)
-    // The platform's own is every tenant's to subscribe to.
-    const isOpen = entry?.tenant === tenant || entry?.body.ownScopes !== undefined
-    if (entry === null || !isOpen) throw invalidAt('/api', 'There is no such API.')
-    if (entry.body.state === 'Retired') {
-      throw new Problem('state_conflict', 'The API is retired.', { extensions: { state: 'Retired', allowed: [] } })
-    }
-    return entry
-  }
-
-  async function checkNotDeprecated(apis: readonly string[]): Promise<void> {
-    for (const api of apis) {
-      const { state, retirementDate } = (await registry.get(API_KIND, api))?.body ?? {}
-      if (state !== 'Deprecated') continue
-      const detail = `The API ${api} is deprecated and retires on ${retirementDate}. Send \`force: true\` to subscribe to it.`
-      throw new Problem('state_conflict', detail, { extensions: { state, allowed: ['force'] } })
-    }
-  }
-
-  async function declaredBy(tenant: string, api: string, pointer: string): Promise<readonly string[]> {
-    const { body } = await entryOf(tenant, api)
-    if (body.ownScopes !== undefined) return body.ownScopes
-    const proxy = await registry.find(PROXY_KIND, 'api', api)
-    const deployment = proxy === null ? null : servingOrStaged(proxy.body)
-    if (deployment === null) throw invalidAt(pointer, `The API ${api} has no revision yet.`)
-    return deployment.declaredScopes
-  }
-
-  async function declaredByAll(
-    tenant: string,
-    { product }: TermsInput,
-    apis: readonly string[],
-  ): Promise<readonly string[]> {
-    const pointer = product === undefined ? '/api' : '/product'
-    const declared: string[] = []
-    for (const api of apis) declared.push(...(await declaredBy(tenant, api, pointer)))
-    return [...new Set(declared)]
-  }
-
-  async function checkVariant(tenant: string, apis: readonly string[], variant: string): Promise<void> {
-    if (variant === '') return
-    for (const api of apis) {
-      const where = { api, inForce: 'true' }
-      const inForce = await registry.list(OPENSLA_SPEC_KIND, { tenant, where, limit: 500 })
-      if (inForce.some(({ body }) => body.variant === variant)) return
-    }
-    throw invalidAt('/slaVariant', 'No declaration in force has this variant.')
-  }
-
-  /** With a credential of the platform nobody makes one that opens more than his own. */
-  function checkHeld(apis: readonly string[], scopes: readonly string[], held: HeldScopes): void {
-    const beyond = held === null || !apis.includes(PLATFORM_API) ? [] : scopes.filter((scope) => !held.has(scope))
-    if (beyond.length === 0) return
-    throw new Problem('operation_forbidden', `You cannot give what you do not hold: ${beyond.slice(0, 10).join(', ')}.`)
-  }
-
-  function checkDeclared(declared: readonly string[], scopes: readonly string[]): void {
-    const foreign = scopes.findIndex((scope) => !declared.includes(scope))
-    if (foreign >= 0) throw invalidAt(`/scopes/${foreign}`, 'The API does not declare this scope.')
-  }
-
   return {
     async of(tenant, input, held) {
-      const apis = await membersOf(tenant, input)
-      const declared = await declaredByAll(tenant, input, apis)
-      if (input.force !== true) await checkNotDeprecated(apis)
+      const apis = await membersOf(registry, tenant, input)
+      const declared = await declaredByAll(registry, tenant, input, apis)
+      if (input.force !== true) await checkNotDeprecated(registry, apis)
       checkDeclared(declared, input.scopes ?? [])
       const isPlatform = apis.includes(PLATFORM_API)
       const own = isPlatform && held !== null ? declared.filter((scope) => held.has(scope)) : declared
       const scopes = [...new Set(input.scopes ?? own)]
       checkHeld(apis, scopes, held)
       const slaVariant = input.slaVariant ?? ''
-      await checkVariant(tenant, apis, slaVariant)
+      await checkVariant(registry, tenant, apis, slaVariant)
       return {
         api: input.api ?? '',
         apiProductId: input.product ?? '',
@@ -140,15 +70,104 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
       }
     },
     async checkVariant(tenant, { api, apiProductId }, variant) {
-      await checkVariant(tenant, await membersOf(tenant, api === '' ? { product: apiProductId } : { api }), variant)
+      await checkVariant(
+        registry,
+        tenant,
+        await membersOf(registry, tenant, api === '' ? { product: apiProductId } : { api }),
+        variant,
+      )
     },
     async checkScopes(tenant, { api, apiProductId, scopes: has }, scopes, held) {
       const added = scopes.filter((scope) => !has.includes(scope))
       if (added.length === 0) return
       const to = api === '' ? { product: apiProductId } : { api }
-      const apis = await membersOf(tenant, to)
-      checkDeclared([...has, ...(await declaredByAll(tenant, to, apis))], scopes)
+      const apis = await membersOf(registry, tenant, to)
+      checkDeclared([...has, ...(await declaredByAll(registry, tenant, to, apis))], scopes)
       checkHeld(apis, added, held)
     },
   }
+}
+
+async function membersOf(registry: Registry, tenant: string, { api, product }: TermsInput): Promise<readonly string[]> {
+  if ((api === undefined) === (product === undefined)) throw invalidAt('/api', 'Give either api or product.')
+  if (api !== undefined) return [api]
+  const found = await registry.get(PRODUCT_KIND, product ?? '')
+  if (found?.tenant !== tenant) throw invalidAt('/product', 'There is no such product.')
+  return found.body.apis
+}
+
+async function entryOf(registry: Registry, tenant: string, api: string): Promise<Document<ApiBody>> {
+  const entry = await registry.get(API_KIND, api)
+  // Every tenant may subscribe to the platform API.
+  const isOpen = entry?.tenant === tenant || entry?.body.ownScopes !== undefined
+  if (entry === null || !isOpen) throw invalidAt('/api', 'There is no such API.')
+  if (entry.body.state === 'Retired') {
+    throw new Problem('state_conflict', 'The API is retired.', { extensions: { state: 'Retired', allowed: [] } })
+  }
+  return entry
+}
+
+async function checkNotDeprecated(registry: Registry, apis: readonly string[]): Promise<void> {
+  for (const api of apis) {
+    const { state, retirementDate } = (await registry.get(API_KIND, api))?.body ?? {}
+    if (state !== 'Deprecated') continue
+    const detail = `The API ${api} is deprecated and retires on ${retirementDate}. Send \`force: true\` to subscribe to it.`
+    throw new Problem('state_conflict', detail, { extensions: { state, allowed: ['force'] } })
+  }
+}
+
+async function declaredBy(
+  registry: Registry,
+  tenant: string,
+  api: string,
+  pointer: string,
+): Promise<readonly string[]> {
+  const { body } = await entryOf(registry, tenant, api)
+  if (body.ownScopes !== undefined) return body.ownScopes
+  const proxy = await registry.find(PROXY_KIND, 'api', api)
+  const deployment = proxy === null ? null : servingOrStaged(proxy.body)
+  if (deployment === null) throw invalidAt(pointer, `The API ${api} has no revision yet.`)
+  return deployment.declaredScopes
+}
+
+async function declaredByAll(
+  registry: Registry,
+  tenant: string,
+  { product }: TermsInput,
+  apis: readonly string[],
+): Promise<readonly string[]> {
+  const pointer = product === undefined ? '/api' : '/product'
+  const declared: string[] = []
+  for (const api of apis) declared.push(...(await declaredBy(registry, tenant, api, pointer)))
+  return [...new Set(declared)]
+}
+
+async function checkVariant(
+  registry: Registry,
+  tenant: string,
+  apis: readonly string[],
+  variant: string,
+): Promise<void> {
+  if (variant === '') return
+  for (const api of apis) {
+    const where = { api, inForce: 'true' }
+    const inForce = await registry.list(OPENSLA_SPEC_KIND, { tenant, where, limit: 500 })
+    if (inForce.some(({ body }) => body.variant === variant)) return
+  }
+  throw invalidAt('/slaVariant', 'No OpenSLA declaration in force has this variant.')
+}
+
+/** Prevents privilege escalation: a platform credential grants only platform scopes that it holds itself. */
+function checkHeld(apis: readonly string[], scopes: readonly string[], held: HeldScopes): void {
+  const beyond = held === null || !apis.includes(PLATFORM_API) ? [] : scopes.filter((scope) => !held.has(scope))
+  if (beyond.length === 0) return
+  throw new Problem(
+    'operation_forbidden',
+    `You can grant only scopes that your own credential has. It lacks: ${beyond.slice(0, 10).join(', ')}.`,
+  )
+}
+
+function checkDeclared(declared: readonly string[], scopes: readonly string[]): void {
+  const foreign = scopes.findIndex((scope) => !declared.includes(scope))
+  if (foreign >= 0) throw invalidAt(`/scopes/${foreign}`, 'The API does not declare this scope.')
 }

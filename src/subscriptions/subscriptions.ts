@@ -1,9 +1,8 @@
 /**
- * Subscriptions: who may use which API or product, by which credentials.
+ * Subscriptions of consumers to APIs and products, with their credentials.
  *
- * Credentials are made with the subscription, in the same commit, and open something once it is Active.
- * What takes something away (cancelling, suspending, fewer scopes) has reached every gateway thread
- * before the command answers.
+ * Credentials are created in the same commit as the subscription and grant access once it is Active. A change that
+ * removes access (cancel, suspend, fewer scopes) has reached every gateway thread before the command returns.
  */
 
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
@@ -36,7 +35,7 @@ import type { Specifications } from '../publishing/specifications.ts'
 import { createSubscriptionReader, type Subscription, type SubscriptionReader } from './subscription-reader.ts'
 import { SUBSCRIPTION_KIND, subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
 import type { HeldScopes } from '../access/held-scopes.ts'
-import { createSubscriptionTerms, type Terms, type TermsInput } from './subscription-terms.ts'
+import { createSubscriptionTerms, type SubscriptionTerms, type Terms, type TermsInput } from './subscription-terms.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
 export interface SubscriptionInput extends TermsInput, ClientInput {
@@ -59,183 +58,199 @@ export interface SubscriptionsOptions extends Secrets {
   readonly mutex: KeyedMutex
   readonly capacity: Capacity
   readonly limits: LimitBook
-  /** What a subscription to the platform's own API may call; it has no proxy that would tell. */
+  /** The operations of the platform API, which has no proxy. */
   readonly platformOperations?: readonly PlatformOperation[] | undefined
 }
 
+interface Context extends SubscriptionsOptions {
+  readonly get: SubscriptionReader['get']
+  readonly terms: SubscriptionTerms
+}
+
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
-  const {
-    registry,
-    credentials,
-    specifications,
-    createId,
-    clock,
-    mutex,
-    capacity,
-    limits,
-    platformOperations = [],
-  } = options
-  const reader = createSubscriptionReader({ registry, specifications, limits, clock, platformOperations })
-  const { get } = reader
-  const subscriptionTerms = createSubscriptionTerms({ registry })
-
-  async function create(author: Author, input: SubscriptionInput, held: HeldScopes = null): Promise<Subscription> {
-    const { tenant } = author
-    const consumer = await registry.get(CONSUMER_KIND, input.consumer)
-    if (consumer?.tenant !== tenant) throw invalidAt('/consumer', 'There is no such consumer.')
-    const terms = await subscriptionTerms.of(tenant, input, held)
-    const client = await toClientTerms(registry, tenant, input)
-    await checkFederated(tenant, terms, client)
-    const id = createId('sub')
-    const { policy, ...what } = terms
-    const pending = begin(machine, undefined)
-    const isAuto = policy.subscriptionApproval === 'Auto'
-    const hasRoom = !isAuto || (await capacity.isOpenTo(tenant, what))
-    const body: SubscriptionBody = {
-      consumer: input.consumer,
-      ...what,
-      actor: isAuto ? tell(pending, { type: hasRoom ? 'approved' : 'capacity.short' }) : pending,
-      redirectUris: client.redirectUris,
-      ...(!isAuto && { approvalFlow: createId('apf') }),
-    }
-    await commit(registry, author, 'subscription.create', [
-      subscriptionWrite(id, tenant, 0, body),
-      ...flowOf(author, id, body),
-      ...(hasRoom ? [] : [waitlisted(createId, tenant, id, body)]),
-      ...credentialsOf(tenant, id, terms, client),
-    ])
-    // A thread may have noted that this client holds nothing.
-    if (client.federated !== null) await credentials.announce(tenant, id)
-    return get(tenant, id)
-  }
-
-  /** Where the API's policy wants somebody to decide. */
-  function flowOf(author: Author, subscription: string, { approvalFlow }: SubscriptionBody): Write[] {
-    if (approvalFlow === undefined) return []
-    const requester = deciderOf(author)
-    const flow = { kind: 'subscription', subscription, requester, slaVariant: null, reason: null } as const
-    return openFlow(approvalFlow, author.tenant, flow, clock.nowMs())
-  }
-
-  /** A federated client is known at an API by one subscription. */
-  async function checkFederated(
-    tenant: string,
-    { api, apiProductId }: Terms,
-    { federated }: ClientTerms,
-  ): Promise<void> {
-    if (federated === null) return
-    const product = api === '' ? await registry.get(PRODUCT_KIND, apiProductId) : null
-    for (const each of product?.body.apis ?? [api]) {
-      const holdings = await federatedHoldings(registry, { tenant, api: each, ...federated })
-      if (holdings.some((holding) => isHeld(holding, clock.nowMs()))) throw federatedTaken()
-    }
-  }
-
-  function credentialsOf(
-    tenant: string,
-    subscription: string,
-    terms: Terms,
-    { types, federated }: ClientTerms,
-  ): Write[] {
-    const { scopes, apiProductId, policy } = terms
-    const nowMs = clock.nowMs()
-    const expiresAtMs = nowMs + policy.credentialLifetimeDays * DAY_MS
-    const shared = { tenant, subscription, scopes, apiProductId, expiresAtMs, federated }
-    return types.flatMap((type) => {
-      const write = newCredentialWrite(options, { ...shared, type })
-      return [write, firstWarningWrite(write.id, tenant, expiresAtMs, nowMs)]
-    })
-  }
-
-  /** Commits a change of one subscription, and has every thread know what its credentials open now. */
-  async function change(
-    author: Author,
-    id: string,
-    action: string,
-    to: (body: SubscriptionBody) => SubscriptionBody,
-    more: readonly Write[] = [],
-  ): Promise<Subscription> {
-    const { tenant } = author
-    const current = await find(registry, tenant, SUBSCRIPTION_KIND, id)
-    const write = subscriptionWrite(id, tenant, current.revision, to(current.body))
-    await commit(registry, author, action, [write, ...more])
-    await credentials.announce(tenant, id)
-    return get(tenant, id)
-  }
-
-  async function send(
-    author: Author,
-    id: string,
-    type: SubscriptionEvent['type'],
-    more: readonly Write[] = [],
-  ): Promise<Subscription> {
-    const told = (body: SubscriptionBody): SubscriptionBody => ({ ...body, actor: tell(body.actor, { type }) })
-    try {
-      return await change(author, id, `subscription.${type}`, told, more)
-    } catch (cause) {
-      // It may have been done before, and a thread did not hear of it: whoever asks again makes sure.
-      if (cause instanceof Problem && cause.code === 'state_conflict') await credentials.announce(author.tenant, id)
-      throw cause
-    }
-  }
-
-  /** What it gave back when it was suspended may be somebody else's by now. */
-  async function resume(author: Author, id: string): Promise<Subscription> {
-    const { body } = await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
-    if (body.actor.value !== 'Suspended') return send(author, id, 'resumed')
-    return capacity.inTurn(author.tenant, async () => {
-      if (await capacity.isOpenTo(author.tenant, body)) return send(author, id, 'resumed')
-      const extensions = { state: 'Suspended', allowed: ['cancelled'] }
-      throw new Problem('state_conflict', 'The capacity is given away at the moment.', { extensions })
-    })
-  }
-
-  async function setScopes(
-    author: Author,
-    id: string,
-    asked: readonly string[],
-    held: HeldScopes,
-  ): Promise<Subscription> {
-    const { tenant } = author
-    const { body } = await find(registry, tenant, SUBSCRIPTION_KIND, id)
-    // Told so before anything else: of what has ended nothing is changed.
-    if (body.actor.status === 'done') throw stateConflict({ state: String(body.actor.value), allowed: [] })
-    const scopes = [...new Set(asked)]
-    await subscriptionTerms.checkScopes(tenant, body, scopes, held)
-    const following = (await credentials.of(tenant, id)).map((credential) =>
-      credentialWrite(credential.id, tenant, credential.revision, { ...credential.body, scopes }),
-    )
-    const amended = await resubmittedFlow(tenant, body)
-    return change(author, id, 'subscription.scopes', (current) => ({ ...current, scopes }), [...following, ...amended])
-  }
-
-  /** What was asked to be amended is put before the approvers again. */
-  async function resubmittedFlow(tenant: string, { approvalFlow }: SubscriptionBody): Promise<Write[]> {
-    if (approvalFlow === undefined) return []
-    const flow = await find(registry, tenant, APPROVAL_KIND, approvalFlow)
-    if (stateOfFlow(flow.body) !== 'AmendmentRequired') return []
-    const body = { ...flow.body, actor: stepFlow(flow.body, { type: 'resubmitted' }) }
-    return movedFlow(registry, flow, body, clock.nowMs())
-  }
+  const { registry, clock, mutex, capacity, platformOperations = [] } = options
+  const reader = createSubscriptionReader({ ...options, platformOperations })
+  const context: Context = { ...options, get: reader.get, terms: createSubscriptionTerms({ registry }) }
 
   return {
     ...reader,
     create(author, input, held) {
       const { federated } = input
-      const inRoom = () => capacity.inTurn(author.tenant, () => create(author, input, held))
-      if (federated === undefined) return inRoom()
-      const turn = JSON.stringify([author.tenant, federated.issuer, federated.clientId])
-      return mutex.runExclusive([turn], inRoom)
+      const createExclusive = () => capacity.runExclusive(author.tenant, () => create(context, author, input, held))
+      if (federated === undefined) return createExclusive()
+      const client = JSON.stringify([author.tenant, federated.issuer, federated.clientId])
+      return mutex.runExclusive([client], createExclusive)
     },
     cancel: async (author, id) =>
-      send(author, id, 'cancelled', await withdrawnFlows(registry, author.tenant, id, clock.nowMs())),
-    suspend: (author, id) => send(author, id, 'suspended'),
-    resume: (author, id) => resume(author, id),
-    setScopes: (author, id, scopes, held = null) => setScopes(author, id, scopes, held),
+      send(context, author, id, 'cancelled', await withdrawnFlows(registry, author.tenant, id, clock.nowMs())),
+    suspend: (author, id) => send(context, author, id, 'suspended'),
+    resume: (author, id) => resume(context, author, id),
+    setScopes: (author, id, scopes, held = null) => setScopes(context, author, id, scopes, held),
   }
 }
 
-function tell(actor: PersistedActor, event: SubscriptionEvent): PersistedActor {
+async function create(
+  context: Context,
+  author: Author,
+  input: SubscriptionInput,
+  held: HeldScopes = null,
+): Promise<Subscription> {
+  const { registry, credentials, createId, capacity } = context
+  const { tenant } = author
+  const consumer = await registry.get(CONSUMER_KIND, input.consumer)
+  if (consumer?.tenant !== tenant) throw invalidAt('/consumer', 'There is no such consumer.')
+  const terms = await context.terms.of(tenant, input, held)
+  const client = await toClientTerms(registry, tenant, input)
+  await checkFederated(context, tenant, terms, client)
+  const id = createId('sub')
+  const { policy, ...what } = terms
+  const pending = begin(machine, undefined)
+  const isAuto = policy.subscriptionApproval === 'Auto'
+  const hasRoom = !isAuto || (await capacity.isOpenTo(tenant, what))
+  const body: SubscriptionBody = {
+    consumer: input.consumer,
+    ...what,
+    actor: isAuto ? transition(pending, { type: hasRoom ? 'approved' : 'capacity.short' }) : pending,
+    redirectUris: client.redirectUris,
+    ...(!isAuto && { approvalFlow: createId('apf') }),
+  }
+  await commit(registry, author, 'subscription.create', [
+    subscriptionWrite(id, tenant, 0, body),
+    ...flowOf(context, author, id, body),
+    ...(hasRoom ? [] : [waitlisted(createId, tenant, id, body)]),
+    ...credentialsOf(context, tenant, id, terms, client),
+  ])
+  // A thread may have cached that this client has no grant.
+  if (client.federated !== null) await credentials.announce(tenant, id)
+  return context.get(tenant, id)
+}
+
+/** Opens an approval flow if the policy of the API requires one. */
+function flowOf(context: Context, author: Author, subscription: string, { approvalFlow }: SubscriptionBody): Write[] {
+  const { clock } = context
+  if (approvalFlow === undefined) return []
+  const requester = deciderOf(author)
+  const flow = { kind: 'subscription', subscription, requester, slaVariant: null, reason: null } as const
+  return openFlow(approvalFlow, author.tenant, flow, clock.nowMs())
+}
+
+/** A federated client can have only one subscription to an API. */
+async function checkFederated(
+  context: Context,
+  tenant: string,
+  { api, apiProductId }: Terms,
+  { federated }: ClientTerms,
+): Promise<void> {
+  const { registry, clock } = context
+  if (federated === null) return
+  const product = api === '' ? await registry.get(PRODUCT_KIND, apiProductId) : null
+  for (const each of product?.body.apis ?? [api]) {
+    const holdings = await federatedHoldings(registry, { tenant, api: each, ...federated })
+    if (holdings.some((holding) => isHeld(holding, clock.nowMs()))) throw federatedTaken()
+  }
+}
+
+function credentialsOf(
+  context: Context,
+  tenant: string,
+  subscription: string,
+  terms: Terms,
+  { types, federated }: ClientTerms,
+): Write[] {
+  const { clock } = context
+  const { scopes, apiProductId, policy } = terms
+  const nowMs = clock.nowMs()
+  const expiresAtMs = nowMs + policy.credentialLifetimeDays * DAY_MS
+  const shared = { tenant, subscription, scopes, apiProductId, expiresAtMs, federated }
+  return types.flatMap((type) => {
+    const write = newCredentialWrite(context, { ...shared, type })
+    return [write, firstWarningWrite(write.id, tenant, expiresAtMs, nowMs)]
+  })
+}
+
+/** Commits a change of one subscription and sends its grants to every gateway thread. */
+async function change(
+  context: Context,
+  author: Author,
+  id: string,
+  action: string,
+  to: (body: SubscriptionBody) => SubscriptionBody,
+  more: readonly Write[] = [],
+): Promise<Subscription> {
+  const { registry, credentials } = context
+  const { tenant } = author
+  const current = await find(registry, tenant, SUBSCRIPTION_KIND, id)
+  const write = subscriptionWrite(id, tenant, current.revision, to(current.body))
+  await commit(registry, author, action, [write, ...more])
+  await credentials.announce(tenant, id)
+  return context.get(tenant, id)
+}
+
+async function send(
+  context: Context,
+  author: Author,
+  id: string,
+  type: SubscriptionEvent['type'],
+  more: readonly Write[] = [],
+): Promise<Subscription> {
+  const { credentials } = context
+  const apply = (body: SubscriptionBody): SubscriptionBody => ({ ...body, actor: transition(body.actor, { type }) })
+  try {
+    return await change(context, author, id, `subscription.${type}`, apply, more)
+  } catch (cause) {
+    // An earlier command may have committed the change without reaching every thread, so a retry sends the grants again.
+    if (cause instanceof Problem && cause.code === 'state_conflict') await credentials.announce(author.tenant, id)
+    throw cause
+  }
+}
+
+/** Checks the capacity again, because the suspension released it. */
+async function resume(context: Context, author: Author, id: string): Promise<Subscription> {
+  const { registry, capacity } = context
+  const { body } = await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
+  if (body.actor.value !== 'Suspended') return send(context, author, id, 'resumed')
+  return capacity.runExclusive(author.tenant, async () => {
+    if (await capacity.isOpenTo(author.tenant, body)) return send(context, author, id, 'resumed')
+    const extensions = { state: 'Suspended', allowed: ['cancelled'] }
+    throw new Problem('state_conflict', 'The API has no free capacity at the moment.', { extensions })
+  })
+}
+
+async function setScopes(
+  context: Context,
+  author: Author,
+  id: string,
+  asked: readonly string[],
+  held: HeldScopes,
+): Promise<Subscription> {
+  const { registry, credentials } = context
+  const { tenant } = author
+  const { body } = await find(registry, tenant, SUBSCRIPTION_KIND, id)
+  // Checked first: a subscription that has ended cannot change.
+  if (body.actor.status === 'done') throw stateConflict({ state: String(body.actor.value), allowed: [] })
+  const scopes = [...new Set(asked)]
+  await context.terms.checkScopes(tenant, body, scopes, held)
+  const following = (await credentials.of(tenant, id)).map((credential) =>
+    credentialWrite(credential.id, tenant, credential.revision, { ...credential.body, scopes }),
+  )
+  const amended = await resubmittedFlow(context, tenant, body)
+  return change(context, author, id, 'subscription.scopes', (current) => ({ ...current, scopes }), [
+    ...following,
+    ...amended,
+  ])
+}
+
+/** Resubmits the flow if an amendment was requested. */
+async function resubmittedFlow(context: Context, tenant: string, { approvalFlow }: SubscriptionBody): Promise<Write[]> {
+  const { registry, clock } = context
+  if (approvalFlow === undefined) return []
+  const flow = await find(registry, tenant, APPROVAL_KIND, approvalFlow)
+  if (stateOfFlow(flow.body) !== 'AmendmentRequired') return []
+  const body = { ...flow.body, actor: stepFlow(flow.body, { type: 'resubmitted' }) }
+  return movedFlow(registry, flow, body, clock.nowMs())
+}
+
+function transition(actor: PersistedActor, event: SubscriptionEvent): PersistedActor {
   const result = step(machine, actor, event)
   if ('refused' in result) throw stateConflict(result.refused)
   return result.next

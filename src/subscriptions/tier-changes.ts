@@ -1,8 +1,8 @@
 /**
- * Changes of tier: asked for, decided on like an access, and in force when there is capacity for them.
+ * Tier changes: requested, decided like a request for access, and in force when there is capacity.
  *
- * A variant that asks for no more than the one it replaces never waits. Whoever waits keeps the variant
- * that he has; the flow stays Approved until the change has taken effect.
+ * A variant that needs no more capacity than the current one never waits. A waiting subscription keeps its variant, and
+ * its flow stays Approved until the change takes effect.
  */
 
 import type { Clock } from '../runtime/clock.ts'
@@ -30,7 +30,7 @@ export interface TierChangesOptions {
   readonly capacity: Capacity
 }
 
-/** What a change of tier that was approved leads to now. */
+/** The writes of an approved tier change, and whether it takes effect now. */
 export interface GrantedTier {
   readonly isInForce: boolean
   readonly writes: readonly Write[]
@@ -38,7 +38,7 @@ export interface GrantedTier {
 
 type Subscription = Document<SubscriptionBody>
 
-/** Ask in turn for capacity. */
+/** Grants an approved tier change, or puts it on the waiting list. Call it in `Capacity.runExclusive`. */
 export async function grantTier(
   { capacity, createId }: Pick<TierChangesOptions, 'capacity' | 'createId'>,
   subscription: Subscription,
@@ -51,7 +51,7 @@ export async function grantTier(
   return { isInForce: false, writes: [waitlisted(createId, tenant, id, { ...body, slaVariant })] }
 }
 
-/** What rests takes no capacity, and asks for it when it is resumed. */
+/** A suspended subscription reserves no capacity until it is resumed. */
 export function tierClaim(body: SubscriptionBody, slaVariant: string) {
   const { api, apiProductId, actor } = body
   const isActive = actor.value === 'Active'
@@ -70,7 +70,7 @@ export function tierWrites(
   ]
 }
 
-/** Asks for another tier, in turn for capacity; returns the id of the flow. */
+/** Requests another tier and returns the id of the flow. Call the request in `Capacity.runExclusive`. */
 export function createTierRequest(options: TierChangesOptions) {
   const { registry, credentials, createId, clock } = options
   const terms = createSubscriptionTerms({ registry })
@@ -80,7 +80,7 @@ export function createTierRequest(options: TierChangesOptions) {
     const subscription = await find(registry, tenant, SUBSCRIPTION_KIND, id)
     const { body } = subscription
     if (body.actor.value !== 'Active') throw stateConflict({ state: String(body.actor.value), allowed: [] })
-    if (slaVariant === body.slaVariant) throw invalidAt('/slaVariant', 'The subscription has this variant already.')
+    if (slaVariant === body.slaVariant) throw invalidAt('/slaVariant', 'The subscription already has this variant.')
     await terms.checkVariant(tenant, body, slaVariant)
     const flowId = createId('apf')
     const flow = {
@@ -99,7 +99,7 @@ export function createTierRequest(options: TierChangesOptions) {
       return flowId
     }
     const { isInForce, writes } = await grantTier(options, subscription, slaVariant)
-    const comments = 'The policy of the API approves.'
+    const comments = 'Approved by the policy of the API.'
     const approval: Approval = { approver: 'system', outcome: 'Approved', comments, time: toTime(nowMs) }
     await commit(registry, author, 'tierChange.request', [
       ...approvedFlow(flowId, tenant, flow, approval, isInForce),

@@ -1,9 +1,9 @@
 /**
- * Who waits for capacity, first come first served: subscriptions, and changes of tier that were approved.
+ * The waiting list for capacity, first come first served: subscriptions, and tier changes that were approved.
  *
- * It hears of every change that may free some (subscriptions that end, rest or change, declarations,
- * products), and lets in whoever waits longest for as long as there is room. Whoever does not fit at an API
- * holds up those behind him there: a large one would otherwise wait for ever.
+ * Watches every change that may free capacity (subscriptions that end, are suspended or change; declarations; products)
+ * and admits waiting claims while they fit. A claim that does not fit at an API blocks the later claims there; otherwise a
+ * large claim could wait forever.
  */
 
 import { step } from '../command/persisted-machine.ts'
@@ -30,9 +30,9 @@ import { OPENSLA_SPEC_KIND } from '../publishing/specifications.ts'
 import { PRODUCT_KIND } from '../publishing/products.ts'
 
 export interface WaitingList {
-  /** Lets in who fits now, and goes on by itself. */
+  /** Admits the claims that fit now and follows the change feed. */
   start(): Promise<void>
-  /** Resolves when what was heard of so far is done. */
+  /** Resolves when all changes so far are processed. */
   settled(): Promise<void>
   stop(): void
 }
@@ -47,7 +47,7 @@ export interface WaitingListOptions {
   readonly count: CountEvent
 }
 
-interface Waiter {
+interface WaitingClaim {
   readonly tenant: string
   readonly subscription: string
   readonly claim: Claim
@@ -56,76 +56,80 @@ interface Waiter {
 }
 
 const PAGE = 500
-/** States of a subscription that take capacity from nobody, and leave none behind. */
-const IDLE = ['Pending', 'Rejected', WAITING]
+/** States of a subscription that neither reserve nor free capacity. */
+const NEUTRAL_STATES = ['Pending', 'Rejected', WAITING]
 
 /** Kinds whose every change may free capacity. */
 const FREEING_KINDS: readonly string[] = [OPENSLA_SPEC_KIND, PRODUCT_KIND, APPROVAL_KIND]
 
+/** Not split: its functions are small and share the state at the top of the closure. */
 export function createWaitingList(options: WaitingListOptions): WaitingList {
   const { registry, capacity, credentials, createId, clock, log, count } = options
-  /** Tenants that are to be looked at; each once, however much is heard of it. */
-  const asked = new Set<string>()
+  /** Tenants to process; several changes of a tenant coalesce. */
+  const scheduled = new Set<string>()
   let working: Promise<void> = Promise.resolve()
   let unwatch = (): void => {}
   let isStopped = false
 
-  function ask(tenant: string): void {
-    if (isStopped || asked.has(tenant)) return
-    asked.add(tenant)
+  function schedule(tenant: string): void {
+    if (isStopped || scheduled.has(tenant)) return
+    scheduled.add(tenant)
     working = working.then(async () => {
-      asked.delete(tenant)
+      scheduled.delete(tenant)
       if (isStopped) return
       try {
-        await capacity.inTurn(tenant, () => admitAll(tenant))
+        await capacity.runExclusive(tenant, () => admitAll(tenant))
       } catch (cause) {
         count('waiting_list_failed')
-        log.error({ err: cause, tenant }, 'the waiting list of a tenant could not be looked at; the next change does')
+        log.error(
+          { err: cause, tenant },
+          'waiting list of the tenant could not be processed; the next change processes it again',
+        )
       }
     })
   }
 
   async function admitAll(tenant: string): Promise<void> {
-    const heldUp = new Set<string>()
-    for await (const waiter of waitersOf(tenant)) {
+    const blocked = new Set<string>()
+    for await (const waiting of claimsOf(tenant)) {
       if (isStopped) return
-      const apis = await apisOf(registry, waiter.claim)
-      if (apis.length > 0 && apis.every((api) => heldUp.has(api))) continue
-      const places = await capacity.places(waiter.claim)
-      if (places.every(({ api, fits }) => fits && !heldUp.has(api))) await admit(waiter)
-      else for (const { api } of places) heldUp.add(api)
+      const apis = await apisOf(registry, waiting.claim)
+      if (apis.length > 0 && apis.every((api) => blocked.has(api))) continue
+      const places = await capacity.places(waiting.claim)
+      if (places.every(({ api, fits }) => fits && !blocked.has(api))) await admit(waiting)
+      else for (const { api } of places) blocked.add(api)
     }
   }
 
-  async function admit({ tenant, subscription, action, admit: writesOf }: Waiter): Promise<void> {
+  async function admit({ tenant, subscription, action, admit: writesOf }: WaitingClaim): Promise<void> {
     try {
       await registry.commit({ tenant, consumer: 'system' }, action, await writesOf())
     } catch (cause) {
-      // It was cancelled at this moment.
+      // The subscription has just been cancelled.
       if (cause instanceof RevisionConflict) return
       throw cause
     }
     await credentials.announce(tenant, subscription)
   }
 
-  /** Of both kinds, in the order in which they came: what follows the prefix of an id is its time. */
-  async function* waitersOf(tenant: string): AsyncGenerator<Waiter> {
+  /** Merges subscriptions and tier changes by the time in their ids. */
+  async function* claimsOf(tenant: string): AsyncGenerator<WaitingClaim> {
     const subscriptions = pagesOf(tenant, SUBSCRIPTION_KIND, WAITING)
     const flows = pagesOf(tenant, APPROVAL_KIND, 'Approved')
     let [subscription, flow] = [await first(subscriptions), await first(flows)]
     while (subscription !== null || flow !== null) {
       if (flow !== null && (subscription === null || timeOf(flow.id) < timeOf(subscription.id))) {
-        const waiter = await tierChange(flow)
-        if (waiter !== null) yield waiter
+        const waiting = await tierChangeClaim(flow)
+        if (waiting !== null) yield waiting
         flow = await first(flows)
       } else if (subscription !== null) {
-        yield subscriber(subscription)
+        yield subscriptionClaim(subscription)
         subscription = await first(subscriptions)
       }
     }
   }
 
-  /** Of all tenants where none is given. */
+  /** Reads the documents of one tenant, or of all if it is null. */
   async function* pagesOf<Body>(
     tenant: string | null,
     kind: DocumentKind<Body>,
@@ -140,7 +144,7 @@ export function createWaitingList(options: WaitingListOptions): WaitingList {
     }
   }
 
-  function subscriber({ id, tenant, revision, body }: Document<SubscriptionBody>): Waiter {
+  function subscriptionClaim({ id, tenant, revision, body }: Document<SubscriptionBody>): WaitingClaim {
     return {
       tenant,
       subscription: id,
@@ -148,13 +152,13 @@ export function createWaitingList(options: WaitingListOptions): WaitingList {
       action: 'subscription.capacity.freed',
       async admit() {
         const result = step(machine, body.actor, { type: 'capacity.freed' })
-        if ('refused' in result) throw new Error(`${id} waits and takes no capacity`)
+        if ('refused' in result) throw new Error(`${id} is on the waiting list but cannot become active`)
         return [subscriptionWrite(id, tenant, revision, { ...body, actor: result.next })]
       },
     }
   }
 
-  async function tierChange(flow: Document<ApprovalFlowBody>): Promise<Waiter | null> {
+  async function tierChangeClaim(flow: Document<ApprovalFlowBody>): Promise<WaitingClaim | null> {
     const { tenant } = flow
     const { slaVariant } = flow.body
     const subscription = await registry.get(SUBSCRIPTION_KIND, flow.body.subscription)
@@ -174,15 +178,15 @@ export function createWaitingList(options: WaitingListOptions): WaitingList {
     }
   }
 
-  function hear({ document }: Change): void {
-    if (mayFree(document)) ask(document.tenant)
+  function onChange({ document }: Change): void {
+    if (mayFree(document)) schedule(document.tenant)
   }
 
   return {
     async start() {
-      unwatch = registry.watch(await registry.end(), hear)
+      unwatch = registry.watch(await registry.end(), onChange)
       const waiting = [pagesOf(null, SUBSCRIPTION_KIND, WAITING), pagesOf(null, APPROVAL_KIND, 'Approved')]
-      for (const documents of waiting) for await (const { tenant } of documents) ask(tenant)
+      for (const documents of waiting) for await (const { tenant } of documents) schedule(tenant)
       await working
     },
     async settled() {
@@ -205,7 +209,7 @@ async function first<T>(from: AsyncGenerator<T>): Promise<T | null> {
 
 function mayFree(document: Document): boolean {
   if (isOfKind(document, SUBSCRIPTION_KIND)) {
-    return document.revision > 1 && !IDLE.includes(String(document.body.actor.value))
+    return document.revision > 1 && !NEUTRAL_STATES.includes(String(document.body.actor.value))
   }
   return FREEING_KINDS.includes(document.kind)
 }

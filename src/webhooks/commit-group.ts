@@ -1,36 +1,37 @@
 /**
- * What came of deliveries goes to the disk together, some of it each turn of the event loop: a burst of answers
- * must not keep everybody else waiting, and a disk syncs so many at once as fast as one. No more wait than there are
- * deliveries under way, which the queue bounds.
+ * Commits the results of deliveries in groups, one group per turn of the event loop.
+ *
+ * One disk sync serves a whole group, and the group size keeps a burst of responses from blocking the event loop. The
+ * number of pending commits is bounded by the deliveries in progress, which the queue limits.
  */
 
 import type { Commit, Registry } from '../store/registry.ts'
 
 export interface CommitGroup {
-  /** Resolves when it is on disk; rejects as `Registry.commit` does. */
+  /** Resolves when the commit is on disk; rejects like `Registry.commit`. */
   add(commit: Commit): Promise<void>
 }
 
-interface Waiting extends Commit {
+interface PendingCommit extends Commit {
   readonly resolve: () => void
   readonly reject: (cause: unknown) => void
 }
 
-/** A few milliseconds of the thread that all commands share. */
-const AT_ONCE = 8
+/** Takes a few milliseconds of the main thread, which all commands share. */
+const GROUP_MAX = 8
 
 export function createCommitGroup({ registry }: { readonly registry: Pick<Registry, 'commitEach'> }): CommitGroup {
-  const waiting: Waiting[] = []
+  const pending: PendingCommit[] = []
   let isScheduled = false
 
   function schedule(): void {
-    if (isScheduled || waiting.length === 0) return
+    if (isScheduled || pending.length === 0) return
     isScheduled = true
     setImmediate(() => void flush())
   }
 
   async function flush(): Promise<void> {
-    const group = waiting.splice(0, AT_ONCE)
+    const group = pending.splice(0, GROUP_MAX)
     try {
       const errors = await registry.commitEach(group)
       group.forEach(({ resolve, reject }, index) => {
@@ -48,7 +49,7 @@ export function createCommitGroup({ registry }: { readonly registry: Pick<Regist
   return {
     add: ({ author, action, writes }) =>
       new Promise((resolve, reject) => {
-        waiting.push({ author, action, writes, resolve, reject })
+        pending.push({ author, action, writes, resolve, reject })
         schedule()
       }),
   }

@@ -1,10 +1,10 @@
-/** What was sent to a receiver and what came of it; sending again; sending a sample. */
+/** Deliveries of a receiver: list and read with their attempts, redeliver, and send a sample event. */
 
 import { Problem } from '../domain/problem.ts'
 import type { DeliveryState } from './delivery-machine.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import type { Author, Document, Registry } from '../store/registry.ts'
+import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import { commit, find, invalidAt } from '../command/commands.ts'
 import {
   DELIVERY_KIND,
@@ -13,13 +13,13 @@ import {
   newDelivery,
   showDelivery,
   stateOfDelivery,
-  tellDelivery,
+  transitionDelivery,
   type Delivery,
   type DeliveryBody,
 } from './delivery-document.ts'
 import { EVENT_SAMPLES } from './event-samples.ts'
 import { EVENT_SUBSCRIPTION_KIND, type EventSubscriptionBody } from './event-subscription-document.ts'
-import { isOn } from './event-subscriptions.ts'
+import { isEnabled } from './event-subscriptions.ts'
 import type { EventKind } from '../command/event-outbox.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 
@@ -30,11 +30,11 @@ export interface Deliveries {
     query: PageQuery & { readonly state?: DeliveryState },
   ): Promise<Page<Delivery>>
   get(tenant: string, subscription: string, delivery: string): Promise<Delivery>
-  /** A sample of the kind, to this receiver alone. */
+  /** Sends a sample event of the type to this receiver only. */
   test(author: Author, subscription: string, type: EventKind): Promise<Delivery>
-  /** One, whatever came of it; returns how many. */
+  /** Redelivers one delivery in any final state. Returns the number of deliveries. */
   redeliver(author: Author, subscription: string, delivery: string): Promise<number>
-  /** All that failed since then (RFC 3339); returns how many. */
+  /** Redelivers all deliveries that failed since a time (RFC 3339). Returns their number. */
   redeliverSince(author: Author, subscription: string, since: string): Promise<number>
 }
 
@@ -46,25 +46,12 @@ export interface DeliveriesOptions {
 
 const PAGE = 100
 
-export function createDeliveries({ registry, createId, clock }: DeliveriesOptions): Deliveries {
-  function subscriptionOf(tenant: string, id: string): Promise<Document<EventSubscriptionBody>> {
-    return find(registry, tenant, EVENT_SUBSCRIPTION_KIND, id)
-  }
-
-  async function refuseOff(tenant: string, id: string): Promise<void> {
-    const { body } = await subscriptionOf(tenant, id)
-    if (!isOn(body)) throw new Problem('state_conflict', 'It is disabled. Enable it first: PATCH {"state": "active"}.')
-  }
-
-  /** As it stands before the first attempt. */
-  function again({ id, tenant, revision, body }: Document<DeliveryBody>) {
-    const next = { ...body, actor: tellDelivery(body, 'redelivered'), nextAtMs: clock.nowMs() }
-    return deliveryWrite(id, tenant, revision, next)
-  }
+export function createDeliveries(options: DeliveriesOptions): Deliveries {
+  const { registry, createId, clock } = options
 
   return {
     async list(tenant, subscription, { state, ...query }) {
-      await subscriptionOf(tenant, subscription)
+      await subscriptionOf(registry, tenant, subscription)
       const where = { subscription, state }
       return listPage({
         registry,
@@ -84,7 +71,7 @@ export function createDeliveries({ registry, createId, clock }: DeliveriesOption
     },
     async test(author, subscription, type) {
       const { tenant } = author
-      await refuseOff(tenant, subscription)
+      await checkEnabled(registry, tenant, subscription)
       const event = { id: createId('evt'), type, sample: EVENT_SAMPLES[type] }
       const { id, write } = newDelivery(createId, tenant, freshDelivery(subscription, event, clock.nowMs()))
       await commit(registry, author, 'webhook.test', [write])
@@ -92,34 +79,61 @@ export function createDeliveries({ registry, createId, clock }: DeliveriesOption
     },
     async redeliver(author, subscription, id) {
       const { tenant } = author
-      await refuseOff(tenant, subscription)
+      await checkEnabled(registry, tenant, subscription)
       const delivery = await registry.get(DELIVERY_KIND, id)
       if (delivery?.tenant !== tenant || delivery.body.subscription !== subscription)
-        throw invalidAt('/delivery', 'There is no such delivery of this receiver.')
-      await commit(registry, author, 'webhook.redeliver', [again(delivery)])
+        throw invalidAt('/delivery', 'The receiver has no such delivery.')
+      await commit(registry, author, 'webhook.redeliver', [redeliveryWrite(delivery, clock.nowMs())])
       return 1
     },
-    async redeliverSince(author, subscription, since) {
-      const { tenant } = author
-      await refuseOff(tenant, subscription)
-      const sinceMs = Date.parse(since)
-      let redelivered = 0
-      for (let after = ''; ;) {
-        const where = { subscription, state: 'failed' }
-        const page = await registry.list(DELIVERY_KIND, {
-          tenant,
-          where,
-          limit: PAGE,
-          ...(after !== '' && { after }),
-        })
-        const wanted = page.filter(
-          ({ createdAtMs, body }) => createdAtMs >= sinceMs && stateOfDelivery(body) === 'failed',
-        )
-        if (wanted.length > 0) await commit(registry, author, 'webhook.redeliver', wanted.map(again))
-        redelivered += wanted.length
-        if (page.length < PAGE) return redelivered
-        after = page.at(-1)?.id ?? ''
-      }
-    },
+    redeliverSince: (author, subscription, since) => redeliverSince(options, author, subscription, since),
+  }
+}
+
+/** Resets a delivery to the state before its first attempt. */
+function redeliveryWrite({ id, tenant, revision, body }: Document<DeliveryBody>, nowMs: number): Write {
+  const next = { ...body, actor: transitionDelivery(body, 'redelivered'), nextAtMs: nowMs }
+  return deliveryWrite(id, tenant, revision, next)
+}
+
+function subscriptionOf(registry: Registry, tenant: string, id: string): Promise<Document<EventSubscriptionBody>> {
+  return find(registry, tenant, EVENT_SUBSCRIPTION_KIND, id)
+}
+
+async function checkEnabled(registry: Registry, tenant: string, id: string): Promise<void> {
+  const { body } = await subscriptionOf(registry, tenant, id)
+  if (!isEnabled(body))
+    throw new Problem('state_conflict', 'The receiver is disabled. Enable it first: PATCH {"state": "active"}.')
+}
+
+async function redeliverSince(
+  { registry, clock }: DeliveriesOptions,
+  author: Author,
+  subscription: string,
+  since: string,
+): Promise<number> {
+  const { tenant } = author
+  await checkEnabled(registry, tenant, subscription)
+  const sinceMs = Date.parse(since)
+  let redelivered = 0
+  for (let after = ''; ;) {
+    const where = { subscription, state: 'failed' }
+    const page = await registry.list(DELIVERY_KIND, {
+      tenant,
+      where,
+      limit: PAGE,
+      ...(after !== '' && { after }),
+    })
+    const failed = page.filter(({ createdAtMs, body }) => createdAtMs >= sinceMs && stateOfDelivery(body) === 'failed')
+    if (failed.length > 0)
+      await commit(
+        registry,
+        author,
+        'webhook.redeliver',
+        failed.map((each) => redeliveryWrite(each, clock.nowMs())),
+      )
+    redelivered += failed.length
+    if (page.length < PAGE) return redelivered
+    after = page.at(-1)?.id ?? ''
   }
 }

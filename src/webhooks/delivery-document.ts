@@ -1,4 +1,4 @@
-/** What the registry keeps of one event on its way to one receiver. */
+/** The registry document of one event on its way to one receiver. */
 
 import { webhookDelivery as machine, type DeliveryEvent, type DeliveryState } from './delivery-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
@@ -9,22 +9,22 @@ import type { EventBody, EventKind } from '../command/event-outbox.ts'
 
 export interface DeliveryAttempt {
   readonly time: string
-  /** Null: there was no answer. */
+  /** Null if there was no response. */
   readonly status: number | null
   readonly durationMs: number
-  /** The beginning of the answer, or why there was none. */
+  /** The beginning of the response, or why there was none. */
   readonly response: string
 }
 
 export interface DeliveryBody {
   readonly subscription: string
-  /** Id of the event, and of the message: the same over all attempts. */
+  /** Id of the event and of the message; the same in all attempts. */
   readonly event: string
   readonly type: EventKind
-  /** What a test sends; events keep their data themselves. */
+  /** The data of a test; null for an event, whose document holds its data. */
   readonly sample: EventBody['data'] | null
   readonly nextAtMs: number
-  /** The latest last. */
+  /** The latest attempt last. */
   readonly attempts: readonly DeliveryAttempt[]
   readonly actor: PersistedActor
 }
@@ -39,7 +39,7 @@ export interface Delivery {
 }
 
 export const DELIVERY_KIND = documentKind<DeliveryBody>('webhook_delivery')
-const ATTEMPTS_KEPT = 20
+const ATTEMPTS_MAX_STORED = 20
 
 export function stateOfDelivery({ actor }: Pick<DeliveryBody, 'actor'>): DeliveryState {
   return actor.value as DeliveryState
@@ -49,8 +49,11 @@ export function triesOf({ actor }: Pick<DeliveryBody, 'actor'>): number {
   return (actor.context as { readonly tries: number }).tries
 }
 
-/** Throws `Problem('state_conflict')` where the delivery does not take the event. */
-export function tellDelivery({ actor }: Pick<DeliveryBody, 'actor'>, type: DeliveryEvent['type']): PersistedActor {
+/** Throws `Problem('state_conflict')` if the state of the delivery does not accept the event. */
+export function transitionDelivery(
+  { actor }: Pick<DeliveryBody, 'actor'>,
+  type: DeliveryEvent['type'],
+): PersistedActor {
   const result = step(machine, actor, { type })
   if ('refused' in result) throw stateConflict(result.refused)
   return result.next
@@ -65,7 +68,7 @@ export function freshDelivery(
   return { subscription, event: id, type, sample, nextAtMs: nowMs, attempts: [], actor: begin(machine, undefined) }
 }
 
-/** A delivery for an event, and its id. */
+/** Returns the id and the write of a new delivery. */
 export function newDelivery(
   createId: CreateId,
   tenant: string,
@@ -76,7 +79,7 @@ export function newDelivery(
 }
 
 export function withAttempt({ attempts }: DeliveryBody, attempt: DeliveryAttempt): readonly DeliveryAttempt[] {
-  return [...attempts, attempt].slice(-ATTEMPTS_KEPT)
+  return [...attempts, attempt].slice(-ATTEMPTS_MAX_STORED)
 }
 
 export function deliveryWrite(id: string, tenant: string, expected: number, body: DeliveryBody): Write {

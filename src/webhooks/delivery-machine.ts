@@ -1,11 +1,11 @@
 /**
- * One event on its way to one receiver.
+ * The states of one event on its way to one receiver.
  *
  *   pending ──succeeded──▶ delivered ──redelivered──▶ pending
- *     │  ▲└─failed─┘ (again later)
+ *     │  ▲└─failed─┘ (retried)
  *     └──failed for the tenth time, abandoned──▶ failed ──redelivered──▶ pending
  *
- * When it is tried next stands beside the snapshot: a snapshot brings no timer back.
+ * The time of the next attempt is stored beside the snapshot, because a snapshot restores no timers.
  */
 
 import { assign, setup } from 'xstate'
@@ -17,7 +17,7 @@ export interface DeliveryEvent {
   readonly type: 'succeeded' | 'failed' | 'abandoned' | 'redelivered'
 }
 
-/** One at once, and one after each of nine pauses. */
+/** The first attempt and nine retries. */
 export const ATTEMPTS_MAX = 10
 
 export const webhookDelivery = setup({
@@ -25,7 +25,7 @@ export const webhookDelivery = setup({
   guards: { isLast: ({ context }) => context.tries + 1 >= ATTEMPTS_MAX },
   actions: {
     countTry: assign({ tries: ({ context }) => context.tries + 1 }),
-    beginAgain: assign({ tries: 0 }),
+    resetTries: assign({ tries: 0 }),
   },
 }).createMachine({
   id: 'webhookDelivery',
@@ -39,7 +39,7 @@ export const webhookDelivery = setup({
         abandoned: 'failed',
       },
     },
-    delivered: { on: { redelivered: { target: 'pending', actions: 'beginAgain' } } },
-    failed: { on: { redelivered: { target: 'pending', actions: 'beginAgain' } } },
+    delivered: { on: { redelivered: { target: 'pending', actions: 'resetTries' } } },
+    failed: { on: { redelivered: { target: 'pending', actions: 'resetTries' } } },
   },
 })

@@ -1,39 +1,39 @@
 /**
- * Which delivery goes out next: bounded in all and for each receiver, so that one that is slow or dead
- * holds up no other.
+ * Schedules deliveries, bounded in total and per receiver, so that a slow or dead receiver does not delay the others.
  *
- * A receiver has to prove itself: until its last answer was a good one it has a single connection, and all of
- * that sort together have a share of the whole, of which one tenant's have a part. The others are served in turn.
+ * A receiver counts as proven while its last response was a success. An unproven receiver has one connection; all
+ * unproven receivers together have a share of the total, and those of one tenant a part of that share. Receivers with
+ * deliveries that are due take turns.
  */
 
 import type { Clock } from '../runtime/clock.ts'
 
 export interface QueuedDelivery {
   readonly id: string
-  /** Id of the registration. */
+  /** Id of the event subscription. */
   readonly receiver: string
   readonly tenant: string
   readonly atMs: number
 }
 
 export interface DeliveryQueue {
-  /** An id that waits already waits for the new time. */
+  /** Adds a delivery, or moves one that is queued to the new time. */
   add(delivery: QueuedDelivery): void
-  /** Forgets what waits for a receiver. */
+  /** Removes the queued deliveries of a receiver. */
   drop(receiver: string): void
-  /** It is gone: nothing is remembered of it once what waits has had its turn. */
+  /** Treats a receiver as unproven, and evicts it as soon as it has no deliveries. */
   forget(receiver: string): void
-  /** Deliveries that wait, of one receiver or of all. */
+  /** Returns the number of queued deliveries, of one receiver or of all. */
   sizeOf(receiver?: string): number
-  /** Receivers of which something is remembered. */
+  /** The number of receivers in memory. */
   readonly receivers: number
-  /** Nothing more is begun; resolves when what is under way has ended. */
+  /** Starts no more deliveries; resolves when those in progress have ended. */
   stop(): Promise<void>
 }
 
 export interface DeliveryQueueOptions {
   readonly clock: Pick<Clock, 'nowMs' | 'after'>
-  /** Never rejects. Whether the receiver answered well; null where it was not asked. */
+  /** Never rejects. Returns whether the receiver accepted the delivery; null if it was not sent. */
   readonly send: (id: string) => Promise<boolean | null>
   readonly bounds?: QueueBounds
 }
@@ -48,20 +48,21 @@ export interface QueueBounds {
 interface Receiver {
   readonly tenant: string
   readonly ready: Set<string>
-  /** How to cancel, by id. */
+  /** Cancels the timer of a delivery, by id. */
   readonly later: Map<string, () => void>
-  /** Being sent; true: it became due once more meanwhile. */
+  /** In progress, by id; true if the delivery became due again meanwhile. */
   readonly sending: Map<string, boolean>
   isProven: boolean
 }
 
 export const BOUNDS: QueueBounds = { all: 256, unproven: 128, unprovenOfTenant: 32, ofReceiver: 4 }
 
+/** Not split: its functions are small and share the state at the top of the closure. */
 export function createDeliveryQueue({ clock, send, bounds = BOUNDS }: DeliveryQueueOptions): DeliveryQueue {
   const receivers = new Map<string, Receiver>()
-  /** Those that have something ready, in the order in which they are served. */
-  const line = new Set<string>()
-  const underWay = new Set<Promise<void>>()
+  /** Receivers with deliveries that are due, in the order in which they are served. */
+  const rotation = new Set<string>()
+  const inProgress = new Set<Promise<void>>()
   let unproven = 0
   const unprovenOf = new Map<string, number>()
   let isStopped = false
@@ -78,17 +79,17 @@ export function createDeliveryQueue({ clock, send, bounds = BOUNDS }: DeliveryQu
   function serve(): void {
     for (let isMore = true; isMore && !isStopped;) {
       isMore = false
-      for (const name of [...line]) {
-        if (underWay.size >= bounds.all) return
+      for (const name of [...rotation]) {
+        if (inProgress.size >= bounds.all) return
         const receiver = receivers.get(name)
         const [id] = receiver?.ready ?? []
-        if (receiver === undefined || id === undefined) line.delete(name)
+        if (receiver === undefined || id === undefined) rotation.delete(name)
         else if (hasRoom(receiver)) {
           isMore = true
           receiver.ready.delete(id)
-          // To the end of the line.
-          line.delete(name)
-          if (receiver.ready.size > 0) line.add(name)
+          // Moves the receiver to the end.
+          rotation.delete(name)
+          if (receiver.ready.size > 0) rotation.add(name)
           begin(name, receiver, id)
         }
       }
@@ -116,26 +117,26 @@ export function createDeliveryQueue({ clock, send, bounds = BOUNDS }: DeliveryQu
       receiver.sending.delete(id)
       if (!wasProven) countUnproven(receiver.tenant, -1)
       if (isGood !== null) receiver.isProven = isGood
-      underWay.delete(work)
-      if (isDueAgain) enter(name, receiver, id)
+      inProgress.delete(work)
+      if (isDueAgain) enqueue(name, receiver, id)
       else if (isIdle(receiver)) receivers.delete(name)
       serve()
     })
-    underWay.add(work)
+    inProgress.add(work)
   }
 
-  function wait(name: string, receiver: Receiver, id: string, delayMs: number): void {
+  function delay(name: string, receiver: Receiver, id: string, delayMs: number): void {
     receiver.ready.delete(id)
     const cancel = clock.after(delayMs, () => {
       receiver.later.delete(id)
-      enter(name, receiver, id)
+      enqueue(name, receiver, id)
     })
     receiver.later.set(id, cancel)
   }
 
-  function enter(name: string, receiver: Receiver, id: string): void {
+  function enqueue(name: string, receiver: Receiver, id: string): void {
     receiver.ready.add(id)
-    line.add(name)
+    rotation.add(name)
     serve()
   }
 
@@ -147,8 +148,8 @@ export function createDeliveryQueue({ clock, send, bounds = BOUNDS }: DeliveryQu
       receiver.later.delete(id)
       const delayMs = atMs - clock.nowMs()
       if (delayMs <= 0 && receiver.sending.has(id)) receiver.sending.set(id, true)
-      else if (delayMs <= 0) enter(name, receiver, id)
-      else wait(name, receiver, id, delayMs)
+      else if (delayMs <= 0) enqueue(name, receiver, id)
+      else delay(name, receiver, id, delayMs)
     },
     drop(name) {
       const receiver = receivers.get(name)
@@ -156,7 +157,7 @@ export function createDeliveryQueue({ clock, send, bounds = BOUNDS }: DeliveryQu
       for (const cancel of receiver.later.values()) cancel()
       receiver.later.clear()
       receiver.ready.clear()
-      line.delete(name)
+      rotation.delete(name)
       if (isIdle(receiver)) receivers.delete(name)
     },
     forget(name) {
@@ -175,12 +176,12 @@ export function createDeliveryQueue({ clock, send, bounds = BOUNDS }: DeliveryQu
     async stop() {
       isStopped = true
       for (const name of receivers.keys()) this.drop(name)
-      await Promise.all(underWay)
+      await Promise.all(inProgress)
     },
   }
 }
 
-/** What is remembered of it is no more than what is assumed of one that is new. */
+/** Returns whether a receiver is in the state of a new one, so that it can be evicted. */
 function isIdle({ ready, later, sending, isProven }: Receiver): boolean {
   return ready.size === 0 && later.size === 0 && sending.size === 0 && !isProven
 }

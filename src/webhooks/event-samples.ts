@@ -1,4 +1,4 @@
-/** What the data of each kind of event looks like: what a test of a registration sends, and what the documentation shows. */
+/** Sample data of each event type, for tests of a receiver and for the documentation. */
 
 import type { EventBody, EventKind } from '../command/event-outbox.ts'
 
@@ -14,7 +14,7 @@ export const EVENT_SAMPLES: Readonly<Record<EventKind, EventBody['data']>> = {
     operation: 'getPayment',
     kind: 'status',
     status: 418,
-    detail: 'The contract does not know the status 418.',
+    detail: 'The contract does not declare the status 418.',
     requestId: 'req_01jd3k5m7n9p1q3r5s7t9v1w40',
     seenAt: TIME,
   },

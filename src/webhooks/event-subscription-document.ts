@@ -1,4 +1,4 @@
-/** What the registry keeps of a registration for events, and what is shown of it. */
+/** The registry document of an event subscription, and its public form. */
 
 import {
   eventSubscription as machine,
@@ -13,9 +13,9 @@ import type { EventKind } from '../command/event-outbox.ts'
 
 export interface EventSubscriptionBody {
   readonly url: string
-  /** Null: all kinds. */
+  /** Null: all types. */
   readonly events: readonly EventKind[] | null
-  /** The latest first; encrypted; `untilMs` null: valid for good. */
+  /** Encrypted, the latest first. `untilMs` is null while a secret has no end. */
   readonly secrets: readonly { readonly encrypted: string; readonly untilMs: number | null }[]
   readonly actor: PersistedActor
 }
@@ -37,8 +37,8 @@ export function stateOfSubscription({ actor }: Pick<EventSubscriptionBody, 'acto
   return actor.value as EventSubscriptionState
 }
 
-/** Throws `Problem('state_conflict')` where the registration does not take the event. */
-export function tellSubscription(
+/** Throws `Problem('state_conflict')` if the state of the subscription does not accept the event. */
+export function transitionSubscription(
   { actor }: Pick<EventSubscriptionBody, 'actor'>,
   event: EventSubscriptionEvent,
 ): PersistedActor {
@@ -47,14 +47,14 @@ export function tellSubscription(
   return result.next
 }
 
-export function takes({ events }: EventSubscriptionBody, type: EventKind): boolean {
+export function includesType({ events }: EventSubscriptionBody, type: EventKind): boolean {
   return events === null || events.includes(type)
 }
 
-/** Binds a secret to whose it is. */
+/** Encryption context, which binds a secret to its subscription. */
 export const secretContext = (id: string): string => `webhook secret ${id}`
 
-/** Those that sign now, the latest first. */
+/** Decrypts the secrets that sign now, the latest first. */
 export function validSecrets(
   vault: Pick<Vault, 'decrypt'>,
   { id, body }: Pick<Document<EventSubscriptionBody>, 'id' | 'body'>,

@@ -1,12 +1,12 @@
 /**
- * A registration for events.
+ * The states of an event subscription.
  *
  *   active ──failed──▶ failing ──failed, for five days──▶ disabled
  *     ▲ └◀──delivered──┘   │ gone (410), disabled            │
  *     │                    └────────────────────────────────▶│
  *     └──────────────────────────enabled─────────────────────┘
  *
- * Time enters by events: since when nothing could be delivered is in the context.
+ * The machine has no timers: events carry the time, and the context holds the time of the first failure.
  */
 
 import { assign, setup } from 'xstate'
@@ -17,7 +17,7 @@ export type EventSubscriptionState = (typeof EVENT_SUBSCRIPTION_STATES)[number]
 export type EventSubscriptionEvent =
   { readonly type: 'delivered' | 'gone' | 'disabled' | 'enabled' } | { readonly type: 'failed'; readonly atMs: number }
 
-/** How long nothing may be delivered before nothing more is tried. */
+/** Deliveries stop after every attempt has failed for this long. */
 export const GIVES_UP_AFTER_MS = 5 * 86_400_000
 
 export const eventSubscription = setup({
@@ -27,12 +27,12 @@ export const eventSubscription = setup({
     input: undefined
   },
   guards: {
-    isForTooLong: ({ context, event }) =>
+    hasFailedTooLong: ({ context, event }) =>
       event.type === 'failed' && event.atMs - (context.failingSinceMs ?? event.atMs) >= GIVES_UP_AFTER_MS,
   },
   actions: {
-    noteSince: assign({ failingSinceMs: ({ event }) => (event.type === 'failed' ? event.atMs : null) }),
-    forgetSince: assign({ failingSinceMs: null }),
+    setFailingSince: assign({ failingSinceMs: ({ event }) => (event.type === 'failed' ? event.atMs : null) }),
+    clearFailingSince: assign({ failingSinceMs: null }),
   },
 }).createMachine({
   id: 'eventSubscription',
@@ -42,7 +42,7 @@ export const eventSubscription = setup({
     active: {
       on: {
         delivered: 'active',
-        failed: { target: 'failing', actions: 'noteSince' },
+        failed: { target: 'failing', actions: 'setFailingSince' },
         gone: 'disabled',
         disabled: 'disabled',
         enabled: 'active',
@@ -50,15 +50,15 @@ export const eventSubscription = setup({
     },
     failing: {
       on: {
-        delivered: { target: 'active', actions: 'forgetSince' },
-        failed: [{ guard: 'isForTooLong', target: 'disabled' }, { target: 'failing' }],
+        delivered: { target: 'active', actions: 'clearFailingSince' },
+        failed: [{ guard: 'hasFailedTooLong', target: 'disabled' }, { target: 'failing' }],
         gone: 'disabled',
         disabled: 'disabled',
-        enabled: { target: 'active', actions: 'forgetSince' },
+        enabled: { target: 'active', actions: 'clearFailingSince' },
       },
     },
     disabled: {
-      on: { enabled: { target: 'active', actions: 'forgetSince' }, disabled: 'disabled' },
+      on: { enabled: { target: 'active', actions: 'clearFailingSince' }, disabled: 'disabled' },
     },
   },
 })

@@ -1,4 +1,4 @@
-/** Registrations for events: whom to tell, of what, and under which secret. */
+/** Event subscriptions: the URL of a receiver, the event types that it gets, and the secret that signs them. */
 
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -12,14 +12,14 @@ import {
   secretContext,
   showEventSubscription,
   stateOfSubscription,
-  tellSubscription,
+  transitionSubscription,
   type EventSubscription,
   type EventSubscriptionBody,
 } from './event-subscription-document.ts'
 import type { EventKind } from '../command/event-outbox.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
-import { makeSecret, refuseSecret } from './webhook-secret.ts'
+import { makeSecret, checkSecret } from './webhook-secret.ts'
 
 export interface EventSubscriptionInput {
   readonly url: string
@@ -33,7 +33,7 @@ export interface EventSubscriptionChange {
   readonly state?: 'active' | 'disabled'
 }
 
-/** The secret is shown this once. */
+/** The only response that contains the secret. */
 export type WithSecret = EventSubscription & { readonly secret: string }
 
 export interface EventSubscriptions {
@@ -42,79 +42,30 @@ export interface EventSubscriptions {
   list(tenant: string, query: PageQuery): Promise<Page<EventSubscription>>
   update(author: Author, id: string, change: EventSubscriptionChange): Promise<EventSubscription>
   remove(author: Author, id: string): Promise<void>
-  /** A new secret; the one before signs as well for a day. */
+  /** Creates a new secret; the previous one keeps signing for a day. */
   rotateSecret(author: Author, id: string): Promise<WithSecret>
 }
 
 export interface EventSubscriptionsOptions extends Secrets {
   readonly registry: Registry
   readonly clock: Pick<Clock, 'nowMs'>
-  /** By registration. */
+  /** Keyed by event subscription. */
   readonly mutex: KeyedMutex
-  /** Why a URL may not be called; null where it may. */
+  /** Returns why a URL may not be a target, or null. */
   readonly refuseTarget: (url: string) => Promise<string | null>
 }
 
 export const SUBSCRIPTIONS_OF_TENANT_MAX = 100
-const BOTH_SIGN_MS = 86_400_000
-/** With the newest. */
+const OVERLAP_MS = 86_400_000
+/** Includes the newest secret. */
 const SECRETS_MAX = 3
 
 export function createEventSubscriptions(options: EventSubscriptionsOptions): EventSubscriptions {
-  const { registry, vault, createId, randomBytes, clock, mutex, refuseTarget } = options
-
-  async function refuse(url: string): Promise<void> {
-    const fault = await refuseTarget(url)
-    if (fault !== null) throw invalidAt('/url', fault)
-  }
-
-  const read = (tenant: string, id: string): Promise<Document<EventSubscriptionBody>> =>
-    find(registry, tenant, EVENT_SUBSCRIPTION_KIND, id)
-
-  const sealed = (id: string, secret: string) => ({
-    encrypted: vault.encrypt(secret, secretContext(id)),
-    untilMs: null,
-  })
-
-  async function create(author: Author, { url, events, secret: given }: EventSubscriptionInput): Promise<WithSecret> {
-    const { tenant } = author
-    if (given !== undefined) refuseSecret(given)
-    await refuse(url)
-    const id = createId('evs')
-    const secret = given ?? makeSecret(randomBytes)
-    const body: EventSubscriptionBody = {
-      url,
-      events: events ?? null,
-      secrets: [sealed(id, secret)],
-      actor: freshEventSubscription(),
-    }
-    // In turn, so that two at once do not both find room.
-    await mutex.runExclusive([`event subscriptions of ${tenant}`], async () => {
-      const limit = SUBSCRIPTIONS_OF_TENANT_MAX
-      if ((await registry.list(EVENT_SUBSCRIPTION_KIND, { tenant, limit })).length >= limit)
-        throw new Problem('state_conflict', `A tenant may register ${limit} receivers; remove one that is not used.`)
-      await commit(registry, author, 'event_subscription.create', [eventSubscriptionWrite(id, tenant, 0, body)])
-    })
-    return { ...showEventSubscription(await read(tenant, id)), secret }
-  }
-
-  async function change(
-    author: Author,
-    id: string,
-    action: string,
-    changed: (current: EventSubscriptionBody) => EventSubscriptionBody,
-  ): Promise<EventSubscription> {
-    const { tenant } = author
-    return mutex.runExclusive([id], async () => {
-      const { revision, body } = await read(tenant, id)
-      await commit(registry, author, action, [eventSubscriptionWrite(id, tenant, revision, changed(body))])
-      return showEventSubscription(await read(tenant, id))
-    })
-  }
+  const { registry, vault, randomBytes, clock, mutex } = options
 
   return {
-    create,
-    get: async (tenant, id) => showEventSubscription(await read(tenant, id)),
+    create: (author, input) => create(options, author, input),
+    get: async (tenant, id) => showEventSubscription(await read(registry, tenant, id)),
     list: (tenant, query) =>
       listPage({
         registry,
@@ -124,21 +75,21 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
         show: showEventSubscription,
       }),
     async update(author, id, { url, events, state }) {
-      await read(author.tenant, id)
-      if (url !== undefined) await refuse(url)
-      return change(author, id, 'event_subscription.update', (body) => {
+      await read(registry, author.tenant, id)
+      if (url !== undefined) await checkTarget(options, url)
+      return change(options, author, id, 'event_subscription.update', (body) => {
         const wanted = state === undefined ? null : state === 'active' ? 'enabled' : 'disabled'
         return {
           ...body,
           ...(url !== undefined && { url }),
           ...(events !== undefined && { events }),
-          ...(wanted !== null && { actor: tellSubscription(body, { type: wanted }) }),
+          ...(wanted !== null && { actor: transitionSubscription(body, { type: wanted }) }),
         }
       })
     },
     async remove(author, id) {
       await mutex.runExclusive([id], async () => {
-        const { tenant, revision } = await read(author.tenant, id)
+        const { tenant, revision } = await read(registry, author.tenant, id)
         await commit(registry, author, 'event_subscription.remove', [
           { kind: EVENT_SUBSCRIPTION_KIND, id, tenant, expected: revision, body: null },
         ])
@@ -146,19 +97,79 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
     },
     async rotateSecret(author, id) {
       const secret = makeSecret(randomBytes)
-      const untilMs = clock.nowMs() + BOTH_SIGN_MS
-      const shown = await change(author, id, 'event_subscription.rotate', (body) => {
+      const untilMs = clock.nowMs() + OVERLAP_MS
+      const shown = await change(options, author, id, 'event_subscription.rotate', (body) => {
         const before = body.secrets
           .filter((each) => each.untilMs === null || each.untilMs > clock.nowMs())
           .map((each) => ({ ...each, untilMs: each.untilMs ?? untilMs }))
-        return { ...body, secrets: [sealed(id, secret), ...before].slice(0, SECRETS_MAX) }
+        return { ...body, secrets: [toStored(vault, id, secret), ...before].slice(0, SECRETS_MAX) }
       })
       return { ...shown, secret }
     },
   }
 }
 
-/** Whether messages go out to it. */
-export function isOn(body: EventSubscriptionBody): boolean {
+async function checkTarget(options: EventSubscriptionsOptions, url: string): Promise<void> {
+  const fault = await options.refuseTarget(url)
+  if (fault !== null) throw invalidAt('/url', fault)
+}
+
+async function create(
+  options: EventSubscriptionsOptions,
+  author: Author,
+  { url, events, secret: given }: EventSubscriptionInput,
+): Promise<WithSecret> {
+  const { registry, vault, createId, randomBytes, mutex } = options
+  const { tenant } = author
+  if (given !== undefined) checkSecret(given)
+  await checkTarget(options, url)
+  const id = createId('evs')
+  const secret = given ?? makeSecret(randomBytes)
+  const body: EventSubscriptionBody = {
+    url,
+    events: events ?? null,
+    secrets: [toStored(vault, id, secret)],
+    actor: freshEventSubscription(),
+  }
+  // One at a time per tenant, so that concurrent requests cannot exceed the limit.
+  await mutex.runExclusive([`event subscriptions of ${tenant}`], async () => {
+    const limit = SUBSCRIPTIONS_OF_TENANT_MAX
+    if ((await registry.list(EVENT_SUBSCRIPTION_KIND, { tenant, limit })).length >= limit)
+      throw new Problem(
+        'state_conflict',
+        `A tenant can register at most ${limit} receivers; remove one that is not used.`,
+      )
+    await commit(registry, author, 'event_subscription.create', [eventSubscriptionWrite(id, tenant, 0, body)])
+  })
+  return { ...showEventSubscription(await read(registry, tenant, id)), secret }
+}
+
+async function change(
+  options: EventSubscriptionsOptions,
+  author: Author,
+  id: string,
+  action: string,
+  changed: (current: EventSubscriptionBody) => EventSubscriptionBody,
+): Promise<EventSubscription> {
+  const { registry, mutex } = options
+  const { tenant } = author
+  return mutex.runExclusive([id], async () => {
+    const { revision, body } = await read(registry, tenant, id)
+    await commit(registry, author, action, [eventSubscriptionWrite(id, tenant, revision, changed(body))])
+    return showEventSubscription(await read(registry, tenant, id))
+  })
+}
+
+function read(registry: Registry, tenant: string, id: string): Promise<Document<EventSubscriptionBody>> {
+  return find(registry, tenant, EVENT_SUBSCRIPTION_KIND, id)
+}
+
+/** Encrypts a secret that signs from now on. */
+function toStored(vault: Secrets['vault'], id: string, secret: string): EventSubscriptionBody['secrets'][number] {
+  return { encrypted: vault.encrypt(secret, secretContext(id)), untilMs: null }
+}
+
+/** Returns whether events are delivered to the subscription. */
+export function isEnabled(body: EventSubscriptionBody): boolean {
   return stateOfSubscription(body) !== 'disabled'
 }

@@ -1,22 +1,21 @@
 /**
- * From events to deliveries: one for each registration of the tenant that asked for the kind.
+ * Turns events into deliveries: one per event subscription of the tenant that includes the event type.
  *
- * Events are the outbox: each was committed with the change that caused it. How far they were dealt with is
- * kept in the same commit as the deliveries that they became, so that a process that dies in the middle
- * neither loses one nor makes it twice.
+ * Events are the outbox: each is committed together with the change that caused it. The position in the change feed is
+ * committed together with the deliveries, so a crash neither loses a delivery nor creates it twice.
  */
 
 import type { CountEvent } from '../runtime/event-reasons.ts'
-import { deliveryWrite, freshDelivery, newDelivery, tellDelivery } from './delivery-document.ts'
-import { EVENT_SUBSCRIPTION_KIND, takes } from './event-subscription-document.ts'
-import { isOn, SUBSCRIPTIONS_OF_TENANT_MAX } from './event-subscriptions.ts'
+import { deliveryWrite, freshDelivery, newDelivery, transitionDelivery } from './delivery-document.ts'
+import { EVENT_SUBSCRIPTION_KIND, includesType } from './event-subscription-document.ts'
+import { isEnabled, SUBSCRIPTIONS_OF_TENANT_MAX } from './event-subscriptions.ts'
 import { OUTBOX_EVENT_KIND, type EventBody } from '../command/event-outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import { isOfKind, documentKind, type Document, type Registry, type Write } from '../store/registry.ts'
+import { documentKind, isOfKind, type Document, type Registry, type Write } from '../store/registry.ts'
 
 export interface FanOut {
-  /** Takes up what was left, and goes on by itself. */
+  /** Resumes from the committed position and follows the change feed. */
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -25,127 +24,151 @@ export interface FanOutOptions {
   readonly registry: Registry
   readonly createId: CreateId
   readonly clock: Pick<Clock, 'nowMs' | 'after'>
-  /** Of the gateway itself: whose the position is. */
+  /** The tenant of the gateway itself, which owns the position. */
   readonly tenant: string
-  /** How many deliveries wait for a registration. */
+  /** Returns the number of queued deliveries of an event subscription. */
   readonly waitingFor: (subscription: string) => number
   readonly count: CountEvent
   readonly log: { error(fields: object, message: string): void }
 }
 
+/** A change to process; `event` is null if only the position is to be committed. */
+interface PendingChange {
+  readonly position: number
+  readonly event: Document<EventBody> | null
+}
+
+interface State {
+  readonly options: FanOutOptions
+  pending: PendingChange[]
+  work: Promise<void>
+  isDraining: boolean
+  isStopped: boolean
+  /** More changes arrived than `PENDING_MAX`; the feed is read again after the pending ones. */
+  isPaused: boolean
+  committed: number
+  latest: number
+  unwatch: () => void
+  cancelRetry: () => void
+}
+
 const POSITION_KIND = documentKind<{ readonly position: number }>('webhook_position')
 const POSITION_ID = 'webhooks'
-/** Changes without an event after which the position is kept all the same: they are read again at a start. */
-const KEEP_EVERY = 1_000
-const AGAIN_AFTER_MS = 5_000
-/** Heard and not dealt with; more are read again from the registry. */
-const HEARD_MAX = 1_000
+/** Commits the position after this many changes without an event, to bound what a restart reads again. */
+const POSITION_EVERY = 1_000
+const RETRY_MS = 5_000
+const PENDING_MAX = 1_000
 export const WAITING_MAX = 10_000
 
 export function createFanOut(options: FanOutOptions): FanOut {
-  const { registry, createId, clock, tenant: own, waitingFor, count, log } = options
-  /** Heard and not dealt with; a null event is a position alone. */
-  let heard: { readonly position: number; readonly event: Document<EventBody> | null }[] = []
-  let work: Promise<void> = Promise.resolve()
-  let isWorking = false
-  let isStopped = false
-  let isCut = false
-  let kept = 0
-  let latest = 0
-  let unwatch = (): void => {}
-  let cancel = (): void => {}
-
-  async function listen(): Promise<void> {
-    const position = await registry.get(POSITION_KIND, POSITION_ID)
-    kept = position?.body.position ?? 0
-    if (position === null) {
-      // Events of before there were registrations concern nobody.
-      kept = await registry.end()
-      await commit([], kept)
-    }
-    latest = kept
-    isCut = false
-    unwatch = registry.watch(kept, ({ position: at, document, removed }) => {
-      if (isCut) return
-      latest = at
-      if (isOfKind(document, OUTBOX_EVENT_KIND) && !removed) heard.push({ position: at, event: document })
-      else if (at - kept >= KEEP_EVERY && heard.length === 0) heard.push({ position: at, event: null })
-      else return
-      if (heard.length >= HEARD_MAX) stopListening()
-      goOn()
-    })
-    // What was heard while it began may have been more than is held.
-    if (isCut) unwatch()
-  }
-
-  /** Until what was heard is dealt with: the rest stands in the registry. */
-  function stopListening(): void {
-    isCut = true
-    unwatch()
-  }
-
-  function goOn(): void {
-    if (isWorking || isStopped) return
-    isWorking = true
-    work = drain()
-  }
-
-  async function drain(): Promise<void> {
-    try {
-      for (let next = heard[0]; next !== undefined && !isStopped; next = heard[0]) {
-        await commit(next.event === null ? [] : await deliveriesOf(next.event), next.position)
-        heard.shift()
-      }
-      isWorking = false
-      if (isCut && !isStopped) await listen()
-    } catch (cause) {
-      isWorking = false
-      count('webhook_fan_out_failed')
-      log.error({ err: cause }, 'events could not be handed to those who registered; it is tried again')
-      unwatch()
-      heard = []
-      listenAgain()
-    }
-  }
-
-  function listenAgain(): void {
-    if (!isStopped) cancel = clock.after(AGAIN_AFTER_MS, () => void listen().catch(listenAgain))
-  }
-
-  async function deliveriesOf({ id, tenant, body }: Document<EventBody>): Promise<Write[]> {
-    const { type } = body
-    const subscriptions = await registry.list(EVENT_SUBSCRIPTION_KIND, {
-      tenant,
-      limit: SUBSCRIPTIONS_OF_TENANT_MAX,
-    })
-    return subscriptions
-      .filter((each) => isOn(each.body) && takes(each.body, type))
-      .map((each) => {
-        const delivery = freshDelivery(each.id, { id, type }, clock.nowMs())
-        const made = newDelivery(createId, tenant, delivery)
-        if (waitingFor(each.id) < WAITING_MAX) return made.write
-        // It stands as failed, to be asked for again: nothing vanishes.
-        count('webhook_overflow')
-        return deliveryWrite(made.id, tenant, 0, { ...delivery, actor: tellDelivery(delivery, 'abandoned') })
-      })
-  }
-
-  async function commit(writes: readonly Write[], position: number): Promise<void> {
-    const before = await registry.get(POSITION_KIND, POSITION_ID)
-    const expected = before?.revision ?? 0
-    const write = { kind: POSITION_KIND, id: POSITION_ID, tenant: before?.tenant ?? own, expected, body: { position } }
-    await registry.commit({ tenant: own, consumer: 'system' }, 'webhooks.deliver', [...writes, write])
-    kept = position
+  const state: State = {
+    options,
+    pending: [],
+    work: Promise.resolve(),
+    isDraining: false,
+    isStopped: false,
+    isPaused: false,
+    committed: 0,
+    latest: 0,
+    unwatch: () => {},
+    cancelRetry: () => {},
   }
 
   return {
-    start: listen,
+    start: () => watch(state),
     async stop() {
-      isStopped = true
-      unwatch()
-      cancel()
-      await work
-      if (heard.length === 0 && latest > kept) await commit([], latest)
+      state.isStopped = true
+      state.unwatch()
+      state.cancelRetry()
+      await state.work
+      if (state.pending.length === 0 && state.latest > state.committed) await commit(state, [], state.latest)
     },
   }
+}
+
+async function watch(state: State): Promise<void> {
+  const { registry } = state.options
+  const position = await registry.get(POSITION_KIND, POSITION_ID)
+  state.committed = position?.body.position ?? 0
+  if (position === null) {
+    // Skips the events from before the first start of webhooks, which have no subscription.
+    state.committed = await registry.end()
+    await commit(state, [], state.committed)
+  }
+  state.latest = state.committed
+  state.isPaused = false
+  state.unwatch = registry.watch(state.committed, ({ position: at, document, removed }) => {
+    if (state.isPaused) return
+    state.latest = at
+    if (isOfKind(document, OUTBOX_EVENT_KIND) && !removed) state.pending.push({ position: at, event: document })
+    else if (at - state.committed >= POSITION_EVERY && state.pending.length === 0)
+      state.pending.push({ position: at, event: null })
+    else return
+    if (state.pending.length >= PENDING_MAX) pause(state)
+    if (state.isDraining || state.isStopped) return
+    state.isDraining = true
+    state.work = drain(state)
+  })
+  // `watch` replays changes before it returns, which may already have been too many.
+  if (state.isPaused) state.unwatch()
+}
+
+function pause(state: State): void {
+  state.isPaused = true
+  state.unwatch()
+}
+
+async function drain(state: State): Promise<void> {
+  const { count, log } = state.options
+  try {
+    for (let next = state.pending[0]; next !== undefined && !state.isStopped; next = state.pending[0]) {
+      await commit(state, next.event === null ? [] : await deliveriesOf(state.options, next.event), next.position)
+      state.pending.shift()
+    }
+    state.isDraining = false
+    if (state.isPaused && !state.isStopped) await watch(state)
+  } catch (cause) {
+    state.isDraining = false
+    count('webhook_fan_out_failed')
+    log.error({ err: cause }, 'webhook deliveries could not be created from new events; retrying')
+    state.unwatch()
+    state.pending = []
+    watchLater(state)
+  }
+}
+
+function watchLater(state: State): void {
+  if (state.isStopped) return
+  const retry = (): void => void watch(state).catch(() => watchLater(state))
+  state.cancelRetry = state.options.clock.after(RETRY_MS, retry)
+}
+
+async function deliveriesOf(
+  { registry, createId, clock, waitingFor, count }: FanOutOptions,
+  { id, tenant, body }: Document<EventBody>,
+): Promise<Write[]> {
+  const { type } = body
+  const subscriptions = await registry.list(EVENT_SUBSCRIPTION_KIND, {
+    tenant,
+    limit: SUBSCRIPTIONS_OF_TENANT_MAX,
+  })
+  return subscriptions
+    .filter((each) => isEnabled(each.body) && includesType(each.body, type))
+    .map((each) => {
+      const delivery = freshDelivery(each.id, { id, type }, clock.nowMs())
+      const made = newDelivery(createId, tenant, delivery)
+      if (waitingFor(each.id) < WAITING_MAX) return made.write
+      // The overflow is stored as failed, so that it can be redelivered.
+      count('webhook_overflow')
+      return deliveryWrite(made.id, tenant, 0, { ...delivery, actor: transitionDelivery(delivery, 'abandoned') })
+    })
+}
+
+async function commit(state: State, writes: readonly Write[], position: number): Promise<void> {
+  const { registry, tenant: own } = state.options
+  const before = await registry.get(POSITION_KIND, POSITION_ID)
+  const expected = before?.revision ?? 0
+  const write = { kind: POSITION_KIND, id: POSITION_ID, tenant: before?.tenant ?? own, expected, body: { position } }
+  await registry.commit({ tenant: own, consumer: 'system' }, 'webhooks.deliver', [...writes, write])
+  state.committed = position
 }

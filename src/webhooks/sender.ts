@@ -1,15 +1,15 @@
 /**
- * One attempt to deliver: read what is to be sent, sign it, send it, write down what came of it.
+ * One delivery attempt: reads the event, signs it, sends it, and stores the result.
  *
- * What came of it is committed before anything else follows: a process that dies before that sends the same
- * message again, under the same id.
+ * The result is committed before anything else happens. A crash before that commit leads to another attempt with the same
+ * message id.
  */
 
 import {
   deliveryWrite,
   DELIVERY_KIND,
   stateOfDelivery,
-  tellDelivery,
+  transitionDelivery,
   triesOf,
   withAttempt,
   type DeliveryAttempt,
@@ -19,8 +19,9 @@ import {
   eventSubscriptionWrite,
   EVENT_SUBSCRIPTION_KIND,
   stateOfSubscription,
-  tellSubscription,
+  transitionSubscription,
   validSecrets,
+  type EventSubscriptionBody,
 } from './event-subscription-document.ts'
 import type { EventSubscriptionEvent } from './event-subscription-machine.ts'
 import { OUTBOX_EVENT_KIND, type EventBody } from '../command/event-outbox.ts'
@@ -30,7 +31,7 @@ import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Vault } from '../runtime/vault.ts'
 import type { Document, Registry, Write } from '../store/registry.ts'
-import { createCommitGroup } from './commit-group.ts'
+import { createCommitGroup, type CommitGroup } from './commit-group.ts'
 import { retryDelayMs } from './retry-schedule.ts'
 import { signedHeaders } from './sign.ts'
 
@@ -41,112 +42,31 @@ export interface SenderOptions {
   readonly clock: Pick<Clock, 'nowMs'>
   /** From 0 up to 1. */
   readonly random: () => number
-  /** By registration. */
+  /** Keyed by event subscription. */
   readonly mutex: KeyedMutex
-  /** An attempt and how it ended. */
+  /** Called with the result of each attempt. */
   readonly count: CountEvent
   readonly log: { error(fields: object, message: string): void }
-  /** What came of it could not be written down: it has to be sent again. */
+  /** Called if the result could not be stored, so that the delivery is queued again. */
   readonly onTrouble: (id: string, tenant: string, subscription: string) => void
 }
 
-const WITHIN_MS = 15_000
-const ANSWER_BYTES_MAX = 64 * 1024
-const RESPONSE_KEPT = 1_024
+interface Sender extends SenderOptions {
+  readonly commits: CommitGroup
+}
+
+const TIMEOUT_MS = 15_000
+const RESPONSE_BYTES_MAX = 64 * 1024
+const RESPONSE_BYTES_STORED = 1_024
 const GONE = 410
 
-/** Whether the receiver answered well; null where it was not asked. Never rejects. */
+/** Returns whether the receiver accepted the delivery; null if it was not sent. Never rejects. */
 export function createSender(options: SenderOptions): (id: string) => Promise<boolean | null> {
-  const { registry, vault, outbound, clock, random, mutex, count, log, onTrouble } = options
-  const commits = createCommitGroup({ registry })
-
-  async function send(id: string): Promise<boolean | null> {
-    const delivery = await registry.get(DELIVERY_KIND, id)
-    if (delivery === null || stateOfDelivery(delivery.body) !== 'pending') return null
-    const subscription = await registry.get(EVENT_SUBSCRIPTION_KIND, delivery.body.subscription)
-    const body = await messageOf(delivery)
-    if (subscription === null || body === null) {
-      count('webhook_abandoned')
-      await abandon(delivery)
-      return null
-    }
-    // What waits for a registration that is off waits until it is on again.
-    if (stateOfSubscription(subscription.body) === 'disabled') return null
-    const startedMs = clock.nowMs()
-    const secrets = validSecrets(vault, subscription, startedMs)
-    const signed = signedHeaders(delivery.body.event, Math.floor(startedMs / 1_000), body, secrets)
-    const result = await outbound.fetch({
-      url: subscription.body.url,
-      method: 'POST',
-      headers: { ...signed, 'content-type': 'application/json', 'user-agent': 'tollgate-webhooks/1' },
-      body,
-      timeoutMs: WITHIN_MS,
-      bytesMax: ANSWER_BYTES_MAX,
-      isCut: true,
-    })
-    const nowMs = clock.nowMs()
-    const attempt = describe(result, startedMs, nowMs)
-    const isGood = attempt.status !== null && attempt.status >= 200 && attempt.status < 300
-    count(isGood ? 'webhook_delivered' : `webhook_${result.kind === 'failed' ? result.reason : 'refused'}`)
-    try {
-      await mutex.runExclusive([subscription.id], () => note(delivery, attempt, isGood, retryAfterOf(result), nowMs))
-    } catch (cause) {
-      onTrouble(id, subscription.tenant, subscription.id)
-      throw cause
-    }
-    return isGood
-  }
-
-  async function messageOf({ body, createdAtMs }: Document<DeliveryBody>): Promise<string | null> {
-    const { event, type, sample } = body
-    if (sample !== null) return toMessage(type, createdAtMs, sample)
-    const document = await registry.get(OUTBOX_EVENT_KIND, event)
-    return document === null ? null : toMessage(type, document.createdAtMs, document.body.data)
-  }
-
-  function abandon({ id, tenant, revision, body }: Document<DeliveryBody>): Promise<void> {
-    const next = { ...body, actor: tellDelivery(body, 'abandoned') }
-    return registry.commit({ tenant, consumer: 'system' }, 'webhook.abandoned', [
-      deliveryWrite(id, tenant, revision, next),
-    ])
-  }
-
-  async function note(
-    { id, tenant, revision, body }: Document<DeliveryBody>,
-    attempt: DeliveryAttempt,
-    isGood: boolean,
-    retryAfter: string | undefined,
-    nowMs: number,
-  ): Promise<void> {
-    const actor = tellDelivery(body, isGood ? 'succeeded' : 'failed')
-    const nextAtMs = nowMs + retryDelayMs(triesOf({ actor }), random(), retryAfter, nowMs)
-    const next = { ...body, actor, nextAtMs, attempts: withAttempt(body, attempt) }
-    const event: EventSubscriptionEvent = isGood
-      ? { type: 'delivered' }
-      : attempt.status === GONE
-        ? { type: 'gone' }
-        : { type: 'failed', atMs: nowMs }
-    await commits.add({
-      author: { tenant, consumer: 'system' },
-      action: `webhook.${isGood ? 'delivered' : 'failed'}`,
-      writes: [deliveryWrite(id, tenant, revision, next), ...(await moved(body.subscription, event))],
-    })
-  }
-
-  /** Of the registration as it is now; nothing where nothing changes. */
-  async function moved(id: string, event: EventSubscriptionEvent): Promise<Write[]> {
-    const subscription = await registry.get(EVENT_SUBSCRIPTION_KIND, id)
-    if (subscription === null || stateOfSubscription(subscription.body) === 'disabled') return []
-    const { tenant, revision, body } = subscription
-    const next = { ...body, actor: tellSubscription(body, event) }
-    if (stateOfSubscription(next) === stateOfSubscription(body)) return []
-    count(`webhook_receiver_${stateOfSubscription(next)}`)
-    return [eventSubscriptionWrite(id, tenant, revision, next)]
-  }
+  const { registry, count, log } = options
+  const sender: Sender = { ...options, commits: createCommitGroup({ registry }) }
 
   return (id) =>
-    send(id).catch((cause: unknown) => {
-      // It stands as pending, and goes out again.
+    send(sender, id).catch((cause: unknown) => {
       count('webhook_not_noted')
       log.error(
         { err: cause, delivery: id },
@@ -156,7 +76,112 @@ export function createSender(options: SenderOptions): (id: string) => Promise<bo
     })
 }
 
-/** The same bytes at every attempt. */
+async function send(sender: Sender, id: string): Promise<boolean | null> {
+  const { registry, mutex, count, clock, onTrouble } = sender
+  const delivery = await registry.get(DELIVERY_KIND, id)
+  if (delivery === null || stateOfDelivery(delivery.body) !== 'pending') return null
+  const subscription = await registry.get(EVENT_SUBSCRIPTION_KIND, delivery.body.subscription)
+  const body = await messageOf(sender, delivery)
+  if (subscription === null || body === null) {
+    count('webhook_abandoned')
+    await abandon(sender, delivery)
+    return null
+  }
+  // The delivery stays pending until the subscription is enabled again.
+  if (stateOfSubscription(subscription.body) === 'disabled') return null
+  const startedMs = clock.nowMs()
+  const result = await request(sender, subscription, delivery.body.event, body, startedMs)
+  const nowMs = clock.nowMs()
+  const attempt = describe(result, startedMs, nowMs)
+  const isAccepted = attempt.status !== null && attempt.status >= 200 && attempt.status < 300
+  count(isAccepted ? 'webhook_delivered' : `webhook_${result.kind === 'failed' ? result.reason : 'refused'}`)
+  try {
+    await mutex.runExclusive([subscription.id], () =>
+      storeResult(sender, delivery, attempt, isAccepted, retryAfterOf(result), nowMs),
+    )
+  } catch (cause) {
+    onTrouble(id, subscription.tenant, subscription.id)
+    throw cause
+  }
+  return isAccepted
+}
+
+function request(
+  { vault, outbound }: Sender,
+  subscription: Document<EventSubscriptionBody>,
+  event: string,
+  body: string,
+  nowMs: number,
+): Promise<OutboundResult> {
+  const secrets = validSecrets(vault, subscription, nowMs)
+  const signed = signedHeaders(event, Math.floor(nowMs / 1_000), body, secrets)
+  return outbound.fetch({
+    url: subscription.body.url,
+    method: 'POST',
+    headers: { ...signed, 'content-type': 'application/json', 'user-agent': 'tollgate-webhooks/1' },
+    body,
+    timeoutMs: TIMEOUT_MS,
+    bytesMax: RESPONSE_BYTES_MAX,
+    allowTruncated: true,
+  })
+}
+
+async function messageOf({ registry }: Sender, { body, createdAtMs }: Document<DeliveryBody>): Promise<string | null> {
+  const { event, type, sample } = body
+  if (sample !== null) return toMessage(type, createdAtMs, sample)
+  const document = await registry.get(OUTBOX_EVENT_KIND, event)
+  return document === null ? null : toMessage(type, document.createdAtMs, document.body.data)
+}
+
+function abandon({ registry }: Sender, { id, tenant, revision, body }: Document<DeliveryBody>): Promise<void> {
+  const next = { ...body, actor: transitionDelivery(body, 'abandoned') }
+  return registry.commit({ tenant, consumer: 'system' }, 'webhook.abandoned', [
+    deliveryWrite(id, tenant, revision, next),
+  ])
+}
+
+async function storeResult(
+  sender: Sender,
+  { id, tenant, revision, body }: Document<DeliveryBody>,
+  attempt: DeliveryAttempt,
+  isAccepted: boolean,
+  retryAfter: string | undefined,
+  nowMs: number,
+): Promise<void> {
+  const actor = transitionDelivery(body, isAccepted ? 'succeeded' : 'failed')
+  const nextAtMs = nowMs + retryDelayMs(triesOf({ actor }), sender.random(), retryAfter, nowMs)
+  const next = { ...body, actor, nextAtMs, attempts: withAttempt(body, attempt) }
+  const event: EventSubscriptionEvent = isAccepted
+    ? { type: 'delivered' }
+    : attempt.status === GONE
+      ? { type: 'gone' }
+      : { type: 'failed', atMs: nowMs }
+  await sender.commits.add({
+    author: { tenant, consumer: 'system' },
+    action: `webhook.${isAccepted ? 'delivered' : 'failed'}`,
+    writes: [
+      deliveryWrite(id, tenant, revision, next),
+      ...(await subscriptionWrites(sender, body.subscription, event)),
+    ],
+  })
+}
+
+/** Returns the write of a state change of the current subscription, or nothing if the state stays. */
+async function subscriptionWrites(
+  { registry, count }: Sender,
+  id: string,
+  event: EventSubscriptionEvent,
+): Promise<Write[]> {
+  const subscription = await registry.get(EVENT_SUBSCRIPTION_KIND, id)
+  if (subscription === null || stateOfSubscription(subscription.body) === 'disabled') return []
+  const { tenant, revision, body } = subscription
+  const next = { ...body, actor: transitionSubscription(body, event) }
+  if (stateOfSubscription(next) === stateOfSubscription(body)) return []
+  count(`webhook_receiver_${stateOfSubscription(next)}`)
+  return [eventSubscriptionWrite(id, tenant, revision, next)]
+}
+
+/** Returns the same bytes for every attempt. */
 function toMessage(type: string, atMs: number, data: EventBody['data']): string {
   return JSON.stringify({ type, timestamp: new Date(atMs).toISOString(), data })
 }
@@ -164,7 +189,7 @@ function toMessage(type: string, atMs: number, data: EventBody['data']): string 
 function describe(result: OutboundResult, startedMs: number, nowMs: number): DeliveryAttempt {
   const shared = { time: new Date(startedMs).toISOString(), durationMs: Math.max(0, nowMs - startedMs) }
   if (result.kind === 'failed') return { ...shared, status: null, response: result.detail }
-  const response = result.body.toString('utf8', 0, RESPONSE_KEPT).replaceAll(/[\p{Cc}\p{Cs}]/gu, ' ')
+  const response = result.body.toString('utf8', 0, RESPONSE_BYTES_STORED).replaceAll(/[\p{Cc}\p{Cs}]/gu, ' ')
   return { ...shared, status: result.status, response }
 }
 

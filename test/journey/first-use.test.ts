@@ -176,7 +176,7 @@ describe('first use: tollgate admin reset', () => {
     const none = admin(['reset', '--data-dir', service.dataDir])
     expect([none.status, none.stderr]).toEqual([2, expect.stringContaining('MASTER_KEY')])
     const other = admin(['reset', '--data-dir', service.dataDir], { MASTER_KEY: 'cd'.repeat(32) })
-    expect([other.status, other.stderr]).toEqual([2, expect.stringContaining('master key is not that')])
+    expect([other.status, other.stderr]).toEqual([2, expect.stringContaining('master key does not match')])
   })
 })
 

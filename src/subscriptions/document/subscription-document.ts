@@ -1,4 +1,4 @@
-/** What the registry keeps of a subscription. */
+/** The registry document of a subscription. */
 
 import type { PersistedActor } from '../../command/persisted-machine.ts'
 import { documentKind, type Write } from '../../store/registry.ts'
@@ -10,9 +10,9 @@ export interface SubscriptionBody {
   readonly actor: PersistedActor
   readonly slaVariant: string
   readonly scopes: readonly string[]
-  /** The flow that decides on it; missing where none was needed. */
+  /** The approval flow of the subscription; missing if it was approved automatically. */
   readonly approvalFlow?: string
-  /** Where people may be sent back to; of subscriptions that an earlier version has made, missing. */
+  /** Missing in subscriptions of an earlier version. */
   readonly redirectUris?: readonly string[]
 }
 

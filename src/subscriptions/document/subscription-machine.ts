@@ -1,12 +1,12 @@
 /**
- * A subscription, from the request to its end.
+ * The states of a subscription.
  *
  *   Pending ──approved───────────────────────────────────────▶ Active ──suspended──▶ Suspended
  *     │ └───capacity.short──▶ WaitlistedForCapacity ──capacity.freed──▲ ▲──resumed─────────┘
  *     └─rejected──▶ Rejected
  *   Pending, WaitlistedForCapacity, Active, Suspended ──cancelled──▶ Cancelled
  *
- * Rejected and Cancelled are the end.
+ * Rejected and Cancelled are final.
  */
 
 import { setup } from 'xstate'

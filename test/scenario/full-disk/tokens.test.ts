@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { withFilesLimited } from '../../file-size-limit.ts'
-import { openDesk, tokenOf, type Desk } from '../../fixtures/token-endpoints.ts'
+import { openTestOauthServer, tokenOf, type TestOauthServer } from '../../fixtures/token-endpoints.ts'
 
-async function open(): Promise<Desk> {
+async function open(): Promise<TestOauthServer> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-full-'))
-  const desk = await openDesk({ registryPath: join(folder, 'registry.db') })
+  const server = await openTestOauthServer({ registryPath: join(folder, 'registry.db') })
   onTestFinished(() => {
-    desk.registry.close()
+    server.registry.close()
     rmSync(folder, { recursive: true })
   })
-  return desk
+  return server
 }
 
 it('a code gives no token on a disk that refuses, and one token when there is room', async () => {

@@ -81,7 +81,7 @@ async function open() {
 /** Until it is so; nothing is asserted about when. */
 const until = (check: () => Promise<void> | void) => vi.waitFor(check, { timeout: 10_000, interval: 5 })
 
-it('what failed goes out again when its time has come, over a restart too', async () => {
+it('a failed delivery is retried when it is due, also after a restart', async () => {
   const { receiver, test, stateOf, clock, registry, restart } = await open()
   receiver.status = 500
   const { id } = await test()
@@ -95,7 +95,7 @@ it('what failed goes out again when its time has come, over a restart too', asyn
   expect(receiver.asked).toBe(2)
 })
 
-it('what waits for a registration that is off goes out when it is on again', async () => {
+it('deliveries of a disabled event subscription are sent when it is enabled again', async () => {
   const { receiver, registrations, test, stateOf, clock, id: registration } = await open()
   receiver.status = 410
   const { id } = await test()
@@ -106,7 +106,7 @@ it('what waits for a registration that is off goes out when it is on again', asy
   await until(async () => expect(await stateOf(id)).toBe('delivered'))
 })
 
-it('what waits for a registration that is gone is given up', async () => {
+it('deliveries of a removed event subscription are abandoned', async () => {
   const { receiver, registrations, test, stateOf, clock, registry, id: registration } = await open()
   receiver.status = 500
   const { id } = await test()
@@ -119,7 +119,7 @@ it('what waits for a registration that is gone is given up', async () => {
   expect(receiver.asked).toBe(1)
 })
 
-it('what waits for a registration that was off when it was removed is given up too', async () => {
+it('deliveries of an event subscription that was disabled when it was removed are abandoned', async () => {
   const { receiver, registrations, test, stateOf, clock, id: registration } = await open()
   receiver.status = 410
   const { id } = await test()
@@ -134,7 +134,7 @@ it('what waits for a registration that was off when it was removed is given up t
   expect(receiver.asked).toBe(1)
 })
 
-it('deliveries and events are forgotten after 30 days, and what waits is not', async () => {
+it('deliveries and events are deleted after 30 days, except pending deliveries', async () => {
   const { receiver, registrations, test, stateOf, clock, id: registration } = await open()
   const { id: old } = await test()
   await until(async () => expect(await stateOf(old)).toBe('delivered'))
@@ -150,7 +150,7 @@ it('deliveries and events are forgotten after 30 days, and what waits is not', a
   expect(await stateOf(waiting)).toBe('pending')
 })
 
-it('receivers that hang hold up none at the same host', async () => {
+it('receivers that hang do not delay other receivers at the same host', async () => {
   const { receiver, registrations, deliveries, stateOf, url, id } = await open()
   receiver.hangs = (path) => path.startsWith('/hanging')
   const hanging = await Promise.all(

@@ -101,8 +101,8 @@ async function open(answer: Answer, { resolve, allowPrivate = true }: Setting = 
 const loopback: Resolve = async () => [{ address: '127.0.0.1', family: 4 }]
 const at = { resolve: loopback }
 
-describe('a message', () => {
-  it('is verified by an independent receiver, under both secrets while one is rotated', async () => {
+describe('a webhook message', () => {
+  it('is verified by an independent receiver, with both secrets during a rotation', async () => {
     const { attempt, messages, registration, registrations } = await open((response) => response.end('thanks'), at)
     expect(await attempt()).toMatchObject({
       isGood: true,
@@ -118,7 +118,7 @@ describe('a message', () => {
     expect(first.headers).toMatchObject({ 'content-type': 'application/json' })
   })
 
-  it('carries the old secret for a day and no longer', async () => {
+  it('is signed with the previous secret for one day only', async () => {
     const { attempt, messages, registration, registrations, clock } = await open((response) => response.end(), at)
     const { secret } = await registrations.rotateSecret(ACME, registration.id)
     clock.advanceSync(86_400_000)
@@ -128,7 +128,7 @@ describe('a message', () => {
     expect(secret).not.toBe(registration.secret)
   })
 
-  it('keeps its id and its bytes from attempt to attempt', async () => {
+  it('has the same id and the same bytes in every attempt', async () => {
     let status = 500
     const { attempt, deliveries, registration, send, messages } = await open(
       (response) => response.writeHead(status).end(),
@@ -145,8 +145,8 @@ describe('a message', () => {
   })
 })
 
-describe('a receiver', () => {
-  it('that answers 500 is tried again when it asks for it, and is failing until it answers well', async () => {
+describe('a webhook receiver', () => {
+  it('that returns 500 is retried after its Retry-After, and is failing until a success', async () => {
     let status = 500
     const { attempt, stateOf, clock, send } = await open(
       (response) => response.writeHead(status, { 'retry-after': '60' }).end('<b>broken</b>\n'),
@@ -164,7 +164,7 @@ describe('a receiver', () => {
     expect([await send(delivery.id), await stateOf()]).toEqual([true, 'active'])
   })
 
-  it('that hangs is given up after 15 seconds', async () => {
+  it('that hangs times out after 15 seconds', async () => {
     const asked = Promise.withResolvers<void>()
     const { attempt, clock } = await open(() => asked.resolve(), at)
     const { delivery } = await attempt(async () => {
@@ -176,7 +176,7 @@ describe('a receiver', () => {
         time: new Date(NOW_MS).toISOString(),
         status: null,
         durationMs: 15_000,
-        response: 'There was no whole answer in 15000 ms.',
+        response: 'No complete response within 15000 ms.',
       },
     ])
   })
@@ -201,13 +201,13 @@ describe('a receiver', () => {
     },
   )
 
-  it('that resets the connection is tried again', async () => {
+  it('that resets the connection is retried', async () => {
     const { attempt } = await open((response) => response.socket?.resetAndDestroy(), at)
     const { isGood, delivery } = await attempt()
     expect([isGood, delivery.state, delivery.attempts[0]?.status]).toEqual([false, 'pending', null])
   })
 
-  it('that answers 10 MB has delivered, and little of it is read and kept', async () => {
+  it('that returns 200 with 10 MB succeeds, and only the beginning is read and stored', async () => {
     let sent = 0
     const { attempt } = await open((response) => {
       const more = (): void => {
@@ -222,7 +222,7 @@ describe('a receiver', () => {
     expect(sent).toBeLessThan(10_000_000)
   })
 
-  it('that redirects is not followed', async () => {
+  it('that redirects fails, and the redirect is not followed', async () => {
     const { attempt, messages, port } = await open(
       (response) => response.writeHead(307, { location: `http://127.0.0.1:${port}/admin` }).end(),
       at,
@@ -231,7 +231,7 @@ describe('a receiver', () => {
     expect(messages).toHaveLength(1)
   })
 
-  it('that says 410 hears nothing more until it is switched on again', async () => {
+  it('that returns 410 gets no more deliveries until it is enabled again', async () => {
     const { attempt, stateOf, deliveries, registration, registrations, messages, send } = await open(
       (response) => response.writeHead(410).end(),
       at,
@@ -247,7 +247,7 @@ describe('a receiver', () => {
     expect(messages).toHaveLength(2)
   })
 
-  it('that does nothing but fail is disabled after five days', async () => {
+  it('that always fails is disabled after five days', async () => {
     const { attempt, stateOf, clock } = await open((response) => response.writeHead(503).end(), at)
     await attempt()
     clock.advanceSync(5 * 86_400_000 - 1)
@@ -258,7 +258,7 @@ describe('a receiver', () => {
     expect(await stateOf()).toBe('disabled')
   })
 
-  it('that fails ten times has one that failed, which can be asked for again with all others since a time', async () => {
+  it('that fails ten times has a failed delivery, which can be redelivered with all others since a time', async () => {
     const { attempt, send, deliveries, deliveriesOf, registration } = await open(
       (response) => response.writeHead(500).end(),
       at,
@@ -273,10 +273,10 @@ describe('a receiver', () => {
   })
 })
 
-describe('an address', () => {
+describe('the address of a webhook receiver', () => {
   const privately = { allowPrivate: false }
 
-  it('that leads home is not connected to, though it was a public one when it was registered', async () => {
+  it('is refused at delivery if it has become private since the registration', async () => {
     const { deliveries, registrations, registration, send, messages, deliveriesOf } = await open(
       (response) => response.end(),
       { ...privately, resolve: loopback },
@@ -284,11 +284,11 @@ describe('an address', () => {
     await registrations.update(ACME, registration.id, { url: 'https://rebound.example/hook' })
     const { id } = await deliveries.test(ACME, registration.id, 'SlaChanged')
     expect(await send(id)).toBe(false)
-    expect((await deliveriesOf())[0]?.attempts[0]?.response).toBe('The host is not at a public address.')
+    expect((await deliveriesOf())[0]?.attempts[0]?.response).toBe('The host must resolve to public addresses only.')
     expect(messages).toHaveLength(0)
   })
 
-  it('is asked for once a connection: what the next answer says changes nothing', async () => {
+  it('is resolved once per connection, so that a different later answer has no effect', async () => {
     let asked = 0
     const resolve: Resolve = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '203.0.113.1', family: 4 }]
     const { attempt } = await open((response) => response.end(), { resolve })
@@ -296,8 +296,8 @@ describe('an address', () => {
   })
 })
 
-describe('an event', () => {
-  it('goes once to each receiver of its tenant that asked for its kind, over restarts too', async () => {
+describe('an event of a webhook', () => {
+  it('is delivered once to each receiver of its tenant that subscribes to its type, also across restarts', async () => {
     const { registrations, registration, registry, createId, fanOut, deliveriesOf } = await open((response) =>
       response.end(),
     )
@@ -323,7 +323,7 @@ describe('an event', () => {
     expect(rival.state).toBe('active')
   })
 
-  it('that came while the process was down is told at the next start', async () => {
+  it('from the time when the process was down is delivered at the next start', async () => {
     const { registry, createId, clock, registration, fanOut, deliveriesOf } = await open((response) => response.end())
     const next = () =>
       createFanOut({
@@ -346,7 +346,7 @@ describe('an event', () => {
     expect(await deliveriesOf(registration.id)).toHaveLength(1)
   })
 
-  it('is told once also where more came than are held at a time', async () => {
+  it('is delivered once even if more events arrive than memory holds', async () => {
     const { registry, createId, registration, fanOut } = await open((response) => response.end())
     await fanOut.start()
     const events = 2_500
@@ -360,7 +360,7 @@ describe('an event', () => {
     expect(new Set((await delivered()).map(({ body }) => body.event)).size).toBe(events + 1)
   })
 
-  it('for a receiver that is too far behind stands as failed, and is counted', async () => {
+  it('for a receiver with too many queued deliveries is stored as failed, and counted', async () => {
     const { registry, createId, clock, registration, deliveriesOf } = await open((response) => response.end())
     const counted: string[] = []
     const fanOut = createFanOut({

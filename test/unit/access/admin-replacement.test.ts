@@ -15,7 +15,7 @@ const reset = (catalogue: TestCatalogue, vault = catalogue.vault) =>
   resetAdmin({ ...catalogue, vault, randomBytes, clock })
 
 describe('first use: a reset of the admin', () => {
-  it('makes a credential with all scopes and revokes every other one, each with its event', async () => {
+  it('creates a credential with all scopes and revokes all others, each with an event', async () => {
     const catalogue = openTestCatalogue()
     const { made } = await start(catalogue)
     const { clientId, clientSecret, revoked } = await reset(catalogue)
@@ -31,7 +31,7 @@ describe('first use: a reset of the admin', () => {
     expect(events.map(({ body }) => body.type)).toEqual(['CredentialRevoked'])
   })
 
-  it('works again after a reset, and after the subscription was cancelled', async () => {
+  it('works after an earlier reset, and after the subscription was cancelled', async () => {
     const catalogue = openTestCatalogue()
     await start(catalogue)
     const first = await reset(catalogue)
@@ -41,12 +41,12 @@ describe('first use: a reset of the admin', () => {
     expect((await catalogue.grants.clientFor(second.clientId))?.grant).toMatchObject({ valid: true, active: true })
   })
 
-  it('refuses a folder without an admin, and another master key, and changes nothing', async () => {
+  it('changes nothing if the folder has no admin or the master key is wrong', async () => {
     const catalogue = openTestCatalogue()
     await expect(reset(catalogue)).rejects.toThrow('has no admin yet')
     const { made } = await start(catalogue)
     await expect(reset(catalogue, createVault(randomBytes(32)))).rejects.toThrow(
-      'master key is not that of this data folder',
+      'master key does not match this data folder',
     )
     expect((await catalogue.grants.clientFor(made?.clientId ?? ''))?.grant.valid).toBe(true)
   })

@@ -37,8 +37,8 @@ async function subscribe(catalogue: TestCatalogue) {
   return { id, credential: items[0]?.id ?? '', endsMs: Date.parse(items[0]?.expiresAt ?? '') }
 }
 
-describe('a credential near its end', () => {
-  it('is warned of 30, 7 and 1 days before, and then no more', async () => {
+describe('the expiry warning of a credential', () => {
+  it('is emitted 30, 7 and 1 days before the expiry, and then no more', async () => {
     const catalogue = openTestCatalogue()
     const { credential, endsMs } = await subscribe(catalogue)
     await live(catalogue, endsMs + DAY_MS)
@@ -58,7 +58,7 @@ describe('a credential near its end', () => {
     [7, [7, 1]],
     [5, [5, 1]],
     [1, [1]],
-  ])('is warned of once when it is issued for %i days, and at the windows that are left', async (days, expected) => {
+  ])('is emitted at once for a credential issued for %i days, and at the remaining windows', async (days, expected) => {
     const catalogue = openTestCatalogue()
     const { consumer } = await publishApi(catalogue)
     const policies = createApiPolicies({ registry: catalogue.registry, mutex: createKeyedMutex() })
@@ -72,7 +72,7 @@ describe('a credential near its end', () => {
     expect(daysBefore).toEqual(expected)
   })
 
-  it('is warned of once when it is issued by a rotation', async () => {
+  it('is emitted once for a credential issued by a rotation', async () => {
     const catalogue = openTestCatalogue()
     const { id } = await subscribe(catalogue)
     const policies = createApiPolicies({ registry: catalogue.registry, mutex: createKeyedMutex() })
@@ -82,7 +82,7 @@ describe('a credential near its end', () => {
     expect((await eventsOf(catalogue)).map(({ data }) => data.credential)).toEqual([made.id])
   })
 
-  it('is warned of once for what fell due while the process was down', async () => {
+  it('is emitted once for warnings that fell due while the process was down', async () => {
     const catalogue = openTestCatalogue()
     const { endsMs } = await subscribe(catalogue)
     catalogue.clock.nowMs = endsMs - 2 * DAY_MS
@@ -91,7 +91,7 @@ describe('a credential near its end', () => {
     expect(daysBefore).toEqual([2, 1])
   })
 
-  it.each(['revoked', 'replaced'])('is not warned of when it was %s', async (how) => {
+  it.each(['revoked', 'replaced'])('is not emitted for a credential that was %s', async (how) => {
     const catalogue = openTestCatalogue()
     const { id, credential, endsMs } = await subscribe(catalogue)
     if (how === 'revoked') await catalogue.credentials.revoke(ACME, id, credential)
@@ -104,7 +104,7 @@ describe('a credential near its end', () => {
   })
 })
 
-it('tells once of a credential that is revoked, however often it is', async () => {
+it('a credential that is revoked several times emits one event', async () => {
   const catalogue = openTestCatalogue()
   const { id, credential } = await subscribe(catalogue)
   await catalogue.credentials.revoke(ACME, id, credential)

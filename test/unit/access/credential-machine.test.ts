@@ -27,9 +27,9 @@ function reach(verbs: readonly Verb[]): PersistedActor {
 }
 
 describe.each(Object.entries(STATES))('a credential that is %s', (state, { by, to }) => {
-  it('is reached, also over JSON', () => expect(reach(by).value).toBe(state))
+  it('is reached, also by a snapshot restored from JSON', () => expect(reach(by).value).toBe(state))
 
-  it.each(VERBS)('answers %s as its drawing says', (type) => {
+  it.each(VERBS)('handles %s as the diagram shows', (type) => {
     const result = step(credential, reach(by), { type })
     const next = to[type]
     if (next !== undefined) return expect(result).toMatchObject({ next: { value: next } })

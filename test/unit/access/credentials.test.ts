@@ -14,8 +14,8 @@ async function subscribe(catalogue: TestCatalogue) {
 const statesOf = async (catalogue: TestCatalogue, id: string) =>
   (await catalogue.credentials.read(ACME, id)).items.map(({ type, state }) => `${type} ${state}`)
 
-describe('a rotation', () => {
-  it('makes a new credential of each kind; the old ones end with the overlap, and every thread knows', async () => {
+describe('a rotation of credentials', () => {
+  it('creates a new credential of each type; the old ones expire after the overlap, on every thread', async () => {
     const catalogue = openTestCatalogue()
     const { id } = await subscribe(catalogue)
     const before = (await catalogue.credentials.read(ACME, id)).items
@@ -36,7 +36,7 @@ describe('a rotation', () => {
     ])
   })
 
-  it('gives a day where no overlap is asked for, and none where it is 0', async () => {
+  it('has an overlap of one day by default, and none if it is 0', async () => {
     const catalogue = openTestCatalogue()
     const { id } = await subscribe(catalogue)
     await catalogue.credentials.rotate(ACME, id)
@@ -47,7 +47,7 @@ describe('a rotation', () => {
     expect(catalogue.gateway.grants.filter(({ expiresAtMs }) => expiresAtMs === catalogue.clock.nowMs)).toHaveLength(2)
   })
 
-  it('replaces only what is not replaced yet, and nothing of what was revoked or cancelled', async () => {
+  it('replaces neither replaced nor revoked credentials, and none of a cancelled subscription', async () => {
     const catalogue = openTestCatalogue()
     const { id } = await subscribe(catalogue)
     const [client, key] = (await catalogue.credentials.read(ACME, id)).items
@@ -73,7 +73,7 @@ describe('a rotation', () => {
     await expect(catalogue.credentials.rotate(ACME, id)).rejects.toMatchObject(refused)
   })
 
-  it('is another tenant’s by 404', async () => {
+  it('returns 404 for the subscription of another tenant', async () => {
     const catalogue = openTestCatalogue()
     const { id } = await subscribe(catalogue)
     await expect(catalogue.credentials.rotate(RIVAL, id)).rejects.toMatchObject({ status: 404 })
@@ -81,7 +81,7 @@ describe('a rotation', () => {
 })
 
 describe('a public client', () => {
-  it('has a name and no secret, and is found with the addresses it registered', async () => {
+  it('has a client id and no secret, and is found with its redirect URIs', async () => {
     const catalogue = openTestCatalogue()
     const { consumer } = await publishApi(catalogue)
     const redirectUris = ['https://app.example/back', 'com.example.app:/back', 'http://127.0.0.1:4000/']
@@ -99,7 +99,7 @@ describe('a public client', () => {
 })
 
 describe('the policy of an API', () => {
-  it('leaves a subscription pending where it says Manual, and ends credentials when it says', async () => {
+  it('leaves a subscription pending if it is Manual, and sets the lifetime of credentials', async () => {
     const catalogue = openTestCatalogue()
     const { consumer } = await publishApi(catalogue)
     const policy = { subscriptionApproval: 'Manual', credentialLifetimeDays: 10 } as const
@@ -115,7 +115,7 @@ describe('the policy of an API', () => {
     })
   })
 
-  it('is the default until it is put, whole each time, and its tenant’s alone', async () => {
+  it('is the default until it is set, is replaced as a whole, and is visible to its tenant only', async () => {
     const catalogue = openTestCatalogue()
     await publishApi(catalogue)
     const whole = {
@@ -134,7 +134,7 @@ describe('the policy of an API', () => {
   })
 })
 
-describe('what a caller may give away of the platform', () => {
+describe('the platform scopes that a caller can grant', () => {
   const held = new Set(['orders:read'])
 
   async function platformOf(catalogue: TestCatalogue): Promise<string> {
@@ -147,7 +147,7 @@ describe('what a caller may give away of the platform', () => {
     return consumer
   }
 
-  it('is what its own token holds: no more by default, by name, by a later change', async () => {
+  it('are those of its own token: by default, by name and by a later change', async () => {
     const catalogue = openTestCatalogue()
     const consumer = await platformOf(catalogue)
     const { subscriptions } = catalogue
@@ -161,7 +161,7 @@ describe('what a caller may give away of the platform', () => {
     await expect(subscriptions.setScopes(ACME, own.id, scopes, held)).rejects.toMatchObject(forbidden)
   })
 
-  it('holds for credentials that are there: neither read nor rotated', async () => {
+  it('also bound the existing credentials that it can read and rotate', async () => {
     const catalogue = openTestCatalogue()
     const consumer = await platformOf(catalogue)
     const { id } = await catalogue.subscriptions.create(ACME, { consumer, api: 'platform-v1' })

@@ -32,7 +32,7 @@ async function changesOf(catalogue: TestCatalogue): Promise<number> {
 }
 
 describe('the first admin', () => {
-  it('holds all scopes of the platform API by a credential that works', async () => {
+  it('has a valid credential with all scopes of the platform API', async () => {
     const catalogue = openTestCatalogue()
     const { made, consumer } = await start(catalogue)
     const client = await clientOf(catalogue, made?.clientId ?? '')
@@ -53,7 +53,7 @@ describe('the first admin', () => {
     ])
   })
 
-  it('is made once: later starts find it and change nothing', async () => {
+  it('is created once: later starts find it and change nothing', async () => {
     const catalogue = openTestCatalogue()
     const { consumer } = await start(catalogue)
     const changes = await changesOf(catalogue)
@@ -63,7 +63,7 @@ describe('the first admin', () => {
     expect(await changesOf(catalogue)).toBe(changes)
   })
 
-  it('first use: is replaced by the one that the operator names later; the start says which it revoked', async () => {
+  it('first use: is replaced if the operator chooses another client id later; the start reports the revoked ones', async () => {
     const catalogue = openTestCatalogue()
     const { made } = await start(catalogue)
     const { replaced } = await start(catalogue, { chosen: CHOSEN })
@@ -77,7 +77,7 @@ describe('the first admin', () => {
     expect(chosen).toMatchObject({ secretHash: catalogue.vault.keyedHash(CHOSEN.clientSecret), grant: { valid: true } })
   })
 
-  it('keeps what was rotated over the platform API, though the operator still names the credential of before', async () => {
+  it('keeps rotated credentials if the operator still names the previous client id', async () => {
     const catalogue = openTestCatalogue()
     await start(catalogue, { chosen: CHOSEN })
     const { subscription = '' } = (await clientOf(catalogue, 'operator'))?.grant ?? {}
@@ -86,12 +86,12 @@ describe('the first admin', () => {
     expect((await clientOf(catalogue, clientId ?? ''))?.grant.valid).toBe(true)
   })
 
-  it('is made to the name that the operator gives', async () => {
+  it('gets the client id that the operator chooses', async () => {
     const fresh = openTestCatalogue()
     expect((await start(fresh, { chosen: CHOSEN })).made).toEqual(CHOSEN)
   })
 
-  it('has the secret that the operator names now', async () => {
+  it('has the secret that the operator sets now', async () => {
     const catalogue = openTestCatalogue()
     await start(catalogue, { chosen: CHOSEN })
     await start(catalogue, { chosen: { ...CHOSEN, clientSecret: 'another' } })
@@ -99,7 +99,7 @@ describe('the first admin', () => {
     expect((await clientOf(catalogue, 'operator'))?.secretHash).toBe(catalogue.vault.keyedHash('another'))
   })
 
-  it('gets the scopes that a version brings, in its subscription and its credentials', async () => {
+  it('gets the scopes of a new version, in its subscription and its credentials', async () => {
     const catalogue = openTestCatalogue()
     const { made } = await start(catalogue)
     const scopes = [...SCOPES, 'webhooks:read']
@@ -109,7 +109,7 @@ describe('the first admin', () => {
     expect((await catalogue.subscriptions.list('acme', { limit: 9 })).items).toMatchObject([{ scopes }])
   })
 
-  it('stays revoked, and cancelled, though the operator still names the credential', async () => {
+  it('stays revoked or cancelled if the operator still names the credential', async () => {
     const catalogue = openTestCatalogue()
     await start(catalogue, { chosen: CHOSEN })
     const client = await clientOf(catalogue, 'operator')
@@ -123,7 +123,7 @@ describe('the first admin', () => {
     expect((await clientOf(catalogue, 'operator'))?.grant.valid).toBe(false)
   })
 
-  it('comes back after its subscription was cancelled where the operator names another credential', async () => {
+  it('is restored after a cancellation if the operator chooses another client id', async () => {
     const catalogue = openTestCatalogue()
     const { made, consumer } = await start(catalogue)
     const first = await clientOf(catalogue, made?.clientId ?? '')
@@ -137,13 +137,13 @@ describe('the first admin', () => {
     expect((await clientOf(catalogue, 'operator'))?.grant.scopes).toContain('x')
   })
 
-  it('refuses the start under another tenant than the first, and says which', async () => {
+  it('refuses the start under another tenant than the first, and names that tenant', async () => {
     const catalogue = openTestCatalogue()
     await start(catalogue)
     await expect(start(catalogue, { tenant: 'rival' })).rejects.toThrow(/set up for acme/)
   })
 
-  it('refuses the start where the name is a client of another subscription', async () => {
+  it('refuses the start if the client id belongs to another subscription', async () => {
     const catalogue = openTestCatalogue()
     await start(catalogue)
     const { consumer } = await publishApi(catalogue)

@@ -15,7 +15,7 @@ const byClient = (catalogue: TestCatalogue, clientId: string | null): Promise<Gr
   catalogue.grants.resolve({ kind: 'client', clientId: clientId ?? '' })
 
 describe('a grant', () => {
-  it('tells all that a credential opens, by its client id or by the hash of its key', async () => {
+  it('describes the access of a credential, found by client id or by key hash', async () => {
     const catalogue = openTestCatalogue()
     const { consumer, subscription, client, key } = await subscribe(catalogue, 'agent')
     const common = {
@@ -46,7 +46,7 @@ describe('a grant', () => {
     })
   })
 
-  it('is null for what is not known: no name, another kind of name, or the key itself', async () => {
+  it('is null for an unknown name, another kind of name, or the key itself', async () => {
     const catalogue = openTestCatalogue()
     const { client, key } = await subscribe(catalogue)
 
@@ -57,7 +57,7 @@ describe('a grant', () => {
     expect(await catalogue.grants.resolve({ kind: 'key', hash: '' })).toBeNull()
   })
 
-  it('gives the token endpoint the hash that the secret must have', async () => {
+  it('comes with the hash of the client secret for the token endpoint', async () => {
     const catalogue = openTestCatalogue()
     const { client } = await subscribe(catalogue)
     const found = await catalogue.grants.clientFor(client.clientId ?? '')
@@ -67,7 +67,7 @@ describe('a grant', () => {
     expect(await catalogue.grants.clientFor('cli_none')).toBeNull()
   })
 
-  it('rises in version with every change of what it was read from', async () => {
+  it('has a higher version after every change of its documents', async () => {
     const catalogue = openTestCatalogue()
     const { subscription, client } = await subscribe(catalogue)
     const read = async (): Promise<Grant> => {
@@ -90,7 +90,7 @@ describe('a grant', () => {
     expect(cancelled.version).toBeGreaterThan(revoked.version)
   })
 
-  it('reaches threads in rising versions, the last of them what holds, whatever ends at once', async () => {
+  it('reaches threads in rising versions, of which the last is current, under concurrent changes', async () => {
     const catalogue = openTestCatalogue()
     const { subscription, client, key } = await subscribe(catalogue)
     await Promise.allSettled([

@@ -14,7 +14,7 @@ const token = (catalogue: TestCatalogue, jti: string, credential = 'crd_1') => {
 }
 
 describe('a revoked token', () => {
-  it('is told to every thread before the answer, each time it is revoked', async () => {
+  it('has reached every thread before the command returns, each time it is revoked', async () => {
     const catalogue = openTestCatalogue()
     const revocations = await open(catalogue)
     await revocations.revoke(token(catalogue, 'tok_1'))
@@ -26,7 +26,7 @@ describe('a revoked token', () => {
     expect(revocations.isRevoked('tok_2')).toBe(false)
   })
 
-  it('stays revoked over a restart, until it has expired', async () => {
+  it('stays revoked across a restart, until it has expired', async () => {
     const catalogue = openTestCatalogue()
     await (await open(catalogue)).revoke(token(catalogue, 'tok_1'))
     const again = await open(catalogue.restart())
@@ -36,7 +36,7 @@ describe('a revoked token', () => {
     expect(again.live()).toEqual([])
   })
 
-  it('is forgotten some time after it has expired', async () => {
+  it('is deleted some time after it has expired', async () => {
     const catalogue = openTestCatalogue()
     const revocations = await open(catalogue)
     for (const jti of ['tok_1', 'tok_2']) await revocations.revoke(token(catalogue, jti))
@@ -45,7 +45,7 @@ describe('a revoked token', () => {
     expect((await catalogue.registry.list(REVOKED_TOKEN_KIND, { limit: 9 })).map(({ id }) => id)).toEqual(['tok_3'])
   })
 
-  it('is refused beyond the bound of its credential, and nothing is forgotten for it', async () => {
+  it('is refused above the limit of its credential, and no other revocation is evicted', async () => {
     const catalogue = openTestCatalogue()
     const untilMs = catalogue.clock.nowMs + HOUR_MS
     const body = { credential: 'crd_1', untilMs }

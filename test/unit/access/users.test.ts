@@ -11,7 +11,7 @@ function usersOf({ registry, createId }: TestCatalogue): Users {
 }
 
 describe('a user', () => {
-  it('logs in with the right password alone, in the right tenant alone', async () => {
+  it('logs in only with the right password and in the right tenant', async () => {
     const users = usersOf(openTestCatalogue())
     const { id } = await users.create(ACME, { username: 'grace', password: PASSWORD, name: 'Grace Hopper' })
 
@@ -19,10 +19,10 @@ describe('a user', () => {
     expect(await users.verify('acme', 'grace', `${PASSWORD} `)).toBeNull()
     expect(await users.verify('acme', 'Grace', PASSWORD)).toBeNull()
     expect(await users.verify('rival', 'grace', PASSWORD)).toBeNull()
-    expect(await users.known('rival', id)).toBeNull()
+    expect(await users.find('rival', id)).toBeNull()
   })
 
-  it('has a name of its own in the tenant; another tenant may have the same', async () => {
+  it('has a user name that is unique in the tenant; another tenant can use the same', async () => {
     const users = usersOf(openTestCatalogue())
     const input = { username: 'grace', password: PASSWORD, name: 'Grace' }
     await users.create(ACME, input)
@@ -31,13 +31,13 @@ describe('a user', () => {
     expect(await users.create(RIVAL, input)).toMatchObject({ username: 'grace' })
   })
 
-  it('is one person however the letters of the name are composed', async () => {
+  it('is the same person however the letters of the user name are composed', async () => {
     const users = usersOf(openTestCatalogue())
     await users.create(ACME, { username: 'Ame\u0301lie', password: `${PASSWORD} \u00e9`, name: 'A' })
     expect(await users.verify('acme', 'Am\u00e9lie', `${PASSWORD} e\u0301`)).toMatchObject({ name: 'A' })
   })
 
-  it('leaves no password readable anywhere', async () => {
+  it('has no readable password in the registry or its feed', async () => {
     const catalogue = openTestCatalogue()
     const users = usersOf(catalogue)
     const { id } = await users.create(ACME, { username: 'grace', password: PASSWORD, name: 'Grace' })

@@ -8,7 +8,7 @@ import {
   GATEWAY_URL,
   API,
   NOW_MS,
-  openDesk,
+  openTestOauthServer,
   PERSON,
   REDIRECT,
   SECRET,
@@ -20,9 +20,9 @@ import { AUTHORIZATION_CODE_KIND } from '../../../src/identity/authorization-cod
 const refused = { status: 400, body: { error: 'invalid_grant' } }
 const jtiOf = (answer: OauthAnswer) => String(tokenOf(answer).claims['jti'])
 
-describe('a code', () => {
-  it('gives a token in the person’s name, once', async () => {
-    const { redeem, code, revoked } = await openDesk()
+describe('an authorization code', () => {
+  it('is exchanged once for a token on behalf of the person', async () => {
+    const { redeem, code, revoked } = await openTestOauthServer()
     const text = await code()
     const answer = await redeem({ code: text })
 
@@ -35,8 +35,8 @@ describe('a code', () => {
     expect(revoked).toEqual(new Set())
   })
 
-  it('that is used twice takes back what it gave', async () => {
-    const { redeem, code, revoked } = await openDesk()
+  it('that is used twice revokes the token of the first use', async () => {
+    const { redeem, code, revoked } = await openTestOauthServer()
     const text = await code()
     const first = await redeem({ code: text })
 
@@ -44,8 +44,8 @@ describe('a code', () => {
     expect(revoked).toEqual(new Set([jtiOf(first)]))
   })
 
-  it('that two redeem at once gives one token, and takes it back', async () => {
-    const { redeem, code, revoked } = await openDesk()
+  it('that is redeemed concurrently gives one token, which is revoked', async () => {
+    const { redeem, code, revoked } = await openTestOauthServer()
     const text = await code()
     const answers = await Promise.all([1, 2, 3].map(() => redeem({ code: text })))
 
@@ -55,7 +55,7 @@ describe('a code', () => {
   })
 
   it('names the agent that acts for the person (RFC 8693, 4.1)', async () => {
-    const { redeem } = await openDesk({ publicGrant: { consumerKind: 'agent' } })
+    const { redeem } = await openTestOauthServer({ publicGrant: { consumerKind: 'agent' } })
     expect(tokenOf(await redeem()).claims).toMatchObject({ sub: PERSON.id, act: { sub: 'con_1' } })
   })
 
@@ -65,8 +65,8 @@ describe('a code', () => {
     ['a redirect URI with a suffix', { redirect_uri: `${REDIRECT}/` }],
     ['a redirect URI with another case', { redirect_uri: REDIRECT.replace('back', 'Back') }],
     ['another client', { client_id: 'cli_other', client_secret: SECRET }],
-  ])('is refused with %s, and is still good for its owner', async (_, fields) => {
-    const { redeem, code, revoked } = await openDesk()
+  ])('is refused with %s, and stays valid for its owner', async (_, fields) => {
+    const { redeem, code, revoked } = await openTestOauthServer()
     const text = await code()
     expect(await redeem({ code: text, ...fields })).toMatchObject(refused)
     expect(await redeem({ code: text, redirect_uri: REDIRECT })).toMatchObject({ status: 200 })
@@ -76,29 +76,29 @@ describe('a code', () => {
   it.each([42, 129])(
     'does not take a verifier of %d characters, though its challenge was made of it',
     async (length) => {
-      const { redeem, code } = await openDesk()
+      const { redeem, code } = await openTestOauthServer()
       const verifier = 'v'.repeat(length)
       const text = await code({ challenge: challengeOf(verifier) })
       expect(await redeem({ code: text, code_verifier: verifier })).toMatchObject({ status: 400 })
     },
   )
 
-  it.each([43, 128])('takes a verifier of %d characters', async (length) => {
-    const { redeem, code } = await openDesk()
+  it.each([43, 128])('accepts a verifier of %d characters', async (length) => {
+    const { redeem, code } = await openTestOauthServer()
     const verifier = 'v'.repeat(length)
     const text = await code({ challenge: challengeOf(verifier) })
     expect(await redeem({ code: text, code_verifier: verifier })).toMatchObject({ status: 200 })
   })
 
-  it('does not take a verifier of characters that no verifier has', async () => {
-    const { redeem, code } = await openDesk()
+  it('refuses a verifier with invalid characters', async () => {
+    const { redeem, code } = await openTestOauthServer()
     const verifier = `${'v'.repeat(42)}+`
     const text = await code({ challenge: challengeOf(verifier) })
     expect(await redeem({ code: text, code_verifier: verifier })).toMatchObject({ status: 400 })
   })
 
-  it('ends after 60 seconds', async () => {
-    const { redeem, code, forward } = await openDesk()
+  it('expires after 60 seconds', async () => {
+    const { redeem, code, forward } = await openTestOauthServer()
     const [early, late] = [await code(), await code()]
     forward(59_999)
     expect(await redeem({ code: early })).toMatchObject({ status: 200 })
@@ -106,8 +106,8 @@ describe('a code', () => {
     expect(await redeem({ code: late })).toMatchObject(refused)
   })
 
-  it('is good at its own API alone; one that is for no API in particular, at the one that redeems it', async () => {
-    const { call, code } = await openDesk({ publicGrant: { api: '', apiProductId: 'prd_1' } })
+  it('is valid only at its API, or at the API that redeems it if it names none', async () => {
+    const { call, code } = await openTestOauthServer({ publicGrant: { api: '', apiProductId: 'prd_1' } })
     const form = { grant_type: 'authorization_code', client_id: 'cli_public', code_verifier: VERIFIER }
     const orders = { api: 'orders-v1' }
     expect(await call('token', { ...form, code: await code() }, orders)).toMatchObject(refused)
@@ -124,13 +124,13 @@ describe('a code', () => {
     ['a code that is no code', { code: 'x'.repeat(300) }, 'invalid_grant'],
     ['a known id and another secret', { code: 'code_000001' }, 'invalid_grant'],
   ])('%s is refused', async (_, fields, error) => {
-    const { redeem, code } = await openDesk()
+    const { redeem, code } = await openTestOauthServer()
     await code()
     expect(await redeem(fields)).toMatchObject({ status: 400, body: { error } })
   })
 
-  it('does not outlive its subscription', async () => {
-    const { redeem } = await openDesk({ publicGrant: { active: false } })
+  it('is refused after its subscription has ended', async () => {
+    const { redeem } = await openTestOauthServer({ publicGrant: { active: false } })
     expect(await redeem()).toMatchObject({
       status: 400,
       body: { error: 'unauthorized_client' },
@@ -138,16 +138,16 @@ describe('a code', () => {
     })
   })
 
-  it('leaves nothing in the registry that could be redeemed', async () => {
-    const { code, registry } = await openDesk()
+  it('leaves nothing in the registry that can be redeemed', async () => {
+    const { code, registry } = await openTestOauthServer()
     const text = await code()
     const changes: string[] = []
     registry.watch(0, (change) => changes.push(JSON.stringify(change)))()
     expect(changes.join()).not.toContain(text.split('.')[1])
   })
 
-  it('is forgotten when the token it gave has expired', async () => {
-    const { code, registry, forward } = await openDesk()
+  it('is deleted after its token has expired', async () => {
+    const { code, registry, forward } = await openTestOauthServer()
     for (let count = 0; count < 10; count++) await code()
     forward(3_700_000)
     for (let count = 0; count < 3; count++) await code()
@@ -158,36 +158,39 @@ describe('a code', () => {
 describe('an ID token', () => {
   const asked = { wantsIdToken: true, wantsProfile: true, nonce: 'n-0S6', scope: 'openid profile read' }
 
-  it.each(['ES256', 'RS256'] as const)('tells the client who has logged in, signed by %s', async (tokenAlgorithm) => {
-    const { redeem, code, keyRing, clock } = await openDesk({ scopes: { tokenAlgorithm } })
-    const { body } = await redeem({ code: await code(asked) })
-    const { id_token: idToken, access_token: accessToken, scope } = body as Record<string, string>
+  it.each(['ES256', 'RS256'] as const)(
+    'identifies the person to the client, signed with %s',
+    async (tokenAlgorithm) => {
+      const { redeem, code, keyRing, clock } = await openTestOauthServer({ scopes: { tokenAlgorithm } })
+      const { body } = await redeem({ code: await code(asked) })
+      const { id_token: idToken, access_token: accessToken, scope } = body as Record<string, string>
 
-    expect(scope).toBe('read')
-    expect(decode(accessToken ?? '').claims).toMatchObject({ openid: true })
-    const keys = createLocalJWKSet({ keys: [...keyRing.publicKeys().keys] as JWK[] })
-    const { payload, protectedHeader } = await jwtVerify(idToken ?? '', keys, {
-      issuer: `${GATEWAY_URL}/${API}`,
-      audience: 'cli_public',
-      currentDate: new Date(clock.nowMs()),
-    })
-    expect(protectedHeader.alg).toBe(tokenAlgorithm)
-    const half = createHash('sha256')
-      .update(accessToken ?? '')
-      .digest()
-      .subarray(0, 16)
-    expect(payload).toMatchObject({
-      sub: PERSON.id,
-      nonce: 'n-0S6',
-      auth_time: NOW_MS / 1_000 - 5,
-      at_hash: half.toString('base64url'),
-      name: PERSON.name,
-      preferred_username: PERSON.username,
-    })
-  })
+      expect(scope).toBe('read')
+      expect(decode(accessToken ?? '').claims).toMatchObject({ openid: true })
+      const keys = createLocalJWKSet({ keys: [...keyRing.publicKeys().keys] as JWK[] })
+      const { payload, protectedHeader } = await jwtVerify(idToken ?? '', keys, {
+        issuer: `${GATEWAY_URL}/${API}`,
+        audience: 'cli_public',
+        currentDate: new Date(clock.nowMs()),
+      })
+      expect(protectedHeader.alg).toBe(tokenAlgorithm)
+      const half = createHash('sha256')
+        .update(accessToken ?? '')
+        .digest()
+        .subarray(0, 16)
+      expect(payload).toMatchObject({
+        sub: PERSON.id,
+        nonce: 'n-0S6',
+        auth_time: NOW_MS / 1_000 - 5,
+        at_hash: half.toString('base64url'),
+        name: PERSON.name,
+        preferred_username: PERSON.username,
+      })
+    },
+  )
 
-  it('keeps the name to itself where it is not asked for', async () => {
-    const { redeem, code } = await openDesk()
+  it('contains the name only if it is requested', async () => {
+    const { redeem, code } = await openTestOauthServer()
     const { body } = await redeem({ code: await code({ ...asked, wantsProfile: false, nonce: null }) })
     const { claims } = decode(String((body as Record<string, unknown>)['id_token']))
     for (const name of ['name', 'preferred_username', 'nonce']) expect(claims).not.toHaveProperty(name)

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import type { OauthAnswer } from '../../../src/plan/oauth-call.ts'
 import { API, challengeOf, GATEWAY_URL, NOW_MS, PERSON, REDIRECT, VERIFIER } from '../../fixtures/token-endpoints.ts'
-import { backOf, hidden, openLoginDesk, PASSWORD, type LoginDesk } from '../../fixtures/login-endpoints.ts'
+import { backOf, hidden, openTestLogin, PASSWORD, type TestLogin } from '../../fixtures/login-endpoints.ts'
 
-async function consentOf(desk: LoginDesk, parameters?: Record<string, string>) {
-  const browser = desk.browser()
+async function consentOf(server: TestLogin, parameters?: Record<string, string>) {
+  const browser = server.browser()
   const page = await browser.logIn(await browser.open(parameters))
   expect(page.status).toBe(200)
   return { browser, page }
 }
 
 describe('a login', () => {
-  it('ends with a code for what the person has agreed to', async () => {
-    const desk = openLoginDesk()
-    const { browser, page } = await consentOf(desk, { scope: 'openid read', nonce: 'n', redirect_uri: REDIRECT })
+  it('ends with a code for the access that the person has allowed', async () => {
+    const server = openTestLogin()
+    const { browser, page } = await consentOf(server, { scope: 'openid read', nonce: 'n', redirect_uri: REDIRECT })
     const back = backOf(await browser.submit(page, { decision: 'allow' }))
 
     expect(Object.fromEntries(back.searchParams)).toEqual({
@@ -21,7 +21,7 @@ describe('a login', () => {
       state: 'xyz',
       iss: `${GATEWAY_URL}/${API}`,
     })
-    expect(desk.consents).toEqual([
+    expect(server.consents).toEqual([
       {
         tenant: 'acme',
         clientId: 'cli_public',
@@ -39,47 +39,47 @@ describe('a login', () => {
     ])
   })
 
-  it('asks before it gives: who asks, at what, for what, as whom, and where to', async () => {
-    const desk = openLoginDesk()
-    const { page } = await consentOf(desk, { scope: 'openid read secret unheard' })
-    for (const text of ['Wallet', 'Payments', PERSON.name, 'app.example', '<li>read</li>', 'know who you are']) {
+  it('shows the client, the API, the scopes, the person and the redirect URI before it asks for consent', async () => {
+    const server = openTestLogin()
+    const { page } = await consentOf(server, { scope: 'openid read secret unheard' })
+    for (const text of ['Wallet', 'Payments', PERSON.name, 'app.example', '<li>read</li>', 'your name and user name']) {
       expect(page.body).toContain(text)
     }
     for (const text of ['secret', 'unheard', 'write']) expect(page.body).not.toContain(`<li>${text}</li>`)
   })
 
-  it('that is not agreed to is told to the client', async () => {
+  it('that is denied returns an error to the client', async () => {
     for (const decision of ['deny', '', 'allowed']) {
-      const desk = openLoginDesk()
-      const { browser, page } = await consentOf(desk)
+      const server = openTestLogin()
+      const { browser, page } = await consentOf(server)
       const back = backOf(await browser.submit(page, { decision }))
       expect(back.searchParams.get('error')).toBe('access_denied')
       expect(back.searchParams.get('state')).toBe('xyz')
-      expect(desk.consents).toEqual([])
+      expect(server.consents).toEqual([])
     }
   })
 
-  it('of a product goes on without an API where none is named, and then names no issuer', async () => {
-    const desk = openLoginDesk()
-    desk.grant = { ...desk.grant, api: '', apiProductId: 'prd_1' }
-    const open = await consentOf(desk)
+  it('for a product without a named API works, and names no issuer', async () => {
+    const server = openTestLogin()
+    server.grant = { ...server.grant, api: '', apiProductId: 'prd_1' }
+    const open = await consentOf(server)
     const back = backOf(await open.browser.submit(open.page, { decision: 'allow' }))
     expect([...back.searchParams.keys()].sort()).toEqual(['code', 'state'])
-    const named = await consentOf(desk, { resource: `${GATEWAY_URL}/orders-v1` })
+    const named = await consentOf(server, { resource: `${GATEWAY_URL}/orders-v1` })
     const bound = backOf(await named.browser.submit(named.page, { decision: 'allow' }))
     expect(bound.searchParams.get('iss')).toBe(`${GATEWAY_URL}/orders-v1`)
-    expect(desk.consents.map(({ api }) => api)).toEqual(['', 'orders-v1'])
+    expect(server.consents.map(({ api }) => api)).toEqual(['', 'orders-v1'])
   })
 
   it.each([
     ['a wrong password', 'wrong', PERSON.username],
     ['an unknown name', PASSWORD, 'nobody'],
     ['nothing', '', ''],
-  ])('with %s is asked again, in the same words, and recorded to nobody’s account', async (_, password, username) => {
-    const browser = openLoginDesk().browser()
+  ])('with %s asks again with the same text, and is recorded without a subject', async (_, password, username) => {
+    const browser = openTestLogin().browser()
     const again = await browser.logIn(await browser.open(), password, username)
     expect(again).toMatchObject({ status: 401, signal: { api: API, outcome: 'credential_invalid', grant: null } })
-    expect(again.body).toContain('User name or password is wrong.')
+    expect(again.body).toContain('The user name or password is incorrect.')
     expect(again.body).toContain('role="alert"')
     expect((await browser.logIn(again)).status).toBe(200)
   })
@@ -87,36 +87,36 @@ describe('a login', () => {
   it.each([
     ['revoked', { valid: false }],
     ['suspended', { active: false }],
-  ])('ends where the client is %s meanwhile, at either step', async (_, grant) => {
-    const desk = openLoginDesk()
-    const browser = desk.browser()
+  ])('is refused at either step if the client is %s meanwhile', async (_, grant) => {
+    const server = openTestLogin()
+    const browser = server.browser()
     const login = await browser.open()
-    const { browser: other, page } = await consentOf(desk)
-    desk.grant = { ...desk.grant, ...grant }
+    const { browser: other, page } = await consentOf(server)
+    server.grant = { ...server.grant, ...grant }
     for (const answer of [await browser.logIn(login), await other.submit(page, { decision: 'allow' })]) {
       expect(answer).toMatchObject({ status: 400 })
       expect(answer.headers).not.toHaveProperty('Location')
     }
-    expect([desk.compared.length, desk.consents]).toEqual([1, []])
+    expect([server.compared.length, server.consents]).toEqual([1, []])
   })
 
-  it('ends where its address is registered no longer', async () => {
-    const desk = openLoginDesk()
-    const { browser, page } = await consentOf(desk)
-    desk.redirectUris = ['https://other.example/']
+  it('is refused if its redirect URI is no longer registered', async () => {
+    const server = openTestLogin()
+    const { browser, page } = await consentOf(server)
+    server.redirectUris = ['https://other.example/']
     expect((await browser.submit(page, { decision: 'allow' })).headers).not.toHaveProperty('Location')
   })
 })
 
-describe('a forged form', () => {
-  it('of another browser, of no browser, of another stage, changed or too old opens nothing', async () => {
-    const desk = openLoginDesk()
-    const browser = desk.browser()
+describe('a forged login form', () => {
+  it('of another browser, no browser or another stage, changed or expired, is refused', async () => {
+    const server = openTestLogin()
+    const browser = server.browser()
     const login = await browser.open()
-    const { browser: other, page: consent } = await consentOf(desk)
-    const stranger = desk.browser()
+    const { browser: other, page: consent } = await consentOf(server)
+    const stranger = server.browser()
     const changed = hidden(consent).replace(/^./, (first) => (first === 'A' ? 'B' : 'A'))
-    const compared = desk.compared.length
+    const compared = server.compared.length
 
     const answers: OauthAnswer[] = [
       await stranger.logIn(login),
@@ -128,93 +128,93 @@ describe('a forged form', () => {
       await other.post({ transaction: '', decision: 'allow' }),
       await other.post({ transaction: 'x'.repeat(20_000), decision: 'allow' }),
     ]
-    desk.forward(10 * 60_000)
+    server.forward(10 * 60_000)
     answers.push(await other.submit(consent, { decision: 'allow' }), await browser.logIn(login))
     for (const answer of answers) {
       expect(answer.status).toBe(400)
       expect(answer.headers).not.toHaveProperty('Location')
     }
-    expect([desk.consents, desk.compared.length]).toEqual([[], compared])
+    expect([server.consents, server.compared.length]).toEqual([[], compared])
   })
 
-  it.each(['transaction', 'password', 'decision'])('that says %s twice is not read', async (name) => {
-    const desk = openLoginDesk()
-    const { browser, page } = await consentOf(desk)
+  it.each(['transaction', 'password', 'decision'])('with %s twice is refused', async (name) => {
+    const server = openTestLogin()
+    const { browser, page } = await consentOf(server)
     const fields = { transaction: hidden(page), decision: 'allow', password: 'x' }
     const answer = await browser.postPairs([...Object.entries(fields), [name, 'allow']])
     expect(answer.status).toBe(400)
-    expect(desk.consents).toEqual([])
+    expect(server.consents).toEqual([])
   })
 })
 
-describe('guessing', () => {
-  async function guess(desk: LoginDesk, times: number, browser = desk.browser()): Promise<OauthAnswer> {
+describe('password guessing', () => {
+  async function guess(server: TestLogin, times: number, browser = server.browser()): Promise<OauthAnswer> {
     let page = await browser.open()
     for (let count = 0; count < times; count++) page = await browser.logIn(page, `guess ${count}`)
     return page
   }
 
-  it('is slowed down after ten, without a look at the password, and goes on when the window is over', async () => {
-    const desk = openLoginDesk()
-    expect((await guess(desk, 10)).status).toBe(401)
-    const eleventh = await guess(desk, 1)
+  it('is throttled after ten attempts without a password comparison, until the window ends', async () => {
+    const server = openTestLogin()
+    expect((await guess(server, 10)).status).toBe(401)
+    const eleventh = await guess(server, 1)
     expect(eleventh).toMatchObject({ status: 429, headers: { 'Retry-After': '900' } })
-    expect(desk.compared).toHaveLength(10)
-    const browser = desk.browser()
+    expect(server.compared).toHaveLength(10)
+    const browser = server.browser()
     expect((await browser.logIn(await browser.open())).status).toBe(429)
-    desk.forward(15 * 60_000)
+    server.forward(15 * 60_000)
     expect((await browser.logIn(await browser.open())).status).toBe(200)
   })
 
-  it('is slowed down for names that nobody has, alike', async () => {
-    const desk = openLoginDesk()
-    const browser = desk.browser()
+  it('is throttled in the same way for unknown user names', async () => {
+    const server = openTestLogin()
+    const browser = server.browser()
     let page = await browser.open()
     for (let count = 0; count < 11; count++) page = await browser.logIn(page, 'guess', 'nobody')
     expect(page.status).toBe(429)
   })
 
-  it('by many at once is no faster', async () => {
-    const desk = openLoginDesk()
-    const browser = desk.browser()
+  it('by concurrent attempts is no faster', async () => {
+    const server = openTestLogin()
+    const browser = server.browser()
     const page = await browser.open()
     const answers = await Promise.all(Array.from({ length: 50 }, (_, at) => browser.logIn(page, `guess ${at}`)))
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(10)
-    expect(desk.compared).toHaveLength(10)
+    expect(server.compared).toHaveLength(10)
   })
 
-  it('by strangers does not lock out a browser in which the person has logged in', async () => {
-    const desk = openLoginDesk()
-    const { browser } = await consentOf(desk)
-    await guess(desk, 11)
+  it('by others does not lock out a browser in which the person has logged in', async () => {
+    const server = openTestLogin()
+    const { browser } = await consentOf(server)
+    await guess(server, 11)
     expect((await browser.logIn(await browser.open())).status).toBe(200)
   })
 
-  it('in such a browser has a bound of its own', async () => {
-    const desk = openLoginDesk()
-    const { browser } = await consentOf(desk)
-    expect((await guess(desk, 11, browser)).status).toBe(429)
-    expect((await guess(desk, 1)).status).toBe(401)
+  it('in such a browser has a limit of its own', async () => {
+    const server = openTestLogin()
+    const { browser } = await consentOf(server)
+    expect((await guess(server, 11, browser)).status).toBe(429)
+    expect((await guess(server, 1)).status).toBe(401)
   })
 
-  it('with the mark of another person counts as a stranger’s', async () => {
-    const desk = openLoginDesk()
-    const { browser } = await consentOf(desk)
+  it('with the device cookie of another person counts against the shared limit', async () => {
+    const server = openTestLogin()
+    const { browser } = await consentOf(server)
     let page = await browser.open()
     for (let count = 0; count < 11; count++) page = await browser.logIn(page, 'guess', 'ada')
     expect(page.status).toBe(429)
-    const fresh = desk.browser()
+    const fresh = server.browser()
     expect((await fresh.logIn(await fresh.open(), 'guess', 'ada')).status).toBe(429)
   })
 })
 
-describe('a page', () => {
+describe('a login page', () => {
   const HOSTILE = `"><script>alert(1)</script>'&{{x}}`
 
-  it('shows what others have named as text', async () => {
-    const desk = openLoginDesk({ title: HOSTILE, scopes: { declared: [HOSTILE], allowed: [HOSTILE] } })
-    desk.grant = { ...desk.grant, consumerName: HOSTILE, scopes: [HOSTILE] }
-    const browser = desk.browser()
+  it('escapes the texts of clients, providers and users', async () => {
+    const server = openTestLogin({ title: HOSTILE, scopes: { declared: [HOSTILE], allowed: [HOSTILE] } })
+    server.grant = { ...server.grant, consumerName: HOSTILE, scopes: [HOSTILE] }
+    const browser = server.browser()
     const login = await browser.open()
     const wrong = await browser.logIn(login, 'wrong', HOSTILE)
     const consent = await browser.logIn(login)
@@ -224,12 +224,12 @@ describe('a page', () => {
     }
   })
 
-  it('may load nothing, be framed by nobody, and post only here and to where the client is registered', async () => {
-    const desk = openLoginDesk()
-    desk.redirectUris = [REDIRECT, 'com.example.app:/back', 'http://127.0.0.1:4000/']
+  it('loads nothing, cannot be framed, and posts only to this service and the redirect URI', async () => {
+    const server = openTestLogin()
+    server.redirectUris = [REDIRECT, 'com.example.app:/back', 'http://127.0.0.1:4000/']
     const targets = ["'self' https://app.example", "'self' com.example.app:", "'self' http://127.0.0.1:4000"]
-    for (const [at, redirect_uri] of desk.redirectUris.entries()) {
-      const { page } = await consentOf(desk, { redirect_uri })
+    for (const [at, redirect_uri] of server.redirectUris.entries()) {
+      const { page } = await consentOf(server, { redirect_uri })
       const policy = page.headers['Content-Security-Policy'] ?? ''
       expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/]{43}='; form-action /)
       expect(policy).toContain(`form-action ${targets[at]};`)
@@ -244,8 +244,8 @@ describe('a page', () => {
     }
   })
 
-  it('works for people: a language, a title, a label for each field, words that browsers fill in', async () => {
-    const { body } = await openLoginDesk().browser().open()
+  it('is accessible: a language, a title, a label for each field, and autocompletion', async () => {
+    const { body } = await openTestLogin().browser().open()
     for (const part of [
       '<html lang="en">',
       '<title>Log in</title>',
@@ -261,13 +261,13 @@ describe('a page', () => {
   })
 })
 
-describe('cookies', () => {
+describe('the login cookies', () => {
   it.each([
     ['https://gateway.example', '__Host-tollgate', '; Secure'],
     ['http://127.0.0.1:8080', 'tollgate', ''],
-  ])('at %s are for this site alone, and out of reach of scripts', async (gatewayUrl, name, secure) => {
-    const desk = openLoginDesk({ gatewayUrl })
-    const { browser } = await consentOf(desk)
+  ])('at %s are limited to this site and hidden from scripts', async (gatewayUrl, name, secure) => {
+    const server = openTestLogin({ gatewayUrl })
+    const { browser } = await consentOf(server)
     const [first, second] = browser.setCookies
     expect(first).toMatch(new RegExp(`^${name}-browser=[\\w-]{43}; Path=/; HttpOnly; SameSite=Lax${secure}$`))
     expect(second).toMatch(
@@ -275,16 +275,16 @@ describe('cookies', () => {
     )
   })
 
-  it('keep one name for a browser over several logins', async () => {
-    const browser = openLoginDesk().browser()
+  it('keep one browser id across several logins', async () => {
+    const browser = openTestLogin().browser()
     const first = await browser.open()
     await browser.open()
     expect(browser.setCookies).toHaveLength(1)
     expect((await browser.logIn(first)).status).toBe(200)
   })
 
-  it('that somebody planted are not taken for a browser’s name', async () => {
-    const browser = openLoginDesk().browser()
+  it('are ignored if they were not set by this service', async () => {
+    const browser = openTestLogin().browser()
     browser.cookies.set('__Host-tollgate-browser', 'short')
     await browser.open()
     expect(browser.setCookies).toHaveLength(1)

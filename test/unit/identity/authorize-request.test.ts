@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { API, GATEWAY_URL, REDIRECT } from '../../fixtures/token-endpoints.ts'
-import { backOf, openLoginDesk } from '../../fixtures/login-endpoints.ts'
+import { backOf, openTestLogin } from '../../fixtures/login-endpoints.ts'
 
 const parametersOf = (url: URL) => Object.fromEntries(url.searchParams)
 
-describe('a request that must not be sent back', () => {
+describe('an authorization request without a valid redirect URI', () => {
   it.each([
     ['an unknown client', { client_id: 'cli_none' }],
     ['no client', { client_id: undefined }],
@@ -19,17 +19,17 @@ describe('a request that must not be sent back', () => {
     ['encoded otherwise', { redirect_uri: REDIRECT.replace('b', '%62') }],
     ['with a path that leads back', { redirect_uri: 'https://app.example/x/../back' }],
     ['that is empty', { redirect_uri: '' }],
-  ])('is told to the person: %s', async (_, parameters) => {
-    const answer = await openLoginDesk().browser().open(parameters)
+  ])('shows an error to the person: %s', async (_, parameters) => {
+    const answer = await openTestLogin().browser().open(parameters)
     expect(answer.status).toBe(400)
     expect(answer.headers).not.toHaveProperty('Location')
     expect(answer.headers['Content-Security-Policy']).toContain("form-action 'none'")
-    expect(answer.body).toContain('cannot go on')
+    expect(answer.body).toContain('cannot continue')
   })
 
-  it.each(['client_id', 'redirect_uri'])('is told to the person where %s comes twice', async (name) => {
+  it.each(['client_id', 'redirect_uri'])('shows an error to the person if %s is sent twice', async (name) => {
     const again = [[name, name === 'client_id' ? 'cli_public' : REDIRECT]] as const
-    const answer = await openLoginDesk().browser().open({ redirect_uri: REDIRECT }, again)
+    const answer = await openTestLogin().browser().open({ redirect_uri: REDIRECT }, again)
     expect(answer).toMatchObject({ status: 400 })
   })
 
@@ -37,21 +37,21 @@ describe('a request that must not be sent back', () => {
     ['is revoked', { valid: false }],
     ['has expired', { expiresAtMs: 1 }],
     ['has no login', { type: 'ApiKey' as const }],
-  ])('is that of a client that %s', async (_, grant) => {
-    const desk = openLoginDesk()
-    desk.grant = { ...desk.grant, ...grant }
-    expect(await desk.browser().open()).toMatchObject({ status: 400 })
+  ])('is one of a client that %s', async (_, grant) => {
+    const server = openTestLogin()
+    server.grant = { ...server.grant, ...grant }
+    expect(await server.browser().open()).toMatchObject({ status: 400 })
   })
 
-  it('names one of several addresses, or is told to the person', async () => {
-    const desk = openLoginDesk()
-    desk.redirectUris = [REDIRECT, 'com.example.app:/back']
-    expect((await desk.browser().open()).status).toBe(400)
-    expect((await desk.browser().open({ redirect_uri: 'com.example.app:/back' })).status).toBe(200)
+  it('must name one of several registered redirect URIs', async () => {
+    const server = openTestLogin()
+    server.redirectUris = [REDIRECT, 'com.example.app:/back']
+    expect((await server.browser().open()).status).toBe(400)
+    expect((await server.browser().open({ redirect_uri: 'com.example.app:/back' })).status).toBe(200)
   })
 })
 
-describe('a request that is sent back with an error', () => {
+describe('an invalid authorization request redirects with an error:', () => {
   it.each([
     ['no response_type', { response_type: undefined }, 'invalid_request'],
     ['the implicit flow', { response_type: 'token' }, 'unsupported_response_type'],
@@ -71,7 +71,7 @@ describe('a request that is sent back with an error', () => {
     ['a resource elsewhere', { resource: `https://evil.example/${API}` }, 'invalid_target'],
     ['the gateway as a resource', { resource: GATEWAY_URL }, 'invalid_target'],
   ])('%s', async (_, parameters, error) => {
-    const back = backOf(await openLoginDesk().browser().open(parameters))
+    const back = backOf(await openTestLogin().browser().open(parameters))
     expect(`${back.origin}${back.pathname}`).toBe(REDIRECT)
     expect(parametersOf(back)).toMatchObject({ error, state: 'xyz', iss: `${GATEWAY_URL}/${API}` })
   })
@@ -84,7 +84,7 @@ describe('a request that is sent back with an error', () => {
         [name, 'a'],
       ] as const
       const back = backOf(
-        await openLoginDesk()
+        await openTestLogin()
           .browser()
           .open({ [name]: undefined }, again),
       )
@@ -92,9 +92,9 @@ describe('a request that is sent back with an error', () => {
     },
   )
 
-  it('a second state, which is then not believed', async () => {
+  it('a duplicate state, which is then not returned', async () => {
     const back = backOf(
-      await openLoginDesk()
+      await openTestLogin()
         .browser()
         .open({}, [['state', 'abc']]),
     )
@@ -102,23 +102,23 @@ describe('a request that is sent back with an error', () => {
     expect(back.searchParams.has('state')).toBe(false)
   })
 
-  it('a subscription that is not active', async () => {
-    const desk = openLoginDesk()
-    desk.grant = { ...desk.grant, active: false }
-    expect(backOf(await desk.browser().open()).searchParams.get('error')).toBe('unauthorized_client')
+  it('an inactive subscription', async () => {
+    const server = openTestLogin()
+    server.grant = { ...server.grant, active: false }
+    expect(backOf(await server.browser().open()).searchParams.get('error')).toBe('unauthorized_client')
   })
 
-  it('to an address with a query, which is kept', async () => {
-    const desk = openLoginDesk()
-    desk.redirectUris = [`${REDIRECT}?from=login&from=again`]
-    const back = backOf(await desk.browser().open({ prompt: 'none' }))
+  it('a redirect URI keeps its query', async () => {
+    const server = openTestLogin()
+    server.redirectUris = [`${REDIRECT}?from=login&from=again`]
+    const back = backOf(await server.browser().open({ prompt: 'none' }))
     expect(back.search).toMatch(/^\?from=login&from=again&error=login_required&/)
   })
 
   it.each(['a b&c=d#e', '"><script>', 'x\r\nSet-Cookie: a=b', '\u0000\u2028é😀', '%41'])(
     'with the state %j unchanged, and nothing else with it',
     async (state) => {
-      const answer = await openLoginDesk().browser().open({ prompt: 'none', state })
+      const answer = await openTestLogin().browser().open({ prompt: 'none', state })
       const back = backOf(answer)
       expect(back.searchParams.get('state')).toBe(state)
       expect(Object.keys(parametersOf(back)).sort()).toEqual(['error', 'error_description', 'iss', 'state'])

@@ -4,24 +4,24 @@ import {
   API,
   GATEWAY_URL,
   NOW_MS,
-  openDesk,
+  openTestOauthServer,
   PERSON,
   SECRET,
   tokenOf,
-  type Desk,
-  type DeskOptions,
+  type TestOauthServer,
+  type TestOauthServerOptions,
 } from '../../fixtures/token-endpoints.ts'
 
 const client = { client_id: 'cli_1', client_secret: SECRET }
 const other = { client_id: 'cli_other', client_secret: SECRET }
 
-async function withToken(options?: DeskOptions): Promise<Desk & { token: string }> {
-  const desk = await openDesk(options)
-  return { ...desk, token: tokenOf(await desk.post()).text }
+async function withToken(options?: TestOauthServerOptions): Promise<TestOauthServer & { token: string }> {
+  const server = await openTestOauthServer(options)
+  return { ...server, token: tokenOf(await server.post()).text }
 }
 
-async function personal(desk: Desk): Promise<string> {
-  return tokenOf(await desk.redeem({ code: await desk.code({ wantsIdToken: true }) })).text
+async function personal(server: TestOauthServer): Promise<string> {
+  return tokenOf(await server.redeem({ code: await server.code({ wantsIdToken: true }) })).text
 }
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -32,7 +32,13 @@ function forge(token: string, header: object, signed: (text: string) => Buffer):
   return `${text}.${signed(text).toString('base64url')}`
 }
 
-function forgeries({ token, keyRing }: { token: string; keyRing: Desk['keyRing'] }): Readonly<Record<string, string>> {
+function forgeries({
+  token,
+  keyRing,
+}: {
+  token: string
+  keyRing: TestOauthServer['keyRing']
+}): Readonly<Record<string, string>> {
   const own = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const key = keyRing.publicKeys().keys.find(({ alg }) => alg === 'ES256')
   const { kid } = key ?? {}
@@ -57,7 +63,7 @@ function forgeries({ token, keyRing }: { token: string; keyRing: Desk['keyRing']
 }
 
 describe('introspection', () => {
-  it('tells a client of its own token', async () => {
+  it('describes a client’s own token', async () => {
     const { call, token } = await withToken()
     const answer = await call('introspect', { ...client, token })
     expect(answer).toMatchObject({ status: 200, headers: { 'Cache-Control': 'no-store' } })
@@ -73,18 +79,18 @@ describe('introspection', () => {
     })
   })
 
-  it('tells nobody of another’s token, at no other API, and of no forged one', async () => {
-    const desk = await withToken()
-    const { call, token } = desk
+  it('reports tokens of other clients, of other APIs and forged ones as inactive', async () => {
+    const server = await withToken()
+    const { call, token } = server
     const inactive = { status: 200, body: { active: false } }
     expect(await call('introspect', { ...other, token })).toMatchObject(inactive)
     expect(await call('introspect', { ...client, token }, { api: 'orders-v1' })).toMatchObject(inactive)
-    for (const [name, forged] of Object.entries(forgeries(desk))) {
+    for (const [name, forged] of Object.entries(forgeries(server))) {
       expect((await call('introspect', { ...client, token: forged })).body, name).toEqual({ active: false })
     }
   })
 
-  it('tells that a token has ended: expired, revoked', async () => {
+  it('reports expired and revoked tokens as inactive', async () => {
     const { call, token, forward, revoked } = await withToken()
     const ask = async () => (await call('introspect', { ...client, token })).body
     revoked.add('tok_1')
@@ -104,31 +110,31 @@ describe('introspection', () => {
     expect(await call('introspect', { ...who, token })).toMatchObject({ status, body: { error } })
   })
 
-  it.each(['introspect', 'revoke'] as const)('%s needs a token', async (endpoint) => {
-    const { call } = await openDesk()
+  it.each(['introspect', 'revoke'] as const)('%s requires a token', async (endpoint) => {
+    const { call } = await openTestOauthServer()
     expect(await call(endpoint, client)).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
   })
 })
 
 describe('revocation', () => {
-  it('takes a client’s own token back', async () => {
+  it('revokes a client’s own token', async () => {
     const { call, token, revoked } = await withToken()
     expect(await call('revoke', { ...client, token })).toMatchObject({ status: 200, body: null })
     expect(revoked).toEqual(new Set(['tok_1']))
   })
 
-  it('takes a public client’s token back by its name', async () => {
-    const desk = await openDesk()
-    const token = await personal(desk)
-    expect(await desk.call('revoke', { client_id: 'cli_public', token })).toMatchObject({ status: 200 })
-    expect(desk.revoked.size).toBe(1)
+  it('revokes the token of a public client by its client id', async () => {
+    const server = await openTestOauthServer()
+    const token = await personal(server)
+    expect(await server.call('revoke', { client_id: 'cli_public', token })).toMatchObject({ status: 200 })
+    expect(server.revoked.size).toBe(1)
   })
 
-  it('leaves another’s token alone, and takes what is no token for revoked (RFC 7009, 2.2)', async () => {
-    const desk = await withToken()
-    const { call, token, revoked } = desk
+  it('leaves tokens of other clients valid, and accepts invalid tokens as revoked (RFC 7009, 2.2)', async () => {
+    const server = await withToken()
+    const { call, token, revoked } = server
     expect(await call('revoke', { ...other, token })).toMatchObject({ status: 400, body: { error: 'invalid_grant' } })
-    for (const forged of Object.values(forgeries(desk))) {
+    for (const forged of Object.values(forgeries(server))) {
       expect(await call('revoke', { ...client, token: forged })).toMatchObject({ status: 200 })
     }
     expect(revoked).toEqual(new Set())
@@ -138,9 +144,9 @@ describe('revocation', () => {
 describe('userinfo', () => {
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-  it('tells who the person is, to a token whose request asked for it', async () => {
-    const desk = await openDesk()
-    const answer = await desk.call('userinfo', {}, bearer(await personal(desk)))
+  it('identifies the person to a token that was requested with openid', async () => {
+    const server = await openTestOauthServer()
+    const answer = await server.call('userinfo', {}, bearer(await personal(server)))
     const { id: sub, name, username } = PERSON
     expect(answer).toMatchObject({ status: 200, body: { sub, name, preferred_username: username } })
   })
@@ -150,25 +156,25 @@ describe('userinfo', () => {
     ['what is no token', bearer('x'), 401, 'Bearer error="invalid_token"'],
     ['a key', { authorization: 'Basic eDp5' }, 401, 'Bearer error="invalid_token"'],
   ])('is refused to %s', async (_, more, status, challenge) => {
-    const { call } = await openDesk()
+    const { call } = await openTestOauthServer()
     expect(await call('userinfo', {}, more)).toMatchObject({ status, headers: { 'WWW-Authenticate': challenge } })
   })
 
-  it('is refused to a client’s own token, a revoked one, and at another API', async () => {
-    const desk = await openDesk()
-    const own = tokenOf(await desk.post()).text
-    expect(await desk.call('userinfo', {}, bearer(own))).toMatchObject({ status: 403 })
-    const token = await personal(desk)
-    expect(await desk.call('userinfo', {}, { ...bearer(token), api: 'orders-v1' })).toMatchObject({ status: 401 })
-    desk.revoked.add(String(JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).jti))
-    expect(await desk.call('userinfo', {}, bearer(token))).toMatchObject({ status: 401 })
+  it('is refused to a client’s own token, to a revoked one, and at another API', async () => {
+    const server = await openTestOauthServer()
+    const own = tokenOf(await server.post()).text
+    expect(await server.call('userinfo', {}, bearer(own))).toMatchObject({ status: 403 })
+    const token = await personal(server)
+    expect(await server.call('userinfo', {}, { ...bearer(token), api: 'orders-v1' })).toMatchObject({ status: 401 })
+    server.revoked.add(String(JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).jti))
+    expect(await server.call('userinfo', {}, bearer(token))).toMatchObject({ status: 401 })
   })
 })
 
-it('tells clients nothing of what failed inside, and the operator all of it', async () => {
-  const { call, failures } = await openDesk()
+it('an internal failure is reported to the operator, and to clients without its cause', async () => {
+  const { call, failures } = await openTestOauthServer()
   const answer = await call('authorize', {})
   expect(answer).toMatchObject({ status: 503, headers: { 'Retry-After': '1' } })
-  expect(JSON.stringify(answer.body)).not.toContain('nobody logs in here')
-  expect(failures).toMatchObject([{ message: 'nobody logs in here' }])
+  expect(JSON.stringify(answer.body)).not.toContain('this fixture has no login')
+  expect(failures).toMatchObject([{ message: 'this fixture has no login' }])
 })

@@ -3,7 +3,7 @@ import { calculateJwkThumbprint, type JWK } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { SIGNING_KEY_KIND, openKeyRing, type KeyRing } from '../../../src/identity/key-ring.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
-import { AUTHOR, openDesk } from '../../fixtures/token-endpoints.ts'
+import { AUTHOR, openTestOauthServer } from '../../fixtures/token-endpoints.ts'
 
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k', 'oth']
 const kidsOf = (ring: KeyRing) => ring.publicKeys().keys.map(({ kid }) => kid)
@@ -18,9 +18,9 @@ function sign(ring: KeyRing): { kid: string; isGood: boolean } {
   return { kid, isGood: verify('sha256', Buffer.from(`${head}.${claims}`), { key, dsaEncoding: 'ieee-p1363' }, bytes) }
 }
 
-describe('key ring', () => {
-  it('publishes the public part of two keys an algorithm, named by their thumbprints (RFC 7638)', async () => {
-    const { keyRing } = await openDesk()
+describe('the key ring', () => {
+  it('publishes the public part of two keys per algorithm, named by their thumbprints (RFC 7638)', async () => {
+    const { keyRing } = await openTestOauthServer()
     const { keys } = keyRing.publicKeys()
 
     expect(keys.map(({ alg }) => alg).sort()).toEqual(['ES256', 'ES256', 'RS256', 'RS256'])
@@ -30,8 +30,8 @@ describe('key ring', () => {
     }
   })
 
-  it('keeps the private part encrypted, and nothing of it in the change feed', async () => {
-    const { registry } = await openDesk()
+  it('stores private keys encrypted, with nothing of them in the change feed', async () => {
+    const { registry } = await openTestOauthServer()
     const stored = JSON.stringify(await registry.list(SIGNING_KEY_KIND, { limit: 10 }))
     const changes: string[] = []
     registry.watch(0, (change) => changes.push(JSON.stringify(change)))()
@@ -40,15 +40,15 @@ describe('key ring', () => {
   })
 
   it('is the same after a restart', async () => {
-    const { keyRing, registry, vault, clock } = await openDesk()
+    const { keyRing, registry, vault, clock } = await openTestOauthServer()
     const again = await openKeyRing({ registry, vault, clock, author: AUTHOR })
 
     expect(kidsOf(again)).toEqual(kidsOf(keyRing))
     expect(sign(again).kid).toBe(sign(keyRing).kid)
   })
 
-  it('does not open under another master key, and says so', async () => {
-    const { registry, clock } = await openDesk()
+  it('refuses to open with another master key', async () => {
+    const { registry, clock } = await openTestOauthServer()
     const vault = createVault(Buffer.alloc(32, 2))
 
     await expect(openKeyRing({ registry, vault, clock, author: AUTHOR })).rejects.toThrow(
@@ -57,7 +57,7 @@ describe('key ring', () => {
   })
 
   it('signs only with a key that was published before the rotation', async () => {
-    const { keyRing } = await openDesk()
+    const { keyRing } = await openTestOauthServer()
     for (let rotation = 0; rotation < 4; rotation++) {
       const published = kidsOf(keyRing)
       const before = sign(keyRing)
@@ -70,8 +70,8 @@ describe('key ring', () => {
     }
   })
 
-  it('publishes a key until its last token has expired, and then forgets it', async () => {
-    const { keyRing, registry, forward } = await openDesk()
+  it('publishes a key until its last token has expired, and then deletes it', async () => {
+    const { keyRing, registry, forward } = await openTestOauthServer()
     const { kid } = sign(keyRing)
     await keyRing.rotate()
     forward(3_600_000)

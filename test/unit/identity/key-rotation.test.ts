@@ -70,8 +70,8 @@ async function open(registry?: Registry, time = createTime()) {
   return { registry: store, rotation, published, failures, threads, forward, time, kid: () => String(signing().kid) }
 }
 
-describe('a rotation on demand', () => {
-  it('signs with a key that was published before, and publishes the one after it', async () => {
+describe('a key rotation on request', () => {
+  it('signs with a key that was already published, and publishes the next one', async () => {
     const { rotation, published, kid } = await open()
     await rotation.start()
     const before = kid()
@@ -83,7 +83,7 @@ describe('a rotation on demand', () => {
     expect(published.map((keys) => keys.length)).toEqual([4, 6])
   })
 
-  it('is refused until verifiers can know the next key', async () => {
+  it('is refused until verifiers have had time to fetch the next key', async () => {
     const { rotation, forward, kid } = await open()
     await rotation.start()
     await rotation.rotateNow()
@@ -96,7 +96,7 @@ describe('a rotation on demand', () => {
     expect(kid()).not.toBe(now)
   })
 
-  it('of two at once is done once', async () => {
+  it('happens once for two concurrent requests', async () => {
     const { rotation, published } = await open()
     await rotation.start()
     const results = await Promise.allSettled([rotation.rotateNow(), rotation.rotateNow()])
@@ -104,7 +104,7 @@ describe('a rotation on demand', () => {
     expect(published).toHaveLength(2)
   })
 
-  it('lists what signs, what will and what has signed', async () => {
+  it('lists the signing, the next and the retired keys', async () => {
     const { rotation } = await open()
     await rotation.start()
     await rotation.rotateNow()
@@ -117,8 +117,8 @@ describe('a rotation on demand', () => {
   })
 })
 
-describe('the schedule', () => {
-  it('rotates after 30 days, and takes a key back when its last token has expired', async () => {
+describe('the key rotation schedule', () => {
+  it('rotates after 30 days, and unpublishes a key when its last token has expired', async () => {
     const { rotation, published, forward, kid } = await open()
     await rotation.start()
     const first = kid()
@@ -133,7 +133,7 @@ describe('the schedule', () => {
     expect(published.at(-1)).toHaveLength(4)
   })
 
-  it('does once at the start what fell due while the process was down', async () => {
+  it('runs once at startup if a rotation fell due while the process was down', async () => {
     const before = await open()
     await before.rotation.start()
     const first = before.kid()
@@ -149,7 +149,7 @@ describe('the schedule', () => {
     expect(after.kid()).toBe(now)
   })
 
-  it('tries again in a minute where the threads do not answer, and says so', async () => {
+  it('reports a failure of the threads and retries in a minute', async () => {
     const { rotation, failures, threads, published, forward } = await open()
     await rotation.start()
     threads.failing = 1
@@ -159,7 +159,7 @@ describe('the schedule', () => {
     expect(published.at(-1)).toHaveLength(6)
   })
 
-  it('sleeps no more when it is stopped', async () => {
+  it('arms no timer after it is stopped', async () => {
     const { rotation, time } = await open()
     await rotation.start()
     expect(time.sleeping()).toBe(1)

@@ -1,14 +1,22 @@
 import { describe, expect, it } from 'vitest'
 import { createRandom } from '../../random.ts'
-import { API, GATEWAY_URL, GRANT, NOW_MS, openDesk, SECRET, tokenOf } from '../../fixtures/token-endpoints.ts'
+import {
+  API,
+  GATEWAY_URL,
+  GRANT,
+  NOW_MS,
+  openTestOauthServer,
+  SECRET,
+  tokenOf,
+} from '../../fixtures/token-endpoints.ts'
 
 const basic = (id: string, secret: string) => `Basic ${Buffer.from(`${form(id)}:${form(secret)}`).toString('base64')}`
 const form = (text: string) => new URLSearchParams({ _: text }).toString().slice(2)
 const inHeader = { client_id: undefined, client_secret: undefined }
 
 describe('200: a token', () => {
-  it('says whose it is, for which API, what it opens and for how long (RFC 9068)', async () => {
-    const { post } = await openDesk()
+  it('carries subject, API, scopes and lifetime (RFC 9068)', async () => {
+    const { post } = await openTestOauthServer()
     const answer = await post()
     const { text, header, claims } = tokenOf(answer)
 
@@ -41,27 +49,27 @@ describe('200: a token', () => {
     ['no scope by a part of its name', 'rea READ', ''],
     ['all of it where the parameter is empty (RFC 6749, 3.2)', '', 'read write'],
   ])('carries %s', async (_, asked, given) => {
-    const { post } = await openDesk()
+    const { post } = await openTestOauthServer()
     const answer = await post({ scope: asked })
 
     expect(answer.body).toMatchObject({ scope: given })
     expect(tokenOf(answer).claims).toMatchObject({ scope: given })
   })
 
-  it('names the product of a shared credential, and still one API', async () => {
-    const { post } = await openDesk({ grant: { api: '', apiProductId: 'prd_1' } })
+  it('names the product of a shared credential, and exactly one API', async () => {
+    const { post } = await openTestOauthServer({ grant: { api: '', apiProductId: 'prd_1' } })
 
     expect(tokenOf(await post()).claims).toMatchObject({ aud: API, ApiProductId: 'prd_1' })
   })
 
-  it('is signed with RS256 where the API asks for it', async () => {
-    const { post } = await openDesk({ scopes: { tokenAlgorithm: 'RS256' } })
+  it('is signed with RS256 if the API requires it', async () => {
+    const { post } = await openTestOauthServer({ scopes: { tokenAlgorithm: 'RS256' } })
 
     expect(tokenOf(await post()).header).toMatchObject({ alg: 'RS256' })
   })
 
-  it('is given by HTTP Basic too, each part form-encoded (RFC 6749, 2.3.1)', async () => {
-    const { post } = await openDesk()
+  it('is also issued by HTTP Basic with form-encoded parts (RFC 6749, 2.3.1)', async () => {
+    const { post } = await openTestOauthServer()
 
     expect(await post(inHeader, basic('cli_1', SECRET))).toMatchObject({ status: 200 })
     expect(await post({ client_secret: undefined }, basic('cli_1', SECRET))).toMatchObject({ status: 200 })
@@ -69,7 +77,7 @@ describe('200: a token', () => {
   })
 })
 
-describe('400: a request', () => {
+describe('400: a token request', () => {
   it.each([
     ['without grant_type', { grant_type: undefined }, 'invalid_request'],
     ['with an empty grant_type', { grant_type: '' }, 'invalid_request'],
@@ -77,7 +85,7 @@ describe('400: a request', () => {
     ['of a grant that is a word of the language', { grant_type: 'constructor' }, 'unsupported_grant_type'],
     ['with a very long value', { scope: 'x'.repeat(4_097) }, 'invalid_request'],
   ])('%s is refused', async (_, fields, error) => {
-    const { post } = await openDesk()
+    const { post } = await openTestOauthServer()
 
     expect(await post(fields)).toMatchObject({ status: 400, body: { error } })
   })
@@ -85,7 +93,7 @@ describe('400: a request', () => {
   it.each(['grant_type', 'client_id', 'client_secret', 'scope', 'unheard_of'])(
     'with two %s is refused',
     async (name) => {
-      const { answer: ask } = await openDesk()
+      const { answer: ask } = await openTestOauthServer()
       const once = [
         ['grant_type', 'client_credentials'],
         ['client_id', 'cli_1'],
@@ -104,8 +112,8 @@ describe('400: a request', () => {
     },
   )
 
-  it('that authenticates in two ways, or as two clients, is refused', async () => {
-    const { post } = await openDesk()
+  it('that authenticates in two ways or as two clients is refused', async () => {
+    const { post } = await openTestOauthServer()
     const header = basic('cli_1', SECRET)
 
     expect(await post({}, header)).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
@@ -115,9 +123,9 @@ describe('400: a request', () => {
     })
   })
 
-  it('whose token would not fit a header is refused', async () => {
+  it('whose token would not fit in a header is refused', async () => {
     const scopes = Array.from({ length: 300 }, (_, index) => `scope-of-some-length:${index}`)
-    const { post } = await openDesk({ grant: { scopes }, scopes: { declared: scopes, allowed: scopes } })
+    const { post } = await openTestOauthServer({ grant: { scopes }, scopes: { declared: scopes, allowed: scopes } })
 
     expect(await post()).toMatchObject({ status: 400, body: { error: 'invalid_scope' } })
     expect(await post({ scope: scopes.slice(0, 100).join(' ') })).toMatchObject({ status: 200 })
@@ -129,8 +137,8 @@ describe('400: a request', () => {
     ['of a product that no longer holds the API', { grant: { api: '', apiProductId: 'prd_2' } }],
     ['of another tenant', { grant: { tenant: 'globex' } }],
     ['of no API', { grant: { api: '' } }],
-  ])('of a client whose subscription is %s is refused and recorded against it', async (_, options) => {
-    const { post } = await openDesk(options)
+  ])('of a client whose subscription is %s is refused and recorded for the client', async (_, options) => {
+    const { post } = await openTestOauthServer(options)
 
     expect(await post()).toMatchObject({
       status: 400,
@@ -141,8 +149,8 @@ describe('400: a request', () => {
 })
 
 describe('401: a client', () => {
-  it('that is unknown and one with a wrong secret are answered word for word alike', async () => {
-    const { post } = await openDesk()
+  it('that is unknown gets exactly the same response as one with a wrong secret', async () => {
+    const { post } = await openTestOauthServer()
     const unknown = await post({ client_id: 'cli_2' })
     const wrong = await post({ client_secret: 'wrong' })
 
@@ -156,13 +164,13 @@ describe('401: a client', () => {
     ['is revoked', { valid: false }],
     ['has expired', { expiresAtMs: NOW_MS }],
   ])('that %s is refused with its right secret', async (_, grant) => {
-    const { post } = await openDesk({ grant })
+    const { post } = await openTestOauthServer({ grant })
 
     expect(await post()).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
   })
 
-  it('that came with an Authorization header is challenged, others are not (RFC 6749, 5.2)', async () => {
-    const { post } = await openDesk()
+  it('with an Authorization header is challenged, others are not (RFC 6749, 5.2)', async () => {
+    const { post } = await openTestOauthServer()
     const odd = [basic('cli_1', 'wrong'), 'Bearer abc', 'Basic', 'Basic !!!', `Basic ${btoa('no colon')}`]
     for (const header of [...odd, `Basic ${btoa('cli_1:%zz')}`]) {
       expect(await post(inHeader, header), header).toMatchObject({
@@ -176,8 +184,8 @@ describe('401: a client', () => {
     expect((await post({ client_secret: 'wrong' })).headers).not.toHaveProperty('WWW-Authenticate')
   })
 
-  it('without a secret of its own cannot be entered with an empty one', async () => {
-    const { post } = await openDesk()
+  it('without a secret cannot be authenticated with an empty one', async () => {
+    const { post } = await openTestOauthServer()
 
     expect(await post({ client_secret: '' })).toMatchObject({ status: 401 })
     expect(await post(inHeader, basic('cli_1', ''))).toMatchObject({ status: 401 })
@@ -185,8 +193,8 @@ describe('401: a client', () => {
 })
 
 describe('429: wrong secrets', () => {
-  it('are told to wait from the 10th in a minute on, while the right one passes', async () => {
-    const { post, forward } = await openDesk()
+  it('get a wait from the 10th in a minute on, while the right one passes', async () => {
+    const { post, forward } = await openTestOauthServer()
     const wrong = { client_secret: 'wrong' }
     for (let count = 1; count < 10; count++) expect((await post(wrong)).status).toBe(401)
     forward(1_000)
@@ -198,8 +206,8 @@ describe('429: wrong secrets', () => {
     expect(await post(wrong)).toMatchObject({ status: 401 })
   })
 
-  it('of a client that does not exist are slowed down alike', async () => {
-    const { post } = await openDesk()
+  it('of an unknown client are throttled in the same way', async () => {
+    const { post } = await openTestOauthServer()
     const unknown = { client_id: 'cli_2' }
     for (let count = 1; count < 10; count++) expect((await post(unknown)).status).toBe(401)
 
@@ -207,20 +215,20 @@ describe('429: wrong secrets', () => {
   })
 })
 
-it('404: an API that is not there has no tokens', async () => {
-  const { call } = await openDesk()
+it('404: an unknown API issues no tokens', async () => {
+  const { call } = await openTestOauthServer()
   const credentials = { client_id: 'cli_1', client_secret: SECRET, grant_type: 'client_credentials' }
 
   expect(await call('token', credentials, { api: 'none-v1' })).toMatchObject({ status: 404 })
 })
 
-describe('a client', () => {
+describe('a client at the token endpoint', () => {
   it.each([
     ['that names nobody', { client_id: undefined, client_secret: undefined }, 'credential_missing'],
     ['that sends its name alone', { client_secret: undefined }, 'credential_missing'],
     ['that sends a secret alone', { client_id: undefined }, 'credential_invalid'],
-  ])('%s is recorded as %s, to nobody’s account', async (_, fields, outcome) => {
-    const { post } = await openDesk()
+  ])('%s is recorded as %s, without a subject', async (_, fields, outcome) => {
+    const { post } = await openTestOauthServer()
     expect(await post(fields)).toMatchObject({
       status: 401,
       body: { error: 'invalid_client' },
@@ -228,8 +236,8 @@ describe('a client', () => {
     })
   })
 
-  it('that is public has no secret to be right, and cannot act in its own name', async () => {
-    const { post } = await openDesk()
+  it('that is public has no secret and cannot use client credentials', async () => {
+    const { post } = await openTestOauthServer()
     const own = { client_id: 'cli_public' }
     for (const client_secret of [SECRET, 'x']) {
       expect(await post({ ...own, client_secret })).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
@@ -238,8 +246,8 @@ describe('a client', () => {
     expect(nameless).toMatchObject({ status: 400, body: { error: 'unauthorized_client' } })
   })
 
-  it('gets tokens for the API of the endpoint alone, also where it names a resource', async () => {
-    const { post } = await openDesk()
+  it('gets tokens only for the API of the endpoint, also if it names a resource', async () => {
+    const { post } = await openTestOauthServer()
     expect(await post({ resource: `${GATEWAY_URL}/${API}` })).toMatchObject({ status: 200 })
     for (const resource of [`${GATEWAY_URL}/orders-v1`, `${GATEWAY_URL}/${API}/`, API]) {
       expect(await post({ resource })).toMatchObject({ status: 400, body: { error: 'invalid_target' } })
@@ -247,8 +255,8 @@ describe('a client', () => {
   })
 })
 
-describe('scope', () => {
-  it('is exactly what is requested, granted, declared and allowed, for random sets', async () => {
+describe('the scope of a token', () => {
+  it('is the intersection of requested, granted, declared and allowed scopes, for random sets', async () => {
     const names = ['a', 'b', 'c', 'ab', 'a:b', 'A', 'openid', 'profile']
     for (let seed = 1; seed <= 300; seed++) {
       const random = createRandom(seed)
@@ -256,7 +264,7 @@ describe('scope', () => {
       const [requested, granted, declared, allowed] = [some(), some(), some(), some()]
       const isAsked = random.next() < 0.8
       const scopes = { declared, allowed }
-      const { post, redeem, code } = await openDesk({
+      const { post, redeem, code } = await openTestOauthServer({
         scopes,
         grant: { scopes: granted },
         publicGrant: { scopes: granted },

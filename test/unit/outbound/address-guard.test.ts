@@ -47,28 +47,28 @@ const REFUSED = {
   ],
 } as const
 
-describe('a public address', () => {
-  it.each(PUBLIC)('may be called: %s', (address) => {
+describe('the address guard', () => {
+  it.each(PUBLIC)('accepts the public address %s, also mapped and by NAT64', (address) => {
     expect(isPublicAddress(address)).toBe(true)
     expect(isPublicAddress(`::ffff:${address}`)).toBe(true)
     expect(isPublicAddress(`64:ff9b::${address}`)).toBe(true)
   })
 
-  it.each(PUBLIC_V6)('may be called: %s', (address) => {
+  it.each(PUBLIC_V6)('accepts the public address %s', (address) => {
     expect(isPublicAddress(address)).toBe(true)
   })
 })
 
-describe.each(Object.entries(REFUSED))('what is %s', (_, addresses) => {
-  it.each(addresses)('is refused: "%s"', (address) => {
+describe.each(Object.entries(REFUSED))('the address guard, for the range "%s",', (_, addresses) => {
+  it.each(addresses)('refuses "%s"', (address) => {
     expect(isPublicAddress(address)).toBe(false)
   })
 })
 
-describe('a URL', () => {
+describe('the URL guard', () => {
   const guarded = (url: string) => refuseUrl(url, { allowPrivate: false })
 
-  it('may name a host or a public address by https on 443 and 8443', () => {
+  it('accepts a host name or a public address by https on the ports 443 and 8443', () => {
     for (const url of [
       'https://login.example',
       'https://login.example:8443/a?b',
@@ -78,7 +78,7 @@ describe('a URL', () => {
       expect(guarded(url), url).toBeNull()
   })
 
-  it('is refused for anything else that it says', () => {
+  it('refuses other schemes and ports, credentials, relative and too long URLs', () => {
     for (const url of [
       'http://login.example',
       'https://login.example:80',
@@ -96,7 +96,7 @@ describe('a URL', () => {
       expect(guarded(url), url).not.toBeNull()
   })
 
-  it('is refused where it names a private address, in any spelling', () => {
+  it('refuses a private address in any spelling', () => {
     for (const host of [
       '127.0.0.1',
       '127.1',
@@ -114,7 +114,7 @@ describe('a URL', () => {
       expect(guarded(`https://${host}/`), host).not.toBeNull()
   })
 
-  it('may be http and private where that is allowed, and carries no credentials even then', () => {
+  it('accepts http and private addresses if the deployment allows them, but never credentials', () => {
     const open = (url: string) => refuseUrl(url, { allowPrivate: true })
     expect(open('http://127.0.0.1:4711/a')).toBeNull()
     for (const url of ['http://user@127.0.0.1', 'ftp://127.0.0.1', 'file:///etc/passwd'])

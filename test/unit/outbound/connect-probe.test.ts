@@ -16,7 +16,7 @@ async function listen(): Promise<{ server: Server; url: string; accepted: () => 
 describe('first use: the probe of a backend', () => {
   const probe = createConnectProbe({ operator: 'default', withinMs: 500 })
 
-  it('finds one that listens, and says why one that does not is not reachable', async () => {
+  it('returns null for a backend that listens, and else the reason', async () => {
     const { server, url } = await listen()
     expect(await probe('default', url)).toBeNull()
     await new Promise((resolve) => server.close(resolve))

@@ -62,7 +62,7 @@ async function ask(certificate: string) {
   return { result, names, host: `receiver.test:${port}` }
 }
 
-it('reach a receiver whose certificate is for its name, and say that name', async () => {
+it('an outbound request reaches a receiver whose certificate matches its name, and sends that name (SNI)', async () => {
   const { result, names, host } = await ask('right')
   expect(result).toMatchObject({ kind: 'answered', status: 200 })
   expect(result.kind === 'answered' && result.body.toString()).toBe(`heard ${host}`)
@@ -72,7 +72,7 @@ it('reach a receiver whose certificate is for its name, and say that name', asyn
 it.each([
   ['is for another name', 'other', 'ERR_TLS_CERT_ALTNAME_INVALID'],
   ['nobody vouches for', 'own', 'DEPTH_ZERO_SELF_SIGNED_CERT'],
-])('send nothing to one whose certificate %s', async (_, certificate, code) => {
+])('an outbound request sends nothing to a receiver whose certificate %s', async (_, certificate, code) => {
   const { result, names } = await ask(certificate)
   expect(result).toEqual({ kind: 'failed', reason: 'unreachable', detail: `The host could not be reached (${code}).` })
   expect(names).toEqual([])

@@ -39,8 +39,8 @@ function open(resolve?: Resolve, allowPrivate = true) {
 
 const loopback: Resolve = async () => [{ address: '127.0.0.1', family: 4 }]
 
-describe('an outbound call', () => {
-  it('answers what was answered, whatever its status', async () => {
+describe('an outbound request', () => {
+  it('returns the response, whatever its status', async () => {
     const { port } = await serve((request, response) => {
       response.writeHead(418, { 'X-Method': request.method }).end('short and stout')
     })
@@ -50,14 +50,14 @@ describe('an outbound call', () => {
     expect(result.kind === 'answered' && result.body.toString()).toBe('short and stout')
   })
 
-  it('follows no redirect', async () => {
+  it('does not follow redirects', async () => {
     const { port, requests } = await serve((_, response) => response.writeHead(302, { Location: '/elsewhere' }).end())
     const { fetch } = open(loopback)
     expect(await fetch(`http://tea.example:${port}/`)).toMatchObject({ kind: 'answered', status: 302 })
     expect(requests).toHaveLength(1)
   })
 
-  it('ends where the answer is larger than it may be, told or not', async () => {
+  it('fails if the response exceeds the size limit, with or without Content-Length', async () => {
     const { port } = await serve(({ url }, response) => {
       if (url === '/told') return response.writeHead(200, { 'Content-Length': 1_001 }).end('x'.repeat(1_001))
       for (let index = 0; index < 100; index++) response.write('x'.repeat(1_000))
@@ -69,7 +69,7 @@ describe('an outbound call', () => {
     expect(await fetch(`http://tea.example:${port}/told`, { bytesMax: 1_001 })).toMatchObject({ kind: 'answered' })
   })
 
-  it('has one limit in time, also for an answer that never ends', async () => {
+  it('has one time limit, which also covers a response that never ends', async () => {
     for (const answers of [false, true]) {
       const begun = Promise.withResolvers<void>()
       const { port } = await serve((_, response) => {
@@ -85,7 +85,7 @@ describe('an outbound call', () => {
     }
   })
 
-  it('has the same limit for a resolver that never answers', async () => {
+  it('has a time limit that also covers a resolver that never answers', async () => {
     const never = Promise.withResolvers<never>()
     const { fetch, clock } = open(() => never.promise)
     const result = fetch('http://tea.example/')
@@ -94,7 +94,7 @@ describe('an outbound call', () => {
     never.reject(new Error('too late'))
   })
 
-  it('says that a host cannot be reached', async () => {
+  it('fails as unreachable if no connection can be made', async () => {
     const { port, server } = await serve(() => {})
     server.close()
     const { fetch } = open(loopback)
@@ -103,7 +103,7 @@ describe('an outbound call', () => {
     expect(await lost.fetch('http://tea.example/')).toMatchObject({ kind: 'failed', reason: 'unreachable' })
   })
 
-  it('connects to nothing where the host leads to a private address, alone or among others', async () => {
+  it('makes no connection if any address of the host is private', async () => {
     for (const addresses of [['127.0.0.1'], ['1.1.1.1', '10.0.0.1'], ['2400::1', '::ffff:127.0.0.1'], ['fe80::1%lo']]) {
       const { fetch } = open(
         async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
@@ -115,7 +115,7 @@ describe('an outbound call', () => {
     }
   })
 
-  it('asks nobody where the URL itself is refused', async () => {
+  it('makes no DNS query if the URL itself is refused', async () => {
     let asked = 0
     const { fetch } = open(async () => {
       asked++
@@ -132,8 +132,8 @@ describe('an outbound call', () => {
   })
 })
 
-describe('a look-up', () => {
-  it('is made once for a connection, which goes to what was judged', async () => {
+describe('a guarded look-up', () => {
+  it('runs once for a connection, which then uses the checked address', async () => {
     const { port, requests } = await serve((_, response) => response.end('here'))
     const answers = [[{ address: '127.0.0.1', family: 4 }]]
     let asked = 0
@@ -144,7 +144,7 @@ describe('a look-up', () => {
     expect(requests.map(({ socket }) => socket.localAddress)).toEqual(['127.0.0.1'])
   })
 
-  it('hands on exactly the addresses that it has judged, in both forms that are asked for', async () => {
+  it('returns exactly the addresses that it has checked, for one address and for all', async () => {
     const judged: string[] = []
     const lookup = createGuardedLookup(
       async () => [

@@ -27,8 +27,8 @@ it.each([
   'fd00:ec2::254',
   'ff02::1',
   '64:ff9b::7f00:1',
-])('a host that leads to %s is refused, also beside a public address', async (address) => {
-  expect(await leadingTo(address)('https://receiver.example/')).toBe('The host is not at a public address.')
+])('the target check refuses a host that resolves to %s, also beside a public address', async (address) => {
+  expect(await leadingTo(address)('https://receiver.example/')).toBe('The host must resolve to public addresses only.')
   expect(await leadingTo('93.184.216.34', address)('https://receiver.example/')).not.toBeNull()
 })
 
@@ -42,11 +42,11 @@ it.each([
   'https://2130706433/',
   'javascript:alert(1)',
   'no address',
-])('%s is refused by what it says', async (url) => {
+])('the target check refuses the URL %s', async (url) => {
   expect(await leadingTo('93.184.216.34')(url)).not.toBeNull()
 })
 
-it('a public address is taken, on 8443 too, and so is a host that leads nowhere now', async () => {
+it('the target check accepts public addresses, also on port 8443, and a host that does not resolve', async () => {
   expect(await leadingTo('93.184.216.34', '2606:4700::1111')('https://receiver.example/')).toBeNull()
   expect(await leadingTo('93.184.216.34')('https://receiver.example:8443/hook')).toBeNull()
   expect(await leadingTo()('https://receiver.example/')).toBeNull()
@@ -54,7 +54,7 @@ it('a public address is taken, on 8443 too, and so is a host that leads nowhere 
   expect(await check('https://receiver.example/')).toBeNull()
 })
 
-it('a resolver that does not answer is waited for for two seconds', async () => {
+it('the target check waits two seconds for a resolver that does not answer', async () => {
   const check = createTargetCheck({ clock, allowPrivate: false, resolve: () => new Promise(() => {}) })
   const answer = check('https://receiver.example/')
   clock.advanceSync(2_000)
@@ -62,7 +62,7 @@ it('a resolver that does not answer is waited for for two seconds', async () => 
   expect(clock.pending).toBe(0)
 })
 
-it('a closed network may name its own', async () => {
+it('the target check accepts private addresses if the deployment allows them', async () => {
   const check = createTargetCheck({ clock, allowPrivate: true })
   expect(await check('http://127.0.0.1:9999/')).toBeNull()
   expect(await check('http://user:pass@127.0.0.1/')).not.toBeNull()

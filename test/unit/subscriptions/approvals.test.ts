@@ -36,8 +36,8 @@ const dueOf = async ({ registry }: TestCatalogue) =>
     .map(({ subject }) => subject)
 const stateOf = async (catalogue: TestCatalogue, id: string) => (await catalogue.subscriptions.get('acme', id)).state
 
-describe('a request', () => {
-  it('waits, with credentials that open nothing yet, where everybody who decides can see it', async () => {
+describe('a request for access', () => {
+  it('is pending, listed for approvers, and has credentials without access', async () => {
     const catalogue = openTestCatalogue()
     const { id, flow } = await request(catalogue)
     expect(await stateOf(catalogue, id)).toBe('Pending')
@@ -60,7 +60,7 @@ describe('a request', () => {
     expect(await dueOf(catalogue)).toEqual([flow])
   })
 
-  it('opens when somebody else approves, and every thread knows before the answer', async () => {
+  it('becomes active when someone else approves, on every thread before the command returns', async () => {
     const catalogue = openTestCatalogue()
     const { id, flow } = await request(catalogue)
     catalogue.gateway.grants.length = 0
@@ -79,7 +79,7 @@ describe('a request', () => {
     expect(await dueOf(catalogue)).toEqual([])
   })
 
-  it('ends when it is rejected, and cannot be decided again', async () => {
+  it('is final when it is rejected, and cannot be decided again', async () => {
     const catalogue = openTestCatalogue()
     const { id, flow } = await request(catalogue)
     await catalogue.approvals.decide(BOSS, id, flow, { outcome: 'Rejected' })
@@ -89,7 +89,7 @@ describe('a request', () => {
     expect(await stateOf(catalogue, id)).toBe('Rejected')
   })
 
-  it('goes back to who asked, and comes again when it was amended', async () => {
+  it('returns to the requester for an amendment, and is resubmitted by it', async () => {
     const catalogue = openTestCatalogue()
     const { id, flow } = await request(catalogue)
     await catalogue.approvals.decide(BOSS, id, flow, { outcome: 'AmendmentRequired', comments: 'Less, please.' })
@@ -103,7 +103,7 @@ describe('a request', () => {
     expect(await grantOf(catalogue, id)).toMatchObject({ active: true, scopes: ['orders:read'] })
   })
 
-  it.each(['Approved', 'Rejected', 'AmendmentRequired'] as const)('is not %s by who asks', async (outcome) => {
+  it.each(['Approved', 'Rejected', 'AmendmentRequired'] as const)('cannot be %s by the requester', async (outcome) => {
     const catalogue = openTestCatalogue()
     const { id, flow } = await request(catalogue)
     const forbidden = { status: 403, code: 'operation_forbidden' }
@@ -111,7 +111,7 @@ describe('a request', () => {
     expect(await catalogue.approvals.flow('acme', id, flow)).toMatchObject({ state: 'InProgress', approvals: [] })
   })
 
-  it('of a person is not that person’s to decide, through whatever client; another person’s it is', async () => {
+  it('of a person cannot be decided by that person through any client, but by another person', async () => {
     const catalogue = openTestCatalogue()
     const { id, flow } = await request(catalogue, { ...ACME, person: 'usr_1' })
     const outcome = { outcome: 'Approved' } as const
@@ -121,7 +121,7 @@ describe('a request', () => {
     expect(await stateOf(catalogue, id)).toBe('Active')
   })
 
-  it('that is cancelled waits for nobody', async () => {
+  it('that is cancelled needs no decision', async () => {
     const catalogue = openTestCatalogue()
     const { id, flow } = await request(catalogue)
     await catalogue.subscriptions.cancel(ACME, id)
@@ -129,7 +129,7 @@ describe('a request', () => {
     expect([(await catalogue.approvals.list('acme', { limit: 9 })).items, await dueOf(catalogue)]).toEqual([[], []])
   })
 
-  it('is decided once by two at once', async () => {
+  it('is decided once by concurrent decisions', async () => {
     const catalogue = openTestCatalogue()
     const { id, flow } = await request(catalogue)
     const other = { tenant: 'acme', consumer: 'con_other' }
@@ -141,7 +141,7 @@ describe('a request', () => {
     expect(await stateOf(catalogue, id)).toBe('Active')
   })
 
-  it('is its tenant’s, and its subscription’s', async () => {
+  it('is visible only in its tenant and under its subscription', async () => {
     const catalogue = openTestCatalogue()
     const { id, flow, consumer } = await request(catalogue)
     const other = await catalogue.subscriptions.create(ACME, { consumer, api: API })
@@ -154,7 +154,7 @@ describe('a request', () => {
   })
 })
 
-describe('a change of tier', () => {
+describe('a tier change', () => {
   async function subscribed(catalogue: TestCatalogue, approval: 'Auto' | 'Manual') {
     const { consumer } = await publishApi(catalogue)
     for (const variant of ['silver', 'gold']) {
@@ -167,7 +167,7 @@ describe('a change of tier', () => {
   const eventsOf = async ({ registry }: TestCatalogue) =>
     (await registry.list(OUTBOX_EVENT_KIND, { limit: 99 })).map(({ body }) => body.type)
 
-  it('waits for a decision; then the threads know and it is told', async () => {
+  it('waits for a decision; then it reaches the threads and emits an event', async () => {
     const catalogue = openTestCatalogue()
     const id = await subscribed(catalogue, 'Manual')
     const flow = await catalogue.approvals.requestTier(ACME, id, { slaVariant: 'gold', reason: 'More.' })
@@ -189,7 +189,7 @@ describe('a change of tier', () => {
     expect(await eventsOf(catalogue)).toEqual(['TierChangeRequested'])
   })
 
-  it('takes effect at once where the policy approves', async () => {
+  it('takes effect at once if the policy approves', async () => {
     const catalogue = openTestCatalogue()
     const id = await subscribed(catalogue, 'Auto')
     const flow = await catalogue.approvals.requestTier(ACME, id, { slaVariant: 'gold' })
@@ -197,14 +197,14 @@ describe('a change of tier', () => {
     expect((await catalogue.subscriptions.get('acme', id)).slaVariant).toBe('gold')
   })
 
-  it.each(['silver', 'bronze'])('to %s is refused with its place', async (slaVariant) => {
+  it.each(['silver', 'bronze'])('to %s is refused with a pointer', async (slaVariant) => {
     const catalogue = openTestCatalogue()
     const id = await subscribed(catalogue, 'Auto')
     const refused = catalogue.approvals.requestTier(ACME, id, { slaVariant })
     await expect(refused).rejects.toMatchObject({ status: 400, errors: [{ pointer: '/slaVariant' }] })
   })
 
-  it('is not for a subscription that has ended', async () => {
+  it('is refused for a subscription that has ended', async () => {
     const catalogue = openTestCatalogue()
     const id = await subscribed(catalogue, 'Auto')
     await catalogue.subscriptions.cancel(ACME, id)
@@ -213,7 +213,7 @@ describe('a change of tier', () => {
   })
 })
 
-describe('a request that nobody decides on', () => {
+describe('an overdue request', () => {
   /** Does what is due, as the scheduler would. */
   async function silence(catalogue: TestCatalogue, told: string[]) {
     const { registry } = catalogue
@@ -231,7 +231,7 @@ describe('a request that nobody decides on', () => {
     return { id, flow: approvalFlow ?? '' }
   }
 
-  it('is escalated after three days, once, and says so where it is listed', async () => {
+  it('is escalated once after three days, which the list shows', async () => {
     const catalogue = openTestCatalogue()
     const { flow } = await asked(catalogue)
     const told: string[] = []
@@ -246,7 +246,7 @@ describe('a request that nobody decides on', () => {
     expect(items).toMatchObject([{ id: flow, escalatedAt: new Date(catalogue.clock.nowMs).toISOString() }])
   })
 
-  it('is late no more when it was sent back, and anew three days after it came again', async () => {
+  it('is not overdue after it was sent back, and again three days after it was resubmitted', async () => {
     const catalogue = openTestCatalogue()
     const { id, flow } = await asked(catalogue)
     const told: string[] = []

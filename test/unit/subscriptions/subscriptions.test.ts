@@ -40,7 +40,7 @@ function bytesIn(text: string): string {
 const HOME = 'https://app.example/back'
 
 describe('a subscription', () => {
-  it('is active at once, with a client and a key made with it', async () => {
+  it('is active at once, with a client and a key', async () => {
     const { subscription, consumer, credentials } = await subscribe(openTestCatalogue())
 
     expect(subscription).toEqual({
@@ -68,7 +68,7 @@ describe('a subscription', () => {
     expect(new Set(credentials.map(({ clientSecret, apiKey }) => clientSecret ?? apiKey)).size).toBe(2)
   })
 
-  it('leaves no secret readable in the registry or its feed', async () => {
+  it('has no readable secret in the registry or its feed', async () => {
     const catalogue = openTestCatalogue()
     const { credentials } = await subscribe(catalogue)
     const secrets = credentials.flatMap(({ clientSecret, apiKey }) => [clientSecret ?? '', apiKey ?? ''])
@@ -77,7 +77,7 @@ describe('a subscription', () => {
     for (const secret of secrets.filter((text) => text !== '')) expect(stored).not.toContain(secret)
   })
 
-  it('has one credential for each kind that is asked for', async () => {
+  it('has one credential for each requested type', async () => {
     const { credentials } = await subscribe(openTestCatalogue(), {
       securityTypes: ['ApiKey', 'ApiKey'],
       scopes: ['orders:read'],
@@ -114,7 +114,7 @@ describe('a subscription', () => {
       { securityTypes: ['Federated'] as const, federated: { issuer: 'https://idp.example', clientId: 'a' } },
       '/federated/issuer',
     ],
-  ])('is refused for %s, with its place, and nothing is made', async (_, more, pointer) => {
+  ])('is refused for %s, with a pointer, and nothing is created', async (_, more, pointer) => {
     const catalogue = openTestCatalogue()
     const { consumer } = await publishApi(catalogue)
     const input = { consumer, api: API, ...more }
@@ -126,7 +126,7 @@ describe('a subscription', () => {
     expect(await catalogue.registry.list(CREDENTIAL_KIND, { limit: 9 })).toEqual([])
   })
 
-  it('takes neither another tenant’s consumer nor its API', async () => {
+  it('accepts neither the consumer nor the API of another tenant', async () => {
     const catalogue = openTestCatalogue()
     const { consumer } = await publishApi(catalogue)
     const own = await catalogue.consumers.create(RIVAL, { name: 'Rival', kind: 'agent' })
@@ -140,7 +140,7 @@ describe('a subscription', () => {
     expect(await refusalOf({ consumer: own.id, api: API })).toMatchObject({ errors: [{ pointer: '/api' }] })
   })
 
-  it('is refused, not failed, for an API whose only revision was discarded', async () => {
+  it('is refused without an error for an API whose only revision was discarded', async () => {
     const catalogue = openTestCatalogue()
     const { id } = await catalogue.proxies.stage(ACME, { api: API, specification: base64(orders()) })
     await catalogue.proxies.discard(ACME, id)
@@ -150,7 +150,7 @@ describe('a subscription', () => {
     await expect(refused).rejects.toMatchObject({ status: 400, errors: [{ pointer: '/api' }] })
   })
 
-  it('is given what serves, not what is only staged', async () => {
+  it('gets the scopes of the active revision, not of a staged one', async () => {
     const catalogue = openTestCatalogue()
     const { consumer } = await publishApi(catalogue)
     const specification = base64(orders({ operations: { ...OFFERED, other: [] } }))
@@ -163,7 +163,7 @@ describe('a subscription', () => {
     expect(items.map(({ operationId }) => operationId)).toEqual(['listOrders', 'createOrder'])
   })
 
-  it('is listed by its fields, in the order in which subscriptions were made', async () => {
+  it('is listed by its fields, in the order of creation', async () => {
     const catalogue = openTestCatalogue()
     const { subscription, consumer } = await subscribe(catalogue)
     const other = await catalogue.consumers.create(ACME, { name: 'Agent', kind: 'agent' })
@@ -181,7 +181,7 @@ describe('a subscription', () => {
 })
 
 describe('the credentials of a subscription', () => {
-  it('are near their end in the last 30 days, and then expired', async () => {
+  it('are expiring in their last 30 days, and then expired', async () => {
     const catalogue = openTestCatalogue()
     const { subscription } = await subscribe(catalogue)
     const stateAfter = async (days: number): Promise<unknown> => {
@@ -195,7 +195,7 @@ describe('the credentials of a subscription', () => {
     expect(await stateAfter(365)).toEqual(['Expired'])
   })
 
-  it('are read with a note of who read them', async () => {
+  it('are read with an audit entry', async () => {
     const catalogue = openTestCatalogue()
     const { subscription } = await subscribe(catalogue)
     const notes: unknown[] = []
@@ -209,7 +209,7 @@ describe('the credentials of a subscription', () => {
     expect(notes).toEqual([[ACME, 'credentials.read', subscription.id]])
   })
 
-  it('are not handed out where the reading cannot be noted', async () => {
+  it('are not returned if the audit entry cannot be written', async () => {
     const catalogue = openTestCatalogue()
     const { subscription } = await subscribe(catalogue)
     catalogue.registry.audit = async () => {
@@ -220,8 +220,8 @@ describe('the credentials of a subscription', () => {
   })
 })
 
-describe('what ends', () => {
-  it('a subscription, is on disk, then told to every thread, then answered', async () => {
+describe('the end of', () => {
+  it('a subscription is on disk first, then on every thread, then returned', async () => {
     const catalogue = openTestCatalogue()
     const { subscription, credentials } = await subscribe(catalogue)
     const states: string[] = []
@@ -237,7 +237,7 @@ describe('what ends', () => {
     )
   })
 
-  it('a subscription, ends once; the second time is 409 and names the state', async () => {
+  it('a subscription happens once; the second time returns 409 with the state', async () => {
     const catalogue = openTestCatalogue()
     const { subscription } = await subscribe(catalogue)
     await catalogue.subscriptions.cancel(ACME, subscription.id)
@@ -249,7 +249,7 @@ describe('what ends', () => {
     })
   })
 
-  it('a credential, is not answered for before every thread knows; the other one goes on', async () => {
+  it('a credential has reached every thread before the command returns; the other credential stays', async () => {
     const catalogue = openTestCatalogue()
     const { subscription, credentials } = await subscribe(catalogue)
     const [client, key] = credentials.map(({ id }) => id)
@@ -275,7 +275,7 @@ describe('what ends', () => {
     expect(items.map(({ state }) => state)).toEqual(['Revoked', 'Active'])
   })
 
-  it('a credential, stays revoked where a thread did not acknowledge, and can be revoked again', async () => {
+  it('a credential holds if a thread did not acknowledge it, and can be repeated', async () => {
     const catalogue = openTestCatalogue()
     const { subscription, credentials } = await subscribe(catalogue)
     const id = credentials[0]?.id ?? ''
@@ -289,7 +289,7 @@ describe('what ends', () => {
     expect(catalogue.gateway.grants.find(({ credential }) => credential === id)?.valid).toBe(false)
   })
 
-  it('is nobody’s to end but its tenant’s, by 404, and a credential only by its own subscription', async () => {
+  it('a subscription of another tenant, or a credential of another subscription, returns 404', async () => {
     const catalogue = openTestCatalogue()
     const { subscription, credentials, consumer } = await subscribe(catalogue)
     const other = await catalogue.subscriptions.create(ACME, { consumer, api: API })
@@ -307,7 +307,7 @@ describe('what ends', () => {
   })
 })
 
-it('is ended by asking again where a thread did not hear of it', async () => {
+it('a repeated cancellation reaches a thread that missed the first', async () => {
   const catalogue = openTestCatalogue()
   const { subscription } = await subscribe(catalogue)
   catalogue.gateway.onGrant = () => Promise.reject(new Error('a thread does not answer'))
@@ -335,7 +335,7 @@ describe('the operations of a subscription', () => {
     return (await catalogue.subscriptions.operations('acme', subscription.id)).items
   }
 
-  it('are those that any alternative of their security opens, as at the gateway', async () => {
+  it('are those that any security alternative grants, as at the gateway', async () => {
     const items = await operationsOf(openTestCatalogue(), ['orders:read', 'orders:audit'], {
       open: [],
       read: [{ oauth: ['orders:read'] }, { key: [] }],
@@ -352,7 +352,7 @@ describe('the operations of a subscription', () => {
     ])
   })
 
-  it('carry the limits of the variant that is subscribed', async () => {
+  it('have the limits of the subscribed variant', async () => {
     const catalogue = openTestCatalogue()
     const { consumer } = await publishApi(catalogue)
     for (const [variant, perMinute] of [['gold', 100] as const, ['plain', 5] as const]) {
@@ -377,7 +377,7 @@ describe('the operations of a subscription', () => {
     ])
   })
 
-  it('tell what is left, which definition holds now, and when a window begins anew', async () => {
+  it('show the remaining calls, the definition that applies now, and the end of its window', async () => {
     const catalogue = openTestCatalogue()
     const { consumer } = await publishApi(catalogue)
     const specification = bytesIn(`opensla: 1.0.0
@@ -414,7 +414,7 @@ quotas: { period: Monthly, resourceUnits: 2.5 }`)
   })
 })
 
-describe('recommendations', () => {
+describe('the recommendations of a subscription', () => {
   it('begin with the third breach in 30 days, and end with the subscription', async () => {
     const catalogue = openTestCatalogue()
     const { consumer } = await publishApi(catalogue)

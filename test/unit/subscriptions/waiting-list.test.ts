@@ -59,12 +59,12 @@ async function open(...declared: Declared[]) {
 const waits = 'WaitlistedForCapacity'
 
 describe('capacity', () => {
-  it('that nobody declares is without end', async () => {
+  it('is unlimited if it is not declared', async () => {
     const { subscribe, stateOf } = await open({ concurrent: 1_000 })
     for (let count = 0; count < 5; count++) expect(await stateOf(await subscribe())).toBe('Active')
   })
 
-  it('is given away to the last, exactly, and the next one waits and is told of', async () => {
+  it('is reserved up to exactly its limit; the next subscription waits and emits an event', async () => {
     const { catalogue, subscribe, stateOf } = await open({ concurrency: 6, concurrent: 3 })
     const [first, second, third] = [await subscribe(), await subscribe(), await subscribe()]
     expect([await stateOf(first), await stateOf(second), await stateOf(third)]).toEqual(['Active', 'Active', waits])
@@ -77,7 +77,7 @@ describe('capacity', () => {
     expect(client?.grant).toMatchObject({ valid: true, active: false })
   })
 
-  it('is the highest throughput of the default variant, and a rate counts by the second', async () => {
+  it('is the highest throughput of the default variant, and rates count per second', async () => {
     const { subscribe, statesOf } = await open(
       { rps: [5, 20, 10], perMinute: 600 },
       { variant: 'gold', perMinute: 1_200 },
@@ -86,7 +86,7 @@ describe('capacity', () => {
     expect(await statesOf(...ids)).toEqual(['Active', 'Active', waits])
   })
 
-  it('is taken by who came by a product too', async () => {
+  it('is also reserved by subscriptions to a product', async () => {
     const { catalogue, consumer, subscribe, stateOf } = await open({ concurrency: 6, concurrent: 3 })
     const { id: product } = await catalogue.products.create(ACME, { name: 'Trade', apis: [API] })
     await catalogue.subscriptions.create(ACME, { consumer, product })
@@ -94,15 +94,15 @@ describe('capacity', () => {
     expect(await stateOf(await subscribe())).toBe(waits)
   })
 
-  it('is given once to two who come at once', async () => {
+  it('is reserved once by two concurrent subscriptions', async () => {
     const { subscribe, statesOf } = await open({ concurrency: 3, concurrent: 3 })
     const ids = await Promise.all([subscribe(), subscribe(), subscribe()])
     expect((await statesOf(...ids)).sort()).toEqual(['Active', waits, waits])
   })
 })
 
-describe('who waits', () => {
-  it('is let in when somebody leaves, first come first served, and every thread knows', async () => {
+describe('a waiting subscription', () => {
+  it('is admitted when another is cancelled, first come first served, on every thread', async () => {
     const { catalogue, subscribe, statesOf } = await open({ concurrency: 3, concurrent: 3 })
     const ids = [await subscribe(), await subscribe(), await subscribe()] as const
     catalogue.gateway.grants.length = 0
@@ -113,7 +113,7 @@ describe('who waits', () => {
     expect(told.map(({ active }) => active)).toEqual([true, true])
   })
 
-  it('is let in when somebody rests, who then cannot go on', async () => {
+  it('is admitted when another is suspended, which then cannot be resumed', async () => {
     const { catalogue, subscribe, statesOf } = await open({ concurrency: 3, concurrent: 3 })
     const ids = [await subscribe(), await subscribe()] as const
     await catalogue.subscriptions.suspend(ACME, ids[0])
@@ -124,7 +124,7 @@ describe('who waits', () => {
     expect(await catalogue.subscriptions.resume(ACME, ids[0])).toMatchObject({ state: 'Active' })
   })
 
-  it('is let in when more is promised', async () => {
+  it('is admitted when a declaration raises the capacity', async () => {
     const { catalogue, subscribe, statesOf } = await open({ concurrency: 3, concurrent: 3 })
     const ids = [await subscribe(), await subscribe(), await subscribe()]
     await declare(catalogue, { concurrency: 6, concurrent: 3 })
@@ -132,7 +132,7 @@ describe('who waits', () => {
     expect(await statesOf(...ids)).toEqual(['Active', 'Active', waits])
   })
 
-  it('is not overtaken by who needs less, not even by who comes later', async () => {
+  it('is not overtaken by one that needs less, not even by a later one', async () => {
     const { catalogue, subscribe, statesOf } = await open(
       { concurrency: 4, concurrent: 1 },
       { variant: 'large', concurrent: 4 },
@@ -148,13 +148,13 @@ describe('who waits', () => {
     expect(await statesOf(...ids)).toEqual(['Cancelled', 'Cancelled', 'Active'])
   })
 
-  it('holds up nobody who asks for nothing', async () => {
+  it('does not block one that needs no capacity', async () => {
     const { subscribe, statesOf } = await open({ concurrency: 1, concurrent: 1 }, { variant: 'free' })
     const ids = [await subscribe(), await subscribe(), await subscribe('free')]
     expect(await statesOf(...ids)).toEqual(['Active', waits, 'Active'])
   })
 
-  it('may leave', async () => {
+  it('can be cancelled', async () => {
     const { catalogue, subscribe, stateOf } = await open({ concurrency: 3, concurrent: 3 })
     await subscribe()
     const id = await subscribe()
@@ -162,7 +162,7 @@ describe('who waits', () => {
     expect(await stateOf(id)).toBe('Cancelled')
   })
 
-  it('is let in by the next start, where the process died before', async () => {
+  it('is admitted at the next start after a crash', async () => {
     const { catalogue, subscribe, stateOf } = await open({ concurrency: 3, concurrent: 3 })
     const [first, second] = [await subscribe(), await subscribe()]
     await catalogue.waitingList.settled()
@@ -175,7 +175,7 @@ describe('who waits', () => {
     expect((await again.subscriptions.get('acme', second)).state).toBe('Active')
   })
 
-  it('has been approved before, where the policy wants that', async () => {
+  it('has been approved first, if the policy requires it', async () => {
     const { catalogue, subscribe, stateOf } = await open({ concurrency: 3, concurrent: 3 })
     const first = await subscribe()
     await catalogue.apiPolicies.put(ACME, API, { subscriptionApproval: 'Manual' })
@@ -190,7 +190,7 @@ describe('who waits', () => {
   })
 })
 
-describe('a product', () => {
+describe('the capacity of a product', () => {
   const OTHER = 'parcels-v1'
 
   async function withProduct() {
@@ -207,7 +207,7 @@ describe('a product', () => {
     return { ...opened, subscribeTo, product: product.id }
   }
 
-  it('is waited for where one of its members is given away, in one line with those who want that member', async () => {
+  it('is waited for if one of its members has none left, in one queue with subscriptions to that member', async () => {
     const { catalogue, subscribe, subscribeTo, product, statesOf } = await withProduct()
     const ids = [await subscribe(), await subscribeTo({ product }), await subscribe()] as const
     const other = await subscribeTo({ api: OTHER })
@@ -217,7 +217,7 @@ describe('a product', () => {
     expect(await statesOf(...ids)).toEqual(['Cancelled', 'Active', waits])
   })
 
-  it('lets everybody in who waits for it when the member leaves it, and frees what it took there', async () => {
+  it('admits all waiting subscriptions when that member leaves it, and releases the reservations there', async () => {
     const { catalogue, subscribe, subscribeTo, product, statesOf } = await withProduct()
     const ids = [await subscribeTo({ product }), await subscribeTo({ product }), await subscribe()] as const
     expect(await statesOf(...ids)).toEqual(['Active', waits, waits])
@@ -227,7 +227,7 @@ describe('a product', () => {
   })
 })
 
-describe('a change of tier', () => {
+describe('a tier change with limited capacity', () => {
   const tiers = [{ concurrency: 5 }, { variant: 'silver', concurrent: 2 }, { variant: 'gold', concurrent: 4 }] as const
 
   async function withTiers() {
@@ -240,7 +240,7 @@ describe('a change of tier', () => {
     return { ...opened, ids, ask, tierOf, stateOfFlow }
   }
 
-  it('waits for capacity with the tier that it has, and is in force when somebody leaves', async () => {
+  it('waits for capacity with the current tier, and takes effect when another subscription ends', async () => {
     const { catalogue, ids, ask, tierOf, stateOfFlow } = await withTiers()
     const flow = await ask(ids[0], 'gold')
     expect(flow.state).toBe('Approved')
@@ -260,7 +260,7 @@ describe('a change of tier', () => {
     ])
   })
 
-  it('waits before those who come after it, and behind those who came before', async () => {
+  it('waits before later claims and after earlier ones', async () => {
     const { catalogue, subscribe, ids, ask, tierOf, stateOf } = await withTiers()
     await ask(ids[0], 'gold')
     const late = await subscribe('silver')
@@ -274,7 +274,7 @@ describe('a change of tier', () => {
     expect([await stateOf(late), await tierOf(ids[1])]).toEqual(['Active', 'silver'])
   })
 
-  it('to less never waits, and lets in who waits for what it gives back', async () => {
+  it('to less never waits, and admits a claim that fits the released capacity', async () => {
     const { catalogue, subscribe, ids, ask, tierOf, stateOf } = await withTiers()
     const waiting = await subscribe('silver')
     expect(await stateOf(waiting)).toBe(waits)
@@ -293,7 +293,7 @@ describe('a change of tier', () => {
     expect((await catalogue.subscriptions.get('acme', ids[0])).slaVariant).toBe('silver')
   })
 
-  it('is let in by the next start, where the process died before', async () => {
+  it('is admitted at the next start after a crash', async () => {
     const { catalogue, ids, ask } = await withTiers()
     await ask(ids[0], 'gold')
     await catalogue.waitingList.settled()

@@ -18,7 +18,7 @@ function open(commitEach: (commits: readonly Commit[]) => Promise<readonly (Erro
   return { ...group, groups }
 }
 
-it('goes to the disk together, a few each turn, in the order in which it came', async () => {
+it('a commit group commits a few results per turn of the event loop, in order of arrival', async () => {
   const { add, groups } = open(async (commits) => commits.map(() => null))
   const done = Promise.all(Array.from({ length: 20 }, (_, index) => add(commit(String(index)))))
   expect(groups).toEqual([])
@@ -30,7 +30,7 @@ it('goes to the disk together, a few each turn, in the order in which it came', 
   expect(groups.flat()).toEqual(Array.from({ length: 20 }, (_, index) => String(index)))
 })
 
-it('tells each what became of its own, and all where nothing was done', async () => {
+it('a commit group settles each result by itself, and rejects all if the registry fails', async () => {
   let isFull = false
   const { add } = open(async (commits) => {
     if (isFull) throw new Error('full')

@@ -27,9 +27,9 @@ function after(verbs: readonly Verb[]): PersistedActor {
 }
 
 describe.each(Object.entries(STATES))('a delivery that is %s', (state, { by, to }) => {
-  it('is reached, also over JSON', () => expect(after(by).value).toBe(state))
+  it('is reached, also by a snapshot restored from JSON', () => expect(after(by).value).toBe(state))
 
-  it.each(VERBS)('answers %s as its drawing says', (type) => {
+  it.each(VERBS)('handles %s as the diagram shows', (type) => {
     const result = step(webhookDelivery, after(by), { type })
     const next = to[type]
     if (next !== undefined) return expect(result).toMatchObject({ next: { value: next } })
@@ -37,7 +37,7 @@ describe.each(Object.entries(STATES))('a delivery that is %s', (state, { by, to 
   })
 })
 
-it('a delivery fails for good with its tenth attempt, and begins anew when it is asked for again', () => {
+it('a delivery fails finally with its tenth attempt, and starts over when it is redelivered', () => {
   const failures: Verb[] = Array(ATTEMPTS_MAX - 1).fill('failed')
   expect(after(failures)).toMatchObject({ value: 'pending', context: { tries: 9 } })
   expect(after([...failures, 'failed'])).toMatchObject({ value: 'failed', context: { tries: 10 } })

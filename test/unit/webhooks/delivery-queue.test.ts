@@ -28,7 +28,7 @@ function open(given?: Omit<QueueBounds, 'unprovenOfTenant'> & Partial<QueueBound
   return { queue, clock, sent, end, add }
 }
 
-it('a receiver has one connection until it has answered well, and four from then on', async () => {
+it('the queue gives a receiver one connection until its first success, and four from then on', async () => {
   const { sent, end, add, queue } = open()
   for (let index = 0; index < 10; index++) add(`a${index}`, 'a')
   expect(sent).toEqual(['a0'])
@@ -39,7 +39,7 @@ it('a receiver has one connection until it has answered well, and four from then
   expect(sent).toEqual(['a0', 'a1', 'a2', 'a3', 'a4', 'a5'])
 })
 
-it('those that hang leave room for those that answer', async () => {
+it('receivers that hang leave connections to receivers that respond', async () => {
   const { sent, end, add } = open({ all: 4, unproven: 2, ofReceiver: 2 })
   add('good0', 'good')
   await end('good0')
@@ -52,7 +52,7 @@ it('those that hang leave room for those that answer', async () => {
   }
 })
 
-it('one tenant’s that hang leave room for those of others', async () => {
+it('hanging receivers of one tenant leave connections to the receivers of other tenants', async () => {
   const { sent, end, add } = open({ all: 9, unproven: 4, unprovenOfTenant: 2, ofReceiver: 2 })
   for (let index = 0; index < 20; index++) add(`dead${index}`, `dead${index}`)
   expect(sent).toEqual(['dead0', 'dead1'])
@@ -63,7 +63,7 @@ it('one tenant’s that hang leave room for those of others', async () => {
   expect(sent).toEqual(['dead0', 'dead1', 'new', 'dead2'])
 })
 
-it('nothing is remembered of a receiver that is gone, once what waits has had its turn', async () => {
+it('the queue evicts a removed receiver after its queued deliveries', async () => {
   const { queue, end, add } = open()
   add('a0', 'a')
   await end('a0')
@@ -78,7 +78,7 @@ it('nothing is remembered of a receiver that is gone, once what waits has had it
   expect(queue.receivers).toBe(0)
 })
 
-it('receivers are served in turn', async () => {
+it('the queue serves receivers in turn', async () => {
   const { sent, end, add } = open({ all: 1, unproven: 1, ofReceiver: 1 })
   for (const id of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) add(id, id[0]!)
   for (const id of ['a1', 'a2', 'b1', 'c1', 'a3', 'b2']) {
@@ -87,7 +87,7 @@ it('receivers are served in turn', async () => {
   }
 })
 
-it('what is due later waits for its time, and for another when it is told another', async () => {
+it('the queue delays a delivery until its time, which can be moved', async () => {
   const { queue, clock, sent, end, add } = open()
   add('x', 'a', 100)
   add('x', 'a', 200)
@@ -99,7 +99,7 @@ it('what is due later waits for its time, and for another when it is told anothe
   expect([queue.sizeOf(), clock.pending]).toEqual([0, 0])
 })
 
-it('what becomes due once more while it is under way goes out once more, and not twice at once', async () => {
+it('the queue repeats a delivery that becomes due again while it is in progress, after it has ended', async () => {
   const { sent, end, add } = open()
   add('x', 'a')
   add('x', 'a')
@@ -112,7 +112,7 @@ it('what becomes due once more while it is under way goes out once more, and not
   expect(sent).toEqual(['x', 'x'])
 })
 
-it('what waits for one receiver can be dropped', async () => {
+it('the queue can drop the queued deliveries of one receiver', async () => {
   const { queue, clock, sent, end, add } = open()
   add('a1', 'a')
   add('a2', 'a')
@@ -124,7 +124,7 @@ it('what waits for one receiver can be dropped', async () => {
   expect(sent).toEqual(['a1', 'b1'])
 })
 
-it('ends when what is under way has ended, and begins nothing more', async () => {
+it('the queue stops after the deliveries in progress, and starts no more', async () => {
   const { queue, sent, end, add } = open()
   add('a1', 'a')
   add('a2', 'a')

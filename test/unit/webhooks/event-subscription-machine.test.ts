@@ -43,9 +43,9 @@ function after(events: readonly EventSubscriptionEvent[]): PersistedActor {
 describe.each(Object.entries(STATES))('a registration that is %s', (state, { by, to }) => {
   const reached = (): PersistedActor => after(by.map((name) => EVENTS[name]!))
 
-  it('is reached, also over JSON', () => expect(reached().value).toBe(state))
+  it('is reached, also by a snapshot restored from JSON', () => expect(reached().value).toBe(state))
 
-  it.each(Object.keys(EVENTS))('answers %s as its drawing says', (name) => {
+  it.each(Object.keys(EVENTS))('handles %s as the diagram shows', (name) => {
     const result = step(eventSubscription, reached(), EVENTS[name]!)
     const next = to[name]
     if (next !== undefined) return expect(result).toMatchObject({ next: { value: next } })
@@ -53,20 +53,20 @@ describe.each(Object.entries(STATES))('a registration that is %s', (state, { by,
   })
 })
 
-describe('failing', () => {
+describe('a failing event subscription', () => {
   const failed = (atMs: number): EventSubscriptionEvent => ({ type: 'failed', atMs })
 
-  it('for five days on end disables', () => {
+  it('is disabled after five days of failures', () => {
     expect(after([failed(0), failed(GIVES_UP_AFTER_MS - 1)]).value).toBe('failing')
     expect(after([failed(0), failed(GIVES_UP_AFTER_MS)]).value).toBe('disabled')
   })
 
-  it('counts from the first failure after the last delivery', () => {
+  it('measures the time from the first failure after the last delivery', () => {
     const events = [failed(0), { type: 'delivered' } as const, failed(GIVES_UP_AFTER_MS), failed(GIVES_UP_AFTER_MS + 1)]
     expect(after(events)).toMatchObject({ value: 'failing', context: { failingSinceMs: GIVES_UP_AFTER_MS } })
   })
 
-  it('is forgotten when it is switched on again', () => {
+  it('starts to count again when it is enabled', () => {
     expect(after([failed(0), { type: 'gone' }, { type: 'enabled' }])).toMatchObject({
       value: 'active',
       context: { failingSinceMs: null },

@@ -3,14 +3,14 @@ import { retryDelayMs } from '../../../src/webhooks/retry-schedule.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
-const PAUSES = [5_000, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR]
+const DELAYS = [5_000, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR]
 
-it.each(PAUSES.map((pauseMs, index) => [index + 1, pauseMs]))(
-  'after attempt %d it waits %d ms, ±20 %%',
-  (tries, pauseMs) => {
-    expect(retryDelayMs(tries, 0.5, undefined, 0)).toBe(pauseMs)
-    expect(retryDelayMs(tries, 0, undefined, 0)).toBe(pauseMs * 0.8)
-    expect(retryDelayMs(tries, 1, undefined, 0)).toBe(pauseMs * 1.2)
+it.each(DELAYS.map((delayMs, index) => [index + 1, delayMs]))(
+  'retries a delivery after attempt %d in %d ms, ±20 %%',
+  (attempts, delayMs) => {
+    expect(retryDelayMs(attempts, 0.5, undefined, 0)).toBe(delayMs)
+    expect(retryDelayMs(attempts, 0, undefined, 0)).toBe(delayMs * 0.8)
+    expect(retryDelayMs(attempts, 1, undefined, 0)).toBe(delayMs * 1.2)
   },
 )
 
@@ -22,6 +22,6 @@ it.each([
   ['999999999', 24 * HOUR],
   ['soon', 5_000],
   ['-5', 5_000],
-])('a receiver that asks for %s is asked again in %d ms', (retryAfter, expected) => {
+])('retries a delivery to a receiver that sends Retry-After: %s in %d ms', (retryAfter, expected) => {
   expect(retryDelayMs(1, 0.5, retryAfter, 0)).toBe(expected)
 })

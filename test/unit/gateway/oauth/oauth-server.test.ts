@@ -5,7 +5,7 @@ import * as oauth from 'oauth4webapi'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createOauthServer, type OauthServer } from '../../../../src/gateway/oauth/oauth-server.ts'
 import type { OauthEndpoint } from '../../../../src/plan/oauth-call.ts'
-import { API, openDesk, SCOPES, SECRET } from '../../../fixtures/token-endpoints.ts'
+import { API, openTestOauthServer, SCOPES, SECRET } from '../../../fixtures/token-endpoints.ts'
 
 const open: { close(): unknown }[] = []
 afterEach(async () => {
@@ -22,7 +22,7 @@ async function start(executeInstead?: OauthEndpoint) {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const gatewayUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const { keyRing, answer } = await openDesk({ gatewayUrl, nowMs: Date.now })
+  const { keyRing, answer } = await openTestOauthServer({ gatewayUrl, nowMs: Date.now })
   paths = await createOauthServer({
     gatewayUrl,
     execute: executeInstead ?? answer,

@@ -9,7 +9,7 @@ import { createFederation, type ProviderRecord } from '../../../../src/identity/
 import { createGuardedFetch } from '../../../../src/outbound/guarded-fetch.ts'
 import { openSqliteRegistry } from '../../../../src/store/sqlite/registry.ts'
 import { createFakeClock } from '../../../fixtures/fake-clock.ts'
-import { PROVIDER_KEYS_KIND } from '../../../../src/identity/federation/kept-keys.ts'
+import { PROVIDER_KEYS_KIND } from '../../../../src/identity/federation/provider-key-store.ts'
 
 const START_MS = 1_800_000_000_000
 const REFRESH_MS = 600_000
@@ -96,8 +96,8 @@ function record(issuer: string, id = 'idp_1'): ProviderRecord {
   return { id, tenant: 'acme', issuer, audience: '', claims: { clientId: '', scope: '', person: '' }, apis: [] }
 }
 
-describe('a provider', () => {
-  it('that is registered is published with its keys before the word is answered', async () => {
+describe('an identity provider', () => {
+  it('is published with its keys before its registration returns', async () => {
     const provider = await openProvider()
     const { changed, records, published } = open()
     records.push(record(provider.issuer))
@@ -106,7 +106,7 @@ describe('a provider', () => {
     expect(published.at(-1)).toMatchObject([{ ...record(provider.issuer), keys: [{ kid: 'k1', kty: 'EC' }] }])
   })
 
-  it('that is removed is published no more before the word is answered, however slow the others are', async () => {
+  it('is unpublished before its removal returns, however slow other providers are', async () => {
     const provider = await openProvider()
     const { changed, records, kids, clock, registry } = open()
     records.push(record(provider.issuer), record(provider.issuer, 'idp_2'))
@@ -122,7 +122,7 @@ describe('a provider', () => {
     gate.resolve()
   })
 
-  it('is asked again every ten minutes, and what it publishes then is its word', async () => {
+  it('is fetched every ten minutes, and its current keys replace all earlier ones', async () => {
     const provider = await openProvider()
     const { changed, records, kids, clock, seen } = open()
     records.push(record(provider.issuer))
@@ -135,7 +135,7 @@ describe('a provider', () => {
     expect(kids()).toEqual([['k2']])
   })
 
-  it('that is away is served by its last keys, tried again with growing pauses, and counted', async () => {
+  it('that is unreachable keeps its last keys, is retried with back-off, and counted', async () => {
     const provider = await openProvider()
     const { changed, records, kids, published, clock, seen } = open()
     records.push(record(provider.issuer))
@@ -163,7 +163,7 @@ describe('a provider', () => {
     expect(kids()).toEqual([['k3']])
   })
 
-  it('that is away while we start is served by the keys it had before', async () => {
+  it('that is unreachable at startup keeps its stored keys', async () => {
     const provider = await openProvider()
     const registry = openRegistry()
     const first = open({ registry })
@@ -193,7 +193,7 @@ describe('a provider', () => {
     expect(second.kids()).toEqual([[]])
   })
 
-  it('that publishes no key any more has none', async () => {
+  it('that no longer publishes a key has none', async () => {
     const provider = await openProvider()
     const { changed, records, kids, refetch } = open()
     records.push(record(provider.issuer))
@@ -204,8 +204,8 @@ describe('a provider', () => {
   })
 })
 
-describe('an unknown key', () => {
-  it('makes one shared fetch, published before the answer', async () => {
+describe('an unknown key of a provider', () => {
+  it('causes one shared fetch, published before it returns', async () => {
     const provider = await openProvider()
     const { changed, records, refetch, kids } = open()
     records.push(record(provider.issuer))
@@ -218,7 +218,7 @@ describe('an unknown key', () => {
     expect(kids()?.[0]?.toSorted()).toEqual(['k1', 'k2'])
   })
 
-  it('costs the provider nothing more before its rest is over', async () => {
+  it('causes no further fetch during the pause', async () => {
     const provider = await openProvider()
     const { changed, records, refetch, clock, counted } = open()
     records.push(record(provider.issuer))
@@ -231,7 +231,7 @@ describe('an unknown key', () => {
     expect(provider.reads).toBe(3)
   })
 
-  it('rests also after a fetch that failed, and for each provider by itself', async () => {
+  it('causes a pause also after a failed fetch, per provider', async () => {
     const [one, other] = [await openProvider(), await openProvider()]
     const { changed, records, refetch } = open()
     records.push(record(one.issuer), record(other.issuer, 'idp_2'))
@@ -243,7 +243,7 @@ describe('an unknown key', () => {
     expect(await refetch('idp_2')).toBe(true)
   })
 
-  it('is sought again at once after a fetch that brought another, for keys may change twice', async () => {
+  it('is fetched again at once after a fetch with new keys, because keys can change twice', async () => {
     const provider = await openProvider()
     const { changed, records, refetch } = open()
     records.push(record(provider.issuer))
@@ -256,12 +256,12 @@ describe('an unknown key', () => {
     expect(provider.reads).toBe(4)
   })
 
-  it('of a provider that nobody registered asks nobody', async () => {
+  it('causes no fetch if the provider is not registered', async () => {
     expect(await open().refetch('idp_9')).toBe(false)
   })
 })
 
-describe('what a provider publishes', () => {
+describe('the document of a provider', () => {
   const faults = async (change: (provider: Awaited<ReturnType<typeof openProvider>>) => void, allowPrivate = true) => {
     const provider = await openProvider()
     change(provider)
@@ -269,7 +269,7 @@ describe('what a provider publishes', () => {
   }
   const aFault = expect.any(String)
 
-  it('can be seen before it is registered', async () => {
+  it('is checked before the registration', async () => {
     expect(await faults(() => {})).toBeNull()
   })
 
@@ -280,26 +280,26 @@ describe('what a provider publishes', () => {
       expect(await faults((one) => (one.discovery = { issuer }))).toEqual(aFault)
   })
 
-  it('must name an address for its keys that may be called', async () => {
+  it('must name an allowed address for its keys', async () => {
     for (const uri of [undefined, 1, '', 'file:///etc/passwd', 'ftp://a.example/', 'x'.repeat(9_999)])
       expect(await faults((one) => (one.discovery = { jwks_uri: uri })), String(uri)).toEqual(aFault)
   })
 
-  it('is not asked for at a private address, unless that is allowed', async () => {
+  it('is not fetched from a private address unless the deployment allows it', async () => {
     expect(await faults(() => {}, false)).toEqual(aFault)
   })
 
-  it('is bounded, in bytes and in keys', async () => {
+  it('is limited in bytes and in keys', async () => {
     expect(await faults((one) => (one.keys = [{ filler: 'x'.repeat(70_000) }]))).toEqual(aFault)
     expect(await faults((one) => (one.keys = Array.from({ length: 101 }, () => ({}))))).toEqual(aFault)
   })
 
-  it('must be a key set', async () => {
+  it('must refer to a key set', async () => {
     for (const keys of ['none', null, { a: 1 }, 7]) expect(await faults((one) => (one.keys = keys))).toEqual(aFault)
     expect(await faults((one) => (one.status = 301))).toEqual(aFault)
   })
 
-  it('is kept only where signatures are verified by it, without anything that is private', async () => {
+  it('contributes only keys that verify signatures, without private parts', async () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const leaked = { ...privateKey.export({ format: 'jwk' }), kid: 'k9', extra: 'x' }
     const provider = await openProvider()

@@ -53,14 +53,14 @@ describe.each(Object.entries(STATES))('a subscription that is %s', (state, { by,
     expect(reach(by).value).toBe(state)
   })
 
-  it.each(VERBS)('takes %s as its state allows, or refuses it by name', (type) => {
+  it.each(VERBS)('accepts %s as its state allows, or refuses it by name', (type) => {
     const result = step(subscription, reach(by), { type })
     const next = to[type]
     if (next === undefined) expect(result).toEqual({ refused: { state, allowed: Object.keys(to).sort() } })
     else expect(result).toMatchObject({ next: { value: next } })
   })
 
-  it('is the same after it was JSON', () => {
+  it('is unchanged by a round trip through JSON', () => {
     const actor = reach(by)
     expect(JSON.parse(JSON.stringify(actor))).toEqual(actor)
   })

@@ -1,31 +1,31 @@
 /**
- * The keys of a provider as the registry keeps them, so that a provider which is away while we start is
- * still understood. They are kept for the issuer they came from, and for no other.
+ * Stores the last keys of each provider, so that they are available after a restart while the provider is unreachable.
+ * Stored keys are used only for the issuer that published them.
  */
 
 import { documentKind, type Author, type Registry } from '../../store/registry.ts'
 import type { Published } from './discover.ts'
 
-export interface KeptKeys {
+export interface ProviderKeyStore {
   load(provider: string, issuer: string): Promise<Published | null>
-  save(provider: KeptFor, published: Published): Promise<void>
-  remove(provider: KeptFor): Promise<void>
+  save(provider: StoredProvider, published: Published): Promise<void>
+  remove(provider: StoredProvider): Promise<void>
 }
 
-export interface KeptFor {
+export interface StoredProvider {
   readonly id: string
   readonly tenant: string
   readonly issuer: string
 }
 
-interface KeptBody extends Published {
+interface StoredKeysBody extends Published {
   readonly issuer: string
 }
 
-export const PROVIDER_KEYS_KIND = documentKind<KeptBody>('provider_keys')
+export const PROVIDER_KEYS_KIND = documentKind<StoredKeysBody>('provider_keys')
 
-export function createKeptKeys(registry: Registry): KeptKeys {
-  async function write({ id, tenant }: KeptFor, action: string, body: KeptBody | null): Promise<void> {
+export function createProviderKeyStore(registry: Registry): ProviderKeyStore {
+  async function write({ id, tenant }: StoredProvider, action: string, body: StoredKeysBody | null): Promise<void> {
     const author: Author = { tenant, consumer: 'system' }
     const expected = (await registry.get(PROVIDER_KEYS_KIND, id))?.revision ?? 0
     if (body === null && expected === 0) return

@@ -1,26 +1,25 @@
-/**
- * The OAuth endpoints of every API, behind one door. What cannot be done at the moment is said so, and
- * why only to the operator.
- */
+/** Dispatches OAuth calls to their endpoints. Reports the cause of a failure to the operator only. */
 
 import { Problem } from '../domain/problem.ts'
 import { refuse, type OauthAnswer, type OauthCall, type OauthEndpoint } from '../plan/oauth-call.ts'
 
 export type OauthEndpoints = Readonly<Record<OauthCall['endpoint'], OauthEndpoint>>
 
-export interface OauthDeskOptions {
+export interface OauthDispatcherOptions {
   readonly endpoints: OauthEndpoints
-  /** Hears what could not be done. */
+  /** Called with the cause of every failed call. */
   readonly onFailure: (cause: unknown) => void
 }
 
-export function createOauthDesk({ endpoints, onFailure }: OauthDeskOptions): OauthEndpoint {
+export function createOauthDispatcher({ endpoints, onFailure }: OauthDispatcherOptions): OauthEndpoint {
   return async (call) => {
     try {
       return await endpoints[call.endpoint](call)
     } catch (cause) {
       onFailure(cause)
-      return unavailable(cause instanceof Problem ? cause.message : 'This cannot be done at the moment.')
+      return unavailable(
+        cause instanceof Problem ? cause.message : 'The request could not be processed; try again later.',
+      )
     }
   }
 }

@@ -1,4 +1,4 @@
-/** The limits, the cost and the quota of an operation as a subscriber reads them: declared, used and left. */
+/** Describes the limits, the cost and the quota of an operation for its subscriber: declared, used and remaining. */
 
 import { DAY_MS, startOf } from '../domain/calendar.ts'
 import { MICRO } from '../domain/decimal.ts'
@@ -9,45 +9,45 @@ import { isValid } from '../plan/validity-span.ts'
 import { toTime } from '../command/commands.ts'
 import type { LimitUsage, LimitUse } from '../plan/limit-book.ts'
 
-export interface ShownLimit {
+export interface LimitView {
   readonly name: string
   readonly kind: LimitKind
   /** 0: switched off. */
   readonly value: number
-  /** Seconds of a rate, the window of a total. */
+  /** The seconds of a rate, or the window of a total. */
   readonly per: string | null
   /** Times of the day in UTC; empty: always. */
   readonly validity: readonly { readonly start: string; readonly end: string }[]
-  /** Whether it is what a call would be held against now: its time, and no definition further up. */
+  /** Whether a call is checked against it now: it is valid now, and no earlier definition of its group is. */
   readonly appliesNow: boolean
   readonly remaining: number | null
-  /** When a total begins anew. */
+  /** When the window of a total ends. */
   readonly resetsAt: string | null
 }
 
-export interface ShownQuota {
+export interface QuotaView {
   readonly period: string
-  /** Null: pay as you go. */
+  /** Null for pay as you go. */
   readonly resourceUnits: number | null
   readonly used: number
   readonly remaining: number | null
   readonly resetsAt: string
 }
 
-export interface ShownLimits {
+export interface LimitsView {
   readonly resourceUnits: number
-  readonly limits: readonly ShownLimit[]
-  readonly quota: ShownQuota | null
+  readonly limits: readonly LimitView[]
+  readonly quota: QuotaView | null
 }
 
-const UNDECLARED: ShownLimits = { resourceUnits: 0, limits: [], quota: null }
+const UNDECLARED: LimitsView = { resourceUnits: 0, limits: [], quota: null }
 
 export function describeLimits(
   plan: SlaPlan | null,
   operationId: string,
   usage: LimitUsage | null,
   nowMs: number,
-): ShownLimits {
+): LimitsView {
   if (plan === null) return UNDECLARED
   const groups = own(plan.byOperation, operationId) ?? plan.byOperation['*'] ?? []
   const micro = own(plan.unitsMicro, operationId) ?? plan.unitsMicro['*'] ?? 0
@@ -68,7 +68,7 @@ function describeLimit(
   { name, rule, validity }: SlaPlan['limits'][number],
   appliesNow: boolean,
   use: LimitUse | null,
-): ShownLimit {
+): LimitView {
   const { kind, value } = rule
   return {
     name,
@@ -82,7 +82,7 @@ function describeLimit(
   }
 }
 
-function describeQuota(quota: SlaPlan['quota'], use: LimitUsage['quota']): ShownQuota | null {
+function describeQuota(quota: SlaPlan['quota'], use: LimitUsage['quota']): QuotaView | null {
   if (quota === null || use === null) return null
   const isEndless = quota.period === 'PayAsYouGo'
   return {
@@ -102,7 +102,7 @@ function timeOfDay(dayMs: number): string {
   return new Date(dayMs % DAY_MS).toISOString().slice(11, 19)
 }
 
-/** An operation may be called `constructor`. */
+/** Reads own properties only, because an operation may have the id `constructor`. */
 function own<T>(values: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined
 }

@@ -1,28 +1,27 @@
 /**
- * Slows down who guesses passwords, without locking their owner out.
+ * Limits password guessing without locking out the owner of an account.
  *
- * Strangers share ten wrong passwords in 15 minutes for a name, whether anybody has that name or not. A
- * browser in which the owner has logged in before carries a mark and has ten of its own (OWASP, device
- * cookies): a stranger's guesses do not count against it. Over the bound nothing is compared at all.
+ * Each user name has ten failed attempts in 15 minutes, shared by all browsers and counted whether or not the user
+ * exists. A browser in which the owner has logged in before has ten attempts of its own (OWASP, device cookies), so the
+ * attempts of others do not count against the owner. Above the limit no password is compared.
  */
 
 import type { Clock } from '../runtime/clock.ts'
 
-export interface LoginBrake {
-  /** Seconds until another attempt is looked at; 0: it is now. */
+export interface LoginThrottle {
+  /** Returns the seconds until the next attempt is allowed; 0: now. */
   waitSeconds(key: string): number
-  /** Notes an attempt, before it is known how it ends. */
-  failed(key: string): void
-  /** The attempt was a right one after all. */
-  passed(key: string): void
+  /** Counts a failed attempt. Call it before the comparison, and `removeFailure` if the password was right. */
+  addFailure(key: string): void
+  removeFailure(key: string): void
 }
 
 const WINDOW_MS = 15 * 60_000
 const FAILURES_MAX = 10
-/** More names than can be tried in a window, so that nobody can make us forget one by trying others. */
+/** More keys than an attacker can try in a window, so that trying other names does not evict one. */
 const KEYS_MAX = 100_000
 
-export function createLoginBrake(clock: Pick<Clock, 'nowMs'>): LoginBrake {
+export function createLoginThrottle(clock: Pick<Clock, 'nowMs'>): LoginThrottle {
   const failures = new Map<string, readonly number[]>()
 
   function recent(key: string): readonly number[] {
@@ -37,14 +36,14 @@ export function createLoginBrake(clock: Pick<Clock, 'nowMs'>): LoginBrake {
       if (first === undefined || times.length < FAILURES_MAX) return 0
       return Math.ceil((first + WINDOW_MS - clock.nowMs()) / 1_000)
     },
-    failed(key) {
+    addFailure(key) {
       const times = [...recent(key), clock.nowMs()].slice(-FAILURES_MAX)
       failures.delete(key)
       failures.set(key, times)
       const oldest = failures.keys().next().value
       if (failures.size > KEYS_MAX && oldest !== undefined) failures.delete(oldest)
     },
-    passed(key) {
+    removeFailure(key) {
       const times = recent(key).slice(0, -1)
       if (times.length === 0) failures.delete(key)
       else failures.set(key, times)
