@@ -1,13 +1,12 @@
 /** `/v1/apis`: the catalogue. */
 
-import type { ApiPolicies, ApiPolicy } from '../publishing/api-policy.ts'
+import type { ApiPolicies } from '../publishing/api-policy.ts'
 import type { Apis } from '../publishing/apis.ts'
-import type { DeprecationInput, Retirement } from '../publishing/retirement.ts'
+import type { Retirement } from '../publishing/retirement.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
-import { id, list, named, nullable, object, prose, query, reference, text, time } from './schemas.ts'
+import { id, list, named, nullable, object, prose, pagedQuery, reference, text, time } from './schemas.ts'
 
-const state = { type: 'string', enum: ['Prospect', 'Active', 'Deprecated', 'Retired'] }
+const state = { type: 'string', enum: ['Prospect', 'Active', 'Deprecated', 'Retired'] } as const
 const api = named(
   'Api',
   object({
@@ -41,7 +40,7 @@ export const API_OPERATIONS = {
     summary: 'APIs of the tenant',
     tag,
     scope: 'apis:read',
-    query: query({ state }),
+    query: pagedQuery({ state }),
     status: 200,
     answer: list(api),
   },
@@ -113,17 +112,13 @@ export interface ApiHandlersOptions {
 export function apiHandlers(options: ApiHandlersOptions): Handlers<typeof API_OPERATIONS> {
   const { apis, apiPolicies: policies, retirement } = options
   return {
-    listApis: async ({ author, query: given }) =>
-      apis.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'state') }),
-    getApi: async ({ author, params }) => apis.get(author.tenant, params['name'] ?? ''),
-    getApiPolicy: async ({ author, params }) => policies.get(author.tenant, params['name'] ?? ''),
-    putApiPolicy: async ({ author, params, body }) =>
-      policies.put(author, params['name'] ?? '', body as Partial<ApiPolicy>),
-    deprecateApi: async ({ author, params, body }) =>
-      retirement.deprecate(author, params['name'] ?? '', body as DeprecationInput),
+    listApis: async ({ author, query }) => apis.list(author.tenant, query),
+    getApi: async ({ author, params }) => apis.get(author.tenant, params.name),
+    getApiPolicy: async ({ author, params }) => policies.get(author.tenant, params.name),
+    putApiPolicy: async ({ author, params, body }) => policies.put(author, params.name, body),
+    deprecateApi: async ({ author, params, body }) => retirement.deprecate(author, params.name, body),
     retireApi: async ({ author, params, body }) => {
-      const { force = false } = (body ?? {}) as { force?: boolean }
-      return retirement.retire(author, params['name'] ?? '', force)
+      return retirement.retire(author, params.name, body?.force ?? false)
     },
   }
 }

@@ -1,17 +1,16 @@
 /** Approval flows: who decided on an access, and when; and changes of tier, which are decided alike. */
 
-import { SelfApproval, type Approvals, type Decision } from '../subscriptions/approvals.ts'
+import { SelfApproval, type Approvals } from '../subscriptions/approvals.ts'
 import type { Caller } from '../plan/caller.ts'
 import { pageOf } from '../command/page.ts'
-import type { Call, Handlers, Operations } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
-import { id, list, named, nullable, object, prose, query, reference, text, time } from './schemas.ts'
+import type { Call, Handlers, Operation, Operations } from './operation.ts'
+import { id, list, named, nullable, object, prose, pagedQuery, reference, text, time } from './schemas.ts'
 
-const outcome = { type: 'string', enum: ['Approved', 'Rejected', 'AmendmentRequired'] }
+const outcome = { type: 'string', enum: ['Approved', 'Rejected', 'AmendmentRequired'] } as const
 const state = {
   type: 'string',
   enum: ['Submitted', 'InProgress', 'Approved', 'Rejected', 'AmendmentRequired', 'Complete'],
-}
+} as const
 export const approval = named('Approval', object({ approver: id, outcome, comments: nullable(text), time }))
 const flow = named(
   'ApprovalFlow',
@@ -47,7 +46,7 @@ export const APPROVAL_OPERATIONS = {
     ...reading,
     path: FLOWS,
     summary: 'What was decided on a subscription, and what waits for a decision',
-    query: query(),
+    query: pagedQuery(),
     answer: list(flow),
   },
   getApprovalFlow: { ...reading, path: `${FLOWS}/:flowId`, summary: 'One approval flow', answer: flow },
@@ -55,7 +54,7 @@ export const APPROVAL_OPERATIONS = {
     ...reading,
     path: `${FLOWS}/:flowId/approvals`,
     summary: 'Who decided, when, and why',
-    query: query(),
+    query: pagedQuery(),
     answer: list(approval),
   },
   decide: {
@@ -70,7 +69,7 @@ export const APPROVAL_OPERATIONS = {
     summary: 'Every flow that waits for a decision, or is in the state that is asked for',
     tag,
     scope: 'approvals:read',
-    query: query({ state }),
+    query: pagedQuery({ state }),
     status: 200,
     answer: list(flow),
   },
@@ -96,14 +95,18 @@ export interface ApprovalHandlersOptions {
 
 type Decide = Approvals['decide']
 
-/** Whoever tries to decide on what he asked for himself is told of as a risk, and refused. */
+/** An operation that decides on the flow that its path names. */
+type Deciding = typeof deciding &
+  Pick<Operation, 'summary' | 'tag'> & { readonly path: `${string}/:id/approvalFlows/:flowId` }
+
+/** Refuses a decision by the requester and reports it as a risk. */
 export async function decideBy(
   decide: Decide,
-  { author, params, body, caller }: Call,
+  { author, params, body, caller }: Call<Deciding>,
   onSelfApproval: ApprovalHandlersOptions['onSelfApproval'],
 ): ReturnType<Decide> {
   try {
-    return await decide(author, params['id'] ?? '', params['flowId'] ?? '', body as Decision)
+    return await decide(author, params.id, params.flowId, body)
   } catch (cause) {
     if (cause instanceof SelfApproval) await onSelfApproval(caller)
     throw cause
@@ -113,18 +116,15 @@ export async function decideBy(
 export function approvalHandlers(options: ApprovalHandlersOptions): Handlers<typeof APPROVAL_OPERATIONS> {
   const { approvals, onSelfApproval } = options
   return {
-    listApprovalFlows: async ({ author, params, query: given }) =>
-      approvals.flowsOf(author.tenant, params['id'] ?? '', toPageQuery(given)),
-    getApprovalFlow: async ({ author, params }) =>
-      approvals.flow(author.tenant, params['id'] ?? '', params['flowId'] ?? ''),
-    async listApprovals({ author, params, query: given }) {
-      const { approvals: all } = await approvals.flow(author.tenant, params['id'] ?? '', params['flowId'] ?? '')
-      return pageOf(all, toPageQuery(given))
+    listApprovalFlows: async ({ author, params, query }) => approvals.flowsOf(author.tenant, params.id, query),
+    getApprovalFlow: async ({ author, params }) => approvals.flow(author.tenant, params.id, params.flowId),
+    async listApprovals({ author, params, query }) {
+      const { approvals: all } = await approvals.flow(author.tenant, params.id, params.flowId)
+      return pageOf(all, query)
     },
     decide: (call) => decideBy(approvals.decide, call, onSelfApproval),
-    listWaitingFlows: async ({ author, query: given }) =>
-      approvals.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'state') }),
+    listWaitingFlows: async ({ author, query }) => approvals.list(author.tenant, query),
     requestTierChange: async ({ author, params, body }) =>
-      approvals.requestTier(author, params['id'] ?? '', body as { slaVariant: string; reason?: string }),
+      approvals.requestTier(author, params.id, body as { slaVariant: string; reason?: string }),
   }
 }

@@ -3,11 +3,12 @@
 import type { Apis } from '../publishing/apis.ts'
 import type { ApiCompliance, ApiComplianceReader } from '../programmes/api-compliance.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { named, nullable, object, text, time, type Schema } from './schemas.ts'
+import type { Schema } from './schema-type.ts'
+import { named, nullable, object, text, time } from './schemas.ts'
 import { bandOf } from './validation.ts'
 
-const points: Schema = { type: 'number', minimum: 0, maximum: 100 }
-const band: Schema = { type: 'string', enum: ['clean', 'attention', 'drift'] }
+const points = { type: 'number', minimum: 0, maximum: 100 } as const
+const band = { type: 'string', enum: ['clean', 'attention', 'drift'] } as const
 
 /** Fields that the compliance of an API and of a programme share. */
 export const complianceFields = {
@@ -55,7 +56,7 @@ export interface ComplianceHandlersOptions {
 export function complianceHandlers(options: ComplianceHandlersOptions): Handlers<typeof COMPLIANCE_OPERATIONS> {
   return {
     async getApiCompliance({ author, params }) {
-      const { id } = await options.apis.get(author.tenant, params['name'] ?? '')
+      const { id } = await options.apis.get(author.tenant, params.name)
       return withBand(await options.apiCompliance.of(author.tenant, id))
     },
   }

@@ -2,22 +2,16 @@
 
 import { DELIVERY_STATES } from '../webhooks/delivery-machine.ts'
 import { EVENT_SUBSCRIPTION_STATES } from '../webhooks/event-subscription-machine.ts'
-import type { DeliveryState } from '../webhooks/delivery-machine.ts'
 import type { Deliveries } from '../webhooks/deliveries.ts'
 import { invalidAt } from '../command/commands.ts'
-import type {
-  EventSubscriptionChange,
-  EventSubscriptionInput,
-  EventSubscriptions,
-} from '../webhooks/event-subscriptions.ts'
-import { EVENT_KINDS, type EventKind } from '../command/event-outbox.ts'
+import type { EventSubscriptions } from '../webhooks/event-subscriptions.ts'
+import { EVENT_KINDS } from '../command/event-outbox.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
-import { id, list, named, nullable, object, query, reference, text, time, type Schema } from './schemas.ts'
+import { id, list, named, nullable, object, pagedQuery, reference, text, time } from './schemas.ts'
 
-const kind = { type: 'string', enum: [...EVENT_KINDS] }
-const url: Schema = { type: 'string', minLength: 1, maxLength: 2_048, pattern: '^https?://[^\\s\\\\]+$' }
-const kinds: Schema = { type: 'array', minItems: 1, maxItems: EVENT_KINDS.length, uniqueItems: true, items: kind }
+const kind = { type: 'string', enum: [...EVENT_KINDS] } as const
+const url = { type: 'string', minLength: 1, maxLength: 2_048, pattern: '^https?://[^\\s\\\\]+$' } as const
+const kinds = { type: 'array', minItems: 1, maxItems: EVENT_KINDS.length, uniqueItems: true, items: kind } as const
 const shared = {
   id,
   url: text,
@@ -25,8 +19,8 @@ const shared = {
   state: { type: 'string', enum: [...EVENT_SUBSCRIPTION_STATES] },
   failingSince: nullable(time),
   createdAt: time,
-}
-const secret: Schema = { type: 'string', pattern: '^whsec_[A-Za-z0-9+/]{32,88}={0,2}$', maxLength: 100 }
+} as const
+const secret = { type: 'string', pattern: '^whsec_[A-Za-z0-9+/]{32,88}={0,2}$', maxLength: 100 } as const
 const subscription = named('EventSubscription', object(shared))
 const withSecret = named(
   'EventSubscriptionWithSecret',
@@ -72,7 +66,7 @@ export const EVENT_SUBSCRIPTION_OPERATIONS = {
     ...reading,
     path: PATH,
     summary: 'Receivers of the tenant',
-    query: query(),
+    query: pagedQuery(),
     answer: list(subscription),
   },
   getEventSubscription: { ...reading, path: `${PATH}/:id`, summary: 'One receiver', answer: subscription },
@@ -110,7 +104,7 @@ export const EVENT_SUBSCRIPTION_OPERATIONS = {
     ...reading,
     path: `${PATH}/:id/deliveries`,
     summary: 'What was sent in the last 30 days, and what came of it',
-    query: query({ state: { type: 'string', enum: [...DELIVERY_STATES] } }),
+    query: pagedQuery({ state: { type: 'string', enum: [...DELIVERY_STATES] } }),
     answer: list(delivery),
   },
   getDelivery: {
@@ -165,33 +159,22 @@ export function eventSubscriptionHandlers({
   deliveries,
 }: EventSubscriptionHandlersOptions): Handlers<typeof EVENT_SUBSCRIPTION_OPERATIONS> {
   return {
-    createEventSubscription: async ({ author, body }) => registrations.create(author, body as EventSubscriptionInput),
-    listEventSubscriptions: async ({ author, query: given }) => registrations.list(author.tenant, toPageQuery(given)),
-    getEventSubscription: async ({ author, params }) => registrations.get(author.tenant, params['id'] ?? ''),
-    updateEventSubscription: async ({ author, params, body }) =>
-      registrations.update(author, params['id'] ?? '', body as EventSubscriptionChange),
-    removeEventSubscription: async ({ author, params }) => registrations.remove(author, params['id'] ?? ''),
-    listDeliveries: async ({ author, params, query: given }) => {
-      const { state } = texts(given, 'state') as { readonly state?: DeliveryState }
-      return deliveries.list(author.tenant, params['id'] ?? '', {
-        ...toPageQuery(given),
-        ...(state !== undefined && { state }),
-      })
-    },
-    getDelivery: async ({ author, params }) =>
-      deliveries.get(author.tenant, params['id'] ?? '', params['deliveryId'] ?? ''),
-    testEventSubscription: async ({ author, params, body }) =>
-      deliveries.test(author, params['id'] ?? '', (body as { readonly type: EventKind }).type),
-    rotateEventSecret: async ({ author, params }) => registrations.rotateSecret(author, params['id'] ?? ''),
+    createEventSubscription: async ({ author, body }) => registrations.create(author, body),
+    listEventSubscriptions: async ({ author, query }) => registrations.list(author.tenant, query),
+    getEventSubscription: async ({ author, params }) => registrations.get(author.tenant, params.id),
+    updateEventSubscription: async ({ author, params, body }) => registrations.update(author, params.id, body),
+    removeEventSubscription: async ({ author, params }) => registrations.remove(author, params.id),
+    listDeliveries: async ({ author, params, query }) => deliveries.list(author.tenant, params.id, query),
+    getDelivery: async ({ author, params }) => deliveries.get(author.tenant, params.id, params.deliveryId),
+    testEventSubscription: async ({ author, params, body }) => deliveries.test(author, params.id, body.type),
+    rotateEventSecret: async ({ author, params }) => registrations.rotateSecret(author, params.id),
     redeliver: async ({ author, params, body }) => {
-      const { delivery: one, since } = body as { readonly delivery?: string; readonly since?: string }
-      const subscriptionId = params['id'] ?? ''
-      if ((one === undefined) === (since === undefined)) throw invalidAt('', 'Give either `delivery` or `since`.')
-      const redelivered =
-        one === undefined
-          ? await deliveries.redeliverSince(author, subscriptionId, since ?? '')
-          : await deliveries.redeliver(author, subscriptionId, one)
-      return { redelivered }
+      const { delivery: one, since } = body
+      if (one !== undefined && since === undefined)
+        return { redelivered: await deliveries.redeliver(author, params.id, one) }
+      if (since !== undefined && one === undefined)
+        return { redelivered: await deliveries.redeliverSince(author, params.id, since) }
+      throw invalidAt('', 'Give either `delivery` or `since`.')
     },
   }
 }

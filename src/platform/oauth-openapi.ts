@@ -4,7 +4,8 @@
  * `/openapi.json` links to it. Errors are those of RFC 6749 (5.2 and 4.1.2.1), not problem documents.
  */
 
-import { object, text, type Schema } from './schemas.ts'
+import type { Schema } from './schema-type.ts'
+import { object, text } from './schemas.ts'
 
 type Fragment = Readonly<Record<string, unknown>>
 

@@ -3,7 +3,7 @@
  * bounds. People copy it; it is held against its own schema by a test.
  */
 
-import type { Schema } from './schemas.ts'
+import type { Schema } from './schema-type.ts'
 
 /** Texts by the name of the member, where the schema alone would give a dull or a wrong one. */
 const TEXTS: Readonly<Record<string, string>> = {

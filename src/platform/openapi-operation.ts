@@ -5,7 +5,7 @@ import { exampleOf } from './openapi-example.ts'
 import type { Operation } from './operation.ts'
 import { toTemplate } from './operations.ts'
 import { headersOf } from './serve.ts'
-import type { Schema } from './schemas.ts'
+import type { Schema } from './schema-type.ts'
 
 type Fragment = Record<string, unknown>
 

@@ -9,7 +9,8 @@ import { toOpenApiOperation } from './openapi-operation.ts'
 import type { Operation, Operations } from './operation.ts'
 import { ALL_OPERATIONS, toTemplate } from './operations.ts'
 import { SERVICE_OPERATIONS } from './service-routes.ts'
-import { problemSchema, type Schema } from './schemas.ts'
+import type { Schema } from './schema-type.ts'
+import { problemSchema } from './schemas.ts'
 import { buildWebhooks } from './webhook-events.ts'
 
 export interface OpenApiOptions {

@@ -10,7 +10,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../plan/caller.ts'
 import type { ProblemCode } from '../domain/problem.ts'
 import type { Author } from '../store/registry.ts'
-import type { Schema } from './schemas.ts'
+import type { FromSchema, PathParams, Schema } from './schema-type.ts'
 
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -48,17 +48,27 @@ export interface Operation {
 /** By operationId. */
 export type Operations = Readonly<Record<string, Operation>>
 
-export interface Call {
-  readonly params: Readonly<Record<string, string>>
-  readonly query: Readonly<Record<string, unknown>>
-  readonly body: unknown
-  /** Whoever calls, as the registry writes it down. */
+/** A call of an operation, with the types that its declaration gives to what the caller sends. */
+export interface Call<Of extends Operation = Operation> {
+  readonly params: ParamsOf<Of>
+  readonly query: QueryOf<Of>
+  /** Null if no body was sent. */
+  readonly body: BodyOf<Of>
+  /** The caller as the registry records it. */
   readonly author: Author
   readonly caller: Caller
   readonly request: FastifyRequest
 }
 
-export type Handler = (call: Call, reply: FastifyReply) => Promise<unknown>
+type ParamsOf<Of extends Operation> = string extends Of['path']
+  ? Readonly<Record<string, string>>
+  : PathParams<Of['path']>
+type QueryOf<Of extends Operation> = Of extends { readonly query: infer Query }
+  ? FromSchema<Query>
+  : Readonly<Record<string, unknown>>
+type BodyOf<Of extends Operation> = Of extends { readonly body: infer Body } ? FromSchema<Body> : unknown
+
+export type Handler<Of extends Operation = Operation> = (call: Call<Of>, reply: FastifyReply) => Promise<unknown>
 
 /** One handler for each operation of a table. */
-export type Handlers<Table extends Operations> = { readonly [Id in keyof Table]: Handler }
+export type Handlers<Table extends Operations> = { readonly [Id in keyof Table]: Handler<Table[Id]> }

@@ -1,13 +1,12 @@
 /** `/v1/policy` and `/v1/rulesets`: what a tenant lets pass without anybody deciding, and by which rules. */
 
 import type { Rulesets } from '../programmes/rulesets.ts'
-import type { RulesetDocument } from '../governance/ruleset-document.ts'
-import type { TenantPolicies, TenantPolicy } from '../programmes/tenant-policy.ts'
+import type { TenantPolicies } from '../programmes/tenant-policy.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { toPageQuery } from './page-query.ts'
-import { id, list, named, nullable, object, prose, query, reference, time, type Schema } from './schemas.ts'
+import type { Schema } from './schema-type.ts'
+import { id, list, named, nullable, object, prose, pagedQuery, reference, time } from './schemas.ts'
 
-const points: Schema = { type: 'number', minimum: 0, maximum: 100 }
+const points = { type: 'number', minimum: 0, maximum: 100 } as const
 const policy = named(
   'TenantPolicy',
   object({
@@ -61,7 +60,7 @@ export const POLICY_OPERATIONS = {
     ...reading,
     path: '/v1/rulesets',
     summary: 'Rulesets of the tenant',
-    query: query(),
+    query: pagedQuery(),
     answer: list(ruleset),
   },
   getRuleset: { ...reading, path: '/v1/rulesets/:id', summary: 'One ruleset', answer: ruleset },
@@ -92,10 +91,10 @@ export interface PolicyHandlersOptions {
 
 export function policyHandlers({ policies, rulesets }: PolicyHandlersOptions): Handlers<typeof POLICY_OPERATIONS> {
   return {
-    createRuleset: async ({ author, body }) => rulesets.create(author, body as Partial<RulesetDocument>),
-    listRulesets: async ({ author, query: given }) => rulesets.list(author.tenant, toPageQuery(given)),
-    getRuleset: async ({ author, params }) => rulesets.get(author.tenant, params['id'] ?? ''),
+    createRuleset: async ({ author, body }) => rulesets.create(author, body),
+    listRulesets: async ({ author, query }) => rulesets.list(author.tenant, query),
+    getRuleset: async ({ author, params }) => rulesets.get(author.tenant, params.id),
     getTenantPolicy: async ({ author }) => policies.get(author.tenant),
-    putTenantPolicy: async ({ author, body }) => policies.put(author, body as TenantPolicy),
+    putTenantPolicy: async ({ author, body }) => policies.put(author, body),
   }
 }

@@ -1,11 +1,10 @@
 /** `/v1/principles`: principles of design. */
 
-import type { PrincipleInput, Principles } from '../programmes/principles.ts'
+import type { Principles } from '../programmes/principles.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { toPageQuery } from './page-query.ts'
-import { id, line, list, name, named, object, prose, query, text, time } from './schemas.ts'
+import { id, line, list, name, named, object, prose, pagedQuery, text, time } from './schemas.ts'
 
-const rules = { type: 'array', maxItems: 100, uniqueItems: true, items: line }
+const rules = { type: 'array', maxItems: 100, uniqueItems: true, items: line } as const
 const principle = named(
   'Principle',
   object({ id, name: text, statement: text, rationale: text, rules: { type: 'array', items: text }, createdAt: time }),
@@ -31,7 +30,7 @@ export const PRINCIPLE_OPERATIONS = {
     ...reading,
     path: '/v1/principles',
     summary: 'Principles of the tenant',
-    query: query(),
+    query: pagedQuery(),
     answer: list(principle),
   },
   getPrinciple: { ...reading, path: '/v1/principles/:id', summary: 'One principle', answer: principle },
@@ -39,8 +38,8 @@ export const PRINCIPLE_OPERATIONS = {
 
 export function principleHandlers(principles: Principles): Handlers<typeof PRINCIPLE_OPERATIONS> {
   return {
-    createPrinciple: async ({ author, body }) => principles.create(author, body as PrincipleInput),
-    listPrinciples: async ({ author, query: given }) => principles.list(author.tenant, toPageQuery(given)),
-    getPrinciple: async ({ author, params }) => principles.get(author.tenant, params['id'] ?? ''),
+    createPrinciple: async ({ author, body }) => principles.create(author, body),
+    listPrinciples: async ({ author, query }) => principles.list(author.tenant, query),
+    getPrinciple: async ({ author, params }) => principles.get(author.tenant, params.id),
   }
 }

@@ -1,11 +1,10 @@
 /** `/v1/products`: bundles of APIs that are subscribed to as one. */
 
-import type { ProductInput, Products } from '../publishing/products.ts'
+import type { Products } from '../publishing/products.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { toPageQuery } from './page-query.ts'
-import { id, list, name, named, object, query, reference, text } from './schemas.ts'
+import { id, list, name, named, object, pagedQuery, reference, text } from './schemas.ts'
 
-const apis = { type: 'array', maxItems: 100, uniqueItems: true, items: reference }
+const apis = { type: 'array', maxItems: 100, uniqueItems: true, items: reference } as const
 const product = named('Product', object({ id, name: text, apis: { type: 'array', items: text } }))
 const input = named('ProductInput', object({ name, apis }))
 const tag = 'Products'
@@ -28,7 +27,7 @@ export const PRODUCT_OPERATIONS = {
     summary: 'Products of the tenant',
     tag,
     scope: 'products:read',
-    query: query(),
+    query: pagedQuery(),
     status: 200,
     answer: list(product),
   },
@@ -57,10 +56,9 @@ export const PRODUCT_OPERATIONS = {
 
 export function productHandlers(products: Products): Handlers<typeof PRODUCT_OPERATIONS> {
   return {
-    createProduct: async ({ author, body }) => products.create(author, body as ProductInput),
-    listProducts: async ({ author, query: given }) => products.list(author.tenant, toPageQuery(given)),
-    getProduct: async ({ author, params }) => products.get(author.tenant, params['id'] ?? ''),
-    replaceProduct: async ({ author, params, body }) =>
-      products.replace(author, params['id'] ?? '', body as ProductInput),
+    createProduct: async ({ author, body }) => products.create(author, body),
+    listProducts: async ({ author, query }) => products.list(author.tenant, query),
+    getProduct: async ({ author, params }) => products.get(author.tenant, params.id),
+    replaceProduct: async ({ author, params, body }) => products.replace(author, params.id, body),
   }
 }

@@ -3,12 +3,12 @@
 import { STEPS } from '../programmes/programme-machine.ts'
 import { pageOf } from '../command/page.ts'
 import type { Approvals } from '../subscriptions/approvals.ts'
-import type { ProgrammeInput, Programmes } from '../programmes/programmes.ts'
+import type { Programmes } from '../programmes/programmes.ts'
 import { approval, decideBy, deciding, type ApprovalHandlersOptions } from './approvals.ts'
 import { backendInput } from './backend-input.ts'
 import { complianceFields, withBand } from './compliance.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { renamed, texts, toPageQuery } from './page-query.ts'
+import { renamed } from './page-query.ts'
 import {
   base64,
   DOCUMENT_BODY_BYTES_MAX,
@@ -20,17 +20,16 @@ import {
   named,
   nullable,
   object,
-  query,
+  pagedQuery,
   reference,
   text,
   time,
-  type Schema,
 } from './schemas.ts'
 import type { ProgressStream } from './progress-stream.ts'
 
-const points: Schema = { type: 'number', minimum: 0, maximum: 100 }
-const count: Schema = { type: 'integer' }
-const status = { type: 'string', enum: ['running', 'waiting', 'failed', 'succeeded'] }
+const points = { type: 'number', minimum: 0, maximum: 100 } as const
+const count = { type: 'integer' } as const
+const status = { type: 'string', enum: ['running', 'waiting', 'failed', 'succeeded'] } as const
 const programmeFields = {
   id,
   name: text,
@@ -42,7 +41,7 @@ const programmeFields = {
   subscription: nullable(id),
   recommendations: { type: 'array', items: object({ rule: text, advice: text, count, gain: points }) },
   createdAt: time,
-}
+} as const
 const programme = named('Programme', object(programmeFields))
 const withSpecification = named(
   'ProgrammeWithSpecification',
@@ -94,7 +93,7 @@ export const PROGRAMME_OPERATIONS = {
     ...reading,
     path: PATH,
     summary: 'Programmes of the tenant',
-    query: query({ api: reference, status, state: formerly('status', status) }),
+    query: pagedQuery({ api: reference, status, state: formerly('status', status) }),
     answer: list(programme),
   },
   getProgramme: {
@@ -146,7 +145,7 @@ export const PROGRAMME_OPERATIONS = {
     ...reading,
     path: `${PATH}/:id/approvalFlows/:flowId/approvals`,
     summary: 'Who decided on a programme, when, and why',
-    query: query(),
+    query: pagedQuery(),
     answer: list(approval),
   },
   decideOnProgramme: {
@@ -167,31 +166,24 @@ export interface ProgrammeHandlersOptions {
 export function programmeHandlers(options: ProgrammeHandlersOptions): Handlers<typeof PROGRAMME_OPERATIONS> {
   const { programmes, progress, approvals, onSelfApproval } = options
   return {
-    createProgramme: async ({ author, body }) => programmes.create(author, body as ProgrammeInput),
-    listProgrammes: async ({ author, query: given }) =>
-      programmes.list(author.tenant, {
-        ...toPageQuery(given),
-        ...texts(given, 'api'),
-        ...renamed(given, 'status', 'state'),
-      }),
-    getProgramme: async ({ author, params }) => programmes.get(author.tenant, params['id'] ?? ''),
-    updateProgramme: async ({ author, params, body }) =>
-      programmes.update(author, params['id'] ?? '', (body as { specification: string }).specification),
-    retryProgramme: async ({ author, params }) => programmes.retry(author, params['id'] ?? ''),
+    createProgramme: async ({ author, body }) => programmes.create(author, body),
+    listProgrammes: async ({ author, query }) =>
+      programmes.list(author.tenant, { ...query, ...renamed(query, 'status', 'state') }),
+    getProgramme: async ({ author, params }) => programmes.get(author.tenant, params.id),
+    updateProgramme: async ({ author, params, body }) => programmes.update(author, params.id, body.specification),
+    retryProgramme: async ({ author, params }) => programmes.retry(author, params.id),
     async getProgress(call, reply) {
       const { author, params, request } = call
       const { tenant } = author
-      const programmeId = params['id'] ?? ''
-      const current = await programmes.progress(tenant, programmeId)
+      const current = await programmes.progress(tenant, params.id)
       if (!String(request.headers.accept).includes('text/event-stream')) return current
-      await progress.open(call, reply, programmeId)
+      await progress.open(call, reply, params.id)
       return reply
     },
-    getCompliance: async ({ author, params }) =>
-      withBand(await programmes.compliance(author.tenant, params['id'] ?? '')),
-    async listProgrammeApprovals({ author, params, query: given }) {
-      const flow = await approvals.ofProgramme.flow(author.tenant, params['id'] ?? '', params['flowId'] ?? '')
-      return pageOf(flow.approvals, toPageQuery(given))
+    getCompliance: async ({ author, params }) => withBand(await programmes.compliance(author.tenant, params.id)),
+    async listProgrammeApprovals({ author, params, query }) {
+      const flow = await approvals.ofProgramme.flow(author.tenant, params.id, params.flowId)
+      return pageOf(flow.approvals, query)
     },
     decideOnProgramme: (call) => decideBy(approvals.ofProgramme.decide, call, onSelfApproval),
   }

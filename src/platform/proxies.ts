@@ -1,11 +1,9 @@
 /** `/v1/proxies`: deployments, staged and activated. */
 
-import type { StageInput } from '../publishing/deployment.ts'
 import type { Proxies } from '../publishing/proxies.ts'
 import { pageOf } from '../command/page.ts'
 import { backendInput, connections, waitMs } from './backend-input.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
 import {
   base64,
   DOCUMENT_BODY_BYTES_MAX,
@@ -14,26 +12,25 @@ import {
   named,
   nullable,
   object,
-  query,
+  pagedQuery,
   reference,
   scopeNames,
   scopes,
   text,
   time,
-  type Schema,
 } from './schemas.ts'
 
-const revisionNumber = { type: ['integer', 'null'] }
+const revisionNumber = { type: ['integer', 'null'] } as const
 const backend = object({ url: text, timeoutMs: { type: 'integer' }, health: text, connections, waitMs }, [
   'url',
   'timeoutMs',
 ])
-const backendSource: Schema = {
+const backendSource = {
   type: ['string', 'null'],
   enum: ['request', 'activeRevision', 'document', null],
   description:
     'Named by the request, kept from the active revision, or `servers[0]`; null: staged by an earlier version.',
-}
+} as const
 const proxy = named(
   'Proxy',
   object({
@@ -54,7 +51,7 @@ const proxy = named(
 const deployed = named(
   'DeployedProxy',
   object({
-    ...(proxy['properties'] as Readonly<Record<string, Schema>>),
+    ...proxy.properties,
     warnings: {
       type: 'array',
       items: text,
@@ -115,7 +112,7 @@ export const PROXY_OPERATIONS = {
     summary: 'Proxies of the tenant',
     tag,
     scope: 'proxies:read',
-    query: query({ api: reference }),
+    query: pagedQuery({ api: reference }),
     status: 200,
     answer: list(proxy),
   },
@@ -134,7 +131,7 @@ export const PROXY_OPERATIONS = {
     summary: 'Every kept revision and its fate',
     tag,
     scope: 'proxies:read',
-    query: query(),
+    query: pagedQuery(),
     status: 200,
     answer: list(revision),
   },
@@ -153,13 +150,12 @@ export const PROXY_OPERATIONS = {
 
 export function proxyHandlers(proxies: Proxies): Handlers<typeof PROXY_OPERATIONS> {
   return {
-    stageRevision: async ({ author, body }) => proxies.stage(author, body as StageInput),
-    listProxies: async ({ author, query: given }) =>
-      proxies.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'api') }),
-    getProxy: async ({ author, params }) => proxies.get(author.tenant, params['id'] ?? ''),
-    listRevisions: async ({ author, params, query: given }) =>
-      pageOf((await proxies.revisions(author.tenant, params['id'] ?? '')).items, toPageQuery(given)),
-    activateRevision: async ({ author, params }) => proxies.activate(author, params['id'] ?? ''),
-    discardRevision: async ({ author, params }) => proxies.discard(author, params['id'] ?? ''),
+    stageRevision: async ({ author, body }) => proxies.stage(author, body),
+    listProxies: async ({ author, query }) => proxies.list(author.tenant, query),
+    getProxy: async ({ author, params }) => proxies.get(author.tenant, params.id),
+    listRevisions: async ({ author, params, query }) =>
+      pageOf((await proxies.revisions(author.tenant, params.id)).items, query),
+    activateRevision: async ({ author, params }) => proxies.activate(author, params.id),
+    discardRevision: async ({ author, params }) => proxies.discard(author, params.id),
   }
 }

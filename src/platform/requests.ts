@@ -8,12 +8,11 @@ import type { Clock } from '../runtime/clock.ts'
 import type { LoggedRequest, RequestStore } from '../store/request-store.ts'
 import { explainRequest, KEPT_DAYS, whyNotKept } from './explain-request.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
-import { list, named, object, query, reference, text, time, type Schema } from './schemas.ts'
+import { list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
 import { checkRange, toRange } from './time-range.ts'
 
 const instant = { ...time, maxLength: 64 }
-const milliseconds = { type: 'number' }
+const milliseconds = { type: 'number' } as const
 
 /** Of one call. */
 const fields = {
@@ -33,9 +32,9 @@ const fields = {
   requestBytes: { type: 'integer' },
   responseBytes: { type: 'integer' },
   resourceUnits: { type: 'number' },
-}
-const nullableNumber = { type: ['number', 'null'] }
-const limitState: Schema = {
+} as const
+const nullableNumber = { type: ['number', 'null'] } as const
+const limitState = {
   ...object({
     name: text,
     kind: { type: 'string', enum: ['rate', 'total', 'concurrent', 'quota'] },
@@ -47,7 +46,7 @@ const limitState: Schema = {
   }),
   type: ['object', 'null'],
   description: 'The limit that refused the call, at that moment; null if none did.',
-}
+} as const
 
 export const REQUEST_OPERATIONS = {
   listRequests: {
@@ -57,7 +56,7 @@ export const REQUEST_OPERATIONS = {
     description: 'Refused calls; all or none where `REQUEST_LOG` says so. Never bodies, credentials or addresses.',
     tag: 'Risks',
     scope: 'risks:read',
-    query: query({
+    query: pagedQuery({
       from: { ...instant, description: 'Default: a day before `to`.' },
       to: { ...instant, description: 'Default: now.' },
       api: reference,
@@ -119,7 +118,7 @@ export function requestHandlers({
 }: RequestHandlersOptions): Handlers<typeof REQUEST_OPERATIONS> {
   return {
     async getRequest({ author, params }) {
-      const requestId = params['id'] ?? ''
+      const requestId = params.id
       if (requestLog === 'off' || requestId === '') throw new Problem('not_found', whyNotKept(requestLog))
       const nowMs = clock.nowMs()
       const range = { fromMs: nowMs - KEPT_DAYS * DAY_MS, toMs: nowMs + AHEAD_MS }
@@ -127,13 +126,12 @@ export function requestHandlers({
       if (found === undefined) throw new Problem('not_found', whyNotKept(requestLog))
       return { ...show(found), ...explainRequest(found) }
     },
-    async listRequests({ author, query: given }) {
-      const { limit, cursor } = toPageQuery(given)
+    async listRequests({ author, query }) {
+      const { limit, cursor, from: _from, to: _to, ...filter } = query
       const page = cursor === undefined ? null : parseCursor(cursor)
-      const range = page ?? toRange(texts(given, 'from', 'to'), clock.nowMs(), DEFAULT_RANGE_MS)
+      const range = page ?? toRange(query, clock.nowMs(), DEFAULT_RANGE_MS)
       checkRange(range)
       const { fromMs, toMs } = range
-      const filter = texts(given, 'api', 'customer', 'outcome', 'requestId')
       const before = page === null ? {} : { before: page.before }
       const found = await store.find({ tenant: author.tenant, fromMs, toMs, ...filter, ...before, limit: limit + 1 })
       const shown = found.slice(0, limit)

@@ -18,7 +18,7 @@ export function showRisk({ tenant: _, firstSeenMs, lastSeenMs, evidence, ...even
   }
 }
 
-const counts = { type: 'object', additionalProperties: { type: 'integer' } }
+const counts = { type: 'object', additionalProperties: { type: 'integer' } } as const
 
 export const riskProperties = {
   id,

@@ -8,13 +8,12 @@
  * cannot take the places of the others.
  */
 
-import { SEVERITIES, type RiskEvent, type Severity } from '../domain/risk.ts'
+import { SEVERITIES, type RiskEvent } from '../domain/risk.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { RiskFeed } from '../store/risk-store.ts'
 import { createEventReaders } from './event-readers.ts'
 import type { Call, Handlers, Operations } from './operation.ts'
-import { texts } from './page-query.ts'
 import { riskProperties, showRisk } from './risk-shape.ts'
 import { named, object, reference } from './schemas.ts'
 
@@ -85,7 +84,7 @@ export function createRiskStream(options: RiskStreamOptions): RiskStream {
       async subscribeToRisks(call, reply) {
         const { author, request } = call
         const reader = await readers.open(call, reply)
-        const passes = createFilter(call)
+        const passes = createFilter(call.query)
         const tell = (event: RiskEvent): void => {
           if (passes(event)) reader.send(textOf(event))
         }
@@ -102,14 +101,15 @@ export function createRiskStream(options: RiskStreamOptions): RiskStream {
   }
 }
 
-function lastEventIdOf({ request }: Call): string | null {
+type RiskQuery = Call<typeof RISK_STREAM_OPERATIONS.subscribeToRisks>['query']
+
+function lastEventIdOf({ request }: Pick<Call, 'request'>): string | null {
   const id = request.headers['last-event-id']
   return typeof id === 'string' && id !== '' ? id : null
 }
 
-function createFilter({ query }: Call): (event: RiskEvent) => boolean {
-  const { category: wanted, severity: least, api } = texts(query, 'category', 'severity', 'api')
-  const rank = least === undefined ? 0 : SEVERITIES.indexOf(least as Severity)
+function createFilter({ category: wanted, severity: least, api }: RiskQuery): (event: RiskEvent) => boolean {
+  const rank = least === undefined ? 0 : SEVERITIES.indexOf(least)
   return (event) =>
     (wanted === undefined || event.category === wanted) &&
     (api === undefined || event.api === api) &&

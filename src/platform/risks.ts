@@ -2,16 +2,14 @@
 
 import { fromCursor, toCursor } from '../command/page.ts'
 import { Problem } from '../domain/problem.ts'
-import type { Category, RiskType, Severity } from '../domain/risk.ts'
 import { timeOfId } from '../runtime/ids.ts'
-import type { RiskFeed, RiskPositionQuery } from '../store/risk-store.ts'
-import type { Call, Handlers, Operations } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
+import type { RiskFeed } from '../store/risk-store.ts'
+import type { Handlers, Operations } from './operation.ts'
 import { riskProperties, showRisk } from './risk-shape.ts'
-import { list, named, object, query, reference, time } from './schemas.ts'
+import { list, named, object, pagedQuery, reference, time } from './schemas.ts'
 
 const { id, phase, category, severity, type, count, message } = riskProperties
-const state = { type: 'string', enum: ['open', 'cleared'] }
+const state = { type: 'string', enum: ['open', 'cleared'] } as const
 
 export const RISK_OPERATIONS = {
   listRisks: {
@@ -21,7 +19,7 @@ export const RISK_OPERATIONS = {
     description: 'An `id` here is the `riskId` of the stream. Cleared episodes are kept for 30 days.',
     tag: 'Risks',
     scope: 'risks:read',
-    query: query({
+    query: pagedQuery({
       category,
       severity: { ...severity, description: 'At least this severe.' },
       type,
@@ -52,10 +50,10 @@ export const RISK_OPERATIONS = {
 
 export function riskHandlers(risks: RiskFeed): Handlers<typeof RISK_OPERATIONS> {
   return {
-    async listRisks(call) {
-      const { limit, cursor } = toPageQuery(call.query)
+    async listRisks({ author, query }) {
+      const { limit, cursor, ...filter } = query
       const after = cursor === undefined ? {} : { after: fromCursor(cursor) }
-      const found = await risks.position({ ...toFilter(call), ...after, limit: limit + 1 })
+      const found = await risks.position({ tenant: author.tenant, ...filter, ...after, limit: limit + 1 })
       const shown = found.slice(0, limit)
       const last = shown.at(-1)
       return {
@@ -64,7 +62,7 @@ export function riskHandlers(risks: RiskFeed): Handlers<typeof RISK_OPERATIONS> 
       }
     },
     async getRisk({ author, params }) {
-      const found = await risks.episode(author.tenant, params['riskId'] ?? '')
+      const found = await risks.episode(author.tenant, params.riskId)
       if (found === null)
         throw new Problem('not_found', 'There is no such episode, or it was cleared over 30 days ago.')
       const { event, state: is, timeline } = found
@@ -83,16 +81,4 @@ export function riskHandlers(risks: RiskFeed): Handlers<typeof RISK_OPERATIONS> 
       }
     },
   }
-}
-
-/** The words of the query are those of the types: validation has seen to that. */
-function toFilter({ author, query: given }: Call): Omit<RiskPositionQuery, 'limit' | 'after'> {
-  const words = texts(given, 'category', 'severity', 'type', 'api', 'attributedTo') as {
-    category?: Category
-    severity?: Severity
-    type?: RiskType
-    api?: string
-    attributedTo?: string
-  }
-  return { tenant: author.tenant, state: given['state'] === 'cleared' ? 'cleared' : 'open', ...words }
 }

@@ -11,7 +11,8 @@ import { Problem } from '../domain/problem.ts'
 import { IDEMPOTENCY_HEADER, idempotencyKey, type Once } from './idempotency.ts'
 import { etagOf, matchesEtag } from './conditional.ts'
 import type { Call, Handler, Handlers, Operation, Operations } from './operation.ts'
-import { NO_BODY, type Schema } from './schemas.ts'
+import type { Schema } from './schema-type.ts'
+import { NO_BODY } from './schemas.ts'
 
 export interface OperationConfig extends Operation {
   readonly operationId: string
@@ -34,7 +35,8 @@ export type Serve = <Table extends Operations>(operations: Table, handlers: Hand
 
 export function createServe({ app, baseUrl, once, mutex }: ServeOptions): Serve {
   return (operations, handlers) => {
-    const table: Readonly<Record<string, Handler>> = handlers
+    // Validation establishes the types that each handler declares for its call.
+    const table = handlers as unknown as Readonly<Record<string, Handler>>
     for (const [operationId, operation] of Object.entries<Operation>(operations)) {
       const handler = table[operationId]
       if (handler === undefined) throw new Error(`${operationId} has no handler`)
@@ -100,7 +102,7 @@ function toCall(request: FastifyRequest): Call {
   return {
     params: request.params as Record<string, string>,
     query: request.query as Record<string, unknown>,
-    body: request.body,
+    body: request.body ?? null,
     caller,
     author: {
       tenant: grant.tenant,

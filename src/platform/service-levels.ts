@@ -3,11 +3,10 @@
 import type { ServiceLevels } from '../service-level/service-levels.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { texts } from './page-query.ts'
-import { id, named, nullable, object, text, time, type Schema } from './schemas.ts'
+import { id, named, nullable, object, text, time } from './schemas.ts'
 import { checkRange, invalidQuery, toRange } from './time-range.ts'
 
-const number: Schema = { type: ['number', 'null'] }
+const number = { type: ['number', 'null'] } as const
 const measured = {
   calls: { type: 'integer', description: 'Calls that were for the backend to serve; refused ones are none.' },
   availabilityPercent: { ...number, description: 'Of them, how many were answered at all.' },
@@ -26,7 +25,7 @@ const promise = object({
   calls: { type: 'integer', description: 'Calls it was judged by.' },
   isKept: { type: ['boolean', 'null'], description: 'Null: nothing was there to judge.' },
 })
-const instant: Schema = { type: 'string', format: 'date-time' }
+const instant = { type: 'string', format: 'date-time' } as const
 
 export const SERVICE_LEVEL_OPERATIONS = {
   getServiceLevel: {
@@ -69,12 +68,12 @@ export function serviceLevelHandlers(
 ): Handlers<typeof SERVICE_LEVEL_OPERATIONS> {
   return {
     async getServiceLevel({ author, params, query }) {
-      const range = toRange(texts(query, 'from', 'to'), clock.nowMs(), DEFAULT_RANGE_MS)
+      const range = toRange(query, clock.nowMs(), DEFAULT_RANGE_MS)
       checkRange(range)
       if (range.toMs - range.fromMs > RANGE_MAX_DAYS * 86_400_000 + 1) {
         throw invalidQuery('/from', `Ask for at most ${RANGE_MAX_DAYS} days.`)
       }
-      return serviceLevels.of(author.tenant, params['name'] ?? '', range)
+      return serviceLevels.of(author.tenant, params.name, range)
     },
   }
 }

@@ -2,8 +2,7 @@
 
 import { pageOf } from '../command/page.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { toPageQuery } from './page-query.ts'
-import { id, list, named, nullable, object, query, time, whole } from './schemas.ts'
+import { id, list, named, nullable, object, pagedQuery, time, whole } from './schemas.ts'
 
 /** What this resource asks of the keys. */
 export interface SigningKeys {
@@ -36,7 +35,7 @@ export const SIGNING_KEY_OPERATIONS = {
     summary: 'Keys that sign, those that will, and those whose tokens have not all expired',
     tag,
     scope: 'platform:admin',
-    query: query(),
+    query: pagedQuery(),
     status: 200,
     answer: list(key),
   },
@@ -60,7 +59,7 @@ export function signingKeyHandlers(keys: SigningKeys): Handlers<typeof SIGNING_K
       publishedUntil: publishedUntilMs === null ? null : toTime(publishedUntilMs),
     }))
   return {
-    listSigningKeys: async ({ query: given }) => pageOf(show(), toPageQuery(given)),
+    listSigningKeys: async ({ query }) => pageOf(show(), query),
     async rotateSigningKeys() {
       await keys.rotateNow()
       return { items: show(), next: null }

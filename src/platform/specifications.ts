@@ -4,7 +4,6 @@ import type { FastifyReply } from 'fastify'
 import type { Content } from '../publishing/published-content.ts'
 import type { Specifications } from '../publishing/specifications.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
 import {
   base64,
   DOCUMENT_BODY_BYTES_MAX,
@@ -13,14 +12,21 @@ import {
   list,
   named,
   object,
-  query,
+  pagedQuery,
   reference,
   text,
   time,
 } from './schemas.ts'
 
 const openApi = named('OpenApiSpec', object({ id, api: id, version: text, mediaType: text, createdAt: time }))
-const openSlaFields = { id, api: id, variant: text, version: text, inForce: { type: 'boolean' }, createdAt: time }
+const openSlaFields = {
+  id,
+  api: id,
+  variant: text,
+  version: text,
+  inForce: { type: 'boolean' },
+  createdAt: time,
+} as const
 const openSla = named('OpenSlaSpec', object(openSlaFields))
 const declared = named('DeclaredOpenSla', object({ ...openSlaFields, warnings: { type: 'array', items: finding } }))
 const tag = 'Specifications'
@@ -33,7 +39,7 @@ export const SPECIFICATION_OPERATIONS = {
     ...openApis,
     path: '/v1/openapispecs',
     summary: 'OpenAPI documents',
-    query: query({ api: reference }),
+    query: pagedQuery({ api: reference }),
     answer: list(openApi),
   },
   getOpenApiSpec: {
@@ -67,7 +73,7 @@ export const SPECIFICATION_OPERATIONS = {
     ...openSlas,
     path: '/v1/openslaspecs',
     summary: 'Declarations',
-    query: query({ api: reference }),
+    query: pagedQuery({ api: reference }),
     answer: list(openSla),
   },
   getOpenSlaSpec: {
@@ -84,21 +90,17 @@ export const SPECIFICATION_OPERATIONS = {
   },
 } as const satisfies Operations
 
-type OpenSlaInput = Parameters<Specifications['createOpenSla']>[1]
-
 export function specificationHandlers(specifications: Specifications): Handlers<typeof SPECIFICATION_OPERATIONS> {
   return {
-    listOpenApiSpecs: async ({ author, query: given }) =>
-      specifications.openApis(author.tenant, { ...toPageQuery(given), ...texts(given, 'api') }),
-    getOpenApiSpec: async ({ author, params }) => specifications.openApi(author.tenant, params['id'] ?? ''),
+    listOpenApiSpecs: async ({ author, query }) => specifications.openApis(author.tenant, query),
+    getOpenApiSpec: async ({ author, params }) => specifications.openApi(author.tenant, params.id),
     getOpenApiContent: async ({ author, params }, reply) =>
-      sendContent(reply, await specifications.openApiContent(author.tenant, params['id'] ?? '')),
-    createOpenSlaSpec: async ({ author, body }) => specifications.createOpenSla(author, body as OpenSlaInput),
-    listOpenSlaSpecs: async ({ author, query: given }) =>
-      specifications.openSlas(author.tenant, { ...toPageQuery(given), ...texts(given, 'api') }),
-    getOpenSlaSpec: async ({ author, params }) => specifications.openSla(author.tenant, params['id'] ?? ''),
+      sendContent(reply, await specifications.openApiContent(author.tenant, params.id)),
+    createOpenSlaSpec: async ({ author, body }) => specifications.createOpenSla(author, body),
+    listOpenSlaSpecs: async ({ author, query }) => specifications.openSlas(author.tenant, query),
+    getOpenSlaSpec: async ({ author, params }) => specifications.openSla(author.tenant, params.id),
     getOpenSlaContent: async ({ author, params }, reply) =>
-      sendContent(reply, await specifications.openSlaContent(author.tenant, params['id'] ?? '')),
+      sendContent(reply, await specifications.openSlaContent(author.tenant, params.id)),
   }
 }
 

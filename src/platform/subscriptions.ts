@@ -1,10 +1,10 @@
 /** `/v1/subscriptions`: who may use which API, and by which credentials. */
 
 import type { Credentials } from '../access/credentials.ts'
-import type { SubscriptionInput, Subscriptions } from '../subscriptions/subscriptions.ts'
+import type { Subscriptions } from '../subscriptions/subscriptions.ts'
 import { pageOf } from '../command/page.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
-import { renamed, texts, toPageQuery } from './page-query.ts'
+import { renamed } from './page-query.ts'
 import {
   formerly,
   id,
@@ -13,19 +13,18 @@ import {
   named,
   nullable,
   object,
-  query,
+  pagedQuery,
   reference,
   scopeNames,
   scopes,
   text,
   time,
-  type Schema,
 } from './schemas.ts'
 
 const state = {
   type: 'string',
   enum: ['Pending', 'WaitlistedForCapacity', 'Active', 'Suspended', 'Rejected', 'Cancelled'],
-}
+} as const
 const recommendation = object({
   kind: { type: 'string', enum: ['TierChange'] },
   api: id,
@@ -59,7 +58,7 @@ const credentialFields = {
   state: { type: 'string', enum: ['Active', 'Expiring', 'Expired', 'Revoked'] },
   createdAt: time,
   expiresAt: time,
-}
+} as const
 const credential = named('Credential', object(credentialFields))
 const rotated = named(
   'RotatedCredentials',
@@ -79,7 +78,7 @@ const limit = object({
   remaining: { type: ['integer', 'null'], description: 'Calls.' },
   resetsAt: { ...nullable(time), description: 'When a total begins anew.' },
 })
-const units: Schema = { type: 'number', description: 'Resource units.' }
+const units = { type: 'number', description: 'Resource units.' } as const
 const quota = object({
   period: { type: 'string', enum: ['Daily', 'Monthly', 'Quarterly', 'Annual', 'PayAsYouGo'] },
   resourceUnits: { ...nullable(units), description: 'Null: pay as you go.' },
@@ -149,7 +148,7 @@ export const SUBSCRIPTION_OPERATIONS = {
     ...reading,
     path: '/v1/subscriptions',
     summary: 'Subscriptions of the tenant',
-    query: query({
+    query: pagedQuery({
       consumer: reference,
       ApiId: reference,
       ApiProductId: reference,
@@ -207,7 +206,7 @@ export const SUBSCRIPTION_OPERATIONS = {
     ...reading,
     path: '/v1/subscriptions/:id/operations',
     summary: 'Operations the subscription may call, with limits, cost and what is left',
-    query: query(),
+    query: pagedQuery(),
     answer: list(operation),
   },
   listCredentials: {
@@ -215,7 +214,7 @@ export const SUBSCRIPTION_OPERATIONS = {
     path: '/v1/subscriptions/:id/credentials',
     summary: 'Credentials with their secrets; each reading is audited',
     scope: 'credentials:read',
-    query: query(),
+    query: pagedQuery(),
     answer: list(credential),
   },
   rotateCredentials: {
@@ -250,34 +249,30 @@ export function subscriptionHandlers(
   credentials: Credentials,
 ): Handlers<typeof SUBSCRIPTION_OPERATIONS> {
   return {
-    createSubscription: async ({ author, body, caller }) =>
-      subscriptions.create(author, body as SubscriptionInput, caller.scopes),
-    listSubscriptions: async ({ author, query: given }) =>
+    createSubscription: async ({ author, body, caller }) => subscriptions.create(author, body, caller.scopes),
+    listSubscriptions: async ({ author, query }) =>
       subscriptions.list(author.tenant, {
-        ...toPageQuery(given),
-        ...texts(given, 'consumer', 'state'),
-        ...renamed(given, 'ApiId', 'api'),
-        ...renamed(given, 'ApiProductId', 'product'),
+        ...query,
+        ...renamed(query, 'ApiId', 'api'),
+        ...renamed(query, 'ApiProductId', 'product'),
       }),
-    getSubscription: async ({ author, params }) => subscriptions.get(author.tenant, params['id'] ?? ''),
-    cancelSubscription: async ({ author, params }) => subscriptions.cancel(author, params['id'] ?? ''),
-    suspendSubscription: async ({ author, params }) => subscriptions.suspend(author, params['id'] ?? ''),
-    resumeSubscription: async ({ author, params }) => subscriptions.resume(author, params['id'] ?? ''),
+    getSubscription: async ({ author, params }) => subscriptions.get(author.tenant, params.id),
+    cancelSubscription: async ({ author, params }) => subscriptions.cancel(author, params.id),
+    suspendSubscription: async ({ author, params }) => subscriptions.suspend(author, params.id),
+    resumeSubscription: async ({ author, params }) => subscriptions.resume(author, params.id),
     setScopes: async ({ author, params, body, caller }) =>
-      subscriptions.setScopes(author, params['id'] ?? '', (body as { scopes: string[] }).scopes, caller.scopes),
-    listOperations: async ({ author, params, query: given }) =>
-      pageOf((await subscriptions.operations(author.tenant, params['id'] ?? '')).items, toPageQuery(given)),
-    async listCredentials({ author, params, caller, query: given }, reply) {
+      subscriptions.setScopes(author, params.id, body.scopes, caller.scopes),
+    listOperations: async ({ author, params, query }) =>
+      pageOf((await subscriptions.operations(author.tenant, params.id)).items, query),
+    async listCredentials({ author, params, caller, query }, reply) {
       void reply.header('Cache-Control', 'no-store')
-      const { items } = await credentials.read(author, params['id'] ?? '', caller.scopes)
-      return pageOf(items, toPageQuery(given))
+      const { items } = await credentials.read(author, params.id, caller.scopes)
+      return pageOf(items, query)
     },
     async rotateCredentials({ author, params, body, caller }, reply) {
       void reply.header('Cache-Control', 'no-store')
-      const { overlapSeconds } = (body ?? {}) as { overlapSeconds?: number }
-      return credentials.rotate(author, params['id'] ?? '', overlapSeconds, caller.scopes)
+      return credentials.rotate(author, params.id, body?.overlapSeconds, caller.scopes)
     },
-    revokeCredential: async ({ author, params }) =>
-      credentials.revoke(author, params['id'] ?? '', params['credentialId'] ?? ''),
+    revokeCredential: async ({ author, params }) => credentials.revoke(author, params.id, params.credentialId),
   }
 }

@@ -2,8 +2,7 @@
 
 import { OPERATORS_SCOPE, type Tenants } from '../access/tenants.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { toPageQuery } from './page-query.ts'
-import { id, list, name, named, object, query, text, time } from './schemas.ts'
+import { id, list, name, named, object, pagedQuery, text, time } from './schemas.ts'
 
 const fields = { id, name: text, createdAt: time }
 const tenant = named('Tenant', object(fields))
@@ -28,7 +27,7 @@ export const TENANT_OPERATIONS = {
     summary: 'Tenants of this gateway',
     tag,
     scope: OPERATORS_SCOPE,
-    query: query(),
+    query: pagedQuery(),
     status: 200,
     answer: list(tenant),
   },
@@ -47,9 +46,9 @@ export function tenantHandlers(tenants: Tenants): Handlers<typeof TENANT_OPERATI
   return {
     async createTenant({ author, body }, reply) {
       void reply.header('Cache-Control', 'no-store')
-      return tenants.create(author, (body as { name: string }).name)
+      return tenants.create(author, body.name)
     },
-    getTenant: async ({ params }) => tenants.get(params['id'] ?? ''),
-    listTenants: async ({ query: given }) => tenants.list(toPageQuery(given)),
+    getTenant: async ({ params }) => tenants.get(params.id),
+    listTenants: async ({ query }) => tenants.list(query),
   }
 }

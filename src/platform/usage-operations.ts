@@ -3,10 +3,10 @@
 import { Problem } from '../domain/problem.ts'
 import { GROUP_FIELDS, type GroupField } from '../store/usage-store.ts'
 import type { Operation, Operations } from './operation.ts'
-import { list, named, object, query, reference, text, time, type Schema } from './schemas.ts'
+import { list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
 
-const instant = (description: string): Schema => ({ ...time, maxLength: 64, description })
-const filters: Readonly<Record<string, Schema>> = {
+const instant = (description: string) => ({ ...time, maxLength: 64, description })
+const filters = {
   from: instant('Windows that start at or after this time. Default: 30 days before `to`.'),
   to: instant('Windows that start before this time. Default: now.'),
   api: { ...reference, description: 'Technical name. Without it the platform API itself is left out.' },
@@ -29,7 +29,7 @@ const lineItem = {
   agent: text,
   ...amounts,
   time: { ...time, description: 'Start of the 10-second window.' },
-}
+} as const
 const summary = {
   api: text,
   customer: text,
@@ -39,7 +39,7 @@ const summary = {
   ...amounts,
   from: time,
   to: time,
-}
+} as const
 const shared = {
   method: 'GET',
   tag: 'Usage',
@@ -56,14 +56,14 @@ export const USAGE_OPERATIONS = {
     ...shared,
     path: '/v1',
     summary: 'Consumption as line items: one a key and 10-second window, oldest first',
-    query: query(filters),
+    query: pagedQuery(filters),
     answer: list(named('LineItem', object(lineItem))),
   },
   listSummaries: {
     ...shared,
     path: '/v1/summaries',
     summary: 'Consumption totalled',
-    query: query({
+    query: pagedQuery({
       ...filters,
       groupBy: {
         type: 'string',

@@ -1,9 +1,8 @@
 /** `/v1/users`: people who may log in at the authorize endpoint. */
 
-import type { UserInput, Users } from '../access/users.ts'
+import type { Users } from '../access/users.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { toPageQuery } from './page-query.ts'
-import { id, list, name, named, object, query, text, time } from './schemas.ts'
+import { id, list, name, named, object, pagedQuery, text, time } from './schemas.ts'
 
 const user = named('User', object({ id, username: text, name: text, createdAt: time }))
 const password = {
@@ -13,7 +12,7 @@ const password = {
   pattern: '^[^\\p{Cc}\\p{Cs}]+$',
   writeOnly: true,
   description: 'Kept as a hash alone, and never shown.',
-}
+} as const
 const tag = 'Users'
 
 export const USER_OPERATIONS = {
@@ -34,7 +33,7 @@ export const USER_OPERATIONS = {
     summary: 'People of the tenant',
     tag,
     scope: 'users:read',
-    query: query(),
+    query: pagedQuery(),
     status: 200,
     answer: list(user),
   },
@@ -51,8 +50,8 @@ export const USER_OPERATIONS = {
 
 export function userHandlers(users: Users): Handlers<typeof USER_OPERATIONS> {
   return {
-    createUser: async ({ author, body }) => users.create(author, body as UserInput),
-    listUsers: async ({ author, query: given }) => users.list(author.tenant, toPageQuery(given)),
-    getUser: async ({ author, params }) => users.get(author.tenant, params['id'] ?? ''),
+    createUser: async ({ author, body }) => users.create(author, body),
+    listUsers: async ({ author, query }) => users.list(author.tenant, query),
+    getUser: async ({ author, params }) => users.get(author.tenant, params.id),
   }
 }

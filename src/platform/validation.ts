@@ -5,12 +5,12 @@ import type { Compliance } from '../programmes/compliance.ts'
 import { FINDING_CATEGORIES, type Finding } from '../governance/finding.ts'
 import type { Judgement } from '../governance/lint/linter.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { base64, DOCUMENT_BODY_BYTES_MAX, named, nullable, object, text, type Schema } from './schemas.ts'
+import { base64, DOCUMENT_BODY_BYTES_MAX, named, nullable, object, text } from './schemas.ts'
 
-const points: Schema = { type: 'number', minimum: 0, maximum: 100 }
-const level = { type: 'string', enum: ['error', 'warning', 'info'] }
-const category = { type: 'string', enum: [...FINDING_CATEGORIES] }
-const count: Schema = { type: 'integer' }
+const points = { type: 'number', minimum: 0, maximum: 100 } as const
+const level = { type: 'string', enum: ['error', 'warning', 'info'] } as const
+const category = { type: 'string', enum: [...FINDING_CATEGORIES] } as const
+const count = { type: 'integer' } as const
 const lintFinding = named(
   'LintFinding',
   object({
@@ -26,7 +26,7 @@ const lintFinding = named(
     principle: { ...nullable(text), description: 'The principle of the tenant that the rule enforces.' },
   }),
 )
-const lintFindings = { type: 'array', items: lintFinding }
+const lintFindings = { type: 'array', items: lintFinding } as const
 const change = object({
   id: text,
   level: { type: 'string', enum: ['breaking', 'warning', 'info'] },
@@ -90,7 +90,7 @@ const RECOMMENDATIONS_MAX = 10
 export function validationHandlers(compliance: Pick<Compliance, 'judge'>): Handlers<typeof VALIDATION_OPERATIONS> {
   return {
     async validateSpecification({ author, body }) {
-      const { specification, previous } = body as { specification: string; previous?: string }
+      const { specification, previous } = body
       const before = previous === undefined ? null : fromBase64(previous, '/previous')
       return show(await compliance.judge(author.tenant, fromBase64(specification, '/specification'), before))
     },

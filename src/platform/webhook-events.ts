@@ -2,9 +2,10 @@
 
 import { EVENT_SAMPLES } from '../webhooks/event-samples.ts'
 import { EVENT_KINDS, type EventKind } from '../command/event-outbox.ts'
-import { id, nullable, object, text, time, type Schema } from './schemas.ts'
+import type { Schema } from './schema-type.ts'
+import { id, nullable, object, text, time } from './schemas.ts'
 
-const count: Schema = { type: 'integer', minimum: 0 }
+const count = { type: 'integer', minimum: 0 } as const
 const words = (...values: readonly string[]): Schema => ({ type: 'string', enum: [...values] })
 
 interface EventShape {
