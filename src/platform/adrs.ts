@@ -23,7 +23,7 @@ export const ADR_OPERATIONS = {
   createAdr: {
     method: 'POST',
     path: '/v1/adrs',
-    summary: 'Records a decision',
+    summary: 'Creates an architecture decision record',
     tag: 'Governance',
     scope: 'adrs:write',
     body: input,
@@ -33,11 +33,11 @@ export const ADR_OPERATIONS = {
   listAdrs: {
     ...reading,
     path: '/v1/adrs',
-    summary: 'Decisions of the tenant',
+    summary: 'Lists the architecture decision records of the tenant',
     query: pagedQuery({ api: reference }),
     answer: list(adr),
   },
-  getAdr: { ...reading, path: '/v1/adrs/:id', summary: 'One decision', answer: adr },
+  getAdr: { ...reading, path: '/v1/adrs/:id', summary: 'Returns an architecture decision record', answer: adr },
 } as const satisfies Operations
 
 export function adrHandlers(adrs: Adrs): Handlers<typeof ADR_OPERATIONS> {

@@ -37,7 +37,7 @@ export const API_OPERATIONS = {
   listApis: {
     method: 'GET',
     path: '/v1/apis',
-    summary: 'APIs of the tenant',
+    summary: 'Lists the APIs of the tenant',
     tag,
     scope: 'apis:read',
     query: pagedQuery({ state }),
@@ -47,7 +47,7 @@ export const API_OPERATIONS = {
   getApi: {
     method: 'GET',
     path: '/v1/apis/:name',
-    summary: 'One API, by its technical name',
+    summary: 'Returns an API by its technical name',
     tag,
     scope: 'apis:read',
     status: 200,
@@ -56,7 +56,7 @@ export const API_OPERATIONS = {
   getApiPolicy: {
     method: 'GET',
     path: '/v1/apis/:name/policy',
-    summary: 'What an API asks of those who want to use it',
+    summary: 'Returns the access policy of an API',
     tag,
     scope: 'apis:read',
     status: 200,
@@ -65,7 +65,7 @@ export const API_OPERATIONS = {
   putApiPolicy: {
     method: 'PUT',
     path: '/v1/apis/:name/policy',
-    summary: 'Changes what holds for new subscriptions, credentials and tokens of an API',
+    summary: 'Replaces the access policy of an API; it applies to new subscriptions, credentials and tokens',
     tag,
     scope: 'apis:write',
     body: { ...policy, title: 'ApiPolicyInput', required: [] },
@@ -77,7 +77,7 @@ export const API_OPERATIONS = {
   deprecateApi: {
     method: 'POST',
     path: '/v1/apis/:name/deprecate',
-    summary: 'Announces the end of an API; it goes on to serve, and every answer says so',
+    summary: 'Deprecates an API; it keeps serving, and every answer carries a deprecation notice',
     tag,
     scope: 'apis:write',
     body: named('Deprecation', object({ retirementDate: time, successor: reference, note: prose }, ['retirementDate'])),
@@ -89,7 +89,7 @@ export const API_OPERATIONS = {
   retireApi: {
     method: 'POST',
     path: '/v1/apis/:name/retire',
-    summary: 'Ends an API; every thread answers 410 before this answers',
+    summary: 'Retires an API; every thread answers 410 before this call returns',
     tag,
     scope: 'apis:write',
     body: {

@@ -5,7 +5,7 @@ import type { Handlers, Operations } from './operation.ts'
 import { list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
 
 const revision = { type: ['integer', 'null'] } as const
-const body = { type: ['object', 'null'], description: 'What of it may be shown; secrets never are.' } as const
+const body = { type: ['object', 'null'], description: 'The document without its secrets.' } as const
 const actor = object({ consumer: text, agent: text, person: text }, ['consumer'])
 const record = named(
   'AuditRecord',
@@ -26,9 +26,9 @@ export const AUDIT_OPERATIONS = {
   listAudit: {
     method: 'GET',
     path: '/v1/audit',
-    summary: 'What was done, newest first; nothing changes or removes an entry',
+    summary: 'Lists audit entries, newest first; entries are never changed or removed',
     description:
-      'Attempts to deliver events come only where their `kind` (webhook_delivery), `id` or `action` is asked for.',
+      'Delivery attempts of webhooks are included only if `kind` (webhook_delivery), `id` or `action` selects them.',
     tag: 'Audit',
     scope: 'audit:read',
     query: pagedQuery({ kind: reference, id: reference, action: reference, consumer: reference }),

@@ -12,12 +12,13 @@ const band = { type: 'string', enum: ['clean', 'attention', 'drift'] } as const
 
 /** Fields that the compliance of an API and of a programme share. */
 export const complianceFields = {
-  score: { ...points, description: 'The lower of both.' },
+  score: { ...points, description: 'The lower of `specification` and `runtime`.' },
   band,
   specification: points,
   runtime: {
     ...points,
-    description: 'By what calls of the last 30 days have shown that the contract does not know.',
+    description:
+      'Score of the implementation, by the deviations from the contract that calls of the last 30 days have shown.',
   },
   violations: {
     type: 'array',
@@ -30,9 +31,8 @@ export const COMPLIANCE_OPERATIONS = {
   getApiCompliance: {
     method: 'GET',
     path: '/v1/apis/:name/compliance',
-    summary: 'How the document and the running implementation of an API comply',
-    description:
-      'Every activation is scored, a moment after it. Until then `score`, `band` and `specification` are null.',
+    summary: 'Returns how well the document and the running implementation of an API comply',
+    description: 'Each activation is scored shortly after it. Until then `score`, `band` and `specification` are null.',
     tag: 'Governance',
     scope: 'apis:read',
     status: 200,

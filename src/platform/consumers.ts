@@ -15,7 +15,7 @@ export const CONSUMER_OPERATIONS = {
   createConsumer: {
     method: 'POST',
     path: '/v1/consumers',
-    summary: 'Makes a consumer',
+    summary: 'Creates a consumer',
     tag,
     scope: 'consumers:write',
     body: named('ConsumerInput', object({ name, kind, contact: line }, ['name', 'kind'])),
@@ -25,7 +25,7 @@ export const CONSUMER_OPERATIONS = {
   listConsumers: {
     method: 'GET',
     path: '/v1/consumers',
-    summary: 'Consumers of the tenant',
+    summary: 'Lists the consumers of the tenant',
     tag,
     scope: 'consumers:read',
     query: pagedQuery({ kind }),
@@ -35,7 +35,7 @@ export const CONSUMER_OPERATIONS = {
   getConsumer: {
     method: 'GET',
     path: '/v1/consumers/:id',
-    summary: 'One consumer',
+    summary: 'Returns a consumer',
     tag,
     scope: 'consumers:read',
     status: 200,

@@ -51,7 +51,7 @@ const STAGE_OF: Readonly<Record<Outcome, Stage | null>> = {
 /** What an outcome means for which no problem document was sent under its name. */
 const MEANINGS: Readonly<Record<string, string>> = {
   served: 'The call was served.',
-  client_aborted: 'The client went away before its answer was whole.',
+  client_aborted: 'The client disconnected before the answer was complete.',
   client_too_slow: 'The client read its answer too slowly and was disconnected.',
   backend_busy: 'No connection to the backend became free in time.',
 }

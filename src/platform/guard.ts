@@ -136,7 +136,10 @@ export function installGuard(app: FastifyInstance, options: GuardOptions): void 
   function refuseUnrecorded({ method }: FastifyRequest): void {
     const reason = READS.has(method) ? null : cannotRecord()
     if (reason === null) return
-    throw new Problem('unavailable', `Nothing can be changed at the moment: the disk refuses (${reason}).`)
+    throw new Problem(
+      'unavailable',
+      `Changes are refused at the moment because the disk cannot be written (${reason}). Retry later.`,
+    )
   }
 
   app.addHook('onRequest', async (request, reply) => {
@@ -153,7 +156,7 @@ export function installGuard(app: FastifyInstance, options: GuardOptions): void 
     }
     request.caller = result
     if (!result.scopes.has(operation.scope)) {
-      const detail = `This operation needs the scope ${operation.scope}.`
+      const detail = `This operation requires the scope ${operation.scope}.`
       passage.refusal = { code: 'operation_forbidden', grant: result.grant, explanation: { detail } }
       void reply.header('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${operation.scope}"`)
       throw new Problem('operation_forbidden', detail)

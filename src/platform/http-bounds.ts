@@ -23,7 +23,7 @@ export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket, re
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const line = STATUS_LINES[error.code ?? ''] ?? '400 Bad Request'
   const status = Number(line.slice(0, 3))
-  const detail = 'This is not a request that can be read.'
+  const detail = 'The request is not valid HTTP.'
   const body = JSON.stringify({ ...problemDocument('payload_invalid', detail, requestId), status })
   const head = [
     `HTTP/1.1 ${line}`,

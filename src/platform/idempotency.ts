@@ -20,7 +20,7 @@ export const idempotencyKey = {
   minLength: 1,
   maxLength: 255,
   pattern: '^[\\x21-\\x7e]+$',
-  description: 'Names the request: sent again within 24 hours it gets the same answer, and is not done twice.',
+  description: 'Identifies the request. A duplicate within 24 hours gets the same answer and has no further effect.',
 } as const
 
 /** Runs `work`, or gives what it gave before. */
@@ -69,7 +69,10 @@ export function createOnce({ store, vault }: IdempotencyOptions): Once {
     const before = await store.claim(key, requestHash)
     if (before === null) return run(key, work)
     if (before.requestHash !== requestHash) {
-      throw new Problem('idempotency_mismatch', 'This key was sent with another body. Use a key of its own.')
+      throw new Problem(
+        'idempotency_mismatch',
+        'This `Idempotency-Key` was sent with another body. Send a new key for a new request.',
+      )
     }
     if (before.answer === null) throw stillRunning(reply, before.state)
     const { value, problem } = JSON.parse(vault.decrypt(before.answer, key)) as Kept
@@ -83,10 +86,11 @@ export function createOnce({ store, vault }: IdempotencyOptions): Once {
 
 function stillRunning(reply: FastifyReply, state: string): Problem {
   if (state === 'cut_off') {
-    const detail = 'The request with this key was cut off, and may have been done. Read the resource to see.'
+    const detail =
+      'The request with this `Idempotency-Key` was interrupted and may have taken effect. Read the resource to find out.'
     return new Problem('state_conflict', detail, { extensions: { state: 'unknown', allowed: [] } })
   }
   void reply.header('Retry-After', '1')
-  const detail = 'The request with this key is still running.'
+  const detail = 'The request with this `Idempotency-Key` is still running. Retry after the time in `Retry-After`.'
   return new Problem('state_conflict', detail, { extensions: { state: 'running', allowed: [] } })
 }

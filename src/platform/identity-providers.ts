@@ -18,7 +18,7 @@ export const IDENTITY_PROVIDER_OPERATIONS = {
   createIdentityProvider: {
     method: 'POST',
     path: '/v1/identityproviders',
-    summary: 'Registers an OpenID Connect provider, which must answer now',
+    summary: 'Registers an OpenID Connect provider, which must be reachable',
     tag,
     scope: 'identityproviders:write',
     body: named('IdentityProviderInput', object({ issuer, audience: line, claims: claims(claim), apis }, ['issuer'])),
@@ -29,7 +29,7 @@ export const IDENTITY_PROVIDER_OPERATIONS = {
   listIdentityProviders: {
     method: 'GET',
     path: '/v1/identityproviders',
-    summary: 'Providers of the tenant',
+    summary: 'Lists the identity providers of the tenant',
     tag,
     scope: 'identityproviders:read',
     query: pagedQuery(),
@@ -39,7 +39,7 @@ export const IDENTITY_PROVIDER_OPERATIONS = {
   getIdentityProvider: {
     method: 'GET',
     path: '/v1/identityproviders/:id',
-    summary: 'One provider',
+    summary: 'Returns an identity provider',
     tag,
     scope: 'identityproviders:read',
     status: 200,
@@ -48,7 +48,7 @@ export const IDENTITY_PROVIDER_OPERATIONS = {
   removeIdentityProvider: {
     method: 'DELETE',
     path: '/v1/identityproviders/:id',
-    summary: 'Takes a provider away; its tokens open nothing from the answer on',
+    summary: 'Deletes an identity provider; its tokens are refused once this call returns',
     tag,
     scope: 'identityproviders:write',
     status: 204,

@@ -31,12 +31,17 @@ export function refuseMetrics(access: MetricsAccess, { headers, socket }: Metric
     case 'open':
       return null
     case 'elsewhere':
-      return new Problem('not_found', 'Metrics are served on a port of their own.')
+      return new Problem('not_found', 'Metrics are served on a separate port (METRICS_PORT).')
     case 'token':
       return refuseToken(access.token, headers.authorization)
     case 'loopback': {
       const isLocal = LOOPBACK.test(socket.remoteAddress ?? '') && !FORWARDING.some((name) => name in headers)
-      return isLocal ? null : new Problem('operation_forbidden', 'Metrics are answered to this machine only.')
+      return isLocal
+        ? null
+        : new Problem(
+            'operation_forbidden',
+            'Metrics are available from this machine only, unless METRICS_TOKEN or METRICS_PORT is set.',
+          )
     }
   }
 }

@@ -45,9 +45,10 @@ export async function openMetricsPort(options: MetricsPortOptions): Promise<void
       response.writeHead(status, { 'Content-Type': 'application/problem+json', 'X-Request-Id': requestId }).end(body)
     }
     request.resume()
-    if (request.url?.split('?', 1)[0] !== '/metrics') return refuse(new Problem('not_found', 'There is no such path.'))
+    if (request.url?.split('?', 1)[0] !== '/metrics')
+      return refuse(new Problem('not_found', 'This path does not exist.'))
     if (request.method !== 'GET' && request.method !== 'HEAD')
-      return refuse(new Problem('method_not_allowed', 'This path takes GET, HEAD.'))
+      return refuse(new Problem('method_not_allowed', 'This path supports GET, HEAD.'))
     const refused = refuseMetrics(access, request)
     if (refused !== null) return refuse(refused)
     metrics.registry.metrics().then(

@@ -21,14 +21,14 @@ export interface OpenApiOptions {
 
 const TAGS: Readonly<Record<string, string>> = {
   Consumers: 'Applications and agents that call APIs.',
-  Catalogue: 'APIs, one a major version.',
+  Catalogue: 'APIs, one per major version.',
   Proxies: 'Deployments of APIs: staged, activated, discarded.',
-  Specifications: 'OpenAPI and OpenSLA documents as they were published.',
-  Subscriptions: 'Who may call what, and by which credentials.',
-  Usage: 'What was consumed, and what it costs.',
-  Risks: 'What callers are up to: position and live stream.',
-  Events: 'What happened, sent to whoever registered for it.',
-  Service: 'The service itself; needs no credential.',
+  Specifications: 'OpenAPI and OpenSLA documents as published.',
+  Subscriptions: 'Access of consumers to APIs, with its credentials.',
+  Usage: 'Consumption and its cost.',
+  Risks: 'Risks of callers: position, live stream and refused calls.',
+  Events: 'Events, delivered to webhooks.',
+  Service: 'State of the service; no credential required.',
 }
 
 export function buildOpenApi({ operations, baseUrl, gatewayUrl }: OpenApiOptions): Schema {
@@ -45,9 +45,9 @@ export function buildOpenApi({ operations, baseUrl, gatewayUrl }: OpenApiOptions
       title: 'Platform',
       version: '1.0.0',
       description:
-        'Publish APIs, subscribe consumers, read exact usage and watch risks. Lists answer `{items, next}`; errors are ' +
+        'Publish APIs, subscribe consumers, read exact usage and watch risks. Lists return `{items, next}`; errors are ' +
         'problem documents (RFC 9457) with a stable `code`; every answer carries `X-Request-Id`.',
-      contact: { name: 'Whoever runs this gateway', url: baseUrl },
+      contact: { name: 'The operator of this gateway', url: baseUrl },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     externalDocs: {
@@ -79,7 +79,7 @@ function toProblemSchemas(): Record<string, Schema> {
     Problem: { ...problemSchema, description: 'RFC 9457.', properties: always },
     InvalidProblem: {
       ...problemSchema,
-      description: 'RFC 9457, with the places that are not as declared.',
+      description: 'RFC 9457, with the locations that do not match the schema.',
       properties: { ...always, errors },
     },
   }
@@ -90,7 +90,7 @@ function toSecurityScheme(operations: readonly Operation[], gatewayUrl: string):
   const scopes = Object.fromEntries([...new Set(names)].sort().map((scope) => [scope, describeScope(scope)]))
   return {
     type: 'oauth2',
-    description: 'A token of `platform-v1`; the tenant is that of the token.',
+    description: 'A token of `platform-v1`, which also determines the tenant.',
     flows: { clientCredentials: { tokenUrl: `${gatewayUrl}/platform-v1/oauth2/v2/token`, scopes } },
   }
 }

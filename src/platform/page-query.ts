@@ -10,7 +10,7 @@ export function renamed<Name extends string, Former extends string, Value extend
 ): { readonly [Key in Former]?: Value } {
   const { [name]: now, [former]: before } = query
   if (now !== undefined && before !== undefined && now !== before) {
-    throw invalidQuery(`/${former}`, `This is the old name of ${name}. Give one of the two.`)
+    throw invalidQuery(`/${former}`, `This is the former name of ${name}. Send only one of the two.`)
   }
   const value = now ?? before
   return (value === undefined ? {} : { [former]: value }) as { readonly [Key in Former]?: Value }

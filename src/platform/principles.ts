@@ -19,7 +19,7 @@ export const PRINCIPLE_OPERATIONS = {
   createPrinciple: {
     method: 'POST',
     path: '/v1/principles',
-    summary: 'States a principle',
+    summary: 'Creates a design principle',
     tag: 'Governance',
     scope: 'principles:write',
     body: input,
@@ -29,11 +29,11 @@ export const PRINCIPLE_OPERATIONS = {
   listPrinciples: {
     ...reading,
     path: '/v1/principles',
-    summary: 'Principles of the tenant',
+    summary: 'Lists the design principles of the tenant',
     query: pagedQuery(),
     answer: list(principle),
   },
-  getPrinciple: { ...reading, path: '/v1/principles/:id', summary: 'One principle', answer: principle },
+  getPrinciple: { ...reading, path: '/v1/principles/:id', summary: 'Returns a design principle', answer: principle },
 } as const satisfies Operations
 
 export function principleHandlers(principles: Principles): Handlers<typeof PRINCIPLE_OPERATIONS> {

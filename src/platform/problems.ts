@@ -18,12 +18,12 @@ export interface ProblemsOptions {
 
 /** fastify's own errors, as codes of ours. */
 const KNOWN: Readonly<Record<string, readonly [ProblemCode, string]>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'The body is larger than this operation takes.'],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'The body is larger than this operation accepts.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['media_type_unsupported', 'Send the body as application/json.'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['payload_invalid', 'The body is not as long as Content-Length says.'],
-  FST_ERR_CTP_INVALID_JSON_BODY: ['payload_invalid', 'The body is not JSON.'],
-  FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'No name is as long as that.'],
-  FST_ERR_BAD_URL: ['payload_invalid', 'The path cannot be decoded.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['payload_invalid', 'The length of the body differs from Content-Length.'],
+  FST_ERR_CTP_INVALID_JSON_BODY: ['payload_invalid', 'The body is not valid JSON.'],
+  FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'A path parameter is longer than 256 characters.'],
+  FST_ERR_BAD_URL: ['payload_invalid', 'The path contains an invalid percent-encoding.'],
 }
 const CONTEXTS: Readonly<Record<string, string>> = { querystring: 'query', headers: 'headers', body: 'body' }
 const ECHO_LENGTH_MAX = 128
@@ -40,9 +40,9 @@ export function installProblems(app: FastifyInstance, { log, allowedMethods }: P
   })
   app.setNotFoundHandler((request, reply) => {
     const allowed = allowedMethods(request.url)
-    if (allowed.length === 0) return sendProblem(request, reply, new Problem('not_found', 'There is no such path.'))
+    if (allowed.length === 0) return sendProblem(request, reply, new Problem('not_found', 'This path does not exist.'))
     void reply.header('Allow', allowed.join(', '))
-    return sendProblem(request, reply, new Problem('method_not_allowed', `This path takes ${allowed.join(', ')}.`))
+    return sendProblem(request, reply, new Problem('method_not_allowed', `This path supports ${allowed.join(', ')}.`))
   })
 }
 
@@ -63,24 +63,26 @@ export function writeProblem(request: FastifyRequest, reply: FastifyReply, probl
 export function toProblem(error: Error): Problem {
   if (error instanceof Problem) return error
   if (error instanceof StoreUnwritable) {
-    return new Problem('unavailable', 'Nothing can be written at the moment; the disk refuses.', { cause: error })
+    return new Problem('unavailable', 'The disk cannot be written at the moment. Retry later.', { cause: error })
   }
   const { validation, validationContext = '', code, statusCode = 500 } = error as FastifyError
   if (validation !== undefined) {
     const place = CONTEXTS[validationContext] ?? 'request'
-    return new Problem('payload_invalid', `The ${place} is not as declared.`, { errors: validation.map(toPointer) })
+    return new Problem('payload_invalid', `The ${place} does not match its schema.`, {
+      errors: validation.map(toPointer),
+    })
   }
   const known = KNOWN[code]
   if (known !== undefined) return new Problem(...known)
-  if (statusCode >= 400 && statusCode < 500) return new Problem('payload_invalid', 'The request cannot be read.')
-  return new Problem('internal', 'Something failed that is not your fault. The request id helps to find it.', {
+  if (statusCode >= 400 && statusCode < 500) return new Problem('payload_invalid', 'The request is malformed.')
+  return new Problem('internal', 'The service failed. Report the request id to its operator.', {
     cause: error,
   })
 }
 
 type Fault = NonNullable<FastifyError['validation']>[number]
 
-function toPointer({ instancePath, message = 'is not as declared', params }: Fault): ProblemPointer {
+function toPointer({ instancePath, message = 'does not match its schema', params }: Fault): ProblemPointer {
   const member = params['additionalProperty'] ?? params['missingProperty']
   const pointer = typeof member === 'string' ? `${instancePath}/${escape(member)}` : instancePath
   const allowed = params['allowedValues']

@@ -13,7 +13,7 @@ export const PRODUCT_OPERATIONS = {
   createProduct: {
     method: 'POST',
     path: '/v1/products',
-    summary: 'Bundles APIs into a product',
+    summary: 'Creates a product, a bundle of APIs',
     tag,
     scope: 'products:write',
     body: input,
@@ -24,7 +24,7 @@ export const PRODUCT_OPERATIONS = {
   listProducts: {
     method: 'GET',
     path: '/v1/products',
-    summary: 'Products of the tenant',
+    summary: 'Lists the products of the tenant',
     tag,
     scope: 'products:read',
     query: pagedQuery(),
@@ -34,7 +34,7 @@ export const PRODUCT_OPERATIONS = {
   getProduct: {
     method: 'GET',
     path: '/v1/products/:id',
-    summary: 'One product',
+    summary: 'Returns a product',
     tag,
     scope: 'products:read',
     status: 200,
@@ -43,7 +43,7 @@ export const PRODUCT_OPERATIONS = {
   replaceProduct: {
     method: 'PUT',
     path: '/v1/products/:id',
-    summary: 'Adds and removes members; one that leaves is closed to the product before the answer',
+    summary: 'Replaces a product; access to a removed API ends before this call returns',
     tag,
     scope: 'products:write',
     body: input,

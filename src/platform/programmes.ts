@@ -47,7 +47,7 @@ const withSpecification = named(
   'ProgrammeWithSpecification',
   object({
     ...programmeFields,
-    specification: { ...text, description: 'The OpenAPI document as it was sent, in base64.' },
+    specification: { ...text, description: 'The OpenAPI document as sent, in base64.' },
   }),
 )
 const progressShape = named(
@@ -78,8 +78,8 @@ export const PROGRAMME_OPERATIONS = {
     ...writing,
     method: 'POST',
     path: PATH,
-    summary: 'Takes a document through the eight steps to a running API',
-    description: `The steps: ${STEPS.join(', ')}. \`progress\` tells how far it is.`,
+    summary: 'Creates a programme, which takes a document through eight steps to a running API',
+    description: `The steps: ${STEPS.join(', ')}. \`progress\` reports the current step.`,
     body: named(
       'ProgrammeInput',
       object({ name, specification: base64, openSla: base64, backend: backendInput }, ['name', 'specification']),
@@ -92,21 +92,21 @@ export const PROGRAMME_OPERATIONS = {
   listProgrammes: {
     ...reading,
     path: PATH,
-    summary: 'Programmes of the tenant',
+    summary: 'Lists the programmes of the tenant',
     query: pagedQuery({ api: reference, status, state: formerly('status', status) }),
     answer: list(programme),
   },
   getProgramme: {
     ...reading,
     path: `${PATH}/:id`,
-    summary: 'One programme, with its document',
+    summary: 'Returns a programme with its document',
     answer: withSpecification,
   },
   updateProgramme: {
     ...writing,
     method: 'PUT',
     path: `${PATH}/:id`,
-    summary: 'Takes another version within the major through the same steps',
+    summary: 'Takes a new version within the same major version through the same steps',
     body: named('ProgrammeUpdate', object({ specification: base64 })),
     bodyBytesMax: DOCUMENT_BODY_BYTES_MAX,
     status: 202,
@@ -119,7 +119,7 @@ export const PROGRAMME_OPERATIONS = {
     ...writing,
     method: 'POST',
     path: `${PATH}/:id/retry`,
-    summary: 'Goes on at the step that failed',
+    summary: 'Retries the failed step and continues',
     status: 202,
     location: `${PATH}/:id/progress`,
     answer: programme,
@@ -128,9 +128,9 @@ export const PROGRAMME_OPERATIONS = {
   getProgress: {
     ...reading,
     path: `${PATH}/:id/progress`,
-    summary: 'How far a programme is; as Server-Sent Events where they are asked for',
+    summary: 'Returns the progress of a programme, as JSON or as Server-Sent Events',
     description:
-      'With `Accept: text/event-stream` each change comes as an event named `progress`; it ends with the programme.',
+      'With `Accept: text/event-stream` each change is sent as an event named `progress`; the stream ends with the programme.',
     answer: progressShape,
     mediaTypes: ['text/event-stream'],
     eventData: progressShape,
@@ -138,20 +138,20 @@ export const PROGRAMME_OPERATIONS = {
   getCompliance: {
     ...reading,
     path: `${PATH}/:id/compliance`,
-    summary: 'How its document and its running implementation comply',
+    summary: 'Returns how well the document and the running implementation of a programme comply',
     answer: named('Compliance', object(complianceFields)),
   },
   listProgrammeApprovals: {
     ...reading,
     path: `${PATH}/:id/approvalFlows/:flowId/approvals`,
-    summary: 'Who decided on a programme, when, and why',
+    summary: 'Lists the decisions on a programme: approver, time and comments',
     query: pagedQuery(),
     answer: list(approval),
   },
   decideOnProgramme: {
     ...deciding,
     path: `${PATH}/:id/approvalFlows/:flowId/approvals`,
-    summary: 'Decides on a programme of somebody else',
+    summary: 'Decides on a programme of another caller',
     tag,
   },
 } as const satisfies Operations

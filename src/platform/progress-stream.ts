@@ -28,7 +28,7 @@ export function createProgressStream({ programmes, clock, log }: ProgressStreamO
     clock,
     max: READERS_MAX,
     ofTenantMax: READERS_OF_TENANT_MAX,
-    refusal: 'Too many readers are connected; ask for the progress as JSON.',
+    refusal: 'Too many progress streams are open. Request the progress as JSON instead.',
     onUnknown: (cause, requestId) =>
       log.error({ err: cause, requestId }, 'the credential of a progress stream could not be looked up'),
   })

@@ -29,7 +29,7 @@ const backendSource = {
   type: ['string', 'null'],
   enum: ['request', 'activeRevision', 'document', null],
   description:
-    'Named by the request, kept from the active revision, or `servers[0]`; null: staged by an earlier version.',
+    'Source of the backend: the request, the active revision, or `servers[0]` of the document; null: staged by an earlier version.',
 } as const
 const proxy = named(
   'Proxy',
@@ -56,7 +56,7 @@ const deployed = named(
       type: 'array',
       items: text,
       description:
-        'For a backend from the document: that it differs from the active one; for the operator also that it is not reachable.',
+        'For a backend from the document: that it differs from the active one; for the operator also that it is unreachable.',
     },
   }),
 )
@@ -81,7 +81,7 @@ export const PROXY_OPERATIONS = {
   stageRevision: {
     method: 'POST',
     path: '/v1/proxies',
-    summary: 'Makes a staging revision of the one proxy of an API; the active one goes on serving',
+    summary: 'Creates a staging revision of the proxy of an API; the active revision keeps serving',
     description:
       'Give either `specification` (base64; OpenAPI 3.0, 3.1 or 3.2, YAML or JSON) or `fromRevision`. `api` is the name that the ' +
       'document gives. A second call replaces the staging revision under a new number. Without `backend`, that of the active ' +
@@ -109,7 +109,7 @@ export const PROXY_OPERATIONS = {
   listProxies: {
     method: 'GET',
     path: '/v1/proxies',
-    summary: 'Proxies of the tenant',
+    summary: 'Lists the proxies of the tenant',
     tag,
     scope: 'proxies:read',
     query: pagedQuery({ api: reference }),
@@ -119,7 +119,7 @@ export const PROXY_OPERATIONS = {
   getProxy: {
     method: 'GET',
     path: '/v1/proxies/:id',
-    summary: 'One proxy',
+    summary: 'Returns a proxy',
     tag,
     scope: 'proxies:read',
     status: 200,
@@ -128,7 +128,7 @@ export const PROXY_OPERATIONS = {
   listRevisions: {
     method: 'GET',
     path: '/v1/proxies/:id/revisions',
-    summary: 'Every kept revision and its fate',
+    summary: 'Lists the retained revisions of a proxy',
     tag,
     scope: 'proxies:read',
     query: pagedQuery(),
@@ -139,7 +139,7 @@ export const PROXY_OPERATIONS = {
     ...change,
     path: '/v1/proxies/:id/activate',
     answer: deployed,
-    summary: 'Promotes staging to active, on every thread when this answers',
+    summary: 'Activates the staging revision on every thread before this call returns',
   },
   discardRevision: {
     ...change,

@@ -1,6 +1,6 @@
 /** `/v1/requests`: single calls, for who must look closer; refused ones unless the gateway is told otherwise. */
 
-import { fromCursor, toCursor } from '../command/page.ts'
+import { fromCursor, invalidCursor, toCursor } from '../command/page.ts'
 import { MICRO } from '../domain/decimal.ts'
 import { STAGES } from '../domain/explanation.ts'
 import { Problem } from '../domain/problem.ts'
@@ -41,19 +41,24 @@ const limitState = {
     limit: { type: 'number', description: 'Calls; resource units for a quota.' },
     used: nullableNumber,
     remaining: nullableNumber,
-    window: { type: ['string', 'null'], description: 'Null for calls at once.' },
-    opensAt: { ...instant, type: ['string', 'null'], description: 'Null if it opens when a call ends.' },
+    window: { type: ['string', 'null'], description: 'Null for concurrent calls.' },
+    opensAt: {
+      ...instant,
+      type: ['string', 'null'],
+      description: 'Null if the limit admits calls again as soon as a call ends.',
+    },
   }),
   type: ['object', 'null'],
-  description: 'The limit that refused the call, at that moment; null if none did.',
+  description: 'The limit that refused the call, with its state at that moment; null if none did.',
 } as const
 
 export const REQUEST_OPERATIONS = {
   listRequests: {
     method: 'GET',
     path: '/v1/requests',
-    summary: 'Single calls of the last week, the latest first',
-    description: 'Refused calls; all or none where `REQUEST_LOG` says so. Never bodies, credentials or addresses.',
+    summary: 'Lists single calls of the last 7 days, newest first',
+    description:
+      'Refused calls, or all or none, as set by `REQUEST_LOG`. Bodies, credentials and addresses are never stored.',
     tag: 'Risks',
     scope: 'risks:read',
     query: pagedQuery({
@@ -70,10 +75,11 @@ export const REQUEST_OPERATIONS = {
   getRequest: {
     method: 'GET',
     path: '/v1/requests/:id',
-    summary: 'One call of the last week, by its X-Request-Id: which stage refused it, why, and the state of the limit',
+    summary:
+      'Returns a call of the last 7 days by its X-Request-Id, with the stage that refused it, the reason and the state of the limit',
     description:
-      'Answers 404 for calls that are not kept, and says what is. A call appears some seconds after it has ended. ' +
-      'Errors name places, never values that were sent.',
+      'Answers 404 for a call that is not stored, with the reason. A call appears some seconds after it has ended. ' +
+      'Errors name locations, never values of the request.',
     tag: 'Risks',
     scope: 'risks:read',
     status: 200,
@@ -84,12 +90,12 @@ export const REQUEST_OPERATIONS = {
         stage: {
           type: ['string', 'null'],
           enum: [...STAGES, null],
-          description: 'The stage that refused the call; null if none did, or if it may have been any.',
+          description: 'The stage that refused the call; null if none did, or if the stage is unknown.',
         },
-        detail: { ...text, description: 'Why, in a sentence.' },
+        detail: { ...text, description: 'The reason, in a sentence.' },
         errors: {
           type: 'array',
-          description: 'The first errors of a validation.',
+          description: 'The first validation errors.',
           items: object({ pointer: { type: 'string', description: 'RFC 6901' }, detail: text }),
         },
         limit: limitState,
@@ -148,7 +154,7 @@ export function requestHandlers({
 /** A cursor carries the range of its first page, so that pages of a range that ends "now" fit together. */
 function parseCursor(cursor: string) {
   const [, fromMs, toMs, timeMs, requestId] = CURSOR.exec(fromCursor(cursor)) ?? []
-  if (requestId === undefined) throw new Problem('cursor_invalid', 'Give the `next` of the page before, unchanged.')
+  if (requestId === undefined) throw invalidCursor()
   return { fromMs: Number(fromMs), toMs: Number(toMs), before: { timeMs: Number(timeMs), requestId } }
 }
 

@@ -38,7 +38,7 @@ export const riskProperties = {
   ),
   api: text,
   operation: text,
-  count: { type: 'integer', description: 'Events inside the sliding window.' },
+  count: { type: 'integer', description: 'Events within the sliding window.' },
   windowSeconds: { type: 'integer' },
   firstSeen: time,
   lastSeen: time,
@@ -46,7 +46,7 @@ export const riskProperties = {
   evidence: object({
     total: { type: 'integer', description: 'Events of the whole episode.' },
     statuses: counts,
-    reasons: { ...counts, description: 'What each of them was.' },
+    reasons: { ...counts, description: 'Events by reason.' },
     operations: counts,
     requestIds: { type: 'array', items: text },
   }),

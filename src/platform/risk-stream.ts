@@ -42,18 +42,18 @@ export const RISK_STREAM_OPERATIONS = {
   subscribeToRisks: {
     method: 'GET',
     path: '/v1/events/subscribe',
-    summary: 'Risks as they happen, as Server-Sent Events',
+    summary: 'Streams risks as Server-Sent Events',
     description:
-      'Events are named `risk`; `id` sorts by time, `data` is a RiskEvent. A comment every 15 s keeps the connection. ' +
-      'The stream ends with the token; a reader that cannot keep up is disconnected, and resumes.',
+      'Events are named `risk`; `id` sorts by time, `data` is a RiskEvent. A comment every 15 s keeps the connection alive. ' +
+      'The stream ends when the token expires. A slow client is disconnected and can resume with `Last-Event-ID`.',
     tag: 'Risks',
     scope: 'risks:read',
-    query: object({ category, severity: { ...severity, description: 'At least this severe.' }, api: reference }, []),
+    query: object({ category, severity: { ...severity, description: 'Minimum severity.' }, api: reference }, []),
     headers: {
       'Last-Event-ID': {
         type: 'string',
         pattern: '^(evt_[0-7][0-9a-hjkmnp-tv-z]{25})?$',
-        description: 'Goes on after this event, of the last 24 hours. Without it the stream starts from now.',
+        description: 'Resumes after this event of the last 24 hours. Without it, the stream starts with new events.',
       },
     },
     status: 200,
@@ -70,7 +70,7 @@ export function createRiskStream(options: RiskStreamOptions): RiskStream {
     clock,
     max: readersMax,
     ofTenantMax: readersOfTenantMax,
-    refusal: 'Too many readers are connected; come back shortly.',
+    refusal: 'Too many risk streams are open. Retry later.',
     onEnd,
     onUnknown: (cause, requestId) =>
       log.error({ err: cause, requestId }, 'the credential of a risk stream could not be looked up'),

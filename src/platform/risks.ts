@@ -15,16 +15,16 @@ export const RISK_OPERATIONS = {
   listRisks: {
     method: 'GET',
     path: '/v1/risks',
-    summary: 'The current risk position: one item an episode, in the order they opened',
-    description: 'An `id` here is the `riskId` of the stream. Cleared episodes are kept for 30 days.',
+    summary: 'Lists the risk position: one item per episode, in the order of opening',
+    description: 'The `id` of an item is the `riskId` in the stream. Cleared episodes are retained for 30 days.',
     tag: 'Risks',
     scope: 'risks:read',
     query: pagedQuery({
       category,
-      severity: { ...severity, description: 'At least this severe.' },
+      severity: { ...severity, description: 'Minimum severity.' },
       type,
       api: reference,
-      attributedTo: { ...reference, description: 'Id of the party.' },
+      attributedTo: { ...reference, description: 'Id of the attributed party.' },
       state: { ...state, default: 'open' },
     }),
     status: 200,
@@ -33,7 +33,7 @@ export const RISK_OPERATIONS = {
   getRisk: {
     method: 'GET',
     path: '/v1/risks/:riskId',
-    summary: 'One episode with what was told of it, oldest first',
+    summary: 'Returns a risk episode with its events, oldest first',
     tag: 'Risks',
     scope: 'risks:read',
     status: 200,
@@ -64,7 +64,7 @@ export function riskHandlers(risks: RiskFeed): Handlers<typeof RISK_OPERATIONS> 
     async getRisk({ author, params }) {
       const found = await risks.episode(author.tenant, params.riskId)
       if (found === null)
-        throw new Problem('not_found', 'There is no such episode, or it was cleared over 30 days ago.')
+        throw new Problem('not_found', 'This risk episode does not exist, or it was cleared over 30 days ago.')
       const { event, state: is, timeline } = found
       return {
         ...showRisk(event),

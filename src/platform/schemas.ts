@@ -44,8 +44,8 @@ export const backendUrl = {
   minLength: 1,
   maxLength: 2_048,
   description:
-    'http or https, any port. A tenant other than the operator may not give an address that is private or leads back ' +
-    'to this service (400).',
+    'An http or https URL with any port. Only the operator may set an address that is private or leads back to this service; ' +
+    'other tenants get 400.',
 } as const satisfies Schema
 /** Nothing need be sent; a client that sends an empty object means the same. */
 export const NO_BODY = { type: ['object', 'null'], additionalProperties: false } as const satisfies Schema
@@ -69,8 +69,14 @@ export function object<
 }
 
 export const pageQuery = {
-  limit: { type: 'integer', minimum: 1, maximum: 500, default: 50, description: 'Items of a page.' },
-  cursor: { type: 'string', minLength: 1, maxLength: 5_500, description: 'The `next` of the page before.' },
+  limit: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 500,
+    default: 50,
+    description: 'Maximum number of items in the page.',
+  },
+  cursor: { type: 'string', minLength: 1, maxLength: 5_500, description: 'The `next` of the previous page.' },
 } as const satisfies Record<string, Schema>
 
 export function pagedQuery<const Properties extends Readonly<Record<string, Schema>> = {}>(
@@ -81,7 +87,7 @@ export function pagedQuery<const Properties extends Readonly<Record<string, Sche
 
 /** The old name of a filter: it still works. */
 export function formerly<const Of extends Schema>(name: string, schema: Of): Of {
-  return { ...schema, deprecated: true, description: `The old name of \`${name}\`.` }
+  return { ...schema, deprecated: true, description: `Former name of \`${name}\`.` }
 }
 
 /** Everything at once, as an action answers it: never more than so many items. */

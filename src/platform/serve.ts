@@ -122,7 +122,7 @@ async function ifAsked(request: FastifyRequest, current: Handler, call: Call, re
 async function checkMatch(request: FastifyRequest, resource: unknown): Promise<void> {
   const condition = request.headers['if-match']
   if (condition === undefined || matchesEtag(condition, etagOf(JSON.stringify(resource)))) return
-  throw new Problem('version_conflict', 'The resource is no longer as `If-Match` says. Read it again.')
+  throw new Problem('version_conflict', 'The resource has changed: `If-Match` does not match its ETag. Read it again.')
 }
 
 /** A path with its parameters: those of the call, and for another one the id of its answer. */

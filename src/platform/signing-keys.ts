@@ -32,7 +32,7 @@ export const SIGNING_KEY_OPERATIONS = {
   listSigningKeys: {
     method: 'GET',
     path: '/v1/signingkeys',
-    summary: 'Keys that sign, those that will, and those whose tokens have not all expired',
+    summary: 'Lists the signing keys: current, next, and retired ones whose tokens have not all expired',
     tag,
     scope: 'platform:admin',
     query: pagedQuery(),
@@ -42,7 +42,7 @@ export const SIGNING_KEY_OPERATIONS = {
   rotateSigningKeys: {
     method: 'POST',
     path: '/v1/signingkeys/rotate',
-    summary: 'Has the next keys sign, and publishes others as the next',
+    summary: 'Rotates the signing keys: the next keys become current, and new next keys are published',
     tag,
     scope: 'platform:admin',
     status: 200,

@@ -38,30 +38,30 @@ export const SPECIFICATION_OPERATIONS = {
   listOpenApiSpecs: {
     ...openApis,
     path: '/v1/openapispecs',
-    summary: 'OpenAPI documents',
+    summary: 'Lists the OpenAPI documents of the tenant',
     query: pagedQuery({ api: reference }),
     answer: list(openApi),
   },
   getOpenApiSpec: {
     ...openApis,
     path: '/v1/openapispecs/:id',
-    summary: 'One OpenAPI document',
+    summary: 'Returns the metadata of an OpenAPI document',
     answer: openApi,
   },
   getOpenApiContent: {
     ...openApis,
     path: '/v1/openapispecs/:id/content',
-    summary: 'The document as it was published, byte for byte',
+    summary: 'Returns an OpenAPI document as published, byte for byte',
     mediaTypes,
   },
   createOpenSlaSpec: {
     tag,
     method: 'POST',
     path: '/v1/openslaspecs',
-    summary: 'Takes a declaration into force, for running subscriptions too',
+    summary: 'Publishes an OpenSLA declaration; it takes effect at once, also for existing subscriptions',
     description:
-      'The one in force before, of the same API and variant, is kept and no longer in force. `warnings` tell what the ' +
-      'declaration says in vain, or hardly means.',
+      'It replaces the declaration in force for the same API and variant, which is retained. `warnings` list members of the ' +
+      'declaration that have no effect or are probably mistakes.',
     scope: 'openslaspecs:write',
     body: named('OpenSlaSpecInput', object({ api: reference, specification: base64 })),
     bodyBytesMax: DOCUMENT_BODY_BYTES_MAX,
@@ -72,20 +72,20 @@ export const SPECIFICATION_OPERATIONS = {
   listOpenSlaSpecs: {
     ...openSlas,
     path: '/v1/openslaspecs',
-    summary: 'Declarations',
+    summary: 'Lists the OpenSLA declarations of the tenant',
     query: pagedQuery({ api: reference }),
     answer: list(openSla),
   },
   getOpenSlaSpec: {
     ...openSlas,
     path: '/v1/openslaspecs/:id',
-    summary: 'One declaration',
+    summary: 'Returns the metadata of an OpenSLA declaration',
     answer: openSla,
   },
   getOpenSlaContent: {
     ...openSlas,
     path: '/v1/openslaspecs/:id/content',
-    summary: 'The declaration as it was published, byte for byte',
+    summary: 'Returns an OpenSLA declaration as published, byte for byte',
     mediaTypes,
   },
 } as const satisfies Operations

@@ -29,7 +29,11 @@ const recommendation = object({
   kind: { type: 'string', enum: ['TierChange'] },
   api: id,
   message: text,
-  breaches: { type: 'array', items: time, description: 'When each of them began; the latest ten of 30 days.' },
+  breaches: {
+    type: 'array',
+    items: time,
+    description: 'Start of each breach; at most the latest ten of the last 30 days.',
+  },
 })
 const subscription = named(
   'Subscription',
@@ -67,16 +71,16 @@ const rotated = named(
 const limit = object({
   name: text,
   kind: { type: 'string', enum: ['rate', 'total', 'concurrent'] },
-  value: { type: 'integer', description: '0: switched off.' },
+  value: { type: 'integer', description: '0: disabled.' },
   per: nullable(text),
   validity: {
     type: 'array',
     items: object({ start: text, end: text }),
-    description: 'Times of the day in UTC; empty: always.',
+    description: 'Times of day in UTC at which the limit applies; empty: always.',
   },
-  appliesNow: { type: 'boolean', description: 'Whether a call would be held against it now.' },
+  appliesNow: { type: 'boolean', description: 'Whether the limit applies to a call made now.' },
   remaining: { type: ['integer', 'null'], description: 'Calls.' },
-  resetsAt: { ...nullable(time), description: 'When a total begins anew.' },
+  resetsAt: { ...nullable(time), description: 'Time at which a total is reset.' },
 })
 const units = { type: 'number', description: 'Resource units.' } as const
 const quota = object({
@@ -89,7 +93,7 @@ const quota = object({
 const operation = named(
   'SubscribedOperation',
   object({
-    api: { ...id, description: 'The API that the operation belongs to: of a product one of its members.' },
+    api: { ...id, description: 'The API of the operation; for a product, one of its members.' },
     operationId: text,
     method: text,
     path: text,
@@ -120,7 +124,7 @@ const input = named(
       force: {
         type: 'boolean',
         default: false,
-        description: 'Also subscribes to an API that is deprecated.',
+        description: 'Allows a subscription to a deprecated API.',
       },
     },
     ['consumer'],
@@ -138,7 +142,7 @@ export const SUBSCRIPTION_OPERATIONS = {
   createSubscription: {
     ...writing,
     path: '/v1/subscriptions',
-    summary: 'Subscribes a consumer; credentials are made with it',
+    summary: 'Creates a subscription of a consumer, with its credentials',
     body: input,
     status: 201,
     answer: subscription,
@@ -147,7 +151,7 @@ export const SUBSCRIPTION_OPERATIONS = {
   listSubscriptions: {
     ...reading,
     path: '/v1/subscriptions',
-    summary: 'Subscriptions of the tenant',
+    summary: 'Lists the subscriptions of the tenant',
     query: pagedQuery({
       consumer: reference,
       ApiId: reference,
@@ -161,13 +165,13 @@ export const SUBSCRIPTION_OPERATIONS = {
   getSubscription: {
     ...reading,
     path: '/v1/subscriptions/:id',
-    summary: 'One subscription',
+    summary: 'Returns a subscription',
     answer: subscription,
   },
   cancelSubscription: {
     ...writing,
     path: '/v1/subscriptions/:id/cancel',
-    summary: 'Ends a subscription; its credentials open nothing from the answer on',
+    summary: 'Cancels a subscription; its credentials are refused once this call returns',
     status: 200,
     answer: subscription,
     problems: ['state_conflict'],
@@ -176,7 +180,7 @@ export const SUBSCRIPTION_OPERATIONS = {
   suspendSubscription: {
     ...writing,
     path: '/v1/subscriptions/:id/suspend',
-    summary: 'Has a subscription rest; its credentials open nothing until it is resumed',
+    summary: 'Suspends a subscription; its credentials are refused until it is resumed',
     status: 200,
     answer: subscription,
     problems: ['state_conflict'],
@@ -185,7 +189,7 @@ export const SUBSCRIPTION_OPERATIONS = {
   resumeSubscription: {
     ...writing,
     path: '/v1/subscriptions/:id/resume',
-    summary: 'Has a suspended subscription go on',
+    summary: 'Resumes a suspended subscription',
     status: 200,
     answer: subscription,
     problems: ['state_conflict'],
@@ -195,7 +199,7 @@ export const SUBSCRIPTION_OPERATIONS = {
     ...writing,
     method: 'PUT',
     path: '/v1/subscriptions/:id/scopes',
-    summary: 'Changes what a subscription may do; what is taken away is closed before the answer',
+    summary: 'Replaces the scopes of a subscription; removed scopes are revoked before this call returns',
     body: named('SubscriptionScopes', object({ scopes })),
     status: 200,
     answer: subscription,
@@ -205,14 +209,14 @@ export const SUBSCRIPTION_OPERATIONS = {
   listOperations: {
     ...reading,
     path: '/v1/subscriptions/:id/operations',
-    summary: 'Operations the subscription may call, with limits, cost and what is left',
+    summary: 'Lists the operations that the subscription may call, with limits, cost and remaining allowance',
     query: pagedQuery(),
     answer: list(operation),
   },
   listCredentials: {
     ...reading,
     path: '/v1/subscriptions/:id/credentials',
-    summary: 'Credentials with their secrets; each reading is audited',
+    summary: 'Lists the credentials with their secrets; each read is audited',
     scope: 'credentials:read',
     query: pagedQuery(),
     answer: list(credential),
@@ -220,7 +224,7 @@ export const SUBSCRIPTION_OPERATIONS = {
   rotateCredentials: {
     ...writing,
     path: '/v1/subscriptions/:id/credentials/rotate',
-    summary: 'Makes new credentials; the old ones stay good for the overlap',
+    summary: 'Creates new credentials; the previous ones stay valid for the overlap',
     scope: 'credentials:write',
     body: {
       ...named(
@@ -237,7 +241,7 @@ export const SUBSCRIPTION_OPERATIONS = {
     ...writing,
     method: 'DELETE',
     path: '/v1/subscriptions/:id/credentials/:credentialId',
-    summary: 'Revokes a credential everywhere before it answers',
+    summary: 'Revokes a credential on every thread before this call returns',
     scope: 'credentials:write',
     status: 204,
     problems: ['state_conflict'],

@@ -13,7 +13,7 @@ export const TENANT_OPERATIONS = {
   createTenant: {
     method: 'POST',
     path: '/v1/tenants',
-    summary: 'Makes a tenant with its first admin, whose secret is shown this once',
+    summary: 'Creates a tenant with its first admin credential, whose secret is shown only in this answer',
     tag,
     scope: OPERATORS_SCOPE,
     body: named('TenantInput', object({ name })),
@@ -24,7 +24,7 @@ export const TENANT_OPERATIONS = {
   listTenants: {
     method: 'GET',
     path: '/v1/tenants',
-    summary: 'Tenants of this gateway',
+    summary: 'Lists the tenants of this gateway',
     tag,
     scope: OPERATORS_SCOPE,
     query: pagedQuery(),
@@ -34,7 +34,7 @@ export const TENANT_OPERATIONS = {
   getTenant: {
     method: 'GET',
     path: '/v1/tenants/:id',
-    summary: 'One tenant',
+    summary: 'Returns a tenant',
     tag,
     scope: OPERATORS_SCOPE,
     status: 200,

@@ -20,15 +20,15 @@ export function toRange(query: { from?: string; to?: string }, nowMs: number, sp
 
 /** Throws `Problem('payload_invalid')`. */
 export function checkRange({ fromMs, toMs }: TimeRange): void {
-  if (fromMs > toMs) throw invalidQuery('/from', 'The range ends before it begins.')
+  if (fromMs > toMs) throw invalidQuery('/from', '`from` is later than `to`.')
 }
 
 export function invalidQuery(pointer: string, detail: string): Problem {
-  return new Problem('payload_invalid', 'The query is not as declared.', { errors: [{ pointer, detail }] })
+  return new Problem('payload_invalid', 'The query does not match its schema.', { errors: [{ pointer, detail }] })
 }
 
 function instant(text: string, pointer: string): number {
   const timeMs = Date.parse(text)
-  if (!Number.isFinite(timeMs) || timeMs < 0) throw invalidQuery(pointer, 'Give an RFC 3339 time from 1970 on.')
+  if (!Number.isFinite(timeMs) || timeMs < 0) throw invalidQuery(pointer, 'Send an RFC 3339 time of 1970 or later.')
   return Math.min(timeMs, TIME_MS_MAX)
 }

@@ -11,7 +11,7 @@ const password = {
   maxLength: 256,
   pattern: '^[^\\p{Cc}\\p{Cs}]+$',
   writeOnly: true,
-  description: 'Kept as a hash alone, and never shown.',
+  description: 'Stored only as a hash, and never shown.',
 } as const
 const tag = 'Users'
 
@@ -19,7 +19,7 @@ export const USER_OPERATIONS = {
   createUser: {
     method: 'POST',
     path: '/v1/users',
-    summary: 'Makes a person who may log in',
+    summary: 'Creates a user who may log in',
     tag,
     scope: 'users:write',
     body: named('UserInput', object({ username: name, password, name })),
@@ -30,7 +30,7 @@ export const USER_OPERATIONS = {
   listUsers: {
     method: 'GET',
     path: '/v1/users',
-    summary: 'People of the tenant',
+    summary: 'Lists the users of the tenant',
     tag,
     scope: 'users:read',
     query: pagedQuery(),
@@ -40,7 +40,7 @@ export const USER_OPERATIONS = {
   getUser: {
     method: 'GET',
     path: '/v1/users/:id',
-    summary: 'One person',
+    summary: 'Returns a user',
     tag,
     scope: 'users:read',
     status: 200,

@@ -22,8 +22,8 @@ const lintFinding = named(
     pointer: text,
     line: count,
     column: count,
-    fingerprint: { ...text, description: 'Of rule and place: the same from run to run.' },
-    principle: { ...nullable(text), description: 'The principle of the tenant that the rule enforces.' },
+    fingerprint: { ...text, description: 'Identifies rule and location; identical in every run.' },
+    principle: { ...nullable(text), description: 'The design principle of the tenant that the rule enforces.' },
   }),
 )
 const lintFindings = { type: 'array', items: lintFinding } as const
@@ -39,10 +39,10 @@ export const VALIDATION_OPERATIONS = {
   validateSpecification: {
     method: 'POST',
     path: '/v1/programmes/validate',
-    summary: 'Judges an OpenAPI document: score, findings with their places, breaking changes, security, advice',
+    summary: 'Lints an OpenAPI document: score, findings with locations, breaking changes, security, recommendations',
     description:
-      'Nothing is kept. `previous` is what is in force; the changes towards it stand in `breakingChanges`. A document ' +
-      'that cannot be served scores 0 and says why in `findings`.',
+      'Nothing is stored. `breakingChanges` lists the changes from `previous`, the document in force, to `specification`. ' +
+      'A document that cannot be served scores 0, with the reason in `findings`.',
     tag: 'Governance',
     scope: 'programmes:read',
     body: named('Validation', object({ specification: base64, previous: base64 }, ['specification'])),
@@ -54,11 +54,19 @@ export const VALIDATION_OPERATIONS = {
         score: points,
         findings: lintFindings,
         compliance: object({
-          band: { type: 'string', enum: ['clean', 'attention', 'drift'], description: 'From 90, from 70, below.' },
+          band: {
+            type: 'string',
+            enum: ['clean', 'attention', 'drift'],
+            description: '`clean` from 90, `attention` from 70, else `drift`.',
+          },
           servable: { type: 'boolean' },
           categories: object(Object.fromEntries(FINDING_CATEGORIES.map((name) => [name, points]))),
-          costs: { type: 'array', items: cost, description: 'What each rule costs; they add up to what 100 lacks.' },
-          omitted: { ...count, description: 'Findings beyond those that are shown.' },
+          costs: {
+            type: 'array',
+            items: cost,
+            description: 'Points that each rule costs; their sum is 100 minus the score.',
+          },
+          omitted: { ...count, description: 'Number of findings that are not shown.' },
           coverage: {
             ...nullable(
               object({
@@ -68,8 +76,8 @@ export const VALIDATION_OPERATIONS = {
               }),
             ),
             description:
-              'How many operations of the document Spectral’s rules were applied to, and rules that could not be applied. ' +
-              'Of a large document they see a part, the same in every run; null: it cannot be served.',
+              'Number of operations that Spectral rules were applied to, and the rules that failed. In a large document the rules ' +
+              'cover a part, the same in every run; null: the document cannot be served.',
           },
         }),
         breakingChanges: { type: 'array', items: change },
@@ -77,7 +85,7 @@ export const VALIDATION_OPERATIONS = {
         recommendations: {
           type: 'array',
           items: object({ rule: text, advice: text, count, gain: points }),
-          description: 'What to do first, by the points that it gains.',
+          description: 'Recommended fixes, ordered by the points that they gain.',
         },
       }),
     ),

@@ -49,7 +49,7 @@ export const EVENT_SHAPES: Readonly<Record<EventKind, EventShape>> = {
     properties: {
       api: text,
       successor: nullable(text),
-      subscriptions: { type: 'array', items: id, description: 'Those that were still active.' },
+      subscriptions: { type: 'array', items: id, description: 'Subscriptions that were still active.' },
     },
   },
   SubscriptionWaitlistedForCapacity: {
@@ -68,9 +68,12 @@ export const EVENT_SHAPES: Readonly<Record<EventKind, EventShape>> = {
 }
 
 const HEADERS = [
-  ['webhook-id', 'The same over all attempts: what came twice can be told.'],
-  ['webhook-timestamp', 'Seconds since the epoch, of this attempt.'],
-  ['webhook-signature', '`v1,` and the base64 of HMAC-SHA-256 of `id.timestamp.body`; several while a secret changes.'],
+  ['webhook-id', 'Identical for all attempts, so that duplicates can be detected.'],
+  ['webhook-timestamp', 'Time of this attempt, in seconds since the epoch.'],
+  [
+    'webhook-signature',
+    '`v1,` and the base64 of the HMAC-SHA-256 of `id.timestamp.body`; several signatures while a secret is rotated.',
+  ],
 ] as const
 
 export function eventSchema(kind: EventKind): Schema {
@@ -99,8 +102,8 @@ function operationOf(kind: EventKind): Schema {
     })),
     requestBody: { required: true, content: { 'application/json': { schema: eventSchema(kind), example } } },
     responses: {
-      '2XX': { description: 'Delivered. Anything else is tried again.' },
-      410: { description: 'The receiver wants nothing more; its registration is disabled.' },
+      '2XX': { description: 'Delivered. Any other status is retried.' },
+      410: { description: 'Unsubscribes: the event subscription is disabled.' },
     },
   }
 }
