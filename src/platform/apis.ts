@@ -1,4 +1,4 @@
-/** `/v1/apis`: the catalogue. */
+/** `/v1/apis`: APIs with their access policy, deprecation and retirement. */
 
 import type { ApiPolicies } from '../publishing/api-policy.ts'
 import type { Apis } from '../publishing/apis.ts'

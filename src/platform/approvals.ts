@@ -1,4 +1,4 @@
-/** Approval flows: who decided on an access, and when; and changes of tier, which are decided alike. */
+/** Approval flows of subscriptions and tier changes, with their decisions. */
 
 import { SelfApproval, type Approvals } from '../subscriptions/approvals.ts'
 import type { Caller } from '../plan/caller.ts'
@@ -31,7 +31,7 @@ const flow = named(
     createdAt: time,
   }),
 )
-/** A decision, on whatever it is. */
+/** Shared by all operations that decide on an approval flow. */
 export const deciding = {
   method: 'POST',
   scope: 'approvals:write',
@@ -92,7 +92,7 @@ export const APPROVAL_OPERATIONS = {
 
 export interface ApprovalHandlersOptions {
   readonly approvals: Approvals
-  /** Resolves when it is recorded. */
+  /** Resolves when the attempt is recorded. */
   readonly onSelfApproval: (caller: Caller) => Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** `/v1/audit`: who changed what, when, from which revision to which. */
+/** `/v1/audit`: each change with its actor, its time and the revisions before and after. */
 
 import type { Audit } from '../command/audit-log.ts'
 import type { Handlers, Operations } from './operation.ts'

@@ -1,4 +1,4 @@
-/** The backend of a deployment as clients send it, for proxies and programmes alike. */
+/** Schema of a backend in the requests of proxies and programmes. */
 
 import { backendUrl, object } from './schemas.ts'
 

@@ -1,4 +1,4 @@
-/** `/v1/apis/{name}/compliance`: how an API complies, whether a programme brought it or not. */
+/** `/v1/apis/{name}/compliance`: compliance of an API, with or without a programme. */
 
 import type { Apis } from '../publishing/apis.ts'
 import type { ApiCompliance, ApiComplianceReader } from '../programmes/api-compliance.ts'

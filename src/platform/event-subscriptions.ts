@@ -1,4 +1,4 @@
-/** `/v1/eventsubscriptions`: who is told of events, how it went, and sending again. */
+/** `/v1/eventsubscriptions`: subscriptions to webhook events, with their deliveries and redelivery. */
 
 import { DELIVERY_STATES } from '../webhooks/delivery-machine.ts'
 import { EVENT_SUBSCRIPTION_STATES } from '../webhooks/event-subscription-machine.ts'

@@ -1,4 +1,4 @@
-/** `/v1/identityproviders`: whose tokens open the tenant's APIs beside our own. */
+/** `/v1/identityproviders`: external OpenID Connect providers whose tokens the tenant's APIs accept. */
 
 import type { IdentityProviders } from '../access/identity-providers.ts'
 import type { Handlers, Operations } from './operation.ts'

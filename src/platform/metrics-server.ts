@@ -1,4 +1,4 @@
-/** Serves `/metrics` on a port of its own: to everybody who reaches the port, or to holders of the token if there is one. */
+/** Serves `/metrics` on a separate port: to any peer, or to holders of the token if one is set. */
 
 import { createServer } from 'node:http'
 import { Problem, problemDocument } from '../domain/problem.ts'
@@ -8,9 +8,9 @@ import type { Metrics } from '../runtime/metrics.ts'
 
 export interface MetricsPortOptions {
   readonly host: string
-  /** Null: everybody who reaches the port may read. */
+  /** Null: any peer that reaches the port may read. */
   readonly token: string | null
-  /** Null: there is none. */
+  /** Null: no separate port. */
   readonly port: number | null
   readonly metrics: Metrics
   readonly recorder: { newRequestId(): string }

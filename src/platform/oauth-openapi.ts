@@ -1,5 +1,5 @@
 /**
- * The OpenAPI document of the gateway's OAuth paths, which are served at another address than the platform API.
+ * The OpenAPI document of the gateway's OAuth paths, which have another address than the platform API.
  *
  * `/openapi.json` links to it. Errors are those of RFC 6749 (5.2 and 4.1.2.1), not problem documents.
  */

@@ -1,4 +1,4 @@
-/** One operation as OpenAPI describes it: parameters, body, answers, and every problem it can answer with. */
+/** Converts an operation to OpenAPI: parameters, body, answers, and each problem that it can answer with. */
 
 import { PROBLEMS, type ProblemCode } from '../domain/problem.ts'
 import { exampleOf } from './openapi-example.ts'
@@ -22,7 +22,7 @@ const WITH_BODY: readonly ProblemCode[] = ['payload_too_large', 'media_type_unsu
 const ALWAYS: readonly ProblemCode[] = ['internal', 'unavailable']
 
 const problemContent = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
-/** Only what the caller sent has places that can be pointed at. */
+/** Only errors in the request have pointers. */
 const invalidContent = { 'application/problem+json': { schema: { $ref: '#/components/schemas/InvalidProblem' } } }
 const ANY_OTHER: Fragment = {
   default: { description: 'Any other error, as a problem document.', content: { 'application/problem+json': {} } },
@@ -87,7 +87,7 @@ function toAnswer({ status, answer, mediaTypes = [], eventData, summary, path, l
   const json = answer === undefined ? [] : [['application/json', { schema: answer }]]
   const others = mediaTypes.map((mediaType) => [
     mediaType,
-    // OpenAPI 3.1 has no words for the events of a stream.
+    // OpenAPI 3.1 cannot describe the events of a stream.
     { schema: { type: 'string' }, ...(mediaType === 'text/event-stream' && { 'x-event-data': eventData }) },
   ])
   return { description: summary, headers, content: Object.fromEntries([...json, ...others]) as Fragment }

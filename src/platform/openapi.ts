@@ -1,7 +1,7 @@
 /**
- * The platform's own OpenAPI document, made from the declarations of its operations.
+ * Builds the OpenAPI document of the platform from the declarations of its operations.
  *
- * Shapes with a title become components, so that clients made from the document have names for them.
+ * Schemas with a title become components, so that generated clients have names for them.
  */
 
 import { PROBLEMS } from '../domain/problem.ts'
@@ -65,13 +65,13 @@ export function buildOpenApi({ operations, baseUrl, gatewayUrl }: OpenApiOptions
   }
 }
 
-/** The document without the addresses of this deployment: what is scored, once a version. */
+/** Returns the document without the addresses of this deployment, so that its score depends on the version alone. */
 export function ownDocument(): Buffer {
   const addresses = { baseUrl: 'https://platform.example', gatewayUrl: 'https://gateway.example' }
   return Buffer.from(JSON.stringify(buildOpenApi({ operations: ALL_OPERATIONS, ...addresses })))
 }
 
-/** Two, since references are unfolded hundreds of times where the document is judged or clients are made from it. */
+/** Two schemas, because linters and client generators expand the reference for each operation. */
 function toProblemSchemas(): Record<string, Schema> {
   const properties = problemSchema['properties'] as Readonly<Record<string, Schema>>
   const { errors = {}, ...always } = { ...properties, code: { type: 'string', enum: Object.keys(PROBLEMS) } }
@@ -100,7 +100,7 @@ function describeScope(scope: string): string {
   return `${right === 'read' ? 'Read' : 'Change'} ${resource}`
 }
 
-/** The same value with every titled schema moved to `components`. */
+/** Returns the value with each titled schema moved to `components`. */
 function hoist(value: unknown, components: Record<string, unknown>): unknown {
   if (Array.isArray(value)) return value.map((item) => hoist(item, components))
   if (value === null || typeof value !== 'object') return value

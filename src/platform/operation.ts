@@ -1,9 +1,8 @@
 /**
- * How an operation of the platform API is declared: what it is for, whom it lets in, what goes in and out.
+ * Declaration of an operation of the platform API: purpose, scope, request and answer.
  *
- * A declaration is data. The route, its validation, its scope check and its place in `/openapi.json`
- * are all made from it, so that nothing can be in one and not in the others; and what the platform
- * offers is known before any of it is built.
+ * A declaration is data. The route, its validation, its scope check, the types of its handler and its entry in `/openapi.json`
+ * derive from it, so that they always agree. The operations are known before any of them is constructed.
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -26,20 +25,19 @@ export interface Operation {
   readonly headers?: Readonly<Record<string, Schema>>
   readonly body?: Schema
   readonly bodyBytesMax?: number
-  /** The answer of a success: its status and shape; no shape where it is not JSON. */
+  /** Status of a success; `answer` is its schema if it is JSON. */
   readonly status: number
   readonly answer?: Schema
   /**
-   * Where the result of a 202 is to be read, in fastify's form. A parameter that the path of the operation does not
-   * have is the id of the answer.
+   * Path of the result of a 202, in fastify's form. A parameter that the operation's path lacks is the `id` of the answer.
    */
   readonly location?: string
   readonly mediaTypes?: readonly string[]
-  /** Of the `data` of its events, where it is a stream. */
+  /** Schema of the `data` of the events of a stream. */
   readonly eventData?: Schema
   /** Codes beyond those that follow from the rest of the declaration. */
   readonly problems?: readonly ProblemCode[]
-  /** The operation that reads what this one changes: `If-Match` is held against its answer. */
+  /** The operation that reads the changed resource; `If-Match` is compared with the ETag of its answer. */
   readonly changes?: string
   /** The answer does not end by itself: no HEAD, no ETag. */
   readonly endless?: true

@@ -1,4 +1,4 @@
-/** `/v1/policy` and `/v1/rulesets`: what a tenant lets pass without anybody deciding, and by which rules. */
+/** `/v1/policy` and `/v1/rulesets`: conditions of automatic approval, and the lint rules of a tenant. */
 
 import type { Rulesets } from '../programmes/rulesets.ts'
 import type { TenantPolicies } from '../programmes/tenant-policy.ts'

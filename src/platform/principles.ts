@@ -1,4 +1,4 @@
-/** `/v1/principles`: principles of design. */
+/** `/v1/principles`: design principles. */
 
 import type { Principles } from '../programmes/principles.ts'
 import type { Handlers, Operations } from './operation.ts'

@@ -1,8 +1,7 @@
 /**
- * Errors on the wire: problem details (RFC 9457) for every status of 400 and above.
+ * Converts errors to problem details (RFC 9457), for every status of 400 and above.
  *
- * What is not an error of ours by name tells the caller nothing of itself; it goes to the log. Nothing
- * that a caller has sent comes back at more than a short length.
+ * An unexpected error is logged, and its text is not shown to the caller. Text of the request is truncated before it is echoed.
  */
 
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -16,7 +15,7 @@ export interface ProblemsOptions {
   readonly allowedMethods: AllowedMethods
 }
 
-/** fastify's own errors, as codes of ours. */
+/** Code and detail for errors of fastify. */
 const KNOWN: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'The body is larger than this operation accepts.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['media_type_unsupported', 'Send the body as application/json.'],
@@ -28,8 +27,8 @@ const KNOWN: Readonly<Record<string, readonly [ProblemCode, string]>> = {
 const CONTEXTS: Readonly<Record<string, string>> = { querystring: 'query', headers: 'headers', body: 'body' }
 const ECHO_LENGTH_MAX = 128
 const RETRY_AFTER_SECONDS = '1'
-/** Headers that say nothing of a problem. */
-const OF_A_SUCCESS = ['ETag', 'Location', 'Link', 'Vary', 'Content-Length']
+/** Headers that apply to a success only. */
+const SUCCESS_HEADERS = ['ETag', 'Location', 'Link', 'Vary', 'Content-Length']
 
 export function installProblems(app: FastifyInstance, { log, allowedMethods }: ProblemsOptions): void {
   app.setErrorHandler<FastifyError>((error, request, reply) => {
@@ -50,16 +49,16 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, proble
   return reply.send(writeProblem(request, reply, problem))
 }
 
-/** Makes `reply` that of a problem, whatever it was before, and gives the text that is to be sent. */
+/** Turns `reply` into the reply of a problem, and returns its body. */
 export function writeProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): string {
   const { code, message, status, errors, extensions } = problem
-  for (const name of OF_A_SUCCESS) reply.removeHeader(name)
+  for (const name of SUCCESS_HEADERS) reply.removeHeader(name)
   if (status === 503 && !reply.hasHeader('Retry-After')) void reply.header('Retry-After', RETRY_AFTER_SECONDS)
   void reply.code(status).type('application/problem+json')
   return JSON.stringify(problemDocument(code, message, request.id, errors, extensions))
 }
 
-/** Any error as its caller may know it. */
+/** Converts an error to a problem that is safe to show to the caller. */
 export function toProblem(error: Error): Problem {
   if (error instanceof Problem) return error
   if (error instanceof StoreUnwritable) {

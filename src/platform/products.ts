@@ -1,4 +1,4 @@
-/** `/v1/products`: bundles of APIs that are subscribed to as one. */
+/** `/v1/products`: bundles of APIs with common subscriptions. */
 
 import type { Products } from '../publishing/products.ts'
 import type { Handlers, Operations } from './operation.ts'

@@ -1,4 +1,4 @@
-/** `/v1/programmes`: from a document to a running API, step by step. */
+/** `/v1/programmes`: take a document through eight steps to a running API. */
 
 import { STEPS } from '../programmes/programme-machine.ts'
 import { pageOf } from '../command/page.ts'

@@ -1,4 +1,4 @@
-/** `/v1/proxies`: deployments, staged and activated. */
+/** `/v1/proxies`: deployments of APIs with their staging and active revisions. */
 
 import type { Proxies } from '../publishing/proxies.ts'
 import { pageOf } from '../command/page.ts'
@@ -47,7 +47,7 @@ const proxy = named(
     staging: nullable(object({ revision: { type: 'integer' }, backend, backendSource })),
   }),
 )
-/** A proxy as staging and activation answer it. */
+/** Answer of staging and activation. */
 const deployed = named(
   'DeployedProxy',
   object({
@@ -66,7 +66,7 @@ const revision = named(
 )
 const tag = 'Proxies'
 
-/** What activation and discarding share. */
+/** Shared by activation and discarding. */
 const change = {
   method: 'POST',
   tag,

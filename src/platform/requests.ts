@@ -1,4 +1,4 @@
-/** `/v1/requests`: single calls, for who must look closer; refused ones unless the gateway is told otherwise. */
+/** `/v1/requests`: single calls of the last 7 days, for troubleshooting; refused ones unless `REQUEST_LOG` selects others. */
 
 import { fromCursor, invalidCursor, toCursor } from '../command/page.ts'
 import { MICRO } from '../domain/decimal.ts'
@@ -14,7 +14,6 @@ import { checkRange, toRange } from './time-range.ts'
 const instant = { ...time, maxLength: 64 }
 const milliseconds = { type: 'number' } as const
 
-/** Of one call. */
 const fields = {
   time,
   requestId: text,
@@ -106,7 +105,7 @@ export const REQUEST_OPERATIONS = {
 
 const DAY_MS = 86_400_000
 const DEFAULT_RANGE_MS = DAY_MS
-/** A gateway thread may have read the clock a little later than this one. */
+/** The clock of a gateway thread may be slightly ahead of this one. */
 const AHEAD_MS = 60_000
 const CURSOR = /^(\d{1,13}) (\d{1,13}) (\d{1,13}) ([0-9a-f]{1,64})$/
 
@@ -151,7 +150,7 @@ export function requestHandlers({
   }
 }
 
-/** A cursor carries the range of its first page, so that pages of a range that ends "now" fit together. */
+/** A cursor contains the range of its first page, so that all pages of a range that ends "now" cover the same range. */
 function parseCursor(cursor: string) {
   const [, fromMs, toMs, timeMs, requestId] = CURSOR.exec(fromCursor(cursor)) ?? []
   if (requestId === undefined) throw invalidCursor()

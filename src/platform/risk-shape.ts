@@ -1,4 +1,4 @@
-/** A risk as callers see it: times in RFC 3339, the tenant left out (it is the reader's own). */
+/** Converts a risk event to its API form: times in RFC 3339, without the tenant. */
 
 import { CATEGORIES, RISK_TYPES, SEVERITIES, type RiskEvent } from '../domain/risk.ts'
 import { id, object, text, time } from './schemas.ts'
@@ -13,7 +13,7 @@ export function showRisk({ tenant: _, firstSeenMs, lastSeenMs, evidence, ...even
     ...event,
     firstSeen: new Date(firstSeenMs).toISOString(),
     lastSeen: new Date(lastSeenMs).toISOString(),
-    // Told before reasons were counted.
+    // Events of earlier versions have no reasons.
     evidence: { ...evidence, reasons: evidence.reasons ?? {} },
   }
 }

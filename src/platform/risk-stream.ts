@@ -1,11 +1,9 @@
 /**
- * `GET /v1/events/subscribe`: risks as they happen, as Server-Sent Events.
+ * `GET /v1/events/subscribe`: risks as Server-Sent Events.
  *
- * A reader gets its own tenant's events alone, the tenant being that of its token. It resumes with
- * `Last-Event-ID`, from where its filters would have let it read on. The stream ends when the token
- * does, or within a heartbeat of its credential being revoked. An event is made into text once,
- * however many read it, on whatever port. Readers are bounded, in all and for each tenant: one tenant
- * cannot take the places of the others.
+ * A reader receives the events of the tenant of its token, and resumes with `Last-Event-ID`. The stream ends when the token
+ * expires, or within one heartbeat of the revocation of its credential. Each event is serialised once for all readers. The number
+ * of readers is limited in total and per tenant, so that one tenant cannot exclude the others.
  */
 
 import { SEVERITIES, type RiskEvent } from '../domain/risk.ts'
@@ -21,7 +19,7 @@ export interface RiskStreamOptions {
   readonly risks: RiskFeed
   readonly clock: Clock
   readonly log: Log
-  /** Counts a stream that ended, by reason. */
+  /** Called with the reason when a stream ends. */
   readonly onEnd: (reason: string) => void
   readonly readersMax?: number
   readonly readersOfTenantMax?: number
@@ -30,7 +28,7 @@ export interface RiskStreamOptions {
 export interface RiskStream {
   readonly readers: number
   readonly handlers: Handlers<typeof RISK_STREAM_OPERATIONS>
-  /** Ends every stream; readers come back elsewhere or later. */
+  /** Ends all streams; clients reconnect. */
   close(): void
 }
 
@@ -65,7 +63,7 @@ export const RISK_STREAM_OPERATIONS = {
 
 export function createRiskStream(options: RiskStreamOptions): RiskStream {
   const { risks, clock, log, onEnd, readersMax = READERS_MAX, readersOfTenantMax = READERS_OF_TENANT_MAX } = options
-  const textOf = createTexts()
+  const textOf = createTextCache()
   const readers = createEventReaders({
     clock,
     max: readersMax,
@@ -73,7 +71,10 @@ export function createRiskStream(options: RiskStreamOptions): RiskStream {
     refusal: 'Too many risk streams are open. Retry later.',
     onEnd,
     onUnknown: (cause, requestId) =>
-      log.error({ err: cause, requestId }, 'the credential of a risk stream could not be looked up'),
+      log.error(
+        { err: cause, requestId },
+        'credential of a risk stream could not be checked; the stream stays open, retrying at the next heartbeat',
+      ),
   })
 
   return {
@@ -85,14 +86,14 @@ export function createRiskStream(options: RiskStreamOptions): RiskStream {
         const { author, request } = call
         const reader = await readers.open(call, reply)
         const passes = createFilter(call.query)
-        const tell = (event: RiskEvent): void => {
+        const send = (event: RiskEvent): void => {
           if (passes(event)) reader.send(textOf(event))
         }
         try {
-          reader.onStop(await risks.subscribe(author.tenant, lastEventIdOf(call), tell, reader.drained))
+          reader.onStop(await risks.subscribe(author.tenant, lastEventIdOf(call), send, reader.drained))
         } catch (cause) {
           const failed = reader.end('resume_failed')
-          if (failed) log.warn({ err: cause, requestId: request.id }, 'a risk stream could not resume')
+          if (failed) log.warn({ err: cause, requestId: request.id }, 'risk stream could not resume; it is closed')
         }
         return reply
       },
@@ -116,8 +117,8 @@ function createFilter({ category: wanted, severity: least, api }: RiskQuery): (e
     SEVERITIES.indexOf(event.severity) >= rank
 }
 
-/** The text of an event, kept as long as the event itself is, for all who read it. */
-function createTexts(): (event: RiskEvent) => string {
+/** Caches the text of each event for as long as the event is in memory. */
+function createTextCache(): (event: RiskEvent) => string {
   const known = new WeakMap<RiskEvent, string>()
   return (event) => {
     let text = known.get(event)

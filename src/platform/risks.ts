@@ -1,4 +1,4 @@
-/** `GET /v1/risks`: the risk position, one item an episode; and one episode with its timeline. */
+/** `GET /v1/risks`: the risk position, one item per episode; and one episode with its timeline. */
 
 import { fromCursor, toCursor } from '../command/page.ts'
 import { Problem } from '../domain/problem.ts'
@@ -70,13 +70,13 @@ export function riskHandlers(risks: RiskFeed): Handlers<typeof RISK_OPERATIONS> 
         ...showRisk(event),
         id: event.riskId,
         state: is,
-        timeline: timeline.map((told) => ({
-          id: told.id,
-          phase: told.phase,
-          severity: told.severity,
-          count: told.count,
-          time: new Date(timeOfId(told.id)).toISOString(),
-          message: told.message,
+        timeline: timeline.map((entry) => ({
+          id: entry.id,
+          phase: entry.phase,
+          severity: entry.severity,
+          count: entry.count,
+          time: new Date(timeOfId(entry.id)).toISOString(),
+          message: entry.message,
         })),
       }
     },

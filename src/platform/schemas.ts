@@ -1,8 +1,8 @@
-/** Schemas that several operations share: bounds of what a caller may send, shapes of what it gets. */
+/** Schemas that several operations share, and functions that build schemas. */
 
 import type { NullableSchema, ObjectSchema, Schema } from './schema-type.ts'
 
-/** No control characters, no halves of surrogate pairs. */
+/** No control characters, no lone surrogates. */
 const PLAIN = '^[^\\p{Cc}\\p{Cs}]*$'
 
 /** 1 to 128 characters, not all of them blank. */
@@ -19,9 +19,9 @@ export const prose = {
   maxLength: 20_000,
   pattern: '^(?:[\\n\\r\\t]|[^\\p{Cc}\\p{Cs}])*$',
 } as const satisfies Schema
-/** What a caller may send of free text. */
+/** Free text of one line. */
 export const line = { type: 'string', minLength: 1, maxLength: 256, pattern: PLAIN } as const satisfies Schema
-/** An id or name that a caller refers to. */
+/** Id or name of another resource. */
 export const reference = { type: 'string', minLength: 1, maxLength: 256, pattern: PLAIN } as const satisfies Schema
 export const text = { type: 'string' } as const satisfies Schema
 export const id = { type: 'string' } as const satisfies Schema
@@ -36,9 +36,8 @@ export const scopes = {
 } as const satisfies Schema
 /** A document of up to 10 MB. */
 export const base64 = { type: 'string', minLength: 1, maxLength: 14_000_000 } as const satisfies Schema
-/** What a body with such a document may weigh. */
+/** Maximum size of a body with one such document. */
 export const DOCUMENT_BODY_BYTES_MAX = 15 * 1024 * 1024
-/** Address of a backend, wherever one is set. */
 export const backendUrl = {
   type: 'string',
   minLength: 1,
@@ -47,13 +46,13 @@ export const backendUrl = {
     'An http or https URL with any port. Only the operator may set an address that is private or leads back to this service; ' +
     'other tenants get 400.',
 } as const satisfies Schema
-/** Nothing need be sent; a client that sends an empty object means the same. */
+/** No body, or an empty object. */
 export const NO_BODY = { type: ['object', 'null'], additionalProperties: false } as const satisfies Schema
 
 export const nullable = <const Of extends Schema>(schema: Of): NullableSchema<Of> =>
   ({ ...schema, type: [schema['type'], 'null'] }) as unknown as NullableSchema<Of>
 
-/** A shape with a name of its own in the OpenAPI document. */
+/** A schema that is a component of the OpenAPI document. */
 export const named = <const Of extends Schema>(title: string, schema: Of): Of & { readonly title: string } => ({
   title,
   ...schema,
@@ -85,12 +84,12 @@ export function pagedQuery<const Properties extends Readonly<Record<string, Sche
   return object({ ...properties, ...pageQuery }, [])
 }
 
-/** The old name of a filter: it still works. */
+/** A filter under its former name, which is still accepted. */
 export function formerly<const Of extends Schema>(name: string, schema: Of): Of {
   return { ...schema, deprecated: true, description: `Former name of \`${name}\`.` }
 }
 
-/** Everything at once, as an action answers it: never more than so many items. */
+/** A list in one page, as the answer of an action. */
 export function whole(item: Schema, maxItems: number): Schema {
   return object({ items: { type: 'array', maxItems, items: item }, next: { type: ['string', 'null'] } })
 }
@@ -99,7 +98,7 @@ export function list(item: Schema): Schema {
   return object({ items: { type: 'array', items: item }, next: { type: ['string', 'null'] } })
 }
 
-/** Something wrong, or suspicious, in what was sent; in a document also with its place in the text. */
+/** An error or a warning about a request; for a document, with its position in the text. */
 export const finding = named(
   'Finding',
   object(

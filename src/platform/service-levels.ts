@@ -1,4 +1,4 @@
-/** `/v1/apis/{name}/serviceLevel`: how the provider's side did, against what is promised. */
+/** `/v1/apis/{name}/serviceLevel`: the measured service level of an API, compared with its promises. */
 
 import type { ServiceLevels } from '../service-level/service-levels.ts'
 import type { Clock } from '../runtime/clock.ts'

@@ -1,4 +1,4 @@
-/** Paths that need no credential: alive, ready, metrics, the OpenAPI document. */
+/** Public routes: liveness, readiness, metrics and the OpenAPI documents. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../domain/problem.ts'
@@ -11,11 +11,11 @@ import { toRouteOptions } from './serve.ts'
 export interface ServiceRoutesOptions {
   readonly metrics: Metrics
   readonly metricsAccess: MetricsAccess
-  /** Why the service is not ready; null when it is. */
+  /** Returns why the service is not ready, or null. */
   readonly notReady: () => string | null
-  /** The OpenAPI document as text. */
+  /** Returns the OpenAPI document of the platform. */
   readonly openApi: () => string
-  /** That of the gateway's OAuth paths. */
+  /** Returns the OpenAPI document of the gateway's OAuth paths. */
   readonly oauthOpenApi: () => string
 }
 

@@ -4,7 +4,7 @@ import { pageOf } from '../command/page.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { id, list, named, nullable, object, pagedQuery, time, whole } from './schemas.ts'
 
-/** What this resource asks of the keys. */
+/** Port to the signing keys. */
 export interface SigningKeys {
   list(): readonly {
     readonly id: string

@@ -1,4 +1,4 @@
-/** `/v1/openapispecs` and `/v1/openslaspecs`: documents as they were published, byte for byte. */
+/** `/v1/openapispecs` and `/v1/openslaspecs`: published documents, byte for byte. */
 
 import type { FastifyReply } from 'fastify'
 import type { Content } from '../publishing/published-content.ts'

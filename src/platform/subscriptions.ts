@@ -1,4 +1,4 @@
-/** `/v1/subscriptions`: who may use which API, and by which credentials. */
+/** `/v1/subscriptions`: access of consumers to APIs and products, with its credentials. */
 
 import type { Credentials } from '../access/credentials.ts'
 import type { Subscriptions } from '../subscriptions/subscriptions.ts'

@@ -1,4 +1,4 @@
-/** `/v1/tenants`: who shares this gateway. The operator's alone. */
+/** `/v1/tenants`: the tenants of this gateway; for the operator only. */
 
 import { OPERATORS_SCOPE, type Tenants } from '../access/tenants.ts'
 import type { Handlers, Operations } from './operation.ts'

@@ -1,4 +1,4 @@
-/** `from` and `to` of a query: RFC 3339 times, of which the first is in the range and the second is not. */
+/** `from` (inclusive) and `to` (exclusive) of a query, as RFC 3339 times. */
 
 import { Problem } from '../domain/problem.ts'
 
@@ -7,10 +7,10 @@ export interface TimeRange {
   readonly toMs: number
 }
 
-/** Later times mean the same as this one; the store's times end in 2106. */
+/** Later times are clamped to this one, because the store's times end in 2106. */
 export const TIME_MS_MAX = Date.UTC(2100, 0, 1)
 
-/** Without `to` until now; without `from` as long as `spanMs`. */
+/** Returns the range of a query. Defaults: `to` is now, `from` is `spanMs` before `to`. */
 export function toRange(query: { from?: string; to?: string }, nowMs: number, spanMs: number): TimeRange {
   const { from, to } = query
   const toMs = to === undefined ? nowMs + 1 : instant(to, '/to')

@@ -1,4 +1,4 @@
-/** Usage as it is asked for and shown: line items, totals, their columns. */
+/** Operations that read usage: line items, totals and their columns. */
 
 import { Problem } from '../domain/problem.ts'
 import { GROUP_FIELDS, type GroupField } from '../store/usage-store.ts'

@@ -1,7 +1,7 @@
 /**
- * `GET /v1` and `GET /v1/summaries`: line items, and the same totalled, as JSON or CSV.
+ * `GET /v1` and `GET /v1/summaries`: line items and totals of usage, as JSON or CSV.
  *
- * A cursor carries the range of its first page, so that pages of a range that ends "now" fit together.
+ * A cursor contains the range of its first page, so that all pages of a range that ends "now" cover the same range.
  */
 
 import { fromCursor, invalidCursor, toCursor, toOffset } from '../command/page.ts'
@@ -13,7 +13,6 @@ import { LINE_ITEM_COLUMNS, summaryColumns, toGroups, type USAGE_OPERATIONS } fr
 import { sendTable } from './table.ts'
 import { checkRange, TIME_MS_MAX, toRange } from './time-range.ts'
 
-/** Without `from`, the last 30 days; without `to`, until now. */
 const DEFAULT_RANGE_MS = 30 * 86_400_000
 
 export interface UsageHandlersOptions {
@@ -24,7 +23,7 @@ export interface UsageHandlersOptions {
 interface Reading {
   readonly filter: UsageFilter
   readonly limit: number
-  /** Where the page before ended. */
+  /** End of the previous page. */
   readonly position: string | undefined
   readonly toNext: (position: string) => string
 }

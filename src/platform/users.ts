@@ -1,4 +1,4 @@
-/** `/v1/users`: people who may log in at the authorize endpoint. */
+/** `/v1/users`: users who may log in at the authorize endpoint. */
 
 import type { Users } from '../access/users.ts'
 import type { Handlers, Operations } from './operation.ts'

@@ -1,4 +1,4 @@
-/** `POST /v1/programmes/validate`: a document judged before anybody publishes it. */
+/** `POST /v1/programmes/validate`: lints a document without publishing it. */
 
 import { fromBase64 } from '../command/commands.ts'
 import type { Compliance } from '../programmes/compliance.ts'

@@ -1,4 +1,4 @@
-/** The messages that receivers of events get, as `webhooks` of the OpenAPI document. */
+/** Builds the `webhooks` of the OpenAPI document from the events that are delivered. */
 
 import { EVENT_SAMPLES } from '../webhooks/event-samples.ts'
 import { EVENT_KINDS, type EventKind } from '../command/event-outbox.ts'
@@ -6,12 +6,12 @@ import type { Schema } from './schema-type.ts'
 import { id, nullable, object, text, time } from './schemas.ts'
 
 const count = { type: 'integer', minimum: 0 } as const
-const words = (...values: readonly string[]): Schema => ({ type: 'string', enum: [...values] })
+const oneOf = (...values: readonly string[]): Schema => ({ type: 'string', enum: [...values] })
 
 interface EventShape {
   readonly summary: string
   readonly properties: Readonly<Record<string, Schema>>
-  /** Members that are missing where they do not apply. */
+  /** Members that are omitted if they do not apply. */
   readonly optional?: readonly string[]
 }
 
@@ -30,7 +30,7 @@ export const EVENT_SHAPES: Readonly<Record<EventKind, EventShape>> = {
   },
   UpstreamHealthIssue: {
     summary: 'The service behind the gateway is unhealthy',
-    properties: { api: text, state: words('unhealthy', 'degraded'), calls: count, failed: count, seenAt: time },
+    properties: { api: text, state: oneOf('unhealthy', 'degraded'), calls: count, failed: count, seenAt: time },
   },
   CredentialExpiringSoon: {
     summary: 'A credential is about to expire',

@@ -125,10 +125,12 @@ describe('point 14: GET /v1/requests/{id}', () => {
   it('404 says what is kept, and looks at the last seven days', async () => {
     const requests = storeOf()
     const platform = await openTestPlatform({ requests })
-    expect((await get(platform)).body['detail']).toMatch(/refused calls \(REQUEST_LOG=refused\) of the last 7 days/)
+    expect((await get(platform)).body['detail']).toMatch(
+      /The log holds refused calls \(REQUEST_LOG=refused\) of the last 7 days/,
+    )
     expect(requests.queries).toMatchObject([{ fromMs: NOW_MS - 7 * 86_400_000, tenant: 'acme' }])
     const all = await openTestPlatform({ requestLog: 'all' })
-    expect((await get(all)).body['detail']).toMatch(/: calls of the last 7 days/)
+    expect((await get(all)).body['detail']).toMatch(/The log holds calls of the last 7 days/)
   })
 
   it('404 says that REQUEST_LOG is off, and does not ask the store', async () => {
