@@ -8,7 +8,7 @@ import { approval, decideBy, deciding, type ApprovalHandlersOptions } from './ap
 import { backendInput } from './backend-input.ts'
 import { complianceFields, withBand } from './compliance.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { renamed } from './page-query.ts'
+import { renamed } from './renamed-filter.ts'
 import {
   base64,
   DOCUMENT_BODY_BYTES_MAX,

@@ -4,7 +4,7 @@ import type { Credentials } from '../access/credentials.ts'
 import type { Subscriptions } from '../subscriptions/subscriptions.ts'
 import { pageOf } from '../command/page.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
-import { renamed } from './page-query.ts'
+import { renamed } from './renamed-filter.ts'
 import {
   formerly,
   id,
