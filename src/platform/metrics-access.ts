@@ -43,6 +43,8 @@ export function refuseMetrics(access: MetricsAccess, { headers, socket }: Metric
             'Metrics are available from this machine only, unless METRICS_TOKEN or METRICS_PORT is set.',
           )
     }
+    default:
+      return access satisfies never
   }
 }
 
