@@ -1,13 +1,12 @@
 /** `/v1/adrs`: architecture decision records. */
 
-import type { AdrInput, Adrs } from '../programmes/adrs.ts'
+import type { Adrs } from '../programmes/adrs.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
-import { id, list, name, named, nullable, object, prose, query, reference, text, time } from './schemas.ts'
+import { id, list, name, named, nullable, object, prose, pagedQuery, reference, text, time } from './schemas.ts'
 
 const fields = { title: text, status: text, context: text, decision: text, consequences: text }
 const adr = named('Adr', object({ id, ...fields, api: nullable(id), createdAt: time }))
-const status = { type: 'string', enum: ['Proposed', 'Accepted', 'Deprecated', 'Superseded'] }
+const status = { type: 'string', enum: ['Proposed', 'Accepted', 'Deprecated', 'Superseded'] } as const
 const input = named(
   'AdrInput',
   object({ title: name, status, context: prose, decision: prose, consequences: prose, api: reference }, [
@@ -24,7 +23,7 @@ export const ADR_OPERATIONS = {
   createAdr: {
     method: 'POST',
     path: '/v1/adrs',
-    summary: 'Records a decision',
+    summary: 'Creates an architecture decision record',
     tag: 'Governance',
     scope: 'adrs:write',
     body: input,
@@ -34,18 +33,17 @@ export const ADR_OPERATIONS = {
   listAdrs: {
     ...reading,
     path: '/v1/adrs',
-    summary: 'Decisions of the tenant',
-    query: query({ api: reference }),
+    summary: 'Lists the architecture decision records of the tenant',
+    query: pagedQuery({ api: reference }),
     answer: list(adr),
   },
-  getAdr: { ...reading, path: '/v1/adrs/:id', summary: 'One decision', answer: adr },
+  getAdr: { ...reading, path: '/v1/adrs/:id', summary: 'Returns an architecture decision record', answer: adr },
 } as const satisfies Operations
 
 export function adrHandlers(adrs: Adrs): Handlers<typeof ADR_OPERATIONS> {
   return {
-    createAdr: async ({ author, body }) => adrs.create(author, body as AdrInput),
-    listAdrs: async ({ author, query: given }) =>
-      adrs.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'api') }),
-    getAdr: async ({ author, params }) => adrs.get(author.tenant, params['id'] ?? ''),
+    createAdr: async ({ author, body }) => adrs.create(author, body),
+    listAdrs: async ({ author, query }) => adrs.list(author.tenant, query),
+    getAdr: async ({ author, params }) => adrs.get(author.tenant, params.id),
   }
 }

@@ -1,8 +1,8 @@
-/** Which methods a path takes, so that a wrong method is told from a wrong path (RFC 9110, 15.5.6). */
+/** Distinguishes a wrong method (405) from an unknown path (404): RFC 9110, section 15.5.6. */
 
 import type { Operation } from './operation.ts'
 
-/** The methods of the path in `url`; none where there is no such path. */
+/** Returns the methods that the path in `url` supports; none if the path does not exist. */
 export type AllowedMethods = (url: string) => readonly string[]
 
 export function createAllowedMethods(operations: readonly Operation[]): AllowedMethods {

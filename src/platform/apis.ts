@@ -1,13 +1,12 @@
-/** `/v1/apis`: the catalogue. */
+/** `/v1/apis`: APIs with their access policy, deprecation and retirement. */
 
-import type { ApiPolicies, ApiPolicy } from '../publishing/api-policy.ts'
+import type { ApiPolicies } from '../publishing/api-policy.ts'
 import type { Apis } from '../publishing/apis.ts'
-import type { DeprecationInput, Retirement } from '../publishing/retirement.ts'
+import type { Retirement } from '../publishing/retirement.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
-import { id, list, named, nullable, object, prose, query, reference, text, time } from './schemas.ts'
+import { id, list, named, nullable, object, prose, pagedQuery, reference, text, time } from './schemas.ts'
 
-const state = { type: 'string', enum: ['Prospect', 'Active', 'Deprecated', 'Retired'] }
+const state = { type: 'string', enum: ['Prospect', 'Active', 'Deprecated', 'Retired'] } as const
 const api = named(
   'Api',
   object({
@@ -38,17 +37,17 @@ export const API_OPERATIONS = {
   listApis: {
     method: 'GET',
     path: '/v1/apis',
-    summary: 'APIs of the tenant',
+    summary: 'Lists the APIs of the tenant',
     tag,
     scope: 'apis:read',
-    query: query({ state }),
+    query: pagedQuery({ state }),
     status: 200,
     answer: list(api),
   },
   getApi: {
     method: 'GET',
     path: '/v1/apis/:name',
-    summary: 'One API, by its technical name',
+    summary: 'Returns an API by its technical name',
     tag,
     scope: 'apis:read',
     status: 200,
@@ -57,7 +56,7 @@ export const API_OPERATIONS = {
   getApiPolicy: {
     method: 'GET',
     path: '/v1/apis/:name/policy',
-    summary: 'What an API asks of those who want to use it',
+    summary: 'Returns the access policy of an API',
     tag,
     scope: 'apis:read',
     status: 200,
@@ -66,7 +65,7 @@ export const API_OPERATIONS = {
   putApiPolicy: {
     method: 'PUT',
     path: '/v1/apis/:name/policy',
-    summary: 'Changes what holds for new subscriptions, credentials and tokens of an API',
+    summary: 'Replaces the access policy of an API; it applies to new subscriptions, credentials and tokens',
     tag,
     scope: 'apis:write',
     body: { ...policy, title: 'ApiPolicyInput', required: [] },
@@ -78,7 +77,7 @@ export const API_OPERATIONS = {
   deprecateApi: {
     method: 'POST',
     path: '/v1/apis/:name/deprecate',
-    summary: 'Announces the end of an API; it goes on to serve, and every answer says so',
+    summary: 'Deprecates an API; it keeps serving, and every answer carries a deprecation notice',
     tag,
     scope: 'apis:write',
     body: named('Deprecation', object({ retirementDate: time, successor: reference, note: prose }, ['retirementDate'])),
@@ -90,7 +89,7 @@ export const API_OPERATIONS = {
   retireApi: {
     method: 'POST',
     path: '/v1/apis/:name/retire',
-    summary: 'Ends an API; every thread answers 410 before this answers',
+    summary: 'Retires an API; every thread answers 410 before this call returns',
     tag,
     scope: 'apis:write',
     body: {
@@ -113,17 +112,13 @@ export interface ApiHandlersOptions {
 export function apiHandlers(options: ApiHandlersOptions): Handlers<typeof API_OPERATIONS> {
   const { apis, apiPolicies: policies, retirement } = options
   return {
-    listApis: async ({ author, query: given }) =>
-      apis.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'state') }),
-    getApi: async ({ author, params }) => apis.get(author.tenant, params['name'] ?? ''),
-    getApiPolicy: async ({ author, params }) => policies.get(author.tenant, params['name'] ?? ''),
-    putApiPolicy: async ({ author, params, body }) =>
-      policies.put(author, params['name'] ?? '', body as Partial<ApiPolicy>),
-    deprecateApi: async ({ author, params, body }) =>
-      retirement.deprecate(author, params['name'] ?? '', body as DeprecationInput),
+    listApis: async ({ author, query }) => apis.list(author.tenant, query),
+    getApi: async ({ author, params }) => apis.get(author.tenant, params.name),
+    getApiPolicy: async ({ author, params }) => policies.get(author.tenant, params.name),
+    putApiPolicy: async ({ author, params, body }) => policies.put(author, params.name, body),
+    deprecateApi: async ({ author, params, body }) => retirement.deprecate(author, params.name, body),
     retireApi: async ({ author, params, body }) => {
-      const { force = false } = (body ?? {}) as { force?: boolean }
-      return retirement.retire(author, params['name'] ?? '', force)
+      return retirement.retire(author, params.name, body?.force ?? false)
     },
   }
 }

@@ -1,17 +1,16 @@
-/** Approval flows: who decided on an access, and when; and changes of tier, which are decided alike. */
+/** Approval flows of subscriptions and tier changes, with their decisions. */
 
-import { SelfApproval, type Approvals, type Decision } from '../subscriptions/approvals.ts'
+import { SelfApproval, type Approvals } from '../subscriptions/approvals.ts'
 import type { Caller } from '../plan/caller.ts'
 import { pageOf } from '../command/page.ts'
-import type { Call, Handlers, Operations } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
-import { id, list, named, nullable, object, prose, query, reference, text, time } from './schemas.ts'
+import type { Call, Handlers, Operation, Operations } from './operation.ts'
+import { id, list, named, nullable, object, prose, pagedQuery, reference, text, time } from './schemas.ts'
 
-const outcome = { type: 'string', enum: ['Approved', 'Rejected', 'AmendmentRequired'] }
+const outcome = { type: 'string', enum: ['Approved', 'Rejected', 'AmendmentRequired'] } as const
 const state = {
   type: 'string',
   enum: ['Submitted', 'InProgress', 'Approved', 'Rejected', 'AmendmentRequired', 'Complete'],
-}
+} as const
 export const approval = named('Approval', object({ approver: id, outcome, comments: nullable(text), time }))
 const flow = named(
   'ApprovalFlow',
@@ -25,11 +24,14 @@ const flow = named(
     slaVariant: nullable(text),
     reason: nullable(text),
     approvals: { type: 'array', items: approval },
-    escalatedAt: { ...nullable(time), description: 'Since when nobody has decided for three days.' },
+    escalatedAt: {
+      ...nullable(time),
+      description: 'Time of the escalation, three days after the request without a decision.',
+    },
     createdAt: time,
   }),
 )
-/** A decision, on whatever it is. */
+/** Shared by all operations that decide on an approval flow. */
 export const deciding = {
   method: 'POST',
   scope: 'approvals:write',
@@ -46,38 +48,38 @@ export const APPROVAL_OPERATIONS = {
   listApprovalFlows: {
     ...reading,
     path: FLOWS,
-    summary: 'What was decided on a subscription, and what waits for a decision',
-    query: query(),
+    summary: 'Lists the approval flows of a subscription, decided and open',
+    query: pagedQuery(),
     answer: list(flow),
   },
-  getApprovalFlow: { ...reading, path: `${FLOWS}/:flowId`, summary: 'One approval flow', answer: flow },
+  getApprovalFlow: { ...reading, path: `${FLOWS}/:flowId`, summary: 'Returns an approval flow', answer: flow },
   listApprovals: {
     ...reading,
     path: `${FLOWS}/:flowId/approvals`,
-    summary: 'Who decided, when, and why',
-    query: query(),
+    summary: 'Lists the decisions of an approval flow: approver, time and comments',
+    query: pagedQuery(),
     answer: list(approval),
   },
   decide: {
     ...deciding,
     path: `${FLOWS}/:flowId/approvals`,
-    summary: 'Decides on a request of somebody else; it takes effect before the answer',
+    summary: 'Decides on a request of another caller; the decision takes effect before this call returns',
     tag,
   },
   listWaitingFlows: {
     method: 'GET',
     path: '/v1/approvals',
-    summary: 'Every flow that waits for a decision, or is in the state that is asked for',
+    summary: 'Lists the approval flows of the tenant that wait for a decision, or those in `state`',
     tag,
     scope: 'approvals:read',
-    query: query({ state }),
+    query: pagedQuery({ state }),
     status: 200,
     answer: list(flow),
   },
   requestTierChange: {
     method: 'POST',
     path: '/v1/subscriptions/:id/tierChanges',
-    summary: 'Asks for another variant of the service level',
+    summary: 'Requests another variant of the service level',
     tag: 'Subscriptions',
     scope: 'subscriptions:write',
     body: named('TierChange', object({ slaVariant: reference, reason: prose }, ['slaVariant'])),
@@ -90,20 +92,24 @@ export const APPROVAL_OPERATIONS = {
 
 export interface ApprovalHandlersOptions {
   readonly approvals: Approvals
-  /** Resolves when it is recorded. */
+  /** Resolves when the attempt is recorded. */
   readonly onSelfApproval: (caller: Caller) => Promise<void>
 }
 
 type Decide = Approvals['decide']
 
-/** Whoever tries to decide on what he asked for himself is told of as a risk, and refused. */
+/** An operation that decides on the flow that its path names. */
+type Deciding = typeof deciding &
+  Pick<Operation, 'summary' | 'tag'> & { readonly path: `${string}/:id/approvalFlows/:flowId` }
+
+/** Refuses a decision by the requester and reports it as a risk. */
 export async function decideBy(
   decide: Decide,
-  { author, params, body, caller }: Call,
+  { author, params, body, caller }: Call<Deciding>,
   onSelfApproval: ApprovalHandlersOptions['onSelfApproval'],
 ): ReturnType<Decide> {
   try {
-    return await decide(author, params['id'] ?? '', params['flowId'] ?? '', body as Decision)
+    return await decide(author, params.id, params.flowId, body)
   } catch (cause) {
     if (cause instanceof SelfApproval) await onSelfApproval(caller)
     throw cause
@@ -113,18 +119,15 @@ export async function decideBy(
 export function approvalHandlers(options: ApprovalHandlersOptions): Handlers<typeof APPROVAL_OPERATIONS> {
   const { approvals, onSelfApproval } = options
   return {
-    listApprovalFlows: async ({ author, params, query: given }) =>
-      approvals.flowsOf(author.tenant, params['id'] ?? '', toPageQuery(given)),
-    getApprovalFlow: async ({ author, params }) =>
-      approvals.flow(author.tenant, params['id'] ?? '', params['flowId'] ?? ''),
-    async listApprovals({ author, params, query: given }) {
-      const { approvals: all } = await approvals.flow(author.tenant, params['id'] ?? '', params['flowId'] ?? '')
-      return pageOf(all, toPageQuery(given))
+    listApprovalFlows: async ({ author, params, query }) => approvals.flowsOf(author.tenant, params.id, query),
+    getApprovalFlow: async ({ author, params }) => approvals.flow(author.tenant, params.id, params.flowId),
+    async listApprovals({ author, params, query }) {
+      const { approvals: all } = await approvals.flow(author.tenant, params.id, params.flowId)
+      return pageOf(all, query)
     },
     decide: (call) => decideBy(approvals.decide, call, onSelfApproval),
-    listWaitingFlows: async ({ author, query: given }) =>
-      approvals.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'state') }),
+    listWaitingFlows: async ({ author, query }) => approvals.list(author.tenant, query),
     requestTierChange: async ({ author, params, body }) =>
-      approvals.requestTier(author, params['id'] ?? '', body as { slaVariant: string; reason?: string }),
+      approvals.requestTier(author, params.id, body as { slaVariant: string; reason?: string }),
   }
 }

@@ -1,12 +1,11 @@
-/** `/v1/audit`: who changed what, when, from which revision to which. */
+/** `/v1/audit`: each change with its actor, its time and the revisions before and after. */
 
 import type { Audit } from '../command/audit-log.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
-import { list, named, object, query, reference, text, time } from './schemas.ts'
+import { list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
 
-const revision = { type: ['integer', 'null'] }
-const body = { type: ['object', 'null'], description: 'What of it may be shown; secrets never are.' }
+const revision = { type: ['integer', 'null'] } as const
+const body = { type: ['object', 'null'], description: 'The document without its secrets.' } as const
 const actor = object({ consumer: text, agent: text, person: text }, ['consumer'])
 const record = named(
   'AuditRecord',
@@ -27,12 +26,12 @@ export const AUDIT_OPERATIONS = {
   listAudit: {
     method: 'GET',
     path: '/v1/audit',
-    summary: 'What was done, newest first; nothing changes or removes an entry',
+    summary: 'Lists audit entries, newest first; entries are never changed or removed',
     description:
-      'Attempts to deliver events come only where their `kind` (webhook_delivery), `id` or `action` is asked for.',
+      'Delivery attempts of webhooks are included only if `kind` (webhook_delivery), `id` or `action` selects them.',
     tag: 'Audit',
     scope: 'audit:read',
-    query: query({ kind: reference, id: reference, action: reference, consumer: reference }),
+    query: pagedQuery({ kind: reference, id: reference, action: reference, consumer: reference }),
     status: 200,
     answer: list(record),
   },
@@ -40,7 +39,6 @@ export const AUDIT_OPERATIONS = {
 
 export function auditHandlers(audit: Audit): Handlers<typeof AUDIT_OPERATIONS> {
   return {
-    listAudit: async ({ author, query: given }) =>
-      audit.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'kind', 'id', 'action', 'consumer') }),
+    listAudit: async ({ author, query }) => audit.list(author.tenant, query),
   }
 }

@@ -1,4 +1,4 @@
-/** The backend of a deployment as clients send it, for proxies and programmes alike. */
+/** Schema of a backend in the requests of proxies and programmes. */
 
 import { backendUrl, object } from './schemas.ts'
 
@@ -7,15 +7,15 @@ export const connections = {
   minimum: 1,
   maximum: 100_000,
   description:
-    'Connections to the backend, of all gateway threads together; each thread has an equal share. Default: 256 a thread. One ' +
-    'subscription holds half of them at most, and so do all public calls together.',
-}
+    'Maximum number of connections to the backend, divided equally among the gateway threads. Default: 256 per thread. One ' +
+    'subscription uses at most half of them, and so do all public calls together.',
+} as const
 export const waitMs = {
   type: 'integer',
   minimum: 1,
   maximum: 60_000,
-  description: 'How long a call waits for a connection before it is answered with 503. Default: 1000.',
-}
+  description: 'Milliseconds that a call waits for a connection before it is answered with 503. Default: 1000.',
+} as const
 
 export const backendInput = object(
   {

@@ -1,10 +1,10 @@
-/** Limits and resource units of the platform's own calls, as the guard applies them. */
+/** Port through which the guard applies limits and resource units to platform calls. */
 
 import type { Caller } from '../plan/caller.ts'
 import type { LimitState } from '../domain/explanation.ts'
 
 export interface CallLimits {
-  /** Takes a call's share of what its subscription may use, or says why it gets none. */
+  /** Takes a call's share of the limits and units of its subscription, or returns the refusal. */
   admit(caller: Caller, operationId: string): AdmittedCall | RefusedCall
 }
 
@@ -12,13 +12,13 @@ export interface AdmittedCall {
   /** Name, value, … of `RateLimit-Policy`, `RateLimit` and `X-RU-*`. */
   readonly headers: readonly string[]
   readonly terms: CallTerms
-  /** Returns the units: the call was not served. A second time does nothing. */
+  /** Returns the units of a call that was not served. Idempotent. */
   giveBack(): void
-  /** Ends the call, which then no longer counts as concurrent. A second time does nothing. */
+  /** Ends the call, which then no longer counts as concurrent. Idempotent. */
   end(): void
 }
 
-/** What the record of an admitted call says of its limits. */
+/** Limit and price data in the record of an admitted call. */
 export interface CallTerms {
   readonly admittedMs: number
   readonly unitsMicro: number
@@ -35,7 +35,7 @@ export interface RefusedCall {
   readonly detail: string
   readonly headers: readonly string[]
   readonly extensions: Readonly<Record<string, unknown>>
-  /** The limit that refused, at that moment. */
+  /** The limit that refused the call, with its state at that moment. */
   readonly limit: LimitState
 }
 

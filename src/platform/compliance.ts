@@ -1,22 +1,24 @@
-/** `/v1/apis/{name}/compliance`: how an API complies, whether a programme brought it or not. */
+/** `/v1/apis/{name}/compliance`: compliance of an API, with or without a programme. */
 
 import type { Apis } from '../publishing/apis.ts'
 import type { ApiCompliance, ApiComplianceReader } from '../programmes/api-compliance.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { named, nullable, object, text, time, type Schema } from './schemas.ts'
+import type { Schema } from './schema-type.ts'
+import { named, nullable, object, text, time } from './schemas.ts'
 import { bandOf } from './validation.ts'
 
-const points: Schema = { type: 'number', minimum: 0, maximum: 100 }
-const band: Schema = { type: 'string', enum: ['clean', 'attention', 'drift'] }
+const points = { type: 'number', minimum: 0, maximum: 100 } as const
+const band = { type: 'string', enum: ['clean', 'attention', 'drift'] } as const
 
 /** Fields that the compliance of an API and of a programme share. */
 export const complianceFields = {
-  score: { ...points, description: 'The lower of both.' },
+  score: { ...points, description: 'The lower of `specification` and `runtime`.' },
   band,
   specification: points,
   runtime: {
     ...points,
-    description: 'By what calls of the last 30 days have shown that the contract does not know.',
+    description:
+      'Score of the implementation, by the deviations from the contract that calls of the last 30 days have shown.',
   },
   violations: {
     type: 'array',
@@ -29,9 +31,8 @@ export const COMPLIANCE_OPERATIONS = {
   getApiCompliance: {
     method: 'GET',
     path: '/v1/apis/:name/compliance',
-    summary: 'How the document and the running implementation of an API comply',
-    description:
-      'Every activation is scored, a moment after it. Until then `score`, `band` and `specification` are null.',
+    summary: 'Returns how well the document and the running implementation of an API comply',
+    description: 'Each activation is scored shortly after it. Until then `score`, `band` and `specification` are null.',
     tag: 'Governance',
     scope: 'apis:read',
     status: 200,
@@ -55,7 +56,7 @@ export interface ComplianceHandlersOptions {
 export function complianceHandlers(options: ComplianceHandlersOptions): Handlers<typeof COMPLIANCE_OPERATIONS> {
   return {
     async getApiCompliance({ author, params }) {
-      const { id } = await options.apis.get(author.tenant, params['name'] ?? '')
+      const { id } = await options.apis.get(author.tenant, params.name)
       return withBand(await options.apiCompliance.of(author.tenant, id))
     },
   }

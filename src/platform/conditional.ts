@@ -1,6 +1,5 @@
 /**
- * ETags (RFC 9110, section 8.8.3): a hash of the answer's bytes, so that a reader who has them need not
- * be sent them again.
+ * ETags (RFC 9110, section 8.8.3): a hash of the answer's bytes, which saves clients from downloading the same bytes again.
  */
 
 import { createHash } from 'node:crypto'
@@ -24,7 +23,7 @@ export function etagOf(payload: string | Buffer): string {
   return `"${createHash('sha256').update(payload).digest('base64url')}"`
 }
 
-/** Whether the list of a condition names `tag`; weakly compared, since our tags are of bytes anyway. */
+/** Returns whether a condition lists `tag`. Compares weakly, which is safe because equal tags mean equal bytes. */
 export function matchesEtag(condition: string, tag: string): boolean {
   if (condition.trim() === '*') return true
   return condition.split(',').some((each) => each.trim().replace(/^W\//, '') === tag)

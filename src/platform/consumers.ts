@@ -1,11 +1,10 @@
 /** `/v1/consumers`: applications and agents. */
 
-import type { ConsumerInput, Consumers } from '../access/consumers.ts'
+import type { Consumers } from '../access/consumers.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
-import { id, line, list, name, named, object, query, text, time } from './schemas.ts'
+import { id, line, list, name, named, object, pagedQuery, text, time } from './schemas.ts'
 
-const kind = { type: 'string', enum: ['application', 'agent'] }
+const kind = { type: 'string', enum: ['application', 'agent'] } as const
 const consumer = named(
   'Consumer',
   object({ id, name: text, kind, contact: text, createdAt: time }, ['id', 'name', 'kind', 'createdAt']),
@@ -16,7 +15,7 @@ export const CONSUMER_OPERATIONS = {
   createConsumer: {
     method: 'POST',
     path: '/v1/consumers',
-    summary: 'Makes a consumer',
+    summary: 'Creates a consumer',
     tag,
     scope: 'consumers:write',
     body: named('ConsumerInput', object({ name, kind, contact: line }, ['name', 'kind'])),
@@ -26,17 +25,17 @@ export const CONSUMER_OPERATIONS = {
   listConsumers: {
     method: 'GET',
     path: '/v1/consumers',
-    summary: 'Consumers of the tenant',
+    summary: 'Lists the consumers of the tenant',
     tag,
     scope: 'consumers:read',
-    query: query({ kind }),
+    query: pagedQuery({ kind }),
     status: 200,
     answer: list(consumer),
   },
   getConsumer: {
     method: 'GET',
     path: '/v1/consumers/:id',
-    summary: 'One consumer',
+    summary: 'Returns a consumer',
     tag,
     scope: 'consumers:read',
     status: 200,
@@ -46,9 +45,8 @@ export const CONSUMER_OPERATIONS = {
 
 export function consumerHandlers(consumers: Consumers): Handlers<typeof CONSUMER_OPERATIONS> {
   return {
-    createConsumer: async ({ author, body }) => consumers.create(author, body as ConsumerInput),
-    listConsumers: async ({ author, query: given }) =>
-      consumers.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'kind') }),
-    getConsumer: async ({ author, params }) => consumers.get(author.tenant, params['id'] ?? ''),
+    createConsumer: async ({ author, body }) => consumers.create(author, body),
+    listConsumers: async ({ author, query }) => consumers.list(author.tenant, query),
+    getConsumer: async ({ author, params }) => consumers.get(author.tenant, params.id),
   }
 }

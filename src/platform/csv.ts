@@ -1,6 +1,6 @@
 /**
- * CSV (RFC 4180) that a spreadsheet can open without harm: a text that begins like a formula gets a
- * quote in front, because names of consumers come from strangers.
+ * CSV (RFC 4180) that is safe to open in a spreadsheet: a quote precedes each text that starts like a formula, because names of
+ * consumers are untrusted input.
  */
 
 export function toCsv(columns: readonly string[], rows: readonly Readonly<Record<string, unknown>>[]): string {
@@ -8,7 +8,7 @@ export function toCsv(columns: readonly string[], rows: readonly Readonly<Record
   return [columns.join(','), ...lines].map((line) => `${line}\r\n`).join('')
 }
 
-/** Also the full-width forms, and after blanks: some programs take them for the same. */
+/** Includes the full-width forms and leading blanks, which some spreadsheets treat alike. */
 const FORMULA = /^\s*[=+\-@\t\r\n|%＝＋－＠]/
 const NUMBER = /^-?\d+(\.\d+)?$/
 

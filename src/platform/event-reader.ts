@@ -1,22 +1,21 @@
 /**
- * One reader of an event stream: its connection, and when it ends.
+ * One reader of an event stream: its connection and the end of it.
  *
- * A comment every 15 s keeps the connection. A reader that does not take what it is sent is cut off
- * before it can fill memory, and resumes. Whatever the reason for its end, nothing of a reader stays:
- * one that does not close its side in time is cut off as well.
+ * A comment every 15 s keeps the connection alive. A reader that falls behind is disconnected before its unsent events fill the
+ * memory, and can resume. After the end, a reader that does not close its side in time is disconnected as well.
  */
 
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Clock } from '../runtime/clock.ts'
 
 export interface EventReader {
-  /** Sends text that is an event or a comment. */
+  /** Sends the text of an event or a comment. */
   send(text: string): void
-  /** Resolves when there is room for more; rejects when the reader is gone. */
+  /** Resolves when the send buffer has room; rejects after the end. */
   readonly drained: () => Promise<void>
-  /** Takes how to stop what feeds the reader. */
+  /** Registers the function that stops the source of events; it is called at the end. */
   onStop(stop: () => void): void
-  /** Whether it ended now; false where it had before. */
+  /** Ends the stream; returns false if it had ended before. */
   end(reason: EndReason): boolean
 }
 
@@ -30,22 +29,23 @@ export interface EventReaderOptions {
   readonly headers: OutgoingHttpHeaders
   readonly clock: Clock
   readonly endsAtMs: number
-  /** Whether the reader's credential still opens the stream; does not reject. */
+  /** Whether the reader's credential still grants the stream; does not reject. */
   readonly isStillOpen: () => Promise<boolean>
   readonly onEnd: (reason: EndReason) => void
 }
 
 const HEARTBEAT_MS = 15_000
 const UNSENT_BYTES_MAX = 1024 * 1024
-/** How long a reader may take for a stretch of its past. */
+/** Maximum time to read one batch of past events. */
 const DRAIN_MS_MAX = 30_000
-const GOODBYE_MS = 2_000
+/** Time for the client to close its side after the end. */
+const CLOSE_MS_MAX = 2_000
 const RETRY_MS = 1_000
-/** `setTimeout` cannot wait longer. */
+/** `setTimeout` overflows above 2^31 − 1 ms (24.8 days). */
 const TIMER_MS_MAX = 2_147_483_647
 
 export function createEventReader(options: EventReaderOptions): EventReader {
-  const { response, requestId, headers, clock, endsAtMs, isStillOpen, onEnd } = options
+  const { response, clock, endsAtMs, isStillOpen, onEnd } = options
   let isOver = false
   let stop: (() => void) | null = null
   let wake: (() => void) | null = null
@@ -56,17 +56,7 @@ export function createEventReader(options: EventReaderOptions): EventReader {
   response.on('close', () => end('reader_gone'))
   response.on('error', () => end('reader_gone'))
   response.on('drain', () => wake?.())
-  response.writeHead(200, {
-    ...headers,
-    'Content-Type': 'text/event-stream',
-    'Cache-Control': 'no-store',
-    // The connection has nothing else to serve once the stream is over.
-    Connection: 'close',
-    'X-Accel-Buffering': 'no',
-    'X-Content-Type-Options': 'nosniff',
-    'X-Request-Id': requestId,
-  })
-  response.write(`retry: ${RETRY_MS}\n\n`)
+  beginStream(options)
   if (response.destroyed) end('reader_gone')
 
   function beat(): void {
@@ -77,17 +67,17 @@ export function createEventReader(options: EventReaderOptions): EventReader {
   function send(text: string): void {
     if (isOver) return
     response.write(text)
-    if (response.writableLength > UNSENT_BYTES_MAX) cutOff()
+    if (response.writableLength > UNSENT_BYTES_MAX) disconnect()
   }
 
-  function cutOff(): void {
+  function disconnect(): void {
     end('reader_slow')
     response.destroy()
   }
 
   async function drained(): Promise<void> {
     if (!isOver && response.writableNeedDrain) {
-      const cancel = clock.after(DRAIN_MS_MAX, cutOff)
+      const cancel = clock.after(DRAIN_MS_MAX, disconnect)
       await new Promise<void>((resolve) => (wake = resolve))
       cancel()
     }
@@ -105,7 +95,7 @@ export function createEventReader(options: EventReaderOptions): EventReader {
     if (response.closed) return true
     response.once(
       'close',
-      clock.after(GOODBYE_MS, () => response.destroy()),
+      clock.after(CLOSE_MS_MAX, () => response.destroy()),
     )
     response.end()
     return true
@@ -115,9 +105,23 @@ export function createEventReader(options: EventReaderOptions): EventReader {
     send,
     drained,
     end,
-    onStop(how) {
-      stop = how
-      if (isOver) how()
+    onStop(stopSource) {
+      stop = stopSource
+      if (isOver) stopSource()
     },
   }
+}
+
+function beginStream({ response, headers, requestId }: EventReaderOptions): void {
+  response.writeHead(200, {
+    ...headers,
+    'Content-Type': 'text/event-stream',
+    'Cache-Control': 'no-store',
+    // The connection is not reused after the stream.
+    Connection: 'close',
+    'X-Accel-Buffering': 'no',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': requestId,
+  })
+  response.write(`retry: ${RETRY_MS}\n\n`)
 }

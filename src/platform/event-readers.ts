@@ -1,4 +1,4 @@
-/** Readers of one kind of event stream: bounded, in all and of one tenant, and sent home at the end. */
+/** The readers of one event stream: limited in total and per tenant, and ended when the service stops. */
 
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
@@ -10,8 +10,8 @@ import type { Call } from './operation.ts'
 export interface EventReaders {
   readonly size: number
   /**
-   * Records the call, and takes the reply over. Throws `Problem('unavailable')` where too many read, and what keeps
-   * the call from being recorded.
+   * Records the call and takes the reply over. Throws `Problem('unavailable')` if too many readers are connected, and rejects
+   * if the call cannot be recorded.
    */
   open(call: Call, reply: FastifyReply): Promise<EventReader>
   close(): void
@@ -21,48 +21,32 @@ export interface EventReadersOptions {
   readonly clock: Clock
   readonly max: number
   readonly ofTenantMax: number
-  /** What one too many is told. */
+  /** The error detail for a reader above the limit. */
   readonly refusal: string
   readonly onEnd?: (reason: EndReason) => void
-  /** A credential could not be looked up; it is asked again at the next beat. */
+  /** Called when a credential could not be checked; the next heartbeat checks it again. */
   readonly onUnknown?: (cause: unknown, requestId: string) => void
 }
 
 export function createEventReaders(options: EventReadersOptions): EventReaders {
-  const { clock, max, ofTenantMax, refusal, onEnd, onUnknown } = options
+  const { clock, onEnd, onUnknown } = options
   const readers = new Set<EventReader>()
-  /** Places that are taken, also by those whose call is still being recorded. */
-  let taken = 0
-  const ofTenant = new Map<string, number>()
-
-  function admit(tenant: string): void {
-    const count = ofTenant.get(tenant) ?? 0
-    if (taken >= max || count >= ofTenantMax) throw new Problem('unavailable', refusal)
-    taken++
-    ofTenant.set(tenant, count + 1)
-  }
-
-  function leave(tenant: string): void {
-    taken--
-    const count = (ofTenant.get(tenant) ?? 1) - 1
-    if (count === 0) ofTenant.delete(tenant)
-    else ofTenant.set(tenant, count)
-  }
+  const places = createPlaces(options)
 
   return {
     get size() {
       return readers.size
     },
     async open({ author: { tenant }, caller, request }, reply) {
-      admit(tenant)
+      places.take(tenant)
       try {
         await request.recordNow()
       } catch (cause) {
-        leave(tenant)
+        places.release(tenant)
         throw cause
       }
       reply.hijack()
-      // One that has gone meanwhile ends before it is here.
+      // A reader whose client has disconnected ends before `createEventReader` returns.
       let reader: EventReader | null = null
       let isOver = false
       reader = createEventReader({
@@ -79,7 +63,7 @@ export function createEventReaders(options: EventReadersOptions): EventReaders {
         onEnd(reason) {
           isOver = true
           if (reader !== null) readers.delete(reader)
-          leave(tenant)
+          places.release(tenant)
           onEnd?.(reason)
         },
       })
@@ -88,6 +72,26 @@ export function createEventReaders(options: EventReadersOptions): EventReaders {
     },
     close() {
       for (const reader of readers) reader.end('service_stopping')
+    },
+  }
+}
+
+/** Counts the readers, including those whose call is still being recorded. */
+function createPlaces({ max, ofTenantMax, refusal }: Pick<EventReadersOptions, 'max' | 'ofTenantMax' | 'refusal'>) {
+  let taken = 0
+  const ofTenant = new Map<string, number>()
+  return {
+    take(tenant: string): void {
+      const count = ofTenant.get(tenant) ?? 0
+      if (taken >= max || count >= ofTenantMax) throw new Problem('unavailable', refusal)
+      taken++
+      ofTenant.set(tenant, count + 1)
+    },
+    release(tenant: string): void {
+      taken--
+      const count = (ofTenant.get(tenant) ?? 1) - 1
+      if (count === 0) ofTenant.delete(tenant)
+      else ofTenant.set(tenant, count)
     },
   }
 }

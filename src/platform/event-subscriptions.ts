@@ -1,42 +1,36 @@
-/** `/v1/eventsubscriptions`: who is told of events, how it went, and sending again. */
+/** `/v1/eventsubscriptions`: subscriptions to webhook events, with their deliveries and redelivery. */
 
 import { DELIVERY_STATES } from '../webhooks/delivery-machine.ts'
 import { EVENT_SUBSCRIPTION_STATES } from '../webhooks/event-subscription-machine.ts'
-import type { DeliveryState } from '../webhooks/delivery-machine.ts'
 import type { Deliveries } from '../webhooks/deliveries.ts'
 import { invalidAt } from '../command/commands.ts'
-import type {
-  EventSubscriptionChange,
-  EventSubscriptionInput,
-  EventSubscriptions,
-} from '../webhooks/event-subscriptions.ts'
-import { EVENT_KINDS, type EventKind } from '../command/event-outbox.ts'
+import type { EventSubscriptions } from '../webhooks/event-subscriptions.ts'
+import { EVENT_KINDS } from '../command/event-outbox.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
-import { id, list, named, nullable, object, query, reference, text, time, type Schema } from './schemas.ts'
+import { id, list, named, nullable, object, pagedQuery, reference, text, time } from './schemas.ts'
 
-const kind = { type: 'string', enum: [...EVENT_KINDS] }
-const url: Schema = { type: 'string', minLength: 1, maxLength: 2_048, pattern: '^https?://[^\\s\\\\]+$' }
-const kinds: Schema = { type: 'array', minItems: 1, maxItems: EVENT_KINDS.length, uniqueItems: true, items: kind }
+const kind = { type: 'string', enum: [...EVENT_KINDS] } as const
+const url = { type: 'string', minLength: 1, maxLength: 2_048, pattern: '^https?://[^\\s\\\\]+$' } as const
+const kinds = { type: 'array', minItems: 1, maxItems: EVENT_KINDS.length, uniqueItems: true, items: kind } as const
 const shared = {
   id,
   url: text,
-  events: { type: ['array', 'null'], items: kind, description: 'Null: all kinds.' },
+  events: { type: ['array', 'null'], items: kind, description: 'Null: events of all types.' },
   state: { type: 'string', enum: [...EVENT_SUBSCRIPTION_STATES] },
   failingSince: nullable(time),
   createdAt: time,
-}
-const secret: Schema = { type: 'string', pattern: '^whsec_[A-Za-z0-9+/]{32,88}={0,2}$', maxLength: 100 }
+} as const
+const secret = { type: 'string', pattern: '^whsec_[A-Za-z0-9+/]{32,88}={0,2}$', maxLength: 100 } as const
 const subscription = named('EventSubscription', object(shared))
 const withSecret = named(
   'EventSubscriptionWithSecret',
-  object({ ...shared, secret: { ...text, description: 'Shown this once.' } }),
+  object({ ...shared, secret: { ...text, description: 'Shown only in this answer.' } }),
 )
 const delivery = named(
   'Delivery',
   object({
     id,
-    webhookId: { ...id, description: 'The same over all attempts, and again when it is redelivered.' },
+    webhookId: { ...id, description: 'Identical for all attempts, and for redeliveries.' },
     type: kind,
     state: { type: 'string', enum: [...DELIVERY_STATES] },
     nextAttempt: nullable(time),
@@ -47,7 +41,7 @@ const delivery = named(
         time,
         status: { type: ['integer', 'null'] },
         durationMs: { type: 'integer' },
-        response: { ...text, description: 'The beginning of the answer, or why there was none.' },
+        response: { ...text, description: 'The beginning of the response, or the reason why none was received.' },
       }),
     },
   }),
@@ -62,7 +56,7 @@ export const EVENT_SUBSCRIPTION_OPERATIONS = {
     ...writing,
     method: 'POST',
     path: PATH,
-    summary: 'Registers a receiver of events, told by Standard Webhooks; the answer shows its secret once',
+    summary: 'Creates a subscription to events, delivered as Standard Webhooks; only this answer shows its secret',
     body: named('EventSubscriptionInput', object({ url, events: kinds, secret }, ['url'])),
     status: 201,
     answer: withSecret,
@@ -71,16 +65,21 @@ export const EVENT_SUBSCRIPTION_OPERATIONS = {
   listEventSubscriptions: {
     ...reading,
     path: PATH,
-    summary: 'Receivers of the tenant',
-    query: query(),
+    summary: 'Lists the event subscriptions of the tenant',
+    query: pagedQuery(),
     answer: list(subscription),
   },
-  getEventSubscription: { ...reading, path: `${PATH}/:id`, summary: 'One receiver', answer: subscription },
+  getEventSubscription: {
+    ...reading,
+    path: `${PATH}/:id`,
+    summary: 'Returns an event subscription',
+    answer: subscription,
+  },
   updateEventSubscription: {
     ...writing,
     method: 'PATCH',
     path: `${PATH}/:id`,
-    summary: 'Changes the address or the kinds, or switches a receiver off and on',
+    summary: 'Updates the URL, the event types or the state of an event subscription',
     body: named(
       'EventSubscriptionChange',
       object(
@@ -101,7 +100,7 @@ export const EVENT_SUBSCRIPTION_OPERATIONS = {
     ...writing,
     method: 'DELETE',
     path: `${PATH}/:id`,
-    summary: 'Takes a receiver away; what waits for it is not sent',
+    summary: 'Deletes an event subscription; its pending deliveries are not sent',
     status: 204,
     problems: ['state_conflict'],
     changes: 'getEventSubscription',
@@ -109,21 +108,21 @@ export const EVENT_SUBSCRIPTION_OPERATIONS = {
   listDeliveries: {
     ...reading,
     path: `${PATH}/:id/deliveries`,
-    summary: 'What was sent in the last 30 days, and what came of it',
-    query: query({ state: { type: 'string', enum: [...DELIVERY_STATES] } }),
+    summary: 'Lists the deliveries of the last 30 days with their attempts',
+    query: pagedQuery({ state: { type: 'string', enum: [...DELIVERY_STATES] } }),
     answer: list(delivery),
   },
   getDelivery: {
     ...reading,
     path: `${PATH}/:id/deliveries/:deliveryId`,
-    summary: 'One delivery of the last 30 days',
+    summary: 'Returns a delivery of the last 30 days',
     answer: delivery,
   },
   testEventSubscription: {
     ...writing,
     method: 'POST',
     path: `${PATH}/:id/test`,
-    summary: 'Sends a sample of a kind to this receiver',
+    summary: 'Sends a sample event to this event subscription',
     body: named('EventSample', object({ type: kind })),
     status: 202,
     location: `${PATH}/:id/deliveries/:deliveryId`,
@@ -134,7 +133,7 @@ export const EVENT_SUBSCRIPTION_OPERATIONS = {
     ...writing,
     method: 'POST',
     path: `${PATH}/:id/rotateSecret`,
-    summary: 'Makes another secret; the one before signs as well for a day',
+    summary: 'Creates a new secret; the previous one also signs for 24 hours',
     status: 200,
     answer: withSecret,
     problems: ['state_conflict'],
@@ -143,7 +142,7 @@ export const EVENT_SUBSCRIPTION_OPERATIONS = {
     ...writing,
     method: 'POST',
     path: `${PATH}/:id/redeliver`,
-    summary: 'Sends one delivery again, or all that failed since a time',
+    summary: 'Redelivers one delivery, or all that have failed since a time',
     body: named(
       'Redelivery',
       object({ delivery: reference, since: { type: 'string', format: 'date-time', maxLength: 40 } }, []),
@@ -165,33 +164,22 @@ export function eventSubscriptionHandlers({
   deliveries,
 }: EventSubscriptionHandlersOptions): Handlers<typeof EVENT_SUBSCRIPTION_OPERATIONS> {
   return {
-    createEventSubscription: async ({ author, body }) => registrations.create(author, body as EventSubscriptionInput),
-    listEventSubscriptions: async ({ author, query: given }) => registrations.list(author.tenant, toPageQuery(given)),
-    getEventSubscription: async ({ author, params }) => registrations.get(author.tenant, params['id'] ?? ''),
-    updateEventSubscription: async ({ author, params, body }) =>
-      registrations.update(author, params['id'] ?? '', body as EventSubscriptionChange),
-    removeEventSubscription: async ({ author, params }) => registrations.remove(author, params['id'] ?? ''),
-    listDeliveries: async ({ author, params, query: given }) => {
-      const { state } = texts(given, 'state') as { readonly state?: DeliveryState }
-      return deliveries.list(author.tenant, params['id'] ?? '', {
-        ...toPageQuery(given),
-        ...(state !== undefined && { state }),
-      })
-    },
-    getDelivery: async ({ author, params }) =>
-      deliveries.get(author.tenant, params['id'] ?? '', params['deliveryId'] ?? ''),
-    testEventSubscription: async ({ author, params, body }) =>
-      deliveries.test(author, params['id'] ?? '', (body as { readonly type: EventKind }).type),
-    rotateEventSecret: async ({ author, params }) => registrations.rotateSecret(author, params['id'] ?? ''),
+    createEventSubscription: async ({ author, body }) => registrations.create(author, body),
+    listEventSubscriptions: async ({ author, query }) => registrations.list(author.tenant, query),
+    getEventSubscription: async ({ author, params }) => registrations.get(author.tenant, params.id),
+    updateEventSubscription: async ({ author, params, body }) => registrations.update(author, params.id, body),
+    removeEventSubscription: async ({ author, params }) => registrations.remove(author, params.id),
+    listDeliveries: async ({ author, params, query }) => deliveries.list(author.tenant, params.id, query),
+    getDelivery: async ({ author, params }) => deliveries.get(author.tenant, params.id, params.deliveryId),
+    testEventSubscription: async ({ author, params, body }) => deliveries.test(author, params.id, body.type),
+    rotateEventSecret: async ({ author, params }) => registrations.rotateSecret(author, params.id),
     redeliver: async ({ author, params, body }) => {
-      const { delivery: one, since } = body as { readonly delivery?: string; readonly since?: string }
-      const subscriptionId = params['id'] ?? ''
-      if ((one === undefined) === (since === undefined)) throw invalidAt('', 'Give either `delivery` or `since`.')
-      const redelivered =
-        one === undefined
-          ? await deliveries.redeliverSince(author, subscriptionId, since ?? '')
-          : await deliveries.redeliver(author, subscriptionId, one)
-      return { redelivered }
+      const { delivery: one, since } = body
+      if (one !== undefined && since === undefined)
+        return { redelivered: await deliveries.redeliver(author, params.id, one) }
+      if (since !== undefined && one === undefined)
+        return { redelivered: await deliveries.redeliverSince(author, params.id, since) }
+      throw invalidAt('', 'Give either `delivery` or `since`.')
     },
   }
 }

@@ -12,7 +12,7 @@ export type ShownRequest = Omit<LoggedRequest, 'tenant'>
 
 /** Returns what `GET /v1/requests/{id}` adds to the fields of the list. */
 export function explainRequest({ outcome, explanation }: ShownRequest): Record<string, unknown> {
-  // Calls of before an upgrade have no explanation: their code still says the most of it.
+  // Calls recorded by earlier versions have no explanation, so the outcome supplies it.
   const {
     detail = meaningOf(outcome),
     stage = stageOf(outcome),
@@ -22,13 +22,13 @@ export function explainRequest({ outcome, explanation }: ShownRequest): Record<s
   return { stage, detail, errors, limit }
 }
 
-/** Why there is no such call; `mode` is `REQUEST_LOG`. */
+/** Returns why a call is not stored; `mode` is `REQUEST_LOG`. */
 export function whyNotKept(mode: 'off' | 'refused' | 'all'): string {
-  if (mode === 'off') return 'REQUEST_LOG is off, so single calls are not kept. Set it to refused or all.'
+  if (mode === 'off') return 'REQUEST_LOG is off, so single calls are not stored. Set it to refused or all.'
   const kept = mode === 'all' ? 'calls' : 'refused calls (REQUEST_LOG=refused)'
   return (
-    `There is no such call among those kept: ${kept} of the last ${KEPT_DAYS} days, only a part of them while very many ` +
-    'came at once. A call appears some seconds after it has ended.'
+    `No such call is stored. The log holds ${kept} of the last ${KEPT_DAYS} days, sampled under high load. ` +
+    'A call appears some seconds after it has ended.'
   )
 }
 

@@ -1,13 +1,12 @@
 /**
- * Who may call the platform API, and that every call of it is limited and recorded: the same credentials,
- * scopes, limits, refusals and records as at the gateway.
+ * Guards the platform API: authenticates, authorises, limits and records each call by the same rules as the gateway.
  *
- * The answer of a call leaves when its record is safe; if it cannot be recorded the caller gets 503,
- * and that answer is not recorded again. Public operations and paths that do not exist leave no record.
+ * An answer leaves after its record is safe. If the record cannot be written, the caller gets 503 instead, and that answer is not
+ * recorded again. Public operations and unknown paths leave no record.
  *
- * While the disk refuses records, commands are refused before they do anything, and reads are answered and
- * counted as unrecorded (ADR 9): an operator has to see what is wrong. So is a command that was done when the
- * disk began to refuse: its caller must not believe otherwise.
+ * While the disk refuses records, commands are refused before they have an effect. Reads are answered and counted as unrecorded
+ * (ADR 9), so that an operator can see what is wrong. A command that took effect before the disk failed is also answered and
+ * counted: a 503 would be a false report.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -29,16 +28,16 @@ export interface PlatformRefusal {
 export interface PlatformCall {
   readonly operationId: string
   readonly caller: Caller | null
-  /** The known party behind a refused credential. */
+  /** The grant of a refused credential, if it is known. */
   readonly grant: Grant | null
   readonly status: number
-  /** The code of a refusal; `served` else. */
+  /** The code of a refusal, else `served`. */
   readonly code: string
   readonly startedMs: number
   readonly requestId: string
-  /** Why it was refused; null for a call that was served. */
+  /** The reason of a refusal; null for a call that was served. */
   readonly explanation: Explanation | null
-  /** Null: it was refused before its limits were looked at, or by them. */
+  /** Null if the call was refused by its limits or before they were checked. */
   readonly terms: CallTerms | null
 }
 
@@ -50,7 +49,7 @@ export interface GuardOptions {
   readonly limits: CallLimits
   /** Resolves when the record is safe. */
   readonly record: (call: PlatformCall) => Promise<void>
-  /** Why the disk refuses records; null while it takes them. */
+  /** Returns why the disk refuses records, or null. */
   readonly cannotRecord: () => string | null
   /** Called for each call that was served without a record. */
   readonly onUnrecorded: () => void
@@ -62,145 +61,168 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Null on public routes, and until the credential has been verified. */
     caller: Caller | null
-    /** Records the call before its answer begins; for answers that do not end. */
+    /** Records the call before its answer begins; for answers without an end. */
     recordNow: () => Promise<void>
-    /** Whether the credential still opens the operation, as far as can be told; for answers that do not end. */
+    /** Whether the credential still grants the operation, or cannot be checked; for answers without an end. */
     isStillOpen: () => Promise<boolean>
   }
 }
 
-/** What the guard knows of one call. */
-interface Passage {
+interface Guard {
+  readonly options: GuardOptions
+  readonly calls: WeakMap<FastifyRequest, GuardedCall>
+}
+
+/** The state of one call between the hooks. */
+interface GuardedCall {
   readonly startedMs: number
   refusal: { readonly code: string; readonly grant: Grant | null; readonly explanation: Explanation } | null
-  /** What the call holds of limits and units. */
+  /** The call's share of its limits and units. */
   admitted: AdmittedCall | null
 }
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
-/** Refusals that are events of the security stage or of validation; what else fails was still served. */
+/** Errors that are recorded as refusals. A call with any other error is recorded as served. */
 const VIOLATIONS = new Set(['payload_invalid', 'payload_too_large', 'media_type_unsupported'])
 
 export function installGuard(app: FastifyInstance, options: GuardOptions): void {
-  const { authenticate, limits, record, cannotRecord, onUnrecorded, clock, log } = options
-  const passages = new WeakMap<FastifyRequest, Passage>()
+  const guard: Guard = { options, calls: new WeakMap() }
   app.decorateRequest('caller', null)
   app.decorateRequest('recordNow', function (this: FastifyRequest) {
-    return recordServed(this, 200)
+    return recordServed(guard, this, 200)
   })
   app.decorateRequest('isStillOpen', async function (this: FastifyRequest) {
     const scope = this.routeOptions.config.operation?.scope ?? ''
-    const result = await authenticateRequest(this)
+    const result = await authenticateRequest(guard, this)
     return 'code' in result ? result.code === 'unavailable' : result.scopes.has(scope)
   })
+  app.addHook('onRequest', (request, reply) => admitCall(guard, request, reply))
+  app.addHook('onError', async (request, _reply, error) => noteViolation(guard, request, error))
+  app.addHook('onSend', (request, reply, payload) => recordAnswer(guard, request, reply, payload))
+  app.addHook('onResponse', async (request) => guard.calls.get(request)?.admitted?.end())
+}
 
-  function authenticateRequest({ headers }: FastifyRequest): Promise<Caller | PlatformRefusal> {
-    const key = headers['x-api-key']
-    return authenticate(headers.authorization, Array.isArray(key) ? key.join() : key)
+/** Lets a call pass if its credential, its scope, its limits and the disk permit it; throws a `Problem` otherwise. */
+async function admitCall(guard: Guard, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  void reply.header('X-Request-Id', request.id).header('X-Content-Type-Options', 'nosniff')
+  const operation = request.routeOptions.config.operation
+  if (operation === undefined || operation.scope === null) return
+  const call: GuardedCall = { startedMs: guard.options.clock.nowMs(), refusal: null, admitted: null }
+  guard.calls.set(request, call)
+  const result = await authenticateRequest(guard, request)
+  if ('code' in result) {
+    call.refusal = { code: result.code, grant: result.grant, explanation: { detail: result.detail } }
+    challenge(reply, result.code)
+    throw new Problem(result.code, result.detail)
   }
-
-  async function recordCall(request: FastifyRequest, status: number): Promise<void> {
-    const operation = request.routeOptions.config.operation
-    const passage = passages.get(request)
-    if (operation === undefined || passage === undefined) return
-    const { refusal, startedMs, admitted } = passage
-    // As at the gateway: what was refused or failed on our side costs no units.
-    const isServed = refusal === null && status < 500
-    if (!isServed) admitted?.giveBack()
-    const terms = admitted === null || isServed ? admitted?.terms : { ...admitted.terms, unitsMicro: 0 }
-    await record({
-      terms: terms ?? null,
-      operationId: operation.operationId,
-      caller: refusal === null ? request.caller : null,
-      grant: refusal?.grant ?? null,
-      status,
-      code: refusal?.code ?? 'served',
-      startedMs,
-      requestId: request.id,
-      explanation: refusal?.explanation ?? null,
-    })
+  request.caller = result
+  if (!result.scopes.has(operation.scope)) {
+    const detail = `This operation requires the scope ${operation.scope}.`
+    call.refusal = { code: 'operation_forbidden', grant: result.grant, explanation: { detail } }
+    void reply.header('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${operation.scope}"`)
+    throw new Problem('operation_forbidden', detail)
   }
+  takeLimits(guard, call, result, operation.operationId, reply)
+  refuseUnrecorded(guard, request)
+}
 
-  /** Throws if a call may not be answered, because it has no record. */
-  async function recordServed(request: FastifyRequest, status: number): Promise<void> {
-    try {
-      await recordCall(request, status)
-    } catch (cause) {
-      const passage = passages.get(request)
-      const isServed = passage !== undefined && passage.refusal === null && status < 500
-      if (!isServed || cannotRecord() === null) throw cause
-      onUnrecorded()
-    }
-  }
-
-  function refuseUnrecorded({ method }: FastifyRequest): void {
-    const reason = READS.has(method) ? null : cannotRecord()
-    if (reason === null) return
-    throw new Problem('unavailable', `Nothing can be changed at the moment: the disk refuses (${reason}).`)
-  }
-
-  app.addHook('onRequest', async (request, reply) => {
-    void reply.header('X-Request-Id', request.id).header('X-Content-Type-Options', 'nosniff')
-    const operation = request.routeOptions.config.operation
-    if (operation === undefined || operation.scope === null) return
-    const passage: Passage = { startedMs: clock.nowMs(), refusal: null, admitted: null }
-    passages.set(request, passage)
-    const result = await authenticateRequest(request)
-    if ('code' in result) {
-      passage.refusal = { code: result.code, grant: result.grant, explanation: { detail: result.detail } }
-      challenge(reply, result.code)
-      throw new Problem(result.code, result.detail)
-    }
-    request.caller = result
-    if (!result.scopes.has(operation.scope)) {
-      const detail = `This operation needs the scope ${operation.scope}.`
-      passage.refusal = { code: 'operation_forbidden', grant: result.grant, explanation: { detail } }
-      void reply.header('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${operation.scope}"`)
-      throw new Problem('operation_forbidden', detail)
-    }
-    admit(passage, result, operation.operationId, reply)
-    refuseUnrecorded(request)
-  })
-
-  function admit(passage: Passage, caller: Caller, operationId: string, reply: FastifyReply): void {
-    const result = limits.admit(caller, operationId)
-    eachHeader(result.headers, (name, value) => reply.header(name, value))
-    if ('code' in result) {
-      const { code, detail, limit } = result
-      passage.refusal = { code, grant: caller.grant, explanation: { detail, limit } }
-      throw new Problem(result.code, result.detail, { extensions: result.extensions })
-    }
-    passage.admitted = result
-    // Comes also when the client leaves, which may have been before; `finish` does not.
-    if (reply.raw.closed) result.end()
-    else reply.raw.once('close', result.end)
-  }
-
-  app.addHook('onResponse', async (request) => passages.get(request)?.admitted?.end())
-
-  app.addHook('onSend', async (request, reply, payload) => {
-    try {
-      await recordServed(request, reply.statusCode)
-      return payload
-    } catch (cause) {
-      // Made here and not thrown: what is thrown comes by here again, to be recorded again.
-      log.error({ err: cause, requestId: request.id }, 'platform call could not be recorded; it is answered 503')
-      passages.get(request)?.admitted?.giveBack()
-      reply.removeHeader('WWW-Authenticate')
-      return writeProblem(request, reply, toProblem(cause instanceof Error ? cause : new Error(String(cause))))
-    }
-  })
-
-  /** A body that breaks the contract is a Protection Violation here as at the gateway. */
-  app.addHook('onError', async (request, _reply, error) => {
-    const passage = passages.get(request)
-    if (passage === undefined || passage.refusal !== null || request.caller === null) return
-    const { code, message: detail, errors } = toProblem(error)
-    if (VIOLATIONS.has(code)) passage.refusal = { code, grant: request.caller.grant, explanation: { detail, errors } }
-  })
+function authenticateRequest(guard: Guard, { headers }: FastifyRequest): Promise<Caller | PlatformRefusal> {
+  const key = headers['x-api-key']
+  return guard.options.authenticate(headers.authorization, Array.isArray(key) ? key.join() : key)
 }
 
 function challenge(reply: FastifyReply, code: string): void {
   if (code === 'credential_missing') void reply.header('WWW-Authenticate', 'Bearer')
   if (code === 'credential_invalid') void reply.header('WWW-Authenticate', 'Bearer error="invalid_token"')
+}
+
+function takeLimits(
+  { options }: Guard,
+  call: GuardedCall,
+  caller: Caller,
+  operationId: string,
+  reply: FastifyReply,
+): void {
+  const result = options.limits.admit(caller, operationId)
+  eachHeader(result.headers, (name, value) => reply.header(name, value))
+  if ('code' in result) {
+    const { code, detail, limit } = result
+    call.refusal = { code, grant: caller.grant, explanation: { detail, limit } }
+    throw new Problem(code, detail, { extensions: result.extensions })
+  }
+  call.admitted = result
+  // `close` is also emitted when the client disconnects, possibly before this line; `finish` is not.
+  if (reply.raw.closed) result.end()
+  else reply.raw.once('close', result.end)
+}
+
+function refuseUnrecorded({ options }: Guard, { method }: FastifyRequest): void {
+  const reason = READS.has(method) ? null : options.cannotRecord()
+  if (reason === null) return
+  const detail = `Changes are refused at the moment because the disk cannot be written (${reason}). Retry later.`
+  throw new Problem('unavailable', detail)
+}
+
+/** Marks a call whose body or query breaks the contract as refused, which is a Protection Violation as at the gateway. */
+function noteViolation(guard: Guard, request: FastifyRequest, error: Error): void {
+  const call = guard.calls.get(request)
+  if (call === undefined || call.refusal !== null || request.caller === null) return
+  const { code, message: detail, errors } = toProblem(error)
+  if (VIOLATIONS.has(code)) call.refusal = { code, grant: request.caller.grant, explanation: { detail, errors } }
+}
+
+/** Returns the payload to send: the answer after its record is safe, or a problem document. */
+async function recordAnswer(
+  guard: Guard,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+): Promise<unknown> {
+  try {
+    await recordServed(guard, request, reply.statusCode)
+    return payload
+  } catch (cause) {
+    // An error thrown here would run this hook again and record the call a second time.
+    guard.options.log.error(
+      { err: cause, requestId: request.id },
+      'platform call could not be recorded; it is answered 503',
+    )
+    guard.calls.get(request)?.admitted?.giveBack()
+    reply.removeHeader('WWW-Authenticate')
+    return writeProblem(request, reply, toProblem(cause instanceof Error ? cause : new Error(String(cause))))
+  }
+}
+
+/** Records a call; throws if it has no record and must not be answered. */
+async function recordServed(guard: Guard, request: FastifyRequest, status: number): Promise<void> {
+  try {
+    await recordCall(guard, request, status)
+  } catch (cause) {
+    const call = guard.calls.get(request)
+    const isServed = call !== undefined && call.refusal === null && status < 500
+    if (!isServed || guard.options.cannotRecord() === null) throw cause
+    guard.options.onUnrecorded()
+  }
+}
+
+async function recordCall({ options, calls }: Guard, request: FastifyRequest, status: number): Promise<void> {
+  const operation = request.routeOptions.config.operation
+  const call = calls.get(request)
+  if (operation === undefined || call === undefined) return
+  const { refusal, startedMs, admitted } = call
+  // As at the gateway, a call that was refused or that failed on the server's side costs no units.
+  const isServed = refusal === null && status < 500
+  if (!isServed) admitted?.giveBack()
+  const terms = admitted === null || isServed ? admitted?.terms : { ...admitted.terms, unitsMicro: 0 }
+  await options.record({
+    terms: terms ?? null,
+    operationId: operation.operationId,
+    caller: refusal === null ? request.caller : null,
+    grant: refusal?.grant ?? null,
+    status,
+    code: refusal?.code ?? 'served',
+    startedMs,
+    requestId: request.id,
+    explanation: refusal?.explanation ?? null,
+  })
 }

@@ -1,12 +1,12 @@
-/** What a connection may ask of the platform: sizes, times, and the answer to what is not HTTP. */
+/** Size and time limits of connections to the platform, and the answer to malformed requests. */
 
 import type { Socket } from 'node:net'
 import { problemDocument } from '../domain/problem.ts'
 
-/** As fastify takes them. */
+/** Options of fastify. */
 export const HTTP_BOUNDS = {
   bodyLimit: 1024 * 1024,
-  /** A request that is not there as a whole by then is not waited for. */
+  /** Time within which the whole request must arrive. */
   requestTimeout: 60_000,
   keepAliveTimeout: 65_000,
   routerOptions: { maxParamLength: 256 },
@@ -23,7 +23,7 @@ export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket, re
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const line = STATUS_LINES[error.code ?? ''] ?? '400 Bad Request'
   const status = Number(line.slice(0, 3))
-  const detail = 'This is not a request that can be read.'
+  const detail = 'The request is not valid HTTP.'
   const body = JSON.stringify({ ...problemDocument('payload_invalid', detail, requestId), status })
   const head = [
     `HTTP/1.1 ${line}`,

@@ -1,11 +1,10 @@
 /**
- * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header) on every POST: a request that is sent again
- * within 24 hours gets the answer it got, and nothing is done twice.
+ * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header) on every POST: a duplicate within 24 hours gets the stored answer
+ * and has no further effect.
  *
- * A key belongs to who sends it, to the path and to the body: another body under the same key is refused.
- * Bodies and answers may hold secrets: a body is kept as a keyed hash, by which nobody who takes the file can
- * guess at a password, and an answer encrypted. What failed on our side is not kept. Where the process died in
- * the middle nobody can tell whether the work was done: the caller is told that, and looks.
+ * A key is scoped to credential, path and body; another body under the same key is refused. Bodies and answers may contain
+ * secrets, so a body is stored as a keyed hash, which prevents guessing from a stolen file, and an answer is encrypted. Server
+ * errors are not stored. If the process dies during the work, the outcome is unknown; the answer to a duplicate says so.
  */
 
 import type { FastifyReply } from 'fastify'
@@ -20,10 +19,10 @@ export const idempotencyKey = {
   minLength: 1,
   maxLength: 255,
   pattern: '^[\\x21-\\x7e]+$',
-  description: 'Names the request: sent again within 24 hours it gets the same answer, and is not done twice.',
+  description: 'Identifies the request. A duplicate within 24 hours gets the same answer and has no further effect.',
 } as const
 
-/** Runs `work`, or gives what it gave before. */
+/** Runs `work`, or returns its stored result. */
 export type Once = (call: Call, reply: FastifyReply, work: () => Promise<unknown>) => Promise<unknown>
 
 export interface IdempotencyOptions {
@@ -69,11 +68,14 @@ export function createOnce({ store, vault }: IdempotencyOptions): Once {
     const before = await store.claim(key, requestHash)
     if (before === null) return run(key, work)
     if (before.requestHash !== requestHash) {
-      throw new Problem('idempotency_mismatch', 'This key was sent with another body. Use a key of its own.')
+      throw new Problem(
+        'idempotency_mismatch',
+        'This `Idempotency-Key` was sent with another body. Send a new key for a new request.',
+      )
     }
     if (before.answer === null) throw stillRunning(reply, before.state)
     const { value, problem } = JSON.parse(vault.decrypt(before.answer, key)) as Kept
-    // The work would have said so itself where it shows a secret.
+    // The stored answer may contain a secret.
     void reply.header('Idempotency-Replayed', 'true').header('Cache-Control', 'no-store')
     if (problem === undefined) return value
     const { code, detail, errors, extensions } = problem
@@ -83,10 +85,11 @@ export function createOnce({ store, vault }: IdempotencyOptions): Once {
 
 function stillRunning(reply: FastifyReply, state: string): Problem {
   if (state === 'cut_off') {
-    const detail = 'The request with this key was cut off, and may have been done. Read the resource to see.'
+    const detail =
+      'The request with this `Idempotency-Key` was interrupted and may have taken effect. Read the resource to find out.'
     return new Problem('state_conflict', detail, { extensions: { state: 'unknown', allowed: [] } })
   }
   void reply.header('Retry-After', '1')
-  const detail = 'The request with this key is still running.'
+  const detail = 'The request with this `Idempotency-Key` is still running. Retry after the time in `Retry-After`.'
   return new Problem('state_conflict', detail, { extensions: { state: 'running', allowed: [] } })
 }

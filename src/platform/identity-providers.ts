@@ -1,14 +1,13 @@
-/** `/v1/identityproviders`: whose tokens open the tenant's APIs beside our own. */
+/** `/v1/identityproviders`: external OpenID Connect providers whose tokens the tenant's APIs accept. */
 
-import type { IdentityProviderInput, IdentityProviders } from '../access/identity-providers.ts'
+import type { IdentityProviders } from '../access/identity-providers.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { toPageQuery } from './page-query.ts'
-import { id, line, list, named, nullable, object, query, reference, text } from './schemas.ts'
+import { id, line, list, named, nullable, object, pagedQuery, reference, text } from './schemas.ts'
 
-const issuer = { type: 'string', minLength: 8, maxLength: 512, pattern: '^https?://[^\\s?#@\\\\]+$' }
-const claim = { type: 'string', minLength: 1, maxLength: 256, pattern: '^[^\\p{Cc}\\p{Cs}]+$' }
+const issuer = { type: 'string', minLength: 8, maxLength: 512, pattern: '^https?://[^\\s?#@\\\\]+$' } as const
+const claim = { type: 'string', minLength: 1, maxLength: 256, pattern: '^[^\\p{Cc}\\p{Cs}]+$' } as const
 const claims = (value: typeof claim | typeof text) => object({ clientId: value, scope: value, person: value }, [])
-const apis = { type: 'array', maxItems: 100, uniqueItems: true, items: reference }
+const apis = { type: 'array', maxItems: 100, uniqueItems: true, items: reference } as const
 const provider = named(
   'IdentityProvider',
   object({ id, issuer: text, audience: nullable(text), claims: claims(text), apis: { type: 'array', items: text } }),
@@ -19,7 +18,7 @@ export const IDENTITY_PROVIDER_OPERATIONS = {
   createIdentityProvider: {
     method: 'POST',
     path: '/v1/identityproviders',
-    summary: 'Registers an OpenID Connect provider, which must answer now',
+    summary: 'Registers an OpenID Connect provider, which must be reachable',
     tag,
     scope: 'identityproviders:write',
     body: named('IdentityProviderInput', object({ issuer, audience: line, claims: claims(claim), apis }, ['issuer'])),
@@ -30,17 +29,17 @@ export const IDENTITY_PROVIDER_OPERATIONS = {
   listIdentityProviders: {
     method: 'GET',
     path: '/v1/identityproviders',
-    summary: 'Providers of the tenant',
+    summary: 'Lists the identity providers of the tenant',
     tag,
     scope: 'identityproviders:read',
-    query: query(),
+    query: pagedQuery(),
     status: 200,
     answer: list(provider),
   },
   getIdentityProvider: {
     method: 'GET',
     path: '/v1/identityproviders/:id',
-    summary: 'One provider',
+    summary: 'Returns an identity provider',
     tag,
     scope: 'identityproviders:read',
     status: 200,
@@ -49,7 +48,7 @@ export const IDENTITY_PROVIDER_OPERATIONS = {
   removeIdentityProvider: {
     method: 'DELETE',
     path: '/v1/identityproviders/:id',
-    summary: 'Takes a provider away; its tokens open nothing from the answer on',
+    summary: 'Deletes an identity provider; its tokens are refused once this call returns',
     tag,
     scope: 'identityproviders:write',
     status: 204,
@@ -60,9 +59,9 @@ export const IDENTITY_PROVIDER_OPERATIONS = {
 
 export function identityProviderHandlers(providers: IdentityProviders): Handlers<typeof IDENTITY_PROVIDER_OPERATIONS> {
   return {
-    createIdentityProvider: async ({ author, body }) => providers.create(author, body as IdentityProviderInput),
-    listIdentityProviders: async ({ author, query: given }) => providers.list(author.tenant, toPageQuery(given)),
-    getIdentityProvider: async ({ author, params }) => providers.get(author.tenant, params['id'] ?? ''),
-    removeIdentityProvider: async ({ author, params }) => providers.remove(author, params['id'] ?? ''),
+    createIdentityProvider: async ({ author, body }) => providers.create(author, body),
+    listIdentityProviders: async ({ author, query }) => providers.list(author.tenant, query),
+    getIdentityProvider: async ({ author, params }) => providers.get(author.tenant, params.id),
+    removeIdentityProvider: async ({ author, params }) => providers.remove(author, params.id),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * JSON as the only thing a body can be. An empty body is none, whatever its media type says: many
- * clients name one for every POST.
+ * Accepts JSON bodies only. An empty body counts as none, whatever its media type: many clients send `Content-Type` with every
+ * POST.
  */
 
 import type { FastifyInstance } from 'fastify'

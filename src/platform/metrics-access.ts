@@ -1,7 +1,7 @@
 /**
  * Decides who may read `/metrics`, which names the APIs of all tenants.
  *
- * By default the peer of the connection must be on this machine. Forwarding headers are never believed, and a request
+ * By default the peer of the connection must be on this machine. Forwarding headers are never trusted, and a request
  * that carries one is refused: behind a proxy on this machine every peer would look local.
  */
 
@@ -12,9 +12,9 @@ import { Problem } from '../domain/problem.ts'
 export type MetricsAccess =
   | { readonly kind: 'loopback' }
   | { readonly kind: 'token'; readonly token: string }
-  /** Everybody who reaches the port. */
+  /** Any peer that reaches the port. */
   | { readonly kind: 'open' }
-  /** They are served on a port of their own. */
+  /** Metrics are served on a separate port. */
   | { readonly kind: 'elsewhere' }
 
 export interface MetricsRequest {
@@ -31,20 +31,27 @@ export function refuseMetrics(access: MetricsAccess, { headers, socket }: Metric
     case 'open':
       return null
     case 'elsewhere':
-      return new Problem('not_found', 'Metrics are served on a port of their own.')
+      return new Problem('not_found', 'Metrics are served on a separate port (METRICS_PORT).')
     case 'token':
       return refuseToken(access.token, headers.authorization)
     case 'loopback': {
       const isLocal = LOOPBACK.test(socket.remoteAddress ?? '') && !FORWARDING.some((name) => name in headers)
-      return isLocal ? null : new Problem('operation_forbidden', 'Metrics are answered to this machine only.')
+      return isLocal
+        ? null
+        : new Problem(
+            'operation_forbidden',
+            'Metrics are available from this machine only, unless METRICS_TOKEN or METRICS_PORT is set.',
+          )
     }
+    default:
+      return access satisfies never
   }
 }
 
 function refuseToken(token: string, authorization: string | undefined): Problem | null {
   if (authorization === undefined) return new Problem('credential_missing', 'Send the metrics token as a bearer token.')
   const given = /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''
-  // Hashes have one length, which the comparison in constant time needs.
+  // The comparison in constant time requires inputs of equal length, which hashes have.
   if (timingSafeEqual(hashOf(given), hashOf(token))) return null
   return new Problem('credential_invalid', 'This is not the metrics token.')
 }

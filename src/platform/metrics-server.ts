@@ -1,4 +1,4 @@
-/** Serves `/metrics` on a port of its own: to everybody who reaches the port, or to holders of the token if there is one. */
+/** Serves `/metrics` on a separate port: to any peer, or to holders of the token if one is set. */
 
 import { createServer } from 'node:http'
 import { Problem, problemDocument } from '../domain/problem.ts'
@@ -8,9 +8,9 @@ import type { Metrics } from '../runtime/metrics.ts'
 
 export interface MetricsPortOptions {
   readonly host: string
-  /** Null: everybody who reaches the port may read. */
+  /** Null: any peer that reaches the port may read. */
   readonly token: string | null
-  /** Null: there is none. */
+  /** Null: no separate port. */
   readonly port: number | null
   readonly metrics: Metrics
   readonly recorder: { newRequestId(): string }
@@ -45,9 +45,10 @@ export async function openMetricsPort(options: MetricsPortOptions): Promise<void
       response.writeHead(status, { 'Content-Type': 'application/problem+json', 'X-Request-Id': requestId }).end(body)
     }
     request.resume()
-    if (request.url?.split('?', 1)[0] !== '/metrics') return refuse(new Problem('not_found', 'There is no such path.'))
+    if (request.url?.split('?', 1)[0] !== '/metrics')
+      return refuse(new Problem('not_found', 'This path does not exist.'))
     if (request.method !== 'GET' && request.method !== 'HEAD')
-      return refuse(new Problem('method_not_allowed', 'This path takes GET, HEAD.'))
+      return refuse(new Problem('method_not_allowed', 'This path supports GET, HEAD.'))
     const refused = refuseMetrics(access, request)
     if (refused !== null) return refuse(refused)
     metrics.registry.metrics().then(

@@ -1,10 +1,11 @@
 /**
- * The OpenAPI document of the gateway's OAuth paths, which are served at another address than the platform API.
+ * The OpenAPI document of the gateway's OAuth paths, which have another address than the platform API.
  *
  * `/openapi.json` links to it. Errors are those of RFC 6749 (5.2 and 4.1.2.1), not problem documents.
  */
 
-import { object, text, type Schema } from './schemas.ts'
+import type { Schema } from './schema-type.ts'
+import { object, text } from './schemas.ts'
 
 type Fragment = Readonly<Record<string, unknown>>
 
@@ -17,11 +18,11 @@ const FORM = 'application/x-www-form-urlencoded'
 const long: Schema = { type: 'string', maxLength: 4_096 }
 const client = { client_id: long, client_secret: { ...long, writeOnly: true } }
 const ERRORS: Readonly<Record<string, string>> = {
-  default: 'Any other refusal.',
-  400: 'The request cannot be granted; `error` says why.',
+  default: 'Any other error.',
+  400: 'The request is refused; `error` contains the reason.',
   401: 'The client could not be authenticated.',
-  404: 'There is no such API.',
-  429: 'The client has sent too many wrong secrets. `Retry-After` says when to try again.',
+  404: 'This API does not exist.',
+  429: 'The client has sent too many wrong secrets. `Retry-After` contains the time to wait.',
   503: 'The request cannot be served at the moment.',
 }
 const apiName = { name: 'api', in: 'path', required: true, schema: { type: 'string', maxLength: 128 } }
@@ -35,10 +36,10 @@ const tokenForm = form(
   {
     grant_type: { type: 'string', enum: ['client_credentials', 'authorization_code'] },
     ...client,
-    scope: { ...long, description: 'Scopes with spaces between. Default: all that are granted.' },
+    scope: { ...long, description: 'Scopes, separated by spaces. Default: all granted scopes.' },
     code: { ...long, description: 'Of an authorization code.' },
     code_verifier: { ...long, description: 'Of an authorization code (RFC 7636).' },
-    redirect_uri: { ...long, description: 'If sent, the one that the code was given for.' },
+    redirect_uri: { ...long, description: 'If sent, the redirect URI of the authorization request.' },
     resource: { ...long, description: 'The address of the API (RFC 8707).' },
   },
   ['grant_type'],

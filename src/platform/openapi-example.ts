@@ -1,11 +1,11 @@
 /**
- * An example for a schema: what is required and a little of what is not, made from names, formats and
- * bounds. People copy it; it is held against its own schema by a test.
+ * Generates an example for a schema: the required members, or the first two, from names, formats and bounds. A test validates
+ * each example, because users copy them.
  */
 
-import type { Schema } from './schemas.ts'
+import type { Schema } from './schema-type.ts'
 
-/** Texts by the name of the member, where the schema alone would give a dull or a wrong one. */
+/** Texts by member name, for members whose schema alone would give a meaningless or an invalid example. */
 const TEXTS: Readonly<Record<string, string>> = {
   api: 'payments-v1',
   product: 'prd_01m7xqt5n2e10b7m6zza79hete',

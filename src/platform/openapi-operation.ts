@@ -1,11 +1,11 @@
-/** One operation as OpenAPI describes it: parameters, body, answers, and every problem it can answer with. */
+/** Converts an operation to OpenAPI: parameters, body, answers, and each problem that it can answer with. */
 
 import { PROBLEMS, type ProblemCode } from '../domain/problem.ts'
 import { exampleOf } from './openapi-example.ts'
 import type { Operation } from './operation.ts'
 import { toTemplate } from './operations.ts'
 import { headersOf } from './serve.ts'
-import type { Schema } from './schemas.ts'
+import type { Schema } from './schema-type.ts'
 
 type Fragment = Record<string, unknown>
 
@@ -22,10 +22,10 @@ const WITH_BODY: readonly ProblemCode[] = ['payload_too_large', 'media_type_unsu
 const ALWAYS: readonly ProblemCode[] = ['internal', 'unavailable']
 
 const problemContent = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
-/** Only what the caller sent has places that can be pointed at. */
+/** Only errors in the request have pointers. */
 const invalidContent = { 'application/problem+json': { schema: { $ref: '#/components/schemas/InvalidProblem' } } }
 const ANY_OTHER: Fragment = {
-  default: { description: 'Any other refusal: a problem document too.', content: { 'application/problem+json': {} } },
+  default: { description: 'Any other error, as a problem document.', content: { 'application/problem+json': {} } },
 }
 const etags: Schema = { type: 'string', maxLength: 8_192, description: 'ETags, or *.' }
 
@@ -70,24 +70,24 @@ function toParameters(operation: Operation): Fragment {
 function toParameter(
   place: string,
   name: string,
-  { description = `Only those of this ${name}.`, deprecated, ...schema }: Schema,
+  { description = `Returns only items with this ${name}.`, deprecated, ...schema }: Schema,
 ): Fragment {
   return { name, in: place, description, ...(deprecated === true && { deprecated }), schema }
 }
 
 function toAnswer({ status, answer, mediaTypes = [], eventData, summary, path, location, scope }: Operation): Fragment {
   const headers = {
-    ...header('X-Request-Id', 'Names the call in logs and records.'),
+    ...header('X-Request-Id', 'Identifies the call in logs and records.'),
     ...(scope !== null && LIMIT_HEADERS),
-    ...(status === 201 && header('Location', `Where it is: below ${path}.`)),
-    ...(location !== undefined && header('Location', `Where to read how it goes: ${toTemplate(location)}.`)),
+    ...(status === 201 && header('Location', `Address of the created resource, below ${path}.`)),
+    ...(location !== undefined && header('Location', `Address of the result: ${toTemplate(location)}.`)),
     ...(mediaTypes.includes('text/csv') && header('Link', 'The next page of a CSV answer (RFC 8288).')),
   }
-  if (status === 204) return { description: 'Done.', headers }
+  if (status === 204) return { description: 'Succeeded without content.', headers }
   const json = answer === undefined ? [] : [['application/json', { schema: answer }]]
   const others = mediaTypes.map((mediaType) => [
     mediaType,
-    // OpenAPI 3.1 has no words for the events of a stream.
+    // OpenAPI 3.1 cannot describe the events of a stream.
     { schema: { type: 'string' }, ...(mediaType === 'text/event-stream' && { 'x-event-data': eventData }) },
   ])
   return { description: summary, headers, content: Object.fromEntries([...json, ...others]) as Fragment }
@@ -95,7 +95,7 @@ function toAnswer({ status, answer, mediaTypes = [], eventData, summary, path, l
 
 const LIMIT_HEADERS = {
   ...header('RateLimit-Policy', 'The tightest limit that applied: its quota and window in seconds.'),
-  ...header('RateLimit', 'What remains of it, and in how many seconds it is whole again.'),
+  ...header('RateLimit', 'Remaining calls of this limit, and the seconds until it is reset.'),
   ...header('X-RU-Cost', 'Resource units of the call.'),
 }
 
@@ -105,7 +105,7 @@ function header(name: string, description: string): Fragment {
 
 function toNotModified({ method, scope, endless }: Operation): Fragment {
   if (method !== 'GET' || scope === null || endless === true) return {}
-  return { '304': { description: 'What `If-None-Match` names is still what would be answered.' } }
+  return { '304': { description: 'Not modified: `If-None-Match` names the current ETag.' } }
 }
 
 function toProblems(operation: Operation): Fragment {

@@ -1,7 +1,7 @@
 /**
- * The platform's own OpenAPI document, made from the declarations of its operations.
+ * Builds the OpenAPI document of the platform from the declarations of its operations.
  *
- * Shapes with a title become components, so that clients made from the document have names for them.
+ * Schemas with a title become components, so that generated clients have names for them.
  */
 
 import { PROBLEMS } from '../domain/problem.ts'
@@ -9,7 +9,8 @@ import { toOpenApiOperation } from './openapi-operation.ts'
 import type { Operation, Operations } from './operation.ts'
 import { ALL_OPERATIONS, toTemplate } from './operations.ts'
 import { SERVICE_OPERATIONS } from './service-routes.ts'
-import { problemSchema, type Schema } from './schemas.ts'
+import type { Schema } from './schema-type.ts'
+import { problemSchema } from './schemas.ts'
 import { buildWebhooks } from './webhook-events.ts'
 
 export interface OpenApiOptions {
@@ -20,14 +21,14 @@ export interface OpenApiOptions {
 
 const TAGS: Readonly<Record<string, string>> = {
   Consumers: 'Applications and agents that call APIs.',
-  Catalogue: 'APIs, one a major version.',
+  Catalogue: 'APIs, one per major version.',
   Proxies: 'Deployments of APIs: staged, activated, discarded.',
-  Specifications: 'OpenAPI and OpenSLA documents as they were published.',
-  Subscriptions: 'Who may call what, and by which credentials.',
-  Usage: 'What was consumed, and what it costs.',
-  Risks: 'What callers are up to: position and live stream.',
-  Events: 'What happened, sent to whoever registered for it.',
-  Service: 'The service itself; needs no credential.',
+  Specifications: 'OpenAPI and OpenSLA documents as published.',
+  Subscriptions: 'Access of consumers to APIs, with its credentials.',
+  Usage: 'Consumption and its cost.',
+  Risks: 'Risks of callers: position, live stream and refused calls.',
+  Events: 'Events, delivered to webhooks.',
+  Service: 'State of the service; no credential required.',
 }
 
 export function buildOpenApi({ operations, baseUrl, gatewayUrl }: OpenApiOptions): Schema {
@@ -44,9 +45,9 @@ export function buildOpenApi({ operations, baseUrl, gatewayUrl }: OpenApiOptions
       title: 'Platform',
       version: '1.0.0',
       description:
-        'Publish APIs, subscribe consumers, read exact usage and watch risks. Lists answer `{items, next}`; errors are ' +
+        'Publish APIs, subscribe consumers, read exact usage and watch risks. Lists return `{items, next}`; errors are ' +
         'problem documents (RFC 9457) with a stable `code`; every answer carries `X-Request-Id`.',
-      contact: { name: 'Whoever runs this gateway', url: baseUrl },
+      contact: { name: 'The operator of this gateway', url: baseUrl },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     externalDocs: {
@@ -64,13 +65,13 @@ export function buildOpenApi({ operations, baseUrl, gatewayUrl }: OpenApiOptions
   }
 }
 
-/** The document without the addresses of this deployment: what is scored, once a version. */
+/** Returns the document without the addresses of this deployment, so that its score depends on the version alone. */
 export function ownDocument(): Buffer {
   const addresses = { baseUrl: 'https://platform.example', gatewayUrl: 'https://gateway.example' }
   return Buffer.from(JSON.stringify(buildOpenApi({ operations: ALL_OPERATIONS, ...addresses })))
 }
 
-/** Two, since references are unfolded hundreds of times where the document is judged or clients are made from it. */
+/** Two schemas, because linters and client generators expand the reference for each operation. */
 function toProblemSchemas(): Record<string, Schema> {
   const properties = problemSchema['properties'] as Readonly<Record<string, Schema>>
   const { errors = {}, ...always } = { ...properties, code: { type: 'string', enum: Object.keys(PROBLEMS) } }
@@ -78,7 +79,7 @@ function toProblemSchemas(): Record<string, Schema> {
     Problem: { ...problemSchema, description: 'RFC 9457.', properties: always },
     InvalidProblem: {
       ...problemSchema,
-      description: 'RFC 9457, with the places that are not as declared.',
+      description: 'RFC 9457, with the locations that do not match the schema.',
       properties: { ...always, errors },
     },
   }
@@ -89,7 +90,7 @@ function toSecurityScheme(operations: readonly Operation[], gatewayUrl: string):
   const scopes = Object.fromEntries([...new Set(names)].sort().map((scope) => [scope, describeScope(scope)]))
   return {
     type: 'oauth2',
-    description: 'A token of `platform-v1`; the tenant is that of the token.',
+    description: 'A token of `platform-v1`, which also determines the tenant.',
     flows: { clientCredentials: { tokenUrl: `${gatewayUrl}/platform-v1/oauth2/v2/token`, scopes } },
   }
 }
@@ -99,7 +100,7 @@ function describeScope(scope: string): string {
   return `${right === 'read' ? 'Read' : 'Change'} ${resource}`
 }
 
-/** The same value with every titled schema moved to `components`. */
+/** Returns the value with each titled schema moved to `components`. */
 function hoist(value: unknown, components: Record<string, unknown>): unknown {
   if (Array.isArray(value)) return value.map((item) => hoist(item, components))
   if (value === null || typeof value !== 'object') return value

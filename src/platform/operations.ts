@@ -1,4 +1,4 @@
-/** Everything the platform offers, known before any of it is built. */
+/** All operations of the platform API. */
 
 import type { PlatformOperation } from '../domain/platform-api.ts'
 import { ADR_OPERATIONS } from './adrs.ts'
@@ -28,7 +28,7 @@ import { TENANT_OPERATIONS } from './tenants.ts'
 import { USAGE_OPERATIONS } from './usage-operations.ts'
 import { USER_OPERATIONS } from './users.ts'
 
-/** What a port of their own serves as well. */
+/** Operations that a separate port can serve as well. */
 export const RISK_PATHS = { ...RISK_OPERATIONS, ...RISK_STREAM_OPERATIONS } as const satisfies Operations
 
 export const ALL_OPERATIONS: Operations = {
@@ -68,13 +68,13 @@ export function platformOperations(): readonly PlatformOperation[] {
   }))
 }
 
-/** Every scope an operation asks for, sorted. */
+/** Returns the scopes of all operations, sorted. */
 export function platformScopes(): readonly string[] {
   const scopes = Object.values<Operation>(ALL_OPERATIONS).flatMap(({ scope }) => (scope === null ? [] : [scope]))
   return [...new Set(scopes)].sort()
 }
 
-/** OpenAPI's form of a path. */
+/** Converts a path from fastify's form to OpenAPI's. */
 export function toTemplate(path: string): string {
   return path.replace(/:(\w+)/g, '{$1}')
 }

@@ -1,13 +1,12 @@
-/** `/v1/policy` and `/v1/rulesets`: what a tenant lets pass without anybody deciding, and by which rules. */
+/** `/v1/policy` and `/v1/rulesets`: conditions of automatic approval, and the lint rules of a tenant. */
 
 import type { Rulesets } from '../programmes/rulesets.ts'
-import type { RulesetDocument } from '../governance/ruleset-document.ts'
-import type { TenantPolicies, TenantPolicy } from '../programmes/tenant-policy.ts'
+import type { TenantPolicies } from '../programmes/tenant-policy.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { toPageQuery } from './page-query.ts'
-import { id, list, named, nullable, object, prose, query, reference, time, type Schema } from './schemas.ts'
+import type { Schema } from './schema-type.ts'
+import { id, list, named, nullable, object, prose, pagedQuery, reference, time } from './schemas.ts'
 
-const points: Schema = { type: 'number', minimum: 0, maximum: 100 }
+const points = { type: 'number', minimum: 0, maximum: 100 } as const
 const policy = named(
   'TenantPolicy',
   object({
@@ -16,7 +15,8 @@ const policy = named(
       allowErrors: { type: 'boolean' },
       allowBreaking: {
         type: 'boolean',
-        description: 'A new major version that breaks callers of the one before. Within a major nothing may break.',
+        description:
+          'Approves a new major version with breaking changes. Within a major version breaking changes are always refused.',
       },
       exposures: { type: 'array', maxItems: 3, items: { type: 'string', enum: ['Internal', 'Partner', 'Public'] } },
     }),
@@ -25,7 +25,7 @@ const policy = named(
 )
 const document = {
   extends: {
-    description: 'Rules that are left out by themselves: `spectral:oas`, `spectral:owasp`, or `[name, "all"]`.',
+    description: 'Rulesets to extend: `spectral:oas`, `spectral:owasp`, or `[name, "all"]` for all of their rules.',
   },
   formats: { type: 'array', maxItems: 10, items: reference },
   aliases: { type: 'object', maxProperties: 100, additionalProperties: {} },
@@ -35,7 +35,7 @@ const document = {
     type: 'object',
     maxProperties: 200,
     additionalProperties: {},
-    description: 'By name a severity, or a rule of your own with `given`, `then`, `severity` and `message`.',
+    description: 'Each name maps to a severity, or to a custom rule with `given`, `then`, `severity` and `message`.',
   },
 } as const satisfies Record<string, Schema>
 const ruleset = named('Ruleset', object({ id, ...document, createdAt: time }, ['id', 'rules', 'createdAt']))
@@ -46,9 +46,9 @@ export const POLICY_OPERATIONS = {
   createRuleset: {
     method: 'POST',
     path: '/v1/rulesets',
-    summary: 'Rules that documents are held to, as a Spectral ruleset document; the policy names the one in force',
+    summary: 'Creates a Spectral ruleset for linting documents; the tenant policy names the one in force',
     description:
-      'It begins with the rules that every document is held to. Rules of your own are data: paths that compare and the ' +
+      'The ruleset extends the default rules, which apply to every document. Custom rules are data: comparing paths and the ' +
       'functions alphabetical, casing, defined, enumeration, falsy, length, or, pattern, schema, truthy, undefined and xor.',
     tag,
     scope: 'policy:write',
@@ -60,21 +60,21 @@ export const POLICY_OPERATIONS = {
   listRulesets: {
     ...reading,
     path: '/v1/rulesets',
-    summary: 'Rulesets of the tenant',
-    query: query(),
+    summary: 'Lists the rulesets of the tenant',
+    query: pagedQuery(),
     answer: list(ruleset),
   },
-  getRuleset: { ...reading, path: '/v1/rulesets/:id', summary: 'One ruleset', answer: ruleset },
+  getRuleset: { ...reading, path: '/v1/rulesets/:id', summary: 'Returns a ruleset', answer: ruleset },
   getTenantPolicy: {
     ...reading,
     path: '/v1/policy',
-    summary: 'What the tenant lets pass without anybody deciding',
+    summary: 'Returns the conditions under which the tenant approves programmes automatically',
     answer: policy,
   },
   putTenantPolicy: {
     method: 'PUT',
     path: '/v1/policy',
-    summary: 'Changes what passes without anybody deciding',
+    summary: 'Replaces the conditions for automatic approval',
     tag,
     scope: 'policy:write',
     body: { ...policy, title: 'TenantPolicyInput', required: ['approval'] },
@@ -92,10 +92,10 @@ export interface PolicyHandlersOptions {
 
 export function policyHandlers({ policies, rulesets }: PolicyHandlersOptions): Handlers<typeof POLICY_OPERATIONS> {
   return {
-    createRuleset: async ({ author, body }) => rulesets.create(author, body as Partial<RulesetDocument>),
-    listRulesets: async ({ author, query: given }) => rulesets.list(author.tenant, toPageQuery(given)),
-    getRuleset: async ({ author, params }) => rulesets.get(author.tenant, params['id'] ?? ''),
+    createRuleset: async ({ author, body }) => rulesets.create(author, body),
+    listRulesets: async ({ author, query }) => rulesets.list(author.tenant, query),
+    getRuleset: async ({ author, params }) => rulesets.get(author.tenant, params.id),
     getTenantPolicy: async ({ author }) => policies.get(author.tenant),
-    putTenantPolicy: async ({ author, body }) => policies.put(author, body as TenantPolicy),
+    putTenantPolicy: async ({ author, body }) => policies.put(author, body),
   }
 }

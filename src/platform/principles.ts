@@ -1,11 +1,10 @@
-/** `/v1/principles`: principles of design. */
+/** `/v1/principles`: design principles. */
 
-import type { PrincipleInput, Principles } from '../programmes/principles.ts'
+import type { Principles } from '../programmes/principles.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { toPageQuery } from './page-query.ts'
-import { id, line, list, name, named, object, prose, query, text, time } from './schemas.ts'
+import { id, line, list, name, named, object, prose, pagedQuery, text, time } from './schemas.ts'
 
-const rules = { type: 'array', maxItems: 100, uniqueItems: true, items: line }
+const rules = { type: 'array', maxItems: 100, uniqueItems: true, items: line } as const
 const principle = named(
   'Principle',
   object({ id, name: text, statement: text, rationale: text, rules: { type: 'array', items: text }, createdAt: time }),
@@ -20,7 +19,7 @@ export const PRINCIPLE_OPERATIONS = {
   createPrinciple: {
     method: 'POST',
     path: '/v1/principles',
-    summary: 'States a principle',
+    summary: 'Creates a design principle',
     tag: 'Governance',
     scope: 'principles:write',
     body: input,
@@ -30,17 +29,17 @@ export const PRINCIPLE_OPERATIONS = {
   listPrinciples: {
     ...reading,
     path: '/v1/principles',
-    summary: 'Principles of the tenant',
-    query: query(),
+    summary: 'Lists the design principles of the tenant',
+    query: pagedQuery(),
     answer: list(principle),
   },
-  getPrinciple: { ...reading, path: '/v1/principles/:id', summary: 'One principle', answer: principle },
+  getPrinciple: { ...reading, path: '/v1/principles/:id', summary: 'Returns a design principle', answer: principle },
 } as const satisfies Operations
 
 export function principleHandlers(principles: Principles): Handlers<typeof PRINCIPLE_OPERATIONS> {
   return {
-    createPrinciple: async ({ author, body }) => principles.create(author, body as PrincipleInput),
-    listPrinciples: async ({ author, query: given }) => principles.list(author.tenant, toPageQuery(given)),
-    getPrinciple: async ({ author, params }) => principles.get(author.tenant, params['id'] ?? ''),
+    createPrinciple: async ({ author, body }) => principles.create(author, body),
+    listPrinciples: async ({ author, query }) => principles.list(author.tenant, query),
+    getPrinciple: async ({ author, params }) => principles.get(author.tenant, params.id),
   }
 }

@@ -1,8 +1,7 @@
 /**
- * Errors on the wire: problem details (RFC 9457) for every status of 400 and above.
+ * Converts errors to problem details (RFC 9457), for every status of 400 and above.
  *
- * What is not an error of ours by name tells the caller nothing of itself; it goes to the log. Nothing
- * that a caller has sent comes back at more than a short length.
+ * An unexpected error is logged, and its text is not shown to the caller. Text of the request is truncated before it is echoed.
  */
 
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -16,20 +15,20 @@ export interface ProblemsOptions {
   readonly allowedMethods: AllowedMethods
 }
 
-/** fastify's own errors, as codes of ours. */
+/** Code and detail for errors of fastify. */
 const KNOWN: Readonly<Record<string, readonly [ProblemCode, string]>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'The body is larger than this operation takes.'],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'The body is larger than this operation accepts.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['media_type_unsupported', 'Send the body as application/json.'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['payload_invalid', 'The body is not as long as Content-Length says.'],
-  FST_ERR_CTP_INVALID_JSON_BODY: ['payload_invalid', 'The body is not JSON.'],
-  FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'No name is as long as that.'],
-  FST_ERR_BAD_URL: ['payload_invalid', 'The path cannot be decoded.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['payload_invalid', 'The length of the body differs from Content-Length.'],
+  FST_ERR_CTP_INVALID_JSON_BODY: ['payload_invalid', 'The body is not valid JSON.'],
+  FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'A path parameter is longer than 256 characters.'],
+  FST_ERR_BAD_URL: ['payload_invalid', 'The path contains an invalid percent-encoding.'],
 }
 const CONTEXTS: Readonly<Record<string, string>> = { querystring: 'query', headers: 'headers', body: 'body' }
 const ECHO_LENGTH_MAX = 128
 const RETRY_AFTER_SECONDS = '1'
-/** Headers that say nothing of a problem. */
-const OF_A_SUCCESS = ['ETag', 'Location', 'Link', 'Vary', 'Content-Length']
+/** Headers that apply to a success only. */
+const SUCCESS_HEADERS = ['ETag', 'Location', 'Link', 'Vary', 'Content-Length']
 
 export function installProblems(app: FastifyInstance, { log, allowedMethods }: ProblemsOptions): void {
   app.setErrorHandler<FastifyError>((error, request, reply) => {
@@ -40,9 +39,9 @@ export function installProblems(app: FastifyInstance, { log, allowedMethods }: P
   })
   app.setNotFoundHandler((request, reply) => {
     const allowed = allowedMethods(request.url)
-    if (allowed.length === 0) return sendProblem(request, reply, new Problem('not_found', 'There is no such path.'))
+    if (allowed.length === 0) return sendProblem(request, reply, new Problem('not_found', 'This path does not exist.'))
     void reply.header('Allow', allowed.join(', '))
-    return sendProblem(request, reply, new Problem('method_not_allowed', `This path takes ${allowed.join(', ')}.`))
+    return sendProblem(request, reply, new Problem('method_not_allowed', `This path supports ${allowed.join(', ')}.`))
   })
 }
 
@@ -50,37 +49,39 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, proble
   return reply.send(writeProblem(request, reply, problem))
 }
 
-/** Makes `reply` that of a problem, whatever it was before, and gives the text that is to be sent. */
+/** Turns `reply` into the reply of a problem, and returns its body. */
 export function writeProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): string {
   const { code, message, status, errors, extensions } = problem
-  for (const name of OF_A_SUCCESS) reply.removeHeader(name)
+  for (const name of SUCCESS_HEADERS) reply.removeHeader(name)
   if (status === 503 && !reply.hasHeader('Retry-After')) void reply.header('Retry-After', RETRY_AFTER_SECONDS)
   void reply.code(status).type('application/problem+json')
   return JSON.stringify(problemDocument(code, message, request.id, errors, extensions))
 }
 
-/** Any error as its caller may know it. */
+/** Converts an error to a problem that is safe to show to the caller. */
 export function toProblem(error: Error): Problem {
   if (error instanceof Problem) return error
   if (error instanceof StoreUnwritable) {
-    return new Problem('unavailable', 'Nothing can be written at the moment; the disk refuses.', { cause: error })
+    return new Problem('unavailable', 'The disk cannot be written at the moment. Retry later.', { cause: error })
   }
   const { validation, validationContext = '', code, statusCode = 500 } = error as FastifyError
   if (validation !== undefined) {
     const place = CONTEXTS[validationContext] ?? 'request'
-    return new Problem('payload_invalid', `The ${place} is not as declared.`, { errors: validation.map(toPointer) })
+    return new Problem('payload_invalid', `The ${place} does not match its schema.`, {
+      errors: validation.map(toPointer),
+    })
   }
   const known = KNOWN[code]
   if (known !== undefined) return new Problem(...known)
-  if (statusCode >= 400 && statusCode < 500) return new Problem('payload_invalid', 'The request cannot be read.')
-  return new Problem('internal', 'Something failed that is not your fault. The request id helps to find it.', {
+  if (statusCode >= 400 && statusCode < 500) return new Problem('payload_invalid', 'The request is malformed.')
+  return new Problem('internal', 'The service failed. Report the request id to its operator.', {
     cause: error,
   })
 }
 
 type Fault = NonNullable<FastifyError['validation']>[number]
 
-function toPointer({ instancePath, message = 'is not as declared', params }: Fault): ProblemPointer {
+function toPointer({ instancePath, message = 'does not match its schema', params }: Fault): ProblemPointer {
   const member = params['additionalProperty'] ?? params['missingProperty']
   const pointer = typeof member === 'string' ? `${instancePath}/${escape(member)}` : instancePath
   const allowed = params['allowedValues']

@@ -1,11 +1,10 @@
-/** `/v1/products`: bundles of APIs that are subscribed to as one. */
+/** `/v1/products`: bundles of APIs with common subscriptions. */
 
-import type { ProductInput, Products } from '../publishing/products.ts'
+import type { Products } from '../publishing/products.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { toPageQuery } from './page-query.ts'
-import { id, list, name, named, object, query, reference, text } from './schemas.ts'
+import { id, list, name, named, object, pagedQuery, reference, text } from './schemas.ts'
 
-const apis = { type: 'array', maxItems: 100, uniqueItems: true, items: reference }
+const apis = { type: 'array', maxItems: 100, uniqueItems: true, items: reference } as const
 const product = named('Product', object({ id, name: text, apis: { type: 'array', items: text } }))
 const input = named('ProductInput', object({ name, apis }))
 const tag = 'Products'
@@ -14,7 +13,7 @@ export const PRODUCT_OPERATIONS = {
   createProduct: {
     method: 'POST',
     path: '/v1/products',
-    summary: 'Bundles APIs into a product',
+    summary: 'Creates a product, a bundle of APIs',
     tag,
     scope: 'products:write',
     body: input,
@@ -25,17 +24,17 @@ export const PRODUCT_OPERATIONS = {
   listProducts: {
     method: 'GET',
     path: '/v1/products',
-    summary: 'Products of the tenant',
+    summary: 'Lists the products of the tenant',
     tag,
     scope: 'products:read',
-    query: query(),
+    query: pagedQuery(),
     status: 200,
     answer: list(product),
   },
   getProduct: {
     method: 'GET',
     path: '/v1/products/:id',
-    summary: 'One product',
+    summary: 'Returns a product',
     tag,
     scope: 'products:read',
     status: 200,
@@ -44,7 +43,7 @@ export const PRODUCT_OPERATIONS = {
   replaceProduct: {
     method: 'PUT',
     path: '/v1/products/:id',
-    summary: 'Adds and removes members; one that leaves is closed to the product before the answer',
+    summary: 'Replaces a product; access to a removed API ends before this call returns',
     tag,
     scope: 'products:write',
     body: input,
@@ -57,10 +56,9 @@ export const PRODUCT_OPERATIONS = {
 
 export function productHandlers(products: Products): Handlers<typeof PRODUCT_OPERATIONS> {
   return {
-    createProduct: async ({ author, body }) => products.create(author, body as ProductInput),
-    listProducts: async ({ author, query: given }) => products.list(author.tenant, toPageQuery(given)),
-    getProduct: async ({ author, params }) => products.get(author.tenant, params['id'] ?? ''),
-    replaceProduct: async ({ author, params, body }) =>
-      products.replace(author, params['id'] ?? '', body as ProductInput),
+    createProduct: async ({ author, body }) => products.create(author, body),
+    listProducts: async ({ author, query }) => products.list(author.tenant, query),
+    getProduct: async ({ author, params }) => products.get(author.tenant, params.id),
+    replaceProduct: async ({ author, params, body }) => products.replace(author, params.id, body),
   }
 }

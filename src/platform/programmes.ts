@@ -1,14 +1,14 @@
-/** `/v1/programmes`: from a document to a running API, step by step. */
+/** `/v1/programmes`: take a document through eight steps to a running API. */
 
 import { STEPS } from '../programmes/programme-machine.ts'
 import { pageOf } from '../command/page.ts'
 import type { Approvals } from '../subscriptions/approvals.ts'
-import type { ProgrammeInput, Programmes } from '../programmes/programmes.ts'
+import type { Programmes } from '../programmes/programmes.ts'
 import { approval, decideBy, deciding, type ApprovalHandlersOptions } from './approvals.ts'
 import { backendInput } from './backend-input.ts'
 import { complianceFields, withBand } from './compliance.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { renamed, texts, toPageQuery } from './page-query.ts'
+import { renamed } from './renamed-filter.ts'
 import {
   base64,
   DOCUMENT_BODY_BYTES_MAX,
@@ -20,17 +20,16 @@ import {
   named,
   nullable,
   object,
-  query,
+  pagedQuery,
   reference,
   text,
   time,
-  type Schema,
 } from './schemas.ts'
 import type { ProgressStream } from './progress-stream.ts'
 
-const points: Schema = { type: 'number', minimum: 0, maximum: 100 }
-const count: Schema = { type: 'integer' }
-const status = { type: 'string', enum: ['running', 'waiting', 'failed', 'succeeded'] }
+const points = { type: 'number', minimum: 0, maximum: 100 } as const
+const count = { type: 'integer' } as const
+const status = { type: 'string', enum: ['running', 'waiting', 'failed', 'succeeded'] } as const
 const programmeFields = {
   id,
   name: text,
@@ -42,13 +41,13 @@ const programmeFields = {
   subscription: nullable(id),
   recommendations: { type: 'array', items: object({ rule: text, advice: text, count, gain: points }) },
   createdAt: time,
-}
+} as const
 const programme = named('Programme', object(programmeFields))
 const withSpecification = named(
   'ProgrammeWithSpecification',
   object({
     ...programmeFields,
-    specification: { ...text, description: 'The OpenAPI document as it was sent, in base64.' },
+    specification: { ...text, description: 'The OpenAPI document as sent, in base64.' },
   }),
 )
 const progressShape = named(
@@ -79,8 +78,8 @@ export const PROGRAMME_OPERATIONS = {
     ...writing,
     method: 'POST',
     path: PATH,
-    summary: 'Takes a document through the eight steps to a running API',
-    description: `The steps: ${STEPS.join(', ')}. \`progress\` tells how far it is.`,
+    summary: 'Creates a programme, which takes a document through eight steps to a running API',
+    description: `The steps: ${STEPS.join(', ')}. \`progress\` reports the current step.`,
     body: named(
       'ProgrammeInput',
       object({ name, specification: base64, openSla: base64, backend: backendInput }, ['name', 'specification']),
@@ -93,21 +92,21 @@ export const PROGRAMME_OPERATIONS = {
   listProgrammes: {
     ...reading,
     path: PATH,
-    summary: 'Programmes of the tenant',
-    query: query({ api: reference, status, state: formerly('status', status) }),
+    summary: 'Lists the programmes of the tenant',
+    query: pagedQuery({ api: reference, status, state: formerly('status', status) }),
     answer: list(programme),
   },
   getProgramme: {
     ...reading,
     path: `${PATH}/:id`,
-    summary: 'One programme, with its document',
+    summary: 'Returns a programme with its document',
     answer: withSpecification,
   },
   updateProgramme: {
     ...writing,
     method: 'PUT',
     path: `${PATH}/:id`,
-    summary: 'Takes another version within the major through the same steps',
+    summary: 'Takes a new version within the same major version through the same steps',
     body: named('ProgrammeUpdate', object({ specification: base64 })),
     bodyBytesMax: DOCUMENT_BODY_BYTES_MAX,
     status: 202,
@@ -120,7 +119,7 @@ export const PROGRAMME_OPERATIONS = {
     ...writing,
     method: 'POST',
     path: `${PATH}/:id/retry`,
-    summary: 'Goes on at the step that failed',
+    summary: 'Retries the failed step and continues',
     status: 202,
     location: `${PATH}/:id/progress`,
     answer: programme,
@@ -129,9 +128,9 @@ export const PROGRAMME_OPERATIONS = {
   getProgress: {
     ...reading,
     path: `${PATH}/:id/progress`,
-    summary: 'How far a programme is; as Server-Sent Events where they are asked for',
+    summary: 'Returns the progress of a programme, as JSON or as Server-Sent Events',
     description:
-      'With `Accept: text/event-stream` each change comes as an event named `progress`; it ends with the programme.',
+      'With `Accept: text/event-stream` each change is sent as an event named `progress`; the stream ends with the programme.',
     answer: progressShape,
     mediaTypes: ['text/event-stream'],
     eventData: progressShape,
@@ -139,20 +138,20 @@ export const PROGRAMME_OPERATIONS = {
   getCompliance: {
     ...reading,
     path: `${PATH}/:id/compliance`,
-    summary: 'How its document and its running implementation comply',
+    summary: 'Returns how well the document and the running implementation of a programme comply',
     answer: named('Compliance', object(complianceFields)),
   },
   listProgrammeApprovals: {
     ...reading,
     path: `${PATH}/:id/approvalFlows/:flowId/approvals`,
-    summary: 'Who decided on a programme, when, and why',
-    query: query(),
+    summary: 'Lists the decisions on a programme: approver, time and comments',
+    query: pagedQuery(),
     answer: list(approval),
   },
   decideOnProgramme: {
     ...deciding,
     path: `${PATH}/:id/approvalFlows/:flowId/approvals`,
-    summary: 'Decides on a programme of somebody else',
+    summary: 'Decides on a programme of another caller',
     tag,
   },
 } as const satisfies Operations
@@ -167,31 +166,24 @@ export interface ProgrammeHandlersOptions {
 export function programmeHandlers(options: ProgrammeHandlersOptions): Handlers<typeof PROGRAMME_OPERATIONS> {
   const { programmes, progress, approvals, onSelfApproval } = options
   return {
-    createProgramme: async ({ author, body }) => programmes.create(author, body as ProgrammeInput),
-    listProgrammes: async ({ author, query: given }) =>
-      programmes.list(author.tenant, {
-        ...toPageQuery(given),
-        ...texts(given, 'api'),
-        ...renamed(given, 'status', 'state'),
-      }),
-    getProgramme: async ({ author, params }) => programmes.get(author.tenant, params['id'] ?? ''),
-    updateProgramme: async ({ author, params, body }) =>
-      programmes.update(author, params['id'] ?? '', (body as { specification: string }).specification),
-    retryProgramme: async ({ author, params }) => programmes.retry(author, params['id'] ?? ''),
+    createProgramme: async ({ author, body }) => programmes.create(author, body),
+    listProgrammes: async ({ author, query }) =>
+      programmes.list(author.tenant, { ...query, ...renamed(query, 'status', 'state') }),
+    getProgramme: async ({ author, params }) => programmes.get(author.tenant, params.id),
+    updateProgramme: async ({ author, params, body }) => programmes.update(author, params.id, body.specification),
+    retryProgramme: async ({ author, params }) => programmes.retry(author, params.id),
     async getProgress(call, reply) {
       const { author, params, request } = call
       const { tenant } = author
-      const programmeId = params['id'] ?? ''
-      const current = await programmes.progress(tenant, programmeId)
+      const current = await programmes.progress(tenant, params.id)
       if (!String(request.headers.accept).includes('text/event-stream')) return current
-      await progress.open(call, reply, programmeId)
+      await progress.open(call, reply, params.id)
       return reply
     },
-    getCompliance: async ({ author, params }) =>
-      withBand(await programmes.compliance(author.tenant, params['id'] ?? '')),
-    async listProgrammeApprovals({ author, params, query: given }) {
-      const flow = await approvals.ofProgramme.flow(author.tenant, params['id'] ?? '', params['flowId'] ?? '')
-      return pageOf(flow.approvals, toPageQuery(given))
+    getCompliance: async ({ author, params }) => withBand(await programmes.compliance(author.tenant, params.id)),
+    async listProgrammeApprovals({ author, params, query }) {
+      const flow = await approvals.ofProgramme.flow(author.tenant, params.id, params.flowId)
+      return pageOf(flow.approvals, query)
     },
     decideOnProgramme: (call) => decideBy(approvals.ofProgramme.decide, call, onSelfApproval),
   }

@@ -1,4 +1,4 @@
-/** Readers of a programme's progress, as Server-Sent Events: each change until the programme is through. */
+/** Streams the progress of a programme as Server-Sent Events, until the programme ends. */
 
 import type { FastifyReply } from 'fastify'
 import type { Progress } from '../programmes/programme-document.ts'
@@ -9,7 +9,7 @@ import { createEventReaders } from './event-readers.ts'
 import type { Call } from './operation.ts'
 
 export interface ProgressStream {
-  /** Takes the reply over; throws `Problem('unavailable')` where too many read. */
+  /** Takes the reply over; throws `Problem('unavailable')` if too many streams are open. */
   open(call: Call, reply: FastifyReply, id: string): Promise<void>
   close(): void
 }
@@ -28,9 +28,12 @@ export function createProgressStream({ programmes, clock, log }: ProgressStreamO
     clock,
     max: READERS_MAX,
     ofTenantMax: READERS_OF_TENANT_MAX,
-    refusal: 'Too many readers are connected; ask for the progress as JSON.',
+    refusal: 'Too many progress streams are open. Request the progress as JSON instead.',
     onUnknown: (cause, requestId) =>
-      log.error({ err: cause, requestId }, 'the credential of a progress stream could not be looked up'),
+      log.error(
+        { err: cause, requestId },
+        'credential of a progress stream could not be checked; the stream stays open, retrying at the next heartbeat',
+      ),
   })
 
   return {
@@ -46,7 +49,11 @@ export function createProgressStream({ programmes, clock, log }: ProgressStreamO
         )
       } catch (cause) {
         const failed = reader.end('resume_failed')
-        if (failed) log.warn({ err: cause, requestId: request.id }, 'a programme could not be followed')
+        if (failed)
+          log.warn(
+            { err: cause, requestId: request.id },
+            'progress of a programme could not be read; its stream is closed',
+          )
       }
     },
     close: readers.close,

@@ -1,11 +1,9 @@
-/** `/v1/proxies`: deployments, staged and activated. */
+/** `/v1/proxies`: deployments of APIs with their staging and active revisions. */
 
-import type { StageInput } from '../publishing/deployment.ts'
 import type { Proxies } from '../publishing/proxies.ts'
 import { pageOf } from '../command/page.ts'
 import { backendInput, connections, waitMs } from './backend-input.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
 import {
   base64,
   DOCUMENT_BODY_BYTES_MAX,
@@ -14,26 +12,25 @@ import {
   named,
   nullable,
   object,
-  query,
+  pagedQuery,
   reference,
   scopeNames,
   scopes,
   text,
   time,
-  type Schema,
 } from './schemas.ts'
 
-const revisionNumber = { type: ['integer', 'null'] }
+const revisionNumber = { type: ['integer', 'null'] } as const
 const backend = object({ url: text, timeoutMs: { type: 'integer' }, health: text, connections, waitMs }, [
   'url',
   'timeoutMs',
 ])
-const backendSource: Schema = {
+const backendSource = {
   type: ['string', 'null'],
   enum: ['request', 'activeRevision', 'document', null],
   description:
-    'Named by the request, kept from the active revision, or `servers[0]`; null: staged by an earlier version.',
-}
+    'Source of the backend: the request, the active revision, or `servers[0]` of the document; null: staged by an earlier version.',
+} as const
 const proxy = named(
   'Proxy',
   object({
@@ -50,16 +47,16 @@ const proxy = named(
     staging: nullable(object({ revision: { type: 'integer' }, backend, backendSource })),
   }),
 )
-/** A proxy as staging and activation answer it. */
+/** Answer of staging and activation. */
 const deployed = named(
   'DeployedProxy',
   object({
-    ...(proxy['properties'] as Readonly<Record<string, Schema>>),
+    ...proxy.properties,
     warnings: {
       type: 'array',
       items: text,
       description:
-        'For a backend from the document: that it differs from the active one; for the operator also that it is not reachable.',
+        'For a backend from the document: that it differs from the active one; for the operator also that it is unreachable.',
     },
   }),
 )
@@ -69,7 +66,7 @@ const revision = named(
 )
 const tag = 'Proxies'
 
-/** What activation and discarding share. */
+/** Shared by activation and discarding. */
 const change = {
   method: 'POST',
   tag,
@@ -84,7 +81,7 @@ export const PROXY_OPERATIONS = {
   stageRevision: {
     method: 'POST',
     path: '/v1/proxies',
-    summary: 'Makes a staging revision of the one proxy of an API; the active one goes on serving',
+    summary: 'Creates a staging revision of the proxy of an API; the active revision keeps serving',
     description:
       'Give either `specification` (base64; OpenAPI 3.0, 3.1 or 3.2, YAML or JSON) or `fromRevision`. `api` is the name that the ' +
       'document gives. A second call replaces the staging revision under a new number. Without `backend`, that of the active ' +
@@ -112,17 +109,17 @@ export const PROXY_OPERATIONS = {
   listProxies: {
     method: 'GET',
     path: '/v1/proxies',
-    summary: 'Proxies of the tenant',
+    summary: 'Lists the proxies of the tenant',
     tag,
     scope: 'proxies:read',
-    query: query({ api: reference }),
+    query: pagedQuery({ api: reference }),
     status: 200,
     answer: list(proxy),
   },
   getProxy: {
     method: 'GET',
     path: '/v1/proxies/:id',
-    summary: 'One proxy',
+    summary: 'Returns a proxy',
     tag,
     scope: 'proxies:read',
     status: 200,
@@ -131,10 +128,10 @@ export const PROXY_OPERATIONS = {
   listRevisions: {
     method: 'GET',
     path: '/v1/proxies/:id/revisions',
-    summary: 'Every kept revision and its fate',
+    summary: 'Lists the retained revisions of a proxy',
     tag,
     scope: 'proxies:read',
-    query: query(),
+    query: pagedQuery(),
     status: 200,
     answer: list(revision),
   },
@@ -142,7 +139,7 @@ export const PROXY_OPERATIONS = {
     ...change,
     path: '/v1/proxies/:id/activate',
     answer: deployed,
-    summary: 'Promotes staging to active, on every thread when this answers',
+    summary: 'Activates the staging revision on every thread before this call returns',
   },
   discardRevision: {
     ...change,
@@ -153,13 +150,12 @@ export const PROXY_OPERATIONS = {
 
 export function proxyHandlers(proxies: Proxies): Handlers<typeof PROXY_OPERATIONS> {
   return {
-    stageRevision: async ({ author, body }) => proxies.stage(author, body as StageInput),
-    listProxies: async ({ author, query: given }) =>
-      proxies.list(author.tenant, { ...toPageQuery(given), ...texts(given, 'api') }),
-    getProxy: async ({ author, params }) => proxies.get(author.tenant, params['id'] ?? ''),
-    listRevisions: async ({ author, params, query: given }) =>
-      pageOf((await proxies.revisions(author.tenant, params['id'] ?? '')).items, toPageQuery(given)),
-    activateRevision: async ({ author, params }) => proxies.activate(author, params['id'] ?? ''),
-    discardRevision: async ({ author, params }) => proxies.discard(author, params['id'] ?? ''),
+    stageRevision: async ({ author, body }) => proxies.stage(author, body),
+    listProxies: async ({ author, query }) => proxies.list(author.tenant, query),
+    getProxy: async ({ author, params }) => proxies.get(author.tenant, params.id),
+    listRevisions: async ({ author, params, query }) =>
+      pageOf((await proxies.revisions(author.tenant, params.id)).items, query),
+    activateRevision: async ({ author, params }) => proxies.activate(author, params.id),
+    discardRevision: async ({ author, params }) => proxies.discard(author, params.id),
   }
 }

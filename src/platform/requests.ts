@@ -1,6 +1,6 @@
-/** `/v1/requests`: single calls, for who must look closer; refused ones unless the gateway is told otherwise. */
+/** `/v1/requests`: single calls of the last 7 days, for troubleshooting; refused ones unless `REQUEST_LOG` selects others. */
 
-import { fromCursor, toCursor } from '../command/page.ts'
+import { fromCursor, invalidCursor, toCursor } from '../command/page.ts'
 import { MICRO } from '../domain/decimal.ts'
 import { STAGES } from '../domain/explanation.ts'
 import { LIMIT_KINDS } from '../domain/limit-kind.ts'
@@ -9,14 +9,12 @@ import type { Clock } from '../runtime/clock.ts'
 import type { LoggedRequest, RequestStore } from '../store/request-store.ts'
 import { explainRequest, KEPT_DAYS, whyNotKept } from './explain-request.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
-import { list, named, object, query, reference, text, time, type Schema } from './schemas.ts'
+import { list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
 import { checkRange, toRange } from './time-range.ts'
 
 const instant = { ...time, maxLength: 64 }
-const milliseconds = { type: 'number' }
+const milliseconds = { type: 'number' } as const
 
-/** Of one call. */
 const fields = {
   time,
   requestId: text,
@@ -34,31 +32,36 @@ const fields = {
   requestBytes: { type: 'integer' },
   responseBytes: { type: 'integer' },
   resourceUnits: { type: 'number' },
-}
-const nullableNumber = { type: ['number', 'null'] }
-const limitState: Schema = {
+} as const
+const nullableNumber = { type: ['number', 'null'] } as const
+const limitState = {
   ...object({
     name: text,
     kind: { type: 'string', enum: [...LIMIT_KINDS, 'quota'] },
     limit: { type: 'number', description: 'Calls; resource units for a quota.' },
     used: nullableNumber,
     remaining: nullableNumber,
-    window: { type: ['string', 'null'], description: 'Null for calls at once.' },
-    opensAt: { ...instant, type: ['string', 'null'], description: 'Null if it opens when a call ends.' },
+    window: { type: ['string', 'null'], description: 'Null for concurrent calls.' },
+    opensAt: {
+      ...instant,
+      type: ['string', 'null'],
+      description: 'Null if the limit admits calls again as soon as a call ends.',
+    },
   }),
   type: ['object', 'null'],
-  description: 'The limit that refused the call, at that moment; null if none did.',
-}
+  description: 'The limit that refused the call, with its state at that moment; null if none did.',
+} as const
 
 export const REQUEST_OPERATIONS = {
   listRequests: {
     method: 'GET',
     path: '/v1/requests',
-    summary: 'Single calls of the last week, the latest first',
-    description: 'Refused calls; all or none where `REQUEST_LOG` says so. Never bodies, credentials or addresses.',
+    summary: 'Lists single calls of the last 7 days, newest first',
+    description:
+      'Refused calls, or all or none, as set by `REQUEST_LOG`. Bodies, credentials and addresses are never stored.',
     tag: 'Risks',
     scope: 'risks:read',
-    query: query({
+    query: pagedQuery({
       from: { ...instant, description: 'Default: a day before `to`.' },
       to: { ...instant, description: 'Default: now.' },
       api: reference,
@@ -72,10 +75,11 @@ export const REQUEST_OPERATIONS = {
   getRequest: {
     method: 'GET',
     path: '/v1/requests/:id',
-    summary: 'One call of the last week, by its X-Request-Id: which stage refused it, why, and the state of the limit',
+    summary:
+      'Returns a call of the last 7 days by its X-Request-Id, with the stage that refused it, the reason and the state of the limit',
     description:
-      'Answers 404 for calls that are not kept, and says what is. A call appears some seconds after it has ended. ' +
-      'Errors name places, never values that were sent.',
+      'Answers 404 for a call that is not stored, with the reason. A call appears some seconds after it has ended. ' +
+      'Errors name locations, never values of the request.',
     tag: 'Risks',
     scope: 'risks:read',
     status: 200,
@@ -86,12 +90,12 @@ export const REQUEST_OPERATIONS = {
         stage: {
           type: ['string', 'null'],
           enum: [...STAGES, null],
-          description: 'The stage that refused the call; null if none did, or if it may have been any.',
+          description: 'The stage that refused the call; null if none did, or if the stage is unknown.',
         },
-        detail: { ...text, description: 'Why, in a sentence.' },
+        detail: { ...text, description: 'The reason, in a sentence.' },
         errors: {
           type: 'array',
-          description: 'The first errors of a validation.',
+          description: 'The first validation errors.',
           items: object({ pointer: { type: 'string', description: 'RFC 6901' }, detail: text }),
         },
         limit: limitState,
@@ -102,7 +106,7 @@ export const REQUEST_OPERATIONS = {
 
 const DAY_MS = 86_400_000
 const DEFAULT_RANGE_MS = DAY_MS
-/** A gateway thread may have read the clock a little later than this one. */
+/** The clock of a gateway thread may be slightly ahead of this one. */
 const AHEAD_MS = 60_000
 const CURSOR = /^(\d{1,13}) (\d{1,13}) (\d{1,13}) ([0-9a-f]{1,64})$/
 
@@ -120,7 +124,7 @@ export function requestHandlers({
 }: RequestHandlersOptions): Handlers<typeof REQUEST_OPERATIONS> {
   return {
     async getRequest({ author, params }) {
-      const requestId = params['id'] ?? ''
+      const requestId = params.id
       if (requestLog === 'off' || requestId === '') throw new Problem('not_found', whyNotKept(requestLog))
       const nowMs = clock.nowMs()
       const range = { fromMs: nowMs - KEPT_DAYS * DAY_MS, toMs: nowMs + AHEAD_MS }
@@ -128,13 +132,12 @@ export function requestHandlers({
       if (found === undefined) throw new Problem('not_found', whyNotKept(requestLog))
       return { ...show(found), ...explainRequest(found) }
     },
-    async listRequests({ author, query: given }) {
-      const { limit, cursor } = toPageQuery(given)
+    async listRequests({ author, query }) {
+      const { limit, cursor, from: _from, to: _to, ...filter } = query
       const page = cursor === undefined ? null : parseCursor(cursor)
-      const range = page ?? toRange(texts(given, 'from', 'to'), clock.nowMs(), DEFAULT_RANGE_MS)
+      const range = page ?? toRange(query, clock.nowMs(), DEFAULT_RANGE_MS)
       checkRange(range)
       const { fromMs, toMs } = range
-      const filter = texts(given, 'api', 'customer', 'outcome', 'requestId')
       const before = page === null ? {} : { before: page.before }
       const found = await store.find({ tenant: author.tenant, fromMs, toMs, ...filter, ...before, limit: limit + 1 })
       const shown = found.slice(0, limit)
@@ -148,10 +151,10 @@ export function requestHandlers({
   }
 }
 
-/** A cursor carries the range of its first page, so that pages of a range that ends "now" fit together. */
+/** A cursor contains the range of its first page, so that all pages of a range that ends "now" cover the same range. */
 function parseCursor(cursor: string) {
   const [, fromMs, toMs, timeMs, requestId] = CURSOR.exec(fromCursor(cursor)) ?? []
-  if (requestId === undefined) throw new Problem('cursor_invalid', 'Give the `next` of the page before, unchanged.')
+  if (requestId === undefined) throw invalidCursor()
   return { fromMs: Number(fromMs), toMs: Number(toMs), before: { timeMs: Number(timeMs), requestId } }
 }
 

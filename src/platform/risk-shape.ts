@@ -1,4 +1,4 @@
-/** A risk as callers see it: times in RFC 3339, the tenant left out (it is the reader's own). */
+/** Converts a risk event to its API form: times in RFC 3339, without the tenant. */
 
 import { CATEGORIES, RISK_TYPES, SEVERITIES, type RiskEvent } from '../domain/risk.ts'
 import { id, object, text, time } from './schemas.ts'
@@ -13,12 +13,12 @@ export function showRisk({ tenant: _, firstSeenMs, lastSeenMs, evidence, ...even
     ...event,
     firstSeen: new Date(firstSeenMs).toISOString(),
     lastSeen: new Date(lastSeenMs).toISOString(),
-    // Told before reasons were counted.
+    // Events of earlier versions have no reasons.
     evidence: { ...evidence, reasons: evidence.reasons ?? {} },
   }
 }
 
-const counts = { type: 'object', additionalProperties: { type: 'integer' } }
+const counts = { type: 'object', additionalProperties: { type: 'integer' } } as const
 
 export const riskProperties = {
   id,
@@ -38,7 +38,7 @@ export const riskProperties = {
   ),
   api: text,
   operation: text,
-  count: { type: 'integer', description: 'Events inside the sliding window.' },
+  count: { type: 'integer', description: 'Events within the sliding window.' },
   windowSeconds: { type: 'integer' },
   firstSeen: time,
   lastSeen: time,
@@ -46,7 +46,7 @@ export const riskProperties = {
   evidence: object({
     total: { type: 'integer', description: 'Events of the whole episode.' },
     statuses: counts,
-    reasons: { ...counts, description: 'What each of them was.' },
+    reasons: { ...counts, description: 'Events by reason.' },
     operations: counts,
     requestIds: { type: 'array', items: text },
   }),

@@ -1,20 +1,17 @@
 /**
- * `GET /v1/events/subscribe`: risks as they happen, as Server-Sent Events.
+ * `GET /v1/events/subscribe`: risks as Server-Sent Events.
  *
- * A reader gets its own tenant's events alone, the tenant being that of its token. It resumes with
- * `Last-Event-ID`, from where its filters would have let it read on. The stream ends when the token
- * does, or within a heartbeat of its credential being revoked. An event is made into text once,
- * however many read it, on whatever port. Readers are bounded, in all and for each tenant: one tenant
- * cannot take the places of the others.
+ * A reader receives the events of the tenant of its token, and resumes with `Last-Event-ID`. The stream ends when the token
+ * expires, or within one heartbeat of the revocation of its credential. Each event is serialised once for all readers. The number
+ * of readers is limited in total and per tenant, so that one tenant cannot exclude the others.
  */
 
-import { SEVERITIES, type RiskEvent, type Severity } from '../domain/risk.ts'
+import { SEVERITIES, type RiskEvent } from '../domain/risk.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { RiskFeed } from '../store/risk-store.ts'
 import { createEventReaders } from './event-readers.ts'
 import type { Call, Handlers, Operations } from './operation.ts'
-import { texts } from './page-query.ts'
 import { riskProperties, showRisk } from './risk-shape.ts'
 import { named, object, reference } from './schemas.ts'
 
@@ -22,7 +19,7 @@ export interface RiskStreamOptions {
   readonly risks: RiskFeed
   readonly clock: Clock
   readonly log: Log
-  /** Counts a stream that ended, by reason. */
+  /** Called with the reason when a stream ends. */
   readonly onEnd: (reason: string) => void
   readonly readersMax?: number
   readonly readersOfTenantMax?: number
@@ -31,7 +28,7 @@ export interface RiskStreamOptions {
 export interface RiskStream {
   readonly readers: number
   readonly handlers: Handlers<typeof RISK_STREAM_OPERATIONS>
-  /** Ends every stream; readers come back elsewhere or later. */
+  /** Ends all streams; clients reconnect. */
   close(): void
 }
 
@@ -43,18 +40,18 @@ export const RISK_STREAM_OPERATIONS = {
   subscribeToRisks: {
     method: 'GET',
     path: '/v1/events/subscribe',
-    summary: 'Risks as they happen, as Server-Sent Events',
+    summary: 'Streams risks as Server-Sent Events',
     description:
-      'Events are named `risk`; `id` sorts by time, `data` is a RiskEvent. A comment every 15 s keeps the connection. ' +
-      'The stream ends with the token; a reader that cannot keep up is disconnected, and resumes.',
+      'Events are named `risk`; `id` sorts by time, `data` is a RiskEvent. A comment every 15 s keeps the connection alive. ' +
+      'The stream ends when the token expires. A slow client is disconnected and can resume with `Last-Event-ID`.',
     tag: 'Risks',
     scope: 'risks:read',
-    query: object({ category, severity: { ...severity, description: 'At least this severe.' }, api: reference }, []),
+    query: object({ category, severity: { ...severity, description: 'Minimum severity.' }, api: reference }, []),
     headers: {
       'Last-Event-ID': {
         type: 'string',
         pattern: '^(evt_[0-7][0-9a-hjkmnp-tv-z]{25})?$',
-        description: 'Goes on after this event, of the last 24 hours. Without it the stream starts from now.',
+        description: 'Resumes after this event of the last 24 hours. Without it, the stream starts with new events.',
       },
     },
     status: 200,
@@ -66,15 +63,18 @@ export const RISK_STREAM_OPERATIONS = {
 
 export function createRiskStream(options: RiskStreamOptions): RiskStream {
   const { risks, clock, log, onEnd, readersMax = READERS_MAX, readersOfTenantMax = READERS_OF_TENANT_MAX } = options
-  const textOf = createTexts()
+  const textOf = createTextCache()
   const readers = createEventReaders({
     clock,
     max: readersMax,
     ofTenantMax: readersOfTenantMax,
-    refusal: 'Too many readers are connected; come back shortly.',
+    refusal: 'Too many risk streams are open. Retry later.',
     onEnd,
     onUnknown: (cause, requestId) =>
-      log.error({ err: cause, requestId }, 'the credential of a risk stream could not be looked up'),
+      log.error(
+        { err: cause, requestId },
+        'credential of a risk stream could not be checked; the stream stays open, retrying at the next heartbeat',
+      ),
   })
 
   return {
@@ -85,15 +85,15 @@ export function createRiskStream(options: RiskStreamOptions): RiskStream {
       async subscribeToRisks(call, reply) {
         const { author, request } = call
         const reader = await readers.open(call, reply)
-        const passes = createFilter(call)
-        const tell = (event: RiskEvent): void => {
+        const passes = createFilter(call.query)
+        const send = (event: RiskEvent): void => {
           if (passes(event)) reader.send(textOf(event))
         }
         try {
-          reader.onStop(await risks.subscribe(author.tenant, lastEventIdOf(call), tell, reader.drained))
+          reader.onStop(await risks.subscribe(author.tenant, lastEventIdOf(call), send, reader.drained))
         } catch (cause) {
           const failed = reader.end('resume_failed')
-          if (failed) log.warn({ err: cause, requestId: request.id }, 'a risk stream could not resume')
+          if (failed) log.warn({ err: cause, requestId: request.id }, 'risk stream could not resume; it is closed')
         }
         return reply
       },
@@ -102,22 +102,23 @@ export function createRiskStream(options: RiskStreamOptions): RiskStream {
   }
 }
 
-function lastEventIdOf({ request }: Call): string | null {
+type RiskQuery = Call<typeof RISK_STREAM_OPERATIONS.subscribeToRisks>['query']
+
+function lastEventIdOf({ request }: Pick<Call, 'request'>): string | null {
   const id = request.headers['last-event-id']
   return typeof id === 'string' && id !== '' ? id : null
 }
 
-function createFilter({ query }: Call): (event: RiskEvent) => boolean {
-  const { category: wanted, severity: least, api } = texts(query, 'category', 'severity', 'api')
-  const rank = least === undefined ? 0 : SEVERITIES.indexOf(least as Severity)
+function createFilter({ category: wanted, severity: least, api }: RiskQuery): (event: RiskEvent) => boolean {
+  const rank = least === undefined ? 0 : SEVERITIES.indexOf(least)
   return (event) =>
     (wanted === undefined || event.category === wanted) &&
     (api === undefined || event.api === api) &&
     SEVERITIES.indexOf(event.severity) >= rank
 }
 
-/** The text of an event, kept as long as the event itself is, for all who read it. */
-function createTexts(): (event: RiskEvent) => string {
+/** Caches the text of each event for as long as the event is in memory. */
+function createTextCache(): (event: RiskEvent) => string {
   const known = new WeakMap<RiskEvent, string>()
   return (event) => {
     let text = known.get(event)

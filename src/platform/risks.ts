@@ -1,32 +1,30 @@
-/** `GET /v1/risks`: the risk position, one item an episode; and one episode with its timeline. */
+/** `GET /v1/risks`: the risk position, one item per episode; and one episode with its timeline. */
 
 import { fromCursor, toCursor } from '../command/page.ts'
 import { Problem } from '../domain/problem.ts'
-import type { Category, RiskType, Severity } from '../domain/risk.ts'
 import { timeOfId } from '../runtime/ids.ts'
-import type { RiskFeed, RiskPositionQuery } from '../store/risk-store.ts'
-import type { Call, Handlers, Operations } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
+import type { RiskFeed } from '../store/risk-store.ts'
+import type { Handlers, Operations } from './operation.ts'
 import { riskProperties, showRisk } from './risk-shape.ts'
-import { list, named, object, query, reference, time } from './schemas.ts'
+import { list, named, object, pagedQuery, reference, time } from './schemas.ts'
 
 const { id, phase, category, severity, type, count, message } = riskProperties
-const state = { type: 'string', enum: ['open', 'cleared'] }
+const state = { type: 'string', enum: ['open', 'cleared'] } as const
 
 export const RISK_OPERATIONS = {
   listRisks: {
     method: 'GET',
     path: '/v1/risks',
-    summary: 'The current risk position: one item an episode, in the order they opened',
-    description: 'An `id` here is the `riskId` of the stream. Cleared episodes are kept for 30 days.',
+    summary: 'Lists the risk position: one item per episode, in the order of opening',
+    description: 'The `id` of an item is the `riskId` in the stream. Cleared episodes are retained for 30 days.',
     tag: 'Risks',
     scope: 'risks:read',
-    query: query({
+    query: pagedQuery({
       category,
-      severity: { ...severity, description: 'At least this severe.' },
+      severity: { ...severity, description: 'Minimum severity.' },
       type,
       api: reference,
-      attributedTo: { ...reference, description: 'Id of the party.' },
+      attributedTo: { ...reference, description: 'Id of the attributed party.' },
       state: { ...state, default: 'open' },
     }),
     status: 200,
@@ -35,7 +33,7 @@ export const RISK_OPERATIONS = {
   getRisk: {
     method: 'GET',
     path: '/v1/risks/:riskId',
-    summary: 'One episode with what was told of it, oldest first',
+    summary: 'Returns a risk episode with its events, oldest first',
     tag: 'Risks',
     scope: 'risks:read',
     status: 200,
@@ -52,10 +50,10 @@ export const RISK_OPERATIONS = {
 
 export function riskHandlers(risks: RiskFeed): Handlers<typeof RISK_OPERATIONS> {
   return {
-    async listRisks(call) {
-      const { limit, cursor } = toPageQuery(call.query)
+    async listRisks({ author, query }) {
+      const { limit, cursor, ...filter } = query
       const after = cursor === undefined ? {} : { after: fromCursor(cursor) }
-      const found = await risks.position({ ...toFilter(call), ...after, limit: limit + 1 })
+      const found = await risks.position({ tenant: author.tenant, ...filter, ...after, limit: limit + 1 })
       const shown = found.slice(0, limit)
       const last = shown.at(-1)
       return {
@@ -64,35 +62,23 @@ export function riskHandlers(risks: RiskFeed): Handlers<typeof RISK_OPERATIONS> 
       }
     },
     async getRisk({ author, params }) {
-      const found = await risks.episode(author.tenant, params['riskId'] ?? '')
+      const found = await risks.episode(author.tenant, params.riskId)
       if (found === null)
-        throw new Problem('not_found', 'There is no such episode, or it was cleared over 30 days ago.')
+        throw new Problem('not_found', 'This risk episode does not exist, or it was cleared over 30 days ago.')
       const { event, state: is, timeline } = found
       return {
         ...showRisk(event),
         id: event.riskId,
         state: is,
-        timeline: timeline.map((told) => ({
-          id: told.id,
-          phase: told.phase,
-          severity: told.severity,
-          count: told.count,
-          time: new Date(timeOfId(told.id)).toISOString(),
-          message: told.message,
+        timeline: timeline.map((entry) => ({
+          id: entry.id,
+          phase: entry.phase,
+          severity: entry.severity,
+          count: entry.count,
+          time: new Date(timeOfId(entry.id)).toISOString(),
+          message: entry.message,
         })),
       }
     },
   }
-}
-
-/** The words of the query are those of the types: validation has seen to that. */
-function toFilter({ author, query: given }: Call): Omit<RiskPositionQuery, 'limit' | 'after'> {
-  const words = texts(given, 'category', 'severity', 'type', 'api', 'attributedTo') as {
-    category?: Category
-    severity?: Severity
-    type?: RiskType
-    api?: string
-    attributedTo?: string
-  }
-  return { tenant: author.tenant, state: given['state'] === 'cleared' ? 'cleared' : 'open', ...words }
 }

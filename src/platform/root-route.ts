@@ -1,4 +1,4 @@
-/** `GET /` for browsers: a page that says what this is. Other clients get the 404 of an unknown path. */
+/** `GET /`: a start page for browsers. Other clients get 404. */
 
 import type { FastifyInstance } from 'fastify'
 import type { IncomingMessage, ServerResponse } from 'node:http'

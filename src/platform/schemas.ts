@@ -1,82 +1,95 @@
-/** Schemas that several operations share: bounds of what a caller may send, shapes of what it gets. */
+/** Schemas that several operations share, and functions that build schemas. */
 
-export type Schema = Readonly<Record<string, unknown>>
+import type { NullableSchema, ObjectSchema, Schema } from './schema-type.ts'
 
-/** No control characters, no halves of surrogate pairs. */
+/** No control characters, no lone surrogates. */
 const PLAIN = '^[^\\p{Cc}\\p{Cs}]*$'
 
 /** 1 to 128 characters, not all of them blank. */
-export const name: Schema = {
+export const name = {
   type: 'string',
   minLength: 1,
   maxLength: 128,
   pattern: '^(?=[^]*\\S)[^\\p{Cc}\\p{Cs}]+$',
-}
+} as const satisfies Schema
 /** Text of several lines. */
-export const prose: Schema = {
+export const prose = {
   type: 'string',
   minLength: 1,
   maxLength: 20_000,
   pattern: '^(?:[\\n\\r\\t]|[^\\p{Cc}\\p{Cs}])*$',
-}
-/** What a caller may send of free text. */
-export const line: Schema = { type: 'string', minLength: 1, maxLength: 256, pattern: PLAIN }
-/** An id or name that a caller refers to. */
-export const reference: Schema = { type: 'string', minLength: 1, maxLength: 256, pattern: PLAIN }
-export const text: Schema = { type: 'string' }
-export const id: Schema = { type: 'string' }
-export const time: Schema = { type: 'string', format: 'date-time' }
-export const scopeNames: Schema = { type: 'array', items: { type: 'string' } }
+} as const satisfies Schema
+/** Free text of one line. */
+export const line = { type: 'string', minLength: 1, maxLength: 256, pattern: PLAIN } as const satisfies Schema
+/** Id or name of another resource. */
+export const reference = { type: 'string', minLength: 1, maxLength: 256, pattern: PLAIN } as const satisfies Schema
+export const text = { type: 'string' } as const satisfies Schema
+export const id = { type: 'string' } as const satisfies Schema
+export const time = { type: 'string', format: 'date-time' } as const satisfies Schema
+export const scopeNames = { type: 'array', items: { type: 'string' } } as const satisfies Schema
 /** Scopes as RFC 6749, appendix A.4, spells them. */
-export const scopes: Schema = {
+export const scopes = {
   type: 'array',
   maxItems: 200,
   uniqueItems: true,
   items: { type: 'string', minLength: 1, maxLength: 128, pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$' },
-}
+} as const satisfies Schema
 /** A document of up to 10 MB. */
-export const base64: Schema = { type: 'string', minLength: 1, maxLength: 14_000_000 }
-/** What a body with such a document may weigh. */
+export const base64 = { type: 'string', minLength: 1, maxLength: 14_000_000 } as const satisfies Schema
+/** Maximum size of a body with one such document. */
 export const DOCUMENT_BODY_BYTES_MAX = 15 * 1024 * 1024
-/** Address of a backend, wherever one is set. */
-export const backendUrl: Schema = {
+export const backendUrl = {
   type: 'string',
   minLength: 1,
   maxLength: 2_048,
   description:
-    'http or https, any port. A tenant other than the operator may not give an address that is private or leads back ' +
-    'to this service (400).',
-}
-/** Nothing need be sent; a client that sends an empty object means the same. */
-export const NO_BODY: Schema = { type: ['object', 'null'], additionalProperties: false }
+    'An http or https URL with any port. Only the operator may set an address that is private or leads back to this service; ' +
+    'other tenants get 400.',
+} as const satisfies Schema
+/** No body, or an empty object. */
+export const NO_BODY = { type: ['object', 'null'], additionalProperties: false } as const satisfies Schema
 
-export const nullable = (schema: Schema): Schema => ({ ...schema, type: [schema['type'], 'null'] })
+export const nullable = <const Of extends Schema>(schema: Of): NullableSchema<Of> =>
+  ({ ...schema, type: [schema['type'], 'null'] }) as unknown as NullableSchema<Of>
 
-/** A shape with a name of its own in the OpenAPI document. */
-export const named = (title: string, schema: Schema): Schema => ({ title, ...schema })
+/** A schema that is a component of the OpenAPI document. */
+export const named = <const Of extends Schema>(title: string, schema: Of): Of & { readonly title: string } => ({
+  title,
+  ...schema,
+})
 
-export function object(
-  properties: Readonly<Record<string, Schema>>,
-  required: readonly string[] = Object.keys(properties),
-): Schema {
-  return { type: 'object', additionalProperties: false, required, properties }
+/** A closed object; without `required` every member is mandatory. */
+export function object<
+  const Properties extends Readonly<Record<string, Schema>>,
+  const Required extends readonly (keyof Properties & string)[] = readonly (keyof Properties & string)[],
+>(properties: Properties, required?: Required): ObjectSchema<Properties, Required> {
+  const names = required ?? Object.keys(properties)
+  return { type: 'object', additionalProperties: false, required: names as Required, properties }
 }
 
 export const pageQuery = {
-  limit: { type: 'integer', minimum: 1, maximum: 500, default: 50, description: 'Items of a page.' },
-  cursor: { type: 'string', minLength: 1, maxLength: 5_500, description: 'The `next` of the page before.' },
+  limit: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 500,
+    default: 50,
+    description: 'Maximum number of items in the page.',
+  },
+  cursor: { type: 'string', minLength: 1, maxLength: 5_500, description: 'The `next` of the previous page.' },
 } as const satisfies Record<string, Schema>
 
-export function query(properties: Readonly<Record<string, Schema>> = {}): Schema {
+export function pagedQuery<const Properties extends Readonly<Record<string, Schema>> = {}>(
+  properties: Properties = {} as Properties,
+) {
   return object({ ...properties, ...pageQuery }, [])
 }
 
-/** The old name of a filter: it still works. */
-export function formerly(name: string, schema: Schema): Schema {
-  return { ...schema, deprecated: true, description: `The old name of \`${name}\`.` }
+/** A filter under its former name, which is still accepted. */
+export function formerly<const Of extends Schema>(name: string, schema: Of): Of {
+  return { ...schema, deprecated: true, description: `Former name of \`${name}\`.` }
 }
 
-/** Everything at once, as an action answers it: never more than so many items. */
+/** A list in one page, as the answer of an action. */
 export function whole(item: Schema, maxItems: number): Schema {
   return object({ items: { type: 'array', maxItems, items: item }, next: { type: ['string', 'null'] } })
 }
@@ -85,7 +98,7 @@ export function list(item: Schema): Schema {
   return object({ items: { type: 'array', items: item }, next: { type: ['string', 'null'] } })
 }
 
-/** Something wrong, or suspicious, in what was sent; in a document also with its place in the text. */
+/** An error or a warning about a request; for a document, with its position in the text. */
 export const finding = named(
   'Finding',
   object(

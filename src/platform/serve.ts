@@ -1,8 +1,8 @@
 /**
- * Makes fastify routes of declared operations.
+ * Registers fastify routes for declared operations.
  *
- * What is validated, limited and asked for is what is declared. A change that carries `If-Match` is made
- * only while the resource is as its caller knows it; a creation says where it is.
+ * Validation, limits and scopes follow the declaration. A change with `If-Match` is made only if the ETag of the resource matches.
+ * The answer of a creation has a `Location`.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
@@ -11,7 +11,8 @@ import { Problem } from '../domain/problem.ts'
 import { IDEMPOTENCY_HEADER, idempotencyKey, type Once } from './idempotency.ts'
 import { etagOf, matchesEtag } from './conditional.ts'
 import type { Call, Handler, Handlers, Operation, Operations } from './operation.ts'
-import { NO_BODY, type Schema } from './schemas.ts'
+import type { Schema } from './schema-type.ts'
+import { NO_BODY } from './schemas.ts'
 
 export interface OperationConfig extends Operation {
   readonly operationId: string
@@ -34,7 +35,8 @@ export type Serve = <Table extends Operations>(operations: Table, handlers: Hand
 
 export function createServe({ app, baseUrl, once, mutex }: ServeOptions): Serve {
   return (operations, handlers) => {
-    const table: Readonly<Record<string, Handler>> = handlers
+    // Validation establishes the types that each handler declares for its call.
+    const table = handlers as unknown as Readonly<Record<string, Handler>>
     for (const [operationId, operation] of Object.entries<Operation>(operations)) {
       const handler = table[operationId]
       if (handler === undefined) throw new Error(`${operationId} has no handler`)
@@ -47,10 +49,10 @@ export function createServe({ app, baseUrl, once, mutex }: ServeOptions): Serve 
         handler: async (request, reply) => {
           const call = toCall(request)
           const change = async (): Promise<unknown> => {
-            if (current !== undefined) await checkMatch(request, await ifAsked(request, current, call, reply))
+            if (current !== undefined) await checkMatch(request, await readForMatch(request, current, call, reply))
             return handler(call, reply)
           }
-          // Nothing changes a resource between its condition and the change that it is a condition of.
+          // The lock keeps the resource unchanged between the check of `If-Match` and the change.
           const resource = `${changes} ${JSON.stringify([call.author.tenant, call.params])}`
           const work = (): Promise<unknown> =>
             current === undefined ? change() : mutex.runExclusive([resource], change)
@@ -64,7 +66,7 @@ export function createServe({ app, baseUrl, once, mutex }: ServeOptions): Serve 
   }
 }
 
-/** What fastify must know of an operation, public or not. */
+/** Returns the route options of an operation, public or not. */
 export function toRouteOptions(operation: OperationConfig): RouteShorthandOptions {
   const { method, query, body, bodyBytesMax, endless } = operation
   const headers = headersOf(operation)
@@ -80,12 +82,12 @@ export function toRouteOptions(operation: OperationConfig): RouteShorthandOption
   }
 }
 
-/** Every header that an operation reads, by name. */
+/** Returns the schemas of the headers that an operation reads, by name. */
 export function headersOf({ method, headers }: Pick<Operation, 'method' | 'headers'>): Operation['headers'] {
   return method === 'POST' ? { ...headers, [IDEMPOTENCY_HEADER]: idempotencyKey } : headers
 }
 
-/** Node gives the names of headers in lower case. */
+/** Node reports header names in lower case. */
 function toHeaderSchema(headers: Readonly<Record<string, Schema>>): Schema {
   const properties = Object.entries(headers).map(([name, schema]) => [name.toLowerCase(), schema])
   return { type: 'object', properties: Object.fromEntries(properties) as Schema }
@@ -100,7 +102,7 @@ function toCall(request: FastifyRequest): Call {
   return {
     params: request.params as Record<string, string>,
     query: request.query as Record<string, unknown>,
-    body: request.body,
+    body: request.body ?? null,
     caller,
     author: {
       tenant: grant.tenant,
@@ -112,18 +114,23 @@ function toCall(request: FastifyRequest): Call {
   }
 }
 
-/** The resource as it is now, read only where the caller makes a condition of it. */
-async function ifAsked(request: FastifyRequest, current: Handler, call: Call, reply: FastifyReply): Promise<unknown> {
+/** Reads the current resource, if the caller sent `If-Match`. */
+async function readForMatch(
+  request: FastifyRequest,
+  current: Handler,
+  call: Call,
+  reply: FastifyReply,
+): Promise<unknown> {
   return request.headers['if-match'] === undefined ? undefined : current(call, reply)
 }
 
 async function checkMatch(request: FastifyRequest, resource: unknown): Promise<void> {
   const condition = request.headers['if-match']
   if (condition === undefined || matchesEtag(condition, etagOf(JSON.stringify(resource)))) return
-  throw new Problem('version_conflict', 'The resource is no longer as `If-Match` says. Read it again.')
+  throw new Problem('version_conflict', 'The resource has changed: `If-Match` does not match its ETag. Read it again.')
 }
 
-/** A path with its parameters: those of the call, and for another one the id of its answer. */
+/** Fills the parameters of a path from the call, and a missing one from the `id` of the answer. */
 function fill(path: string, params: Call['params'], answer: unknown): string {
   const { id = '' } = answer as { readonly id?: string }
   return path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? id))

@@ -1,9 +1,8 @@
 /**
- * The platform API: one fastify instance, one file a resource.
+ * The server of the platform API: one fastify instance, one file per resource.
  *
- * JSON in and out, unknown members refused with a pointer, every error a problem document. The risk
- * paths can be served on a port of their own as well. Closing ends the streams and lets calls in
- * flight finish.
+ * Unknown members of a request are refused with a pointer, and every error is a problem document. A separate port can serve the
+ * risk paths as well. Closing ends the streams and waits for calls in flight.
  */
 
 import fastify, { type FastifyInstance } from 'fastify'
@@ -105,7 +104,7 @@ export interface PlatformOptions extends GuardOptions {
   readonly onSelfApproval: ApprovalHandlersOptions['onSelfApproval']
   readonly usage: UsageStore
   readonly requests: RequestStore
-  /** Connections to each port; those above it are closed at once. Default: as many as come. */
+  /** Maximum number of connections per port; further ones are closed at once. Default: unlimited. */
   readonly connectionsMax?: number
   /** `REQUEST_LOG`. */
   readonly requestLog: 'off' | 'refused' | 'all'
@@ -122,20 +121,20 @@ export interface PlatformOptions extends GuardOptions {
   /** Default: loopback. */
   readonly metricsAccess?: MetricsAccess
   readonly log: Log
-  /** Why the service is not ready; null when it is. */
+  /** Returns why the service is not ready, or null. */
   readonly notReady: () => string | null
-  /** Public addresses, asked for once they are known. */
+  /** Returns the public addresses; called once they are known. */
   readonly addresses: () => { readonly baseUrl: string; readonly gatewayUrl: string }
-  /** The page at `/` for browsers; none: 404 there as well. */
+  /** The start page at `/`. Default: 404. */
   readonly rootPage?: RootPage
-  /** Readers of the risk stream at once, in all and of one tenant. */
+  /** Maximum number of concurrent readers of the risk stream, in total and per tenant. */
   readonly readersMax?: number
   readonly readersOfTenantMax?: number
 }
 
 export interface Platform {
   readonly app: FastifyInstance
-  /** The risk paths alone, for a port of their own. */
+  /** Creates a server of the risk paths alone, for a separate port. */
   createRiskApp(): FastifyInstance
   close(): Promise<void>
 }
@@ -188,7 +187,7 @@ function createApp(options: PlatformOptions, operations: Operations): FastifyIns
     genReqId: options.newRequestId,
     requestIdHeader: false,
     exposeHeadRoutes: false,
-    // A call that comes over a connection still open is served; the connection ends with its answer.
+    // While closing, a call on an open connection is served, and the connection is closed after its answer.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply) => {
@@ -201,7 +200,7 @@ function createApp(options: PlatformOptions, operations: Operations): FastifyIns
   app.setValidatorCompiler(createValidatorCompiler())
   installJsonBody(app)
   installProblems(app, { log: options.log, allowedMethods: createAllowedMethods(Object.values(operations)) })
-  // In this order: what is recorded is what leaves.
+  // ETags come first: the guard records the status that is sent, which may be 304.
   installEtags(app)
   installGuard(app, options)
   return app

@@ -1,17 +1,16 @@
-/** `/v1/apis/{name}/serviceLevel`: how the provider's side did, against what is promised. */
+/** `/v1/apis/{name}/serviceLevel`: the measured service level of an API, compared with its promises. */
 
 import type { ServiceLevels } from '../service-level/service-levels.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { texts } from './page-query.ts'
-import { id, named, nullable, object, text, time, type Schema } from './schemas.ts'
+import { id, named, nullable, object, text, time } from './schemas.ts'
 import { checkRange, invalidQuery, toRange } from './time-range.ts'
 
-const number: Schema = { type: ['number', 'null'] }
+const number = { type: ['number', 'null'] } as const
 const measured = {
-  calls: { type: 'integer', description: 'Calls that were for the backend to serve; refused ones are none.' },
-  availabilityPercent: { ...number, description: 'Of them, how many were answered at all.' },
-  errorPercent: { ...number, description: 'Of the answers, how many were 5xx.' },
+  calls: { type: 'integer', description: 'Calls that reached the forwarding stage; refused calls are not counted.' },
+  availabilityPercent: { ...number, description: 'Share of calls that got an answer.' },
+  errorPercent: { ...number, description: 'Share of answers with status 5xx.' },
   latency: object({ meanMs: number, p50Ms: number, p95Ms: number, p99Ms: number }),
 }
 const promise = object({
@@ -19,29 +18,29 @@ const promise = object({
   name: text,
   measure: { type: 'string', enum: ['availability', '5xxResponsePercent', 'latency', 'meanLatency'] },
   percentile: number,
-  rps: { ...number, description: 'Calls a second up to which it holds; null: at any load.' },
+  rps: { ...number, description: 'Calls per second up to which the promise applies; null: at any load.' },
   operationIds: { type: ['array', 'null'], items: text },
   promised: { type: 'number' },
   measured: number,
-  calls: { type: 'integer', description: 'Calls it was judged by.' },
-  isKept: { type: ['boolean', 'null'], description: 'Null: nothing was there to judge.' },
+  calls: { type: 'integer', description: 'Calls that were evaluated.' },
+  isKept: { type: ['boolean', 'null'], description: 'Null: no calls to evaluate.' },
 })
-const instant: Schema = { type: 'string', format: 'date-time' }
+const instant = { type: 'string', format: 'date-time' } as const
 
 export const SERVICE_LEVEL_OPERATIONS = {
   getServiceLevel: {
     method: 'GET',
     path: '/v1/apis/:name/serviceLevel',
-    summary: 'How the provider’s side of an API did, against what its declarations promise',
+    summary: 'Returns the measured service level of an API and the promises of its declarations',
     description:
-      'Measured over all traffic, by the minute, and by minutes divided. Latency is that of the backend, of answers ' +
-      'below 400, within a sixteenth of its value.',
+      'Measured over all traffic, per minute. Latency is the time of the backend for answers with a status below 400, ' +
+      'exact to a sixteenth of its value.',
     tag: 'Catalogue',
     scope: 'apis:read',
     query: object(
       {
-        from: { ...instant, description: 'Minutes that begin at or after it. Default: an hour before `to`.' },
-        to: { ...instant, description: 'Minutes that begin before it. Default: now.' },
+        from: { ...instant, description: 'Minutes that start at or after this time. Default: one hour before `to`.' },
+        to: { ...instant, description: 'Minutes that start before this time. Default: now.' },
       },
       [],
     ),
@@ -69,12 +68,12 @@ export function serviceLevelHandlers(
 ): Handlers<typeof SERVICE_LEVEL_OPERATIONS> {
   return {
     async getServiceLevel({ author, params, query }) {
-      const range = toRange(texts(query, 'from', 'to'), clock.nowMs(), DEFAULT_RANGE_MS)
+      const range = toRange(query, clock.nowMs(), DEFAULT_RANGE_MS)
       checkRange(range)
       if (range.toMs - range.fromMs > RANGE_MAX_DAYS * 86_400_000 + 1) {
-        throw invalidQuery('/from', `Ask for at most ${RANGE_MAX_DAYS} days.`)
+        throw invalidQuery('/from', `The range is longer than ${RANGE_MAX_DAYS} days.`)
       }
-      return serviceLevels.of(author.tenant, params['name'] ?? '', range)
+      return serviceLevels.of(author.tenant, params.name, range)
     },
   }
 }

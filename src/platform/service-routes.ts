@@ -1,4 +1,4 @@
-/** Paths that need no credential: alive, ready, metrics, the OpenAPI document. */
+/** Public routes: liveness, readiness, metrics and the OpenAPI documents. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../domain/problem.ts'
@@ -11,11 +11,11 @@ import { toRouteOptions } from './serve.ts'
 export interface ServiceRoutesOptions {
   readonly metrics: Metrics
   readonly metricsAccess: MetricsAccess
-  /** Why the service is not ready; null when it is. */
+  /** Returns why the service is not ready, or null. */
   readonly notReady: () => string | null
-  /** The OpenAPI document as text. */
+  /** Returns the OpenAPI document of the platform. */
   readonly openApi: () => string
-  /** That of the gateway's OAuth paths. */
+  /** Returns the OpenAPI document of the gateway's OAuth paths. */
   readonly oauthOpenApi: () => string
 }
 
@@ -23,22 +23,27 @@ const answer = object({ status: { type: 'string' } })
 const shared = { method: 'GET', tag: 'Service', scope: null, status: 200 } as const satisfies Partial<Operation>
 
 export const SERVICE_OPERATIONS = {
-  getHealth: { ...shared, path: '/healthz', summary: 'Alive', answer },
-  getReadiness: { ...shared, path: '/readyz', summary: 'Serving: routes loaded, spool writable', answer },
+  getHealth: { ...shared, path: '/healthz', summary: 'Reports that the process is alive', answer },
+  getReadiness: {
+    ...shared,
+    path: '/readyz',
+    summary: 'Reports whether the service is ready: routes loaded, spool writable',
+    answer,
+  },
   getMetrics: {
     ...shared,
     path: '/metrics',
-    summary: 'Metrics in the text format of Prometheus',
+    summary: 'Returns metrics in the Prometheus text format',
     description:
-      'Answered to loopback only, unless `METRICS_TOKEN` (sent as a bearer token) or `METRICS_PORT` (served there instead) is set.',
+      'Available from loopback only, unless `METRICS_TOKEN` (sent as a bearer token) or `METRICS_PORT` (served there instead) is set.',
     problems: ['credential_missing', 'credential_invalid', 'operation_forbidden', 'not_found'],
     mediaTypes: ['text/plain'],
   },
-  getOpenApi: { ...shared, path: '/openapi.json', summary: 'This document', answer: { type: 'object' } },
+  getOpenApi: { ...shared, path: '/openapi.json', summary: 'Returns this document', answer: { type: 'object' } },
   getOauthOpenApi: {
     ...shared,
     path: '/oauth.openapi.json',
-    summary: 'The document of the OAuth paths, which the gateway serves',
+    summary: 'Returns the OpenAPI document of the OAuth paths, which the gateway serves',
     answer: { type: 'object' },
   },
 } as const satisfies Operations

@@ -2,10 +2,9 @@
 
 import { pageOf } from '../command/page.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { toPageQuery } from './page-query.ts'
-import { id, list, named, nullable, object, query, time, whole } from './schemas.ts'
+import { id, list, named, nullable, object, pagedQuery, time, whole } from './schemas.ts'
 
-/** What this resource asks of the keys. */
+/** Port to the signing keys. */
 export interface SigningKeys {
   list(): readonly {
     readonly id: string
@@ -33,17 +32,17 @@ export const SIGNING_KEY_OPERATIONS = {
   listSigningKeys: {
     method: 'GET',
     path: '/v1/signingkeys',
-    summary: 'Keys that sign, those that will, and those whose tokens have not all expired',
+    summary: 'Lists the signing keys: current, next, and retired ones whose tokens have not all expired',
     tag,
     scope: 'platform:admin',
-    query: query(),
+    query: pagedQuery(),
     status: 200,
     answer: list(key),
   },
   rotateSigningKeys: {
     method: 'POST',
     path: '/v1/signingkeys/rotate',
-    summary: 'Has the next keys sign, and publishes others as the next',
+    summary: 'Rotates the signing keys: the next keys become current, and new next keys are published',
     tag,
     scope: 'platform:admin',
     status: 200,
@@ -60,7 +59,7 @@ export function signingKeyHandlers(keys: SigningKeys): Handlers<typeof SIGNING_K
       publishedUntil: publishedUntilMs === null ? null : toTime(publishedUntilMs),
     }))
   return {
-    listSigningKeys: async ({ query: given }) => pageOf(show(), toPageQuery(given)),
+    listSigningKeys: async ({ query }) => pageOf(show(), query),
     async rotateSigningKeys() {
       await keys.rotateNow()
       return { items: show(), next: null }

@@ -1,10 +1,9 @@
-/** `/v1/openapispecs` and `/v1/openslaspecs`: documents as they were published, byte for byte. */
+/** `/v1/openapispecs` and `/v1/openslaspecs`: published documents, byte for byte. */
 
 import type { FastifyReply } from 'fastify'
 import type { Content } from '../publishing/published-content.ts'
 import type { Specifications } from '../publishing/specifications.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
 import {
   base64,
   DOCUMENT_BODY_BYTES_MAX,
@@ -13,14 +12,21 @@ import {
   list,
   named,
   object,
-  query,
+  pagedQuery,
   reference,
   text,
   time,
 } from './schemas.ts'
 
 const openApi = named('OpenApiSpec', object({ id, api: id, version: text, mediaType: text, createdAt: time }))
-const openSlaFields = { id, api: id, variant: text, version: text, inForce: { type: 'boolean' }, createdAt: time }
+const openSlaFields = {
+  id,
+  api: id,
+  variant: text,
+  version: text,
+  inForce: { type: 'boolean' },
+  createdAt: time,
+} as const
 const openSla = named('OpenSlaSpec', object(openSlaFields))
 const declared = named('DeclaredOpenSla', object({ ...openSlaFields, warnings: { type: 'array', items: finding } }))
 const tag = 'Specifications'
@@ -32,30 +38,30 @@ export const SPECIFICATION_OPERATIONS = {
   listOpenApiSpecs: {
     ...openApis,
     path: '/v1/openapispecs',
-    summary: 'OpenAPI documents',
-    query: query({ api: reference }),
+    summary: 'Lists the OpenAPI documents of the tenant',
+    query: pagedQuery({ api: reference }),
     answer: list(openApi),
   },
   getOpenApiSpec: {
     ...openApis,
     path: '/v1/openapispecs/:id',
-    summary: 'One OpenAPI document',
+    summary: 'Returns the metadata of an OpenAPI document',
     answer: openApi,
   },
   getOpenApiContent: {
     ...openApis,
     path: '/v1/openapispecs/:id/content',
-    summary: 'The document as it was published, byte for byte',
+    summary: 'Returns an OpenAPI document as published, byte for byte',
     mediaTypes,
   },
   createOpenSlaSpec: {
     tag,
     method: 'POST',
     path: '/v1/openslaspecs',
-    summary: 'Takes a declaration into force, for running subscriptions too',
+    summary: 'Publishes an OpenSLA declaration; it takes effect at once, also for existing subscriptions',
     description:
-      'The one in force before, of the same API and variant, is kept and no longer in force. `warnings` tell what the ' +
-      'declaration says in vain, or hardly means.',
+      'It replaces the declaration in force for the same API and variant, which is retained. `warnings` list members of the ' +
+      'declaration that have no effect or are probably mistakes.',
     scope: 'openslaspecs:write',
     body: named('OpenSlaSpecInput', object({ api: reference, specification: base64 })),
     bodyBytesMax: DOCUMENT_BODY_BYTES_MAX,
@@ -66,39 +72,35 @@ export const SPECIFICATION_OPERATIONS = {
   listOpenSlaSpecs: {
     ...openSlas,
     path: '/v1/openslaspecs',
-    summary: 'Declarations',
-    query: query({ api: reference }),
+    summary: 'Lists the OpenSLA declarations of the tenant',
+    query: pagedQuery({ api: reference }),
     answer: list(openSla),
   },
   getOpenSlaSpec: {
     ...openSlas,
     path: '/v1/openslaspecs/:id',
-    summary: 'One declaration',
+    summary: 'Returns the metadata of an OpenSLA declaration',
     answer: openSla,
   },
   getOpenSlaContent: {
     ...openSlas,
     path: '/v1/openslaspecs/:id/content',
-    summary: 'The declaration as it was published, byte for byte',
+    summary: 'Returns an OpenSLA declaration as published, byte for byte',
     mediaTypes,
   },
 } as const satisfies Operations
 
-type OpenSlaInput = Parameters<Specifications['createOpenSla']>[1]
-
 export function specificationHandlers(specifications: Specifications): Handlers<typeof SPECIFICATION_OPERATIONS> {
   return {
-    listOpenApiSpecs: async ({ author, query: given }) =>
-      specifications.openApis(author.tenant, { ...toPageQuery(given), ...texts(given, 'api') }),
-    getOpenApiSpec: async ({ author, params }) => specifications.openApi(author.tenant, params['id'] ?? ''),
+    listOpenApiSpecs: async ({ author, query }) => specifications.openApis(author.tenant, query),
+    getOpenApiSpec: async ({ author, params }) => specifications.openApi(author.tenant, params.id),
     getOpenApiContent: async ({ author, params }, reply) =>
-      sendContent(reply, await specifications.openApiContent(author.tenant, params['id'] ?? '')),
-    createOpenSlaSpec: async ({ author, body }) => specifications.createOpenSla(author, body as OpenSlaInput),
-    listOpenSlaSpecs: async ({ author, query: given }) =>
-      specifications.openSlas(author.tenant, { ...toPageQuery(given), ...texts(given, 'api') }),
-    getOpenSlaSpec: async ({ author, params }) => specifications.openSla(author.tenant, params['id'] ?? ''),
+      sendContent(reply, await specifications.openApiContent(author.tenant, params.id)),
+    createOpenSlaSpec: async ({ author, body }) => specifications.createOpenSla(author, body),
+    listOpenSlaSpecs: async ({ author, query }) => specifications.openSlas(author.tenant, query),
+    getOpenSlaSpec: async ({ author, params }) => specifications.openSla(author.tenant, params.id),
     getOpenSlaContent: async ({ author, params }, reply) =>
-      sendContent(reply, await specifications.openSlaContent(author.tenant, params['id'] ?? '')),
+      sendContent(reply, await specifications.openSlaContent(author.tenant, params.id)),
   }
 }
 

@@ -1,11 +1,11 @@
-/** `/v1/subscriptions`: who may use which API, and by which credentials. */
+/** `/v1/subscriptions`: access of consumers to APIs and products, with its credentials. */
 
 import type { Credentials } from '../access/credentials.ts'
-import type { SubscriptionInput, Subscriptions } from '../subscriptions/subscriptions.ts'
+import type { Subscriptions } from '../subscriptions/subscriptions.ts'
 import { pageOf } from '../command/page.ts'
 import { LIMIT_KINDS } from '../domain/limit-kind.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
-import { renamed, texts, toPageQuery } from './page-query.ts'
+import { renamed } from './renamed-filter.ts'
 import {
   formerly,
   id,
@@ -14,24 +14,27 @@ import {
   named,
   nullable,
   object,
-  query,
+  pagedQuery,
   reference,
   scopeNames,
   scopes,
   text,
   time,
-  type Schema,
 } from './schemas.ts'
 
 const state = {
   type: 'string',
   enum: ['Pending', 'WaitlistedForCapacity', 'Active', 'Suspended', 'Rejected', 'Cancelled'],
-}
+} as const
 const recommendation = object({
   kind: { type: 'string', enum: ['TierChange'] },
   api: id,
   message: text,
-  breaches: { type: 'array', items: time, description: 'When each of them began; the latest ten of 30 days.' },
+  breaches: {
+    type: 'array',
+    items: time,
+    description: 'Start of each breach; at most the latest ten of the last 30 days.',
+  },
 })
 const subscription = named(
   'Subscription',
@@ -60,7 +63,7 @@ const credentialFields = {
   state: { type: 'string', enum: ['Active', 'Expiring', 'Expired', 'Revoked'] },
   createdAt: time,
   expiresAt: time,
-}
+} as const
 const credential = named('Credential', object(credentialFields))
 const rotated = named(
   'RotatedCredentials',
@@ -69,18 +72,18 @@ const rotated = named(
 const limit = object({
   name: text,
   kind: { type: 'string', enum: LIMIT_KINDS },
-  value: { type: 'integer', description: '0: switched off.' },
+  value: { type: 'integer', description: '0: disabled.' },
   per: nullable(text),
   validity: {
     type: 'array',
     items: object({ start: text, end: text }),
-    description: 'Times of the day in UTC; empty: always.',
+    description: 'Times of day in UTC at which the limit applies; empty: always.',
   },
-  appliesNow: { type: 'boolean', description: 'Whether a call would be held against it now.' },
+  appliesNow: { type: 'boolean', description: 'Whether the limit applies to a call made now.' },
   remaining: { type: ['integer', 'null'], description: 'Calls.' },
-  resetsAt: { ...nullable(time), description: 'When a total begins anew.' },
+  resetsAt: { ...nullable(time), description: 'Time at which a total is reset.' },
 })
-const units: Schema = { type: 'number', description: 'Resource units.' }
+const units = { type: 'number', description: 'Resource units.' } as const
 const quota = object({
   period: { type: 'string', enum: ['Daily', 'Monthly', 'Quarterly', 'Annual', 'PayAsYouGo'] },
   resourceUnits: { ...nullable(units), description: 'Null: pay as you go.' },
@@ -91,7 +94,7 @@ const quota = object({
 const operation = named(
   'SubscribedOperation',
   object({
-    api: { ...id, description: 'The API that the operation belongs to: of a product one of its members.' },
+    api: { ...id, description: 'The API of the operation; for a product, one of its members.' },
     operationId: text,
     method: text,
     path: text,
@@ -122,7 +125,7 @@ const input = named(
       force: {
         type: 'boolean',
         default: false,
-        description: 'Also subscribes to an API that is deprecated.',
+        description: 'Allows a subscription to a deprecated API.',
       },
     },
     ['consumer'],
@@ -140,7 +143,7 @@ export const SUBSCRIPTION_OPERATIONS = {
   createSubscription: {
     ...writing,
     path: '/v1/subscriptions',
-    summary: 'Subscribes a consumer; credentials are made with it',
+    summary: 'Creates a subscription of a consumer, with its credentials',
     body: input,
     status: 201,
     answer: subscription,
@@ -149,8 +152,8 @@ export const SUBSCRIPTION_OPERATIONS = {
   listSubscriptions: {
     ...reading,
     path: '/v1/subscriptions',
-    summary: 'Subscriptions of the tenant',
-    query: query({
+    summary: 'Lists the subscriptions of the tenant',
+    query: pagedQuery({
       consumer: reference,
       ApiId: reference,
       ApiProductId: reference,
@@ -163,13 +166,13 @@ export const SUBSCRIPTION_OPERATIONS = {
   getSubscription: {
     ...reading,
     path: '/v1/subscriptions/:id',
-    summary: 'One subscription',
+    summary: 'Returns a subscription',
     answer: subscription,
   },
   cancelSubscription: {
     ...writing,
     path: '/v1/subscriptions/:id/cancel',
-    summary: 'Ends a subscription; its credentials open nothing from the answer on',
+    summary: 'Cancels a subscription; its credentials are refused once this call returns',
     status: 200,
     answer: subscription,
     problems: ['state_conflict'],
@@ -178,7 +181,7 @@ export const SUBSCRIPTION_OPERATIONS = {
   suspendSubscription: {
     ...writing,
     path: '/v1/subscriptions/:id/suspend',
-    summary: 'Has a subscription rest; its credentials open nothing until it is resumed',
+    summary: 'Suspends a subscription; its credentials are refused until it is resumed',
     status: 200,
     answer: subscription,
     problems: ['state_conflict'],
@@ -187,7 +190,7 @@ export const SUBSCRIPTION_OPERATIONS = {
   resumeSubscription: {
     ...writing,
     path: '/v1/subscriptions/:id/resume',
-    summary: 'Has a suspended subscription go on',
+    summary: 'Resumes a suspended subscription',
     status: 200,
     answer: subscription,
     problems: ['state_conflict'],
@@ -197,7 +200,7 @@ export const SUBSCRIPTION_OPERATIONS = {
     ...writing,
     method: 'PUT',
     path: '/v1/subscriptions/:id/scopes',
-    summary: 'Changes what a subscription may do; what is taken away is closed before the answer',
+    summary: 'Replaces the scopes of a subscription; removed scopes are revoked before this call returns',
     body: named('SubscriptionScopes', object({ scopes })),
     status: 200,
     answer: subscription,
@@ -207,22 +210,22 @@ export const SUBSCRIPTION_OPERATIONS = {
   listOperations: {
     ...reading,
     path: '/v1/subscriptions/:id/operations',
-    summary: 'Operations the subscription may call, with limits, cost and what is left',
-    query: query(),
+    summary: 'Lists the operations that the subscription may call, with limits, cost and remaining allowance',
+    query: pagedQuery(),
     answer: list(operation),
   },
   listCredentials: {
     ...reading,
     path: '/v1/subscriptions/:id/credentials',
-    summary: 'Credentials with their secrets; each reading is audited',
+    summary: 'Lists the credentials with their secrets; each read is audited',
     scope: 'credentials:read',
-    query: query(),
+    query: pagedQuery(),
     answer: list(credential),
   },
   rotateCredentials: {
     ...writing,
     path: '/v1/subscriptions/:id/credentials/rotate',
-    summary: 'Makes new credentials; the old ones stay good for the overlap',
+    summary: 'Creates new credentials; the previous ones stay valid for the overlap',
     scope: 'credentials:write',
     body: {
       ...named(
@@ -239,7 +242,7 @@ export const SUBSCRIPTION_OPERATIONS = {
     ...writing,
     method: 'DELETE',
     path: '/v1/subscriptions/:id/credentials/:credentialId',
-    summary: 'Revokes a credential everywhere before it answers',
+    summary: 'Revokes a credential on every thread before this call returns',
     scope: 'credentials:write',
     status: 204,
     problems: ['state_conflict'],
@@ -251,34 +254,30 @@ export function subscriptionHandlers(
   credentials: Credentials,
 ): Handlers<typeof SUBSCRIPTION_OPERATIONS> {
   return {
-    createSubscription: async ({ author, body, caller }) =>
-      subscriptions.create(author, body as SubscriptionInput, caller.scopes),
-    listSubscriptions: async ({ author, query: given }) =>
+    createSubscription: async ({ author, body, caller }) => subscriptions.create(author, body, caller.scopes),
+    listSubscriptions: async ({ author, query }) =>
       subscriptions.list(author.tenant, {
-        ...toPageQuery(given),
-        ...texts(given, 'consumer', 'state'),
-        ...renamed(given, 'ApiId', 'api'),
-        ...renamed(given, 'ApiProductId', 'product'),
+        ...query,
+        ...renamed(query, 'ApiId', 'api'),
+        ...renamed(query, 'ApiProductId', 'product'),
       }),
-    getSubscription: async ({ author, params }) => subscriptions.get(author.tenant, params['id'] ?? ''),
-    cancelSubscription: async ({ author, params }) => subscriptions.cancel(author, params['id'] ?? ''),
-    suspendSubscription: async ({ author, params }) => subscriptions.suspend(author, params['id'] ?? ''),
-    resumeSubscription: async ({ author, params }) => subscriptions.resume(author, params['id'] ?? ''),
+    getSubscription: async ({ author, params }) => subscriptions.get(author.tenant, params.id),
+    cancelSubscription: async ({ author, params }) => subscriptions.cancel(author, params.id),
+    suspendSubscription: async ({ author, params }) => subscriptions.suspend(author, params.id),
+    resumeSubscription: async ({ author, params }) => subscriptions.resume(author, params.id),
     setScopes: async ({ author, params, body, caller }) =>
-      subscriptions.setScopes(author, params['id'] ?? '', (body as { scopes: string[] }).scopes, caller.scopes),
-    listOperations: async ({ author, params, query: given }) =>
-      pageOf((await subscriptions.operations(author.tenant, params['id'] ?? '')).items, toPageQuery(given)),
-    async listCredentials({ author, params, caller, query: given }, reply) {
+      subscriptions.setScopes(author, params.id, body.scopes, caller.scopes),
+    listOperations: async ({ author, params, query }) =>
+      pageOf((await subscriptions.operations(author.tenant, params.id)).items, query),
+    async listCredentials({ author, params, caller, query }, reply) {
       void reply.header('Cache-Control', 'no-store')
-      const { items } = await credentials.read(author, params['id'] ?? '', caller.scopes)
-      return pageOf(items, toPageQuery(given))
+      const { items } = await credentials.read(author, params.id, caller.scopes)
+      return pageOf(items, query)
     },
     async rotateCredentials({ author, params, body, caller }, reply) {
       void reply.header('Cache-Control', 'no-store')
-      const { overlapSeconds } = (body ?? {}) as { overlapSeconds?: number }
-      return credentials.rotate(author, params['id'] ?? '', overlapSeconds, caller.scopes)
+      return credentials.rotate(author, params.id, body?.overlapSeconds, caller.scopes)
     },
-    revokeCredential: async ({ author, params }) =>
-      credentials.revoke(author, params['id'] ?? '', params['credentialId'] ?? ''),
+    revokeCredential: async ({ author, params }) => credentials.revoke(author, params.id, params.credentialId),
   }
 }

@@ -1,4 +1,4 @@
-/** A page of rows, as JSON, or as CSV where the caller would rather have it. */
+/** Sends a page of rows as JSON, or as CSV if the caller prefers it. */
 
 import type { FastifyReply } from 'fastify'
 import { toCsv } from './csv.ts'
@@ -26,7 +26,7 @@ function nextUrl(url: string, next: string): string {
   return `${path}?${params.toString()}`
 }
 
-/** Whether CSV is named in `Accept` and weighs at least as much as JSON (RFC 9110, section 12.5.1). */
+/** Returns whether `Accept` names CSV with at least the weight of JSON (RFC 9110, section 12.5.1). */
 function prefersCsv(accept: string): boolean {
   const csv = weightOf(accept, 'text/csv')
   return csv > 0 && csv >= weightOf(accept, 'application/json')

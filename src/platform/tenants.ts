@@ -1,9 +1,8 @@
-/** `/v1/tenants`: who shares this gateway. The operator's alone. */
+/** `/v1/tenants`: the tenants of this gateway; for the operator only. */
 
 import { OPERATORS_SCOPE, type Tenants } from '../access/tenants.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { toPageQuery } from './page-query.ts'
-import { id, list, name, named, object, query, text, time } from './schemas.ts'
+import { id, list, name, named, object, pagedQuery, text, time } from './schemas.ts'
 
 const fields = { id, name: text, createdAt: time }
 const tenant = named('Tenant', object(fields))
@@ -14,7 +13,7 @@ export const TENANT_OPERATIONS = {
   createTenant: {
     method: 'POST',
     path: '/v1/tenants',
-    summary: 'Makes a tenant with its first admin, whose secret is shown this once',
+    summary: 'Creates a tenant with its first admin credential, whose secret is shown only in this answer',
     tag,
     scope: OPERATORS_SCOPE,
     body: named('TenantInput', object({ name })),
@@ -25,17 +24,17 @@ export const TENANT_OPERATIONS = {
   listTenants: {
     method: 'GET',
     path: '/v1/tenants',
-    summary: 'Tenants of this gateway',
+    summary: 'Lists the tenants of this gateway',
     tag,
     scope: OPERATORS_SCOPE,
-    query: query(),
+    query: pagedQuery(),
     status: 200,
     answer: list(tenant),
   },
   getTenant: {
     method: 'GET',
     path: '/v1/tenants/:id',
-    summary: 'One tenant',
+    summary: 'Returns a tenant',
     tag,
     scope: OPERATORS_SCOPE,
     status: 200,
@@ -47,9 +46,9 @@ export function tenantHandlers(tenants: Tenants): Handlers<typeof TENANT_OPERATI
   return {
     async createTenant({ author, body }, reply) {
       void reply.header('Cache-Control', 'no-store')
-      return tenants.create(author, (body as { name: string }).name)
+      return tenants.create(author, body.name)
     },
-    getTenant: async ({ params }) => tenants.get(params['id'] ?? ''),
-    listTenants: async ({ query: given }) => tenants.list(toPageQuery(given)),
+    getTenant: async ({ params }) => tenants.get(params.id),
+    listTenants: async ({ query }) => tenants.list(query),
   }
 }

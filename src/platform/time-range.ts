@@ -1,4 +1,4 @@
-/** `from` and `to` of a query: RFC 3339 times, of which the first is in the range and the second is not. */
+/** `from` (inclusive) and `to` (exclusive) of a query, as RFC 3339 times. */
 
 import { Problem } from '../domain/problem.ts'
 
@@ -7,10 +7,10 @@ export interface TimeRange {
   readonly toMs: number
 }
 
-/** Later times mean the same as this one; the store's times end in 2106. */
+/** Later times are clamped to this one, because the store's times end in 2106. */
 export const TIME_MS_MAX = Date.UTC(2100, 0, 1)
 
-/** Without `to` until now; without `from` as long as `spanMs`. */
+/** Returns the range of a query. Defaults: `to` is now, `from` is `spanMs` before `to`. */
 export function toRange(query: { from?: string; to?: string }, nowMs: number, spanMs: number): TimeRange {
   const { from, to } = query
   const toMs = to === undefined ? nowMs + 1 : instant(to, '/to')
@@ -20,15 +20,15 @@ export function toRange(query: { from?: string; to?: string }, nowMs: number, sp
 
 /** Throws `Problem('payload_invalid')`. */
 export function checkRange({ fromMs, toMs }: TimeRange): void {
-  if (fromMs > toMs) throw invalidQuery('/from', 'The range ends before it begins.')
+  if (fromMs > toMs) throw invalidQuery('/from', '`from` is later than `to`.')
 }
 
 export function invalidQuery(pointer: string, detail: string): Problem {
-  return new Problem('payload_invalid', 'The query is not as declared.', { errors: [{ pointer, detail }] })
+  return new Problem('payload_invalid', 'The query does not match its schema.', { errors: [{ pointer, detail }] })
 }
 
 function instant(text: string, pointer: string): number {
   const timeMs = Date.parse(text)
-  if (!Number.isFinite(timeMs) || timeMs < 0) throw invalidQuery(pointer, 'Give an RFC 3339 time from 1970 on.')
+  if (!Number.isFinite(timeMs) || timeMs < 0) throw invalidQuery(pointer, 'Send an RFC 3339 time of 1970 or later.')
   return Math.min(timeMs, TIME_MS_MAX)
 }

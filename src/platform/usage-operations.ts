@@ -1,15 +1,15 @@
-/** Usage as it is asked for and shown: line items, totals, their columns. */
+/** Operations that read usage: line items, totals and their columns. */
 
 import { Problem } from '../domain/problem.ts'
 import { GROUP_FIELDS, type GroupField } from '../store/usage-store.ts'
 import type { Operation, Operations } from './operation.ts'
-import { list, named, object, query, reference, text, time, type Schema } from './schemas.ts'
+import { list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
 
-const instant = (description: string): Schema => ({ ...time, maxLength: 64, description })
-const filters: Readonly<Record<string, Schema>> = {
+const instant = (description: string) => ({ ...time, maxLength: 64, description })
+const filters = {
   from: instant('Windows that start at or after this time. Default: 30 days before `to`.'),
   to: instant('Windows that start before this time. Default: now.'),
-  api: { ...reference, description: 'Technical name. Without it the platform API itself is left out.' },
+  api: { ...reference, description: 'Technical name. By default, all APIs except the platform API.' },
   customer: { ...reference, description: 'Id of the consumer.' },
   subscription: reference,
   operation: { ...reference, description: 'The `operationId`.' },
@@ -18,7 +18,7 @@ const amounts = {
   value: { type: 'number', description: 'Resource units.' },
   calls: { type: 'integer' },
   amount: { type: 'string', pattern: '^-?\\d+(\\.\\d+)?$', description: 'An exact decimal number.' },
-  currency: { ...text, description: 'ISO 4217; empty where no price is declared.' },
+  currency: { ...text, description: 'ISO 4217; empty if no price is declared.' },
 }
 const lineItem = {
   api: text,
@@ -29,7 +29,7 @@ const lineItem = {
   agent: text,
   ...amounts,
   time: { ...time, description: 'Start of the 10-second window.' },
-}
+} as const
 const summary = {
   api: text,
   customer: text,
@@ -39,14 +39,14 @@ const summary = {
   ...amounts,
   from: time,
   to: time,
-}
+} as const
 const shared = {
   method: 'GET',
   tag: 'Usage',
   scope: 'usage:read',
   status: 200,
   mediaTypes: ['text/csv'],
-  description: 'With `Accept: text/csv` the page is CSV (RFC 4180), and the next page stands in `Link`.',
+  description: 'With `Accept: text/csv` the page is CSV (RFC 4180), and `Link` refers to the next page.',
 } as const satisfies Partial<Operation>
 
 export const LINE_ITEM_COLUMNS = Object.keys(lineItem)
@@ -55,21 +55,21 @@ export const USAGE_OPERATIONS = {
   listLineItems: {
     ...shared,
     path: '/v1',
-    summary: 'Consumption as line items: one a key and 10-second window, oldest first',
-    query: query(filters),
+    summary: 'Lists consumption as line items, one per key and 10-second window, oldest first',
+    query: pagedQuery(filters),
     answer: list(named('LineItem', object(lineItem))),
   },
   listSummaries: {
     ...shared,
     path: '/v1/summaries',
-    summary: 'Consumption totalled',
-    query: query({
+    summary: 'Lists totals of consumption',
+    query: pagedQuery({
       ...filters,
       groupBy: {
         type: 'string',
         maxLength: 100,
         default: 'api,customer',
-        description: `Any of ${GROUP_FIELDS.join(', ')}, with commas between; empty for one total a currency.`,
+        description: `Any of ${GROUP_FIELDS.join(', ')}, separated by commas; empty for one total per currency.`,
       },
       interval: { type: 'string', enum: ['hour', 'day', 'month'], description: 'In UTC. Default: the whole range.' },
     }),
@@ -86,6 +86,6 @@ export function toGroups(text: string): readonly GroupField[] {
   if (names.length === 1 && names[0] === '') return []
   const unknown = names.find((each) => !GROUP_FIELDS.some((field) => field === each))
   if (unknown === undefined) return GROUP_FIELDS.filter((field) => names.includes(field))
-  const errors = [{ pointer: '/groupBy', detail: `Known are ${GROUP_FIELDS.join(', ')}.` }]
-  throw new Problem('payload_invalid', 'The query is not as declared.', { errors })
+  const errors = [{ pointer: '/groupBy', detail: `Use fields among ${GROUP_FIELDS.join(', ')}.` }]
+  throw new Problem('payload_invalid', 'The query does not match its schema.', { errors })
 }

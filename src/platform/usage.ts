@@ -1,20 +1,18 @@
 /**
- * `GET /v1` and `GET /v1/summaries`: line items, and the same totalled, as JSON or CSV.
+ * `GET /v1` and `GET /v1/summaries`: line items and totals of usage, as JSON or CSV.
  *
- * A cursor carries the range of its first page, so that pages of a range that ends "now" fit together.
+ * A cursor contains the range of its first page, so that all pages of a range that ends "now" cover the same range.
  */
 
 import { fromCursor, invalidCursor, toCursor, toOffset } from '../command/page.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { LineItemRow, SummaryInterval, SummaryRow, UsageFilter, UsageStore } from '../store/usage-store.ts'
+import type { LineItemRow, SummaryRow, UsageFilter, UsageStore } from '../store/usage-store.ts'
 import type { Call, Handlers } from './operation.ts'
-import { texts, toPageQuery } from './page-query.ts'
 import { LINE_ITEM_COLUMNS, summaryColumns, toGroups, type USAGE_OPERATIONS } from './usage-operations.ts'
 import { sendTable } from './table.ts'
 import { checkRange, TIME_MS_MAX, toRange } from './time-range.ts'
 
-/** Without `from`, the last 30 days; without `to`, until now. */
 const DEFAULT_RANGE_MS = 30 * 86_400_000
 
 export interface UsageHandlersOptions {
@@ -25,7 +23,7 @@ export interface UsageHandlersOptions {
 interface Reading {
   readonly filter: UsageFilter
   readonly limit: number
-  /** Where the page before ended. */
+  /** End of the previous page. */
   readonly position: string | undefined
   readonly toNext: (position: string) => string
 }
@@ -33,15 +31,15 @@ interface Reading {
 export function usageHandlers({ usage, clock }: UsageHandlersOptions): Handlers<typeof USAGE_OPERATIONS> {
   return {
     async listLineItems(call, reply) {
-      const { filter, limit, position, toNext } = toReading(call, clock)
+      const { filter, limit, position, toNext } = toReading(call.author.tenant, call.query, clock)
       const after = position === undefined ? {} : { after: position }
       const { rows, next } = await usage.lineItems({ ...filter, ...after, limit })
       return sendTable(reply, LINE_ITEM_COLUMNS, rows.map(showLineItem), next === null ? null : toNext(next))
     },
     async listSummaries(call, reply) {
-      const { filter, limit, position, toNext } = toReading(call, clock)
-      const groupBy = toGroups(String(call.query['groupBy'] ?? ''))
-      const interval = texts(call.query, 'interval').interval as SummaryInterval | undefined
+      const { groupBy: groups, interval, ...page } = call.query
+      const { filter, limit, position, toNext } = toReading(call.author.tenant, page, clock)
+      const groupBy = toGroups(groups)
       const offset = position === undefined ? 0 : toOffset(position)
       const query = { ...filter, groupBy, offset, limit: limit + 1, ...(interval !== undefined && { interval }) }
       const rows = await usage.summaries(query)
@@ -51,16 +49,16 @@ export function usageHandlers({ usage, clock }: UsageHandlersOptions): Handlers<
   }
 }
 
-function toReading({ author, query }: Call, clock: Clock): Reading {
-  const { limit, cursor } = toPageQuery(query)
-  const { from, to, ...named } = texts(query, 'from', 'to', 'api', 'customer', 'subscription', 'operation')
+type Query = Call<typeof USAGE_OPERATIONS.listLineItems>['query']
+
+function toReading(tenant: string, query: Query, clock: Clock): Reading {
+  const { limit, cursor, from: _from, to: _to, ...named } = query
   const page = cursor === undefined ? null : parseCursor(cursor)
-  const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
-  const { fromMs, toMs } = page ?? toRange(range, clock.nowMs(), DEFAULT_RANGE_MS)
+  const { fromMs, toMs } = page ?? toRange(query, clock.nowMs(), DEFAULT_RANGE_MS)
   checkRange({ fromMs, toMs })
   const excluded = named.api === undefined ? { excludeApi: PLATFORM_API } : {}
   return {
-    filter: { tenant: author.tenant, fromMs, toMs, ...named, ...excluded },
+    filter: { tenant, fromMs, toMs, ...named, ...excluded },
     limit,
     position: page?.position,
     toNext: (position) => toCursor(`${fromMs} ${toMs} ${position}`),

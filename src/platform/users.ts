@@ -1,9 +1,8 @@
-/** `/v1/users`: people who may log in at the authorize endpoint. */
+/** `/v1/users`: users who may log in at the authorize endpoint. */
 
-import type { UserInput, Users } from '../access/users.ts'
+import type { Users } from '../access/users.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { toPageQuery } from './page-query.ts'
-import { id, list, name, named, object, query, text, time } from './schemas.ts'
+import { id, list, name, named, object, pagedQuery, text, time } from './schemas.ts'
 
 const user = named('User', object({ id, username: text, name: text, createdAt: time }))
 const password = {
@@ -12,15 +11,15 @@ const password = {
   maxLength: 256,
   pattern: '^[^\\p{Cc}\\p{Cs}]+$',
   writeOnly: true,
-  description: 'Kept as a hash alone, and never shown.',
-}
+  description: 'Stored only as a hash, and never shown.',
+} as const
 const tag = 'Users'
 
 export const USER_OPERATIONS = {
   createUser: {
     method: 'POST',
     path: '/v1/users',
-    summary: 'Makes a person who may log in',
+    summary: 'Creates a user who may log in',
     tag,
     scope: 'users:write',
     body: named('UserInput', object({ username: name, password, name })),
@@ -31,17 +30,17 @@ export const USER_OPERATIONS = {
   listUsers: {
     method: 'GET',
     path: '/v1/users',
-    summary: 'People of the tenant',
+    summary: 'Lists the users of the tenant',
     tag,
     scope: 'users:read',
-    query: query(),
+    query: pagedQuery(),
     status: 200,
     answer: list(user),
   },
   getUser: {
     method: 'GET',
     path: '/v1/users/:id',
-    summary: 'One person',
+    summary: 'Returns a user',
     tag,
     scope: 'users:read',
     status: 200,
@@ -51,8 +50,8 @@ export const USER_OPERATIONS = {
 
 export function userHandlers(users: Users): Handlers<typeof USER_OPERATIONS> {
   return {
-    createUser: async ({ author, body }) => users.create(author, body as UserInput),
-    listUsers: async ({ author, query: given }) => users.list(author.tenant, toPageQuery(given)),
-    getUser: async ({ author, params }) => users.get(author.tenant, params['id'] ?? ''),
+    createUser: async ({ author, body }) => users.create(author, body),
+    listUsers: async ({ author, query }) => users.list(author.tenant, query),
+    getUser: async ({ author, params }) => users.get(author.tenant, params.id),
   }
 }

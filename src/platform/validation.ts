@@ -1,16 +1,16 @@
-/** `POST /v1/programmes/validate`: a document judged before anybody publishes it. */
+/** `POST /v1/programmes/validate`: lints a document without publishing it. */
 
 import { fromBase64 } from '../command/commands.ts'
 import type { Compliance } from '../programmes/compliance.ts'
 import { FINDING_CATEGORIES, type Finding } from '../governance/finding.ts'
 import type { Judgement } from '../governance/lint/linter.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { base64, DOCUMENT_BODY_BYTES_MAX, named, nullable, object, text, type Schema } from './schemas.ts'
+import { base64, DOCUMENT_BODY_BYTES_MAX, named, nullable, object, text } from './schemas.ts'
 
-const points: Schema = { type: 'number', minimum: 0, maximum: 100 }
-const level = { type: 'string', enum: ['error', 'warning', 'info'] }
-const category = { type: 'string', enum: [...FINDING_CATEGORIES] }
-const count: Schema = { type: 'integer' }
+const points = { type: 'number', minimum: 0, maximum: 100 } as const
+const level = { type: 'string', enum: ['error', 'warning', 'info'] } as const
+const category = { type: 'string', enum: [...FINDING_CATEGORIES] } as const
+const count = { type: 'integer' } as const
 const lintFinding = named(
   'LintFinding',
   object({
@@ -22,11 +22,11 @@ const lintFinding = named(
     pointer: text,
     line: count,
     column: count,
-    fingerprint: { ...text, description: 'Of rule and place: the same from run to run.' },
-    principle: { ...nullable(text), description: 'The principle of the tenant that the rule enforces.' },
+    fingerprint: { ...text, description: 'Identifies rule and location; identical in every run.' },
+    principle: { ...nullable(text), description: 'The design principle of the tenant that the rule enforces.' },
   }),
 )
-const lintFindings = { type: 'array', items: lintFinding }
+const lintFindings = { type: 'array', items: lintFinding } as const
 const change = object({
   id: text,
   level: { type: 'string', enum: ['breaking', 'warning', 'info'] },
@@ -39,10 +39,10 @@ export const VALIDATION_OPERATIONS = {
   validateSpecification: {
     method: 'POST',
     path: '/v1/programmes/validate',
-    summary: 'Judges an OpenAPI document: score, findings with their places, breaking changes, security, advice',
+    summary: 'Lints an OpenAPI document: score, findings with locations, breaking changes, security, recommendations',
     description:
-      'Nothing is kept. `previous` is what is in force; the changes towards it stand in `breakingChanges`. A document ' +
-      'that cannot be served scores 0 and says why in `findings`.',
+      'Nothing is stored. `breakingChanges` lists the changes from `previous`, the document in force, to `specification`. ' +
+      'A document that cannot be served scores 0, with the reason in `findings`.',
     tag: 'Governance',
     scope: 'programmes:read',
     body: named('Validation', object({ specification: base64, previous: base64 }, ['specification'])),
@@ -54,11 +54,19 @@ export const VALIDATION_OPERATIONS = {
         score: points,
         findings: lintFindings,
         compliance: object({
-          band: { type: 'string', enum: ['clean', 'attention', 'drift'], description: 'From 90, from 70, below.' },
+          band: {
+            type: 'string',
+            enum: ['clean', 'attention', 'drift'],
+            description: '`clean` from 90, `attention` from 70, else `drift`.',
+          },
           servable: { type: 'boolean' },
           categories: object(Object.fromEntries(FINDING_CATEGORIES.map((name) => [name, points]))),
-          costs: { type: 'array', items: cost, description: 'What each rule costs; they add up to what 100 lacks.' },
-          omitted: { ...count, description: 'Findings beyond those that are shown.' },
+          costs: {
+            type: 'array',
+            items: cost,
+            description: 'Points that each rule costs; their sum is 100 minus the score.',
+          },
+          omitted: { ...count, description: 'Number of findings that are not shown.' },
           coverage: {
             ...nullable(
               object({
@@ -68,8 +76,8 @@ export const VALIDATION_OPERATIONS = {
               }),
             ),
             description:
-              'How many operations of the document Spectral’s rules were applied to, and rules that could not be applied. ' +
-              'Of a large document they see a part, the same in every run; null: it cannot be served.',
+              'Number of operations that Spectral rules were applied to, and the rules that failed. In a large document the rules ' +
+              'cover a part, the same in every run; null: the document cannot be served.',
           },
         }),
         breakingChanges: { type: 'array', items: change },
@@ -77,7 +85,7 @@ export const VALIDATION_OPERATIONS = {
         recommendations: {
           type: 'array',
           items: object({ rule: text, advice: text, count, gain: points }),
-          description: 'What to do first, by the points that it gains.',
+          description: 'Recommended fixes, ordered by the points that they gain.',
         },
       }),
     ),
@@ -90,7 +98,7 @@ const RECOMMENDATIONS_MAX = 10
 export function validationHandlers(compliance: Pick<Compliance, 'judge'>): Handlers<typeof VALIDATION_OPERATIONS> {
   return {
     async validateSpecification({ author, body }) {
-      const { specification, previous } = body as { specification: string; previous?: string }
+      const { specification, previous } = body
       const before = previous === undefined ? null : fromBase64(previous, '/previous')
       return show(await compliance.judge(author.tenant, fromBase64(specification, '/specification'), before))
     },

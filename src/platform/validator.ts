@@ -1,6 +1,7 @@
 /**
- * Validation of the platform's own requests: a query's texts become numbers where declared, a body is
- * taken at its word. The first fault is told, and no others are looked for: who sends rubbish pays for it.
+ * Compiles validators of requests: texts of a query are coerced to declared numbers, members of a body are not.
+ *
+ * Validation stops at the first error, which bounds the cost of an invalid request.
  */
 
 import { Ajv, type ValidateFunction } from 'ajv'

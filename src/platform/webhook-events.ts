@@ -1,16 +1,17 @@
-/** The messages that receivers of events get, as `webhooks` of the OpenAPI document. */
+/** Builds the `webhooks` of the OpenAPI document from the events that are delivered. */
 
 import { EVENT_SAMPLES } from '../webhooks/event-samples.ts'
 import { EVENT_KINDS, type EventKind } from '../command/event-outbox.ts'
-import { id, nullable, object, text, time, type Schema } from './schemas.ts'
+import type { Schema } from './schema-type.ts'
+import { id, nullable, object, text, time } from './schemas.ts'
 
-const count: Schema = { type: 'integer', minimum: 0 }
-const words = (...values: readonly string[]): Schema => ({ type: 'string', enum: [...values] })
+const count = { type: 'integer', minimum: 0 } as const
+const oneOf = (...values: readonly string[]): Schema => ({ type: 'string', enum: [...values] })
 
 interface EventShape {
   readonly summary: string
   readonly properties: Readonly<Record<string, Schema>>
-  /** Members that are missing where they do not apply. */
+  /** Members that are omitted if they do not apply. */
   readonly optional?: readonly string[]
 }
 
@@ -29,7 +30,7 @@ export const EVENT_SHAPES: Readonly<Record<EventKind, EventShape>> = {
   },
   UpstreamHealthIssue: {
     summary: 'The service behind the gateway is unhealthy',
-    properties: { api: text, state: words('unhealthy', 'degraded'), calls: count, failed: count, seenAt: time },
+    properties: { api: text, state: oneOf('unhealthy', 'degraded'), calls: count, failed: count, seenAt: time },
   },
   CredentialExpiringSoon: {
     summary: 'A credential is about to expire',
@@ -48,7 +49,7 @@ export const EVENT_SHAPES: Readonly<Record<EventKind, EventShape>> = {
     properties: {
       api: text,
       successor: nullable(text),
-      subscriptions: { type: 'array', items: id, description: 'Those that were still active.' },
+      subscriptions: { type: 'array', items: id, description: 'Subscriptions that were still active.' },
     },
   },
   SubscriptionWaitlistedForCapacity: {
@@ -67,9 +68,12 @@ export const EVENT_SHAPES: Readonly<Record<EventKind, EventShape>> = {
 }
 
 const HEADERS = [
-  ['webhook-id', 'The same over all attempts: what came twice can be told.'],
-  ['webhook-timestamp', 'Seconds since the epoch, of this attempt.'],
-  ['webhook-signature', '`v1,` and the base64 of HMAC-SHA-256 of `id.timestamp.body`; several while a secret changes.'],
+  ['webhook-id', 'Identical for all attempts, so that duplicates can be detected.'],
+  ['webhook-timestamp', 'Time of this attempt, in seconds since the epoch.'],
+  [
+    'webhook-signature',
+    '`v1,` and the base64 of the HMAC-SHA-256 of `id.timestamp.body`; several signatures while a secret is rotated.',
+  ],
 ] as const
 
 export function eventSchema(kind: EventKind): Schema {
@@ -98,8 +102,8 @@ function operationOf(kind: EventKind): Schema {
     })),
     requestBody: { required: true, content: { 'application/json': { schema: eventSchema(kind), example } } },
     responses: {
-      '2XX': { description: 'Delivered. Anything else is tried again.' },
-      410: { description: 'The receiver wants nothing more; its registration is disabled.' },
+      '2XX': { description: 'Delivered. Any other status is retried.' },
+      410: { description: 'Unsubscribes: the event subscription is disabled.' },
     },
   }
 }

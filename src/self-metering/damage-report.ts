@@ -2,8 +2,8 @@
  * Reports call records that are missing: an error in the log, two counters, and the Critical Governance risk
  * `RecordsDamaged` of the operator's tenant.
  *
- * Damage that is found before the platform can record is kept and raised when it can. A risk that the disk refuses is
- * tried again every ten seconds. The list of risks to raise is bounded: beyond the bound, damage is added to the last one.
+ * Damage found before the platform can record is queued and raised later. A risk that the disk refuses is retried every ten
+ * seconds. The queue is bounded: beyond the bound, damage is merged into the last entry.
  */
 
 import { PLATFORM_API } from '../domain/platform-api.ts'
@@ -16,7 +16,7 @@ import type { Metrics } from '../runtime/metrics.ts'
 
 export interface DamageReport {
   readonly report: OnDamage
-  /** Raises what was reported before, and from now on at once. Returns how to stop. */
+  /** Raises queued and future damage as risks of `tenant`. Returns the function that stops retries. */
   connect(recorder: Pick<PlatformRecorder, 'note'>, tenant: string): () => void
 }
 
@@ -28,13 +28,13 @@ export interface DamageReportOptions {
 }
 
 const RETRY_MS = 10_000
-const WAITING_MAX = 1_000
+const QUEUED_MAX = 1_000
 
 export function createDamageReport({ metrics, clock, log, count }: DamageReportOptions): DamageReport {
   const missing = metrics.counter('records_damaged_total', 'Call records that are missing because a file is damaged', [
     'number',
   ])
-  let waiting: Damage[] = []
+  let queued: Damage[] = []
   let raise: ((damage: Damage) => void) | null = null
 
   function report(damage: Damage): void {
@@ -53,13 +53,13 @@ export function createDamageReport({ metrics, clock, log, count }: DamageReportO
       const effect = records === 0 ? 'Call records may be missing' : 'Call records are missing'
       log.error(detail, `${what} ${effect}; the service continues without them.`)
     }
-    if (raise === null) keep(damage)
+    if (raise === null) enqueue(damage)
     else raise(damage)
   }
 
-  function keep(damage: Damage): void {
-    if (waiting.length < WAITING_MAX) waiting.push(damage)
-    else waiting.push({ ...mergeDamage(waiting.pop()!, damage), file: 'several files' })
+  function enqueue(damage: Damage): void {
+    if (queued.length < QUEUED_MAX) queued.push(damage)
+    else queued.push({ ...mergeDamage(queued.pop()!, damage), file: 'several files' })
   }
 
   return {
@@ -68,16 +68,16 @@ export function createDamageReport({ metrics, clock, log, count }: DamageReportO
       raise = (damage) => {
         recorder.note('records_damaged', tenant, PLATFORM_API, null, damageText(damage)).catch((cause: unknown) => {
           log.error({ err: cause }, 'the risk RecordsDamaged could not be recorded; retrying in 10 s')
-          keep(damage)
+          enqueue(damage)
         })
       }
-      const raiseWaiting = (): void => {
-        const now = waiting
-        waiting = []
-        for (const damage of now) raise?.(damage)
+      const raiseQueued = (): void => {
+        const damages = queued
+        queued = []
+        for (const damage of damages) raise?.(damage)
       }
-      raiseWaiting()
-      return clock.every(RETRY_MS, raiseWaiting)
+      raiseQueued()
+      return clock.every(RETRY_MS, raiseQueued)
     },
   }
 }

@@ -1,4 +1,4 @@
-/** The OAuth endpoints as the gateway's threads ask them: each attempt that failed is recorded before its answer leaves. */
+/** Wraps the OAuth endpoints that gateway threads call: each failed attempt is recorded before its answer is sent. */
 
 import type { Grant } from '../plan/grant.ts'
 import type { TokenScopes } from '../access/token-scopes.ts'
@@ -21,7 +21,7 @@ export function recordOauthAttempts({ endpoints, scopesOf, recorder, clock }: Oa
     const target = signal === null ? null : await scopesOf(signal.api)
     if (signal === null || target === null) return answer
     const { api, grant, outcome } = signal
-    // A party of another tenant is not this tenant's to see.
+    // A tenant must not see clients of other tenants.
     const party = grant === null || grant.tenant !== target.tenant ? null : toParty(grant)
     const attempt = { tenant: target.tenant, api, operation: '', party, status, code: outcome, startedMs }
     await recorder.record({ ...attempt, requestId: null })
@@ -29,7 +29,7 @@ export function recordOauthAttempts({ endpoints, scopesOf, recorder, clock }: Oa
   }
 }
 
-/** The party that a grant alone tells of. */
+/** Returns the attributed party of a grant without a person. */
 export function toParty(grant: Grant): { readonly grant: Grant; readonly agent: string; readonly person: string } {
   return { grant, agent: grant.consumerKind === 'agent' ? grant.consumer : '', person: '' }
 }

@@ -1,12 +1,12 @@
 /**
- * Limits the calls of `platform-v1` by its declaration, in the main thread, which serves them all.
+ * Limits the calls of `platform-v1` by its declaration, in the main thread, which serves all of them.
  *
- * It counts in memory of its own with one lane: the gateway threads never count these calls, so their counters do not
- * grow by a lane, and a change of the declaration takes effect between two calls.
+ * The counters are separate from those of the gateway threads, which never count these calls and so need no lane for the main
+ * thread. A change of the declaration takes effect between two calls.
  *
- * A declaration cannot lock the operator out: callers of the operator's tenant may read and replace declarations up to
- * 10 times a minute and subscription when the declaration in force refuses the call. Such a call does not count
- * against the declaration and costs no units.
+ * A declaration cannot lock the operator out: if the declaration in force refuses a call of the operator's tenant that reads or
+ * replaces declarations, the call is admitted up to 10 times per minute and subscription. It does not count against the
+ * declaration and costs no units.
  */
 
 import type { Caller } from '../plan/caller.ts'
@@ -22,26 +22,26 @@ import type { AdmittedCall, CallLimits, RefusedCall } from '../platform/call-lim
 import type { Clock } from '../runtime/clock.ts'
 
 export interface PlatformLimits extends CallLimits {
-  /** Puts a declaration into force in the place of the one of its variant; those of other APIs are ignored. */
+  /** Replaces the declaration in force for its variant; declarations of other APIs are ignored. */
   setPlan(plan: SlaPlan): void
 }
 
 export interface PlatformLimitsOptions {
-  /** For one thread. */
+  /** Counters for one thread. */
   readonly memory: Pick<LimitMemory, 'blockFor'>
   readonly operationIds: readonly string[]
   readonly operatorTenant: string
   readonly clock: Pick<Clock, 'nowMs'>
 }
 
-/** What it takes to read and replace a declaration. */
+/** Operations that read and replace declarations. */
 const REPAIRS: ReadonlySet<string> = new Set([
   'createOpenSlaSpec',
   'listOpenSlaSpecs',
   'getOpenSlaSpec',
   'getOpenSlaContent',
 ])
-/** Counted apart from the declared limits, under a name that no API has. */
+/** Key of the repair counters; no API has this name. */
 const REPAIR_NAME = 'platform-v1 repair'
 const REPAIR_DECLARATION = {
   opensla: '1.0.0',
@@ -55,7 +55,7 @@ export function createPlatformLimits(options: PlatformLimitsOptions): PlatformLi
   const limiter = createLimiter({ thread: 0, threads: 1 })
   const { verdict } = limiter
   const positions = new Map(operationIds.map((id, position) => [id, position]))
-  /** By variant. */
+  /** The declarations in force, by variant. */
   const inForce = new Map<string, CompiledSla>()
   const blocks = new WeakMap<object, Block>()
   const repair = limiter.compile(
@@ -65,7 +65,7 @@ export function createPlatformLimits(options: PlatformLimitsOptions): PlatformLi
 
   function blockOf(subscription: string, { plan }: CompiledSla): Block {
     const ref = memory.blockFor(subscription, plan)
-    // Without counters there are no limits, and a caller without limits is not what was declared.
+    // A call without counters would be a call without limits.
     if (ref === null) throw new Problem('unavailable', 'The limits of this call cannot be counted at the moment.')
     const known = blocks.get(ref)
     if (known !== undefined) return known
@@ -78,6 +78,11 @@ export function createPlatformLimits(options: PlatformLimitsOptions): PlatformLi
     const block = blockOf(grant.subscription, sla)
     limiter.take(sla, block, operation, nowMs)
     if (verdict.refusedBy !== ADMITTED) return toLimitRefusal(sla, operation, verdict, nowMs)
+    return toAdmitted(sla, block, operation, nowMs)
+  }
+
+  /** Reads the verdict of the last `take`, which the next one overwrites. */
+  function toAdmitted(sla: CompiledSla, block: Block, operation: number, nowMs: number): AdmittedCall {
     const { gauge, quotaStartMs, approaching: isApproaching } = verdict
     const unitsMicro = sla.unitsMicro[operation]!
     const { variant, currency, priceMicro } = sla.plan

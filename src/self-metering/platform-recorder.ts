@@ -1,6 +1,6 @@
 /**
- * Records the calls that the main thread itself serves (platform API, token endpoint) into a spool of
- * its own, so that they are billed, watched and counted like any other.
+ * Records the calls that the main thread serves (platform API, OAuth endpoints) into a separate spool, so that they are billed
+ * and counted like calls of the gateway, and raise the same risks.
  */
 
 import type { Explanation } from '../domain/explanation.ts'
@@ -19,61 +19,36 @@ export interface RecorderCall {
   readonly tenant: string
   readonly api: string
   readonly operation: string
-  /** The known party. */
+  /** The attributed party, if it is known. */
   readonly party: { readonly grant: Grant; readonly agent: string; readonly person: string } | null
   readonly status: number
   readonly code: string
   readonly startedMs: number
   readonly requestId: string | null
-  /** Why it was refused. */
+  /** The reason of a refusal. */
   readonly explanation?: Explanation | null
-  /** Of a call that its limits admitted. */
+  /** Limit data of a call that its limits admitted. */
   readonly terms?: CallTerms | null
 }
 
 export interface PlatformRecorder {
   newRequestId(): string
-  /** Resolves when the record is safe; throws `Problem('unavailable')` where it cannot be written. */
+  /** Resolves when the record is safe; rejects with `Problem('unavailable')` if it cannot be written. */
   record(call: RecorderCall): Promise<void>
-  /** Records what is no call and still a risk. `operation` is shown in the risk's evidence. */
+  /** Records an event that is a risk but no call. `operation` appears in the evidence of the risk. */
   note(code: Outcome, tenant: string, api: string, party: RecorderCall['party'], operation?: string): Promise<void>
 }
 
-/** Attributions are remembered up to here, then afresh. */
+/** The cache is cleared at this size. */
 const ATTRIBUTIONS_MAX = 10_000
 
 export function createPlatformRecorder({ spool, clock }: { spool: SpoolWriter; clock: Clock }): PlatformRecorder {
-  const attributions = new Map<string, Attribution>()
+  const attributionOf = createAttributionCache()
   let sequence = 0
 
   function next(): number {
     sequence = (sequence + 1) >>> 0
     return sequence
-  }
-
-  function attributionOf({ tenant, api, operation, party, terms = null }: RecorderCall): Attribution {
-    const grant = party?.grant
-    const { variant = grant?.variant, currency = '', priceMicro = 0 } = terms ?? {}
-    const key = JSON.stringify([
-      tenant,
-      api,
-      operation,
-      grant?.subscription,
-      grant?.consumer,
-      party?.agent,
-      party?.person,
-      variant,
-      currency,
-      priceMicro,
-    ])
-    let attribution = attributions.get(key)
-    if (attribution === undefined) {
-      if (attributions.size >= ATTRIBUTIONS_MAX) attributions.clear()
-      const bill = { variant: variant ?? '', currency, priceMicro }
-      attribution = { ...ANONYMOUS, tenant, api, operation, ...(party !== null && { ...named(party), ...bill }) }
-      attributions.set(key, attribution)
-    }
-    return attribution
   }
 
   function record(call: RecorderCall): Promise<void> {
@@ -107,6 +82,36 @@ export function createPlatformRecorder({ spool, clock }: { spool: SpoolWriter; c
     record,
     note: (code, tenant, api, party, operation = '') =>
       record({ tenant, api, operation, party, status: 0, code, startedMs: clock.nowMs(), requestId: null }),
+  }
+}
+
+/** Returns one attribution object for equal attributions, as the spool writer interns them by identity. */
+function createAttributionCache(): (call: RecorderCall) => Attribution {
+  const attributions = new Map<string, Attribution>()
+
+  return ({ tenant, api, operation, party, terms = null }) => {
+    const grant = party?.grant
+    const { variant = grant?.variant, currency = '', priceMicro = 0 } = terms ?? {}
+    const key = JSON.stringify([
+      tenant,
+      api,
+      operation,
+      grant?.subscription,
+      grant?.consumer,
+      party?.agent,
+      party?.person,
+      variant,
+      currency,
+      priceMicro,
+    ])
+    let attribution = attributions.get(key)
+    if (attribution === undefined) {
+      if (attributions.size >= ATTRIBUTIONS_MAX) attributions.clear()
+      const bill = { variant: variant ?? '', currency, priceMicro }
+      attribution = { ...ANONYMOUS, tenant, api, operation, ...(party !== null && { ...named(party), ...bill }) }
+      attributions.set(key, attribution)
+    }
+    return attribution
   }
 }
 

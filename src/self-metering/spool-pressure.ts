@@ -1,6 +1,6 @@
 /**
- * Tells the gateway's own tenant when the spool fills up: from 80 per cent a Warning, from 95 Critical. It
- * is said again while it lasts, so that the episode stays open, and clears by itself when room is there.
+ * Raises a risk of the operator's tenant when the spool fills up: a Warning from 80 per cent, Critical from 95. It is repeated
+ * while the pressure lasts, so that the episode stays open; without repetition the episode clears.
  */
 
 import { PLATFORM_API } from '../domain/platform-api.ts'
@@ -17,20 +17,20 @@ export interface SpoolPressureOptions {
   readonly log: Pick<Log, 'warn' | 'error'>
 }
 
-const LOOK_EVERY_MS = 1_000
-const SAY_AGAIN_MS = 10_000
+const CHECK_INTERVAL_MS = 1_000
+const REPEAT_MS = 10_000
 const HIGH_FROM = 0.8
 const CRITICAL_FROM = 0.95
 
-/** Returns how to stop. */
+/** Checks the spool once a second; returns the function that stops it. */
 export function watchSpool({ gauge, recorder, tenant, clock, log }: SpoolPressureOptions): () => void {
-  let saidMs = -Infinity
+  let raisedMs = -Infinity
   let isCritical = false
 
-  function look(): void {
+  function check(): void {
     const { share } = gauge
     if (share < HIGH_FROM) {
-      saidMs = -Infinity
+      raisedMs = -Infinity
       isCritical = false
       return
     }
@@ -38,13 +38,13 @@ export function watchSpool({ gauge, recorder, tenant, clock, log }: SpoolPressur
     const isWorse = isCriticalNow && !isCritical
     isCritical = isCriticalNow
     const nowMs = clock.nowMs()
-    if (!isWorse && nowMs - saidMs < SAY_AGAIN_MS) return
-    saidMs = nowMs
-    log.warn({ usedPercent: Math.round(share * 100) }, 'the spool is filling up: is the store away?')
+    if (!isWorse && nowMs - raisedMs < REPEAT_MS) return
+    raisedMs = nowMs
+    log.warn({ usedPercent: Math.round(share * 100) }, 'spool is filling up; check whether the store is reachable')
     recorder.note(isCritical ? 'spool_critical' : 'spool_high', tenant, PLATFORM_API, null).catch((cause: unknown) => {
-      log.error({ err: cause }, 'the pressure on the spool could not be recorded')
+      log.error({ err: cause }, 'risk of spool pressure could not be recorded; retrying in 10 s')
     })
   }
 
-  return clock.every(LOOK_EVERY_MS, look)
+  return clock.every(CHECK_INTERVAL_MS, check)
 }

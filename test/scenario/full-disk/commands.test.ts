@@ -20,7 +20,7 @@ import {
 } from '../../fixtures/test-catalogue.ts'
 import { documentKind } from '../../../src/store/registry.ts'
 
-it('a full disk is answered 503, and the registry is whole and goes on when there is room', async () => {
+it('a full disk is answered 503, and the registry stays consistent and works again when space is free', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-full-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'registry.db')
@@ -70,7 +70,7 @@ async function subscribe(
 }
 
 describe('a command on a disk that refuses', () => {
-  it('activates nothing, serves the revision of before, and activates when there is room', async () => {
+  it('activates nothing, keeps serving the previous revision, and activates when space is free', async () => {
     const catalogue = openTestCatalogue()
     const { proxy } = await subscribe(catalogue)
     const wider = base64(orders({ operations: { ...OFFERED, another: [] } }))
@@ -83,7 +83,7 @@ describe('a command on a disk that refuses', () => {
     expect(catalogue.gateway.heard.slice(2)).toEqual(['prepare orders-v1 2', 'swap orders-v1 2'])
   })
 
-  it('rotates no credential, and rotates each once when there is room', async () => {
+  it('rotates no credential, and rotates each once when space is free', async () => {
     const catalogue = openTestCatalogue()
     const { subscription } = await subscribe(catalogue)
     const before = await dump(catalogue)
@@ -96,7 +96,7 @@ describe('a command on a disk that refuses', () => {
     expect(await catalogue.credentials.of('acme', subscription)).toHaveLength(2 * old)
   })
 
-  it('revokes no credential, and revokes it when there is room', async () => {
+  it('revokes no credential, and revokes it when space is free', async () => {
     const catalogue = openTestCatalogue()
     const { subscription, credential } = await subscribe(catalogue)
     const before = await dump(catalogue)
@@ -108,7 +108,7 @@ describe('a command on a disk that refuses', () => {
     expect(catalogue.gateway.grants.find((grant) => grant.credential === credential)).toMatchObject({ valid: false })
   })
 
-  it('shows no secret whose reading cannot be noted', async () => {
+  it('shows no secret if the read cannot be audited', async () => {
     const catalogue = openTestCatalogue()
     const { subscription } = await subscribe(catalogue)
     await withFilesLimited(0, () =>

@@ -30,7 +30,7 @@ describe('the platform API while the disk refuses records', () => {
     expect([platform.calls.length, platform.unrecorded]).toEqual([0, 3])
   })
 
-  it('refuses commands with the reason before they do anything', async () => {
+  it('refuses commands with the reason before they have an effect', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     fill(platform)
@@ -42,7 +42,7 @@ describe('the platform API while the disk refuses records', () => {
     expect(platform.unrecorded).toBe(0)
   })
 
-  it('does not answer a refusal that leaves no trace', async () => {
+  it('replaces a refusal that cannot be recorded by 503', async () => {
     const platform = await openTestPlatform()
     fill(platform)
     for (const sending of [{}, { token: 'guessed' }, { token: platform.token('acme', []) }])
@@ -50,7 +50,7 @@ describe('the platform API while the disk refuses records', () => {
     expect(platform.unrecorded).toBe(0)
   })
 
-  it('answers a command that was done when the disk began to refuse', async () => {
+  it('answers a command that took effect before the disk failed', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     platform.beforeRecord = async () => fill(platform)
@@ -61,7 +61,7 @@ describe('the platform API while the disk refuses records', () => {
     expect(await countOf(platform, token)).toBe(1)
   })
 
-  it('answers 503 where the registry cannot be written, whatever refuses', async () => {
+  it('answers 503 if the registry cannot be written, for any cause', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const { commit } = platform.registry

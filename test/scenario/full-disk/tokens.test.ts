@@ -15,7 +15,7 @@ async function open(): Promise<TestOauthServer> {
   return server
 }
 
-it('a code gives no token on a disk that refuses, and one token when there is room', async () => {
+it('a code yields no token on a disk that refuses writes, and one token when space is free', async () => {
   const { code, redeem, revoked } = await open()
   const text = await code()
   await withFilesLimited(0, async () => {
@@ -28,7 +28,7 @@ it('a code gives no token on a disk that refuses, and one token when there is ro
   expect(revoked).toEqual(new Set())
 })
 
-it('a client gets tokens of its own on a disk that refuses: they leave nothing there', async () => {
+it('the client credentials grant works on a disk that refuses writes, because it stores nothing', async () => {
   const { post } = await open()
   await withFilesLimited(0, async () => {
     expect(tokenOf(await post()).claims).toMatchObject({ client_id: 'cli_1' })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { publishApi, openTestPlatform } from '../../fixtures/test-platform.ts'
 
 describe('a decision', () => {
-  it('on a request of one’s own is forbidden, and a risk', async () => {
+  it('on the caller’s own request is forbidden and raises a risk', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const { waiting, flow } = await publishApi(platform, token)
@@ -43,7 +43,7 @@ describe('a change of tier', () => {
   })
 })
 
-describe('the end of an API', () => {
+describe('the deprecation and retirement of an API', () => {
   it.each([
     [{}, '/retirementDate'],
     [{ retirementDate: 'tomorrow' }, '/retirementDate'],
@@ -58,7 +58,7 @@ describe('the end of an API', () => {
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
   })
 
-  it('is told with the subscriptions that stand against it', async () => {
+  it('lists the active subscriptions that prevent it', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const { subscription } = await publishApi(platform, token)
@@ -125,7 +125,7 @@ const NAUGHTY = [
   'x'.repeat(128),
 ].filter((name) => name.trim() !== '')
 
-it('takes names that trip others up, and gives them back unchanged', async () => {
+it('the platform API accepts unusual names and returns them unchanged', async () => {
   const platform = await openTestPlatform()
   const token = platform.token('acme')
   for (const name of NAUGHTY) {

@@ -15,8 +15,8 @@ async function auditOf(platform: TestPlatform, query = '', token = platform.toke
   return all
 }
 
-describe('the audit', () => {
-  it('tells who changed what, from which revision to which, and what it was before', async () => {
+describe('the audit log', () => {
+  it('shows the actor, the revisions and the previous state of each change', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const { product } = await publishApi(platform, token)
@@ -38,7 +38,7 @@ describe('the audit', () => {
     ])
   })
 
-  it('gives every entry once, newest first, over pages, readings among the changes', async () => {
+  it('lists each entry once over all pages, newest first, with reads of secrets', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const { subscription } = await publishApi(platform, token)
@@ -66,7 +66,7 @@ describe('the audit', () => {
     expect(await auditOf(platform, '&consumer=con_other')).toEqual([])
   })
 
-  it('shows no secret, no hash and no cipher text of anything', async () => {
+  it('shows no secret, no hash and no cipher text', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const { subscription } = await publishApi(platform, token)
@@ -79,7 +79,7 @@ describe('the audit', () => {
     expect(shown).toContain('"clientId"')
   })
 
-  it('is its tenant’s alone, also by id and cursor', async () => {
+  it('shows no entry of another tenant, not even by id or cursor', async () => {
     const platform = await openTestPlatform()
     const { consumer } = await publishApi(platform, platform.token('acme'))
     const rival = platform.token('rival')
@@ -97,11 +97,11 @@ describe('the audit', () => {
   )
 })
 
-describe('records of decisions and principles', () => {
+describe('decision records and principles', () => {
   const adr = { title: 'Why', status: 'Accepted', context: 'One\ntwo', decision: 'So.', consequences: 'Thus.' }
   const principle = { name: 'Plain', statement: 'Be plain.', rationale: 'It helps.', rules: ['operation-description'] }
 
-  it('come back as they were given, texts of several lines among them', async () => {
+  it('are returned as sent, including texts of several lines', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     await publishApi(platform, token)

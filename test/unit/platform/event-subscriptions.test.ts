@@ -20,8 +20,8 @@ async function open() {
   return { platform, send, token }
 }
 
-describe('a registration', () => {
-  it('shows its secret when it is made and when it is rotated, and at no other time', async () => {
+describe('an event subscription', () => {
+  it('shows its secret only when it is created or rotated', async () => {
     const { platform, send, token } = await open()
     const made = await send('POST', '', { url: URL_OF, events: ['SlaChanged'] })
     expect(made).toMatchObject({ status: 201, body: { url: URL_OF, events: ['SlaChanged'], state: 'active' } })
@@ -48,13 +48,13 @@ describe('a registration', () => {
     )
   })
 
-  it('takes a secret of one’s own', async () => {
+  it('accepts a secret of the caller', async () => {
     const { send } = await open()
     const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
     expect((await send('POST', '', { url: URL_OF, secret })).body['secret']).toBe(secret)
   })
 
-  it('is switched off and on, and taken away', async () => {
+  it('can be disabled, enabled and deleted', async () => {
     const { send } = await open()
     const { body } = await send('POST', '', { url: URL_OF })
     const path = `/${String(body['id'])}`
@@ -70,7 +70,7 @@ describe('a registration', () => {
     expect((await send('GET', `${path}/deliveries`)).status).toBe(404)
   })
 
-  it('is one of a hundred at most', async () => {
+  it('is limited to a hundred per tenant', async () => {
     const { send } = await open()
     const answers = await Promise.all(Array.from({ length: 105 }, () => send('POST', '', { url: URL_OF })))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(100)
@@ -94,7 +94,7 @@ describe('a registration', () => {
     expect((answer.body['errors'] as { pointer: string }[]).map((each) => each.pointer)).toContain(pointer)
   })
 
-  it('that leads home later is refused as well, and stays as it was', async () => {
+  it('refuses a new URL that leads back to the service, and stays unchanged', async () => {
     const { send } = await open()
     const { body } = await send('POST', '', { url: URL_OF })
     const path = `/${String(body['id'])}`
@@ -114,7 +114,7 @@ describe('a registration', () => {
   })
 })
 
-describe('a message', () => {
+describe('an event', () => {
   const ajv = addFormats.default(new Ajv2020({ strict: false }))
 
   it.each(EVENT_KINDS)('%s is published with its schema and an example of it', async (kind) => {

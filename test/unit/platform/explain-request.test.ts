@@ -47,8 +47,8 @@ function storeOf(...calls: LoggedRequest[]): RequestStore & { readonly queries: 
 const get = (platform: TestPlatform, id = ID, tenant = 'acme') =>
   platform.send('GET', `/v1/requests/${id}`, { token: platform.token(tenant) })
 
-describe('point 14: GET /v1/requests/{id}', () => {
-  it('200 says which limit refused a call, and its state at that moment', async () => {
+describe('GET /v1/requests/{id}', () => {
+  it('answers 200 with the limit that refused a call, and its state at that moment', async () => {
     const limit = {
       name: 'all minute',
       kind: 'total',
@@ -101,7 +101,7 @@ describe('point 14: GET /v1/requests/{id}', () => {
     expect(body['detail']).toMatch(/^[A-Z].+\.$/)
   })
 
-  it('200 gives the first errors of a validation, and the stage of a call that could not be served', async () => {
+  it('answers 200 with the first validation errors, and the stage of a call that could not be served', async () => {
     const explained = (explanation: Explanation, outcome: string) =>
       request({ outcome, explanation: toExplanationText(explanation), requestId: outcome })
     const errors = [{ pointer: '/amount', detail: 'must be >= 1' }]
@@ -114,7 +114,7 @@ describe('point 14: GET /v1/requests/{id}', () => {
     expect((await get(platform, 'unavailable')).body).toMatchObject({ stage: 'forward' })
   })
 
-  it('404 for another tenant’s call, as for one that never was', async () => {
+  it('answers 404 for a call of another tenant, as for an unknown call', async () => {
     const platform = await openTestPlatform({ requests: storeOf(request()) })
     const foreign = await get(platform, ID, 'rival')
     const unknown = await get(platform, 'f'.repeat(24))
@@ -122,16 +122,18 @@ describe('point 14: GET /v1/requests/{id}', () => {
     expect({ ...foreign.body, requestId: '' }).toEqual({ ...unknown.body, requestId: '' })
   })
 
-  it('404 says what is kept, and looks at the last seven days', async () => {
+  it('answers 404 with the calls that are stored, and searches the last seven days', async () => {
     const requests = storeOf()
     const platform = await openTestPlatform({ requests })
-    expect((await get(platform)).body['detail']).toMatch(/refused calls \(REQUEST_LOG=refused\) of the last 7 days/)
+    expect((await get(platform)).body['detail']).toMatch(
+      /The log holds refused calls \(REQUEST_LOG=refused\) of the last 7 days/,
+    )
     expect(requests.queries).toMatchObject([{ fromMs: NOW_MS - 7 * 86_400_000, tenant: 'acme' }])
     const all = await openTestPlatform({ requestLog: 'all' })
-    expect((await get(all)).body['detail']).toMatch(/: calls of the last 7 days/)
+    expect((await get(all)).body['detail']).toMatch(/The log holds calls of the last 7 days/)
   })
 
-  it('404 says that REQUEST_LOG is off, and does not ask the store', async () => {
+  it('answers 404 if REQUEST_LOG is off, without a query to the store', async () => {
     const requests = storeOf(request())
     const platform = await openTestPlatform({ requestLog: 'off', requests })
     expect(await get(platform)).toMatchObject({ status: 404, body: { code: 'not_found' } })
@@ -139,7 +141,7 @@ describe('point 14: GET /v1/requests/{id}', () => {
     expect(requests.queries).toEqual([])
   })
 
-  it('403 without the scope of the request log', async () => {
+  it('answers 403 without the scope of the request log', async () => {
     const platform = await openTestPlatform({ requests: storeOf(request()) })
     const token = platform.token('acme', ['apis:read'])
     expect((await platform.send('GET', `/v1/requests/${ID}`, { token })).status).toBe(403)

@@ -6,8 +6,8 @@ import { openTestPlatform, toGrant } from '../../fixtures/test-platform.ts'
 const PROTECTED = Object.entries(ALL_OPERATIONS).filter(([, { scope }]) => scope !== null)
 const toPath = (path: string): string => path.replace(/:\w+/g, 'any')
 
-describe('credentials', () => {
-  it.each(PROTECTED)('401 for %s without one', async (operationId, { method, path }) => {
+describe('the guard of the platform API', () => {
+  it.each(PROTECTED)('answers 401 for %s without a credential', async (operationId, { method, path }) => {
     const platform = await openTestPlatform()
     const answer = await platform.send(method, toPath(path))
 
@@ -16,18 +16,21 @@ describe('credentials', () => {
     expect(platform.calls).toMatchObject([{ operationId, status: 401, code: 'credential_missing', caller: null }])
   })
 
-  it.each(PROTECTED)('403 for %s with every scope but its own', async (operationId, { method, path, scope }) => {
-    const platform = await openTestPlatform()
-    const others = platformScopes().filter((each) => each !== scope)
-    const answer = await platform.send(method, toPath(path), { token: platform.token('acme', others) })
+  it.each(PROTECTED)(
+    'answers 403 for %s with every scope except the required one',
+    async (operationId, { method, path, scope }) => {
+      const platform = await openTestPlatform()
+      const others = platformScopes().filter((each) => each !== scope)
+      const answer = await platform.send(method, toPath(path), { token: platform.token('acme', others) })
 
-    expect(answer).toMatchObject({ status: 403, body: { code: 'operation_forbidden' } })
-    expect(answer.headers['www-authenticate']).toBe(`Bearer error="insufficient_scope", scope="${scope}"`)
-    expect(platform.calls).toMatchObject([{ operationId, status: 403, code: 'operation_forbidden', caller: null }])
-    expect(platform.calls[0]?.grant?.tenant).toBe('acme')
-  })
+      expect(answer).toMatchObject({ status: 403, body: { code: 'operation_forbidden' } })
+      expect(answer.headers['www-authenticate']).toBe(`Bearer error="insufficient_scope", scope="${scope}"`)
+      expect(platform.calls).toMatchObject([{ operationId, status: 403, code: 'operation_forbidden', caller: null }])
+      expect(platform.calls[0]?.grant?.tenant).toBe('acme')
+    },
+  )
 
-  it('401 invalid_token for one that does not verify, attributed to its party where that is known', async () => {
+  it('answers 401 invalid_token for an invalid credential, attributed to its party if that is known', async () => {
     const platform = await openTestPlatform()
     platform.callers.set('expired', { code: 'credential_invalid', grant: toGrant('acme'), detail: 'It has expired.' })
     const answer = await platform.send('GET', '/v1/consumers', { token: 'expired' })
@@ -37,22 +40,22 @@ describe('credentials', () => {
     expect(platform.calls).toMatchObject([{ code: 'credential_invalid', grant: { consumer: 'con_acme' } }])
   })
 
-  it('403 without a subscription that is active', async () => {
+  it('answers 403 without an active subscription', async () => {
     const platform = await openTestPlatform()
     platform.callers.set('pending', { code: 'subscription_required', grant: toGrant('acme'), detail: 'Not active.' })
     const answer = await platform.send('GET', '/v1/consumers', { token: 'pending' })
     expect(answer).toMatchObject({ status: 403, body: { code: 'subscription_required' } })
   })
 
-  it('judges the credential before it reads a body', async () => {
+  it('checks the credential before it reads the body', async () => {
     const platform = await openTestPlatform()
     const answer = await platform.send('POST', '/v1/consumers', { body: '{"cut' })
     expect(answer.status).toBe(401)
   })
 })
 
-describe('records', () => {
-  it('writes each call down once, with what its caller got', async () => {
+describe('the record of a platform call', () => {
+  it('is written once, with the status that the caller received', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     await platform.send('GET', '/v1/consumers', { token })
@@ -78,7 +81,7 @@ describe('records', () => {
     expect(new Set(platform.calls.map(({ requestId }) => requestId)).size).toBe(5)
   })
 
-  it('503 as a problem where the record cannot be written, tried once, and no answer leaves', async () => {
+  it('is tried once; if it cannot be written, the caller gets only a 503 problem', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     await platform.send('POST', '/v1/consumers', { token, body: { name: 'Secretive', kind: 'agent' } })
@@ -93,7 +96,7 @@ describe('records', () => {
     expect(platform.recordings).toBe(3)
   })
 
-  it('500 without a word about it where something breaks', async () => {
+  it('is replaced by a 500 without the error text if recording fails unexpectedly', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     platform.refuseRecords = new Error('disk /dev/sda1 is gone')

@@ -14,7 +14,7 @@ import { NOW_MS, toAuthor, toGrant } from '../../fixtures/test-platform.ts'
 
 const PERSON = { username: 'grace', password: 'a long password', name: 'Grace' }
 
-it('a request with a password leaves nothing by which the password could be guessed, nor its answer be read', async () => {
+it('a stored request reveals neither its password nor its answer', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-idempotency-'))
   const store = openSqliteIdempotencyStore({ path: join(folder, 'kept.db'), clock: { nowMs: () => NOW_MS } })
   const once = createOnce({ store, vault: createVault(randomBytes(32)) })

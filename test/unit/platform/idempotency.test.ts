@@ -24,8 +24,8 @@ const countOf = async (platform: TestPlatform) =>
   ((await platform.send('GET', '/v1/consumers', { token: TOKENS.get(platform) ?? '' })).body['items'] as unknown[])
     .length
 
-describe('a request that is sent again', () => {
-  it('gets the answer it got, and is done once', async () => {
+describe('a duplicate request', () => {
+  it('gets the stored answer and has no further effect', async () => {
     const platform = await open()
     const first = await post(platform, 'key-1')
     const again = await post(platform, 'key-1')
@@ -36,7 +36,7 @@ describe('a request that is sent again', () => {
     expect(await countOf(platform)).toBe(1)
   })
 
-  it('gets the refusal it got, though it would be taken by now', async () => {
+  it('gets the stored refusal, even if it would succeed now', async () => {
     const platform = await open()
     const body = { consumer: 'con_none', api: 'payments-v1' }
     const token = TOKENS.get(platform) ?? ''
@@ -48,7 +48,7 @@ describe('a request that is sent again', () => {
     expect(again.headers['idempotency-replayed']).toBe('true')
   })
 
-  it('is another request under another key, at another path, and of another client', async () => {
+  it('is a new request under another key, at another path, or from another client', async () => {
     const platform = await open()
     const answers = [
       await post(platform, 'key-1'),
@@ -65,7 +65,7 @@ describe('a request that is sent again', () => {
     expect(elsewhere.status).toBe(201)
   })
 
-  it('with another body is refused', async () => {
+  it('is refused with another body', async () => {
     const platform = await open()
     await post(platform, 'key-1')
     const other = await post(platform, 'key-1', { ...consumer, name: 'Grace' })
@@ -73,7 +73,7 @@ describe('a request that is sent again', () => {
     expect(await countOf(platform)).toBe(1)
   })
 
-  it('while the first still runs is told to wait', async () => {
+  it('gets 409 with Retry-After while the first one is running', async () => {
     const platform = await open()
     const answers = await Promise.all(Array.from({ length: 5 }, () => post(platform, 'key-1')))
     const statuses = answers.map(({ status }) => status)
@@ -82,7 +82,7 @@ describe('a request that is sent again', () => {
     expect(await countOf(platform)).toBe(1)
   })
 
-  it('is not to be kept by anybody on the way, since it may hold a secret', async () => {
+  it('gets an answer that caches must not store, since it may contain a secret', async () => {
     const platform = await open()
     const token = TOKENS.get(platform) ?? ''
     const { subscription } = await publishApi(platform, token)
@@ -102,7 +102,7 @@ describe('a request that is sent again', () => {
     expect((await post(platform, 'key-1', consumer, platform.token('acme'))).body['id']).not.toBe(first.body['id'])
   })
 
-  it('is done, where it failed on our side', async () => {
+  it('is executed after a server error', async () => {
     const platform = await open()
     const { commit } = platform.registry
     platform.registry.commit = () => Promise.reject(new Error('disk full'))
@@ -111,7 +111,7 @@ describe('a request that is sent again', () => {
     expect((await post(platform, 'key-1')).status).toBe(201)
   })
 
-  it('gets no other answer where the resource has moved on meanwhile: conditions are of the first', async () => {
+  it('gets the stored answer even if the resource has changed since', async () => {
     const platform = await open()
     const token = TOKENS.get(platform) ?? ''
     const { subscription } = await publishApi(platform, token)

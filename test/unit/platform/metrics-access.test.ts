@@ -16,10 +16,13 @@ async function readMetrics(
   return { status: answer.statusCode, text: answer.body, challenge: answer.headers['www-authenticate'] }
 }
 
-describe('point 9: /metrics without METRICS_TOKEN and METRICS_PORT', () => {
-  it.each(['127.0.0.1', '127.9.8.7', '::1', '::ffff:127.0.0.1'])('200 to the loopback peer %s', async (peer) => {
-    expect(await readMetrics(undefined, peer)).toMatchObject({ status: 200 })
-  })
+describe('/metrics without METRICS_TOKEN and METRICS_PORT', () => {
+  it.each(['127.0.0.1', '127.9.8.7', '::1', '::ffff:127.0.0.1'])(
+    'answers 200 to the loopback peer %s',
+    async (peer) => {
+      expect(await readMetrics(undefined, peer)).toMatchObject({ status: 200 })
+    },
+  )
 
   it.each(['10.0.0.1', '93.184.216.34', '::ffff:10.0.0.1', 'fe80::1', '2606:4700::1111'])(
     '403 to the peer %s, whatever it says of itself, and nothing is shown',
@@ -40,10 +43,10 @@ describe('point 9: /metrics without METRICS_TOKEN and METRICS_PORT', () => {
   )
 })
 
-describe('point 9: /metrics with METRICS_TOKEN', () => {
+describe('/metrics with METRICS_TOKEN', () => {
   const access: MetricsAccess = { kind: 'token', token: TOKEN }
 
-  it('200 with the token, from anywhere', async () => {
+  it('answers 200 to any peer with the token', async () => {
     const headers = { authorization: `Bearer ${TOKEN}`, 'x-forwarded-for': '93.184.216.34' }
     expect(await readMetrics(access, '10.0.0.1', headers)).toMatchObject({ status: 200 })
   })
@@ -58,8 +61,8 @@ describe('point 9: /metrics with METRICS_TOKEN', () => {
   )
 })
 
-describe('point 9: /metrics with METRICS_PORT', () => {
-  it('404 on the platform port', async () => {
+describe('/metrics with METRICS_PORT', () => {
+  it('answers 404 on the platform port', async () => {
     expect(await readMetrics({ kind: 'elsewhere' }, '127.0.0.1')).toMatchObject({ status: 404 })
   })
 })

@@ -69,7 +69,7 @@ describe('/openapi.json', () => {
     expect(coverage).toMatchObject({ operations: coverage?.of, failed: [] })
   })
 
-  it('gives examples of bodies that its own schemas take', async () => {
+  it('has examples of bodies that match its schemas', async () => {
     const platform = await openTestPlatform()
     const { body } = await platform.send('GET', '/openapi.json')
     const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(body, 'document')
@@ -86,14 +86,14 @@ describe('/openapi.json', () => {
     }
   })
 
-  it('describes every route, and nothing that is not one', async () => {
+  it('describes exactly the registered routes', async () => {
     const platform = await openTestPlatform()
     const described = operationsOf(await documentOf(platform)).map(({ method, path }) => `${method} ${path}`)
     expect(routesOf(platform).sort()).toEqual(described.sort())
     expect(described.length).toBeGreaterThan(25)
   })
 
-  it('gives each operation a name of its own, its scope, and the code of every problem', async () => {
+  it('gives each operation a unique id, its scope and the code of each problem', async () => {
     const platform = await openTestPlatform()
     const document = await documentOf(platform)
     const operations = operationsOf(document)
@@ -138,7 +138,7 @@ describe('/openapi.json', () => {
 })
 
 describe('/oauth.openapi.json, to which /openapi.json links', () => {
-  it('is a valid OpenAPI 3.1 document, at odds with our rules only where an RFC has it so', async () => {
+  it('is a valid OpenAPI 3.1 document that breaks lint rules only where an RFC requires it', async () => {
     const platform = await openTestPlatform()
     const { body: document } = await platform.send('GET', '/openapi.json')
     const { url } = document['externalDocs'] as { url: string }

@@ -106,7 +106,7 @@ describe('a programme', () => {
     expect(statuses(progress)).toBe(['failed', ...Array<string>(7).fill('pending')].join(' '))
   })
 
-  it('fails where the name is another’s, and goes on when it is tried again after that', async () => {
+  it('fails if the name is taken, and continues after a retry when it is free', async () => {
     const { platform, start, settled } = await open()
     const rival = platform.token('rival')
     await platform.send('POST', '/v1/proxies', {
@@ -118,7 +118,7 @@ describe('a programme', () => {
     expect(progress.steps[0]?.errors).toMatchObject([{ detail: 'The name payments-v1 is taken on this gateway.' }])
   })
 
-  it('waits for somebody else where the policy asks for it, and goes on when it is approved', async () => {
+  it('waits for approval by another caller if the policy requires it, and then continues', async () => {
     const { platform, token, start, read, settled, decide, strict } = await open()
     await strict()
     const id = await start()
@@ -135,7 +135,7 @@ describe('a programme', () => {
     expect((await read('/v1/approvals')).body['items']).toEqual([])
   })
 
-  it('ends where it is rejected, and waits on where it is to be amended, until it is', async () => {
+  it('ends when it is rejected, and waits for an amendment when one is required', async () => {
     const { platform, token, start, settled, decide, strict } = await open()
     await strict()
     const id = await start()
@@ -155,7 +155,7 @@ describe('a programme', () => {
     expect(progress.steps[4]).toMatchObject({ status: 'failed', errors: [{ detail: 'Because.' }] })
   })
 
-  it('takes a minor version in, and refuses one that breaks or is of another name', async () => {
+  it('accepts a minor version, and refuses a breaking one or another name', async () => {
     const { platform, token, start, read, settled } = await open()
     const id = await start()
     await settled(id)
@@ -178,7 +178,7 @@ describe('a programme', () => {
     })
   })
 
-  it('of a new major that breaks callers of the one before waits where the policy does not allow it', async () => {
+  it('waits for approval of a breaking major version that the policy does not allow', async () => {
     const { platform, token, start, read, settled } = await open()
     await settled(await start())
     const second = version('2.0.0').replace('  /payments:', '  /pay-ins:')
@@ -199,7 +199,7 @@ describe('a programme', () => {
     expect(await settled(await start({ specification: base64(fourth) }))).toMatchObject({ status: 'succeeded' })
   })
 
-  it('tells whoever decides why it waits', async () => {
+  it('shows the approver why it waits', async () => {
     const { start, read, settled, strict } = await open()
     await strict()
     await settled(await start())
@@ -209,7 +209,7 @@ describe('a programme', () => {
     ])
   })
 
-  it('is tried again at the step that failed', async () => {
+  it('is retried at the failed step', async () => {
     const { platform, token, start, settled } = await open()
     platform.beforePrepare = () => Promise.reject(new Error('a thread is away'))
     const id = await start()
@@ -239,7 +239,7 @@ describe('a programme', () => {
 })
 
 describe('the policy of a tenant', () => {
-  it('is that of the contract until it is changed, and a tenant’s own', async () => {
+  it('has defaults until it is changed, and applies to one tenant', async () => {
     const { platform, read, strict } = await open()
     const exposures = ['Internal', 'Partner', 'Public']
     const standard = { approval: { minScore: 80, allowErrors: false, allowBreaking: true, exposures }, ruleset: null }
@@ -251,7 +251,7 @@ describe('the policy of a tenant', () => {
 })
 
 describe('a ruleset', () => {
-  it('changes what a tenant’s documents are judged by, once its policy names it, and no other’s', async () => {
+  it('applies to the documents of its tenant once the policy names it, and to no others', async () => {
     const { platform, token, read } = await open()
     const rules = { 'path-spelling': 'off', example: { severity: 'error' } }
     const made = await platform.send('POST', '/v1/rulesets', { token, body: { extends: 'spectral:oas', rules } })
@@ -292,7 +292,7 @@ describe('a ruleset', () => {
     expect(await validate(rival)).toEqual(before)
   })
 
-  it('may be nothing but what it extends', async () => {
+  it('may consist of `extends` alone', async () => {
     const { platform, token } = await open()
     const body = { extends: ['spectral:oas'], formats: ['oas3'] }
     expect(await platform.send('POST', '/v1/rulesets', { token, body })).toMatchObject({
@@ -301,7 +301,7 @@ describe('a ruleset', () => {
     })
   })
 
-  it('may bring rules of its own, which hold up a programme like any other', async () => {
+  it('may define custom rules, which can stop a programme', async () => {
     const { platform, token, start, read, settled } = await open()
     const given = "$.paths[*][?(@property === 'post')].responses"
     const rules = {
@@ -356,8 +356,8 @@ describe('a ruleset', () => {
   })
 })
 
-describe('validation', () => {
-  it('answers score, findings, breaking changes, security and advice, and keeps nothing', async () => {
+describe('the validation of a document', () => {
+  it('returns score, findings, breaking changes, security and advice, and stores nothing', async () => {
     const { platform, token, read } = await open()
     const body = {
       specification: base64(version('1.9.0').replace('  /payments:', '  /pay-ins:')),

@@ -44,8 +44,8 @@ function read(port: number, token: string, path = '/v1/events/subscribe', header
 const idsIn = (text: string): string[] => [...text.matchAll(/^id: (\S+)$/gm)].map(([, id]) => id ?? '')
 const endsOf = async (platform: TestPlatform): Promise<string> => platform.metrics.registry.metrics()
 
-describe('risk stream', () => {
-  it('brings events to a client of another make, with times people read and no tenant', async () => {
+describe('the risk stream', () => {
+  it('sends events to a standard client, with RFC 3339 times and without the tenant', async () => {
     const { platform, url } = await listen()
     const token = platform.token('acme')
     const fetchWithToken: FetchLike = (address, init) =>
@@ -65,7 +65,7 @@ describe('risk stream', () => {
     expect(JSON.parse(message.data as string)).toEqual({ ...rest, ...times })
   })
 
-  it('opens at once, and says when to come back', async () => {
+  it('opens at once, with a retry interval', async () => {
     const { platform, port } = await listen()
     const reader = read(port, platform.token('acme'))
     await reader.seen(/^HTTP\/1\.1 200 OK[^]*\r\n\r\n[^]*retry: 1000/)
@@ -74,7 +74,7 @@ describe('risk stream', () => {
     expect(platform.calls).toMatchObject([{ operationId: 'subscribeToRisks', status: 200, code: 'served' }])
   })
 
-  it('is of the reader’s own tenant alone, and passes what its filters ask for', async () => {
+  it('sends only events of the reader’s tenant that match its filters', async () => {
     const { platform, port } = await listen()
     const path = '/v1/events/subscribe?severity=Warning&category=Security&api=payments-v1'
     const all = read(port, platform.token('acme'))
@@ -97,7 +97,7 @@ describe('risk stream', () => {
     expect(all.text() + some.text()).not.toMatch('rival')
   })
 
-  it('goes on after the last event a reader has, however many it missed', async () => {
+  it('resumes after the last received event, for any number of missed events', async () => {
     const { platform, port } = await listen()
     const missed = Array.from({ length: 5_000 }, () => riskEvent({ message: 'm'.repeat(600) }))
     for (const event of missed) platform.risks.publish(event)
@@ -121,7 +121,7 @@ describe('risk stream', () => {
     },
   )
 
-  it('ends where it cannot resume, so that its reader comes back', async () => {
+  it('ends if it cannot resume, so that its reader reconnects', async () => {
     const { platform, port } = await listen()
     platform.risks.broken = new Error('disk is gone')
     const reader = read(port, platform.token('acme'), undefined, `Last-Event-ID: ${riskEvent().id}\r\n`)
@@ -130,7 +130,7 @@ describe('risk stream', () => {
     expect(reader.text()).not.toMatch('disk')
   })
 
-  it('comments every 15 s', async () => {
+  it('sends a comment every 15 s', async () => {
     const { platform, port } = await listen()
     const reader = read(port, platform.token('acme'))
     await reader.seen('retry')
@@ -142,7 +142,7 @@ describe('risk stream', () => {
     await vi.waitFor(() => expect(reader.text().match(/: alive/g)).toHaveLength(3))
   })
 
-  it('ends with its token', async () => {
+  it('ends when its token expires', async () => {
     const { platform, port } = await listen()
     const reader = read(port, platform.token('acme', undefined, NOW_MS + HOUR_MS))
     await reader.seen('retry')
@@ -152,7 +152,7 @@ describe('risk stream', () => {
     expect(platform.risks.subscribers).toBe(0)
   })
 
-  it('ends within a heartbeat of its credential being closed', async () => {
+  it('ends within a heartbeat after its credential is revoked', async () => {
     const { platform, port } = await listen()
     const token = platform.token('acme')
     const reader = read(port, token)
@@ -163,7 +163,7 @@ describe('risk stream', () => {
     expect(await endsOf(platform)).toMatch('reason="credential_closed"} 1')
   })
 
-  it('cuts off a reader that takes nothing, and leaves the others alone', async () => {
+  it('disconnects a reader that does not read, and no other', async () => {
     const { platform, port } = await listen()
     const slow = read(port, platform.token('acme'))
     const quick = read(port, platform.token('acme'))
@@ -185,7 +185,7 @@ describe('risk stream', () => {
     expect(idsIn(quick.text())).toHaveLength(sent + 1)
   })
 
-  it('does not wait for ever for a reader to take what it missed', async () => {
+  it('disconnects a reader that does not read missed events in time', async () => {
     const { platform, port } = await listen()
     const missed = Array.from({ length: 2_000 }, () => riskEvent({ message: 'm'.repeat(8_000) }))
     for (const event of missed) platform.risks.publish(event)
@@ -198,7 +198,7 @@ describe('risk stream', () => {
     expect(platform.risks.subscribers).toBe(0)
   })
 
-  it('lets go of a reader that is gone', async () => {
+  it('releases a reader that has disconnected', async () => {
     const { platform, port } = await listen()
     const pending = platform.clock.pending
     const reader = read(port, platform.token('acme'))
@@ -208,7 +208,7 @@ describe('risk stream', () => {
     await vi.waitFor(() => expect(platform.clock.pending).toBe(pending))
   })
 
-  it('503 beyond the readers of a tenant, and beyond those of all; a place that is left is free', async () => {
+  it('answers 503 above the limit per tenant and in total, and reuses released places', async () => {
     const { platform, port } = await listen({ readersOfTenantMax: 1, readersMax: 2 })
     const first = read(port, platform.token('acme'))
     await first.seen('200 OK')
@@ -222,7 +222,7 @@ describe('risk stream', () => {
     await read(port, platform.token('acme')).seen('200 OK')
   })
 
-  it('does not open where the call cannot be recorded, and takes no place', async () => {
+  it('does not open if the call cannot be recorded, and takes no place', async () => {
     const { platform, port } = await listen({ readersMax: 1 })
     const token = platform.token('acme')
     platform.refuseRecords = new Error('the disk is full')
@@ -231,7 +231,7 @@ describe('risk stream', () => {
     await read(port, token).seen('200 OK')
   })
 
-  it('gives back the place of a reader that goes while its call is being recorded', async () => {
+  it('releases the place of a reader that disconnects while its call is being recorded', async () => {
     const { platform, port } = await listen({ readersMax: 1 })
     const pending = platform.clock.pending
     const opened = once(platform.server.app.server, 'connection') as Promise<[Socket]>
@@ -254,7 +254,7 @@ describe('risk stream', () => {
     await read(port, platform.token('acme')).seen('200 OK')
   })
 
-  it('cuts off a reader that does not take the end of its stream', async () => {
+  it('disconnects a reader that does not read the end of its stream', async () => {
     const { platform, port } = await listen()
     const opened = once(platform.server.app.server, 'connection') as Promise<[Socket]>
     const reader = read(port, platform.token('acme', undefined, NOW_MS + HOUR_MS))
@@ -282,7 +282,7 @@ describe('risk stream', () => {
     expect(await endsOf(platform)).toMatch('reason="service_stopping"} 1')
   })
 
-  it('is served on a port of its own as well, with nothing else there', async () => {
+  it('can be served on a separate port, which serves nothing else', async () => {
     const platform = await openTestPlatform()
     const app = platform.server.createRiskApp()
     await app.listen({ host: '127.0.0.1', port: 0 })
@@ -297,8 +297,8 @@ describe('risk stream', () => {
   })
 })
 
-describe('risk position', () => {
-  it('is one item an episode, named by its riskId, open unless asked otherwise', async () => {
+describe('the risk position', () => {
+  it('has one item per episode, with its riskId, and lists open episodes by default', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const [open, next, cleared] = [riskEvent(), riskEvent(), riskEvent({ phase: 'cleared' })]
@@ -314,7 +314,7 @@ describe('risk position', () => {
     expect((await platform.send('GET', '/v1/risks?severity=Severe', { token })).status).toBe(400)
   })
 
-  it('shows one episode with its timeline, and nothing of another tenant', async () => {
+  it('shows one episode with its timeline, and no episode of another tenant', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const opened = riskEvent()

@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { openTestPlatform } from '../../fixtures/test-platform.ts'
 
-describe('closing', () => {
-  it('lets a call in flight finish, and ends its connection', async () => {
+describe('closing the server', () => {
+  it('waits for a call in flight, and closes its connection', async () => {
     const platform = await openTestPlatform()
     const { app } = platform.server
     await app.listen({ host: '127.0.0.1', port: 0 })

@@ -23,7 +23,7 @@ function lineItem(fields: Partial<TestPlatform['lineItems'][number]> = {}): Test
 }
 
 describe('line items', () => {
-  it('are numbers where they count, exact text where they are money, and times of windows', async () => {
+  it('show amounts as exact decimal texts and the start of each window', async () => {
     const platform = await openTestPlatform()
     platform.lineItems.push(lineItem())
     const { body } = await platform.send('GET', '/v1', { token: platform.token('acme') })
@@ -31,7 +31,7 @@ describe('line items', () => {
     expect(body).toEqual({ items: [{ ...row, value: 0.5, time: '2027-01-15T11:59:50.000Z' }], next: null })
   })
 
-  it('leave out the platform itself unless it is asked for', async () => {
+  it('exclude the platform API by default', async () => {
     const platform = await openTestPlatform()
     platform.lineItems.push(lineItem(), lineItem({ api: 'platform-v1' }))
     const token = platform.token('acme')
@@ -43,7 +43,7 @@ describe('line items', () => {
     expect(await apisOf('/v1?api=platform-v1')).toEqual(['platform-v1'])
   })
 
-  it('reach back 30 days unless a range is given, whose times may be of any offset', async () => {
+  it('cover the last 30 days by default, or a range with times of any offset', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     await platform.send('GET', '/v1', { token })
@@ -64,13 +64,13 @@ describe('line items', () => {
     ['from=2027-01-02T00:00:00Z&to=2027-01-01T00:00:00Z', '/from'],
     ['tenant=rival', '/tenant'],
     ['groupBy=api', '/groupBy'],
-  ])('400 for ?%s', async (query, pointer) => {
+  ])('answer 400 for ?%s', async (query, pointer) => {
     const platform = await openTestPlatform()
     const answer = await platform.send('GET', `/v1?${query}`, { token: platform.token('acme') })
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
   })
 
-  it('keep their range from page to page, while time goes on', async () => {
+  it('keep their range over all pages while time passes', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     platform.lineItems.push(lineItem({ operation: 'a' }), lineItem({ operation: 'b' }), lineItem({ operation: 'c' }))
@@ -97,7 +97,7 @@ describe('line items', () => {
 })
 
 describe('summaries', () => {
-  it('group by API and customer unless asked otherwise', async () => {
+  it('group by API and customer by default', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     platform.lineItems.push(lineItem())
@@ -122,13 +122,16 @@ describe('summaries', () => {
     ])
   })
 
-  it.each(['groupBy=tenant', 'groupBy=api,,', 'groupBy=api;drop', 'interval=week'])('400 for ?%s', async (query) => {
-    const platform = await openTestPlatform()
-    const answer = await platform.send('GET', `/v1/summaries?${query}`, { token: platform.token('acme') })
-    expect(answer).toMatchObject({ status: 400, body: { code: 'payload_invalid' } })
-  })
+  it.each(['groupBy=tenant', 'groupBy=api,,', 'groupBy=api;drop', 'interval=week'])(
+    'answer 400 for ?%s',
+    async (query) => {
+      const platform = await openTestPlatform()
+      const answer = await platform.send('GET', `/v1/summaries?${query}`, { token: platform.token('acme') })
+      expect(answer).toMatchObject({ status: 400, body: { code: 'payload_invalid' } })
+    },
+  )
 
-  it('come page by page', async () => {
+  it('are paged', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     for (const customer of ['con_1', 'con_2', 'con_3']) platform.lineItems.push(lineItem({ customer }))
@@ -140,7 +143,7 @@ describe('summaries', () => {
 })
 
 describe('CSV', () => {
-  it('quotes as RFC 4180 says, and disarms what a spreadsheet would run', async () => {
+  it('is quoted as in RFC 4180, with formulas disarmed', async () => {
     const platform = await openTestPlatform()
     platform.lineItems.push(
       lineItem({ customerName: 'a "b", c\r\nd' }),
@@ -161,7 +164,7 @@ describe('CSV', () => {
     )
   })
 
-  it('has its header also without rows, and its next page in Link', async () => {
+  it('has a header even without rows, and its next page in Link', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const empty = await platform.send('GET', '/v1/summaries', { token, headers: CSV })

@@ -50,7 +50,7 @@ it('a damage report is an error in the log, two counters and a note with number,
   expect(notes).toEqual([NOTE])
 })
 
-it('damage that is found before the recorder is there is raised when it is', () => {
+it('damage found before the recorder exists is raised later', () => {
   const { damage, recorder, notes } = open()
   damage.report(LOST)
   damage.report({ ...LOST, records: 3, isExact: false, fromMs: null, toMs: null })
@@ -59,7 +59,7 @@ it('damage that is found before the recorder is there is raised when it is', () 
   expect(notes).toEqual([NOTE, expect.stringContaining('| at least 3 records of an unknown time (spool/')])
 })
 
-it('a risk that the disk refuses is raised again until it is recorded, once', async () => {
+it('a risk that the disk refuses is retried until it is recorded once', async () => {
   const { damage, recorder, notes, refuse, clock } = open()
   damage.connect(recorder, 'operator')
   refuse(true)
@@ -73,7 +73,7 @@ it('a risk that the disk refuses is raised again until it is recorded, once', as
   expect(notes).toEqual([NOTE])
 })
 
-it('beyond a bound, damage is added to the last risk that waits, and no record is left out', () => {
+it('beyond the bound, damage is merged into the last queued risk, and all records are counted', () => {
   const { damage, recorder, notes } = open()
   for (let index = 0; index < 1_500; index++) damage.report({ ...LOST, records: 1 })
   damage.connect(recorder, 'operator')
