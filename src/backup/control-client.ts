@@ -36,8 +36,8 @@ export async function connectToService(dataDir: string): Promise<ControlClient> 
     sendLine(socket, { ask: what })
     while (replies.length === 0 && !isClosed) await new Promise<void>((resolve) => (onReply = resolve))
     const reply = replies.shift()
-    if (reply === undefined) throw new StartRefused('the service ended during the backup; try again')
-    if (reply.reply === 'refused') throw new StartRefused(`the service refuses the backup: ${reply.reason}`)
+    if (reply === undefined) throw new StartRefused('the service stopped during the backup; try again')
+    if (reply.reply === 'refused') throw new StartRefused(`the service refused the backup: ${reply.reason}`)
     return reply
   }
 
@@ -60,8 +60,8 @@ function open(dataDir: string): Promise<Socket> {
   socket.once('error', (cause: NodeJS.ErrnoException) =>
     reject(
       new StartRefused(
-        `${dataDir} is in use, but the process does not answer on ${socketPath(dataDir)} (${cause.code ?? cause.message}); ` +
-          'wait until the service is up, and run this command as its user, on its machine or in its container',
+        `${dataDir} is in use, but its process does not accept connections on ${socketPath(dataDir)} (${cause.code ?? cause.message}); ` +
+          'wait until the service is ready, and run this command as the user of the service, on its machine or in its container',
         { cause },
       ),
     ),

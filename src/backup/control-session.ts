@@ -71,11 +71,11 @@ export function createControlSession(socket: Socket, options: ControlSessionOpti
     const holding = holdStore()
     if (!(await isHeld(holding))) {
       void holding.then((open) => open())
-      return refuse('the store does not take rows at the moment, so that no copy of it would be whole; try again later')
+      return refuse('the store is not accepting rows, so a copy of it would be incomplete; try again later')
     }
     openStore = await holding
     if (isEnded()) return openStore()
-    cancel = clock.after(FROZEN_MS_MAX, () => refuse('the copy took too long to begin'))
+    cancel = clock.after(FROZEN_MS_MAX, () => refuse('copying did not start in time'))
     releaseSpool = keepSpool()
     const frozen: Frozen = { ...(await freezeStore()), hasMasterKey }
     if (isEnded()) return
@@ -98,7 +98,7 @@ export function createControlSession(socket: Socket, options: ControlSessionOpti
     state = 'freezing'
     freezing = freeze().catch((cause: unknown) => {
       onFailure(cause)
-      refuse('the store could not be frozen; the log of the service says why')
+      refuse('the store could not be frozen; see the log of the service')
     })
   }
 
@@ -108,7 +108,9 @@ export function createControlSession(socket: Socket, options: ControlSessionOpti
     openStore()
     cancel = clock.every(CHECK_EVERY_MS, () => {
       if (spoolShare() > SPOOL_SHARE_MAX)
-        refuse('the spool is half full; it is copied too slowly to be kept for longer')
+        refuse(
+          'the spool is half full, because the copy takes too long; the service no longer keeps its segments for the backup',
+        )
     })
     sendLine(socket, { reply: 'resumed' } satisfies Reply)
   }

@@ -56,7 +56,7 @@ export function readManifest(folder: string): Manifest {
   const manifest = parse(path)
   const { format } = manifest
   if (typeof format === 'number' && format > FORMAT) {
-    throw new StartRefused(`${path} was written by a later version of tollgate; restore it with that one`)
+    throw new StartRefused(`${path} was written by a later version of tollgate; restore it with that version`)
   }
   if (!isManifest(manifest)) throw new StartRefused(`${path} is not the manifest of a backup; use another backup`)
   refuseHostile(path, manifest.files)
@@ -69,7 +69,9 @@ function parse(path: string): Partial<Manifest> {
     text = readFileSync(path, 'utf8')
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') {
-      throw new StartRefused(`${path} does not exist: the folder is no backup, or one that was not finished`, { cause })
+      throw new StartRefused(`${path} does not exist: the folder is not a backup, or the backup was not finished`, {
+        cause,
+      })
     }
     const refused = toStartRefused(path, cause)
     if (refused instanceof StartRefused) throw refused
@@ -81,7 +83,7 @@ function parse(path: string): Partial<Manifest> {
   } catch (cause) {
     throw new StartRefused(`${path} is damaged (not JSON); use another backup`, { cause })
   }
-  throw new StartRefused(`${path} is damaged (no object); use another backup`)
+  throw new StartRefused(`${path} is damaged (not a JSON object); use another backup`)
 }
 
 function isManifest(value: Partial<Manifest>): value is Manifest {
@@ -113,12 +115,12 @@ function refuseHostile(path: string, files: readonly BackupFile[]): void {
   for (const file of files) {
     if (!isPlain(file.path)) {
       throw new StartRefused(
-        `${path} names a file outside of the backup (${JSON.stringify(file.path)}); use another one`,
+        `${path} lists a file outside of the backup (${JSON.stringify(file.path)}); use another backup`,
       )
     }
     if ('link' in file && !isStoreLink(file.path, file.link)) {
       throw new StartRefused(
-        `${path} names a link that leads out of the store (${JSON.stringify(file.path)}); use another backup`,
+        `${path} lists a link that points outside of the store (${JSON.stringify(file.path)}); use another backup`,
       )
     }
     if (seen.has(file.path)) throw new StartRefused(`${path} lists ${file.path} twice; use another backup`)

@@ -21,7 +21,7 @@ export function restoreBackup(backup: string, target: string): Manifest {
   const [from, to] = [resolve(backup), resolve(target)]
   const manifest = readManifest(from)
   compare(from, manifest)
-  if (isInside(from, to)) throw new StartRefused(`${to} lies in the backup; give a folder elsewhere`)
+  if (isInside(from, to)) throw new StartRefused(`${to} lies in the backup; choose a folder outside of it`)
   try {
     refuseUsed(to)
     mkdirSync(to, { recursive: true, mode: 0o700 })
@@ -40,7 +40,7 @@ export function restoreBackup(backup: string, target: string): Manifest {
 
 function refuseUsed(to: string): void {
   if (existsSync(to) && readdirSync(to).some((name) => !IGNORED.has(name))) {
-    throw new StartRefused(`${to} is not empty; a backup is restored into a folder that does not exist or is empty`)
+    throw new StartRefused(`${to} is not empty; choose a folder that is empty or does not exist`)
   }
 }
 
@@ -50,10 +50,11 @@ function compare(folder: string, { files }: Manifest, ignored: ReadonlySet<strin
   try {
     for (const path of filesIn(folder, (found) => !ignored.has(found) && found !== MANIFEST_NAME)) {
       const file = expected.get(path)
-      if (file === undefined) throw new StartRefused(`${join(folder, path)} is not of this backup; use another one`)
+      if (file === undefined)
+        throw new StartRefused(`${join(folder, path)} is not listed in the manifest; use another backup`)
       expected.delete(path)
       if (!isSame(describeFile(folder, path), file)) {
-        throw new StartRefused(`${join(folder, path)} is not as it was backed up; use another backup`)
+        throw new StartRefused(`${join(folder, path)} differs from its entry in the manifest; use another backup`)
       }
     }
   } catch (cause) {

@@ -92,13 +92,14 @@ export async function takeBackup(options: BackupOptions): Promise<Manifest> {
 }
 
 function makePartial(target: string, partial: string, dataDir: string): void {
-  if (isInside(dataDir, target)) throw new StartRefused(`${target} lies in the data folder; give a folder elsewhere`)
-  if (isLink(target)) throw new StartRefused(`${target} is a symbolic link; give a folder that does not exist yet`)
+  if (isInside(dataDir, target))
+    throw new StartRefused(`${target} lies in the data folder; choose a folder outside of it`)
+  if (isLink(target)) throw new StartRefused(`${target} is a symbolic link; choose a folder that does not exist yet`)
   if (existsSync(target) && readdirOrRefuse(target).length > 0) {
-    throw new StartRefused(`${target} is not empty; give a folder that does not exist yet`)
+    throw new StartRefused(`${target} is not empty; choose a folder that does not exist yet`)
   }
   if (existsSync(partial) || isLink(partial)) {
-    throw new StartRefused(`${partial} is left of a backup that was not finished; remove it, or give another folder`)
+    throw new StartRefused(`${partial} is left over from an unfinished backup; remove it, or choose another folder`)
   }
   try {
     mkdirSync(dirname(partial), { recursive: true, mode: 0o700 })
@@ -186,7 +187,7 @@ function copyMasterKey(dataDir: string, partial: string, isUsed: boolean | null)
   // A link to a mounted secret would lead nowhere elsewhere.
   if (existsSync(key) && isUsed !== false) copyFile(realpathSync(key), join(partial, 'master.key'))
   else if (isUsed === true) {
-    throw new StartRefused(`${key} is missing, and the service uses it: put it back; no copy can be used without it`)
+    throw new StartRefused(`${key} is missing, but the service uses it; put it back: no copy can be used without it`)
   }
 }
 
@@ -211,7 +212,7 @@ function refuseLinks(dataDir: string, partial: string): void {
   for (const path of filesIn(partial)) {
     const full = join(partial, path)
     if (!isLink(full) || isStoreLink(path, readlinkSync(full))) continue
-    throw new StartRefused(`${join(dataDir, path)} is a symbolic link; put the file that it names in its place`)
+    throw new StartRefused(`${join(dataDir, path)} is a symbolic link; replace it with the file that it points to`)
   }
 }
 
@@ -221,7 +222,7 @@ function refuseOlderRegistry(original: string, partial: string): void {
   const lost = (readMark(markPathOf(copy)) ?? 0) - readChange(copy)
   if (lost <= 0) return
   throw new StartRefused(
-    `${original} went back by ${lost} changes: it is an older copy, or lacks its ${original}-wal; put back the newer files`,
+    `${original} lacks its last ${lost} changes: it is an older copy, or ${original}-wal is missing; put back the newer files`,
   )
 }
 
@@ -240,7 +241,7 @@ async function verify(
   const counted =
     parts === null ? null : await countCallsOfStoreCopy(join(partial, 'clickhouse'), join(partial, 'verify'))
   if (counted !== null && storedCalls !== null && counted !== storedCalls) {
-    throw new StartRefused(`the copy of the store has ${counted} calls, the store has ${storedCalls}; try again`)
+    throw new StartRefused(`the copy of the store has ${counted} calls, but the store has ${storedCalls}; try again`)
   }
   return {
     format: 1,

@@ -160,7 +160,7 @@ function walk(path: string, file: SegmentFile, expected: Expected, sink: Inspect
 }
 
 function headerDamage(header: SegmentHeader | null, bytes: number, expected: Expected): string[] {
-  if (header === null) return [bytes < HEADER_BYTES ? 'no whole header' : 'the header does not verify']
+  if (header === null) return [bytes < HEADER_BYTES ? 'the header is incomplete' : 'the header does not verify']
   const { firstRecord, continues } = header
   if (expected === null || firstRecord === null) return []
   const { segment, nextRecord, isEnded } = expected
@@ -173,14 +173,14 @@ function missingText(from: number, to: number): string {
 }
 
 function stretchText({ from, to, what, nextRecord, records }: Skipped, expected: number | null): string {
-  const place = `bytes ${from} to ${to - 1} ${what === 'unreadable' ? 'do not verify' : 'name unknown consumers'}`
+  const place = `bytes ${from} to ${to - 1} ${what === 'unreadable' ? 'do not verify' : 'refer to unknown consumers'}`
   if (nextRecord === null || expected === null) return `${place}: at least ${records} records are missing`
   return nextRecord > expected ? `${place}: ${missingText(expected, nextRecord)}` : `${place}: no records are missing`
 }
 
 function tailText({ bytes, records }: Tail, offset: number): string {
   const number = records === 0 ? 'an unknown number of' : `at least ${records}`
-  return `the last ${bytes} bytes, from ${offset} on, do not verify: ${number} records are missing`
+  return `the last ${bytes} bytes (from byte ${offset}) do not verify: ${number} records are missing`
 }
 
 function unreadable(path: string, cause: unknown): Inspected {

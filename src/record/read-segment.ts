@@ -152,18 +152,19 @@ function enter(
 
 const SKIPPED = {
   unreadable: 'A part of a spool segment is damaged.',
-  'attributions unknown': 'Records of a spool segment belong to unknown consumers, because an earlier part is damaged.',
+  'attributions unknown':
+    'Records of a spool segment have unknown consumers, because an earlier part of the segment is damaged.',
 } as const satisfies Record<Skipped['what'], string>
 
 export const WHAT = {
   header: 'The header of a spool segment is damaged.',
-  before: 'Records before a spool segment are missing: a segment is missing, or cut off at its end.',
+  before: 'Records before a spool segment are missing: a segment is missing or truncated.',
   cutOut: 'A part of a spool segment is missing.',
-  released: 'The checkpoint lies before records that were already taken in and removed.',
-  shorter: 'A spool segment is shorter than the checkpoint says.',
-  empty: 'A spool segment has no whole header and no records.',
-  gone: 'A spool segment that the checkpoint names is missing.',
-  next: 'The spool segment that follows this one is missing.',
+  released: 'The checkpoint is older than records that were already processed and removed.',
+  shorter: 'A spool segment is shorter than the position in the checkpoint.',
+  empty: 'A spool segment has no complete header and no records.',
+  gone: 'A spool segment that the checkpoint refers to is missing.',
+  next: 'The next spool segment is missing.',
   tail: 'The end of a spool segment is damaged.',
-  range: 'Records of the spool that were read before can no longer be read.',
+  range: 'Spool records that were read before can no longer be read.',
 } as const

@@ -10,7 +10,8 @@ export const SEGMENT_MAX = 999_999_999_999_999
 
 /** Throws if no reader would find it. */
 export function segmentName(segment: number): string {
-  if (segment > SEGMENT_MAX) throw new Error('a spool segment has the last number; move it out of the spool')
+  if (segment > SEGMENT_MAX)
+    throw new Error('a spool segment has the highest possible number; move it out of the spool')
   return `${String(segment).padStart(10, '0')}.spool`
 }
 

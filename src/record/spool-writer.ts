@@ -161,7 +161,7 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
       if (!to.takeBack(chunk)) {
         const nowMs = clock.nowMs()
         nextRecord += records
-        report(to, 'A sync of the spool failed: calls that were refused may be billed.', {
+        report(to, 'A sync of the spool failed: refused calls may be billed.', {
           records,
           fromMs: nowMs,
           toMs: nowMs,
@@ -254,7 +254,7 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
 
   function syncFailed(of: SegmentWriter, cause: unknown): void {
     if (of.unsynced !== null) {
-      report(of, 'A sync of the spool failed: records that were written may not be on the disk.', of.unsynced)
+      report(of, 'A sync of the spool failed: written records may not be on the disk.', of.unsynced)
     }
     mustReplace = mustSync = true
     fail(cause)

@@ -40,13 +40,13 @@ export async function agree(options: AgreeOptions): Promise<void> {
   const claims = checkpoint.claims()
   const { manifest } = folder
   if (manifest !== null && manifest.instance !== claims.instance) {
-    refuse('checkpoint', 'checkpoint.db is not that of this data folder')
+    refuse('checkpoint', 'checkpoint.db belongs to another data folder')
   }
   refuseSpoolCopies(spoolFolder)
   if (isSpoolEmptied(spoolFolder, claims.position) && !folder.isAccepted('spool')) {
     refuse(
       'spool',
-      'spool/ is empty, but checkpoint.db names segments of it: calls that were not billed yet are missing',
+      'spool/ is empty, but checkpoint.db refers to segments in it: calls that were not billed yet are missing',
     )
   }
   const { isNewStore: isNew, nowMs } = options
@@ -54,7 +54,7 @@ export async function agree(options: AgreeOptions): Promise<void> {
     refuse('store', `the store cannot be read: ${reasonOf(cause)}`),
   )
   const lost = registryLoss(claims, store, options.registryEnd)
-  if (lost > 0) refuse('registry', `registry.db went back by ${lost} changes: it is an older copy`)
+  if (lost > 0) refuse('registry', `registry.db lacks its last ${lost} changes: it is an older copy`)
   const verdict = compare({
     ...positionsOf(checkpoint),
     checkpoint: claims,
@@ -73,7 +73,7 @@ export async function agree(options: AgreeOptions): Promise<void> {
   count('checkpoint_went_back')
   log.error(
     { file: 'checkpoint.db', count: claims.wentBackBy },
-    'checkpoint.db went back, the bill is not affected; open risks and counters of limits may lack what happened since its copy was made',
+    'checkpoint.db is an older copy; the bill is not affected, but open risks and limit counters may lack what happened since the copy was made',
   )
 }
 

@@ -73,7 +73,7 @@ function partsOf({ dataDir, hasMasterKey, isEmbedded }: FolderOptions): readonly
     {
       name: 'registry.db',
       isThere: file('registry.db'),
-      loses: 'it holds everything that was configured',
+      loses: 'it holds all configuration',
       lossPart: 'registry',
     },
     {
@@ -85,13 +85,13 @@ function partsOf({ dataDir, hasMasterKey, isEmbedded }: FolderOptions): readonly
     {
       name: 'checkpoint.db',
       isThere: file('checkpoint.db'),
-      loses: 'it holds how far the spool is billed',
+      loses: 'it records which calls in the spool were billed',
       lossPart: 'checkpoint',
     },
     {
       name: 'spool/',
       isThere: existsSync(join(dataDir, 'spool')),
-      loses: 'it holds calls that are not billed yet',
+      loses: 'it holds calls that were not billed yet',
       lossPart: 'spool',
     },
   ]
@@ -100,7 +100,7 @@ function partsOf({ dataDir, hasMasterKey, isEmbedded }: FolderOptions): readonly
 
 function sentenceOf({ name, loses, lossPart }: Part, dataDir: string): string {
   const remedy = name === 'master.key' ? 'put it back, set MASTER_KEY' : 'put it back from a backup'
-  return `${name} is missing or empty in DATA_DIR ${dataDir} beside parts that are not: ${loses}; ${remedy}, or ${acceptLossCommand(lossPart, dataDir)}`
+  return `${name} is missing or empty in DATA_DIR ${dataDir}, but other parts exist: ${loses}; ${remedy}, or ${acceptLossCommand(lossPart, dataDir)}`
 }
 
 function sizeOf(path: string): number {

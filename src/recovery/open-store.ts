@@ -65,7 +65,9 @@ async function checkFiles(
   }
   const { changedTables, missingTables, lostViews } = await compareDefinitions(client)
   if (changedTables.length > 0) {
-    refuse(`the store defines ${changedTables.join(', ')} otherwise than sql/definitions.sql: its .sql file is damaged`)
+    refuse(
+      `the store's definition of ${changedTables.join(', ')} differs from sql/definitions.sql: the .sql file of the table is damaged`,
+    )
   }
   // What lacks a table is refused when it is compared with the checkpoint.
   if (missingTables.length > 0) return []

@@ -33,12 +33,12 @@ export function openLostCheckpoint({
     const folder = setAside(dataDir, databaseFiles('checkpoint'), clock.nowMs())
     return {
       opened: open(),
-      loss: `${why}; open risks and counters of limits are lost (what was there is in ${folder})`,
+      loss: `${why}; open risks and limit counters are lost (the old file is in ${folder})`,
     }
   }
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return startAgain('checkpoint.db was missing')
   try {
-    return { opened: open(), loss: 'checkpoint.db went back; risks and counters of limits since then may be lost' }
+    return { opened: open(), loss: 'checkpoint.db is an older copy; risks and limit counters since then may be lost' }
   } catch (cause) {
     if (cause instanceof DatabaseDamaged) return startAgain('checkpoint.db was damaged')
     throw cause
@@ -66,8 +66,10 @@ export async function adoptStore(
     const last = isRepeatable ? note : { ...note, isDone: true }
     const { repair } = repairTo({ ...positionsOf(checkpoint), checkpoint: claims, holds }, last)
     checkpoint.repair({ ...repair, registryEnd })
-    const uncertain = isRepeatable ? '' : `; flush ${note.number} may lack rows, its records are not in the spool`
-    return `the position is that of the store, flush ${note.number}${uncertain}`
+    const uncertain = isRepeatable
+      ? ''
+      : `; flush ${note.number} may lack rows, because its records are not in the spool`
+    return `continuing from flush ${note.number}, the last one in the store${uncertain}`
   }
   // A store without notes is one of an earlier version: nothing tells which records of the spool it holds.
   const position = store.hasRows ? endOfSpool(spoolFolder) : {}
@@ -84,7 +86,7 @@ export async function adoptStore(
   })
   return store.hasRows
     ? 'calls in the spool that were not billed are lost'
-    : 'every record in the spool is stored again'
+    : 'every record in the spool will be stored again'
 }
 
 /** The last note of the first instance that has one, else the latest of all. */

@@ -109,7 +109,7 @@ async function accept({ dataDir, parts, clock }: RecoverOptions, opened: Opened)
   const verdict = compare({ ...positionsOf(checkpoint), checkpoint: claims, store, holds, isKnown: true })
   if (parts.has('spool')) {
     const isGone = !existsSync(spoolFolder) || isSpoolEmptied(spoolFolder, claims.position)
-    losses.set('spool', isGone ? 'calls that were in spool/ and not billed yet are lost' : 'spool/ is there')
+    losses.set('spool', isGone ? 'calls in spool/ that were not billed yet are lost' : 'spool/ is intact')
     mkdirSync(spoolFolder, { recursive: true, mode: 0o700 })
   }
   if (parts.has('checkpoint')) {

@@ -21,20 +21,22 @@ export function refuseSpoolCopies(folder: string): void {
     const segments = segmentsIn(join(folder, source))
     if (segments.length > 0 && !SOURCE.test(source)) {
       throw new StartRefused(
-        `${join(folder, source)} is not a folder of this service, and its calls may be billed already; move it out of the spool`,
+        `${join(folder, source)} was not created by this service, and its calls may already be billed; move it out of the spool`,
       )
     }
     for (const segment of segments) {
       const path = join(folder, source, segmentName(segment))
       if (segment === SEGMENT_MAX) {
-        throw new StartRefused(`${path} has the last number that a segment can have; move it out of the spool`)
+        throw new StartRefused(
+          `${path} has the highest possible segment number, so no segment can follow it; move it out of the spool`,
+        )
       }
       const header = readHeader(path)
       if (header === null) continue
       const other = seen.get(header)
       if (other !== undefined) {
         throw new StartRefused(
-          `${path} and ${other} are copies of one segment, whose calls would be billed twice; move the copy out of the spool`,
+          `${path} and ${other} are copies of the same segment, so its calls would be billed twice; move one of them out of the spool`,
         )
       }
       seen.set(header, path)

@@ -98,7 +98,7 @@ function at(totals: FlushTotals, name: string): number {
 function inWords(name: string, rows: FlushTotals, expected: FlushTotals): string {
   const [table = '', month = ''] = name.split('/')
   const what = table === 'calls' ? 'calls in the hourly totals' : `rows of ${table}`
-  return `${at(expected, name) - at(rows, name)} of ${at(expected, name)} ${what} of ${month.slice(0, 4)}-${month.slice(4)}`
+  return `${at(expected, name) - at(rows, name)} of ${at(expected, name)} ${what} in ${month.slice(0, 4)}-${month.slice(4)}`
 }
 
 function isKept(name: string, nowMs: number): boolean {

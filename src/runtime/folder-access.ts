@@ -42,7 +42,9 @@ function refuseOther(path: string): void {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined || stats.isFile()) return
   const reason = stats.isDirectory() ? 'EISDIR' : 'not a file'
-  throw new StartRefused(`${path} is not what it should be (${reason}); move it away, or restore it from a backup`)
+  throw new StartRefused(
+    `${path} is not the expected kind of file (${reason}); move it away, or restore it from a backup`,
+  )
 }
 
 function check(path: string, mode: number): void {

@@ -30,9 +30,10 @@ export function createLifecycle({ clock, log }: { clock: Clock; log: Log }): Lif
       const cancel = clock.after(CLOSE_WITHIN_MS, () => resolve('late'))
       try {
         const end = await Promise.race([Promise.resolve(close()), late])
-        if (end === 'late') log.error({ part: name }, 'a part did not close in time')
+        if (end === 'late')
+          log.error({ part: name }, 'a component did not close within its time limit; shutdown continues without it')
       } catch (cause) {
-        log.error({ err: cause, part: name }, 'a part failed to close')
+        log.error({ err: cause, part: name }, 'a component failed to close; shutdown continues')
       }
       cancel()
     }

@@ -42,7 +42,7 @@ export function createPasswordHasher(options: PasswordHasherOptions): PasswordHa
 
   async function inLine<T>(work: () => Promise<T>): Promise<T> {
     if (running >= atOnceMax) {
-      if (waiting.length >= waitingMax) throw new Problem('unavailable', 'Too many people log in at once; try again.')
+      if (waiting.length >= waitingMax) throw new Problem('unavailable', 'Too many logins are in progress; try again.')
       await new Promise<void>((resolve) => waiting.push(resolve))
     } else running++
     try {

@@ -51,17 +51,17 @@ function sentence({ kind, path, reason, owner }: FileFault, remedyIfDamaged: str
     case 'denied':
       return `${path} cannot be used by this user (${reason}); ${toOwner(path, owner)}`
     case 'read-only':
-      return `${path} is on a read-only file system (${reason}); mount it writable, or give another DATA_DIR`
+      return `${path} is on a read-only file system (${reason}); mount it writable, or set another DATA_DIR`
     case 'full':
-      return `${path} cannot be written (${reason}): the disk or the quota is full; free some space, or give another DATA_DIR`
+      return `${path} cannot be written (${reason}): the disk or the quota is full; free some space, or set another DATA_DIR`
     case 'descriptors':
       return `${path} cannot be opened (${reason}): too many files are open; raise the limit with ulimit -n`
     case 'wrong-kind':
-      return `${path} is not what it should be (${reason}); move it away, or restore it from a backup`
+      return `${path} is not the expected kind of file (${reason}); move it away, or restore it from a backup`
     case 'missing':
       return `${path} does not exist (${reason}); restore it from a backup`
     case 'in-use':
-      return `${path} is in use by another process (${reason}); stop it, or give another DATA_DIR`
+      return `${path} is in use by another process (${reason}); stop it, or set another DATA_DIR`
     case 'device':
       return `${path} cannot be read or written (${reason}): the device reports errors; check it (dmesg), then restore the file from a backup`
     case 'damaged':
@@ -72,8 +72,8 @@ function sentence({ kind, path, reason, owner }: FileFault, remedyIfDamaged: str
 }
 
 function toOwner(path: string, owner: FileFault['owner']): string {
-  if (owner === null) return 'give this user permission to read and write it'
+  if (owner === null) return 'grant this user read and write permission'
   const { file, process } = owner
-  if (file === process) return `it belongs to this user; allow it with: chmod u+rwX '${path}'`
-  return `it belongs to user ${file} and this process runs as user ${process}; run: chown -R ${process} '${path}'`
+  if (file === process) return `this user owns it; grant access with: chmod u+rwX '${path}'`
+  return `its owner is user ${file}, but this process runs as user ${process}; run: chown -R ${process} '${path}'`
 }

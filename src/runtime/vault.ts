@@ -65,7 +65,7 @@ export function createVault(masterKey: Buffer): Vault {
     },
     decrypt(encrypted, context) {
       const bytes = Buffer.from(encrypted, 'base64url')
-      if (bytes.length < NONCE_BYTES + TAG_BYTES) throw new Error('an encrypted secret is cut short')
+      if (bytes.length < NONCE_BYTES + TAG_BYTES) throw new Error('an encrypted secret is truncated')
       const nonce = bytes.subarray(0, NONCE_BYTES)
       const decipher = createDecipheriv('aes-256-gcm', encryptionKey, nonce)
         .setAAD(Buffer.from(context))

@@ -22,14 +22,14 @@ const PRIMARY_CODE = 0xff
 export function lockDataFolder(folder: string): () => void {
   const unlock = tryLockDataFolder(folder)
   if (unlock !== null) return unlock
-  throw new StartRefused(`DATA_DIR ${folder} is in use by another process; stop it or give another folder`)
+  throw new StartRefused(`DATA_DIR ${folder} is in use by another process; stop it, or set another DATA_DIR`)
 }
 
 /** The same, but null if another process holds the folder. */
 export function tryLockDataFolder(folder: string): (() => void) | null {
   ensureFolder(folder)
   if (existsSync(join(folder, RESTORING))) {
-    throw new StartRefused(`${folder} holds a restore that was not finished; empty the folder and restore again`)
+    throw new StartRefused(`${folder} holds an unfinished restore; empty the folder and restore again`)
   }
   const path = join(folder, 'lock')
   let database: DatabaseSync | null = null
@@ -39,7 +39,7 @@ export function tryLockDataFolder(folder: string): (() => void) | null {
   } catch (cause) {
     database?.close()
     if (isBusy(cause)) return null
-    throw toStartRefused(path, cause, 'no process holds it and nothing in it matters: delete it')
+    throw toStartRefused(path, cause, 'no process holds the lock, and the file has no content of value: delete it')
   }
   try {
     checkFolderAccess(folder)
@@ -52,7 +52,7 @@ export function tryLockDataFolder(folder: string): (() => void) | null {
 
 function ensureFolder(folder: string): void {
   if (existsSync(folder) && !statSync(folder).isDirectory()) {
-    throw new StartRefused(`DATA_DIR ${folder} is not a folder; move it away, or give another DATA_DIR`)
+    throw new StartRefused(`DATA_DIR ${folder} is not a folder; move it away, or set another DATA_DIR`)
   }
   try {
     makeFolder(folder, 0o700)

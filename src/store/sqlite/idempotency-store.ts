@@ -19,7 +19,7 @@ export interface SqliteIdempotencyOptions {
   readonly onDamaged?: (cause: Error, aside: string) => void
 }
 
-const REMEDY = 'remove it: it holds answers to repeated requests, for a day'
+const REMEDY = 'remove it: it only holds answers for repeated requests, kept for one day'
 const KEPT_MS = 86_400_000
 /** Old ones that each claim clears away: more than one, so that they go faster than they come. */
 const CLEARED_AT_ONCE = 4

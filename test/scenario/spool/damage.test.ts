@@ -252,7 +252,7 @@ describe('a gap', () => {
     const process = startProcess(folder, [], position)
     process.read(position)
     expect(process.damages).toEqual([
-      expect.objectContaining({ what: 'A spool segment that the checkpoint names is missing.', isExact: false }),
+      expect.objectContaining({ what: 'A spool segment that the checkpoint refers to is missing.', isExact: false }),
     ])
     process.kill()
 
@@ -273,7 +273,10 @@ describe('a gap', () => {
 
     expect(process.read(position).ids).toEqual(more.map(({ id }) => id))
     expect(process.damages).toEqual([
-      expect.objectContaining({ what: 'A spool segment is shorter than the checkpoint says.', isExact: false }),
+      expect.objectContaining({
+        what: 'A spool segment is shorter than the position in the checkpoint.',
+        isExact: false,
+      }),
     ])
     process.kill()
   })

@@ -94,18 +94,21 @@ describe('tollgate spool inspect', () => {
       stdout: expect.stringMatching(/before it: \d+ records are missing/),
     })
     truncateSync(pathOf(spool, 'gateway-0', segments[2]!), 0)
-    expect(inspect(folder).stdout).toContain('DAMAGED: no whole header')
+    expect(inspect(folder).stdout).toContain('DAMAGED: the header is incomplete')
 
     const last = pathOf(spool, 'platform', segmentsOf(spool, 'platform')[0]!)
     truncateSync(last, sizeOf(last) - 8)
-    expect(inspect(last)).toMatchObject({ status: 0, stdout: expect.stringContaining('a batch that is not all there') })
+    expect(inspect(last)).toMatchObject({ status: 0, stdout: expect.stringContaining('an incomplete last batch') })
   })
 
   it('refuses what is no spool, with exit code 2', async () => {
     const folder = copies.newFolder()
-    expect(inspect(folder)).toMatchObject({ status: 2, stderr: expect.stringContaining('no data folder') })
+    expect(inspect(folder)).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('is neither a tollgate data folder'),
+    })
     expect(inspect(join(folder, 'nowhere'))).toMatchObject({ status: 2 })
-    expect(inspect()).toMatchObject({ status: 2, stderr: expect.stringContaining('takes one DIR') })
+    expect(inspect()).toMatchObject({ status: 2, stderr: expect.stringContaining('takes exactly one DIR') })
     expect(inspect(folder, '--wrong')).toMatchObject({ status: 2 })
   })
 

@@ -136,7 +136,7 @@ describe('a checkpoint that went back', () => {
     const lost = verdict(claims(3), ahead, { limitPosition: at(2), levelPosition: at(1), ...NOTHING_HELD })
     expect(lost).toMatchObject({
       repair: { riskPosition: at(5), limitPosition: at(5), levelPosition: at(5) },
-      sentence: expect.stringContaining('do not count the calls of that time') as string,
+      sentence: expect.stringContaining('lack the calls of that period') as string,
     })
   })
 
