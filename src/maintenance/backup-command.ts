@@ -1,7 +1,7 @@
 /**
- * `tollgate backup`: copies the data folder of a service that runs, or is stopped, and verifies the copy.
+ * `tollgate backup`: copies the data folder of a running or stopped service, and verifies the copy.
  *
- * Exit codes: 0 done, 2 refused. A backup that was refused or interrupted leaves nothing behind.
+ * Exit codes: 0 done, 2 refused. A refused or interrupted backup leaves no files.
  */
 
 import { takeBackup } from '../backup/take-backup.ts'

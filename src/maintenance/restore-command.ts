@@ -1,5 +1,5 @@
 /**
- * `tollgate restore`: brings a backup up in a new data folder.
+ * `tollgate restore`: copies a backup into a new data folder.
  *
  * Exit codes: 0 done, 2 refused.
  */

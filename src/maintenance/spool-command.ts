@@ -1,5 +1,5 @@
 /**
- * `tollgate spool inspect DIR`: prints what a spool holds and what is damaged.
+ * `tollgate spool inspect DIR`: prints the content of a spool and its damage.
  *
  * Reads only; the service may run. Exit codes: 0 intact, 1 damaged, 2 refused.
  */
@@ -76,7 +76,7 @@ function batchText({ offset, records, firstRecord, fromMs, toMs }: InspectedBatc
   return `    at ${offset}: ${records} records${range}, ${timeText(fromMs)} to ${timeText(toMs)}\n`
 }
 
-/** What is not a time stands as a number. */
+/** Formats a time as ISO 8601; an invalid time is printed as a number. */
 function timeText(timeMs: number): string {
   const time = new Date(timeMs)
   return Number.isNaN(time.getTime()) ? String(timeMs) : time.toISOString()

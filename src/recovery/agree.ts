@@ -1,7 +1,7 @@
 /**
- * Makes checkpoint, store, spool and registry agree before anything is taken in, or refuses the start.
+ * Makes checkpoint, store, spool and registry consistent before the service processes records, or refuses the start.
  *
- * Repairs what is certain and logs it; everything else is refused with the command that accepts the loss.
+ * Makes and logs a repair if its result is certain. Refuses every other inconsistency with the command that accepts the loss.
  */
 
 import type { Log } from '../runtime/log.ts'
@@ -22,7 +22,7 @@ export interface AgreeOptions {
   readonly spoolFolder: string
   readonly folder: Pick<DataFolder, 'isEmpty' | 'manifest' | 'isAccepted'>
   readonly client: ClickHouse
-  /** The store had no table before this start. */
+  /** True if the store had no tables before this start. */
   readonly isNewStore: boolean
   readonly checkpoint: SqliteCheckpoint
   readonly registryEnd: number
@@ -85,7 +85,7 @@ export function positionsOf(checkpoint: SqliteCheckpoint) {
   }
 }
 
-/** Changes that the registry has lost by what checkpoint and store noted of it. */
+/** Number of registry changes that checkpoint or store have recorded and the registry lacks. */
 function registryLoss(claims: CheckpointClaims, { last }: StoreClaims, registryEnd: number): number {
   return Math.max(claims.registryEnd, last?.registryEnd ?? 0) - registryEnd
 }

@@ -1,8 +1,8 @@
 /**
- * Compares how far the checkpoint is with how far the store is.
+ * Compares the progress of the checkpoint with that of the store.
  *
- * Both count flushes, each with its range of the spool. Where they disagree, the result is a repair if the range that is in the store
- * is known for certain, else a refusal: a bill must not lack a call, and not hold one twice.
+ * Both number the flushes and record the spool range of each. If they disagree, the result is a repair when the range in the store is
+ * certain, and a refusal otherwise: the bill must contain every call exactly once.
  */
 
 import type { CheckpointClaims, CheckpointRepair, SpoolPosition } from '../store/checkpoint.ts'
@@ -14,12 +14,12 @@ export interface Comparison {
   readonly checkpoint: CheckpointClaims
   readonly riskPosition: SpoolPosition
   readonly limitPosition: SpoolPosition
-  /** Null: no promise was judged yet. */
+  /** Null: no service level was evaluated yet. */
   readonly levelPosition: SpoolPosition | null
   readonly store: StoreClaims
-  /** Whether the spool holds every record of a source from a place on. */
+  /** Whether the spool still holds every record of a source from `place` on. */
   readonly holds: (source: string, place: SpoolPosition[string]) => boolean
-  /** The data folder was empty before this start, or an earlier one noted this checkpoint's instance. */
+  /** True if the data folder was empty before this start, or if its manifest names the instance of this checkpoint. */
   readonly isKnown: boolean
 }
 
@@ -50,7 +50,7 @@ export function compare(comparison: Comparison): Verdict {
   return checkpointIsBehind(comparison, last)
 }
 
-/** The store knows no flush of this checkpoint. */
+/** Verdict if the store has no note of any flush of this checkpoint. */
 function withoutNotes({ checkpoint, store, isKnown }: Comparison): Verdict {
   const { flushes } = checkpoint
   if (checkpoint.isNoted) {
@@ -76,7 +76,7 @@ function withoutNotes({ checkpoint, store, isKnown }: Comparison): Verdict {
   return AGREED
 }
 
-/** A crash after the store was told of a flush, before the checkpoint moved: the flush is repeated. */
+/** True after a crash between the store's note of a flush and the commit of the checkpoint: the flush will be repeated. */
 function isPending({ flushes, pending }: CheckpointClaims, last: FlushNote): boolean {
   return (
     pending !== null &&
@@ -115,7 +115,7 @@ function storeIsBehind(comparison: Comparison, last: FlushNote): Verdict {
   return toFlush(comparison, last, `${behind}; storing them again from the spool`)
 }
 
-/** Goes on after `last`, or repeats it if its rows may not all be there. */
+/** Continues after `last`, or repeats it if some of its rows may be missing. */
 function toFlush(comparison: Comparison, last: FlushNote, sentence: string): Verdict {
   const { repair, isLossless } = repairTo(comparison, last)
   const lost = isLossless

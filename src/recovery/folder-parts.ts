@@ -1,8 +1,8 @@
 /**
- * Finds parts of a data folder that are missing beside others that are not.
+ * Detects parts of a data folder that were lost.
  *
- * A first start makes the parts in one order, so a start that was cut off leaves the first few of them and no manifest: the next start
- * goes on. A part that is missing while a later one is there was lost; in a folder with a manifest every part has to be there.
+ * A first start creates the parts in a fixed order, so an interrupted first start leaves a prefix of them and no manifest; the next
+ * start continues. A part that is missing although a later one exists was lost. In a folder with a manifest, every part must exist.
  */
 
 import { existsSync, readdirSync, statSync } from 'node:fs'
@@ -13,19 +13,19 @@ import { readManifest, writeManifest, type FolderManifest } from './folder-manif
 
 export interface FolderOptions {
   readonly dataDir: string
-  /** The master key is given by a setting. */
+  /** True if the `MASTER_KEY` setting provides the master key. */
   readonly hasMasterKey: boolean
   readonly isEmbedded: boolean
-  /** Parts whose loss is about to be accepted. */
+  /** Parts whose loss this command accepts. */
   readonly accepts?: ReadonlySet<LossPart>
 }
 
 export interface DataFolder {
-  /** No part was there. */
+  /** True if no part exists. */
   readonly isEmpty: boolean
   readonly manifest: FolderManifest | null
   isAccepted(part: LossPart): boolean
-  /** Every part is there and they agree. */
+  /** Writes the manifest after all parts were opened and compared. */
   complete(instance: string): void
 }
 
@@ -60,7 +60,7 @@ export function inspectFolder(options: FolderOptions): DataFolder {
   }
 }
 
-/** In the order in which a first start makes them. */
+/** Lists the parts in the order in which a first start creates them. */
 function partsOf({ dataDir, hasMasterKey, isEmbedded }: FolderOptions): readonly Part[] {
   const file = (name: string): boolean => sizeOf(join(dataDir, name)) > 0
   const parts: Part[] = [

@@ -1,4 +1,4 @@
-/** Accepts the loss of the checkpoint: instance and position are taken from the store. */
+/** Accepts the loss of the checkpoint and adopts instance and position from the store. */
 
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ export interface RecoverCheckpointOptions {
   readonly clock: Clock
 }
 
-/** Opens the file; one that is damaged is set aside, and a new one takes its place. */
+/** Opens the checkpoint. Moves a damaged file aside and creates a new one. */
 export function openLostCheckpoint({
   dataDir,
   newInstance,
@@ -45,13 +45,13 @@ export function openLostCheckpoint({
   }
 }
 
-/** Moves the checkpoint to where the store is. Answers what that loses. */
+/** Sets the checkpoint to the position of the store. Returns a description of the loss. */
 export async function adoptStore(
   checkpoint: SqliteCheckpoint,
   options: {
     readonly client: ClickHouse
     readonly store: StoreClaims
-    /** The instance that the folder belongs to, if it is known. */
+    /** The instance in the manifest of the folder; null: unknown. */
     readonly instance: string | null
     readonly spoolFolder: string
     readonly registryEnd: number
@@ -71,7 +71,7 @@ export async function adoptStore(
       : `; flush ${note.number} may lack rows, because its records are not in the spool`
     return `continuing from flush ${note.number}, the last one in the store${uncertain}`
   }
-  // A store without notes is one of an earlier version: nothing tells which records of the spool it holds.
+  // An earlier version wrote a store without notes: which records of the spool it holds is unknown.
   const position = store.hasRows ? endOfSpool(spoolFolder) : {}
   checkpoint.repair({
     instance: claims.instance,
@@ -89,7 +89,7 @@ export async function adoptStore(
     : 'every record in the spool will be stored again'
 }
 
-/** The last note of the first instance that has one, else the latest of all. */
+/** Returns the last note of the first instance that has one, else the latest note of any instance. */
 function pick(notes: readonly FlushNote[], instances: readonly (string | null)[]): FlushNote | null {
   const known = instances.map((instance) => notes.find((note) => note.instance === instance))
   const latest = notes.toSorted((a, b) => b.atMs - a.atMs)[0]

@@ -17,11 +17,11 @@ export interface RecoverRegistryOptions {
 
 export interface Recovered<T> {
   readonly opened: T
-  /** What was lost, in one sentence. */
+  /** Description of the loss, in one sentence. */
   readonly loss: string
 }
 
-/** Throws `StartRefused` if the file cannot be opened for a reason that is not its content. */
+/** Throws `StartRefused` if the file cannot be opened for a reason other than its content. */
 export async function recoverRegistry(options: RecoverRegistryOptions): Promise<Recovered<Registry>> {
   const { dataDir, hasMasterKey, clock } = options
   const path = join(dataDir, 'registry.db')

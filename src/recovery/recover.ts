@@ -1,7 +1,7 @@
 /**
- * Accepts the loss of parts of a data folder, so that the service starts again, and records in the audit log what was lost.
+ * Accepts the loss of parts of a data folder, so that the service starts again, and records the losses in the audit log.
  *
- * The caller holds the folder's lock. What is given up is moved to `lost/`, never deleted. Parts that are not named have to be there.
+ * The caller holds the folder's lock. Files are moved to `lost/`, never deleted. All other parts must be intact.
  */
 
 import { existsSync, mkdirSync } from 'node:fs'
@@ -98,7 +98,7 @@ interface Opened {
   readonly losses: Map<LossPart, string>
 }
 
-/** Brings checkpoint, store and spool to what the next start accepts. */
+/** Makes checkpoint, store and spool consistent, so that the next start accepts them. */
 async function accept({ dataDir, parts, clock }: RecoverOptions, opened: Opened): Promise<void> {
   const { checkpoint, client, isNew, registryEnd, instance, losses } = opened
   const nowMs = clock.nowMs()
@@ -133,7 +133,7 @@ async function accept({ dataDir, parts, clock }: RecoverOptions, opened: Opened)
   if (parts.has('registry')) await acceptRegistryEnd(opened, nowMs)
 }
 
-/** Checkpoint and store note the position of the registry, too: they would tell that it went back. */
+/** Lowers the registry position in checkpoint and store; otherwise the next start would report an older registry. */
 async function acceptRegistryEnd({ checkpoint, client, registryEnd }: Opened, nowMs: number): Promise<void> {
   const { instance, flushes, position, pending, isNoted } = checkpoint.claims()
   checkpoint.repair({ ...positionsOf(checkpoint), instance, flushes, position, pending, isNoted, registryEnd })
