@@ -1,9 +1,9 @@
-/** The side of `tollgate backup`: asks the running service to freeze its data folder. Throws `StartRefused`. */
+/** Client of the control socket: `tollgate backup` uses it to freeze the data folder of a running service. Throws `StartRefused`. */
 
 import { connect, type Socket } from 'node:net'
 import { StartRefused } from '../runtime/start-refused.ts'
 import { socketPath } from './control-socket.ts'
-import { readLines, sendLine, type Ask, type Frozen, type Reply } from './line-protocol.ts'
+import { readLines, sendLine, type Command, type Frozen, type Reply } from './line-protocol.ts'
 
 export interface ControlClient {
   freeze(): Promise<Frozen>
@@ -31,9 +31,9 @@ export async function connectToService(dataDir: string): Promise<ControlClient> 
     wake()
   })
 
-  /** A refusal may come before anything is asked: what was frozen is no more then. */
-  async function ask(what: Ask): Promise<Reply> {
-    sendLine(socket, { ask: what })
+  /** The service may send a refusal at any time, also without a request; it has then released everything. */
+  async function request(command: Command): Promise<Reply> {
+    sendLine(socket, { ask: command })
     while (replies.length === 0 && !isClosed) await new Promise<void>((resolve) => (onReply = resolve))
     const reply = replies.shift()
     if (reply === undefined) throw new StartRefused('the service stopped during the backup; try again')
@@ -43,12 +43,12 @@ export async function connectToService(dataDir: string): Promise<ControlClient> 
 
   return {
     async freeze() {
-      const reply = await ask('freeze')
+      const reply = await request('freeze')
       if (reply.reply !== 'frozen') throw new Error(`unexpected reply ${reply.reply}`)
       return reply.frozen
     },
-    resume: async () => void (await ask('resume')),
-    release: async () => void (await ask('release')),
+    resume: async () => void (await request('resume')),
+    release: async () => void (await request('release')),
     close: () => socket.destroy(),
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Brings a backup up in a new data folder, after every file of it was compared with the manifest.
+ * Copies a backup into a new data folder, after a comparison of every file with the manifest.
  *
- * A marker lies in the target while it is filled; the service does not start on a folder with it. The target may exist if it is
- * empty (a volume that is mounted there).
+ * While the copy runs, the target contains a marker file, and the service does not start on it. The target may exist if it is empty,
+ * for example as a mounted volume.
  */
 
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,10 +13,10 @@ import { copyFile, describeFile, filesIn, syncFolders } from './copy-files.ts'
 import { isInside } from './inside.ts'
 import { MANIFEST_NAME, readManifest, type BackupFile, type Manifest } from './manifest.ts'
 
-/** Entries that a mount point may hold and that do not make it used. */
+/** Entries of an empty mount point that are ignored. */
 const IGNORED = new Set(['lost+found'])
 
-/** Throws `StartRefused`; a target that was touched by then keeps its marker. */
+/** Throws `StartRefused`; a partially filled target keeps its marker. */
 export function restoreBackup(backup: string, target: string): Manifest {
   const [from, to] = [resolve(backup), resolve(target)]
   const manifest = readManifest(from)
@@ -44,7 +44,7 @@ function refuseUsed(to: string): void {
   }
 }
 
-/** Every file of the manifest as it was, and no other. */
+/** Compares the folder with the manifest: every listed file is unchanged, and there are no others. */
 function compare(folder: string, { files }: Manifest, ignored: ReadonlySet<string> = new Set()): void {
   const expected = new Map(files.map((file) => [file.path, file]))
   try {
