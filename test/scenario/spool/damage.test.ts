@@ -450,7 +450,7 @@ describe('numbers of segments and records', () => {
       after,
       sync: 'never',
       gauge: openSpoolGauge(createSpoolGaugeMemory(), 1 << 30),
-      clock: { ...systemClock, nowMs: () => nowMs },
+      clock: { ...systemClock, nowMs: () => nowMs, after: () => () => {} },
       onGrowth() {},
       onFailure(cause) {
         throw cause
@@ -510,7 +510,7 @@ describe('numbers of segments and records', () => {
     const folder = copies.newFolder()
     mkdirSync(join(folder, SOURCE))
     writeFileSync(join(folder, SOURCE, '999999999999999.spool'), '')
-    expect(() => writer(folder, 1_000)).toThrow('has the last number')
+    expect(() => writer(folder, 1_000)).toThrow('has the highest possible number')
   })
 
   it('leave nothing half made: a segment that a crash cut off while it was created is no segment', async () => {
