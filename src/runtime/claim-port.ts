@@ -1,11 +1,11 @@
-/** Makes sure that a port is ours to take, before anything else is done. */
+/** Checks that a port is free, before the service opens anything else. */
 
 import { createServer, type AddressInfo } from 'node:net'
 import { StartRefused } from './start-refused.ts'
 
 /**
- * The port (for 0 a free one), seen to be free. Bound without sharing, so that another process which
- * shares its port is found out as well. Throws `StartRefused`.
+ * Binds the port and releases it. Returns its number; port 0 selects a free one. Binds exclusively, to detect a process that
+ * shares the port too. Throws `StartRefused`.
  */
 export function claimPort(name: string, host: string, port: number): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()

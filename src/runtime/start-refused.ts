@@ -1,20 +1,20 @@
 /**
- * A start that is refused: exit code 2 and a sentence that names the file and the remedy.
+ * A refused start: exit code 2 and a sentence that names the file and the remedy.
  *
- * `toStartRefused` maps the errors of the operating system and of SQLite. SQLite reports most of them as "unable to open database
- * file", so the file, its folder and its companions are probed for the first one that this user cannot use.
+ * `toStartRefused` maps errors of the operating system and of SQLite. SQLite reports most of them as "unable to open database file", so
+ * the file, its folder and its companion files are probed for the actual obstacle.
  */
 
 import { fileFault, type FileFault } from './file-fault.ts'
 
-/** The service must not start: the message is for the operator, a line a reason, and says what to do. */
+/** The service must not start. The message is for the operator: one line per reason, each with the remedy. */
 export class StartRefused extends Error {
   override readonly name = 'StartRefused'
 }
 
 /**
- * Returns the refusal for an operation on `file` that failed with `cause`. A `StartRefused` is returned as it is, and so is an
- * error that is neither the operating system's nor SQLite's: that is a bug, with a stack of its own.
+ * Returns the refusal for an operation on `file` that failed with `cause`. Returns a `StartRefused` unchanged, and also an error
+ * that comes from neither the operating system nor SQLite: that is a bug, and keeps its stack.
  *
  * `remedyIfDamaged` replaces the advice for a file that is not a database, or a damaged one.
  */
@@ -25,7 +25,7 @@ export function toStartRefused(file: string, cause: unknown, remedyIfDamaged = R
   return cause instanceof Error ? cause : new Error(String(cause))
 }
 
-/** Opens `file`; throws what `toStartRefused` makes of a failure. */
+/** Opens `file` and maps a failure with `toStartRefused`. */
 export function opening<T>(file: string, open: (file: string) => T): T {
   try {
     return open(file)
@@ -34,7 +34,7 @@ export function opening<T>(file: string, open: (file: string) => T): T {
   }
 }
 
-/** Returns the refusal behind an error of the start, in its chain of causes; else the error itself. */
+/** Returns the first refusal in the chain of causes of a startup error, or the error itself. */
 export function refusalOf(dataDir: string, error: unknown): unknown {
   for (let cause = error, depth = 0; cause instanceof Error && depth < CAUSES_MAX; cause = cause.cause, depth++) {
     const refused = toStartRefused(dataDir, cause)
