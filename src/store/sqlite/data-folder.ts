@@ -1,8 +1,7 @@
 /**
- * One process a data folder: an exclusive lock that the operating system takes back when its holder
- * dies, however it dies.
+ * Exclusive lock on a data folder, which the operating system releases when its process ends in any way.
  *
- * SQLite's own lock on a file of its own is used, since Node has no file locks; no byte of it matters.
+ * Uses the lock of an SQLite file, since Node has no file locks. The content of the file has no meaning.
  */
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
@@ -18,7 +17,7 @@ export const RESTORING = 'restore.incomplete'
 const SQLITE_BUSY = 5
 const PRIMARY_CODE = 0xff
 
-/** Makes the folder where it is missing. Throws `StartRefused`. Returns how to let go of it. */
+/** Locks the folder, and creates it if it is missing. Throws `StartRefused`. Returns a function that unlocks it. */
 export function lockDataFolder(folder: string): () => void {
   const unlock = tryLockDataFolder(folder)
   if (unlock !== null) return unlock
