@@ -198,7 +198,7 @@ describe('a registry that is not the one that was written', () => {
 })
 
 describe('a checkpoint that is not the one that was written', () => {
-  it('says by how many changes it went back, again and again', () => {
+  it('reports the number of missing changes each time', () => {
     const path = join(newFolder(), 'checkpoint.db')
     fillCheckpoint(path, 2)
     copyFileSync(path, `${path}.old`)

@@ -97,7 +97,7 @@ it('is refused of a segment that is a link, which a restore would not accept', a
   expect(readdirSync(folder)).toEqual(['data'])
 })
 
-it('is refused of a registry that went back', async () => {
+it('is refused if the registry is an older copy', async () => {
   const mark = openMarkFile(join(dataDir, 'registry.mark'))
   mark.write((mark.found ?? 0) + 3)
   mark.close()
