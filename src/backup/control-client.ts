@@ -1,9 +1,9 @@
-/** The side of `tollgate backup`: asks the running service to freeze its data folder. Throws `StartRefused`. */
+/** Client of the control socket: `tollgate backup` uses it to freeze the data folder of a running service. Throws `StartRefused`. */
 
 import { connect, type Socket } from 'node:net'
 import { StartRefused } from '../runtime/start-refused.ts'
 import { socketPath } from './control-socket.ts'
-import { readLines, sendLine, type Ask, type Frozen, type Reply } from './line-protocol.ts'
+import { readLines, sendLine, type Command, type Frozen, type Reply } from './line-protocol.ts'
 
 export interface ControlClient {
   freeze(): Promise<Frozen>
@@ -31,24 +31,24 @@ export async function connectToService(dataDir: string): Promise<ControlClient> 
     wake()
   })
 
-  /** A refusal may come before anything is asked: what was frozen is no more then. */
-  async function ask(what: Ask): Promise<Reply> {
-    sendLine(socket, { ask: what })
+  /** The service may send a refusal at any time, also without a request; it has then released everything. */
+  async function request(command: Command): Promise<Reply> {
+    sendLine(socket, { ask: command })
     while (replies.length === 0 && !isClosed) await new Promise<void>((resolve) => (onReply = resolve))
     const reply = replies.shift()
-    if (reply === undefined) throw new StartRefused('the service ended during the backup; try again')
-    if (reply.reply === 'refused') throw new StartRefused(`the service refuses the backup: ${reply.reason}`)
+    if (reply === undefined) throw new StartRefused('the service stopped during the backup; try again')
+    if (reply.reply === 'refused') throw new StartRefused(`the service refused the backup: ${reply.reason}`)
     return reply
   }
 
   return {
     async freeze() {
-      const reply = await ask('freeze')
+      const reply = await request('freeze')
       if (reply.reply !== 'frozen') throw new Error(`unexpected reply ${reply.reply}`)
       return reply.frozen
     },
-    resume: async () => void (await ask('resume')),
-    release: async () => void (await ask('release')),
+    resume: async () => void (await request('resume')),
+    release: async () => void (await request('release')),
     close: () => socket.destroy(),
   }
 }
@@ -60,8 +60,8 @@ function open(dataDir: string): Promise<Socket> {
   socket.once('error', (cause: NodeJS.ErrnoException) =>
     reject(
       new StartRefused(
-        `${dataDir} is in use, but the process does not answer on ${socketPath(dataDir)} (${cause.code ?? cause.message}); ` +
-          'wait until the service is up, and run this command as its user, on its machine or in its container',
+        `${dataDir} is in use, but its process does not accept connections on ${socketPath(dataDir)} (${cause.code ?? cause.message}); ` +
+          'wait until the service is ready, and run this command as the user of the service, on its machine or in its container',
         { cause },
       ),
     ),

@@ -1,17 +1,17 @@
-/** One connection to the control socket: what its client asks for, and what is held for it. */
+/** One connection to the control socket: handles the requests of its client and holds the resources for it. */
 
 import type { Socket } from 'node:net'
 import type { Clock } from '../runtime/clock.ts'
 import { readLines, sendLine, type Frozen, type Reply } from './line-protocol.ts'
 
-/** The parts of the service that a backup holds still while it copies. */
+/** The parts of the service that a backup pauses while it copies. */
 export interface Holds {
-  /** Resolves when nothing is on its way to the store, and keeps it so. */
+  /** Pauses inserts: resolves when no insert is in flight, with the function that resumes them. */
   readonly holdStore: () => Promise<() => void>
-  /** Keeps segments of the spool that could be released. */
+  /** Stops the release of spool segments. Returns the function that resumes it. */
   readonly keepSpool: () => () => void
   readonly freezeStore: () => Promise<Omit<Frozen, 'hasMasterKey'>>
-  /** Removes what was frozen, and what an earlier process has left. */
+  /** Removes frozen parts, including those of an earlier process. */
   readonly thawStore: () => Promise<void>
   /** Share of the spool's limit that is used. */
   readonly spoolShare: () => number
@@ -21,119 +21,143 @@ export interface Holds {
 export interface ControlSessionOptions extends Holds {
   readonly clock: Clock
   readonly onFailure: (cause: unknown) => void
-  /** Whether this connection gets the one turn that there is; it has it until it ends. */
-  readonly takeTurn: () => boolean
+  /** Claims the only backup slot. Returns false if another connection holds it; it is released when the connection ends. */
+  readonly claimBackup: () => boolean
 }
 
 export interface ControlSession {
-  /** Undoes whatever is in force. */
+  /** Releases everything that the session holds. */
   end(): Promise<void>
 }
 
-/** How long a connection may be open before it asks for something. */
-const ASK_WITHIN_MS = 10_000
-/** How long the store may be busy with a flush before a backup is refused. */
+/** Maximum time from connection to the first request. */
+const REQUEST_WITHIN_MS = 10_000
+/** Maximum wait for a running flush before the backup is refused. */
 const HOLD_WITHIN_MS = 30_000
-/** How long nothing goes to the store at most. */
+/** Maximum time without inserts into the store. */
 const FROZEN_MS_MAX = 30_000
 const CHECK_EVERY_MS = 1_000
 const SPOOL_SHARE_MAX = 0.5
+const SPOOL_HALF_FULL =
+  'the spool is half full, because the copy takes too long; the service no longer keeps its segments for the backup'
+
+type State = 'new' | 'freezing' | 'frozen' | 'resumed' | 'released' | 'ended'
 
 export function createControlSession(socket: Socket, options: ControlSessionOptions): ControlSession {
-  const { holdStore, keepSpool, freezeStore, thawStore, spoolShare, hasMasterKey, clock, onFailure, takeTurn } = options
-  const { promise: ending, resolve: stopWaiting } = Promise.withResolvers<false>()
-  let state: 'new' | 'freezing' | 'frozen' | 'resumed' | 'released' | 'ended' = 'new'
-  let openStore = (): void => {}
-  let releaseSpool = (): void => {}
-  let cancel = clock.after(ASK_WITHIN_MS, () => socket.destroy())
-  let freezing: Promise<void> | null = null
+  const session = new Session(socket, options)
+  readLines(socket, (message) => session.receive(message))
+  return session
+}
 
-  const isEnded = (): boolean => state === 'ended'
+class Session implements ControlSession {
+  readonly #socket: Socket
+  readonly #options: ControlSessionOptions
+  /** Resolves when the session ends, to abort a wait for the store. */
+  readonly #ending = Promise.withResolvers<false>()
+  #state: State = 'new'
+  #resumeInserts = (): void => {}
+  #releaseSpool = (): void => {}
+  #cancelTimer: () => void
+  #freezing: Promise<void> | null = null
 
-  /** What was frozen is removed when the connection has closed. */
-  function letGo(): void {
-    if (isEnded()) return
-    state = 'ended'
-    cancel()
-    openStore()
-    releaseSpool()
-    stopWaiting(false)
+  constructor(socket: Socket, options: ControlSessionOptions) {
+    this.#socket = socket
+    this.#options = options
+    this.#cancelTimer = options.clock.after(REQUEST_WITHIN_MS, () => socket.destroy())
   }
 
-  function refuse(reason: string): void {
-    if (isEnded()) return
-    letGo()
-    sendLine(socket, { reply: 'refused', reason } satisfies Reply)
-    socket.destroySoon()
+  /** Executes a command in the order freeze, resume, release; closes the connection on anything else. */
+  receive(message: unknown): void {
+    const command = (message as { ask?: unknown } | null)?.ask
+    if (command === 'freeze' && this.#state === 'new') this.#startFreeze()
+    else if (command === 'resume' && this.#state === 'frozen') this.#resume()
+    else if (command === 'release' && this.#state === 'resumed') this.#release()
+    else if (!this.#isEnded()) this.#socket.destroy()
   }
 
-  async function freeze(): Promise<void> {
+  async end(): Promise<void> {
+    this.#letGo()
+    if (this.#freezing === null) return
+    await this.#freezing
+    await this.#options.thawStore()
+  }
+
+  #startFreeze(): void {
+    this.#cancelTimer()
+    if (!this.#options.claimBackup()) return this.#refuse('another backup is running')
+    this.#state = 'freezing'
+    this.#freezing = this.#freeze().catch((cause: unknown) => {
+      this.#options.onFailure(cause)
+      this.#refuse('the store could not be frozen; see the log of the service')
+    })
+  }
+
+  async #freeze(): Promise<void> {
+    const { holdStore, keepSpool, freezeStore, hasMasterKey, clock } = this.#options
     const holding = holdStore()
-    if (!(await isHeld(holding))) {
-      void holding.then((open) => open())
-      return refuse('the store does not take rows at the moment, so that no copy of it would be whole; try again later')
+    if (!(await this.#isHeld(holding))) {
+      void holding.then((resume) => resume())
+      return this.#refuse('the store is not accepting rows, so a copy of it would be incomplete; try again later')
     }
-    openStore = await holding
-    if (isEnded()) return openStore()
-    cancel = clock.after(FROZEN_MS_MAX, () => refuse('the copy took too long to begin'))
-    releaseSpool = keepSpool()
+    this.#resumeInserts = await holding
+    if (this.#isEnded()) return this.#resumeInserts()
+    this.#cancelTimer = clock.after(FROZEN_MS_MAX, () => this.#refuse('copying did not start in time'))
+    this.#releaseSpool = keepSpool()
     const frozen: Frozen = { ...(await freezeStore()), hasMasterKey }
-    if (isEnded()) return
-    state = 'frozen'
-    sendLine(socket, { reply: 'frozen', frozen } satisfies Reply)
+    if (this.#isEnded()) return
+    this.#state = 'frozen'
+    this.#send({ reply: 'frozen', frozen })
   }
 
-  /** False if that takes too long, or if the connection ends first. */
-  async function isHeld(holding: Promise<unknown>): Promise<boolean> {
+  /** False if the store is not paused within the time limit, or if the connection ends first. */
+  async #isHeld(holding: Promise<unknown>): Promise<boolean> {
     const { promise: late, resolve } = Promise.withResolvers<boolean>()
-    cancel = clock.after(HOLD_WITHIN_MS, () => resolve(false))
-    const isDone = await Promise.race([holding.then(() => true), late, ending])
-    cancel()
-    return isDone
+    this.#cancelTimer = this.#options.clock.after(HOLD_WITHIN_MS, () => resolve(false))
+    const isHeld = await Promise.race([holding.then(() => true), late, this.#ending.promise])
+    this.#cancelTimer()
+    return isHeld
   }
 
-  function beginToFreeze(): void {
-    cancel()
-    if (!takeTurn()) return refuse('another backup is running')
-    state = 'freezing'
-    freezing = freeze().catch((cause: unknown) => {
-      onFailure(cause)
-      refuse('the store could not be frozen; the log of the service says why')
+  #resume(): void {
+    const { clock, spoolShare } = this.#options
+    this.#state = 'resumed'
+    this.#cancelTimer()
+    this.#resumeInserts()
+    this.#cancelTimer = clock.every(CHECK_EVERY_MS, () => {
+      if (spoolShare() > SPOOL_SHARE_MAX) this.#refuse(SPOOL_HALF_FULL)
     })
+    this.#send({ reply: 'resumed' })
   }
 
-  function resume(): void {
-    state = 'resumed'
-    cancel()
-    openStore()
-    cancel = clock.every(CHECK_EVERY_MS, () => {
-      if (spoolShare() > SPOOL_SHARE_MAX)
-        refuse('the spool is half full; it is copied too slowly to be kept for longer')
-    })
-    sendLine(socket, { reply: 'resumed' } satisfies Reply)
+  #release(): void {
+    this.#state = 'released'
+    this.#cancelTimer()
+    this.#releaseSpool()
+    this.#send({ reply: 'released' })
   }
 
-  function release(): void {
-    state = 'released'
-    cancel()
-    releaseSpool()
-    sendLine(socket, { reply: 'released' } satisfies Reply)
+  #refuse(reason: string): void {
+    if (this.#isEnded()) return
+    this.#letGo()
+    this.#send({ reply: 'refused', reason })
+    this.#socket.destroySoon()
   }
 
-  readLines(socket, (message) => {
-    const ask = (message as { ask?: unknown } | null)?.ask
-    if (ask === 'freeze' && state === 'new') beginToFreeze()
-    else if (ask === 'resume' && state === 'frozen') resume()
-    else if (ask === 'release' && state === 'resumed') release()
-    else if (!isEnded()) socket.destroy()
-  })
+  /** Releases everything but the frozen parts, which `end` removes after the connection has closed. */
+  #letGo(): void {
+    if (this.#isEnded()) return
+    this.#state = 'ended'
+    this.#cancelTimer()
+    this.#resumeInserts()
+    this.#releaseSpool()
+    this.#ending.resolve(false)
+  }
 
-  return {
-    async end() {
-      letGo()
-      if (freezing === null) return
-      await freezing
-      await thawStore()
-    },
+  #isEnded(): boolean {
+    return this.#state === 'ended'
+  }
+
+  #send(reply: Reply): void {
+    sendLine(this.#socket, reply)
   }
 }

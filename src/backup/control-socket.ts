@@ -1,8 +1,8 @@
 /**
- * The running service's side of a backup: freezes its data folder for `tollgate backup`, which copies it.
+ * Server of the control socket: freezes the data folder of the running service while `tollgate backup` copies it.
  *
- * One backup at a time. Nothing depends on the client: what was held back goes on when the connection ends, when the client does not
- * go on in time, and when the spool becomes half full because its segments are kept. A connection that asks nothing is ended.
+ * One backup runs at a time. The service does not depend on the client: it resumes when the connection ends, when the client misses a
+ * time limit, and when the spool becomes half full because its segments are kept. It closes a connection that sends no request.
  */
 
 import { chmodSync, rmSync } from 'node:fs'
@@ -11,22 +11,22 @@ import { join, relative } from 'node:path'
 import { createControlSession, type ControlSessionOptions } from './control-session.ts'
 import { SOCKET_NAME } from './line-protocol.ts'
 
-export interface ControlSocketOptions extends Omit<ControlSessionOptions, 'takeTurn'> {
+export interface ControlSocketOptions extends Omit<ControlSessionOptions, 'claimBackup'> {
   readonly dataDir: string
 }
 
 export interface ControlSocket {
-  /** Resolves when nothing is held any more. */
+  /** Resolves when everything is released. */
   close(): Promise<void>
 }
 
 /** `sun_path` of Linux has 108 bytes, that of macOS 104. */
 const PATH_BYTES_MAX = 100
-/** Further ones are closed at once. */
+/** Further connections are closed immediately. */
 const CONNECTIONS_MAX = 8
 const PRIVATE_UMASK = 0o077
 
-/** Where the socket is, as short as it can be said. */
+/** Returns the shortest path of the socket, absolute or relative to the working directory. */
 export function socketPath(dataDir: string): string {
   const path = join(dataDir, SOCKET_NAME)
   const short = relative(process.cwd(), path)
@@ -36,20 +36,20 @@ export function socketPath(dataDir: string): string {
 export async function openControlSocket(options: ControlSocketOptions): Promise<ControlSocket> {
   const { dataDir, onFailure } = options
   const path = socketPath(dataDir)
-  /** Open connections, each until what it held is undone. */
+  /** Open connections, each with the promise that resolves when its session has released everything. */
   const connections = new Map<Socket, Promise<void>>()
   let current: Socket | null = null
   rmSync(join(dataDir, SOCKET_NAME), { force: true })
   await options.thawStore()
 
   const server = createServer((socket) => {
-    const takeTurn = (): boolean => {
+    const claimBackup = (): boolean => {
       if (current !== null) return false
       current = socket
       return true
     }
     socket.on('error', () => socket.destroy())
-    const session = createControlSession(socket, { ...options, takeTurn })
+    const session = createControlSession(socket, { ...options, claimBackup })
     const closed = new Promise<void>((done) => socket.once('close', () => done()))
     const ended = closed
       .then(() => session.end())
@@ -71,7 +71,7 @@ export async function openControlSocket(options: ControlSocketOptions): Promise<
   }
 }
 
-/** The socket is bound when `listen` returns; the mask makes it the owner's alone from that moment on. */
+/** `listen` binds the socket synchronously; the umask restricts it to the owner from its creation on. */
 function listen(server: Server, path: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const before = process.umask(PRIVATE_UMASK)

@@ -1,4 +1,4 @@
-/** Copies files with their SHA-256, each on disk before it counts as copied. */
+/** Copies files and computes their SHA-256. A copy is synced before the function returns. */
 
 import { createHash } from 'node:crypto'
 import {
@@ -56,7 +56,7 @@ export function describeFile(folder: string, path: string): BackupFile {
   return { path, bytes, sha256: hash.digest('hex') }
 }
 
-/** Paths of all files and links below `folder`, relative to it; empty folders are not among them. */
+/** Returns the paths of all files and links below `folder`, relative to it and without empty folders. */
 export function filesIn(folder: string, isWanted: (path: string, isFolder: boolean) => boolean = () => true): string[] {
   const found: string[] = []
   const visit = (path: string): void => {
@@ -71,7 +71,7 @@ export function filesIn(folder: string, isWanted: (path: string, isFolder: boole
   return found.sort()
 }
 
-/** The folder and all folders below it, so that names are on disk as well. */
+/** Syncs the folder and all folders below it, so that file names are on disk too. */
 export function syncFolders(folder: string): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     if (entry.isDirectory()) syncFolders(join(folder, entry.name))

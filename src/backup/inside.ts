@@ -1,9 +1,9 @@
-/** Where a path leads. */
+/** Checks whether paths and symbolic links stay inside of a folder. */
 
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join, normalize, relative } from 'node:path'
 
-/** Whether `path` is `folder` or lies in it, through whatever links; neither has to exist. */
+/** Whether `path` is `folder` or lies in it, after resolution of symbolic links; neither has to exist. */
 export function isInside(folder: string, path: string): boolean {
   return isBelow(relative(realPath(folder), realPath(path)))
 }
@@ -22,12 +22,12 @@ function realPath(path: string): string {
   }
 }
 
-/** Whether `path`, relative to a folder, is written in the one way that names something in it. */
+/** Whether the relative `path` is normalised and stays inside of its folder. */
 export function isPlain(path: string): boolean {
   return path !== '' && path !== '.' && path === normalize(path) && isBelow(path) && !/\0|\/$/.test(path)
 }
 
-/** Whether the symbolic link at `path` is one of the embedded store's own: it names something of `clickhouse/`, from there. */
+/** Whether the symbolic link at `path` belongs to the embedded store: link and target are both inside of `clickhouse/`. */
 export function isStoreLink(path: string, link: string): boolean {
   const store = /^clickhouse\/./
   return store.test(path) && !link.startsWith('/') && store.test(normalize(join(dirname(path), link)))

@@ -1,33 +1,33 @@
 /**
- * The messages that `tollgate backup` and the running service exchange over `DATA_DIR/control.sock`: JSON, a line each.
+ * Messages between `tollgate backup` and the running service over `DATA_DIR/control.sock`: JSON, one message per line.
  *
- *   freeze ─▶ frozen      nothing goes to the store, its parts are linked, no segment of the spool is released
+ *   freeze ─▶ frozen      inserts into the store are paused, its parts are linked, no segment of the spool is released
  *   resume ─▶ resumed     the store takes rows again
  *   release ─▶ released   segments are released again
  *
- * The end of the connection undoes whatever is still in force.
+ * When the connection ends, the service releases everything that is still held.
  */
 
 import type { Socket } from 'node:net'
 
 export const SOCKET_NAME = 'control.sock'
 
-export type Ask = 'freeze' | 'resume' | 'release'
+export type Command = 'freeze' | 'resume' | 'release'
 
 export interface Frozen {
   /** Folder of the linked parts of the store; null: the store is a server elsewhere. */
   readonly folder: string | null
   readonly server: string | null
-  /** Calls of the line items in the store, without the platform's own. */
+  /** Number of calls in the line items of the store, without calls of the platform's own API. */
   readonly calls: number
-  /** Whether the service got its master key from the environment: the folder has none then. */
+  /** False: the service gets its master key from the environment, so the folder has none. */
   readonly hasMasterKey: boolean
 }
 
 export type Reply =
   | { readonly reply: 'frozen'; readonly frozen: Frozen }
   | { readonly reply: 'resumed' | 'released' }
-  /** Nothing is in force after it. */
+  /** The service has released everything. */
   | { readonly reply: 'refused'; readonly reason: string }
 
 const LINE_BYTES_MAX = 64 * 1024
@@ -36,7 +36,7 @@ export function sendLine(socket: Socket, message: object): void {
   if (!socket.destroyed) socket.write(`${JSON.stringify(message)}\n`)
 }
 
-/** Calls `onMessage` for each line until the connection ends; ends a connection that sends what is none. */
+/** Calls `onMessage` for each line until the connection ends. Closes a connection that sends invalid JSON or an overlong line. */
 export function readLines(socket: Socket, onMessage: (message: unknown) => void): void {
   let text = ''
   socket.setEncoding('utf8')

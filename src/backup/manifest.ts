@@ -1,7 +1,7 @@
 /**
- * `backup.json`: what a backup holds, so that a changed, missing or additional file is found before anything is restored.
+ * `backup.json`: the list of files in a backup, so that a restore detects a changed, missing or additional file.
  *
- * It is written last; a folder without it is no backup.
+ * The manifest is written last; a folder without it is not a backup.
  */
 
 import { readFileSync } from 'node:fs'
@@ -15,48 +15,48 @@ const FORMAT = 1
 
 export type BackupFile =
   | { readonly path: string; readonly bytes: number; readonly sha256: string }
-  /** A symbolic link, as the store's folder has them. */
+  /** A symbolic link of the embedded store. */
   | { readonly path: string; readonly link: string }
 
 export interface Manifest {
   readonly format: typeof FORMAT
   /** Version of tollgate that wrote it. */
   readonly version: string
-  /** The moment that the copy stands for, ISO 8601. */
+  /** Point in time of the copy, ISO 8601. */
   readonly at: string
   readonly dataDir: string
   readonly wasRunning: boolean
-  /** False: the service gets its master key from `MASTER_KEY`; the copy cannot be used without it. */
+  /** False: the service gets its key from `MASTER_KEY`, and the copy cannot be used without that key. */
   readonly hasMasterKey: boolean
-  /** Address of the ClickHouse server that holds the bill, which is not part of the copy; null: the store is in the copy. */
+  /** Address of the external ClickHouse server, which the copy does not include; null: the copy includes the store. */
   readonly server: string | null
   readonly checkpoint: {
     readonly instance: string
-    /** Flushes that were committed. */
+    /** Number of committed flushes. */
     readonly flushes: number
     readonly position: SpoolPosition
-    /** A flush was cut off by a kill; the restored service finishes it. */
+    /** True: a kill interrupted a flush, and the restored service finishes it. */
     readonly isFlushPending: boolean
   }
-  /** Where the spool ends in the copy. */
+  /** End of the spool in the copy. */
   readonly spoolEnd: SpoolPosition
-  /** Without those of the platform's own API: their sum is the bill of the restored service. */
+  /** Numbers of calls, without the platform's own API. Their sum is the bill of the restored service. */
   readonly calls: {
-    /** In the line items of the store; null: it is elsewhere, and was not asked. */
+    /** Calls in the line items of the store; null: an external store that was not queried. */
     readonly stored: number | null
-    /** In the spool, after the checkpoint: the restored service bills them when it starts. */
+    /** Calls in the spool after the checkpoint; the restored service bills them when it starts. */
     readonly inSpool: number
   }
   readonly files: readonly BackupFile[]
 }
 
-/** Throws `StartRefused` if the folder is no backup, one of a later version, or one that names what is not in it. */
+/** Reads and validates the manifest. Throws `StartRefused` if the folder is not a backup that this version can restore. */
 export function readManifest(folder: string): Manifest {
   const path = join(folder, MANIFEST_NAME)
   const manifest = parse(path)
   const { format } = manifest
   if (typeof format === 'number' && format > FORMAT) {
-    throw new StartRefused(`${path} was written by a later version of tollgate; restore it with that one`)
+    throw new StartRefused(`${path} was written by a later version of tollgate; restore it with that version`)
   }
   if (!isManifest(manifest)) throw new StartRefused(`${path} is not the manifest of a backup; use another backup`)
   refuseHostile(path, manifest.files)
@@ -69,7 +69,9 @@ function parse(path: string): Partial<Manifest> {
     text = readFileSync(path, 'utf8')
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') {
-      throw new StartRefused(`${path} does not exist: the folder is no backup, or one that was not finished`, { cause })
+      throw new StartRefused(`${path} does not exist: the folder is not a backup, or the backup was not finished`, {
+        cause,
+      })
     }
     const refused = toStartRefused(path, cause)
     if (refused instanceof StartRefused) throw refused
@@ -81,7 +83,7 @@ function parse(path: string): Partial<Manifest> {
   } catch (cause) {
     throw new StartRefused(`${path} is damaged (not JSON); use another backup`, { cause })
   }
-  throw new StartRefused(`${path} is damaged (no object); use another backup`)
+  throw new StartRefused(`${path} is damaged (not a JSON object); use another backup`)
 }
 
 function isManifest(value: Partial<Manifest>): value is Manifest {
@@ -107,18 +109,18 @@ function isFile(value: unknown): value is BackupFile {
   return 'link' in value ? typeof link === 'string' : isCount(bytes) && typeof sha256 === 'string'
 }
 
-/** A manifest is not signed: whoever made it must not get at files outside of the folder that is restored. */
+/** Rejects paths that leave the backup: the manifest is not signed, so a forged one must not reach other files. */
 function refuseHostile(path: string, files: readonly BackupFile[]): void {
   const seen = new Set<string>()
   for (const file of files) {
     if (!isPlain(file.path)) {
       throw new StartRefused(
-        `${path} names a file outside of the backup (${JSON.stringify(file.path)}); use another one`,
+        `${path} lists a file outside of the backup (${JSON.stringify(file.path)}); use another backup`,
       )
     }
     if ('link' in file && !isStoreLink(file.path, file.link)) {
       throw new StartRefused(
-        `${path} names a link that leads out of the store (${JSON.stringify(file.path)}); use another backup`,
+        `${path} lists a link that points outside of the store (${JSON.stringify(file.path)}); use another backup`,
       )
     }
     if (seen.has(file.path)) throw new StartRefused(`${path} lists ${file.path} twice; use another backup`)

@@ -1,8 +1,8 @@
 /**
- * Brings a backup up in a new data folder, after every file of it was compared with the manifest.
+ * Copies a backup into a new data folder, after a comparison of every file with the manifest.
  *
- * A marker lies in the target while it is filled; the service does not start on a folder with it. The target may exist if it is
- * empty (a volume that is mounted there).
+ * While the copy runs, the target contains a marker file, and the service does not start on it. The target may exist if it is empty,
+ * for example as a mounted volume.
  */
 
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,15 +13,15 @@ import { copyFile, describeFile, filesIn, syncFolders } from './copy-files.ts'
 import { isInside } from './inside.ts'
 import { MANIFEST_NAME, readManifest, type BackupFile, type Manifest } from './manifest.ts'
 
-/** Entries that a mount point may hold and that do not make it used. */
+/** Entries of an empty mount point that are ignored. */
 const IGNORED = new Set(['lost+found'])
 
-/** Throws `StartRefused`; a target that was touched by then keeps its marker. */
+/** Throws `StartRefused`; a partially filled target keeps its marker. */
 export function restoreBackup(backup: string, target: string): Manifest {
   const [from, to] = [resolve(backup), resolve(target)]
   const manifest = readManifest(from)
   compare(from, manifest)
-  if (isInside(from, to)) throw new StartRefused(`${to} lies in the backup; give a folder elsewhere`)
+  if (isInside(from, to)) throw new StartRefused(`${to} lies in the backup; choose a folder outside of it`)
   try {
     refuseUsed(to)
     mkdirSync(to, { recursive: true, mode: 0o700 })
@@ -40,20 +40,21 @@ export function restoreBackup(backup: string, target: string): Manifest {
 
 function refuseUsed(to: string): void {
   if (existsSync(to) && readdirSync(to).some((name) => !IGNORED.has(name))) {
-    throw new StartRefused(`${to} is not empty; a backup is restored into a folder that does not exist or is empty`)
+    throw new StartRefused(`${to} is not empty; choose a folder that is empty or does not exist`)
   }
 }
 
-/** Every file of the manifest as it was, and no other. */
+/** Compares the folder with the manifest: every listed file is unchanged, and there are no others. */
 function compare(folder: string, { files }: Manifest, ignored: ReadonlySet<string> = new Set()): void {
   const expected = new Map(files.map((file) => [file.path, file]))
   try {
     for (const path of filesIn(folder, (found) => !ignored.has(found) && found !== MANIFEST_NAME)) {
       const file = expected.get(path)
-      if (file === undefined) throw new StartRefused(`${join(folder, path)} is not of this backup; use another one`)
+      if (file === undefined)
+        throw new StartRefused(`${join(folder, path)} is not listed in the manifest; use another backup`)
       expected.delete(path)
       if (!isSame(describeFile(folder, path), file)) {
-        throw new StartRefused(`${join(folder, path)} is not as it was backed up; use another backup`)
+        throw new StartRefused(`${join(folder, path)} differs from its entry in the manifest; use another backup`)
       }
     }
   } catch (cause) {

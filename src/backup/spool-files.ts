@@ -1,4 +1,4 @@
-/** Segments of the spool and their lengths at one moment. Segments only grow, so their first bytes are what they were then. */
+/** Lists the segments of the spool with their current lengths. Segments only grow, so a prefix of that length stays valid. */
 
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,24 +1,23 @@
 /**
- * Files of the embedded store's folder, told apart: parts, which `FREEZE` links, and the frame around them.
+ * Classifies files of the embedded store: parts, which `FREEZE` links, and the frame around them.
  *
- * The engine lays out a table as `store/<3 digits>/<uuid>/`: a folder for each part, `format_version.txt`, and
- * `deduplication_logs/`, by which a restored service knows the inserts that were made. Folders whose names begin with `tmp` hold
- * what is not finished, `detached` what is not used.
+ * The engine stores a table in `store/<3 digits>/<uuid>/`: a folder for each part, `format_version.txt`, and `deduplication_logs/`,
+ * from which a restored service recognises repeated inserts. Folders with the prefix `tmp` are unfinished, and `detached` is unused.
  */
 
 import { filesIn } from './copy-files.ts'
 
 const PART_DEPTH = 4
 const DEDUPLICATION = 'deduplication_logs'
-/** Not part of a copy: links of other backups, and scratch. */
+/** Excluded from a copy: links of other backups, and temporary files. */
 const SCRATCH = new Set(['shadow', 'tmp'])
 
-/** Metadata, links and deduplication logs: small, and only changed by inserts. */
+/** Lists metadata, links and deduplication logs: small files that only inserts change. */
 export function frameOf(folder: string): string[] {
   return filesIn(folder, (path, isFolder) => !isScratch(path) && !(isFolder && isPart(path)))
 }
 
-/** Parts as they lie in the engine's own folder, for a service that is stopped; or below the folder of a freeze. */
+/** Lists parts, in the engine's own folder (service stopped) or in the folder of a freeze (service running). */
 export function partsOf(folder: string): string[] {
   return filesIn(folder, (path) => !isScratch(path)).filter((path) => isPart(path))
 }

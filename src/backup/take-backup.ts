@@ -1,12 +1,12 @@
 /**
- * Copies a data folder, consistent at one moment, and verifies the copy.
+ * Takes a consistent copy of a data folder at one point in time, and verifies the copy.
  *
- * The order makes it consistent. While nothing goes to the store: its parts are linked, its frame is copied, the checkpoint is fixed
- * (a read transaction), then the spool's length, then the other databases. So the spool is never shorter than the checkpoint
- * says, and the registry knows whoever called. Everything is copied after the store is open again; segments of the spool are kept
- * until they are copied. Of a stopped service the same files are copied under its lock.
+ * The order of steps makes the copy consistent. While inserts into the store are paused: link the store's parts, copy its frame, open
+ * a read transaction on the checkpoint, measure the spool, then open read transactions on the other databases. So the spool reaches
+ * at least to the checkpoint's position, and the registry contains every caller in the spool. The slow copies follow after inserts
+ * resume; the service keeps spool segments until they are copied. A stopped service is copied in the same way, under its lock.
  *
- * Written to `TARGET.partial` and renamed at the end: what has the name is whole.
+ * The copy is written to `TARGET.partial` and renamed at the end, so a folder with the final name is complete.
  */
 
 import {
@@ -41,19 +41,19 @@ export interface BackupOptions {
   readonly target: string
   readonly version: string
   readonly nowMs: () => number
-  /** Where a stopped service keeps its bill, as far as the environment says; null: in the folder. */
+  /** Address of the external store of a stopped service (`CLICKHOUSE_URL`); null: the store is in the folder. */
   readonly server: string | null
 }
 
-/** How the data folder is kept still. */
+/** A data folder that is paused for the copy, by the running service or by the lock. */
 interface Source {
   readonly wasRunning: boolean
   readonly server: string | null
-  /** Folder of the store's parts, laid out as `clickhouse/`; null: they are not part of the copy. */
+  /** Folder of the store's parts, laid out as `clickhouse/`; null: the copy does not include them. */
   readonly parts: string | null
-  /** Calls that the store has; null: counted in the copy. */
+  /** Number of calls in the store; null: counted in the copy. */
   readonly storedCalls: number | null
-  /** Whether `master.key` is the key of the service; null: it is if it is there. */
+  /** Whether the service uses `master.key`; null: it does if the file exists. */
   readonly hasMasterKey: boolean | null
   readonly resume: () => Promise<void>
   readonly release: () => Promise<void>
@@ -62,7 +62,7 @@ interface Source {
 
 const DATABASES = ['checkpoint.db', 'idempotency.db', 'registry.db'] as const
 
-/** Throws `StartRefused`; nothing is left then. */
+/** Throws `StartRefused` and removes the partial copy. */
 export async function takeBackup(options: BackupOptions): Promise<Manifest> {
   const dataDir = resolve(options.dataDir)
   const target = resolve(options.target)
@@ -92,17 +92,18 @@ export async function takeBackup(options: BackupOptions): Promise<Manifest> {
 }
 
 function makePartial(target: string, partial: string, dataDir: string): void {
-  if (isInside(dataDir, target)) throw new StartRefused(`${target} lies in the data folder; give a folder elsewhere`)
-  if (isLink(target)) throw new StartRefused(`${target} is a symbolic link; give a folder that does not exist yet`)
+  if (isInside(dataDir, target))
+    throw new StartRefused(`${target} lies in the data folder; choose a folder outside of it`)
+  if (isLink(target)) throw new StartRefused(`${target} is a symbolic link; choose a folder that does not exist yet`)
   if (existsSync(target) && readdirOrRefuse(target).length > 0) {
-    throw new StartRefused(`${target} is not empty; give a folder that does not exist yet`)
+    throw new StartRefused(`${target} is not empty; choose a folder that does not exist yet`)
   }
   if (existsSync(partial) || isLink(partial)) {
-    throw new StartRefused(`${partial} is left of a backup that was not finished; remove it, or give another folder`)
+    throw new StartRefused(`${partial} is left over from an unfinished backup; remove it, or choose another folder`)
   }
   try {
     mkdirSync(dirname(partial), { recursive: true, mode: 0o700 })
-    // Fails if another backup to the same folder was a moment earlier: neither may remove what the other writes.
+    // Fails if a concurrent backup has created the folder: neither may remove the files of the other.
     mkdirSync(partial, { mode: 0o700 })
   } catch (cause) {
     throw toStartRefused(partial, cause)
@@ -160,7 +161,7 @@ async function copy(dataDir: string, partial: string, source: Source, options: B
     for (const path of marksIn(dataDir)) copyFile(join(dataDir, path), join(partial, path))
     const store = join(dataDir, 'clickhouse')
     if (source.parts !== null) {
-      // Listed while nothing changes: of a service that ends later, a part that it thaws is missed.
+      // Listed while inserts are paused. If the service stops later and removes the links, the copy fails on a missing part.
       parts = partsOf(source.parts)
       copyAll(frameOf(store), store, join(partial, 'clickhouse'))
     }
@@ -183,10 +184,10 @@ async function copy(dataDir: string, partial: string, source: Source, options: B
 
 function copyMasterKey(dataDir: string, partial: string, isUsed: boolean | null): void {
   const key = join(dataDir, 'master.key')
-  // A link to a mounted secret would lead nowhere elsewhere.
+  // Copies the content: a link to a mounted secret would not resolve on another machine.
   if (existsSync(key) && isUsed !== false) copyFile(realpathSync(key), join(partial, 'master.key'))
   else if (isUsed === true) {
-    throw new StartRefused(`${key} is missing, and the service uses it: put it back; no copy can be used without it`)
+    throw new StartRefused(`${key} is missing, but the service uses it; put it back: no copy can be used without it`)
   }
 }
 
@@ -194,7 +195,7 @@ function copyAll(paths: readonly string[], from: string, to: string): void {
   for (const path of paths) copyFile(join(from, path), join(to, path))
 }
 
-/** Marks are never ahead of what they stand beside, if they are copied before it. */
+/** Lists the mark files. They are copied before their databases and segments, so a mark is never ahead. */
 function marksIn(dataDir: string): string[] {
   const spool = join(dataDir, 'spool')
   return ['checkpoint.mark', 'registry.mark', ...(existsSync(spool) ? readdirSync(spool) : []).map(inSpool)].filter(
@@ -206,22 +207,22 @@ function inSpool(name: string): string {
   return join('spool', name)
 }
 
-/** What a link names elsewhere would not be part of the copy. */
+/** Refuses symbolic links that leave the copy: the copy would lack the content of their targets. */
 function refuseLinks(dataDir: string, partial: string): void {
   for (const path of filesIn(partial)) {
     const full = join(partial, path)
     if (!isLink(full) || isStoreLink(path, readlinkSync(full))) continue
-    throw new StartRefused(`${join(dataDir, path)} is a symbolic link; put the file that it names in its place`)
+    throw new StartRefused(`${join(dataDir, path)} is a symbolic link; replace it with the file that it points to`)
   }
 }
 
-/** No service would start on the copy. */
+/** Refuses a registry that is behind its mark: the service would not start on the copy. */
 function refuseOlderRegistry(original: string, partial: string): void {
   const copy = join(partial, 'registry.db')
   const lost = (readMark(markPathOf(copy)) ?? 0) - readChange(copy)
   if (lost <= 0) return
   throw new StartRefused(
-    `${original} went back by ${lost} changes: it is an older copy, or lacks its ${original}-wal; put back the newer files`,
+    `${original} lacks its last ${lost} changes: it is an older copy, or ${original}-wal is missing; put back the newer files`,
   )
 }
 
@@ -240,7 +241,7 @@ async function verify(
   const counted =
     parts === null ? null : await countCallsOfStoreCopy(join(partial, 'clickhouse'), join(partial, 'verify'))
   if (counted !== null && storedCalls !== null && counted !== storedCalls) {
-    throw new StartRefused(`the copy of the store has ${counted} calls, the store has ${storedCalls}; try again`)
+    throw new StartRefused(`the copy of the store has ${counted} calls, but the store has ${storedCalls}; try again`)
   }
   return {
     format: 1,

@@ -1,8 +1,7 @@
 /**
- * Proves that a copy can be used: its spool is read as the service will read it, its store is opened.
+ * Verifies that a copy is usable: reads its spool with the reader of the service and opens its store.
  *
- * The store is opened on a clone whose parts are hard links, since the engine writes into the folder that it opens; the clone is
- * removed afterwards.
+ * The engine writes into the folder that it opens, so the store is opened on a temporary clone whose parts are hard links.
  */
 
 import { linkSync, mkdirSync, rmSync, statSync, truncateSync } from 'node:fs'
@@ -23,13 +22,13 @@ import { frameOf } from './store-files.ts'
 
 export interface SpoolCopy {
   readonly end: SpoolPosition
-  /** Calls after the checkpoint, which the restored service bills. */
+  /** Number of calls after the checkpoint, which the restored service bills. */
   readonly calls: number
 }
 
 /**
- * Reads the copied spool from the checkpoint on, and cuts off a batch that was being written at the moment of the copy: its calls
- * had not been answered.
+ * Reads the copied spool from the checkpoint on, and truncates a batch that was being written during the copy: its calls had not
+ * been answered.
  */
 export function readSpoolCopy(folder: string, from: SpoolPosition): SpoolCopy {
   const gauge = openSpoolGauge(createSpoolGaugeMemory(), Number.MAX_SAFE_INTEGER)
@@ -55,7 +54,7 @@ export function readSpoolCopy(folder: string, from: SpoolPosition): SpoolCopy {
   return { end: position, calls }
 }
 
-/** The bill leaves out the platform's own API. */
+/** Number of billed calls; the platform's own API is not billed. */
 function billedIn(batch: RecordBatch): number {
   let calls = 0
   for (let index = 0; index < batch.count; index++) {

@@ -19,7 +19,7 @@ import { openSqliteRegistry } from '../store/sqlite/registry.ts'
 const OPTIONS = { 'data-dir': { type: 'string' }, help: { type: 'boolean' } } as const
 const HELP = `tollgate admin reset [--data-dir DIR]
 
-Makes a new admin credential, prints it once, and revokes the ones before. Stop the service first.
+Creates a new admin credential, prints it once, and revokes the earlier ones. Stop the service first.
 DIR is the service's DATA_DIR (default: $DATA_DIR, else ./data). If the service runs with MASTER_KEY, set it here too.
 `
 
@@ -28,14 +28,14 @@ await runCommand(run)
 async function run(args: string[]): Promise<string> {
   const { values, positionals } = parseCommand(args, OPTIONS, HELP)
   if (values.help === true) return HELP
-  if (positionals.join(' ') !== 'reset') throw new StartRefused(`admin takes one command, reset\n\n${HELP}`)
+  if (positionals.join(' ') !== 'reset') throw new StartRefused(`the only admin command is reset\n\n${HELP}`)
   const folder = resolve(values['data-dir'] ?? (process.env['DATA_DIR'] || './data'))
   const masterKey = process.env['MASTER_KEY'] || null
   if (!existsSync(join(folder, 'registry.db'))) {
     throw new StartRefused(`${folder} is not a data folder of tollgate; --data-dir names it`)
   }
   if (masterKey === null && !existsSync(join(folder, 'master.key'))) {
-    throw new StartRefused(`${folder} has no master.key; set the MASTER_KEY of the service`)
+    throw new StartRefused(`${folder} has no master.key; set MASTER_KEY to the key of the service`)
   }
   const unlock = lockDataFolder(folder)
   try {
@@ -55,7 +55,7 @@ async function reset(folder: string, masterKey: string | null): Promise<string> 
       'Admin credential, shown this once:',
       `  client id      ${clientId}`,
       `  client secret  ${clientSecret}`,
-      `Revoked: ${revoked.length === 0 ? 'none was active' : revoked.join(', ')}`,
+      `Revoked: ${revoked.length === 0 ? 'none' : revoked.join(', ')}`,
       '',
     ].join('\n')
   } finally {

@@ -1,7 +1,7 @@
 /**
- * `tollgate backup`: copies the data folder of a service that runs, or is stopped, and verifies the copy.
+ * `tollgate backup`: copies the data folder of a running or stopped service, and verifies the copy.
  *
- * Exit codes: 0 done, 2 refused. A backup that was refused or interrupted leaves nothing behind.
+ * Exit codes: 0 done, 2 refused. A refused or interrupted backup leaves no files.
  */
 
 import { takeBackup } from '../backup/take-backup.ts'
@@ -15,14 +15,15 @@ import { withoutCredentials } from '../store/clickhouse/client.ts'
 const OPTIONS = { 'data-dir': { type: 'string' }, help: { type: 'boolean' } } as const
 const HELP = `tollgate backup DIR [--data-dir DATA_DIR]
 
-Copies DATA_DIR (default: $DATA_DIR, else ./data) to DIR, which must not exist or be empty, and verifies the copy. The service may
-run or be stopped; run the command as its user, on its machine or in its container. tollgate restore brings the copy up.
+Copies DATA_DIR (default: $DATA_DIR, else ./data) to DIR and verifies the copy. DIR must not exist, or must be empty. The service
+may be running or stopped. Run the command as the user of the service, on its machine or in its container. Restore the copy with
+tollgate restore.
 `
 
 process.umask(0o077)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
-    process.stderr.write('tollgate: interrupted; there is no backup\n')
+    process.stderr.write('tollgate: interrupted; no backup was made\n')
     process.exit(EXIT_REFUSED)
   })
 }
@@ -32,7 +33,8 @@ async function run(args: string[]): Promise<string> {
   const { values, positionals } = parseCommand(args, OPTIONS, HELP)
   if (values.help === true) return HELP
   const [target] = positionals
-  if (target === undefined || positionals.length > 1) throw new StartRefused(`backup takes one folder\n\n${HELP}`)
+  if (target === undefined || positionals.length > 1)
+    throw new StartRefused(`backup takes exactly one folder\n\n${HELP}`)
   const url = process.env['CLICKHOUSE_URL'] || null
   const manifest = await takeBackup({
     dataDir: values['data-dir'] ?? (process.env['DATA_DIR'] || './data'),
@@ -52,12 +54,12 @@ function describe(
   const { stored, inSpool } = calls
   return [
     `Backup of ${dataDir} (${wasRunning ? 'running' : 'stopped'}) as of ${at}: ${target}, verified.`,
-    `  calls       ${stored ?? 'unknown'} in the store, ${inSpool} in the spool, which the restored service bills` +
-      (checkpoint.isFlushPending ? ' (some of them may be in the store already; it knows)' : ''),
+    `  calls       ${stored ?? 'unknown'} in the store, ${inSpool} in the spool; the restored service bills those in the spool` +
+      (checkpoint.isFlushPending ? ', except those that the store already has' : ''),
     `  files       ${files.length}, ${bytes} bytes`,
     hasMasterKey
-      ? '  master.key  included: whoever reads the folder can decrypt its secrets'
-      : '  master.key  NOT included: keep the MASTER_KEY of the service, the copy cannot be used without it',
+      ? '  master.key  included: anyone who can read the folder can decrypt its secrets'
+      : '  master.key  NOT included: keep the MASTER_KEY of the service; the copy cannot be used without it',
     server === null
       ? '  store       included'
       : `  store       NOT included: line items, service levels, request log and risk history are in ${server}; back that up as well`,

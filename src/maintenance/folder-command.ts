@@ -1,4 +1,4 @@
-/** What the commands on a data folder share: their arguments, and how they end if they are refused. */
+/** Shared by the commands on a data folder: argument parsing, and exit code 2 for a refusal. */
 
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util'
 import { StartRefused } from '../runtime/start-refused.ts'

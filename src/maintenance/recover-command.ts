@@ -23,8 +23,8 @@ const OPTIONS = {
 } as const
 const HELP = `tollgate recover --accept-loss PART [--accept-loss PART …] [--data-dir DIR]
 
-Accepts the loss of a part that a start has refused to go without: ${LOSS_PARTS.join(', ')}. Stop the service first.
-What is given up is moved to DIR/lost; what was lost is printed and recorded in the audit log.
+Accepts the loss of a part whose absence or damage blocks startup: ${LOSS_PARTS.join(', ')}. Stop the service first.
+Moves the old files to DIR/lost, prints what was lost and records it in the audit log.
 DIR is the service's DATA_DIR (default: $DATA_DIR, else ./data). If the service runs with MASTER_KEY or CLICKHOUSE_URL, set them
 here too.
 `
@@ -33,7 +33,7 @@ await runCommand(run)
 
 async function run(args: string[]): Promise<string> {
   const { values, positionals } = parseCommand(args, OPTIONS, HELP)
-  if (positionals.length > 0) throw new StartRefused(`recover takes no ${positionals[0]}\n\n${HELP}`)
+  if (positionals.length > 0) throw new StartRefused(`recover does not take the argument ${positionals[0]}\n\n${HELP}`)
   if (values.help === true) return HELP
   const dataDir = resolve(values['data-dir'] ?? (process.env['DATA_DIR'] || './data'))
   const parts = toParts(values['accept-loss'] ?? [])
@@ -59,7 +59,7 @@ async function run(args: string[]): Promise<string> {
 function toParts(names: readonly string[]): ReadonlySet<LossPart> {
   const unknown = names.find((name) => !LOSS_PARTS.some((part) => part === name))
   if (unknown !== undefined || names.length === 0) {
-    throw new StartRefused(`--accept-loss takes one of ${LOSS_PARTS.join(', ')}\n\n${HELP}`)
+    throw new StartRefused(`--accept-loss must be one of ${LOSS_PARTS.join(', ')}\n\n${HELP}`)
   }
   return new Set(LOSS_PARTS.filter((part) => names.includes(part)))
 }

@@ -1,5 +1,5 @@
 /**
- * `tollgate restore`: brings a backup up in a new data folder.
+ * `tollgate restore`: copies a backup into a new data folder.
  *
  * Exit codes: 0 done, 2 refused.
  */
@@ -12,8 +12,8 @@ import { StartRefused } from '../runtime/start-refused.ts'
 const OPTIONS = { 'data-dir': { type: 'string' }, help: { type: 'boolean' } } as const
 const HELP = `tollgate restore DIR --data-dir NEW
 
-Compares the backup in DIR with its manifest and copies it to NEW, which must not exist or be empty. Then start the service with
-NEW as its DATA_DIR, and with the MASTER_KEY and CLICKHOUSE_URL of the service that was backed up, if it had them.
+Compares the backup in DIR with its manifest and copies it to NEW. NEW must not exist, or must be empty. Then start the service with
+DATA_DIR set to NEW, and with the MASTER_KEY and CLICKHOUSE_URL of the original service, if it had them.
 `
 
 process.umask(0o077)
@@ -24,19 +24,20 @@ function run(args: string[]): string {
   if (values.help === true) return HELP
   const target = values['data-dir']
   const [backup] = positionals
-  if (backup === undefined || positionals.length > 1) throw new StartRefused(`restore takes one backup\n\n${HELP}`)
-  if (target === undefined) throw new StartRefused(`restore takes --data-dir, the folder to restore to\n\n${HELP}`)
+  if (backup === undefined || positionals.length > 1)
+    throw new StartRefused(`restore takes exactly one backup folder\n\n${HELP}`)
+  if (target === undefined) throw new StartRefused(`restore needs --data-dir, the folder to restore to\n\n${HELP}`)
   return describe(target, restoreBackup(backup, target))
 }
 
 function describe(target: string, { at, hasMasterKey, server, calls }: Manifest): string {
   return [
     `Restored to ${target}, as of ${at}: ${calls.stored ?? 'unknown'} calls in the store, ${calls.inSpool} in the spool.`,
-    hasMasterKey ? null : '  Start it with the MASTER_KEY of the service that was backed up.',
+    hasMasterKey ? null : '  Start it with the MASTER_KEY of the original service.',
     server === null
       ? null
-      : `  The store is not part of it: start it with CLICKHOUSE_URL, on a store that is not older than the backup (${server}).`,
-    '  Credentials and tokens that were revoked after that moment are active again; revoke them.',
+      : `  The backup does not include the store: set CLICKHOUSE_URL to a store that is not older than the backup (${server}).`,
+    '  Credentials and tokens that were revoked after this time are active again; revoke them again.',
     '',
   ]
     .filter((line) => line !== null)

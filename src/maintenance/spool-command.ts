@@ -1,5 +1,5 @@
 /**
- * `tollgate spool inspect DIR`: prints what a spool holds and what is damaged.
+ * `tollgate spool inspect DIR`: prints the content of a spool and its damage.
  *
  * Reads only; the service may run. Exit codes: 0 intact, 1 damaged, 2 refused.
  */
@@ -29,8 +29,8 @@ function run(args: string[]): void {
   const { values, positionals } = parseCommand(args, OPTIONS, HELP)
   if (values.help === true) return print(HELP)
   const [command, folder, ...rest] = positionals
-  if (command !== 'inspect') throw new StartRefused(`spool takes one command, inspect\n\n${HELP}`)
-  if (folder === undefined || rest.length > 0) throw new StartRefused(`spool inspect takes one DIR\n\n${HELP}`)
+  if (command !== 'inspect') throw new StartRefused(`the only spool command is inspect\n\n${HELP}`)
+  if (folder === undefined || rest.length > 0) throw new StartRefused(`spool inspect takes exactly one DIR\n\n${HELP}`)
   const path = resolve(folder)
   let segments = 0
   let damages = 0
@@ -46,9 +46,9 @@ function run(args: string[]): void {
       batches = ''
     },
   })
-  if (found === null) throw new StartRefused(`${path} is no data folder of tollgate, no spool and no segment`)
+  if (found === null) throw new StartRefused(`${path} is neither a tollgate data folder, nor a spool, nor a segment`)
   const kept = keptIn(path)
-  if (kept > 0) print(`${kept} damaged segments were kept before, in ${DAMAGED_FOLDER}/\n`)
+  if (kept > 0) print(`${kept} damaged segments from earlier are kept in ${DAMAGED_FOLDER}/\n`)
   print(`${segments} segments, ${found.isIntact ? 'intact' : `damaged in ${damages} places`}\n`)
   if (!found.isIntact) process.exitCode = EXIT_DAMAGED
 }
@@ -65,7 +65,7 @@ function segmentText(segment: InspectedSegment): string {
     `${definitions} definitions`,
     fromMs === null || toMs === null ? null : `${timeText(fromMs)} to ${timeText(toMs)}`,
     segment.isEnded ? 'ended' : null,
-    truncatedBytes > 0 ? `${truncatedBytes} bytes of a batch that is not all there` : null,
+    truncatedBytes > 0 ? `${truncatedBytes} bytes of an incomplete last batch` : null,
   ]
   const lines = [facts.filter((fact) => fact !== null).join(', '), ...damage.map((text) => `DAMAGED: ${text}`)]
   return `${path}\n${lines.map((line) => `  ${line}\n`).join('')}`
@@ -76,7 +76,7 @@ function batchText({ offset, records, firstRecord, fromMs, toMs }: InspectedBatc
   return `    at ${offset}: ${records} records${range}, ${timeText(fromMs)} to ${timeText(toMs)}\n`
 }
 
-/** What is not a time stands as a number. */
+/** Formats a time as ISO 8601; an invalid time is printed as a number. */
 function timeText(timeMs: number): string {
   const time = new Date(timeMs)
   return Number.isNaN(time.getTime()) ? String(timeMs) : time.toISOString()

@@ -1,24 +1,24 @@
 /**
- * The attributions of one segment by their number, built from its batches in order.
+ * The attributions of one segment by number, built from its batches in order.
  *
- * A batch names the number of its first definition. If definitions before it are missing (their batch is damaged), their
- * numbers stay unknown: a later batch is read only if none of its records uses one of them. So damage never moves a number
- * to another attribution.
+ * A batch carries the number of its first definition. If a damaged batch hides definitions, their numbers stay unknown, and a
+ * later batch is read only if none of its records uses an unknown number. Damage therefore never assigns a number to another
+ * attribution.
  */
 
 import { ANONYMOUS, type Attribution } from '../domain/attribution.ts'
 
-/** More than a segment can define: a number beyond it is damaged. */
+/** Above the number of definitions that fit into a segment: a higher number is damaged. */
 const NUMBERS_MAX = 1 << 20
-/** Stands for a number whose definition is missing. No record that is read has it. */
+/** Placeholder for a number whose definition is missing. No record that is read refers to it. */
 const UNKNOWN: Attribution = Object.freeze({ ...ANONYMOUS, tenant: '', api: '', operation: '' })
 
 export class AttributionTable {
-  /** Always the same array. */
+  /** The same array for the lifetime of the table. */
   readonly attributions: Attribution[] = []
   #unknown: Set<number> | null = null
 
-  /** Adds the definitions of a batch. Returns false if they contradict those before them: then nothing is added. */
+  /** Adds the definitions of a batch. Returns false, and adds nothing, if they contradict earlier definitions. */
   define(first: number, definitions: readonly Attribution[]): boolean {
     const { attributions } = this
     if (first < attributions.length || first > NUMBERS_MAX) return false
@@ -35,9 +35,9 @@ export class AttributionTable {
     return this.#unknown !== null
   }
 
-  /** Whether every number that `idAt` gives for 0 to `count` is known for certain. */
+  /** Whether every number that `idAt` returns for indexes below `count` is certainly known. */
   knows(count: number, idAt: (index: number) => number): boolean {
-    // Without a gap, a batch that verifies uses only what its writer has defined.
+    // Without a gap, a batch that verifies uses only numbers that its writer has defined.
     const unknown = this.#unknown
     if (unknown === null) return true
     for (let index = 0; index < count; index++) {

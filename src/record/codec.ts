@@ -6,16 +6,16 @@
  *             definitions, if there are any: prefix of request ids (16 ASCII), JSON array of attributions, padded with
  *             spaces to 8
  *             explanations of refused calls, if there are any (`explanation-section.ts`)
- *   end     = a batch without records: the writer goes on in another segment
+ *   end     = a batch without records: the writer continues in another segment
  *
- * Numbers are little-endian and everything is a multiple of 8 long, so a reader can lay typed arrays
- * over the bytes. `crc32` covers the batch behind itself: a batch is whole or it is not there. An
- * attribution is written once per segment; records name it by its number, and `first definition` is the
- * number of the first one in this batch: it proves which are missing after a damaged stretch. `first record` counts the
- * records of the source, for the same reason. The prefix of request ids is there for a segment whose header is damaged.
+ * Numbers are little-endian and every length is a multiple of 8, so a reader can lay typed arrays over the bytes. `crc32` covers
+ * the rest of the batch: a batch counts as a whole or not at all. An attribution is written once per segment, and records refer
+ * to it by number. `first definition` is the number of the first definition in the batch, so that a reader can compute which
+ * definitions are missing after a damaged range. `first record` is the number of the first record of the source, for the same
+ * reason. The prefix of request ids is repeated for segments whose header is damaged.
  *
- * Format 1 had no `first record` and no prefix beside the definitions, and magics of its own. It is still read.
- * No magic occurs in JSON, since JSON has no control characters: scanning for the next batch finds no text of a caller.
+ * Format 1 has no `first record`, no prefix beside the definitions, and its own magic numbers. It is still read.
+ * No magic number occurs in JSON, which has no control characters: a scan for the next batch cannot match a caller's text.
  */
 
 import { crc32 } from 'node:zlib'
@@ -31,15 +31,15 @@ const OLD_BATCH_HEADER_BYTES = 24
 const OLD_BATCH_MAGIC = 0x42_47_54_01
 const OLD_EXPLAINED_MAGIC = 0x42_47_54_02
 const BATCH_MAGIC = 0x42_47_54_03
-/** Of a batch that ends with explanations. */
+/** Magic number of a batch that ends with explanations. */
 const EXPLAINED_MAGIC = 0x42_47_54_04
 const END_MAGIC = 0x42_47_54_05
 const CRC_FROM = 12
-/** More than a batch can hold: a header that names more is damaged. */
+/** Above the size of any batch: a header with a higher count is damaged. */
 const RECORDS_MAX = 1 << 20
 const EXPLANATION_BYTES_MAX = 1 << 21
 
-/** One batch while it is filled: records are laid down as calls end, the rest when the batch is sealed. */
+/** One batch under construction: records are written as calls end, the other sections when the batch is sealed. */
 export class BatchBuffer {
   readonly #bytes: Buffer
   readonly #words: Uint32Array
@@ -76,7 +76,7 @@ export class BatchBuffer {
     this.count++
   }
 
-  /** Explains the record that was added last. Returns false if there is no room for it. */
+  /** Attaches an explanation to the latest record. Returns false if there is no room for it. */
   explain(text: string): boolean {
     return this.#explanations.add(this.count - 1, text)
   }
@@ -86,7 +86,7 @@ export class BatchBuffer {
     this.#explanations.clear()
   }
 
-  /** The bytes to write; valid until the next `add`. Empties the buffer. */
+  /** Returns the bytes to write, valid until the next `add`, and empties the buffer. */
   seal(definitions: readonly Attribution[], firstDefinition: number, firstRecord = 0): Buffer {
     const recordsEnd = BATCH_HEADER_BYTES + this.count * RECORD_BYTES
     const tail = definitions.length === 0 ? null : encodeDefinitions(definitions, this.#requestPrefix)
@@ -106,7 +106,7 @@ export class BatchBuffer {
   }
 }
 
-/** The mark after the last batch of a segment whose writer goes on in another one. */
+/** Encodes the end marker: it follows the last batch of a segment whose writer continues in another one. */
 export function encodeEnd(nextRecord: number): Buffer {
   const bytes = Buffer.alloc(BATCH_HEADER_BYTES)
   bytes.writeUInt32LE(END_MAGIC, 0)
@@ -123,11 +123,11 @@ export interface BatchHeader {
   readonly records: number
   readonly definitionBytes: number
   readonly firstDefinition: number
-  /** Number of its first record; null in format 1. */
+  /** Number of the batch's first record; null in format 1. */
   readonly firstRecord: number | null
-  /** 0: none of its calls is explained. */
+  /** 0: the batch has no explanations. */
   readonly explanationBytes: number
-  /** The mark after the last batch. */
+  /** True for the end marker of a segment. */
   readonly isEnd: boolean
 }
 
@@ -135,7 +135,7 @@ export function isBatchMagic(word: number): boolean {
   return word >= OLD_BATCH_MAGIC && word <= END_MAGIC
 }
 
-/** The header at `offset`, or null if there is none or its numbers contradict each other. */
+/** Decodes the header at `offset`; null if there is none or its numbers contradict each other. */
 export function decodeBatchHeader(view: DataView, offset: number): BatchHeader | null {
   if (offset + OLD_BATCH_HEADER_BYTES > view.byteLength) return null
   const magic = view.getUint32(offset, true)
@@ -187,7 +187,7 @@ export function decodeDefinitions(buffer: ArrayBuffer, offset: number, header: B
   }
 }
 
-/** The explanations of a whole batch, by the number of their record. */
+/** Decodes the explanations of a batch, by the index of their record. */
 export function decodeBatchExplanations(
   buffer: ArrayBuffer,
   offset: number,

@@ -1,9 +1,9 @@
 /**
- * Numbers for the keys that calls are added up by: each key one column, whatever segment it comes from.
+ * Column numbers for aggregation keys: one column per key, across all segments.
  *
- * Segments number their attributions each for itself; here that number is turned into a column once, so
- * that adding up needs no text. Keys are those of line items unless told otherwise; the person an agent
- * acted for is no part of the bill and of no key.
+ * Each segment numbers its attributions separately. This table maps such a number to a column once, so that aggregation compares
+ * no text. The default keys are those of line items. The person for whom an agent acts is not part of the bill, so no key
+ * contains it.
  */
 
 import type { Attribution } from '../domain/attribution.ts'
@@ -11,12 +11,12 @@ import type { RecordBatch } from './record-batch.ts'
 
 export interface Columns {
   readonly count: number
-  /** By attribution number of the batch's segment the column; valid for all ids of this batch. */
+  /** Columns, indexed by the attribution number of the batch's segment; valid for all numbers in this batch. */
   of(batch: RecordBatch): Int32Array
   keyAt(column: number): Attribution
-  /** An order of keys that depends on nothing but the keys. */
+  /** Orders columns by the text of their keys, independent of insertion order. */
   compare(a: number, b: number): number
-  /** Lets go of segments and keys where they have become too many. No column is kept over it. */
+  /** Evicts segments and keys above their limits. Columns are invalid afterwards. */
   tidy(): void
 }
 
@@ -28,7 +28,7 @@ interface Segment {
 const KEYS_MAX = 250_000
 const SEGMENTS_MAX = 64
 
-/** What is equal for attributions of one key. */
+/** Returns a text that is equal for all attributions with the same key. */
 export type KeyText = (attribution: Attribution) => string
 
 export function createColumns(textOf: KeyText = lineItemText): Columns {
@@ -74,7 +74,7 @@ export function createColumns(textOf: KeyText = lineItemText): Columns {
   }
 }
 
-/** The consumer's name is in it so that the rows of a range are the same each time they are made. */
+/** Includes the consumer's name, so that a replayed range produces identical rows. */
 function lineItemText(attribution: Attribution): string {
   const { tenant, api, operation, consumer, consumerName, subscription, agent, variant, currency, priceMicro } =
     attribution

@@ -1,8 +1,7 @@
 /**
- * Call records that are missing: which file, how many, and from which time.
+ * A report of missing call records: file, number and time range.
  *
- * Every part of the service that finds records missing reports it in this form. A report is logged as an error, counted,
- * and raised as the risk `RecordsDamaged` (`damage-report.ts`).
+ * Each report is logged as an error, counted, and raised as the risk `RecordsDamaged` (`damage-report.ts`).
  */
 
 export interface Damage {
@@ -14,7 +13,7 @@ export interface Damage {
   readonly records: number
   /** False: at least that many are missing. */
   readonly isExact: boolean
-  /** True: they are there, and a power cut may take up to that many. */
+  /** True: the records are still readable, but a power cut may lose up to that many. */
   readonly isUncertain?: boolean
   /** Start of the time range of the missing records; null: unknown. */
   readonly fromMs: number | null
@@ -30,7 +29,7 @@ export function damageText({ file, records, isExact, isUncertain = false, fromMs
   return `${number}${rangeText(fromMs, toMs)} (${file})`
 }
 
-/** Adds up damage of one file. `first` gives the sentence. */
+/** Merges two reports; file and sentence come from `first`. */
 export function mergeDamage(first: Damage, second: Damage): Damage {
   return {
     ...first,

@@ -1,8 +1,8 @@
 /**
  * Keeps damaged segments in `spool/damaged/` for inspection.
  *
- * A damaged segment gets a second name there as soon as the damage is found, so that it outlives its release and any
- * crash. Bounded by number and bytes; the oldest are removed first.
+ * A damaged segment is hard-linked there when the damage is found, so that the file survives its release and a crash. The folder
+ * is bounded by number and bytes; the oldest files are removed first.
  */
 
 import { copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
@@ -13,7 +13,7 @@ export const DAMAGED_FOLDER = 'damaged'
 const FILES_MAX = 32
 const BYTES_MAX = 512 * 1024 * 1024
 
-/** Gives a segment a second name in `damaged/`. `folder` is the spool's. Returns false if that is not possible. */
+/** Links a segment into `damaged/` of the spool `folder`. Returns false if that fails. */
 export function keepDamaged(folder: string, source: string, segment: number): boolean {
   const { kept, name, path } = namesOf(folder, source, segment)
   try {
@@ -27,7 +27,7 @@ export function keepDamaged(folder: string, source: string, segment: number): bo
   }
 }
 
-/** Moves a segment that could not get a second name. Returns false if that is not possible either. */
+/** Moves a segment that could not be linked. Returns false if that fails too. */
 export function moveDamaged(folder: string, source: string, segment: number): boolean {
   const { kept, name, path } = namesOf(folder, source, segment)
   try {

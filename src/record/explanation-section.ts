@@ -4,11 +4,11 @@
  *   section = entries, bytes of the texts (u32 each), entry*, texts: JSON array of strings, padded with spaces to 8
  *   entry   = number of the record in the batch, number of its text (u32 each)
  *
- * Equal texts of a batch are written once, so a flood of one kind of refusal costs 8 bytes a call. Bounded: a record
- * beyond the bound has no explanation. A batch of served calls has no section.
+ * Equal texts of a batch are written once, so that a flood of one kind of refusal costs 8 bytes per call. The size is bounded:
+ * records above the bound have no explanation. A batch of served calls has no section.
  */
 
-/** Of the texts of one batch. */
+/** Upper bound for the texts of one batch. */
 const TEXT_BYTES_MAX = 256 * 1024
 export const EXPLANATION_HEAD_BYTES = 8
 const ENTRY_BYTES = 8
@@ -59,7 +59,7 @@ export function explanationSectionBytes(view: DataView, offset: number): number 
   return EXPLANATION_HEAD_BYTES + view.getUint32(offset, true) * ENTRY_BYTES + view.getUint32(offset + 4, true)
 }
 
-/** Returns the explanations of a section by the number of their record. Throws if the bytes are not those of one. */
+/** Decodes the explanations of a section by the index of their record. Throws if the bytes are not a section. */
 export function decodeExplanations(section: Buffer): ReadonlyMap<number, string> {
   const found = new Map<number, string>()
   const entries = section.readUInt32LE(0)

@@ -1,7 +1,8 @@
 /**
- * A window on the bytes of a file that is read from front to back.
+ * A read buffer over a file that is read from front to back.
  *
- * Bytes that the disk cannot read (EIO) are zeros: what covers them does not verify, and the rest of the file is read.
+ * Bytes that the disk cannot read (EIO) become zeros: the batch that contains them does not verify, and the rest of the file is
+ * still read.
  */
 
 import { fstatSync, readSync } from 'node:fs'
@@ -20,14 +21,14 @@ export class FileWindow {
     this.#file = file
   }
 
-  /** Forgets what was read: the file may have grown. */
+  /** Discards the buffered bytes, because the file may have grown. */
   reset(): void {
     this.#length = 0
   }
 
   /**
-   * Makes `[offset, offset + bytes)` of the file readable in `buffer`. Returns its place there, a multiple of 8 if
-   * `offset` is one; -1 if the file ends before.
+   * Loads `[offset, offset + bytes)` of the file into `buffer` and returns its position there, a multiple of 8 if `offset` is
+   * one. Returns -1 if the file ends earlier.
    */
   load(offset: number, bytes: number): number {
     if (!this.#holds(offset, bytes)) {
@@ -43,7 +44,7 @@ export class FileWindow {
     return offset - this.#from
   }
 
-  /** Bytes that are readable at `offset` without another read of the file. */
+  /** Number of buffered bytes from `offset` on. */
   heldFrom(offset: number): number {
     return this.#holds(offset, 0) ? this.#from + this.#length - offset : 0
   }

@@ -1,8 +1,8 @@
 /**
- * Describes the segments of a spool without changing anything: batches, numbers of records, times, definitions, damage.
+ * Describes the segments of a spool without changes: batches, record numbers, times, definitions, damage.
  *
- * Works on a copy and on the folder of a running service. There the last batch may be half written, and segments may be
- * released meanwhile: neither is damage.
+ * Works on a copy and on the folder of a running service, in which the last batch may be incomplete and segments may be released
+ * during the inspection; neither is damage.
  */
 
 import { existsSync, statSync } from 'node:fs'
@@ -29,24 +29,24 @@ export interface InspectedSegment {
   readonly batches: number
   readonly records: number
   readonly definitions: number
-  /** Numbers of the records in it, `to` exclusive; null: it has none, or format 1. */
+  /** Range of record numbers, `to` exclusive; null: no records, or format 1. */
   readonly range: { readonly from: number; readonly to: number } | null
   readonly fromMs: number | null
   readonly toMs: number | null
   readonly isEnded: boolean
-  /** The writer was cut off in its last batch, or is writing it. */
+  /** Length of an incomplete last batch: its writer was interrupted, or is still writing it. */
   readonly truncatedBytes: number
-  /** One sentence each. */
+  /** One sentence per damage. */
   readonly damage: readonly string[]
 }
 
 export interface InspectSink {
-  /** Comes before the segment that holds it. */
+  /** Called before `onSegment` of the segment that contains the batch. */
   onBatch(batch: InspectedBatch): void
   onSegment(segment: InspectedSegment): void
 }
 
-/** The spool at `path`: a data folder, a spool, the folder of one source, or one segment. Null: it is none of them. */
+/** Inspects a data folder, a spool, the folder of one source, or one segment. Returns null if `path` is none of them. */
 export function inspectSpool(path: string, sink: InspectSink): { readonly isIntact: boolean } | null {
   const sources = sourcesAt(path)
   if (sources === null) return null
@@ -73,7 +73,7 @@ interface Segment {
 function sourcesAt(path: string): readonly (readonly Segment[])[] | null {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined) return null
-  // Damaged segments that were kept have the source in front of the number.
+  // The names of kept damaged segments have the source as prefix.
   if (stats.isFile()) return [[{ path, segment: segmentNumber(basename(path)) ?? 0 }]]
   if (existsSync(join(path, 'spool'))) return sourcesAt(join(path, 'spool'))
   const own = segmentsOf(path)
@@ -86,12 +86,12 @@ function segmentsOf(folder: string): readonly Segment[] {
   return segmentsIn(folder).map((segment) => ({ path: join(folder, segmentName(segment)), segment }))
 }
 
-/** What precedes a segment; null: nothing, or it is not known. */
+/** State after the previous segment; null: there is none, or its state is unknown. */
 type Expected = { readonly segment: number; readonly nextRecord: number | null; readonly isEnded: boolean } | null
 
 type Inspected = InspectedSegment & { readonly nextRecord: number | null }
 
-/** Null: it was released meanwhile. */
+/** Returns null if the segment was released in the meantime. */
 function inspectSegment(path: string, expected: Expected, sink: InspectSink): Inspected | null {
   let file: SegmentFile
   try {
@@ -160,7 +160,7 @@ function walk(path: string, file: SegmentFile, expected: Expected, sink: Inspect
 }
 
 function headerDamage(header: SegmentHeader | null, bytes: number, expected: Expected): string[] {
-  if (header === null) return [bytes < HEADER_BYTES ? 'no whole header' : 'the header does not verify']
+  if (header === null) return [bytes < HEADER_BYTES ? 'the header is incomplete' : 'the header does not verify']
   const { firstRecord, continues } = header
   if (expected === null || firstRecord === null) return []
   const { segment, nextRecord, isEnded } = expected
@@ -173,14 +173,14 @@ function missingText(from: number, to: number): string {
 }
 
 function stretchText({ from, to, what, nextRecord, records }: Skipped, expected: number | null): string {
-  const place = `bytes ${from} to ${to - 1} ${what === 'unreadable' ? 'do not verify' : 'name unknown consumers'}`
+  const place = `bytes ${from} to ${to - 1} ${what === 'unreadable' ? 'do not verify' : 'refer to unknown consumers'}`
   if (nextRecord === null || expected === null) return `${place}: at least ${records} records are missing`
   return nextRecord > expected ? `${place}: ${missingText(expected, nextRecord)}` : `${place}: no records are missing`
 }
 
 function tailText({ bytes, records }: Tail, offset: number): string {
   const number = records === 0 ? 'an unknown number of' : `at least ${records}`
-  return `the last ${bytes} bytes, from ${offset} on, do not verify: ${number} records are missing`
+  return `the last ${bytes} bytes (from byte ${offset}) do not verify: ${number} records are missing`
 }
 
 function unreadable(path: string, cause: unknown): Inspected {

@@ -1,9 +1,9 @@
 /**
- * Reports records that are missing from the spool, each of them once.
+ * Reports each record that is missing from the spool once.
  *
- * The spool is read by several consumers at positions of their own, and a range is read again after a crash. Records are
- * numbered per source, so what is missing is an interval of numbers: only its part that was not reported before, and that
- * was not billed before this process began, is reported.
+ * Several consumers read the spool at different positions, and a crash makes them read a range again. Records are numbered per
+ * source, so missing records form an interval of numbers. Only the part of the interval that was neither reported earlier nor
+ * billed before this process started is reported.
  */
 
 import type { SpoolPosition } from '../store/checkpoint.ts'
@@ -12,17 +12,17 @@ import { mergeDamage, type Damage, type OnDamage } from './damage.ts'
 export interface MissingRecords {
   /** Records `[from, to)` of a source. */
   numbered(source: string, place: Place, from: number, to: number, isExact: boolean): void
-  /** At least so many, of unknown numbers; once for each `key`. */
+  /** At least `records` records with unknown numbers; reported once per `key`. */
   unnumbered(key: string, place: Place, records: number): void
-  /** The bill is complete, and a file is damaged; once for each `key`. */
+  /** A damaged file that costs no record; reported once per `key`. */
   harmless(key: string, place: Place): void
-  /** Reports what was found since the last call, in one piece for each file. */
+  /** Reports the findings since the last call, merged per file. */
   flush(): void
 }
 
 export type Place = Pick<Damage, 'file' | 'what' | 'fromMs' | 'toMs'>
 
-/** Of files that are reported one by one. */
+/** Up to this many files are reported one by one; more are merged into one report. */
 const FILES_MAX = 8
 
 type Interval = readonly [from: number, to: number]
@@ -66,7 +66,7 @@ export function createMissingRecords(billed: SpoolPosition, onDamage: OnDamage):
   }
 }
 
-/** What was read last may be later: another consumer is ahead. */
+/** The last record that was read may be later than the gap, because another consumer is ahead. */
 function earlier({ fromMs, toMs }: Place): number | null {
   return fromMs === null || toMs === null ? fromMs : Math.min(fromMs, toMs)
 }

@@ -1,16 +1,16 @@
-/** Segments that are open for reading: a bounded number, the oldest is closed for the next. */
+/** Bounded cache of segments that are open for reading; opening one more closes the oldest. */
 
 import { NO_SEGMENT, openSegment, type SegmentFile } from './segment-file.ts'
 
 export interface OpenSegments {
-  /** A file that cannot be opened counts as an empty one. Throws if the process has no room for another file. */
+  /** Treats a file that cannot be opened as empty. Throws if the process or system is out of descriptors or memory. */
   at(path: string): SegmentFile
   closeAt(path: string): void
   close(): void
 }
 
 const OPEN_MAX = 64
-/** Errors of the process, not of one file: the file is read later. */
+/** Errors of the process, not of one file: the file is read again later. */
 const TRANSIENT = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR'])
 
 export function createOpenSegments(): OpenSegments {

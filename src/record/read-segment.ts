@@ -1,9 +1,9 @@
 /**
- * Reads one stretch of a segment and compares the numbers of its records with what precedes them.
+ * Reads a range of one segment and detects missing records by their numbers.
  *
- * `expected` is the number of the next record: a batch, a stretch that was skipped, or the next segment that begins with a
- * higher one proves how many records are missing. It travels in the position, so that a gap is seen whether or not its two
- * sides are read at one time. Segments of format 1 have no numbers: there only the damage itself is seen.
+ * `expected` is the number of the next record. A batch, a skipped range or a segment that starts with a higher number proves how
+ * many records are missing. The position carries the number, so that a gap is detected even if its two sides are read in separate
+ * calls. Segments of format 1 have no record numbers, so only the damage itself is detected.
  */
 
 import type { SpoolPlace } from '../store/checkpoint.ts'
@@ -15,24 +15,24 @@ import { HEADER_BYTES } from './segment-header.ts'
 export interface SegmentReading {
   readonly source: string
   readonly segment: number
-  /** The position from which is read names it. */
+  /** True if the start position refers to this segment. */
   readonly isNamed: boolean
   /** Path relative to `DATA_DIR`. */
   readonly name: string
   readonly file: SegmentFile
   readonly missing: MissingRecords
   readonly keep: () => void
-  /** Time of the last record of the source that was read; null: none in this process. */
+  /** Time of the last record that was read from the source; null: none in this process. */
   lastMs: number | null
 }
 
 /**
- * The segment that follows. `numbered`: its writer did not begin with it, so it counted what the segments before held.
- * `none`: there is none, or a writer began with it after a restart and counted what it found.
+ * The next segment. `numbered`: its writer also wrote earlier segments, so its record number accounts for all their records.
+ * `none`: there is no next segment, or a writer started with it after a restart and counted only the records that it found.
  */
 export type Follower = 'numbered' | 'damaged' | 'none'
 
-/** Returns the place after the last batch. `until` ends the range that is read; its `records` say what belongs to it. */
+/** Reads batches from `place` to `until`, or to the end if `until` is null. Returns the place after the last batch. */
 export function readSegment(
   reading: SegmentReading,
   place: SpoolPlace,
@@ -83,9 +83,8 @@ export function readSegment(
 }
 
 /**
- * Judges what lies behind the last whole batch of a segment that gets nothing more. A batch that was cut off is what a
- * crash leaves; anything else is damage. If the next segment is `numbered`, its first number tells how many records are
- * missing.
+ * Classifies the bytes after the last whole batch of a final segment. A truncated batch is the result of a crash; anything else is
+ * damage. If the next segment is `numbered`, its first record number determines how many records are missing.
  */
 export function finishSegment(
   reading: SegmentReading,
@@ -118,7 +117,7 @@ function problemOf({ file, isNamed }: SegmentReading, place: SpoolPlace, followe
   if (bytes === 0 && records === undefined && isNamed) return null
   if (bytes < HEADER_BYTES) return WHAT.empty
   if (bytes < offset) return WHAT.shorter
-  // Neither the header nor a batch tells how many records precede it.
+  // Neither the header nor a batch yields the number of earlier records.
   if (header === null && offset <= HEADER_BYTES) return WHAT.header
   return isEnded && follower === 'none' ? WHAT.next : null
 }
@@ -127,7 +126,7 @@ export function toPlace(segment: number, offset: number, records: number | undef
   return records === undefined ? { segment, offset } : { segment, offset, records }
 }
 
-/** Compares the header of a segment with the number that is expected. Returns the number of its first record. */
+/** Compares the header of a segment with the expected record number. Returns the number of its first record. */
 function enter(
   { source, name, file, missing, keep, lastMs }: SegmentReading,
   { records }: SpoolPlace,
@@ -152,18 +151,19 @@ function enter(
 
 const SKIPPED = {
   unreadable: 'A part of a spool segment is damaged.',
-  'attributions unknown': 'Records of a spool segment belong to unknown consumers, because an earlier part is damaged.',
+  'attributions unknown':
+    'Records of a spool segment have unknown consumers, because an earlier part of the segment is damaged.',
 } as const satisfies Record<Skipped['what'], string>
 
 export const WHAT = {
   header: 'The header of a spool segment is damaged.',
-  before: 'Records before a spool segment are missing: a segment is missing, or cut off at its end.',
+  before: 'Records before a spool segment are missing: a segment is missing or truncated.',
   cutOut: 'A part of a spool segment is missing.',
-  released: 'The checkpoint lies before records that were already taken in and removed.',
-  shorter: 'A spool segment is shorter than the checkpoint says.',
-  empty: 'A spool segment has no whole header and no records.',
-  gone: 'A spool segment that the checkpoint names is missing.',
-  next: 'The spool segment that follows this one is missing.',
+  released: 'The checkpoint is older than records that were already processed and removed.',
+  shorter: 'A spool segment is shorter than the position in the checkpoint.',
+  empty: 'A spool segment has no complete header and no records.',
+  gone: 'A spool segment that the checkpoint refers to is missing.',
+  next: 'The next spool segment is missing.',
   tail: 'The end of a spool segment is damaged.',
-  range: 'Records of the spool that were read before can no longer be read.',
+  range: 'Spool records that were read before can no longer be read.',
 } as const

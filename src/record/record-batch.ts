@@ -1,9 +1,8 @@
 /**
  * The call records of one batch of the spool, read in place.
  *
- * Nothing is decoded before it is asked for: the batch is a view on the bytes of the segment, and
- * `attributionId` indexes the segment's own table, so that a consumer adds up by number. The view
- * is valid until the reader's callback returns.
+ * Fields are decoded on access: the batch is a view on the bytes of the segment, and `attributionId` indexes the segment's own
+ * table, so that a consumer aggregates by number. The view is valid until the reader's callback returns.
  */
 
 import type { Attribution } from '../domain/attribution.ts'
@@ -72,19 +71,19 @@ export class RecordBatch {
   admittedAgoMs(index: number): number {
     return this.#words[index * RECORD_WORDS + 13]!
   }
-  /** The `X-Request-Id` that the caller was given. */
+  /** The `X-Request-Id` that was returned to the caller. */
   requestId(index: number): string {
     return toRequestId(this.#requestPrefix, this.#words[index * RECORD_WORDS + 1]!)
   }
 
-  /** Why the call was refused, as JSON (`domain/explanation.ts`); `''` if nothing is kept of it. */
+  /** Why the call was refused, as JSON (`domain/explanation.ts`); `''` if no explanation is stored. */
   explanation(index: number): string {
     if (this.#decodeExplanations === null) return ''
     this.#explanations ??= this.#decodeExplanations()
     return this.#explanations.get(index) ?? ''
   }
 
-  /** The whole record as an object; for those who look at few. */
+  /** Returns the whole record as an object, for consumers that read few records. */
   at(index: number): CallRecord {
     const word = index * RECORD_WORDS
     const double = index * RECORD_DOUBLES

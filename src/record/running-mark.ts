@@ -1,12 +1,12 @@
 /**
- * A file that is in the data folder while the service runs, so that the next start can tell that the power was cut.
+ * A marker file that exists while the service runs, so that the next start detects a power cut.
  *
- * A process that is killed loses nothing that it wrote; a power cut takes what was not synced, and what is gone from
- * the end of the spool leaves no trace there. A mark of an earlier boot of the machine is that trace: unless every
- * record was synced, calls may be missing, and this is reported. A clean stop brings the spool to the disk and removes
- * the mark. A folder that was copied from a running service carries the mark along, and is reported too.
+ * A killed process loses nothing that it wrote. A power cut loses unsynced data, and records that are missing from the end of the
+ * spool leave no trace there. A marker from an earlier boot of the machine is that trace: unless every record was synced, calls
+ * may be missing, and the start reports this. A clean stop syncs the spool and removes the marker. A copy of the folder of a
+ * running service contains the marker and is reported too.
  *
- * Boots are told apart by Linux's boot id. On systems without one, power cuts are not recognised.
+ * The boot id of Linux identifies a boot. Systems without a boot id do not detect power cuts.
  */
 
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -34,12 +34,12 @@ export interface RunningMarkOptions {
 }
 
 const NAME = 'running'
-/** From the most careful to the least. */
+/** In order of decreasing durability. */
 const SYNCS: readonly SpoolSync[] = ['always', 'second', 'never']
-/** The longest time from a record to its sync with `second`: the period, and as long again for the sync itself. */
+/** Upper bound from a record to its sync with `second`: the period, and the same time for the sync itself. */
 const SYNC_WITHIN_MS = 2_000
 
-/** Reports an earlier power cut and sets the mark, before anything is recorded. Returns how to remove the mark. */
+/** Reports an earlier power cut and writes the marker, before anything is recorded. Returns a function that removes the marker. */
 export function setRunningMark({ dataDir, sync, nowMs, boot, onDamage }: RunningMarkOptions): () => void {
   const path = join(dataDir, NAME)
   const found = existsSync(path) ? readMark(path) : undefined
@@ -51,7 +51,7 @@ export function setRunningMark({ dataDir, sync, nowMs, boot, onDamage }: Running
     const what = `The machine stopped while the service ran with SPOOL_SYNC=${found.sync}: the last records may not have reached the disk.`
     onDamage({ file: 'spool', what, records: 0, isExact: false, fromMs: lossFromMs(dataDir, found), toMs: nowMs })
   }
-  // Killed in the same boot: what that process has not synced is still at risk.
+  // Killed in the same boot: unsynced data of that process is still at risk.
   const kept = isSameBoot && found ? found : null
   const mark: Mark = {
     version: 1,
@@ -90,8 +90,8 @@ function readMark(path: string): Mark | null {
 }
 
 /**
- * No record before this is missing. With a sync a second, the loss begins shortly before the cut, and the cut was after
- * the last change of any file.
+ * Returns the earliest time of a missing record. With one sync per second, the loss begins shortly before the power cut, which
+ * was after the last change of any file.
  */
 function lossFromMs(dataDir: string, { sync, sinceMs }: Mark): number {
   if (sync === 'never') return sinceMs

@@ -1,10 +1,9 @@
 /**
- * One segment as the reader sees it: its table of attributions, and batches from any offset.
+ * Reads one segment: its table of attributions, and batches from any offset.
  *
- * The table is built by a walk over the batches from the start, once; whoever begins in the middle
- * (a replay, a second consumer at another position) gets the same table and the same batches. Bytes that do not verify
- * are skipped if a batch that verifies follows them. If none follows, reading stops there: of a live segment a batch is
- * being written, of a final one the end is truncated or damaged (`tail`).
+ * The table is built once, by a walk over the batches from the start, so that a consumer that starts in the middle (a replay, a
+ * second consumer) gets the same table and the same batches. Bytes that do not verify are skipped if a valid batch follows. If none
+ * follows, reading stops: in a live segment a batch is being written, in a final segment the end is truncated or damaged (`tail`).
  */
 
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs'
@@ -25,34 +24,34 @@ import { NO_TAIL, tailOf, type Tail } from './segment-tail.ts'
 
 export interface SegmentFile {
   readonly bytes: number
-  /** Null if it is not there or damaged. */
+  /** Null if the header is missing or damaged. */
   readonly header: SegmentHeader | null
-  /** The writer has written its last batch and gone on in another segment. Known when it was read to its end. */
+  /** True after the end marker was read: the writer has continued in another segment. */
   readonly isEnded: boolean
   /**
-   * Hands over whole batches of `[fromOffset, toOffset)` until `bytesMax` are read, and answers the
-   * offset after the last one.
+   * Calls `onBatch` with the whole batches in `[fromOffset, toOffset)` until `bytesMax` are read. Returns the offset after the last
+   * one.
    */
   read(fromOffset: number, toOffset: number, bytesMax: number, onBatch: OnBatch, onSkipped?: OnSkipped): number
-  /** What lies after `offset`, at which `read` has stopped. */
+  /** Classifies the bytes after `offset`, at which `read` has stopped. */
   tail(offset: number): Tail
   close(): void
 }
 
-/** `firstRecord` is null in format 1. The mark at the end of a segment is a batch without records. */
+/** `firstRecord` is null in format 1. The end marker of a segment is a batch without records. */
 export type OnBatch = (batch: RecordBatch, firstRecord: number | null, offset: number) => void
 export type OnSkipped = (stretch: Skipped) => void
 
-/** A stretch whose records cannot be read. */
+/** A byte range whose records cannot be read. */
 export interface Skipped {
   readonly from: number
   readonly to: number
   readonly what: 'unreadable' | 'attributions unknown'
-  /** Number of the record that follows it; null in format 1. */
+  /** Number of the record after the range; null in format 1. */
   readonly nextRecord: number | null
-  /** Records in it, as far as they can be counted without record numbers. */
+  /** Number of records in the range, as far as it is known without record numbers. */
   readonly records: number
-  /** Time of the last record before it and the first after it, as far as known. */
+  /** Times of the last record before and the first record after the range; null: unknown. */
   readonly fromMs: number | null
   readonly toMs: number | null
 }
@@ -66,7 +65,7 @@ export const NO_SEGMENT: SegmentFile = Object.freeze({
   tail: () => NO_TAIL,
   close: () => {},
 })
-/** Bounds the checksums of a scan: this many times the size of the file, and as much again for small ones. */
+/** Upper bound for the bytes that scans verify: a multiple of the file size, plus a constant for small files. */
 const CHECKED_SHARE = 4
 const CHECKED_BYTES = 64 * 1024 * 1024
 
@@ -78,12 +77,12 @@ export function openSegment(path: string, segmentKey: number): SegmentFile {
   const skipped = new Map<number, Skipped>()
   let header: SegmentHeader | null = null
   let requestPrefix: string | null = null
-  /** The table holds the definitions of all batches before it. */
+  /** The table contains the definitions of all batches before this offset. */
   let tableEnd = HEADER_BYTES
   let lastMs: number | null = null
   let isEnded = false
   let checkedBytes = 0
-  /** Nothing that verifies begins in `[from, to)`. */
+  /** No valid batch starts in `[from, to)`. */
   let deadEnd = { from: -1, to: -1 }
 
   const size = (): number => fstatSync(file).size
@@ -110,11 +109,11 @@ export function openSegment(path: string, segmentKey: number): SegmentFile {
       if (next === offset) break
       offset = next
     }
-    // A stretch may reach beyond the end of a range that was read when it was not damaged.
+    // A skipped range may extend beyond `to` if the file was damaged after the first read.
     return from < to ? Math.min(offset, to) : offset
   }
 
-  /** Hands over the batch at `offset` or the stretch that is skipped there, and answers the offset after it. */
+  /** Passes on the batch or the skipped range at `offset`. Returns the offset after it. */
   function step(offset: number, onBatch: OnBatch | null, onSkipped: OnSkipped): number {
     let stretch = skipped.size === 0 ? undefined : skipped.get(offset)
     const batch = stretch === undefined ? batchAt(offset) : null
@@ -131,7 +130,7 @@ export function openSegment(path: string, segmentKey: number): SegmentFile {
     return stretch.to
   }
 
-  /** Adds the next batch to the table. Returns the stretch if it has to be skipped. */
+  /** Adds the next batch to the table. Returns the skipped range if the batch cannot be used. */
   function examine(offset: number, batch: BatchHeader): Skipped | undefined {
     const { headerBytes, bytes, records, firstRecord } = batch
     tableEnd = offset + bytes
@@ -168,7 +167,7 @@ export function openSegment(path: string, segmentKey: number): SegmentFile {
   function skipUnreadable(offset: number): Skipped | undefined {
     const to = scan(offset)
     if (to === null) return undefined
-    // It may have been written to its end meanwhile.
+    // The writer may have completed the batch in the meantime.
     window.reset()
     const next = batchAt(to)
     if (next === null || batchAt(offset) !== null) return undefined
@@ -180,7 +179,7 @@ export function openSegment(path: string, segmentKey: number): SegmentFile {
     return skip({ from: offset, to, what: 'unreadable', nextRecord: next.firstRecord, records, fromMs, toMs })
   }
 
-  /** Records of a batch that does not verify, if its header is sound and it ends within `to`. */
+  /** Number of records in a batch that does not verify, if its header is valid and the batch ends at or before `to`. */
   function recordsWithin(offset: number, to: number): number {
     const at = window.load(offset, BATCH_HEADER_BYTES)
     const batch = at < 0 ? null : decodeBatchHeader(window.view, at)
@@ -192,14 +191,14 @@ export function openSegment(path: string, segmentKey: number): SegmentFile {
     return stretch
   }
 
-  /** The offset of the next batch that verifies after `offset`; null: there is none. */
+  /** Returns the offset of the next valid batch after `offset`; null: there is none. */
   function scan(offset: number): number | null {
     let resumeAt: number | null = null
     let at = nextMagic(deadEnd.from === offset ? deadEnd.to : offset + 8)
     for (; at >= 0; at = nextMagic(at + 8)) {
       const place = window.load(at, BATCH_HEADER_BYTES)
       const batch = place < 0 ? null : decodeBatchHeader(window.view, place)
-      // Perhaps it is being written.
+      // This batch may still be in progress.
       if (place < 0 || (batch !== null && at + batch.bytes > size())) resumeAt ??= at
       if (batch === null) continue
       checkedBytes += batch.bytes
@@ -210,7 +209,7 @@ export function openSegment(path: string, segmentKey: number): SegmentFile {
     return null
   }
 
-  /** The next place, in steps of 8, that begins like a batch; -1: there is none. */
+  /** Returns the next offset, in steps of 8, with the magic number of a batch; -1: there is none. */
   function nextMagic(offset: number): number {
     let at = offset
     for (let place = window.load(at, 4); place >= 0; place = window.load(at, 4)) {

@@ -5,9 +5,10 @@
  *             continues (f64), flags (u32), zeros, crc32 of the 60 bytes before it (u32)
  *   format 1 = "TGSPOOL1", made at (f64, ms), prefix of request ids (16 ASCII), zeros
  *
- * Records are counted per source, over all segments and restarts: `firstRecord` is the number of the segment's first one.
- * `continues` names the previous segment if the same writer made it; then the two numbers prove whether records between
- * them are missing. A writer that starts after a restart continues none: it knows only what it found.
+ * Records are numbered per source, over all segments and restarts; `firstRecord` is the number of the segment's first record.
+ * `continues` is the number of the previous segment if the same writer created it: the record numbers then prove whether records
+ * between the two are missing. A writer that starts after a restart continues no segment, because it only knows the files that
+ * it found.
  */
 
 import { closeSync, existsSync, fdatasyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
@@ -32,7 +33,7 @@ export interface SegmentHeader {
   readonly firstRecord: number | null
   /** Number of the segment that the same writer wrote before; 0: none, or format 1. */
   readonly continues: number
-  /** Everything was read and its room given back; `firstRecord` is the number after its last record. */
+  /** All records were read and their space was released; `firstRecord` is the number after the last record. */
   readonly isReleased: boolean
 }
 
@@ -70,8 +71,8 @@ export function decodeHeader(bytes: Buffer): SegmentHeader | null {
 }
 
 /**
- * Creates a segment and returns its descriptor. The name appears with the whole header in it: a crash leaves no segment
- * that is cut in its header; a power cut does not either if it is synced. Throws if there is a segment of this name.
+ * Creates a segment and returns its descriptor. The rename follows the write of the header: a crash leaves no segment with a
+ * truncated header, and a power cut leaves none if `isSynced`. Throws if a segment of this name exists.
  */
 export function createSegment(path: string, header: NewSegmentHeader, isSynced = false): number {
   const temporary = path + TEMPORARY_SUFFIX
@@ -94,8 +95,8 @@ export function createSegment(path: string, header: NewSegmentHeader, isSynced =
 }
 
 /**
- * Replaces a segment by a header alone. Its name stays, so that later segments have higher numbers and the count of
- * records goes on.
+ * Replaces a segment by its header. The file name stays, so that later segments get higher numbers and the record numbers
+ * continue.
  */
 export function replaceByReleased(path: string, header: NewSegmentHeader): void {
   const temporary = path + TEMPORARY_SUFFIX

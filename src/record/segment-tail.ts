@@ -1,4 +1,4 @@
-/** Judges the bytes behind the last whole batch of a segment: what a crash leaves of a write, or damage. */
+/** Classifies the bytes after the last whole batch of a segment: the remainder of a crashed write, or damage. */
 
 import { BATCH_HEADER_BYTES, decodeBatchHeader, isBatchMagic, type BatchHeader } from './codec.ts'
 import { EXPLANATION_HEAD_BYTES, explanationSectionBytes } from './explanation-section.ts'
@@ -6,9 +6,9 @@ import type { FileWindow } from './file-window.ts'
 
 export interface Tail {
   readonly bytes: number
-  /** `truncated`: the beginning of a batch, as a crash leaves it. */
+  /** `truncated`: the beginning of a batch, left by a crash. */
   readonly kind: 'none' | 'truncated' | 'damaged'
-  /** Records of a batch that is all there and does not verify. */
+  /** Records of a complete batch that does not verify. */
   readonly records: number
 }
 
@@ -16,7 +16,7 @@ export const NO_TAIL: Tail = { bytes: 0, kind: 'none', records: 0 }
 
 const MAGIC_BYTES = 4
 
-/** `bytes` is what follows `offset` in the file. */
+/** Classifies the last `bytes` bytes of the file, which begin at `offset`. */
 export function tailOf(window: FileWindow, offset: number, bytes: number): Tail {
   if (bytes <= 0) return NO_TAIL
   const at = window.load(offset, Math.min(bytes, BATCH_HEADER_BYTES))
@@ -30,7 +30,7 @@ export function tailOf(window: FileWindow, offset: number, bytes: number): Tail 
   return { bytes, kind: isBeginning(window, offset, bytes, batch) ? 'truncated' : 'damaged', records: 0 }
 }
 
-/** Whether the length of a batch that is not all there agrees with that of its explanations. */
+/** Whether the length of an incomplete batch agrees with the length of its explanations. */
 function isBeginning(window: FileWindow, offset: number, bytes: number, batch: BatchHeader): boolean {
   const from = batch.bytes - batch.explanationBytes
   if (batch.explanationBytes === 0 || from + EXPLANATION_HEAD_BYTES > bytes) return true

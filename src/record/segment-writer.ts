@@ -1,10 +1,9 @@
 /**
- * One spool segment while it is written: whole batches, and nothing of one whose write failed.
+ * Writes one spool segment: whole batches, and no part of a batch whose write failed.
  *
- * The file gets its name when its header is written, so a full disk leaves no empty segments. What a failed
- * write has left is cut off before anything else is written. The segment counts the records that no sync has
- * covered yet: those are uncertain when a sync fails, since the system reports a lost page once and then
- * takes it for written.
+ * The file gets its name after its header is written, so that a full disk leaves no empty segments. The remainder of a failed write
+ * is truncated before the next write. The segment counts its unsynced records. They are uncertain after a failed sync, because the
+ * kernel reports a lost page once and then treats it as clean.
  */
 
 import { closeSync, fdatasync, fdatasyncSync, fstatSync, ftruncateSync, writeSync } from 'node:fs'
@@ -12,7 +11,7 @@ import { join } from 'node:path'
 import { createSegment, encodeHeader, HEADER_BYTES, type NewSegmentHeader } from './segment-header.ts'
 import type { SpoolSync } from './spool-writer-options.ts'
 
-/** Records that a power cut could take, and when they were written. */
+/** Records that a power cut could lose, and the time range of their writes. */
 export interface Unsynced {
   readonly records: number
   readonly fromMs: number
@@ -26,23 +25,23 @@ export interface SegmentWriter {
   /** Length up to the last whole batch. */
   readonly bytes: number
   readonly unsynced: Unsynced | null
-  /** Appends a batch whole; throws if it cannot be written, and leaves nothing of it that a reader takes for a batch. */
+  /** Appends a whole batch. Throws if the write fails; a reader then never sees the partial batch as valid. */
   write(batch: Buffer, records: number, nowMs: number): void
-  /** Cuts the last batch off again, which was the only one since the last sync; false if that fails. */
+  /** Truncates the last batch, which must be the only one since the last sync. Returns false if that fails. */
   takeBack(batch: Buffer): boolean
-  /** Whether writing can go on here: cuts off what a failed write has left, and looks whether the file still has its name. */
+  /** Whether writing can continue in this file: truncates the remainder of a failed write and checks that the file has a name. */
   isSound(): boolean
-  /** Writes more than most batches need and takes it back. Throws if there is no room. */
+  /** Writes a test block that is larger than most batches, and truncates it. Throws if the write fails. */
   probe(): void
-  /** Writes the header again, so that there is something to sync. For a segment without batches. */
+  /** Writes the header again, so that a sync has something to write. For a segment without batches. */
   rewriteHeader(): void
-  /** Throws if the disk does not take what was written. */
+  /** Syncs synchronously. Throws if the sync fails. */
   syncNow(): void
-  /** Calls `done` when everything written so far is on the disk, or could not be brought there; not if a sync is under way or nothing is to do. */
+  /** Syncs asynchronously and calls `done` with the result. Does nothing if a sync is in progress or nothing is unsynced. */
   sync(done: OnSynced): void
-  /** Syncs what is left and closes the file. */
+  /** Syncs the remaining writes and closes the file. */
   retire(done: OnSynced): void
-  /** Closes the file, after the sync that is under way. */
+  /** Closes the file after the sync in progress, if any. */
   close(): void
 }
 
@@ -50,7 +49,7 @@ export interface SegmentWriterOptions {
   readonly folder: string
   readonly name: string
   readonly header: NewSegmentHeader
-  /** With `always` the name is on the disk when the segment is created. */
+  /** With `always`, the name of the segment is synced when it is created. */
   readonly sync: SpoolSync
 }
 
@@ -60,7 +59,7 @@ const PROBE_BYTES = 256 * 1024
 export function createSegmentWriter({ folder, name, header, sync: durability }: SegmentWriterOptions): SegmentWriter {
   const file = createSegment(join(folder, name), header, durability === 'always')
   let bytes = HEADER_BYTES
-  /** Written before the sync that is under way or has failed, and since. */
+  /** Records written before the sync in progress (or the failed one), and records written since. */
   let covered: Unsynced | null = null
   let fresh: Unsynced | null = null
   let isDirty = true
@@ -74,7 +73,7 @@ export function createSegmentWriter({ folder, name, header, sync: durability }: 
     isDirty = true
   }
 
-  /** Must not throw: the error of the write is the one to report. */
+  /** Truncates to the last whole batch. Does not throw, so that the error of the write is the one that is reported. */
   function cut(): boolean {
     try {
       ftruncateSync(file, bytes)

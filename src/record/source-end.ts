@@ -1,8 +1,8 @@
 /**
- * Where a writer continues the spool of a source: above the last segment, and with the number after the last record.
+ * Determines where a writer continues the spool of a source: after the last segment and the last record number.
  *
- * Batch headers are enough for an intact segment, so that a start stays fast. If they contradict each other, the segment is
- * read like the reader reads it, with checksums, so that both count alike.
+ * For an intact segment the batch headers suffice, which keeps startup fast. If the headers contradict each other, the segment is
+ * read with checksums, exactly as the reader does, so that both count the same records.
  */
 
 import { closeSync, openSync } from 'node:fs'
@@ -21,7 +21,7 @@ export interface SourceEnd {
   readonly nextRecord: number
 }
 
-/** A damaged last segment is no reason not to start: then the one before tells the least number. */
+/** If the last segment is damaged, the segment before it yields the lower bound of the record number. */
 export function findSourceEnd(folder: string): SourceEnd {
   const segments = segmentsIn(folder)
   const lastSegment = segments.at(-1) ?? 0
@@ -32,7 +32,7 @@ export function findSourceEnd(folder: string): SourceEnd {
   return { lastSegment, nextRecord: 0 }
 }
 
-/** Null: the segment does not tell. */
+/** Null: the segment does not yield a record number. */
 function nextRecordOf(path: string): number | null {
   let segment: SegmentFile | null = null
   try {
@@ -48,7 +48,7 @@ function nextRecordOf(path: string): number | null {
   }
 }
 
-/** Follows the lengths in the batch headers and verifies the last batch alone. Null: they do not end with the file. */
+/** Follows the lengths in the batch headers and verifies only the last batch. Null: the lengths do not add up to the file. */
 function endByHeaders(path: string, bytes: number): number | null {
   const file = openSync(path, 'r')
   try {

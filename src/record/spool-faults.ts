@@ -1,20 +1,21 @@
 /**
- * Why spools cannot be written, for the thread that answers `/readyz`: one word of shared memory for each
- * writer. It holds the error number of the system; 0 while the writer accepts records.
+ * Write errors of all spool writers in shared memory, for the thread that answers `/readyz`.
+ *
+ * Each writer has one 32-bit word: the error number of the operating system, or 0 while the writer accepts records.
  */
 
 import { getSystemErrorMessage, getSystemErrorName } from 'node:util'
 
 export interface SpoolFaults {
-  /** `null`: it accepts records again. */
+  /** Stores the error of a writer; `null`: the writer accepts records again. */
   note(writer: number, cause: unknown): void
-  /** What the writers that refuse are refused by: `ENOSPC: no space left on device`; null if none refuses. */
+  /** Errors of all writers that refuse records, such as `ENOSPC: no space left on device`; null if none refuses. */
   readonly reason: string | null
-  /** The same of one writer. */
+  /** The error of one writer; null while it accepts records. */
   reasonOf(writer: number): string | null
 }
 
-/** An error that the system has no number for. */
+/** Stands for an error without a system error number. */
 const UNKNOWN = 0x7fff_ffff
 
 export function createSpoolFaultsMemory(writers: number): SharedArrayBuffer {

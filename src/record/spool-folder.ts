@@ -1,4 +1,4 @@
-/** What lies in the spool's folder: a folder a source, its segments in the order they were made. */
+/** Lists and syncs the spool folder: one subfolder per source, with its segments in order of creation. */
 
 import { closeSync, existsSync, fdatasync, fdatasyncSync, openSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ export function foldersIn(folder: string): string[] {
     .sort()
 }
 
-/** A folder that somebody took away holds nothing: a position may still name it. */
+/** Returns no segments for a missing folder, which a position may still refer to. */
 export function segmentsIn(folder: string): number[] {
   if (!existsSync(folder)) return []
   return readdirSync(folder)
@@ -23,7 +23,7 @@ export function segmentsIn(folder: string): number[] {
     .sort((a, b) => a - b)
 }
 
-/** By source the number of its last segment. */
+/** The number of the last segment of each source. */
 export function lastSegments(folder: string): Map<string, number> {
   return new Map(foldersIn(folder).map((source) => [source, segmentsIn(join(folder, source)).at(-1) ?? 0]))
 }
@@ -35,7 +35,7 @@ export function bytesIn(folder: string): number {
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-/** Removes what a crash left of segments that were being created or replaced. Call it before there are writers. */
+/** Removes temporary files that a crash left during creation or replacement of a segment. Call it before writers start. */
 export function removeTemporaries(folder: string): void {
   for (const source of foldersIn(folder)) {
     for (const name of readdirSync(join(folder, source))) {
@@ -44,7 +44,7 @@ export function removeTemporaries(folder: string): void {
   }
 }
 
-/** Brings what the segments of a source hold to the disk, without waiting; `onDone` gets the error of each, or null. */
+/** Syncs the segments of a source asynchronously; `onDone` receives the error of each sync, or null. */
 export function syncSegmentsLater(folder: string, onDone: (cause: unknown) => void): void {
   for (const segment of segmentsIn(folder)) {
     const file = openSync(join(folder, segmentName(segment)), 'r')
@@ -55,7 +55,7 @@ export function syncSegmentsLater(folder: string, onDone: (cause: unknown) => vo
   }
 }
 
-/** Brings all that the spool holds to the disk; throws what the first sync that fails gives. */
+/** Syncs the whole spool. Throws the first error. */
 export function syncSpool(folder: string): void {
   if (!existsSync(folder)) return
   for (const source of foldersIn(folder)) {

@@ -1,8 +1,8 @@
 /**
- * How full the spool is, shared by all threads: one number in shared memory.
+ * Fill level of the spool, shared by all threads: one number in shared memory.
  *
- * Threads add what they write, the reader subtracts what it deletes. The gauge counts pages of 4 KiB
- * so that it stays a 32-bit atomic up to 8 TiB; each holder keeps its own remainder.
+ * Writers add the bytes that they write, and the reader subtracts the bytes that it deletes. The gauge counts pages of 4 KiB, so
+ * that a 32-bit atomic covers 8 TiB; each thread keeps its own remainder.
  */
 
 const PAGE_BYTES = 4096

@@ -1,14 +1,14 @@
-/** Positions in the spool, compared: which bytes two readers have both left behind. */
+/** Compares and combines positions in the spool. */
 
 import type { SpoolPlace, SpoolPosition } from '../store/checkpoint.ts'
 
-/** Whether both stand at the same place of every source. */
+/** Whether both positions are at the same place of every source. */
 export function isSame(a: SpoolPosition, b: SpoolPosition): boolean {
   const sources = Object.keys(a)
   return sources.length === Object.keys(b).length && sources.every((source) => isSamePlace(a[source], b[source]))
 }
 
-/** Whether all that was read up to `a` was also read up to `b`. */
+/** Whether everything before `a` is also before `b`. */
 export function isWithin(a: SpoolPosition, b: SpoolPosition): boolean {
   return Object.entries(a).every(([source, place]) => {
     const other = b[source]
@@ -16,7 +16,7 @@ export function isWithin(a: SpoolPosition, b: SpoolPosition): boolean {
   })
 }
 
-/** The later place of each source that one of them knows. */
+/** The later place of each source that is in at least one of the positions. */
 export function laterOf(a: SpoolPosition, b: SpoolPosition): SpoolPosition {
   const later = Object.entries(b).filter(([source, place]) => {
     const other = a[source]
@@ -25,7 +25,7 @@ export function laterOf(a: SpoolPosition, b: SpoolPosition): SpoolPosition {
   return { ...a, ...Object.fromEntries(later) }
 }
 
-/** What lies before this, both have read. A source that one of them does not know is not in it. */
+/** The earlier place of each source that is in both positions. */
 export function earlierOf(a: SpoolPosition, b: SpoolPosition): SpoolPosition {
   return Object.fromEntries(
     Object.entries(a).flatMap(([source, mine]) => {

@@ -1,12 +1,12 @@
 /**
  * Reads the spools of all gateway threads, oldest segment first, whole batches only.
  *
- * Live records and a replay after a crash take this one way. A segment is final when it was there before this process wrote, or
- * when its writer has begun another. A batch that was cut off at the end of a final segment (a torn tail) is passed over, and
- * counted: no client has seen the answers of its calls.
+ * Live reading and replay after a crash use the same code. A segment is final if it existed before this process started, or if its
+ * writer has started another one. A truncated batch at the end of a final segment (a torn tail) is skipped and counted: no client
+ * has received the responses of its calls.
  *
- * Everything else that cannot be read is damage. It is skipped and reported with the number of records that are missing; the same
- * range gives the same batches each time. A damaged segment is kept (`damaged-segments.ts`) and never stops the reader.
+ * All other unreadable data is damage. It is skipped and reported with the number of missing records; reading the same range again
+ * yields the same batches. A damaged segment is kept (`damaged-segments.ts`) and never stops the reader.
  */
 
 import { rmSync, statSync } from 'node:fs'
@@ -27,14 +27,14 @@ import type { SpoolGauge } from './spool-gauge.ts'
 
 export interface SpoolReader {
   /**
-   * Hands over every whole batch from `position` up to what is written now (or up to `until`), and
-   * answers the position after the last one. Calls are synchronous reads of the page cache; about
-   * `bytesMax` are read at most (default 16 MiB), so that a long replay leaves room for others.
+   * Calls `onBatch` with every whole batch from `position` to the current end, or to `until`. Returns the position after the last
+   * batch. Reads synchronously from the page cache, about `bytesMax` at most (default 16 MiB), so that a long replay does not block
+   * the event loop.
    */
   read(position: SpoolPosition, onBatch: (batch: RecordBatch) => void, options?: ReadOptions): SpoolPosition
-  /** Gives back the room of segments of which nothing is left to read after `position`, now or ever. */
+  /** Deletes or empties segments that have no records after `position` and never will. */
   release(position: SpoolPosition): void
-  /** Runs `listener` soon after records were written; several writes are one call. Returns how to stop. */
+  /** Calls `listener` after records were written; several writes may share a call. Returns a function that unsubscribes. */
   onGrowth(listener: () => void): () => void
   close(): void
 }
@@ -45,17 +45,17 @@ export interface ReadOptions {
 }
 
 export interface SpoolReaderOptions {
-  /** `DATA_DIR/spool`: a folder a source. */
+  /** `DATA_DIR/spool`, with one folder per source. */
   readonly folder: string
   readonly gauge: SpoolGauge
   /** Called once for each torn tail. */
   readonly onTornTail: (path: string, bytes: number) => void
   readonly onDamage: OnDamage
-  /** Where the bill stands: records before it are in the store and not missing. A source that is not in it is new. */
+  /** Billed position: earlier records are in the store, so they are never missing. A source without an entry is new. */
   readonly billed?: SpoolPosition
 }
 
-/** The reader, and the way its writers tell it that there is more. */
+/** A reader with `notify`, which writers call after a write. */
 export interface OpenSpoolReader extends SpoolReader {
   notify(): void
 }
@@ -71,9 +71,9 @@ export function openSpoolReader(options: SpoolReaderOptions): OpenSpoolReader {
   const listeners = new Set<() => void>()
   const torn = new Set<string>()
   const kept = new Set<string>()
-  /** Damaged segments that have no second name: they are moved when they are released. */
+  /** Damaged segments that could not be linked: they are moved when they are released. */
   const notKept = new Set<string>()
-  /** Segments that were read to the end of what can be read and get nothing more: where that end is. */
+  /** Final segments that were read completely, with the offset of their readable end. */
   const finished = new Map<string, number>()
   const lastMs = new Map<string, number>()
   const missing = createMissingRecords(billed ?? {}, onDamage)
@@ -87,7 +87,7 @@ export function openSpoolReader(options: SpoolReaderOptions): OpenSpoolReader {
     const sources = until === undefined ? sourcesOf(from) : Object.keys(until).sort()
     for (const [index, source] of sources.entries()) {
       const start = from[source] ?? startOf(source)
-      // An equal share each: threads that wrote at one time are read at one time, also in a long replay.
+      // Equal shares: records that were written at the same time are read at about the same time, even in a long replay.
       const share = Math.max(1, left / (sources.length - index))
       const end = readSource(source, start, until?.[source], share, onBatch, (bytes) => (left -= bytes))
       if (end.segment > 0) position[source] = end
@@ -96,12 +96,12 @@ export function openSpoolReader(options: SpoolReaderOptions): OpenSpoolReader {
     return position
   }
 
-  /** A folder that was taken away is in the position only. */
+  /** Includes sources whose folder was removed; only the position still refers to them. */
   function sourcesOf(from: SpoolPosition): string[] {
     return [...new Set([...foldersIn(folder), ...Object.keys(from)])].sort()
   }
 
-  /** Records are counted from 0, unless earlier versions wrote the source. */
+  /** Record numbers start at 0, unless an earlier version wrote the source. */
   function startOf(source: string): SpoolPlace {
     return billed === undefined || billed[source] !== undefined ? START : { ...START, records: 0 }
   }
@@ -138,16 +138,16 @@ export function openSpoolReader(options: SpoolReaderOptions): OpenSpoolReader {
     return until === undefined ? place : reach(source, place, until)
   }
 
-  /** The segment that a position names is not there. A header takes its place, so that it is reported once. */
+  /** Reports a missing start segment. Writes a header in its place, so that the next process does not report it again. */
   function seekStart(source: string, place: SpoolPlace, segments: readonly number[]): void {
     const { segment, records } = place
     if (segment === 0 || segments.includes(segment)) return
     const next = segments.find((each) => each > segment)
-    // The number of the first record in the next segment tells how many are missing.
+    // The first record number of the next segment yields the exact number of missing records.
     if (records !== undefined && next !== undefined && followerOf(source, segment, next) === 'numbered') return
     const file = nameOf(source, segment)
     missing.unnumbered(file, { file, what: WHAT.gone, fromMs: null, toMs: null }, 0)
-    // Never above a segment that is being written.
+    // The header must not be written while a live writer uses the folder.
     if (next !== undefined || segments.some((each) => !isFound(source, each))) return
     try {
       makeFolder(join(folder, source))
@@ -158,7 +158,7 @@ export function openSpoolReader(options: SpoolReaderOptions): OpenSpoolReader {
     }
   }
 
-  /** A range ends where it ended when it was read first, also if its end can no longer be read. */
+  /** Returns the end of a known range, even if its last records are no longer readable, and reports those. */
   function reach(source: string, place: SpoolPlace, until: SpoolPlace): SpoolPlace {
     if (isBefore(until, place)) return place
     const file = nameOf(source, until.segment)
@@ -174,12 +174,12 @@ export function openSpoolReader(options: SpoolReaderOptions): OpenSpoolReader {
     return isFound(source, segment) || segment < segments[segments.length - 1]!
   }
 
-  /** It was there before this process wrote. */
+  /** True if the segment existed before this process started to write. */
   function isFound(source: string, segment: number): boolean {
     return segment <= (found.get(source) ?? 0)
   }
 
-  /** Nothing more comes. */
+  /** Reports the end of a final segment and returns the place after it. */
   function finish(reading: SegmentReading, place: SpoolPlace, segments: readonly number[]): SpoolPlace {
     const { source, segment } = reading
     const path = pathOf(source, segment)
@@ -248,9 +248,9 @@ export function openSpoolReader(options: SpoolReaderOptions): OpenSpoolReader {
   }
 
   /**
-   * The last segment of a source without a writer. Its name stays: a later writer numbers on from it, also
-   * where the clock was set back, so that no segment ever lies before a position that was committed. So does its count of
-   * records. On a full disk it stays as it is until there is room for a header.
+   * Replaces the last segment of a source without a writer by its header. The name and the record number stay, so that a later
+   * writer continues from them even if the clock was set back: no segment ever precedes a committed position. On a full disk the
+   * segment stays until there is space for a header.
    */
   function empty(source: string, { segment, records = 0 }: SpoolPlace): void {
     const path = pathOf(source, segment)

@@ -1,4 +1,4 @@
-/** What a spool writer needs, and whom it notifies. */
+/** Options and callbacks of a spool writer. */
 
 import type { SpoolPlace } from '../store/checkpoint.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -8,10 +8,10 @@ import type { SpoolGauge } from './spool-gauge.ts'
 export type SpoolSync = 'always' | 'second' | 'never'
 
 export interface SpoolWriterOptions {
-  /** The folder of this thread alone; made where it is missing. */
+  /** The folder of this thread; created if it is missing. */
   readonly folder: string
   readonly requestPrefix: string
-  /** The farthest committed place of this source; missing: none is known. */
+  /** The committed place of this source in the checkpoint; missing: none. */
   readonly after?: SpoolPlace | undefined
   readonly sync: SpoolSync
   readonly gauge: SpoolGauge
@@ -20,13 +20,13 @@ export interface SpoolWriterOptions {
   readonly onGrowth: () => void
   /** Called on each write, probe or sync that fails, for the log and the counter. */
   readonly onFailure: (cause: unknown) => void
-  /** Called with why when the writer begins to refuse calls, and with null when it accepts them again. */
+  /** Called with the cause when the writer starts to refuse calls, and with null when it accepts them again. */
   readonly onRefusing?: (cause: unknown) => void
-  /** Called with records that were answered and that a power cut may take, since a sync failed. */
+  /** Called after a failed sync with the answered records that a power cut may lose. */
   readonly onUncertain?: (damage: Damage) => void
-  /** Keeps explanations of refused calls beside their records; missing: nothing reads them. */
+  /** Stores explanations of refused calls beside their records; missing: explanations are not stored. */
   readonly explanations?: {
-    /** Called for each that a batch has no room for; the record itself is written. */
+    /** Called for each explanation that does not fit into its batch; the record itself is written. */
     readonly onDropped: () => void
   }
   readonly segmentBytesMax?: number

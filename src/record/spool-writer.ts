@@ -1,26 +1,25 @@
 /**
- * Appends call records to the spool of one gateway thread, before their answers end.
+ * Appends call records to the spool of one gateway thread, before their responses end.
  *
- * Records of one turn of the event loop are written with one system call; `onSafe` runs when they
- * can no longer be lost to the death of this process, and only then may an answer's last byte leave.
- * When the disk refuses, `onRefused` runs instead: a call that cannot be recorded is not served.
- * Bodies and credentials cannot leak from here: a record does not carry them.
+ * Calls that end in one turn of the event loop are written with one system call. `onSafe` runs when the records survive a death of
+ * this process; only then may the last byte of the response be sent. If the write fails, `onRefused` runs instead: a call that
+ * cannot be recorded is not served. Records carry no bodies and no credentials, so the spool cannot leak them.
  *
- * A writer always begins a segment of its own and never appends to one it finds: whatever is torn at
- * the end of an older one stays apart. Its number is above the last segment, the checkpoint's (`after`) and the time in
- * seconds, so that numbers never go back, also in an emptied folder. Records are counted over segments and restarts: each
- * batch carries the number of its first one, and a mark beside the folder the number after the last (`record-mark.ts`).
+ * A writer always starts a new segment and never appends to an existing one, so a truncated end of an older segment stays isolated.
+ * The segment number is above the last segment, the checkpoint (`after`) and the time in seconds: numbers never decrease, even if
+ * the folder was emptied. Record numbers continue over segments and restarts. Each batch carries the number of its first record, and
+ * a mark beside the folder holds the number after the last one (`record-mark.ts`).
  *
- * After a failed write all calls are refused without another attempt. Once a second a probe cuts back
- * what the failed write has left, writes, and takes that back; then writing goes on in the same segment.
- * A new one is begun only where the old cannot be continued, and only by the probe: a disk that refuses
- * for hours costs one file at most. After a failed sync the next segment has to be written and synced
- * before a call is accepted, and the records that no sync has covered are reported.
+ * After a failed write the writer refuses all calls without another attempt. Once a second, a probe truncates the remainder of the
+ * failed write, writes a test block and removes it; then writing continues in the same segment. Only the probe starts a new segment,
+ * and only if the old one cannot be continued: a disk that fails for hours costs one file at most. After a failed sync, the next
+ * segment must be written and synced before calls are accepted, and the unsynced records are reported.
  */
 
 import { basename, join } from 'node:path'
 import type { Attribution } from '../domain/attribution.ts'
 import { toExplanationText, type Explanation } from '../domain/explanation.ts'
+import type { MarkFile } from '../runtime/mark-file.ts'
 import { makeFolder, syncFolder, syncFolderLater } from '../runtime/sync-folder.ts'
 import { BatchBuffer, encodeEnd } from './codec.ts'
 import type { CallRecord } from './call-record.ts'
@@ -31,10 +30,11 @@ import { segmentName } from './segment-name.ts'
 import { findSourceEnd } from './source-end.ts'
 import { syncSegmentsLater } from './spool-folder.ts'
 import type { SpoolWriterOptions } from './spool-writer-options.ts'
+import { WriteFault } from './write-fault.ts'
 
-/** A call that waits for its record to be safe. Exactly one of the two is called, later in the same turn. */
+/** A call whose record is being written. Exactly one of the callbacks runs, later in the same turn of the event loop. */
 export interface RecordedCall extends CallRecord {
-  /** Why it was refused; kept beside its record. */
+  /** Why the call was refused; stored beside its record. */
   readonly explanation?: Explanation | null
   onSafe(): void
   onRefused(cause: unknown): void
@@ -42,11 +42,11 @@ export interface RecordedCall extends CallRecord {
 
 export interface SpoolWriter {
   append(call: RecordedCall): void
-  /** False while the spool is full or the disk refuses: a call must not be forwarded now. */
+  /** False while the spool is full or the disk fails: calls must not be forwarded. */
   readonly accepting: boolean
   /** First 16 characters of every request id of this writer. */
   readonly requestPrefix: string
-  /** Writes what waits and closes. */
+  /** Writes pending records and closes the segment. */
   close(): void
 }
 
@@ -54,246 +54,246 @@ const SEGMENT_BYTES_MAX = 64 * 1024 * 1024
 const ATTRIBUTIONS_MAX = 65_536
 const RECORDS_PER_BATCH_MAX = 16_384
 const SYNC_EVERY_MS = 1_000
-/** How long the writer leaves the disk alone after it refused. */
-const PROBE_EVERY_MS = 1_000
 
 export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
-  const { folder, requestPrefix, after, sync, gauge, clock, onGrowth, onFailure, explanations } = options
-  const { segmentBytesMax = SEGMENT_BYTES_MAX, onRefusing = () => {}, onUncertain = () => {} } = options
-  makeFolder(folder)
-  // A writer that was killed has left what it had not synced: it may be older than a second when the power is cut.
-  if (sync === 'second') syncSegmentsLater(folder, noteFailure)
+  return new Writer(options)
+}
 
-  const batch = new BatchBuffer(RECORDS_PER_BATCH_MAX, requestPrefix)
-  const ids = new Map<Attribution, number>()
-  let waiting: RecordedCall[] = []
-  /** Those of `ids` that readers do not know yet: the last ones. */
-  let definitions: Attribution[] = []
-  const end = findSourceEnd(folder)
-  let number = Math.max(end.lastSegment, after?.segment ?? 0, Math.floor(clock.nowMs() / 1000))
-  const mark = openRecordMark(folder, onFailure)
-  let nextRecord = Math.max(end.nextRecord, after?.records ?? 0, mark.found ?? 0)
-  /** The last segment that this writer made; 0: none. */
-  let madeLast = 0
-  let segment: SegmentWriter | null = null
-  let isScheduled = false
-  let isClosed = false
-  /** Why calls are refused. */
-  let fault: { readonly cause: unknown } | null = null
-  let probeFromMs = 0
-  let cancelProbe = (): void => {}
-  /** The segment cannot be continued, or is full. */
-  let mustReplace = true
-  /** A sync has failed: one has to succeed before calls are accepted. */
-  let mustSync = false
-  try {
-    replace()
-  } catch (cause) {
-    fail(cause)
+class Writer implements SpoolWriter {
+  readonly requestPrefix: string
+  readonly #options: SpoolWriterOptions
+  readonly #segmentBytesMax: number
+  readonly #batch: BatchBuffer
+  /** Numbers of the attributions in the segment. */
+  readonly #ids = new Map<Attribution, number>()
+  /** Attributions at the end of `#ids` whose definitions are not written yet. */
+  #definitions: Attribution[] = []
+  #pending: RecordedCall[] = []
+  readonly #flushSoon = (): void => this.#flush()
+  #isScheduled = false
+  #nextRecord: number
+  readonly #mark: MarkFile
+  #segment: SegmentWriter | null = null
+  #number: number
+  /** The last segment that this writer created; 0: none. */
+  #lastCreated = 0
+  /** The segment is full or cannot be continued. */
+  #mustReplace = true
+  /** A sync has failed: one must succeed before calls are accepted. */
+  #mustSync = false
+  readonly #fault: WriteFault
+  readonly #stopSync: () => void
+
+  constructor(options: SpoolWriterOptions) {
+    const { folder, requestPrefix, after, sync, clock, onFailure } = options
+    this.#options = options
+    this.requestPrefix = requestPrefix
+    this.#segmentBytesMax = options.segmentBytesMax ?? SEGMENT_BYTES_MAX
+    makeFolder(folder)
+    // A killed writer may have left unsynced records that are older than a second: a power cut must not take those.
+    if (sync === 'second') syncSegmentsLater(folder, this.#noteFailure)
+    this.#batch = new BatchBuffer(RECORDS_PER_BATCH_MAX, requestPrefix)
+    this.#fault = new WriteFault({ ...options, probe: () => this.#probe() })
+    const end = findSourceEnd(folder)
+    this.#number = Math.max(end.lastSegment, after?.segment ?? 0, Math.floor(clock.nowMs() / 1000))
+    this.#mark = openRecordMark(folder, onFailure)
+    this.#nextRecord = Math.max(end.nextRecord, after?.records ?? 0, this.#mark.found ?? 0)
+    try {
+      this.#replaceSegment()
+    } catch (cause) {
+      this.#fault.raise(cause)
+    }
+    // A checkpoint that refers to a segment survives a power cut, so the name of the segment must survive too.
+    this.#attempt(() => syncFolder(folder))
+    this.#stopSync = sync === 'second' ? clock.every(SYNC_EVERY_MS, () => this.#syncSegment()) : () => {}
   }
-  // A checkpoint that names a segment outlasts a power cut: so does the segment's name, whatever is lost of its content.
-  attempt(() => syncFolder(folder))
-  const stopSync = sync === 'second' ? clock.every(SYNC_EVERY_MS, syncLater) : () => {}
 
-  function append(call: RecordedCall): void {
+  append(call: RecordedCall): void {
+    const ids = this.#ids
     let id = ids.get(call.attribution)
     if (id === undefined) {
       id = ids.size
       ids.set(call.attribution, id)
-      definitions.push(call.attribution)
+      this.#definitions.push(call.attribution)
     }
-    batch.add(call, id)
-    if (explanations !== undefined && call.explanation) explain(call.explanation, explanations.onDropped)
-    waiting.push(call)
-    if (batch.count === RECORDS_PER_BATCH_MAX) flush()
-    else if (!isScheduled) {
-      isScheduled = true
-      setImmediate(flush)
+    this.#batch.add(call, id)
+    if (call.explanation) this.#explain(call.explanation)
+    this.#pending.push(call)
+    if (this.#batch.count === RECORDS_PER_BATCH_MAX) this.#flush()
+    else if (!this.#isScheduled) {
+      this.#isScheduled = true
+      setImmediate(this.#flushSoon)
     }
   }
 
-  function explain(explanation: Explanation, onDropped: () => void): void {
-    if (!batch.explain(toExplanationText(explanation))) onDropped()
+  get accepting(): boolean {
+    if (this.#options.gauge.isFull) return false
+    if (this.#fault.current === null) return true
+    if (this.#pending.length === 0 && this.#fault.isProbeDue) this.#probe()
+    return this.#fault.current === null
   }
 
-  function flush(): void {
-    isScheduled = false
-    if (waiting.length === 0) return
-    const calls = waiting
-    waiting = []
-    if (segment === null || fault !== null) return refuse(calls, fault?.cause)
+  close(): void {
+    this.#flush()
+    this.#fault.close()
+    this.#stopSync()
+    this.#mark.close()
+    const segment = this.#segment
+    if (segment === null) return
     try {
-      write(segment, batch.seal(definitions, ids.size - definitions.length, nextRecord), calls.length)
+      if (this.#options.sync !== 'never') segment.syncNow()
     } catch (cause) {
-      fail(cause)
-      return refuse(calls, cause)
+      this.#syncFailed(segment, cause)
     }
-    definitions = []
-    nextRecord += calls.length
-    mark.write(nextRecord)
+    segment.close()
+    this.#segment = null
+  }
+
+  #explain(explanation: Explanation): void {
+    const { explanations } = this.#options
+    if (explanations !== undefined && !this.#batch.explain(toExplanationText(explanation))) explanations.onDropped()
+  }
+
+  #flush(): void {
+    this.#isScheduled = false
+    const calls = this.#pending
+    if (calls.length === 0) return
+    this.#pending = []
+    const segment = this.#segment
+    if (segment === null || this.#fault.current !== null) return this.#refuse(calls, this.#fault.current?.cause)
+    const definitions = this.#definitions
+    try {
+      this.#write(
+        segment,
+        this.#batch.seal(definitions, this.#ids.size - definitions.length, this.#nextRecord),
+        calls.length,
+      )
+    } catch (cause) {
+      this.#fault.raise(cause)
+      return this.#refuse(calls, cause)
+    }
+    this.#definitions = []
+    this.#nextRecord += calls.length
+    this.#mark.write(this.#nextRecord)
     for (const call of calls) call.onSafe()
-    onGrowth()
-    if (segment.bytes >= segmentBytesMax || ids.size >= ATTRIBUTIONS_MAX) rotate(segment)
+    this.#options.onGrowth()
+    if (segment.bytes >= this.#segmentBytesMax || this.#ids.size >= ATTRIBUTIONS_MAX) this.#rotate(segment)
   }
 
-  function rotate(full: SegmentWriter): void {
-    try {
-      mustReplace = true
-      // The mark lets readers see that a segment follows. The header of that one says so too: a mark that fails is left out.
-      replace(() => attempt(() => write(full, encodeEnd(nextRecord), 0)))
-    } catch (cause) {
-      fail(cause)
-    }
-  }
-
-  function write(to: SegmentWriter, chunk: Buffer, records: number): void {
+  #write(to: SegmentWriter, chunk: Buffer, records: number): void {
+    const { clock, sync, gauge } = this.#options
     to.write(chunk, records, clock.nowMs())
-    if (sync === 'always') syncBatch(to, chunk, records)
+    if (sync === 'always') this.#syncBatch(to, chunk, records)
     gauge.add(chunk.length)
   }
 
-  /** What was synced before is safe; the calls of this batch are refused, so it must not be billed. */
-  function syncBatch(to: SegmentWriter, chunk: Buffer, records: number): void {
+  /** Syncs one batch. If that fails, the batch is removed, because its calls are refused and must not be billed. */
+  #syncBatch(to: SegmentWriter, chunk: Buffer, records: number): void {
     try {
       to.syncNow()
     } catch (cause) {
-      mustReplace = mustSync = true
+      this.#mustReplace = this.#mustSync = true
       if (!to.takeBack(chunk)) {
-        const nowMs = clock.nowMs()
-        nextRecord += records
-        report(to, 'A sync of the spool failed: calls that were refused may be billed.', {
-          records,
-          fromMs: nowMs,
-          toMs: nowMs,
-        })
+        const nowMs = this.#options.clock.nowMs()
+        this.#nextRecord += records
+        const lost = { records, fromMs: nowMs, toMs: nowMs }
+        this.#report(to, 'A sync of the spool failed: refused calls may be billed.', lost)
       }
       throw cause
     }
   }
 
-  /** What readers do not know is forgotten with the batch, and defined again when it is used again. */
-  function refuse(calls: readonly RecordedCall[], cause: unknown): void {
-    batch.clear()
-    for (const definition of definitions) ids.delete(definition)
-    definitions = []
+  /** Refuses the calls of a batch and discards its definitions, which are written again when they are used again. */
+  #refuse(calls: readonly RecordedCall[], cause: unknown): void {
+    this.#batch.clear()
+    for (const definition of this.#definitions) this.#ids.delete(definition)
+    this.#definitions = []
     for (const call of calls) call.onRefused(cause)
   }
 
-  function fail(cause: unknown): void {
-    const isFirst = fault === null
-    fault = { cause }
-    probeFromMs = clock.nowMs() + PROBE_EVERY_MS
-    cancelProbe()
-    if (!isClosed) cancelProbe = clock.after(PROBE_EVERY_MS, probe)
-    if (isFirst) onRefusing(cause)
-    onFailure(cause)
-  }
-
-  function goOn(): void {
-    cancelProbe()
-    fault = null
-    mustSync = false
-    onRefusing(null)
-  }
-
-  function probe(): void {
-    // Records that wait carry numbers of a table that a new segment would not have.
-    flush()
-    if (fault === null) return
+  #rotate(full: SegmentWriter): void {
     try {
-      if (segment === null || mustReplace || !segment.isSound()) replace()
-      segment?.probe()
-      if (mustSync) return syncProbe()
+      this.#mustReplace = true
+      // The end marker announces the next segment to readers. It is optional, since the header of that segment announces it too.
+      this.#replaceSegment(() => this.#attempt(() => this.#write(full, encodeEnd(this.#nextRecord), 0)))
     } catch (cause) {
-      return fail(cause)
+      this.#fault.raise(cause)
     }
-    goOn()
   }
 
-  /** Nothing but the header is in a segment that is not synced yet. */
-  function syncProbe(): void {
-    segment?.rewriteHeader()
-    segment?.sync((cause) => (cause === null ? goOn() : fail(cause)))
-  }
-
-  /** Begins a segment; the old one is kept until that has succeeded. Throws. */
-  function replace(beforeRetiring = (): void => {}): void {
-    const header = { madeMs: clock.nowMs(), requestPrefix, firstRecord: nextRecord, continues: madeLast }
-    const next = createSegmentWriter({ folder, name: segmentName(number + 1), header, sync })
-    const old = segment
-    madeLast = ++number
-    segment = next
-    mustReplace = false
-    ids.clear()
-    definitions = []
+  /** Starts a new segment and retires the old one after that has succeeded. Throws. */
+  #replaceSegment(beforeRetiring = (): void => {}): void {
+    const { folder, requestPrefix, sync, clock, gauge } = this.#options
+    const header = { madeMs: clock.nowMs(), requestPrefix, firstRecord: this.#nextRecord, continues: this.#lastCreated }
+    const next = createSegmentWriter({ folder, name: segmentName(this.#number + 1), header, sync })
+    const old = this.#segment
+    this.#lastCreated = ++this.#number
+    this.#segment = next
+    this.#mustReplace = false
+    this.#ids.clear()
+    this.#definitions = []
     gauge.add(HEADER_BYTES)
-    if (sync === 'second') syncFolderLater(folder, noteFailure)
+    if (sync === 'second') syncFolderLater(folder, this.#noteFailure)
     if (old === null) return
     beforeRetiring()
-    // What a failed sync has lost is reported already: another sync would take it for written.
-    if (sync === 'second' && !mustSync) old.retire((cause) => cause !== null && syncFailed(old, cause))
+    // After a failed sync the loss is reported already; another sync would report lost pages as written.
+    if (sync === 'second' && !this.#mustSync) old.retire((cause) => cause !== null && this.#syncFailed(old, cause))
     else old.close()
   }
 
-  function attempt(step: () => void): void {
+  #probe(): void {
+    // Pending records refer to attribution numbers that a new segment would not define.
+    this.#flush()
+    if (this.#fault.current === null) return
+    try {
+      if (this.#segment === null || this.#mustReplace || !this.#segment.isSound()) this.#replaceSegment()
+      this.#segment?.probe()
+      if (this.#mustSync) return this.#syncProbe()
+    } catch (cause) {
+      return this.#fault.raise(cause)
+    }
+    this.#resume()
+  }
+
+  /** Syncs the new segment, which has only a header until the sync has succeeded. */
+  #syncProbe(): void {
+    this.#segment?.rewriteHeader()
+    this.#segment?.sync((cause) => (cause === null ? this.#resume() : this.#fault.raise(cause)))
+  }
+
+  #resume(): void {
+    this.#mustSync = false
+    this.#fault.clear()
+  }
+
+  #syncSegment(): void {
+    const segment = this.#segment
+    if (this.#fault.current === null) segment?.sync((cause) => cause !== null && this.#syncFailed(segment, cause))
+  }
+
+  #syncFailed(segment: SegmentWriter, cause: unknown): void {
+    const { unsynced } = segment
+    if (unsynced !== null) {
+      this.#report(segment, 'A sync of the spool failed: written records may not be on the disk.', unsynced)
+    }
+    this.#mustReplace = this.#mustSync = true
+    this.#fault.raise(cause)
+  }
+
+  #report({ name }: SegmentWriter, what: string, lost: Unsynced): void {
+    const file = join('spool', basename(this.#options.folder), name)
+    this.#options.onUncertain?.({ file, what, isExact: false, isUncertain: true, ...lost })
+  }
+
+  #attempt(step: () => void): void {
     try {
       step()
     } catch (cause) {
-      onFailure(cause)
+      this.#options.onFailure(cause)
     }
   }
 
-  function noteFailure(cause: unknown): void {
-    if (cause !== null) onFailure(cause)
-  }
-
-  function syncLater(): void {
-    const current = segment
-    if (fault === null) current?.sync((cause) => cause !== null && syncFailed(current, cause))
-  }
-
-  function syncFailed(of: SegmentWriter, cause: unknown): void {
-    if (of.unsynced !== null) {
-      report(of, 'A sync of the spool failed: records that were written may not be on the disk.', of.unsynced)
-    }
-    mustReplace = mustSync = true
-    fail(cause)
-  }
-
-  function report({ name }: SegmentWriter, what: string, lost: Unsynced): void {
-    onUncertain({ file: join('spool', basename(folder), name), what, isExact: false, isUncertain: true, ...lost })
-  }
-
-  function close(): void {
-    flush()
-    isClosed = true
-    stopSync()
-    cancelProbe()
-    mark.close()
-    if (segment === null) return
-    try {
-      if (sync !== 'never') segment.syncNow()
-    } catch (cause) {
-      syncFailed(segment, cause)
-    }
-    segment.close()
-    segment = null
-  }
-
-  return {
-    append,
-    requestPrefix,
-    get accepting() {
-      if (gauge.isFull) return false
-      if (fault === null) return true
-      if (waiting.length === 0 && clock.nowMs() >= probeFromMs) probe()
-      return isWriting()
-    },
-    close,
-  }
-
-  /** As it is after a probe. */
-  function isWriting(): boolean {
-    return fault === null
+  readonly #noteFailure = (cause: unknown): void => {
+    if (cause !== null) this.#options.onFailure(cause)
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Makes checkpoint, store, spool and registry agree before anything is taken in, or refuses the start.
+ * Makes checkpoint, store, spool and registry consistent before the service processes records, or refuses the start.
  *
- * Repairs what is certain and logs it; everything else is refused with the command that accepts the loss.
+ * Makes and logs a repair if its result is certain. Refuses every other inconsistency with the command that accepts the loss.
  */
 
 import type { CountEvent } from '../runtime/event-reasons.ts'
@@ -23,7 +23,7 @@ export interface AgreeOptions {
   readonly spoolFolder: string
   readonly folder: Pick<DataFolder, 'isEmpty' | 'manifest' | 'isAccepted'>
   readonly client: ClickHouse
-  /** The store had no table before this start. */
+  /** True if the store had no tables before this start. */
   readonly isNewStore: boolean
   readonly checkpoint: SqliteCheckpoint
   readonly registryEnd: number
@@ -41,13 +41,13 @@ export async function agree(options: AgreeOptions): Promise<void> {
   const claims = checkpoint.claims()
   const { manifest } = folder
   if (manifest !== null && manifest.instance !== claims.instance) {
-    refuse('checkpoint', 'checkpoint.db is not that of this data folder')
+    refuse('checkpoint', 'checkpoint.db belongs to another data folder')
   }
   refuseSpoolCopies(spoolFolder)
   if (isSpoolEmptied(spoolFolder, claims.position) && !folder.isAccepted('spool')) {
     refuse(
       'spool',
-      'spool/ is empty, but checkpoint.db names segments of it: calls that were not billed yet are missing',
+      'spool/ is empty, but checkpoint.db refers to segments in it: calls that were not billed yet are missing',
     )
   }
   const { isNewStore: isNew, nowMs } = options
@@ -55,7 +55,7 @@ export async function agree(options: AgreeOptions): Promise<void> {
     refuse('store', `the store cannot be read: ${reasonOf(cause)}`),
   )
   const lost = registryLoss(claims, store, options.registryEnd)
-  if (lost > 0) refuse('registry', `registry.db went back by ${lost} changes: it is an older copy`)
+  if (lost > 0) refuse('registry', `registry.db lacks its last ${lost} changes: it is an older copy`)
   const verdict = compare({
     ...positionsOf(checkpoint),
     checkpoint: claims,
@@ -74,7 +74,7 @@ export async function agree(options: AgreeOptions): Promise<void> {
   count('checkpoint_went_back')
   log.error(
     { file: 'checkpoint.db', count: claims.wentBackBy },
-    'checkpoint.db went back, the bill is not affected; open risks and counters of limits may lack what happened since its copy was made',
+    'checkpoint.db is an older copy; the bill is not affected, but open risks and limit counters may lack what happened since the copy was made',
   )
 }
 
@@ -86,7 +86,7 @@ export function positionsOf(checkpoint: SqliteCheckpoint) {
   }
 }
 
-/** Changes that the registry has lost by what checkpoint and store noted of it. */
+/** Number of registry changes that checkpoint or store have recorded and the registry lacks. */
 function registryLoss(claims: CheckpointClaims, { last }: StoreClaims, registryEnd: number): number {
   return Math.max(claims.registryEnd, last?.registryEnd ?? 0) - registryEnd
 }

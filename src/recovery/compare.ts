@@ -1,8 +1,8 @@
 /**
- * Compares how far the checkpoint is with how far the store is.
+ * Compares the progress of the checkpoint with that of the store.
  *
- * Both count flushes, each with its range of the spool. Where they disagree, the result is a repair if the range that is in the store
- * is known for certain, else a refusal: a bill must not lack a call, and not hold one twice.
+ * Both number the flushes and record the spool range of each. If they disagree, the result is a repair when the range in the store is
+ * certain, and a refusal otherwise: the bill must contain every call exactly once.
  */
 
 import type { CheckpointClaims, CheckpointRepair, SpoolPosition } from '../store/checkpoint.ts'
@@ -14,12 +14,12 @@ export interface Comparison {
   readonly checkpoint: CheckpointClaims
   readonly riskPosition: SpoolPosition
   readonly limitPosition: SpoolPosition
-  /** Null: no promise was judged yet. */
+  /** Null: no service level was evaluated yet. */
   readonly levelPosition: SpoolPosition | null
   readonly store: StoreClaims
-  /** Whether the spool holds every record of a source from a place on. */
+  /** Whether the spool still holds every record of a source from `place` on. */
   readonly holds: (source: string, place: SpoolPosition[string]) => boolean
-  /** The data folder was empty before this start, or an earlier one noted this checkpoint's instance. */
+  /** True if the data folder was empty before this start, or if its manifest names the instance of this checkpoint. */
   readonly isKnown: boolean
 }
 
@@ -43,31 +43,31 @@ export function compare(comparison: Comparison): Verdict {
     if (isSamePosition(last.to, checkpoint.position)) return AGREED
     return refused(
       'checkpoint',
-      `checkpoint.db and the store name different ranges of the spool for flush ${last.number}`,
+      `checkpoint.db and the store record different ranges of the spool for flush ${last.number}`,
     )
   }
   if (isPending(checkpoint, last)) return AGREED
   return checkpointIsBehind(comparison, last)
 }
 
-/** The store knows no flush of this checkpoint. */
+/** Verdict if the store has no note of any flush of this checkpoint. */
 function withoutNotes({ checkpoint, store, isKnown }: Comparison): Verdict {
   const { flushes } = checkpoint
   if (checkpoint.isNoted) {
     return refused(
       'store',
-      `the store holds none of the ${flushes} flushes that checkpoint.db counts: it was emptied, or is another one`,
+      `the store holds none of the ${flushes} flushes that checkpoint.db records: the store was emptied or replaced`,
     )
   }
   if (flushes > 0) {
     if (!store.isNew) return AGREED
-    return refused('store', `the store is empty, but checkpoint.db counts ${flushes} flushes`)
+    return refused('store', `the store is empty, but checkpoint.db records ${flushes} flushes`)
   }
   if (store.others.length > 0 && !isKnown) {
     const held = store.others.map(({ number }) => number).join(', ')
     return refused(
       'checkpoint',
-      `checkpoint.db is empty or of another data folder, but the store holds flushes up to number ${held}`,
+      `checkpoint.db is empty or belongs to another data folder, but the store holds flushes up to number ${held}`,
     )
   }
   if (store.others.length === 0 && store.hasRows && !isKnown) {
@@ -76,7 +76,7 @@ function withoutNotes({ checkpoint, store, isKnown }: Comparison): Verdict {
   return AGREED
 }
 
-/** A crash after the store was told of a flush, before the checkpoint moved: the flush is repeated. */
+/** True after a crash between the store's note of a flush and the commit of the checkpoint: the flush will be repeated. */
 function isPending({ flushes, pending }: CheckpointClaims, last: FlushNote): boolean {
   return (
     pending !== null &&
@@ -94,12 +94,13 @@ function checkpointIsBehind(comparison: Comparison, last: FlushNote): Verdict {
   const isContiguous =
     store.next !== null && isSamePosition(store.next.from, checkpoint.position) && store.notedAfter === count
   const behind = `checkpoint.db is behind the store by ${count} flushes`
-  if (!isContiguous) return refused('checkpoint', `${behind}, and these do not continue where it ends`)
+  if (!isContiguous)
+    return refused('checkpoint', `${behind}, and those flushes do not continue where checkpoint.db ends`)
   const missing = Object.entries(last.from).filter(([source, place]) => !holds(source, place))
   if (!last.isDone && missing.length > 0) {
     return refused('checkpoint', `${behind}, and the spool lacks the records of the last one`)
   }
-  return toFlush(comparison, last, `${behind} (it went back): its position is taken from the store`)
+  return toFlush(comparison, last, `${behind}; continuing from the position recorded in the store`)
 }
 
 function storeIsBehind(comparison: Comparison, last: FlushNote): Verdict {
@@ -108,18 +109,18 @@ function storeIsBehind(comparison: Comparison, last: FlushNote): Verdict {
   const sources = Object.keys(checkpoint.position)
   const isHeld = sources.every((source) => from[source] !== undefined && holds(source, from[source]))
   const since = new Date(last.atMs).toISOString()
-  const behind = `the store is behind checkpoint.db by ${Math.max(1, checkpoint.flushes - last.number)} flushes (its last is of ${since})`
-  if (!store.isExact) return refused('store', `${behind}, and its rows are not those of its flushes`)
-  if (!isHeld) return refused('store', `${behind}, and the spool does not hold their records any more`)
-  return toFlush(comparison, last, `${behind}: they are stored again from the spool`)
+  const behind = `the store is behind checkpoint.db by ${Math.max(1, checkpoint.flushes - last.number)} flushes (its last flush was at ${since})`
+  if (!store.isExact) return refused('store', `${behind}, and its row counts do not match its flushes`)
+  if (!isHeld) return refused('store', `${behind}, and the spool no longer holds their records`)
+  return toFlush(comparison, last, `${behind}; storing them again from the spool`)
 }
 
-/** Goes on after `last`, or repeats it if its rows may not all be there. */
+/** Continues after `last`, or repeats it if some of its rows may be missing. */
 function toFlush(comparison: Comparison, last: FlushNote, sentence: string): Verdict {
   const { repair, isLossless } = repairTo(comparison, last)
   const lost = isLossless
-    ? 'limits and risks are counted again from the spool'
-    : 'limits and risks do not count the calls of that time'
+    ? 'limit counters and risks are recomputed from the spool'
+    : 'limit counters and risks lack the calls of that period'
   return { kind: 'repaired', repair, sentence: `${sentence}; ${lost}` }
 }
 

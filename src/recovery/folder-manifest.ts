@@ -1,8 +1,8 @@
 /**
- * `folder.json`: says that a data folder is complete, and to which checkpoint it belongs.
+ * `folder.json`: marks a data folder as complete and names the checkpoint that belongs to it.
  *
- * It is written when the first start has made every part. A folder without it was made by an earlier version, or its first start did
- * not get that far. A manifest that cannot be read counts as none.
+ * The first start writes it after it has created every part. A folder without a manifest was created by an earlier version, or its
+ * first start was interrupted. An unreadable manifest counts as missing.
  */
 
 import { createHash } from 'node:crypto'
@@ -11,9 +11,9 @@ import { join } from 'node:path'
 import { LOSS_PARTS, type LossPart } from '../runtime/accept-loss.ts'
 
 export interface FolderManifest {
-  /** Of the checkpoint. */
+  /** Instance of the checkpoint. */
   readonly instance: string
-  /** The store is embedded, in `clickhouse/`. */
+  /** True if the store is embedded, in `clickhouse/`. */
   readonly isEmbedded: boolean
   /** Parts whose loss `tollgate recover` accepted since the last start. */
   readonly accepted: readonly LossPart[]
@@ -22,7 +22,7 @@ export interface FolderManifest {
 export const MANIFEST_FILE = 'folder.json'
 const VERSION = 1
 
-/** Null: none, or none that can be read. */
+/** Null: missing or unreadable. */
 export function readManifest(dataDir: string): FolderManifest | null {
   try {
     const { checksum, ...fields } = JSON.parse(readFileSync(join(dataDir, MANIFEST_FILE), 'utf8')) as Record<
@@ -38,7 +38,7 @@ export function readManifest(dataDir: string): FolderManifest | null {
   }
 }
 
-/** On disk as a whole, or not at all. */
+/** Replaces the manifest atomically: after a crash the file is either the old one or the new one. */
 export function writeManifest(dataDir: string, { instance, isEmbedded, accepted }: FolderManifest): void {
   const fields = { version: VERSION, instance, embedded: isEmbedded, accepted }
   const path = join(dataDir, MANIFEST_FILE)

@@ -1,8 +1,8 @@
 /**
- * Finds parts of a data folder that are missing beside others that are not.
+ * Detects parts of a data folder that were lost.
  *
- * A first start makes the parts in one order, so a start that was cut off leaves the first few of them and no manifest: the next start
- * goes on. A part that is missing while a later one is there was lost; in a folder with a manifest every part has to be there.
+ * A first start creates the parts in a fixed order, so an interrupted first start leaves a prefix of them and no manifest; the next
+ * start continues. A part that is missing although a later one exists was lost. In a folder with a manifest, every part must exist.
  */
 
 import { existsSync, readdirSync, statSync } from 'node:fs'
@@ -13,19 +13,19 @@ import { readManifest, writeManifest, type FolderManifest } from './folder-manif
 
 export interface FolderOptions {
   readonly dataDir: string
-  /** The master key is given by a setting. */
+  /** True if the `MASTER_KEY` setting provides the master key. */
   readonly hasMasterKey: boolean
   readonly isEmbedded: boolean
-  /** Parts whose loss is about to be accepted. */
+  /** Parts whose loss this command accepts. */
   readonly accepts?: ReadonlySet<LossPart>
 }
 
 export interface DataFolder {
-  /** No part was there. */
+  /** True if no part exists. */
   readonly isEmpty: boolean
   readonly manifest: FolderManifest | null
   isAccepted(part: LossPart): boolean
-  /** Every part is there and they agree. */
+  /** Writes the manifest after all parts were opened and compared. */
   complete(instance: string): void
 }
 
@@ -60,7 +60,7 @@ export function inspectFolder(options: FolderOptions): DataFolder {
   }
 }
 
-/** In the order in which a first start makes them. */
+/** Lists the parts in the order in which a first start creates them. */
 function partsOf({ dataDir, hasMasterKey, isEmbedded }: FolderOptions): readonly Part[] {
   const file = (name: string): boolean => sizeOf(join(dataDir, name)) > 0
   const parts: Part[] = [
@@ -73,7 +73,7 @@ function partsOf({ dataDir, hasMasterKey, isEmbedded }: FolderOptions): readonly
     {
       name: 'registry.db',
       isThere: file('registry.db'),
-      loses: 'it holds everything that was configured',
+      loses: 'it holds all configuration',
       lossPart: 'registry',
     },
     {
@@ -85,13 +85,13 @@ function partsOf({ dataDir, hasMasterKey, isEmbedded }: FolderOptions): readonly
     {
       name: 'checkpoint.db',
       isThere: file('checkpoint.db'),
-      loses: 'it holds how far the spool is billed',
+      loses: 'it records which calls in the spool were billed',
       lossPart: 'checkpoint',
     },
     {
       name: 'spool/',
       isThere: existsSync(join(dataDir, 'spool')),
-      loses: 'it holds calls that are not billed yet',
+      loses: 'it holds calls that were not billed yet',
       lossPart: 'spool',
     },
   ]
@@ -100,7 +100,7 @@ function partsOf({ dataDir, hasMasterKey, isEmbedded }: FolderOptions): readonly
 
 function sentenceOf({ name, loses, lossPart }: Part, dataDir: string): string {
   const remedy = name === 'master.key' ? 'put it back, set MASTER_KEY' : 'put it back from a backup'
-  return `${name} is missing or empty in DATA_DIR ${dataDir} beside parts that are not: ${loses}; ${remedy}, or ${acceptLossCommand(lossPart, dataDir)}`
+  return `${name} is missing or empty in DATA_DIR ${dataDir}, but other parts exist: ${loses}; ${remedy}, or ${acceptLossCommand(lossPart, dataDir)}`
 }
 
 function sizeOf(path: string): number {

@@ -1,8 +1,8 @@
 /**
- * Opens the store, brings its schema up to date, and explains why it does not open.
+ * Opens the store, migrates its schema, and maps failures to a `StartRefused`.
  *
  * The embedded engine verifies neither its definition files nor some files of its parts, so these are compared with the migrations
- * and with the rows. Views are made again: they hold no rows. A server elsewhere takes care of its own files.
+ * and with the rows. Damaged views are recreated, because they hold no rows. An external server is responsible for its own files.
  */
 
 import { join } from 'node:path'
@@ -20,15 +20,15 @@ export interface OpenStoreOptions {
   readonly dataDir: string
   /** Null: embedded. */
   readonly clickhouseUrl: string | null
-  /** Gives up parts with damaged files; without it they are refused. */
+  /** True: detaches parts with damaged files instead of refusing the start. */
   readonly detachesDamagedParts?: boolean
 }
 
 export interface OpenedStore {
   readonly client: ClickHouse
-  /** There was no table before. */
+  /** True if the store had no tables before. */
   readonly isNew: boolean
-  /** Views that were missing or damaged and were made again. */
+  /** Views that were missing or damaged and were recreated. */
   readonly remadeViews: readonly string[]
 }
 
@@ -54,7 +54,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
   }
 }
 
-/** Returns the views that were made again; throws `StartRefused`. */
+/** Returns the views that were recreated. Throws `StartRefused`. */
 async function checkFiles(
   client: ClickHouse,
   { dataDir, detachesDamagedParts = false }: OpenStoreOptions,
@@ -65,9 +65,11 @@ async function checkFiles(
   }
   const { changedTables, missingTables, lostViews } = await compareDefinitions(client)
   if (changedTables.length > 0) {
-    refuse(`the store defines ${changedTables.join(', ')} otherwise than sql/definitions.sql: its .sql file is damaged`)
+    refuse(
+      `the store's definition of ${changedTables.join(', ')} differs from sql/definitions.sql: the .sql file of the table is damaged`,
+    )
   }
-  // What lacks a table is refused when it is compared with the checkpoint.
+  // `compare` refuses a store with missing tables.
   if (missingTables.length > 0) return []
   const faults = await findPartFaults(client)
   if (detachesDamagedParts) await detachParts(client, faults)
@@ -79,7 +81,7 @@ async function checkFiles(
   return lostViews
 }
 
-/** The first message of an error and its cause, on one line. */
+/** Returns the first message that is not empty, of an error or its cause, on one line. */
 export function reasonOf(cause: unknown): string {
   const errors = [cause, cause instanceof Error ? cause.cause : undefined].filter((each) => each instanceof Error)
   const text = errors.map(({ message }) => message).find((message) => message !== '') ?? String(cause)

@@ -1,18 +1,18 @@
-/** Positions of the spool, compared with each other and with what the spool holds. */
+/** Compares positions of the spool with each other and with the segments that still exist. */
 
 import type { SpoolPosition } from '../store/checkpoint.ts'
 
 type Place = SpoolPosition[string]
 
-/** The same bytes; whatever else a position carries does not count. */
+/** Whether both positions name the same bytes; other fields are ignored. */
 export function isSamePosition(a: SpoolPosition, b: SpoolPosition): boolean {
   const sources = Object.keys(a)
   return sources.length === Object.keys(b).length && sources.every((source) => isSamePlace(a[source], b[source]))
 }
 
 /**
- * A position from which a reader that stood at `from` can go on: the same place in each source if the spool holds the records
- * from there on, else the place of `floor`, before which everything is stored.
+ * Returns the position from which a reader at `from` can continue. Each source keeps its place if the spool still holds the
+ * records after it, and moves to the place in `floor` otherwise. Everything before `floor` is stored.
  */
 export function forward(
   from: SpoolPosition,

@@ -1,4 +1,4 @@
-/** Accepts the loss of the checkpoint: instance and position are taken from the store. */
+/** Accepts the loss of the checkpoint and adopts instance and position from the store. */
 
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ export interface RecoverCheckpointOptions {
   readonly clock: Clock
 }
 
-/** Opens the file; one that is damaged is set aside, and a new one takes its place. */
+/** Opens the checkpoint. Moves a damaged file aside and creates a new one. */
 export function openLostCheckpoint({
   dataDir,
   newInstance,
@@ -33,25 +33,25 @@ export function openLostCheckpoint({
     const folder = setAside(dataDir, databaseFiles('checkpoint'), clock.nowMs())
     return {
       opened: open(),
-      loss: `${why}; open risks and counters of limits are lost (what was there is in ${folder})`,
+      loss: `${why}; open risks and limit counters are lost (the old file is in ${folder})`,
     }
   }
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return startAgain('checkpoint.db was missing')
   try {
-    return { opened: open(), loss: 'checkpoint.db went back; risks and counters of limits since then may be lost' }
+    return { opened: open(), loss: 'checkpoint.db is an older copy; risks and limit counters since then may be lost' }
   } catch (cause) {
     if (cause instanceof DatabaseDamaged) return startAgain('checkpoint.db was damaged')
     throw cause
   }
 }
 
-/** Moves the checkpoint to where the store is. Answers what that loses. */
+/** Sets the checkpoint to the position of the store. Returns a description of the loss. */
 export async function adoptStore(
   checkpoint: SqliteCheckpoint,
   options: {
     readonly client: ClickHouse
     readonly store: StoreClaims
-    /** The instance that the folder belongs to, if it is known. */
+    /** The instance in the manifest of the folder; null: unknown. */
     readonly instance: string | null
     readonly spoolFolder: string
     readonly registryEnd: number
@@ -66,10 +66,12 @@ export async function adoptStore(
     const last = isRepeatable ? note : { ...note, isDone: true }
     const { repair } = repairTo({ ...positionsOf(checkpoint), checkpoint: claims, holds }, last)
     checkpoint.repair({ ...repair, registryEnd })
-    const uncertain = isRepeatable ? '' : `; flush ${note.number} may lack rows, its records are not in the spool`
-    return `the position is that of the store, flush ${note.number}${uncertain}`
+    const uncertain = isRepeatable
+      ? ''
+      : `; flush ${note.number} may lack rows, because its records are not in the spool`
+    return `continuing from flush ${note.number}, the last one in the store${uncertain}`
   }
-  // A store without notes is one of an earlier version: nothing tells which records of the spool it holds.
+  // An earlier version wrote a store without notes: which records of the spool it holds is unknown.
   const position = store.hasRows ? endOfSpool(spoolFolder) : {}
   checkpoint.repair({
     instance: claims.instance,
@@ -84,10 +86,10 @@ export async function adoptStore(
   })
   return store.hasRows
     ? 'calls in the spool that were not billed are lost'
-    : 'every record in the spool is stored again'
+    : 'every record in the spool will be stored again'
 }
 
-/** The last note of the first instance that has one, else the latest of all. */
+/** Returns the last note of the first instance that has one, else the latest note of any instance. */
 function pick(notes: readonly FlushNote[], instances: readonly (string | null)[]): FlushNote | null {
   const known = instances.map((instance) => notes.find((note) => note.instance === instance))
   const latest = notes.toSorted((a, b) => b.atMs - a.atMs)[0]

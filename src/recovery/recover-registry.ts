@@ -17,18 +17,18 @@ export interface RecoverRegistryOptions {
 
 export interface Recovered<T> {
   readonly opened: T
-  /** What was lost, in one sentence. */
+  /** Description of the loss, in one sentence. */
   readonly loss: string
 }
 
-/** Throws `StartRefused` if the file cannot be opened for a reason that is not its content. */
+/** Throws `StartRefused` if the file cannot be opened for a reason other than its content. */
 export async function recoverRegistry(options: RecoverRegistryOptions): Promise<Recovered<Registry>> {
   const { dataDir, hasMasterKey, clock } = options
   const path = join(dataDir, 'registry.db')
   const open = (): Registry => openSqliteRegistry({ path, clock, isLossAccepted: true })
   const startAgain = (why: string): Recovered<Registry> => {
     const folder = setAside(dataDir, databaseFiles('registry'), clock.nowMs())
-    return { opened: open(), loss: `${why}; everything that was configured is lost (what was there is in ${folder})` }
+    return { opened: open(), loss: `${why}; all configuration is lost (the old file is in ${folder})` }
   }
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return startAgain('registry.db was missing')
   if (!hasMasterKey && !existsSync(join(dataDir, 'master.key'))) return startAgain('master.key was missing')
@@ -38,7 +38,7 @@ export async function recoverRegistry(options: RecoverRegistryOptions): Promise<
     const lost = Math.max(0, (mark ?? 0) - (readMark(markPathOf(path)) ?? 0))
     return {
       opened,
-      loss: lost === 0 ? 'registry.db is intact' : `registry.db went back by ${lost} changes, which are lost`,
+      loss: lost === 0 ? 'registry.db is intact' : `the last ${lost} changes of registry.db are lost`,
     }
   } catch (cause) {
     if (cause instanceof DatabaseDamaged) return startAgain('registry.db was damaged')

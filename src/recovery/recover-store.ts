@@ -1,4 +1,4 @@
-/** Accepts that rows of the store are lost: what is there is noted as what has to be there from now on. */
+/** Accepts the loss of rows of the store: records the present totals as the expected totals. */
 
 import type { Clock } from '../runtime/clock.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
@@ -14,8 +14,8 @@ import { TABLES } from './store-claims.ts'
 type LostStoreOptions = OpenStoreOptions & { readonly clock: Clock }
 
 /**
- * Opens the store without parts that have damaged files. One that does not open, or whose totals cannot be read, is set aside; tables
- * that are missing are made again; notes that cannot be read are dropped.
+ * Opens the store without parts that have damaged files. Moves a store aside that does not open or whose totals cannot be read.
+ * Recreates missing tables and drops unreadable flush notes.
  */
 export async function openLostStore(options: LostStoreOptions): Promise<OpenedStore> {
   const store = await openOrReplace(options)
@@ -53,7 +53,7 @@ function replace(options: LostStoreOptions): Promise<OpenedStore> {
   return openStore(options)
 }
 
-/** Rows of a flush that may still be repeated are not counted: they may be there, or come. */
+/** Writes the totals of the present rows as notes. Excludes a pending flush, whose rows may exist or may still be inserted. */
 export async function acceptRows(
   client: ClickHouse,
   { instance, flushes, position }: Pick<CheckpointClaims, 'instance' | 'flushes' | 'position'>,
@@ -65,9 +65,9 @@ export async function acceptRows(
   const current = found.find(({ number }) => number === flushes)
   const next = found.find(({ number }) => number === flushes + 1)
   const pending = next === undefined ? {} : subtract(next.totals, current?.totals ?? {})
-  // Below zero if rows of the pending flush are among those that are lost: its total is then what is there.
+  // The base is below zero if rows of the pending flush were lost; base plus pending then equals the present rows.
   const base = difference(subtract(await countRows(client), others), pending)
-  // A later note of the same flush takes the place of the one before.
+  // A later note of the same flush replaces the earlier one.
   const atMs = Math.max(nowMs, (current?.atMs ?? 0) + 1, (next?.atMs ?? 0) + 1)
   await writeNote(client, {
     instance,

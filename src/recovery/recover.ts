@@ -1,7 +1,7 @@
 /**
- * Accepts the loss of parts of a data folder, so that the service starts again, and records in the audit log what was lost.
+ * Accepts the loss of parts of a data folder, so that the service starts again, and records the losses in the audit log.
  *
- * The caller holds the folder's lock. What is given up is moved to `lost/`, never deleted. Parts that are not named have to be there.
+ * The caller holds the folder's lock. Files are moved to `lost/`, never deleted. All other parts must be intact.
  */
 
 import { existsSync, mkdirSync } from 'node:fs'
@@ -100,7 +100,7 @@ interface Opened {
   readonly losses: Map<LossPart, string>
 }
 
-/** Brings checkpoint, store and spool to what the next start accepts. */
+/** Makes checkpoint, store and spool consistent, so that the next start accepts them. */
 async function accept({ dataDir, parts, clock }: RecoverOptions, opened: Opened): Promise<void> {
   const { checkpoint, client, isNew, registryEnd, instance, losses } = opened
   const nowMs = clock.nowMs()
@@ -111,7 +111,7 @@ async function accept({ dataDir, parts, clock }: RecoverOptions, opened: Opened)
   const verdict = compare({ ...positionsOf(checkpoint), checkpoint: claims, store, holds, isKnown: true })
   if (parts.has('spool')) {
     const isGone = !existsSync(spoolFolder) || isSpoolEmptied(spoolFolder, claims.position)
-    losses.set('spool', isGone ? 'calls that were in spool/ and not billed yet are lost' : 'spool/ is there')
+    losses.set('spool', isGone ? 'calls in spool/ that were not billed yet are lost' : 'spool/ is intact')
     mkdirSync(spoolFolder, { recursive: true, mode: 0o700 })
   }
   if (parts.has('checkpoint')) {
@@ -135,7 +135,7 @@ async function accept({ dataDir, parts, clock }: RecoverOptions, opened: Opened)
   if (parts.has('registry')) await acceptRegistryEnd(opened, nowMs)
 }
 
-/** Checkpoint and store note the position of the registry, too: they would tell that it went back. */
+/** Lowers the registry position in checkpoint and store; otherwise the next start would report an older registry. */
 async function acceptRegistryEnd({ checkpoint, client, registryEnd }: Opened, nowMs: number): Promise<void> {
   const { instance, flushes, position, pending, isNoted } = checkpoint.claims()
   checkpoint.repair({ ...positionsOf(checkpoint), instance, flushes, position, pending, isNoted, registryEnd })

@@ -1,9 +1,9 @@
-/** Moves files of a data folder to `lost/<time>/`: nothing that an operator gives up is deleted. */
+/** Moves files of a data folder to `lost/<time>/` instead of deleting them. */
 
 import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Returns the folder that holds them now, relative to the data folder. */
+/** Moves the files and returns their new folder, relative to the data folder. */
 export function setAside(dataDir: string, names: readonly string[], nowMs: number): string {
   const folder = join('lost', new Date(nowMs).toISOString().replaceAll(':', '-'))
   mkdirSync(join(dataDir, folder), { recursive: true, mode: 0o700 })
@@ -14,7 +14,7 @@ export function setAside(dataDir: string, names: readonly string[], nowMs: numbe
   return folder
 }
 
-/** A database with everything that belongs to it. */
+/** Files of a database: the database itself, its write-ahead log and its mark. */
 export function databaseFiles(name: string): readonly string[] {
   return [`${name}.db`, `${name}.db-wal`, `${name}.db-shm`, `${name}.mark`]
 }

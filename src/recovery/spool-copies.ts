@@ -1,8 +1,8 @@
 /**
- * Finds what somebody put into the spool by hand: copies of segments, whose calls would be billed twice.
+ * Detects segments that were copied into the spool by hand: their calls would be billed twice.
  *
- * No two headers are alike: each has the random prefix of its writer, the number of its first record and the segment that it
- * continues.
+ * Headers are unique: each contains the random prefix of its writer, the number of its first record and the segment that it
+ * continues. Two equal headers therefore belong to copies.
  */
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
@@ -14,27 +14,29 @@ import { StartRefused } from '../runtime/start-refused.ts'
 
 const SOURCE = /^(platform|gateway-\d+)$/
 
-/** Throws `StartRefused` with the first copy, or a segment that no other can follow. */
+/** Throws `StartRefused` for the first copy, or for a segment with the highest possible number. */
 export function refuseSpoolCopies(folder: string): void {
   const seen = new Map<string, string>()
   for (const source of foldersIn(folder)) {
     const segments = segmentsIn(join(folder, source))
     if (segments.length > 0 && !SOURCE.test(source)) {
       throw new StartRefused(
-        `${join(folder, source)} is not a folder of this service, and its calls may be billed already; move it out of the spool`,
+        `${join(folder, source)} was not created by this service, and its calls may already be billed; move it out of the spool`,
       )
     }
     for (const segment of segments) {
       const path = join(folder, source, segmentName(segment))
       if (segment === SEGMENT_MAX) {
-        throw new StartRefused(`${path} has the last number that a segment can have; move it out of the spool`)
+        throw new StartRefused(
+          `${path} has the highest possible segment number, so no segment can follow it; move it out of the spool`,
+        )
       }
       const header = readHeader(path)
       if (header === null) continue
       const other = seen.get(header)
       if (other !== undefined) {
         throw new StartRefused(
-          `${path} and ${other} are copies of one segment, whose calls would be billed twice; move the copy out of the spool`,
+          `${path} and ${other} are copies of the same segment, so its calls would be billed twice; move one of them out of the spool`,
         )
       }
       seen.set(header, path)
@@ -42,11 +44,11 @@ export function refuseSpoolCopies(folder: string): void {
   }
 }
 
-/** Null: it has none that can be read, or no records. */
+/** Null: the header is unreadable, or the segment was released and has no records. */
 function readHeader(path: string): string | null {
   const bytes = Buffer.alloc(HEADER_BYTES)
   try {
-    // A named pipe would be waited for.
+    // Opening a named pipe would block.
     if (!statSync(path).isFile()) return null
     const file = openSync(path, 'r')
     try {

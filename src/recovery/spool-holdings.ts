@@ -1,4 +1,4 @@
-/** What the spool's folder still holds, judged by its segment files. */
+/** Determines which positions the segment files in the spool folder still cover. */
 
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,8 +7,8 @@ import { foldersIn, segmentsIn } from '../record/spool-folder.ts'
 import type { SpoolPosition } from '../store/checkpoint.ts'
 
 /**
- * Whether every record of a source from `place` on is there: segments are removed from the oldest on, and the last one of a source
- * is truncated, so the segment of the place has to reach it.
+ * Returns a function that checks whether every record of a source from `place` on exists. Segments are released in order, oldest
+ * first, and the last segment of a source is truncated. So the segment of `place` must exist and be long enough.
  */
 export function spoolHolds(folder: string): (source: string, place: SpoolPosition[string]) => boolean {
   return (source, { segment, offset }) => {
@@ -17,13 +17,13 @@ export function spoolHolds(folder: string): (source: string, place: SpoolPositio
   }
 }
 
-/** Whether the position names sources and no segment of any is there; the last segment of a source is never removed. */
+/** Whether the position has sources, but none of them has a segment. The service never removes the last segment of a source. */
 export function isSpoolEmptied(folder: string, position: SpoolPosition): boolean {
   const sources = Object.keys(position)
   return sources.length > 0 && sources.every((source) => segmentsIn(join(folder, source)).length === 0)
 }
 
-/** The end of every source: everything before it is left behind. */
+/** Returns the end of every source, which skips all records in the spool. */
 export function endOfSpool(folder: string): SpoolPosition {
   if (!existsSync(folder)) return {}
   return Object.fromEntries(

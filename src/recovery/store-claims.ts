@@ -1,4 +1,4 @@
-/** What the store says of itself at startup: the flushes that it knows, the rows that they left, and the rows that are there. */
+/** Reads the state of the store at startup: its flush notes, the row totals that they imply, and the totals that are present. */
 
 import {
   countFlushes,
@@ -14,7 +14,7 @@ import type { CheckpointClaims } from '../store/checkpoint.ts'
 import type { FlushNote, FlushTotals } from '../store/flush-log.ts'
 
 export interface StoreClaims {
-  /** There was no table before this start. */
+  /** True if the store had no tables before this start. */
   readonly isNew: boolean
   readonly hasRows: boolean
   readonly missingTables: readonly string[]
@@ -24,11 +24,11 @@ export interface StoreClaims {
   readonly others: readonly FlushNote[]
   /** The note of the flush after the checkpoint's last. */
   readonly next: FlushNote | null
-  /** Flushes noted after the checkpoint's last one. */
+  /** Number of flushes noted after the checkpoint's last one. */
   readonly notedAfter: number
-  /** What fewer rows or calls than were noted are there of, in words. */
+  /** Tables and months that have fewer rows or calls than noted, as text. */
   readonly missing: readonly string[]
-  /** Rows and calls are those of the flushes, not more and not fewer. */
+  /** True if the numbers of rows and calls match the flushes exactly. */
   readonly isExact: boolean
 }
 
@@ -85,7 +85,7 @@ export async function readStoreClaims(
   }
 }
 
-/** Totals of the last flush of which all rows are there. */
+/** Returns the totals up to the last flush whose rows are all stored. */
 async function doneTotals(client: ClickHouse, note: FlushNote): Promise<FlushTotals> {
   if (note.isDone) return note.totals
   return (await noteOf(client, note.instance, note.number - 1))?.totals ?? {}
@@ -98,7 +98,7 @@ function at(totals: FlushTotals, name: string): number {
 function inWords(name: string, rows: FlushTotals, expected: FlushTotals): string {
   const [table = '', month = ''] = name.split('/')
   const what = table === 'calls' ? 'calls in the hourly totals' : `rows of ${table}`
-  return `${at(expected, name) - at(rows, name)} of ${at(expected, name)} ${what} of ${month.slice(0, 4)}-${month.slice(4)}`
+  return `${at(expected, name) - at(rows, name)} of ${at(expected, name)} ${what} in ${month.slice(0, 4)}-${month.slice(4)}`
 }
 
 function isKept(name: string, nowMs: number): boolean {

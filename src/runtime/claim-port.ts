@@ -1,11 +1,11 @@
-/** Makes sure that a port is ours to take, before anything else is done. */
+/** Checks that a port is free, before the service opens anything else. */
 
 import { createServer, type AddressInfo } from 'node:net'
 import { StartRefused } from './start-refused.ts'
 
 /**
- * The port (for 0 a free one), seen to be free. Bound without sharing, so that another process which
- * shares its port is found out as well. Throws `StartRefused`.
+ * Binds the port and releases it. Returns its number; port 0 selects a free one. Binds exclusively, to detect a process that
+ * shares the port too. Throws `StartRefused`.
  */
 export function claimPort(name: string, host: string, port: number): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
@@ -21,9 +21,10 @@ export function claimPort(name: string, host: string, port: number): Promise<num
 }
 
 function reasonFor(name: string, host: string, port: number, code: string | undefined): string {
-  if (code === 'EADDRINUSE') return `${name} ${port} on ${host} is in use; stop what listens there or give another port`
-  if (code === 'EACCES') return `${name} ${port} on ${host} may not be taken by this user; give one above 1023`
+  if (code === 'EADDRINUSE')
+    return `${name} ${port} on ${host} is in use; stop the process that listens there, or set another port`
+  if (code === 'EACCES') return `${name} ${port} on ${host} is not allowed for this user; set one above 1023`
   if (code === 'EADDRNOTAVAIL')
-    return `HOST ${host} is not an address of this machine; give one that is, or 0.0.0.0 for all`
-  return `${name} ${port} on ${host} cannot be bound (${code ?? 'unknown'}); give another port or HOST`
+    return `HOST ${host} is not an address of this machine; set one that is, or 0.0.0.0 for all`
+  return `${name} ${port} on ${host} cannot be bound (${code ?? 'unknown'}); set another port or HOST`
 }

@@ -1,11 +1,11 @@
-/** Time as a dependency: the one place where the process asks what time it is. */
+/** Time as a dependency: the only module that reads the system clock and starts timers. */
 
 export interface Clock {
   /** Milliseconds since the epoch. */
   nowMs(): number
-  /** Runs `task` once after `delayMs`; returns how to cancel. */
+  /** Runs `task` once after `delayMs`. Returns a function that cancels it. */
   after(delayMs: number, task: () => void): () => void
-  /** Runs `task` every `periodMs`; returns how to stop. */
+  /** Runs `task` every `periodMs`. Returns a function that stops it. */
   every(periodMs: number, task: () => void): () => void
 }
 

@@ -1,9 +1,8 @@
 /**
- * Deadlines of one length, for very many things at once: a list in the order of their deadlines,
- * looked at by one coarse timer, since everything that enters has the same time to live.
+ * Deadlines of equal length for a large number of items: a linked list in deadline order, checked by one coarse timer.
  *
- * Entering, leaving and starting again are a few assignments and allocate nothing (measured: 2 µs a
- * call less than undici's own timers). A deadline is kept to within `TICK_MS`, never early.
+ * All items have the same lifetime, so insertion order is deadline order. Entering and leaving are a few assignments without
+ * allocation (measured: 2 µs less per call than undici's own timers). `onDue` runs at most `TICK_MS` late and never early.
  */
 
 export interface Timed {

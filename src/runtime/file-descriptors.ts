@@ -1,8 +1,8 @@
 /**
- * File descriptors, shared out at startup so that clients cannot use up those of the platform, the spool and the store.
+ * Divides the file descriptors at startup, so that clients cannot exhaust those of the platform, the spool and the store.
  *
- * Each listener takes as many connections as its share allows, and each gateway thread makes as many to backends; what is above
- * that is refused at once. The rest is never given to a connection. Node raises the soft limit to the hard one when it starts.
+ * Each listener accepts, and each gateway thread opens, only as many connections as its share allows; further connections are refused
+ * immediately. A reserve is never used for connections. Node raises the soft limit to the hard limit at startup.
  */
 
 import { spawnSync } from 'node:child_process'
@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs'
 import type { Log } from './log.ts'
 import { StartRefused } from './start-refused.ts'
 
-/** Connections that may be open at a time. */
+/** Maximum numbers of open connections. */
 export interface ConnectionShares {
   /** From clients, of one gateway thread. */
   readonly clients: number
@@ -20,7 +20,7 @@ export interface ConnectionShares {
   readonly platform: number
 }
 
-/** Never given to connections: 80 files of an idle process, 64 segments that are read, webhooks (256), parts of the store. */
+/** Reserve: 80 files of an idle process, 64 segments that are read, webhooks (256), parts of the store. */
 const RESERVED = 512
 /** Event loop and segment of a thread. */
 const RESERVED_PER_THREAD = 24
@@ -30,7 +30,7 @@ const BACKENDS_MAX = 4_096
 /** 10,000 readers of the risk stream, and calls beside them. */
 const PLATFORM_MAX = 11_000
 
-/** Throws `StartRefused` if the limit is too low to serve anybody; logs a warning if it is lower than the settings need. */
+/** Throws `StartRefused` if the limit is too low for a minimum of clients. Logs a warning if it is below the need of the settings. */
 export function claimConnections(threads: number, log: Log): ConnectionShares {
   const limit = openFilesLimit()
   const shares = shareConnections(limit, threads)
@@ -50,7 +50,7 @@ export function claimConnections(threads: number, log: Log): ConnectionShares {
   return shares
 }
 
-/** A quarter for the platform, then one of four for backends, each up to what it can use. */
+/** Assigns a quarter to the platform, then a quarter of the rest to backends, each up to its maximum. */
 export function shareConnections(limit: number, threads: number): ConnectionShares {
   const free = Math.max(0, limit - reservedFor(threads))
   const platform = Math.min(PLATFORM_MAX, Math.floor(free / 4))
@@ -59,7 +59,7 @@ export function shareConnections(limit: number, threads: number): ConnectionShar
   return { clients: Math.min(CLIENTS_MAX, ofThread - backends), backends, platform }
 }
 
-/** Infinity if there is none, or if it cannot be found out. */
+/** Returns Infinity if there is no limit, or if it cannot be determined. */
 export function openFilesLimit(): number {
   const text =
     process.platform === 'linux' ? fromProc() : spawnSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }).stdout

@@ -1,4 +1,4 @@
-/** Finds out why a file could not be used: which path stands in the way, and what kind of fault it is. */
+/** Determines why a file operation failed: the path that causes the fault, and its kind. */
 
 import { accessSync, closeSync, constants, existsSync, fsyncSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 export interface FileFault {
   readonly kind:
     'denied' | 'read-only' | 'full' | 'descriptors' | 'wrong-kind' | 'missing' | 'in-use' | 'device' | 'damaged'
-  /** The path that stands in the way: the file, its folder or a companion of it. */
+  /** The path that causes the fault: the file, its folder or one of its companion files. */
   readonly path: string
   /** The code of the operating system, or SQLite's text. */
   readonly reason: string
@@ -63,7 +63,7 @@ export function fileFault(file: string, cause: unknown): FileFault | null {
   return kind === undefined ? null : toFault(kind, typeof path === 'string' ? path : file, code)
 }
 
-/** SQLite names no path and hides most reasons behind `SQLITE_CANTOPEN`: the file system is asked. */
+/** Probes the file system, because SQLite names no path and reports most reasons as `SQLITE_CANTOPEN`. */
 function sqliteFault(file: string, code: number, message: string): FileFault | null {
   const kind = KIND_OF_SQLITE[code]
   if (kind === undefined) return null
@@ -96,7 +96,7 @@ function tryOpen(path: string): void {
   closeSync(openSync(path, 'r+'))
 }
 
-/** A full disk shows when something is written beside the file. */
+/** Detects a full disk with a test write beside the file. */
 function fullDisk(file: string, kind: FileFault['kind']): FileFault | null {
   if (kind === 'damaged') return null
   const fault = faultOf(file, tryToWriteBeside)
@@ -122,7 +122,7 @@ function toFault(kind: FileFault['kind'], path: string, reason: string): FileFau
   return { kind, path, reason, owner: kind === 'denied' ? ownerOf(path) : null }
 }
 
-/** Of a path that cannot be looked at, its nearest folder that can be. */
+/** Owner of the path, or of its folder if the path does not exist. */
 function ownerOf(path: string): FileFault['owner'] {
   const process_ = process.geteuid?.()
   if (process_ === undefined) return null

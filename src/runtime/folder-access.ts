@@ -1,19 +1,17 @@
 /**
- * Looks at every file and folder below a data folder before it is opened, for what this user may not read or write, and for what
- * stands in place of a file.
+ * Checks the permissions and kinds of all files in a data folder before they are opened.
  *
- * To open a named pipe waits for ever, and a file that is written anew beside its name hides what the fault is.
- * The parts that are opened later hide it: SQLite opens a file that it cannot write for reading, and the embedded store sets aside
- * parts that it cannot read, together with the bill that is in them. Takes some 10 µs a file.
+ * Later steps would hide such faults: opening a named pipe blocks forever, SQLite opens a read-only file without an error, and the
+ * embedded store moves unreadable parts aside together with the bill in them. The check takes about 10 µs per file.
  */
 
 import { accessSync, constants, readdirSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { StartRefused, toStartRefused } from './start-refused.ts'
 
-/** Beyond it the rest is not looked at: a start takes no longer than that. */
+/** Upper bound for the number of entries that are checked, to bound the time of a start. */
 const ENTRIES_MAX = 20_000
-/** Others are left alone: `lost+found` of a mounted volume belongs to root. */
+/** Entries that the service owns. Others are ignored: `lost+found` of a mounted volume belongs to root. */
 const OURS = /^((registry|checkpoint|idempotency)\.db|lock)(-wal|-shm|-journal)?$|^(master\.key|spool|clickhouse)$/
 /** Files that are opened by their names. */
 const FILES =
@@ -37,12 +35,14 @@ export function checkFolderAccess(folder: string): void {
   }
 }
 
-/** A link to a file is one. */
+/** Throws `StartRefused` unless `path` is a file or a link to a file. */
 function refuseOther(path: string): void {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined || stats.isFile()) return
   const reason = stats.isDirectory() ? 'EISDIR' : 'not a file'
-  throw new StartRefused(`${path} is not what it should be (${reason}); move it away, or restore it from a backup`)
+  throw new StartRefused(
+    `${path} is not the expected kind of file (${reason}); move it away, or restore it from a backup`,
+  )
 }
 
 function check(path: string, mode: number): void {

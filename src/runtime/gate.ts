@@ -1,13 +1,13 @@
 /**
- * Work that can be held back for a moment.
+ * A gate that can pause asynchronous tasks, like a readers-writer lock.
  *
- * Several tasks may run at a time. `hold` waits for those that run; tasks that come after it wait until it is let go. A task that
- * finds the gate open starts in the same turn.
+ * Tasks run concurrently while the gate is open, and `run` starts them synchronously. `hold` waits for running tasks; later tasks wait
+ * until the gate is opened again.
  */
 
 export interface Gate {
   run<T>(this: void, task: () => Promise<T>): Promise<T>
-  /** Resolves when nothing runs. The function that it returns opens the gate; a second call of it does nothing. */
+  /** Closes the gate and resolves when no task runs. Returns a function that opens the gate; a second call does nothing. */
   hold(this: void): Promise<() => void>
 }
 

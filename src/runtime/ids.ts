@@ -1,8 +1,8 @@
 /**
  * TypeIDs: `<prefix>_<26 characters>`, a UUIDv7 in Crockford's base 32, sortable by time.
  *
- * Within one millisecond ids of one process still sort in the order they were made (RFC 9562, 6.2,
- * method 1: a counter that starts at a random number).
+ * Ids of one process sort in order of creation even within a millisecond (RFC 9562, section 6.2, method 1: a counter that starts at
+ * a random number).
  */
 
 import { randomBytes } from 'node:crypto'
@@ -12,7 +12,7 @@ const COUNTER_MAX = 0xfff
 
 export type CreateId = (prefix: string) => string
 
-/** Every call of the returned function makes another id. */
+/** Returns a function that creates a new id on each call. */
 export function createIdFactory(nowMs: () => number): CreateId {
   let lastMs = 0
   let counter = 0
@@ -50,12 +50,12 @@ function toBase32(bytes: Buffer): string {
 
 const ID = /^[a-z]{2,16}_[0-7][0-9a-hjkmnp-tv-z]{25}$/
 
-/** Whether `text` could be an id with this prefix. */
+/** Whether `text` has the form of an id with this prefix. */
 export function isId(prefix: string, text: string): boolean {
   return text.length === prefix.length + 27 && text.startsWith(`${prefix}_`) && ID.test(text)
 }
 
-/** When an id was made, in milliseconds since the epoch; 0 for what is no id. */
+/** Returns the creation time of an id in milliseconds since the epoch; 0 if `id` is malformed. */
 export function timeOfId(id: string): number {
   const text = id.slice(id.indexOf('_') + 1)
   if (text.length !== 26) return 0

@@ -1,14 +1,14 @@
 /**
- * Closes what was opened, in reverse order of opening, each within a time limit.
+ * Closes components in reverse order of opening, each within a time limit.
  *
- * Whoever opens something hands its closing over at once, so the order cannot drift from the order
- * of construction: a connection is never closed before the buffer that needs it.
+ * Each component registers its close function when it is opened, so the order follows construction: a connection never closes before
+ * the buffer that depends on it.
  */
 
 import type { Clock } from './clock.ts'
 import type { Log } from './log.ts'
 
-/** Registers how to close what was just opened. */
+/** Registers the close function of a component that was just opened. */
 export type Opened = (name: string, close: () => Promise<void> | void) => void
 
 export interface Lifecycle {
@@ -30,9 +30,10 @@ export function createLifecycle({ clock, log }: { clock: Clock; log: Log }): Lif
       const cancel = clock.after(CLOSE_WITHIN_MS, () => resolve('late'))
       try {
         const end = await Promise.race([Promise.resolve(close()), late])
-        if (end === 'late') log.error({ part: name }, 'a part did not close in time')
+        if (end === 'late')
+          log.error({ part: name }, 'a component did not close within its time limit; shutdown continues without it')
       } catch (cause) {
-        log.error({ err: cause, part: name }, 'a part failed to close')
+        log.error({ err: cause, part: name }, 'a component failed to close; shutdown continues')
       }
       cancel()
     }

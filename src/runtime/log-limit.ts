@@ -1,16 +1,16 @@
 /**
- * Limits a log line that repeats: the same one at most once in ten seconds, with the number of repetitions.
+ * Rate limit for repeated log lines: each line at most once in ten seconds, with the number of repetitions.
  *
- * The first is written at once; those that follow within ten seconds are counted. The next line carries their
- * number. If none follows, `sweep` writes the last one that was held back, so that no count is lost.
+ * The first line is written immediately; repetitions within ten seconds are only counted. The next line carries their number. If no
+ * line follows, `sweep` writes the last suppressed one, so that no count is lost.
  */
 
 import type { Clock } from './clock.ts'
 
 export interface LogLimit {
-  /** Calls `write`, or holds it back and counts it; `repeated` is how many were held back since the last line. */
+  /** Calls `write`, or suppresses and counts it. `repeated` is the number of lines suppressed since the last one. */
   limit(key: string, write: (repeated: number) => void): void
-  /** Writes what was held back for ten seconds; to be called every second. */
+  /** Writes lines that were suppressed for ten seconds. Must be called every second. */
   sweep(): void
 }
 
@@ -21,14 +21,14 @@ interface Line {
 }
 
 const EVERY_MS = 10_000
-/** Lines that are told apart; the rest share one budget. */
+/** Maximum number of distinct lines; further lines share one budget. */
 const KEYS_MAX = 1_000
-const REST = ''
+const OVERFLOW_KEY = ''
 
 export function createLogLimit({ nowMs }: Pick<Clock, 'nowMs'>): LogLimit {
   const lines = new Map<string, Line>()
 
-  /** Also where the clock was set back. */
+  /** True after ten seconds, or if the clock was set back. */
   function isOver({ atMs }: Line): boolean {
     const sinceMs = nowMs() - atMs
     return sinceMs >= EVERY_MS || sinceMs < 0
@@ -41,7 +41,7 @@ export function createLogLimit({ nowMs }: Pick<Clock, 'nowMs'>): LogLimit {
 
   return {
     limit(given, write) {
-      const key = lines.size < KEYS_MAX || lines.has(given) ? given : REST
+      const key = lines.size < KEYS_MAX || lines.has(given) ? given : OVERFLOW_KEY
       const line = lines.get(key)
       if (line === undefined) return writeNow(key, write, 0)
       if (isOver(line)) return writeNow(key, write, line.repeated)
@@ -51,7 +51,7 @@ export function createLogLimit({ nowMs }: Pick<Clock, 'nowMs'>): LogLimit {
     sweep() {
       for (const [key, line] of [...lines]) {
         if (!isOver(line)) continue
-        // The line that is written now is one of those held back.
+        // The line itself is one of the suppressed ones.
         if (line.repeated > 0) writeNow(key, line.write, line.repeated - 1)
         else lines.delete(key)
       }

@@ -1,9 +1,9 @@
 /**
- * Structured logs on stderr; stdout stays for people.
+ * Structured logs on stderr; stdout is for human-readable output.
  *
- * Credentials never reach a log: nothing logs headers or bodies, and the redaction below is the net
- * under that rule. Warnings and errors that repeat are limited (`log-limit.ts`): an outage must not fill
- * the disk, or keep the process from its work. A log that cannot be written never fails its caller.
+ * Credentials never reach a log: no code logs headers or bodies, and the redaction below is a second line of defence. Repeated
+ * warnings and errors are limited (`log-limit.ts`), so that an outage does not fill the disk or slow the process down. A failed
+ * write of a log line never fails its caller.
  */
 
 import { pino, type Logger } from 'pino'
@@ -30,7 +30,7 @@ export interface LogOptions {
 export function createLog(level: LogLevel, options: LogOptions = {}): Log {
   const { destination = quietly(pino.destination({ dest: 2, sync: true })) } = options
   const limit = options.limit ?? createLogLimit(systemClock)
-  // Without keeping the process alive, which the clock's timers would.
+  // `unref`: unlike the timers of `Clock`, this one must not keep the process alive.
   if (options.limit === undefined && level !== 'silent') setInterval(limit.sweep, SWEEP_EVERY_MS).unref()
   return pino(
     {
@@ -58,20 +58,20 @@ function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
 }
 
-/** Two lines are the same if they say the same of the same thing, whatever call or attempt they came from. */
+/** Key of a log line: lines about the same fault are equal, regardless of the call or attempt. */
 function keyOf(level: number, fields: Readonly<Record<string, unknown>>, message = ''): string {
-  const told = Object.entries(fields).filter(([name]) => !VOLATILE.has(name))
-  return JSON.stringify([level, message, causeOf(fields['err']), told])
+  const stable = Object.entries(fields).filter(([name]) => !VOLATILE.has(name))
+  return JSON.stringify([level, message, causeOf(fields['err']), stable])
 }
 
-/** What kind of error it is, down to the first cause: messages name paths and requests. */
+/** Names and codes of an error and its causes, without messages, which contain paths and request ids. */
 function causeOf(error: unknown): unknown {
   if (!(error instanceof Error)) return typeof error
   const { name, code, cause } = error as NodeJS.ErrnoException
   return [name, code, ...(cause === undefined ? [] : [causeOf(cause)])]
 }
 
-/** A log on a full disk, or into a closed pipe, is lost; the service goes on. */
+/** Ignores write errors: on a full disk or a closed pipe the line is lost and the service continues. */
 function quietly(destination: ReturnType<typeof pino.destination>): { write(line: string): void } {
   destination.on('error', () => {})
   return {

@@ -1,16 +1,17 @@
 /**
  * A high-water mark beside a file: the number of its last change, written after each change.
  *
- * A database that was replaced by an older copy, or copied without its write-ahead log, looks intact; the mark is then ahead of it.
- * The mark is written (into the page cache) after the change, so a crash leaves it behind, never ahead. A power cut does neither
- * for a database, whose commits are synced; for the spool it may leave the mark ahead: then records are missing.
+ * The mark reveals a database that was replaced by an older copy, or copied without its write-ahead log: such a file looks intact, but
+ * the mark is ahead of it. The mark is written after the change, into the page cache, so a crash leaves it behind and never ahead. After
+ * a power cut, the mark of a database is not ahead either, because commits are synced. The mark of the spool may be ahead: then records
+ * are missing.
  */
 
 import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 
 export interface MarkFile {
-  /** As found when it was opened; null: missing or damaged. */
+  /** The value when the file was opened; null: missing or damaged. */
   readonly found: number | null
   /** Never throws: a mark that cannot be written stays behind, which is harmless. */
   write(change: number): void
@@ -31,12 +32,12 @@ export function openMarkFile(path: string): MarkFile {
   return {
     found,
     write(change) {
-      // The number of a closed file may be that of another file by now.
+      // The descriptor number may already belong to another file.
       if (!isOpen) return
       try {
         writeSync(file, toText(change), 0)
       } catch {
-        // Behind, as after a crash.
+        // The mark stays behind, as after a crash.
       }
     },
     close() {

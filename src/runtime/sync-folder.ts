@@ -1,12 +1,11 @@
 /**
- * Files and folders that outlast a power cut: what is synced in a file is lost with its name, unless the folder that
- * holds the name was synced too.
+ * Creates files and folders that survive a power cut: a synced file is still lost if its folder entry was not synced.
  */
 
 import { closeSync, fsync, fsyncSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
-/** Makes `path` and the folders above it that are missing; they are on disk when it returns. */
+/** Creates `path` and its missing parents, and syncs their folder entries. */
 export function makeFolder(path: string, mode = 0o777): void {
   const first = mkdirSync(path, { recursive: true, mode })
   if (first === undefined) return
@@ -14,7 +13,7 @@ export function makeFolder(path: string, mode = 0o777): void {
   for (let made = resolve(path); made !== top; made = dirname(made)) syncFolder(dirname(made))
 }
 
-/** Names in `path` that were made, removed or changed until now are on disk when it returns. */
+/** Syncs the entries of the folder `path`: names created, removed or changed so far. */
 export function syncFolder(path: string): void {
   const folder = openSync(path, 'r')
   try {
@@ -24,7 +23,7 @@ export function syncFolder(path: string): void {
   }
 }
 
-/** As `syncFolder`, without waiting: `onDone` gets the error, or null. */
+/** Like `syncFolder`, but asynchronous: `onDone` receives the error, or null. */
 export function syncFolderLater(path: string, onDone: (cause: unknown) => void): void {
   const folder = openSync(path, 'r')
   fsync(folder, (cause) => {
@@ -33,7 +32,7 @@ export function syncFolderLater(path: string, onDone: (cause: unknown) => void):
   })
 }
 
-/** Replaces the file at `path`; after a power cut it is as before or as it should be, and never a part of either. */
+/** Replaces the file at `path` atomically, also with respect to a power cut. */
 export function writeWhole(path: string, text: string): void {
   const draft = `${path}.new`
   writeFileSync(draft, text, { mode: 0o600, flush: true })

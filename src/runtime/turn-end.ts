@@ -1,4 +1,4 @@
-/** Runs whatever joins during a turn of the event loop when that turn is over: one `setImmediate` for all. */
+/** Batches callbacks of one turn of the event loop: all members that join run in a single `setImmediate`. */
 
 export interface TurnMember {
   onTurnEnd(): void

@@ -1,10 +1,9 @@
 /**
- * Secrets at rest: encrypted so that a stolen registry shows none of them, hashed so that they can be
- * looked up without being decrypted.
+ * Secrets at rest: encrypted, so that a stolen registry reveals none of them; hashed, so that lookups need no decryption.
  *
- * AES-256-GCM with a fresh nonce each time; the context (what the secret is and whose) is bound in, so
- * that a cipher text moved to another document does not decrypt. Encryption and hashing have keys of
- * their own, derived from the master key (HKDF, RFC 5869).
+ * Uses AES-256-GCM with a random nonce per encryption. The context (kind and owner of the secret) is authenticated, so that a
+ * ciphertext copied to another document does not decrypt. Encryption and hashing use separate keys, derived from the master key
+ * (HKDF, RFC 5869).
  */
 
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
@@ -15,11 +14,11 @@ import { writeWhole } from './sync-folder.ts'
 
 export interface Vault {
   encrypt(text: string, context: string): string
-  /** Throws where the text was changed, or belongs to another context. */
+  /** Throws if the ciphertext was changed, or belongs to another context. */
   decrypt(encrypted: string, context: string): string
-  /** Hex; the same text gives the same hash. */
+  /** Returns a deterministic hash, in hex. */
   keyedHash(text: string): string
-  /** The key behind `keyedHash`, hex, for those who hash elsewhere. */
+  /** The key of `keyedHash`, in hex, for other threads. */
   readonly hashKey: string
 }
 
@@ -28,7 +27,7 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const FILE_NAME = 'master.key'
 
-/** The key of `MASTER_KEY` (64 hex digits or 43 base64url characters), or that of the data folder, made on first start. */
+/** Returns the key of `MASTER_KEY` (64 hex digits or 43 base64url characters), or that of the data folder, created if missing. */
 export function loadMasterKey({ dataDir, masterKey }: { dataDir: string; masterKey: string | null }): Buffer {
   if (masterKey !== null) return parseKey(masterKey, 'MASTER_KEY')
   return opening(join(dataDir, FILE_NAME), (path) => {
@@ -65,7 +64,7 @@ export function createVault(masterKey: Buffer): Vault {
     },
     decrypt(encrypted, context) {
       const bytes = Buffer.from(encrypted, 'base64url')
-      if (bytes.length < NONCE_BYTES + TAG_BYTES) throw new Error('an encrypted secret is cut short')
+      if (bytes.length < NONCE_BYTES + TAG_BYTES) throw new Error('an encrypted secret is truncated')
       const nonce = bytes.subarray(0, NONCE_BYTES)
       const decipher = createDecipheriv('aes-256-gcm', encryptionKey, nonce)
         .setAAD(Buffer.from(context))
@@ -76,7 +75,7 @@ export function createVault(masterKey: Buffer): Vault {
   }
 }
 
-/** HMAC-SHA-256 under a key given in hex, as `Vault.hashKey` hands it out. */
+/** Returns an HMAC-SHA-256 function for a key in hex (`Vault.hashKey`). */
 export function createKeyedHash(hashKey: string): (text: string) => string {
   const key = Buffer.from(hashKey, 'hex')
   return (text) => createHmac('sha256', key).update(text).digest('hex')

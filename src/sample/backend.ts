@@ -1,9 +1,7 @@
 /**
- * The backend of the sample API: a small HTTP listener in this process, so that a first start has
- * something real to stand in front of.
+ * The backend of the sample API: a small HTTP server in this process, so that the first start has a real backend.
  *
- * It answers what `payments.openapi.yaml` declares and remembers what it was told, within bounds.
- * `latencyMs` makes it as slow as a backend with a database behind it.
+ * It implements `payments.openapi.yaml` and stores a bounded number of resources in memory. `latencyMs` simulates a slower backend.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -77,7 +75,7 @@ async function answerTo(operations: readonly SampleOperation[], request: Incomin
   return refuse('not_found')
 }
 
-/** What stands in place of each `*`; null where the path is another. */
+/** Returns the segments that match each `*`; null if the path does not match. */
 function matches(template: string, path: string): readonly string[] | null {
   const wanted = template.split('/')
   const given = path.split('/')
@@ -87,7 +85,7 @@ function matches(template: string, path: string): readonly string[] | null {
     : null
 }
 
-/** Null where the body is longer than it may be; the rest of it is read and dropped. */
+/** Returns null if the body exceeds the limit; the rest of it is read and discarded. */
 async function readBody(request: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = []
   let bytes = 0

@@ -1,9 +1,8 @@
 /**
- * What the sample backend knows: accounts, payments, refunds, payouts and notification endpoints.
+ * Resources of the sample backend: accounts, payments, refunds, payouts and notification endpoints.
  *
- * A payment that was taken can be read, captured and refunded up to its amount; unknown ids are not
- * found. Each shelf holds a bounded number of items and forgets its oldest first, so that a demo
- * that runs for a week weighs what one of an hour weighs. Amounts are whole cents inside.
+ * A payment can be read, captured and refunded up to its amount. Each collection is bounded and evicts its oldest item first, so
+ * that memory stays constant in a long demo. Amounts are computed in whole cents.
  */
 
 import { createShelf } from './shelf.ts'

@@ -1,8 +1,8 @@
 /**
- * The operations of the sample API, one entry each: what the backend answers.
+ * The operations of the sample API, one entry each.
  *
- * A backend behind the gateway sees only calls that are as declared, so nothing is validated twice
- * here; what the schema cannot say (is it there, does its state allow it) is answered here.
+ * The gateway forwards only valid calls, so nothing is validated again here. The operations check conditions that a schema cannot
+ * express: whether the resource exists, and whether its state allows the command.
  */
 
 import { SAMPLE_ACCOUNTS, type Ledger, type LedgerRefusal, type Money, type NewPayment } from './ledger.ts'

@@ -1,6 +1,5 @@
 /**
- * How far the spool has been taken in, kept so that a crash at any moment repeats nothing and loses
- * nothing.
+ * The processed position of the spool, stored so that a crash at any time neither repeats nor loses a record.
  *
  * A flush is a transaction over a range of the spool: `begin` notes the range on disk, then the rows
  * are inserted under the range's token, then `commit` moves the position. After a crash between the
@@ -9,13 +8,13 @@
 
 export interface SpoolPlace {
   readonly segment: number
-  /** Of the first byte that is not taken in. */
+  /** Offset of the first unprocessed byte. */
   readonly offset: number
-  /** Number of the first record that is not taken in; missing in positions of earlier versions. */
+  /** Number of the first unprocessed record; missing in positions of earlier versions. */
   readonly records?: number
 }
 
-/** By spool source, how far it is taken in. */
+/** The processed place of each spool source. */
 export type SpoolPosition = Readonly<Record<string, SpoolPlace>>
 
 export interface PendingFlush {
@@ -28,7 +27,7 @@ export interface PendingFlush {
 }
 
 export interface Checkpoint {
-  /** All that precedes this is in the store. */
+  /** Everything before this position is in the store. */
   position(): SpoolPosition
   pending(): PendingFlush | null
   /** On disk when it returns. */
@@ -37,7 +36,7 @@ export interface Checkpoint {
   commit(flush: PendingFlush, registryEnd?: number): void
 }
 
-/** What a start compares with the store. */
+/** The state of the checkpoint that a start compares with the store. */
 export interface CheckpointClaims {
   /** Distinguishes the insert tokens of this data folder from those of any other. */
   readonly instance: string

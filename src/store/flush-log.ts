@@ -1,8 +1,8 @@
 /**
- * What the store knows of the flushes that filled it: a note before the rows of each flush and one after them.
+ * The log of flushes in the store: one note before the rows of each flush and one after them.
  *
- * A start compares these notes with the checkpoint and with the rows that are there: a checkpoint that went back, another store in
- * place of the one before, and rows that are missing are recognised.
+ * A start compares the notes with the checkpoint and with the present rows. It detects an older checkpoint, a replaced store and
+ * missing rows.
  */
 
 import type { PendingFlush, SpoolPosition } from './checkpoint.ts'
@@ -30,7 +30,7 @@ export interface FlushNote {
 /** Whether all rows of a flush are in a table, or none, by their number. */
 export type Presence = 'there' | 'absent' | 'unknown'
 
-/** What the store holds of a flush that was cut off. */
+/** The state of an interrupted flush in the store. */
 export interface HeldFlush {
   /** All of it. */
   readonly isDone: boolean
@@ -41,9 +41,9 @@ export interface HeldFlush {
 
 export interface FlushLog {
   /**
-   * Null: the store knows nothing of it. Asked before a flush is repeated: the store's list of tokens is not synced, so after
-   * a power cut it may have forgotten the token of rows that it has. In a copy of a running folder it may remember the token
-   * of rows that it lacks.
+   * Returns the state of a flush before it is repeated; null: the store has no note of it. The store does not sync its list of
+   * tokens: after a power cut it may lack the token of stored rows. In a copy of a running folder it may have the token of rows that
+   * it lacks.
    */
   held(flush: PendingFlush): Promise<HeldFlush | null>
   /** Notes that the rows of `flush` follow. A repetition changes nothing. */

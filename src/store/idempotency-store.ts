@@ -1,5 +1,5 @@
 /**
- * Answers that are kept so that a request which is sent again gets them again, instead of being done twice.
+ * Stored responses of requests with an idempotency key, so that a repeated request is answered and not executed again.
  *
  * A key is claimed before the work and finished with the answer after it; both are on disk when they
  * resolve. A claim that a crash has cut off stays as such: whether the work was done cannot be told here.

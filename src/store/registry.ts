@@ -2,9 +2,9 @@
  * The registry: every resource as a document `(kind, id, revision, body)`, with compare-and-set over
  * several documents at once and a change feed.
  *
- * A commit is all or nothing and leaves an audit entry for each document. The feed gives every change
- * once, in commit order; who stores a position can go on from it after a restart. Bodies are JSON.
- * Adapters: `sqlite/registry.ts` (one node); PostgreSQL can stand behind the same port.
+ * A commit is atomic and writes an audit entry for each document. The feed delivers every change once, in commit order; a consumer
+ * that stores its position can resume after a restart. Bodies are JSON. Adapter: `sqlite/registry.ts` (one node); PostgreSQL could
+ * implement the same port.
  */
 
 import { StoreUnwritable } from './unwritable.ts'
@@ -42,9 +42,9 @@ export interface Document<Body = unknown> {
 export interface Write {
   readonly kind: string
   readonly id: string
-  /** Of the document for good: a write to another tenant's is a bug, and throws. */
+  /** Immutable: a write to a document of another tenant is a bug, and throws. */
   readonly tenant: string
-  /** The revision that must be there now; 0: the document must not exist. */
+  /** The expected current revision; 0: the document must not exist. */
   readonly expected: number
   /** `null` removes the document. */
   readonly body: unknown
@@ -61,7 +61,7 @@ export interface Commit {
   readonly writes: readonly Write[]
 }
 
-/** Who changes something, for the audit. */
+/** The author of a change, for the audit log. */
 export interface Author {
   readonly tenant: string
   /** A consumer's id, or `system`. */
@@ -94,7 +94,7 @@ export interface AuditEntry {
   readonly after: unknown
 }
 
-/** How far a reader has come: each of the two records of the audit is numbered by itself. */
+/** Position in the audit log: its two tables, changes and notes, are numbered separately. */
 export interface AuditPosition {
   readonly change: number
   readonly note: number
@@ -124,15 +124,15 @@ export interface ListQuery {
   readonly limit: number
 }
 
-/** Stands for the author of a change that the operator made in another tenant, whose ids that tenant may not learn. */
+/** Replaces the author of a change by the operator, whose ids are not disclosed to other tenants. */
 export const FOREIGN_AUTHOR = 'operator'
 
-/** A document was not at the expected revision; nothing of the commit was done. */
+/** A document was not at the expected revision; the commit had no effect. */
 export class RevisionConflict extends Error {
   override readonly name = 'RevisionConflict'
 }
 
-/** A unique key is taken by another document; nothing of the commit was done. */
+/** Another document has the same unique key; the commit had no effect. */
 export class KeyTaken extends Error {
   override readonly name = 'KeyTaken'
   readonly key: string
@@ -142,7 +142,7 @@ export class KeyTaken extends Error {
   }
 }
 
-/** There is no room to write; nothing of the commit was done, and what is there is whole. */
+/** No space left to write; the commit had no effect, and the registry is intact. */
 export class RegistryFull extends StoreUnwritable {
   override readonly name = 'RegistryFull'
 }
@@ -156,19 +156,19 @@ export interface Registry {
   /** Throws `RevisionConflict`, `KeyTaken` or `StoreUnwritable` (`RegistryFull` if there is no room); resolves when the change is on disk. */
   commit(author: Author, action: string, writes: readonly Write[]): Promise<void>
   /**
-   * Several commits in one go to the disk, in their order. One that is refused, as `commit` would refuse it, does not
-   * touch the others: its error stands in its place. Throws `StoreUnwritable` if none of them is done.
+   * Executes several commits with one sync, in order. A refused commit does not affect the others; its error is at its index in the
+   * result. Throws `StoreUnwritable` if the disk fails; then no commit had an effect.
    */
   commitEach(commits: readonly Commit[]): Promise<readonly (Error | null)[]>
-  /** Notes something that was read and not changed. */
+  /** Writes an audit entry for a read. */
   audit(author: Author, action: string, of: Pick<Document, 'kind' | 'id' | 'tenant'>): Promise<void>
-  /** What was done, newest first. */
+  /** Returns audit entries, newest first. */
   history(query: AuditQuery): Promise<readonly AuditEntry[]>
-  /** The position of the last change: who watches from there hears of what is yet to come. */
+  /** Returns the position of the last change; `watch` from there delivers only future changes. */
   end(): Promise<number>
   /**
-   * Hears of every change after `position`, first the stored ones, then the live ones, in order, none
-   * twice. The listener runs after the commit is on disk, and cannot make it fail. Returns how to stop.
+   * Calls `listener` with every change after `position`, stored ones first, then live ones, in order and without duplicates. The
+   * listener runs after the commit is on disk, and cannot make it fail. Returns a function that unsubscribes.
    */
   watch(position: number, listener: (change: Change) => void): () => void
   close(): void

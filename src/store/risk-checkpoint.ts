@@ -1,7 +1,6 @@
 /**
- * What the pipeline's risks need to survive a crash: state, the spool position it stands for, and the
- * events that followed from it, committed together. Nothing is published before it is committed, so a
- * replay from the position repeats no event and loses none.
+ * Durable state of risks: episodes, the spool position that they reflect, and the resulting events, committed together. Events are
+ * published after the commit, so a replay from the position neither repeats nor loses an event.
  */
 
 import type { RiskEvent } from '../domain/risk.ts'
@@ -12,9 +11,9 @@ export interface SavedEpisode {
   readonly riskId: string
   readonly tenant: string
   readonly state: 'open' | 'cleared'
-  /** Last word about the episode. */
+  /** The latest event of the episode. */
   readonly event: RiskEvent
-  /** Opaque to the store: what the pipeline goes on with. */
+  /** State from which the pipeline resumes; opaque to the store. */
   readonly resume: unknown
 }
 
@@ -25,7 +24,7 @@ export interface OutboxBatch {
   readonly isNumbered: boolean
 }
 
-/** How far promises were judged. */
+/** Progress of service level evaluation. */
 export interface LevelMark {
   /** Where the first minute begins that is not judged. */
   readonly position: SpoolPosition
@@ -43,9 +42,8 @@ export interface RiskCheckpoint {
   /** The latest event that was committed; '' before the first. */
   lastEventId(): string
   /**
-   * One transaction. Episodes that cleared before `forgetBeforeMs` are let go of; of events that wait for
-   * the store the oldest are, where they have become too many. Answers how many. `level` replaces the mark
-   * where it is given.
+   * Commits in one transaction. Deletes episodes that cleared before `forgetBeforeMs`, and the oldest outbox events above the limit.
+   * Returns the number of deleted events. `level`, if given, replaces the stored mark.
    */
   commitRisk(
     position: SpoolPosition,
@@ -54,12 +52,12 @@ export interface RiskCheckpoint {
     forgetBeforeMs: number,
     level?: LevelMark | null,
   ): number
-  /** One that has cleared; null where the tenant has none of this id. */
+  /** Returns a cleared episode; null if the tenant has none with this id. */
   clearedEpisode(tenant: string, riskId: string): RiskEvent | null
   clearedEpisodes(query: RiskPositionQuery): readonly RiskPosition[]
-  /** Events that wait for the store, in batches that stay as they are until `sent`. */
+  /** Returns the next batch of outbox events; the same batch again until `sent`. */
   nextBatch(): OutboxBatch | null
   sent(batch: OutboxBatch): void
-  /** Events of a tenant after `afterId` that wait, oldest first. */
+  /** Returns outbox events of a tenant after `afterId`, oldest first. */
   waiting(tenant: string, afterId: string): readonly RiskEvent[]
 }

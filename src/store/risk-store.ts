@@ -17,11 +17,11 @@ export interface RiskStore {
   insert(token: string, events: readonly RiskEvent[], signal?: AbortSignal): Promise<void>
   /** Events of a tenant after `afterId`, oldest first. */
   eventsAfter(tenant: string, afterId: string, limit: number, signal?: AbortSignal): Promise<readonly RiskEvent[]>
-  /** What was told of one episode, oldest first. */
+  /** Returns the events of one episode, oldest first. */
   eventsOf(tenant: string, riskId: string, limit: number, signal?: AbortSignal): Promise<readonly RiskEvent[]>
 }
 
-/** One item of `GET /v1/risks`: the last word about an episode. */
+/** One item of `GET /v1/risks`: the latest event of an episode. */
 export interface RiskPosition {
   readonly event: RiskEvent
   readonly state: 'open' | 'cleared'
@@ -41,12 +41,12 @@ export interface RiskPositionQuery extends RiskEventFilter {
 /** What the platform API needs of the pipeline's risks: the position now and the live feed. */
 export interface RiskFeed {
   position(query: RiskPositionQuery): Promise<readonly RiskPosition[]>
-  /** One episode with what was told of it, oldest first; null where the tenant has none of this id. */
+  /** Returns an episode with its events, oldest first; null if the tenant has none with this id. */
   episode(tenant: string, riskId: string): Promise<(RiskPosition & { readonly timeline: readonly RiskEvent[] }) | null>
   /**
-   * Calls `listener` with every event of the tenant after `afterId` (from history and memory, without
-   * gap or repeat), or from now where it is null, then live. Of the past it tells a page at a time and
-   * waits for `drained` between them. Returns how to stop.
+   * Calls `listener` with every event of the tenant after `afterId`, stored ones first, then live ones, without gaps or duplicates.
+   * If `afterId` is null, only live events follow. Stored events are delivered in pages, with a wait for `drained` between them.
+   * Returns a function that unsubscribes.
    */
   subscribe(
     tenant: string,

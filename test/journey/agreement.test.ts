@@ -152,11 +152,11 @@ describe('a data folder that is whole', () => {
 describe('an older checkpoint.db', () => {
   it.each(['first', 'second'] as const)('is repaired from the store, and the bill is exact: %s', async (name) => {
     const service = await started(mixed(database('checkpoint'), name))
-    expect(service.errors()).toContain('its position is taken from the store')
+    expect(service.errors()).toContain('continuing from the position recorded in the store')
     await service.stop()
     await service.start()
     expect(await billOf(service)).toBe(billed.third)
-    expect(service.errors()).not.toContain('went back')
+    expect(service.errors()).not.toContain('is an older copy')
   })
 
   it('is refused if it is that of another folder', async () => {
@@ -167,18 +167,18 @@ describe('an older checkpoint.db', () => {
       rmSync(join(dataDir, file), { force: true })
       if (existsSync(join(other.dataDir, file))) cpSync(join(other.dataDir, file), join(dataDir, file))
     }
-    expect(await refusal(dataDir)).toContain('checkpoint.db is not that of this data folder')
+    expect(await refusal(dataDir)).toContain('checkpoint.db belongs to another data folder')
     recover(dataDir, 'checkpoint')
     const service = await started(dataDir)
     expect(await billOf(service)).toBe(billed.third)
-    expect(await recorded(service, 'checkpoint')).toContain('the position is that of the store')
+    expect(await recorded(service, 'checkpoint')).toContain('the last one in the store')
   })
 })
 
 describe('an older store', () => {
   it('is filled again from the spool if the spool holds its calls, and the bill is exact', async () => {
     const service = await started(mixed(['clickhouse'], 'second'))
-    expect(service.errors()).toContain('they are stored again from the spool')
+    expect(service.errors()).toContain('storing them again from the spool')
     await service.stop()
     await service.start()
     expect(await billOf(service)).toBe(billed.third)
@@ -203,7 +203,7 @@ describe('an older store', () => {
     const dataDir = mixed()
     const removed = removeParts(dataDir, 'line_items')
     expect(removed).toBeGreaterThan(0)
-    expect(await refusal(dataDir)).toMatch(/rows of the store are missing: \d+ of \d+ rows of line_items of \d{4}-\d\d/)
+    expect(await refusal(dataDir)).toMatch(/rows of the store are missing: \d+ of \d+ rows of line_items in \d{4}-\d\d/)
     recover(dataDir, 'store')
     await started(dataDir)
   })
@@ -253,9 +253,9 @@ function removeParts(dataDir: string, table: string): number {
 describe('an older registry.db', () => {
   it('is refused by its mark, and without the mark by what checkpoint and store know of it', async () => {
     const dataDir = mixed(database('registry'))
-    expect(await refusal(dataDir)).toMatch(/registry\.db went back by \d+ changes.*recover --accept-loss registry/)
+    expect(await refusal(dataDir)).toMatch(/registry\.db lacks its last \d+ changes.*recover --accept-loss registry/)
     rmSync(join(dataDir, 'registry.mark'))
-    expect(await refusal(dataDir)).toMatch(/registry\.db went back by \d+ changes.*recover --accept-loss registry/)
+    expect(await refusal(dataDir)).toMatch(/registry\.db lacks its last \d+ changes.*recover --accept-loss registry/)
     recover(dataDir, 'registry')
     const service = await started(dataDir)
     expect(await billOf(service)).toBe(billed.third)

@@ -218,7 +218,7 @@ describe('backup and restore refuse', () => {
   })
 
   it.each([
-    ['changed', (path: string) => appendFileSync(path, 'x'), /is not as it was backed up/],
+    ['changed', (path: string) => appendFileSync(path, 'x'), /differs from its entry in the manifest/],
     ['missing', (path: string) => rmSync(path), /is missing/],
     ['added', (path: string) => writeFileSync(`${path}-wal`, 'x'), /is not of this backup/],
   ] as const)('a backup of which a file is %s', async (name, change, message) => {
@@ -237,6 +237,6 @@ describe('backup and restore refuse', () => {
     writeFileSync(join(dataDir, 'restore.incomplete'), '')
     chmodSync(dataDir, 0o700)
     const half = await createService({ args: ['--empty'], dataDir })
-    await expect(half.start()).rejects.toThrow(/ended with 2[^]*holds a restore that was not finished/)
+    await expect(half.start()).rejects.toThrow(/ended with 2[^]*holds an unfinished restore/)
   })
 })

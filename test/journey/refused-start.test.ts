@@ -106,7 +106,7 @@ describe('a start on a file that this user may not use', () => {
     expect([code, lines]).toEqual([
       2,
       [
-        `tollgate: ${join(folder, path)} cannot be used by this user (EACCES); it belongs to this user; allow it with: chmod u+rwX '${join(folder, path)}'`,
+        `tollgate: ${join(folder, path)} cannot be used by this user (EACCES); this user owns it; grant access with: chmod u+rwX '${join(folder, path)}'`,
       ],
     ])
   })
@@ -137,7 +137,7 @@ describe('a start on a file that this user may not use', () => {
     expect([code, lines]).toEqual([
       2,
       [
-        `tollgate: ${path} cannot be used by this user (EACCES); it belongs to user 65534 and this process runs as user 0; run: chown -R 0 '${path}'`,
+        `tollgate: ${path} cannot be used by this user (EACCES); its owner is user 65534, but this process runs as user 0; run: chown -R 0 '${path}'`,
       ],
     ])
   })
@@ -153,17 +153,17 @@ describe('a start on a file that this user may not use', () => {
   })
 })
 
-describe('a start on a file that is not what it should be', () => {
+describe('a start on a file of the wrong kind', () => {
   it.each([
     ['registry.db', garbage, /registry\.db is damaged \(.*\); .*recover --accept-loss registry/],
-    ['registry.db', toFolder, /registry\.db is not what it should be \(EISDIR\); move it away/],
+    ['registry.db', toFolder, /registry\.db is not the expected kind of file \(EISDIR\); move it away/],
     ['checkpoint.db', garbage, /checkpoint\.db is damaged \(.*\); .*recover --accept-loss checkpoint/],
     [
       'lock',
       garbage,
-      /lock is damaged or not a database \(.*\); no process holds it and nothing in it matters: delete it/,
+      /lock is damaged or not a database \(.*\); no process holds the lock, and the file has no content of value: delete it/,
     ],
-    ['lock', toFolder, /lock is not what it should be \(EISDIR\); move it away/],
+    ['lock', toFolder, /lock is not the expected kind of file \(EISDIR\); move it away/],
     ['master.key', garbage, /master\.key takes 32 bytes as 64 hex digits or as base64url; restore it from a backup/],
     [
       'master.key',
@@ -175,9 +175,9 @@ describe('a start on a file that is not what it should be', () => {
       (path: string) => rmSync(path),
       /master\.key is missing or empty .*registry\.db .*; put it back, set MASTER_KEY/,
     ],
-    ['master.key', toFolder, /master\.key is not what it should be \(EISDIR\)/],
-    ['spool', toFile, /spool is not what it should be \((EEXIST|ENOTDIR)\); move it away/],
-    ['spool/gateway-0', toFile, /spool\/gateway-0 is not what it should be \((EEXIST|ENOTDIR)\); move it away/],
+    ['master.key', toFolder, /master\.key is not the expected kind of file \(EISDIR\)/],
+    ['spool', toFile, /spool is not the expected kind of file \((EEXIST|ENOTDIR)\); move it away/],
+    ['spool/gateway-0', toFile, /spool\/gateway-0 is not the expected kind of file \((EEXIST|ENOTDIR)\); move it away/],
     ['clickhouse', toFile, /clickhouse\/ is missing or empty .*; put it back from a backup/],
   ] as const)('%s is refused and names the remedy (%#)', async (name, spoil, message) => {
     const folder = goodFolder()
@@ -203,7 +203,7 @@ describe('a start on a file that is not what it should be', () => {
     const { code, lines } = await start(path)
     expect([code, lines]).toEqual([
       2,
-      [`tollgate: DATA_DIR ${path} is not a folder; move it away, or give another DATA_DIR`],
+      [`tollgate: DATA_DIR ${path} is not a folder; move it away, or set another DATA_DIR`],
     ])
   })
 })
@@ -246,7 +246,7 @@ describe('a start on a disk that takes nothing', () => {
     expect([code, lines]).toEqual([
       2,
       [
-        `tollgate: ${join(point, 'data')} is on a read-only file system (EROFS); mount it writable, or give another DATA_DIR`,
+        `tollgate: ${join(point, 'data')} is on a read-only file system (EROFS); mount it writable, or set another DATA_DIR`,
       ],
     ])
   })
@@ -273,7 +273,7 @@ describe('a start on what the service does not reach', () => {
     const { code, lines } = await start(folder, { HOST: '192.0.2.1' })
     expect([code, lines]).toEqual([
       2,
-      ['tollgate: HOST 192.0.2.1 is not an address of this machine; give one that is, or 0.0.0.0 for all'],
+      ['tollgate: HOST 192.0.2.1 is not an address of this machine; set one that is, or 0.0.0.0 for all'],
     ])
     expect(existsSync(folder)).toBe(false)
   })

@@ -69,7 +69,7 @@ export async function verify({ dataDir, promises, sync, nowMs }: VerifyOptions):
       newInstance: () => promises.instance ?? 'new',
     })
     const isOwn = manifest === null || manifest.instance === checkpoint.instance
-    check(isOwn, () => 'the start is refused: checkpoint.db is not that of this data folder')
+    check(isOwn, () => 'the start is refused: checkpoint.db belongs to another data folder')
     verifyAgreement({ dataDir, checkpoint, promises, registryEnd, check })
     // The names of segments are not synced either.
     result.isRefused = isSpoolEmptied(join(dataDir, 'spool'), checkpoint.position())

@@ -1,9 +1,8 @@
 /**
  * Reads the audit, newest first: changes and notes of reading, merged by time.
  *
- * Each of the two tables is read backwards from where the page before has ended, so a page costs what it
- * holds; a filter that an index does not know reads what it passes over. Bodies that nobody may see are
- * not even loaded.
+ * Both tables are read backwards from the end of the previous page, so the cost of a page depends on its size. A filter without an
+ * index also reads the entries that it skips. Bodies that the caller may not see are not loaded.
  */
 
 import type { DatabaseSync } from 'node:sqlite'

@@ -1,9 +1,8 @@
 /**
- * The change feed of one node: what is stored first, then what is committed, each change once, in order.
+ * The change feed of one node: stored changes first, then new commits, each change once and in order.
  *
- * A listener may commit, watch and stop watching itself; what that adds comes after what it is being
- * told. A listener that throws has a bug, which is its own: it is not told to whoever committed, since
- * the commit is on disk, and it keeps nothing from the other listeners.
+ * A listener may commit, watch and unsubscribe; changes from its own commits follow after the current one. An exception in a
+ * listener is a bug of that listener: it neither fails the commit, which is on disk already, nor stops the other listeners.
  */
 
 import type { DatabaseSync } from 'node:sqlite'
@@ -12,8 +11,8 @@ import { toDocument, type DocumentRow } from './document-row.ts'
 
 export interface ChangeFeed {
   watch(position: number, listener: (change: Change) => void): () => void
-  /** Something was committed. */
-  tell(): void
+  /** Delivers the changes of the latest commits to all watchers. */
+  notify(): void
 }
 
 interface ChangeRow extends DocumentRow {
@@ -33,15 +32,15 @@ export function createChangeFeed(database: DatabaseSync): ChangeFeed {
   const changes = database.prepare('SELECT * FROM change WHERE position > ? ORDER BY position LIMIT ?')
   const last = database.prepare('SELECT max(position) AS position FROM change')
   const watchers = new Set<Watcher>()
-  /** Up to where all watchers have been told. */
-  let told = Number(last.get()?.['position'] ?? 0)
-  let isTelling = false
+  /** Position up to which all watchers were notified. */
+  let notified = Number(last.get()?.['position'] ?? 0)
+  let isNotifying = false
 
   const pageAfter = (position: number): readonly ChangeRow[] =>
     changes.all(position, PAGE) as unknown as readonly ChangeRow[]
 
-  /** Up to the end of the feed, which the listener may move on. */
-  function bringUp(watcher: Watcher): void {
+  /** Delivers stored changes up to the end of the feed, which the listener itself may extend. */
+  function catchUp(watcher: Watcher): void {
     for (let page = pageAfter(watcher.at); page.length > 0; page = pageAfter(watcher.at)) {
       for (const row of page) {
         if (watcher.isStopped) return
@@ -51,8 +50,8 @@ export function createChangeFeed(database: DatabaseSync): ChangeFeed {
     }
   }
 
-  /** Each change is read once for all of them. */
-  function tellOf(row: ChangeRow): void {
+  /** Delivers one change to all watchers. */
+  function deliver(row: ChangeRow): void {
     const change = toChange(row)
     for (const watcher of [...watchers]) {
       if (watcher.isStopped || watcher.at >= row.position) continue
@@ -70,26 +69,26 @@ export function createChangeFeed(database: DatabaseSync): ChangeFeed {
   return {
     watch(position, listener) {
       const watcher: Watcher = { at: position, isStopped: false, listener }
-      bringUp(watcher)
+      catchUp(watcher)
       watchers.add(watcher)
       return () => {
         watcher.isStopped = true
         watchers.delete(watcher)
       }
     },
-    tell() {
-      // What a listener commits comes after what is being told, and before anybody can wait for it.
-      if (isTelling) return
-      isTelling = true
+    notify() {
+      // A commit by a listener is delivered by the loop of the outer call, after the current change.
+      if (isNotifying) return
+      isNotifying = true
       try {
-        for (let page = pageAfter(told); page.length > 0; page = pageAfter(told)) {
+        for (let page = pageAfter(notified); page.length > 0; page = pageAfter(notified)) {
           for (const row of page) {
-            told = row.position
-            tellOf(row)
+            notified = row.position
+            deliver(row)
           }
         }
       } finally {
-        isTelling = false
+        isNotifying = false
       }
     },
   }

@@ -1,8 +1,7 @@
 /**
- * One process a data folder: an exclusive lock that the operating system takes back when its holder
- * dies, however it dies.
+ * Exclusive lock on a data folder, which the operating system releases when its process ends in any way.
  *
- * SQLite's own lock on a file of its own is used, since Node has no file locks; no byte of it matters.
+ * Uses the lock of an SQLite file, since Node has no file locks. The content of the file has no meaning.
  */
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
@@ -18,18 +17,18 @@ export const RESTORING = 'restore.incomplete'
 const SQLITE_BUSY = 5
 const PRIMARY_CODE = 0xff
 
-/** Makes the folder where it is missing. Throws `StartRefused`. Returns how to let go of it. */
+/** Locks the folder, and creates it if it is missing. Throws `StartRefused`. Returns a function that unlocks it. */
 export function lockDataFolder(folder: string): () => void {
   const unlock = tryLockDataFolder(folder)
   if (unlock !== null) return unlock
-  throw new StartRefused(`DATA_DIR ${folder} is in use by another process; stop it or give another folder`)
+  throw new StartRefused(`DATA_DIR ${folder} is in use by another process; stop it, or set another DATA_DIR`)
 }
 
 /** The same, but null if another process holds the folder. */
 export function tryLockDataFolder(folder: string): (() => void) | null {
   ensureFolder(folder)
   if (existsSync(join(folder, RESTORING))) {
-    throw new StartRefused(`${folder} holds a restore that was not finished; empty the folder and restore again`)
+    throw new StartRefused(`${folder} holds an unfinished restore; empty the folder and restore again`)
   }
   const path = join(folder, 'lock')
   let database: DatabaseSync | null = null
@@ -39,7 +38,7 @@ export function tryLockDataFolder(folder: string): (() => void) | null {
   } catch (cause) {
     database?.close()
     if (isBusy(cause)) return null
-    throw toStartRefused(path, cause, 'no process holds it and nothing in it matters: delete it')
+    throw toStartRefused(path, cause, 'no process holds the lock, and the file has no content of value: delete it')
   }
   try {
     checkFolderAccess(folder)
@@ -52,7 +51,7 @@ export function tryLockDataFolder(folder: string): (() => void) | null {
 
 function ensureFolder(folder: string): void {
   if (existsSync(folder) && !statSync(folder).isDirectory()) {
-    throw new StartRefused(`DATA_DIR ${folder} is not a folder; move it away, or give another DATA_DIR`)
+    throw new StartRefused(`DATA_DIR ${folder} is not a folder; move it away, or set another DATA_DIR`)
   }
   try {
     makeFolder(folder, 0o700)

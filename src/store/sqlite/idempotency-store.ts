@@ -1,8 +1,8 @@
 /**
- * Idempotency keys of one node, in a file of their own: they come and go, and are no part of the audit.
+ * Idempotency keys of one node, in a separate file: they are short-lived and not part of the audit log.
  *
- * A claim that cannot be written is refused. How a claim ended is held in memory if the disk does not take
- * it: the work is done by then, and its caller gets the answer. After a restart such a key counts as cut off.
+ * A claim that cannot be written is refused. The result of a claim stays in memory if the disk refuses it, because the work is done
+ * and the caller gets the response. After a restart such a key counts as interrupted.
  */
 
 import { existsSync, renameSync, rmSync } from 'node:fs'
@@ -19,7 +19,7 @@ export interface SqliteIdempotencyOptions {
   readonly onDamaged?: (cause: Error, aside: string) => void
 }
 
-const REMEDY = 'remove it: it holds answers to repeated requests, for a day'
+const REMEDY = 'remove it: it only holds answers for repeated requests, kept for one day'
 const KEPT_MS = 86_400_000
 /** Old ones that each claim clears away: more than one, so that they go faster than they come. */
 const CLEARED_AT_ONCE = 4

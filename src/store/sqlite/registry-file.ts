@@ -46,7 +46,7 @@ function withMark(path: string, database: DatabaseSync, isLossAccepted: boolean)
   if (lost > 0 && !isLossAccepted) {
     mark.close()
     throw new StartRefused(
-      `${path} went back by ${lost} changes: it is an older copy, or lacks its ${path}-wal; put back the newer files, ` +
+      `${path} lacks its last ${lost} changes: it is an older copy, or ${path}-wal is missing; put back the newer files, ` +
         `or ${acceptLossCommand('registry', dirname(path))}`,
     )
   }

@@ -63,7 +63,9 @@ const STEPS = [
 export function bringUpSchema(database: DatabaseSync, path: string): void {
   const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
   if (version > STEPS.length) {
-    throw new StartRefused(`${path} was written by a later version of tollgate; start that one, or give another folder`)
+    throw new StartRefused(
+      `${path} was written by a later version of tollgate; start that version, or set another DATA_DIR`,
+    )
   }
   database.function('document_checksum', (kind, id, tenant, revision, body) =>
     checksumOf([String(kind), String(id), String(tenant), Number(revision)], String(body)),

@@ -120,11 +120,11 @@ export function openSqliteRegistry(options: SqliteRegistryOptions): Registry {
     list: async <Body>(kind: string, query: ListQuery) => list(kind, query).map((row) => toDocument<Body>(row)),
     commit: async (author, action, writes) => {
       change(() => apply({ author, action, writes }))
-      feed.tell()
+      feed.notify()
     },
     commitEach: async (commits) => {
       const errors = change(() => commits.map(tryApply))
-      feed.tell()
+      feed.notify()
       return errors
     },
     audit: async (author, action, { kind, id, tenant }) => {

@@ -43,7 +43,7 @@ export function verifyTables(database: DatabaseSync, tables: readonly Checksumme
  */
 export function verifyFeed(database: DatabaseSync): string | null {
   const feed = database.prepare('SELECT count(*) AS changes, coalesce(max(position), 0) AS last FROM change').get()
-  if (feed?.['changes'] !== feed?.['last']) return `${feed?.['changes']} of ${feed?.['last']} changes are there`
+  if (feed?.['changes'] !== feed?.['last']) return `only ${feed?.['changes']} of ${feed?.['last']} changes are present`
   const row = database
     .prepare(
       `SELECT count(*) AS documents FROM

@@ -272,7 +272,7 @@ describe('usage in ClickHouse', () => {
     }
   })
 
-  it('is not stopped by text that is not well-formed: nobody can hold up the bill of others', async () => {
+  it('accepts malformed text, so that one tenant cannot block the bill of others', async () => {
     await usage.insert('broken-1', [item({ tenant: 'broken', operation: 'lone\ud800surrogate' })])
 
     expect(await total('broken')).toMatchObject({ calls: 1 })

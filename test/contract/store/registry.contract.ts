@@ -62,7 +62,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       })
     })
 
-    it('knows a document by its kind and id together', async () => {
+    it('identifies a document by kind and id together', async () => {
       const { registry } = start()
       await registry.commit(AUTHOR, 'make', [write('a', 0, 1), write('a', 0, 2, { kind: 'other' })])
 
@@ -117,7 +117,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       expect(await registry.commitEach([])).toEqual([])
     })
 
-    it('lets one of many that change the same document win, and tells the others', async () => {
+    it('accepts one of many concurrent commits to a document, and rejects the others', async () => {
       const { registry } = start()
       await registry.commit(AUTHOR, 'make', [write('a', 0, 0)])
       const ends = await Promise.allSettled(
@@ -218,7 +218,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       }
     })
 
-    it('tells a watcher what is stored, then what comes, in order and none twice', async () => {
+    it('delivers stored changes to a watcher, then live ones, in order and without duplicates', async () => {
       const { registry } = start()
       const told: Change[] = []
       await registry.commit(AUTHOR, 'make', [write('a', 0, 1), write('b', 0, 1)])
@@ -236,7 +236,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       expect(positions).toEqual([...new Set(positions)].sort((a, b) => a - b))
     })
 
-    it('lets a watcher go on where it was before a restart, over more changes than one page holds', async () => {
+    it('resumes a watcher after a restart, over more than one page of changes', async () => {
       const { open, clock, registry } = start()
       const told: Change[] = []
       const make = (from: number, to: number): Write[] =>
@@ -253,7 +253,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       expect(told.map(({ document }) => document.body)).toEqual(Array.from({ length: 1_210 }, (_, index) => index))
     })
 
-    it('tells each change once and in order to watchers that commit and stop while they are told', async () => {
+    it('delivers each change once and in order to watchers that commit or unsubscribe in their listener', async () => {
       const { registry } = start()
       const told: unknown[] = []
       const others: unknown[] = []
@@ -295,7 +295,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
     describe('history', () => {
       const all = { tenant: 'acme', bodiesOf: ['thing'], limit: 100 }
 
-      it('tells what was made, changed, removed and read, newest first, with what it was before', async () => {
+      it('lists creations, changes, removals and reads, newest first, with the previous bodies', async () => {
         const { clock, registry } = start()
         await registry.commit(AUTHOR, 'make', [write('a', 0, { n: 1 })])
         clock.set(2_000)
@@ -357,7 +357,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
         expect(await registry.history({ ...all, kind: 'thing', id: 'd1' })).toHaveLength(1)
       })
 
-      it('tells of attempts to deliver only where they are asked for', async () => {
+      it('lists delivery attempts only if the filter asks for them', async () => {
         const { registry } = start()
         await registry.commit(AUTHOR, 'webhook.test', [write('dlv_1', 0, 1, { kind: 'webhook_delivery' })])
         expect(await registry.history(all)).toEqual([])

@@ -142,7 +142,7 @@ describe('checkpoint in SQLite', () => {
     expect(checkpoint.nextBatch()).toBeNull()
   })
 
-  it('bounds what waits: the oldest go, what is being sent stays, and the number is told', () => {
+  it('bounds the outbox: deletes the oldest events, keeps a batch in flight, and returns the number', () => {
     reopen(3)
     checkpoint.commitRisk(at(1), [], [event('evt_1')], 0)
     const batch = checkpoint.nextBatch()
@@ -161,7 +161,7 @@ describe('checkpoint in SQLite', () => {
     expect(checkpoint.commitRisk(at(3), [], [event('evt_6')], 0)).toBe(1)
   })
 
-  it('tells what waits for one tenant after an event, and nothing of another', () => {
+  it('returns the outbox events of one tenant after an event, and none of another tenant', () => {
     checkpoint.commitRisk(at(1), [], [event('evt_1'), event('evt_2', { tenant: "acme' OR 1" }), event('evt_3')], 0)
 
     expect(checkpoint.waiting('acme', 'evt_1').map(({ id }) => id)).toEqual(['evt_3'])
@@ -198,7 +198,7 @@ describe('counters of limits', () => {
     expect(checkpoint.countersOf('sub_1', 'payments-v1')).toEqual(counters('sub_1', 3))
   })
 
-  it('are let go of when no window can count on them any more', () => {
+  it('expire when no window can use them any more', () => {
     checkpoint.saveCounters(at(10), [counters('sub_1', 3)], 0)
     const daysMs = (days: number) => days * 86_400_000
     checkpoint.saveCounters(at(20), [counters('sub_2', 3)], daysMs(399))

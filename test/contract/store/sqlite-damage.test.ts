@@ -104,7 +104,7 @@ describe.each(FILES)('%s.db', (name, fill, open) => {
   })
 
   it('is refused if a folder stands in its place', () => {
-    expect(refusal(() => open(newFolder()))).toContain('is not what it should be (EISDIR); move it away')
+    expect(refusal(() => open(newFolder()))).toContain('is not the expected kind of file (EISDIR); move it away')
   })
 
   it('writes its mark anew if the mark is missing or damaged', async () => {
@@ -138,7 +138,7 @@ describe('a registry that is not the one that was written', () => {
     registry.close()
     copyFileSync(`${path}.old`, path)
 
-    expect(refusal(() => openRegistry(path))).toContain('went back by 2 changes')
+    expect(refusal(() => openRegistry(path))).toContain('lacks its last 2 changes')
     const accepted = openSqliteRegistry({ path, clock, isLossAccepted: true })
     accepted.close()
     openRegistry(path)
@@ -154,7 +154,7 @@ describe('a registry that is not the one that was written', () => {
     copyFileSync(path, copy)
     copyFileSync(markPathOf(path), markPathOf(copy))
 
-    expect(refusal(() => openRegistry(copy))).toContain('went back by 1 change')
+    expect(refusal(() => openRegistry(copy))).toContain('lacks its last 1 change')
   })
 
   it('is refused if text inside a document changed, which SQLite does not see', async () => {
@@ -200,7 +200,7 @@ describe('a registry that is not the one that was written', () => {
 })
 
 describe('a checkpoint that is not the one that was written', () => {
-  it('says by how many changes it went back, again and again', () => {
+  it('reports the number of missing changes each time', () => {
     const path = join(newFolder(), 'checkpoint.db')
     fillCheckpoint(path, 2)
     copyFileSync(path, `${path}.old`)

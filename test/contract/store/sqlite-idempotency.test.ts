@@ -47,7 +47,7 @@ describe('idempotency keys in SQLite', () => {
     expect(await store.claim('k', 'hash')).toMatchObject({ state: 'done' })
   })
 
-  it('are forgotten after a day, and take no room for ever', async () => {
+  it('expire after a day and release their space', async () => {
     const { open, forward, path } = start()
     const store = open()
     for (let number = 0; number < 50; number++) {

@@ -135,7 +135,7 @@ describe('registry in a file', () => {
     },
   )
 
-  it('answers whoever committed though a watcher fails, and tells the other watchers', async () => {
+  it('completes a commit and notifies the other watchers even if one watcher fails', async () => {
     const registry = open(newPath())
     const told: string[] = []
     const raised: unknown[] = []

@@ -62,7 +62,7 @@ it.each([
 })
 
 it.each([
-  ['a file', (target: string) => writeFileSync(target, 'kept'), /is not what it should be|is not empty/],
+  ['a file', (target: string) => writeFileSync(target, 'kept'), /is not the expected kind of file|is not empty/],
   ['a link', (target: string) => symlinkSync(folder, target), /is a symbolic link/],
   ['a link to nothing', (target: string) => symlinkSync(join(folder, 'nothing'), target), /is a symbolic link/],
   ['a backup under way', (target: string) => mkdirSync(`${target}.partial`), /\.partial is left/],
@@ -97,11 +97,11 @@ it('is refused of a segment that is a link, which a restore would not accept', a
   expect(readdirSync(folder)).toEqual(['data'])
 })
 
-it('is refused of a registry that went back', async () => {
+it('is refused if the registry is an older copy', async () => {
   const mark = openMarkFile(join(dataDir, 'registry.mark'))
   mark.write((mark.found ?? 0) + 3)
   mark.close()
-  await expect(backup(join(folder, 'target'))).rejects.toThrow('registry.db went back by 3 changes')
+  await expect(backup(join(folder, 'target'))).rejects.toThrow('registry.db lacks its last 3 changes')
   expect(existsSync(join(folder, 'target'))).toBe(false)
 })
 

@@ -73,7 +73,7 @@ const consumersOf = (written: readonly Written[], ids: readonly number[]) => {
 }
 
 describe('a damaged batch', () => {
-  it('costs its own records and those whose consumer is unknown, and none is charged to another', async () => {
+  it('costs its own records and those with unknown consumers, and charges none to another consumer', async () => {
     const { folder, written, path, ids } = await killedSpool({ segmentBytesMax: 1 << 20, turns: 40 })
     const batches = batchesOf(path(0))
     const defining = batches.findIndex(({ definitionBytes }, index) => index > 2 && definitionBytes > 0)
@@ -92,7 +92,7 @@ describe('a damaged batch', () => {
     process.kill()
   })
 
-  it('is passed over, and reported once with the number and the time range of its records', async () => {
+  it('is skipped, and reported once with the number and the time range of its records', async () => {
     const { folder, written, path, ids } = await killedSpool({ segmentBytesMax: 1 << 20 })
     const batches = batchesOf(path(0))
     // One without definitions, in the middle.
@@ -120,7 +120,7 @@ describe('a damaged batch', () => {
     process.kill()
   })
 
-  it('at the very end, all there but not as it was written, is damage and no torn tail', async () => {
+  it('that is complete but does not verify at the end of a segment is damage, not a torn tail', async () => {
     const { folder, path, ids } = await killedSpool({ segmentBytesMax: 1 << 20 })
     const last = batchesOf(path(0)).at(-1)!
     flip(path(0), last.at + 40)
@@ -133,7 +133,7 @@ describe('a damaged batch', () => {
     process.kill()
   })
 
-  it('keeps its segment in a folder that is no source, while the spool lets go of it', async () => {
+  it('leaves its segment in spool/damaged/ when the spool releases it', async () => {
     const { folder, path, segments } = await killedSpool()
     flip(path(0), 100)
     const damaged = readFileSync(path(0))
@@ -151,7 +151,7 @@ describe('a damaged batch', () => {
     next.kill()
   })
 
-  it('is reported by what its bill lacks: what was billed before the damage is not missing', async () => {
+  it('is reported without the records that were billed before the damage', async () => {
     const { folder, path, ids } = await killedSpool({ segmentBytesMax: 1 << 20 })
     const [first, second, third] = batchesOf(path(0))
     const records = first!.records + second!.records
@@ -252,7 +252,7 @@ describe('a gap', () => {
     const process = startProcess(folder, [], position)
     process.read(position)
     expect(process.damages).toEqual([
-      expect.objectContaining({ what: 'A spool segment that the checkpoint names is missing.', isExact: false }),
+      expect.objectContaining({ what: 'A spool segment that the checkpoint refers to is missing.', isExact: false }),
     ])
     process.kill()
 
@@ -273,7 +273,10 @@ describe('a gap', () => {
 
     expect(process.read(position).ids).toEqual(more.map(({ id }) => id))
     expect(process.damages).toEqual([
-      expect.objectContaining({ what: 'A spool segment is shorter than the checkpoint says.', isExact: false }),
+      expect.objectContaining({
+        what: 'A spool segment is shorter than the position in the checkpoint.',
+        isExact: false,
+      }),
     ])
     process.kill()
   })
@@ -447,7 +450,7 @@ describe('numbers of segments and records', () => {
       after,
       sync: 'never',
       gauge: openSpoolGauge(createSpoolGaugeMemory(), 1 << 30),
-      clock: { ...systemClock, nowMs: () => nowMs },
+      clock: { ...systemClock, nowMs: () => nowMs, after: () => () => {} },
       onGrowth() {},
       onFailure(cause) {
         throw cause
@@ -503,11 +506,11 @@ describe('numbers of segments and records', () => {
     process.kill()
   })
 
-  it('refuse calls where no number is left', () => {
+  it('refuse to start a writer if no segment number is left', () => {
     const folder = copies.newFolder()
     mkdirSync(join(folder, SOURCE))
     writeFileSync(join(folder, SOURCE, '999999999999999.spool'), '')
-    expect(() => writer(folder, 1_000)).toThrow('has the last number')
+    expect(() => writer(folder, 1_000)).toThrow('has the highest possible number')
   })
 
   it('leave nothing half made: a segment that a crash cut off while it was created is no segment', async () => {

@@ -89,7 +89,7 @@ const turn = () => new Promise<void>((resolve) => setImmediate(() => setImmediat
 const segments = () => readdirSync(join(folder, 'gateway-0')).sort()
 
 describe('spool', () => {
-  it('gives back every field of a record', async () => {
+  it('returns every field of a record as it was written', async () => {
     const { reader, start } = open()
     const writer = start()
     const record = call(7, attribution('con_1'))
@@ -104,7 +104,7 @@ describe('spool', () => {
     writer.close()
   })
 
-  it('lets an answer end only after the write, all of one turn together', async () => {
+  it('writes the records of one turn together, before their responses end', async () => {
     const { reader, start } = open()
     const writer = start()
     const outcomes: string[] = []
@@ -119,7 +119,7 @@ describe('spool', () => {
     writer.close()
   })
 
-  it('goes on from a position, in the middle of a segment, with the whole table of attributions', async () => {
+  it('resumes in the middle of a segment with the complete table of attributions', async () => {
     const { reader, start } = open()
     const writer = start()
     const [a, b] = [attribution('a'), attribution('b')]
@@ -161,7 +161,7 @@ describe('spool', () => {
     writer.close()
   })
 
-  it('cuts a torn tail at the last whole batch, at any byte, and goes on with the next segment', async () => {
+  it('stops a segment truncated at any byte after its last whole batch, and continues with the next segment', async () => {
     const { start, reader } = open()
     const writer = start()
     writer.append(call(1, attribution('a')))
@@ -188,7 +188,7 @@ describe('spool', () => {
     }
   })
 
-  it('does not take in a batch with a changed byte', async () => {
+  it('skips a batch with a changed byte', async () => {
     const { start, reader } = open()
     const writer = start()
     writer.append(call(1, attribution('a')))
@@ -214,7 +214,7 @@ describe('spool', () => {
     writer.close()
   })
 
-  it('reads threads that wrote at one time at one time, also where much has piled up', async () => {
+  it('reads the records of all threads in step, even with a large backlog', async () => {
     const { reader, start } = open()
     const writers = ['gateway-0', 'gateway-1', 'gateway-2'].map((source) => ({ source, writer: start(source) }))
     for (let sequence = 1; sequence <= 300; sequence++) {
@@ -238,7 +238,7 @@ describe('spool', () => {
     expect(drain(reader).records).toHaveLength(900)
   })
 
-  it('deletes segments that are taken in, and gives their room back', async () => {
+  it('deletes processed segments and releases their space', async () => {
     const { reader, start, gauge } = open({ segmentBytesMax: 200, bytesMax: 8_192 })
     const writer = start()
     for (let sequence = 1; sequence <= 40; sequence++) {
@@ -348,7 +348,7 @@ describe('spool', () => {
     expect(drain(reader, early).records.map(({ sequence }) => sequence)).toEqual([2])
   })
 
-  it('passes over what somebody took away, and is not stopped by a position that names it', async () => {
+  it('skips removed files, and accepts a position that refers to them', async () => {
     const { reader, start } = open({ segmentBytesMax: 200 })
     const [writer, other] = [start(), start('gateway-1')]
     for (let sequence = 1; sequence <= 3; sequence++) {
@@ -370,7 +370,7 @@ describe('spool', () => {
     expect(drain(again, position).records).toEqual([])
   })
 
-  it('holds few files open, however many segments it reads', async () => {
+  it('keeps few files open, regardless of the number of segments', async () => {
     const { reader, start } = open({ segmentBytesMax: 100 })
     const writer = start()
     for (let sequence = 1; sequence <= 200; sequence++) {
@@ -389,7 +389,7 @@ describe('spool', () => {
     expect(files()).toBe(before)
   })
 
-  it('lets go of a segment that is followed by another, when it is on the disk', async () => {
+  it('closes a segment with a successor after it is synced', async () => {
     const { gauge, reader } = open()
     const failures: unknown[] = []
     const files = () => readdirSync('/proc/self/fd').length
@@ -415,7 +415,7 @@ describe('spool', () => {
     expect(drain(reader).records).toHaveLength(30)
   })
 
-  it('knows after a restart how full it is', async () => {
+  it('restores its fill level after a restart', async () => {
     const { gauge, start } = open({ bytesMax: 1 << 20 })
     const writer = start()
     for (let sequence = 1; sequence <= 2_000; sequence++) writer.append(call(sequence, attribution('a')))
@@ -428,7 +428,7 @@ describe('spool', () => {
     expect(again.gauge.share).toBe(0)
   })
 
-  it('refuses the calls of a turn whose write fails, and serves again from a new segment', async () => {
+  it('refuses the calls of a turn whose write fails, and accepts calls again in a new segment', async () => {
     let nowMs = Date.now()
     const { gauge, reader } = open()
     const failures: unknown[] = []

@@ -108,7 +108,7 @@ async function freeze(): Promise<Client> {
   }
 }
 
-it('belongs to its owner alone from the moment that it is there', async () => {
+it('is accessible only to its owner from its creation on', async () => {
   const { listen } = Server.prototype
   const modes: number[] = []
   const spied = vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server, ...args: unknown[]) {
@@ -127,7 +127,7 @@ it('belongs to its owner alone from the moment that it is there', async () => {
   expect([modes, statSync(path()).mode & 0o777]).toEqual([[0], 0o600])
 })
 
-it('takes the place of what an earlier process left, and touches nothing that a link names', async () => {
+it('replaces the socket of an earlier process, and does not follow a link', async () => {
   const other = join(dataDir, 'other')
   writeFileSync(other, 'kept')
   symlinkSync(other, path())
@@ -141,7 +141,7 @@ it('takes the place of what an earlier process left, and touches nothing that a 
   await (await ask(FREEZE)).reply('frozen')
 })
 
-it('says that it cannot be opened if its path is too long, and makes no other', async () => {
+it('fails to open if its path is too long, and creates no other file', async () => {
   dataDir = join(dataDir, 'x'.repeat(120))
   mkdirSync(dataDir)
   await expect(open()).rejects.toThrow('EINVAL')
@@ -149,7 +149,7 @@ it('says that it cannot be opened if its path is too long, and makes no other', 
   dataDir = join(dataDir, '..')
 })
 
-it('is not blocked by connections that ask nothing, and ends them', async () => {
+it('closes connections without requests, and is not blocked by them', async () => {
   await open()
   const idle = [await ask(), await ask('{"ask"'), await ask()]
   const backup = await ask(FREEZE)
@@ -170,7 +170,7 @@ it('takes eight connections at a time', async () => {
   await (await ask(FREEZE)).reply('frozen')
 })
 
-it('refuses a second backup, and the first goes on', async () => {
+it('refuses a second backup while the first continues', async () => {
   await open()
   const first = await ask(FREEZE)
   await first.reply('frozen')

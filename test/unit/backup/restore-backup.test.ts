@@ -135,7 +135,7 @@ it.each([
 
 it('refuses a size that no file has, and a manifest that lists more than there is', () => {
   note(({ files }) => void Object.assign(files.at(-1) as object, { bytes: Number.MAX_SAFE_INTEGER }))
-  expect(refusal()).toMatch(/is not as it was backed up/)
+  expect(refusal()).toMatch(/differs from its entry in the manifest/)
   note(({ files }) => void files.push({ path: 'more', bytes: 2 ** 50, sha256: 'f'.repeat(64) }))
   expect(refusal()).toMatch(/is missing/)
   expect(existsSync(target)).toBe(false)

@@ -37,7 +37,7 @@ const contentOf = (folder: string) =>
     )
 
 describe('tollgate spool inspect', () => {
-  it('says that an intact spool is intact, while it is written, and changes nothing', async () => {
+  it('reports an intact spool of a running writer as intact, and changes nothing', async () => {
     const { folder, spool, written, process } = await dataFolder()
     const before = contentOf(folder)
     const { status, stdout } = inspect(folder)
@@ -68,7 +68,7 @@ describe('tollgate spool inspect', () => {
     expect(stdout).toMatch(/^ {4}at 64: \d+ records/m)
   })
 
-  it('exits with 1 and says where and how much is missing, if a batch is damaged', async () => {
+  it('exits with 1 and prints the place and number of missing records if a batch is damaged', async () => {
     const { folder, spool, process } = await dataFolder()
     process.kill()
     const path = pathOf(spool, 'gateway-0', segmentsOf(spool, 'gateway-0')[0]!)
@@ -83,7 +83,7 @@ describe('tollgate spool inspect', () => {
     })
   })
 
-  it('sees a segment that is missing, one that is empty, and that the end of one is not all there', async () => {
+  it('detects a missing segment, an empty segment and an incomplete last batch', async () => {
     const { folder, spool, process } = await dataFolder()
     process.kill()
     const segments = segmentsOf(spool, 'gateway-0')
@@ -94,18 +94,21 @@ describe('tollgate spool inspect', () => {
       stdout: expect.stringMatching(/before it: \d+ records are missing/),
     })
     truncateSync(pathOf(spool, 'gateway-0', segments[2]!), 0)
-    expect(inspect(folder).stdout).toContain('DAMAGED: no whole header')
+    expect(inspect(folder).stdout).toContain('DAMAGED: the header is incomplete')
 
     const last = pathOf(spool, 'platform', segmentsOf(spool, 'platform')[0]!)
     truncateSync(last, sizeOf(last) - 8)
-    expect(inspect(last)).toMatchObject({ status: 0, stdout: expect.stringContaining('a batch that is not all there') })
+    expect(inspect(last)).toMatchObject({ status: 0, stdout: expect.stringContaining('an incomplete last batch') })
   })
 
-  it('refuses what is no spool, with exit code 2', async () => {
+  it('refuses a folder that is not a spool, with exit code 2', async () => {
     const folder = copies.newFolder()
-    expect(inspect(folder)).toMatchObject({ status: 2, stderr: expect.stringContaining('no data folder') })
+    expect(inspect(folder)).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('is neither a tollgate data folder'),
+    })
     expect(inspect(join(folder, 'nowhere'))).toMatchObject({ status: 2 })
-    expect(inspect()).toMatchObject({ status: 2, stderr: expect.stringContaining('takes one DIR') })
+    expect(inspect()).toMatchObject({ status: 2, stderr: expect.stringContaining('takes exactly one DIR') })
     expect(inspect(folder, '--wrong')).toMatchObject({ status: 2 })
   })
 

@@ -201,7 +201,7 @@ describe('a spool writer whose write fails', () => {
     expect(bench.states).toEqual(['EFBIG'])
   })
 
-  it('goes on by itself where nobody calls', async () => {
+  it('resumes without new calls', async () => {
     const bench = open()
     await withFilesLimited(0, () => bench.turn('a'))
     bench.second()

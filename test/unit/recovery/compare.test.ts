@@ -111,7 +111,7 @@ describe('checkpoint and store', () => {
   })
 })
 
-describe('a checkpoint that went back', () => {
+describe('a checkpoint that is an older copy', () => {
   const ahead = store(note(5), { next: note(4), notedAfter: 2 })
 
   it('continues after the last flush of the store', () => {
@@ -130,13 +130,13 @@ describe('a checkpoint that went back', () => {
     expect(verdict(claims(3), cutOff, NOTHING_HELD)).toMatchObject({ kind: 'refused', part: 'checkpoint' })
   })
 
-  it('counts limits and risks again from the spool, and says so if the spool lacks their calls', () => {
+  it('recomputes limits and risks from the spool, and reports if the spool lacks their calls', () => {
     const kept = verdict(claims(3), ahead, { limitPosition: at(2), levelPosition: at(1) })
     expect(kept).toMatchObject({ repair: { riskPosition: at(3), limitPosition: at(2), levelPosition: at(1) } })
     const lost = verdict(claims(3), ahead, { limitPosition: at(2), levelPosition: at(1), ...NOTHING_HELD })
     expect(lost).toMatchObject({
       repair: { riskPosition: at(5), limitPosition: at(5), levelPosition: at(5) },
-      sentence: expect.stringContaining('do not count the calls of that time') as string,
+      sentence: expect.stringContaining('lack the calls of that period') as string,
     })
   })
 
@@ -148,7 +148,7 @@ describe('a checkpoint that went back', () => {
   })
 })
 
-describe('a store that went back', () => {
+describe('a store that is an older copy', () => {
   it('is filled again from the spool if that holds every record since', () => {
     expect(verdict(claims(5), store(note(3)))).toMatchObject({
       kind: 'repaired',

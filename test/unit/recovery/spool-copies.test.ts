@@ -51,17 +51,17 @@ it.each([
   const { ids } = process.read({})
   process.kill()
   expect(new Set(ids).size).toBeLessThan(ids.length)
-  expect(() => refuseSpoolCopies(folder)).toThrow(`${to} and ${from} are copies of one segment`)
+  expect(() => refuseSpoolCopies(folder)).toThrow(`${to} and ${from} are copies of the same segment`)
 })
 
 it('a copy of a source under a name of its own is refused', async () => {
   const { folder } = await spool()
   cpSync(join(folder, SOURCE), join(folder, `${SOURCE}.bak`), { recursive: true })
-  expect(() => refuseSpoolCopies(folder)).toThrow(`${SOURCE}.bak is not a folder of this service`)
+  expect(() => refuseSpoolCopies(folder)).toThrow(`${SOURCE}.bak was not created by this service`)
 })
 
 it('a segment that no other can follow is refused', async () => {
   const { folder } = await spool()
   writeFileSync(join(folder, SOURCE, '999999999999999.spool'), '')
-  expect(() => refuseSpoolCopies(folder)).toThrow('999999999999999.spool has the last number')
+  expect(() => refuseSpoolCopies(folder)).toThrow('999999999999999.spool has the highest possible segment number')
 })

@@ -32,7 +32,7 @@ it.each(NAMES)('a folder or a named pipe in place of %s is refused by its name, 
     const path = join(folder(), name)
     make(path)
     expect(() => checkFolderAccess(join(path, name.includes('/') ? '../..' : '..'))).toThrow(
-      `${path} is not what it should be (${reason}); move it away, or restore it from a backup`,
+      `${path} is not the expected kind of file (${reason}); move it away, or restore it from a backup`,
     )
   }
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createGate } from '../../../src/runtime/gate.ts'
 
 describe('Gate', () => {
-  it('starts a task in the same turn if nobody holds it', () => {
+  it('starts a task synchronously while it is open', () => {
     const gate = createGate()
     let hasStarted = false
     void gate.run(async () => void (hasStarted = true))

@@ -49,7 +49,7 @@ describe('ids', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('are told from what is no id', () => {
+  it('are distinguished from malformed ids', () => {
     const id = createIdFactory(() => START_MS)('sub')
     for (const other of [
       '',

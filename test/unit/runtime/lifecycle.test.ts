@@ -35,7 +35,7 @@ describe('lifecycle', () => {
     expect(seen).toEqual(['gateway', 'pipeline', 'store'].flatMap((name) => [`${name} closes`, `${name} closed`]))
   })
 
-  it('goes on when a part fails to close, at once or later, and says which', async () => {
+  it('continues when a component fails to close, synchronously or later, and logs its name', async () => {
     const { opened, close, errors } = open()
     const seen: string[] = []
     opened('store', () => void seen.push('store'))
@@ -63,7 +63,7 @@ describe('lifecycle', () => {
     expect(timers.size).toBe(0)
   })
 
-  it('closes everything once, and whoever asks again waits for the end', async () => {
+  it('closes everything once, and a second call waits for the end', async () => {
     const { opened, close } = open()
     let times = 0
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -38,7 +38,7 @@ describe('the log', () => {
     expect(lines.reduce((sum, { repeated = 0 }) => sum + 1 + repeated, 0)).toBe(3_000)
   })
 
-  it('writes what was held back when the error has stopped, and forgets it then', () => {
+  it('writes the suppressed line when the error has stopped, and then evicts it', () => {
     const { log, lines, forward } = open()
     for (let count = 0; count < 5; count++) log.warn({ err: failure('EIO') }, 'cannot write')
     forward(9_999)
@@ -58,7 +58,7 @@ describe('the log', () => {
     expect(lines).toHaveLength(1)
   })
 
-  it('tells errors, causes, subjects and levels apart', () => {
+  it('distinguishes errors, causes, subjects and levels', () => {
     const { log, lines } = open()
     log.error({ err: failure('EIO') }, 'cannot write')
     log.error({ err: failure('ENOSPC') }, 'cannot write')

@@ -24,7 +24,7 @@ describe('passwords', () => {
     expect(await passwords.verify('password', known)).toBe(true)
   })
 
-  it('wait in line, and are refused when the line is full', async () => {
+  it('are queued, and refused when the queue is full', async () => {
     const passwords = createPasswordHasher({ randomBytes, atOnceMax: 1, waitingMax: 1 })
     const [first, second] = [passwords.hash('one'), passwords.hash('two')]
     await expect(passwords.hash('three')).rejects.toMatchObject({ code: 'unavailable' })

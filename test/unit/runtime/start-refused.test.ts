@@ -52,7 +52,9 @@ describe('toStartRefused', () => {
       path,
       errorOf(() => openDatabase(path)),
     )
-    expect(refused.message).toBe(`${path} is not what it should be (EISDIR); move it away, or restore it from a backup`)
+    expect(refused.message).toBe(
+      `${path} is not the expected kind of file (EISDIR); move it away, or restore it from a backup`,
+    )
   })
 
   it('names the companion of a database that stands in the way', () => {
@@ -63,7 +65,7 @@ describe('toStartRefused', () => {
       path,
       errorOf(() => openDatabase(path)),
     )
-    expect(refused.message).toContain(`${path}-wal is not what it should be (EISDIR)`)
+    expect(refused.message).toContain(`${path}-wal is not the expected kind of file (EISDIR)`)
   })
 
   it('names the path of an error of the file system', () => {

@@ -52,7 +52,7 @@ describe('the sample backend', () => {
     expect((await call('POST', `/payments/${body.id}/capture`)).status).toBe(409)
   })
 
-  it('404: knows neither ids nor paths that nobody told it', async () => {
+  it('404: unknown ids and paths are not found', async () => {
     expect((await call('GET', '/payments/pay_0000000000000000')).status).toBe(404)
     expect((await call('GET', '/nothing')).status).toBe(404)
     expect((await call('DELETE', '/notificationEndpoints/nep_0000000000000000')).status).toBe(404)
@@ -76,8 +76,8 @@ describe('the sample backend', () => {
   })
 })
 
-describe('a shelf', () => {
-  it('forgets its oldest item when it is full, and pages newest first', () => {
+describe('a bounded collection', () => {
+  it('evicts its oldest item when it is full, and pages newest first', () => {
     const shelf = createShelf<{ id: string }>(3)
     for (const id of ['a', 'b', 'c', 'd']) shelf.put({ id })
 
