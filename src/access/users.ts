@@ -42,7 +42,7 @@ export interface UsersOptions {
   readonly passwords: PasswordHasher
 }
 
-export const USER_KIND = documentKind<UserBody>('user')
+const USER_KIND = documentKind<UserBody>('user')
 
 export function createUsers({ registry, createId, passwords }: UsersOptions): Users {
   return {

@@ -74,7 +74,7 @@ export function approvedFlow(
   return [flowWrite(id, tenant, 0, { ...flow, approvals: [approval], actor, remindAtMs: 0 })]
 }
 
-export function reminder(id: string, tenant: string, { remindAtMs }: ApprovalFlowBody): Write {
+function reminder(id: string, tenant: string, { remindAtMs }: ApprovalFlowBody): Write {
   return dueWrite({ tenant, kind: APPROVAL_DUE, subject: id, atMs: remindAtMs })
 }
 

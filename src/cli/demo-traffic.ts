@@ -56,7 +56,7 @@ export function createTraffic({ gatewayUrl, api, shop, treasury, agent, onOutcom
   function send(call: Call): void {
     if (inFlight >= IN_FLIGHT_MAX) return void leftOut++
     inFlight++
-    answerOf(call)
+    void answerOf(call)
       .then(outcomeOf, (): Outcome => 'failed')
       .then(onOutcome)
       .finally(() => inFlight--)

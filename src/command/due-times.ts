@@ -34,6 +34,6 @@ export async function dropDueWrite(
   return [{ kind: DUE_KIND, id, tenant, expected: revision, body: null }]
 }
 
-export function dueId(kind: string, subject: string, atMs: number): string {
+function dueId(kind: string, subject: string, atMs: number): string {
   return `${String(atMs).padStart(15, '0')} ${kind} ${subject}`
 }

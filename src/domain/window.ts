@@ -12,8 +12,3 @@ export interface Window {
 
 /** Line items are sums over windows of this length. */
 export const LINE_ITEM_WINDOW_MS = 10_000
-
-/** Returns the start of the window of `sizeMs` that contains `timeMs`. */
-export function windowStartMs(timeMs: number, sizeMs: number): number {
-  return Math.floor(timeMs / sizeMs) * sizeMs
-}

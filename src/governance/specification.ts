@@ -16,7 +16,7 @@ import { parseDocumentBytes } from './parse-document.ts'
 import { findBrokenReferences } from '../json/references.ts'
 
 export type { DeclaredOperation } from './operations.ts'
-export { fieldsOf, type Fields } from '../json/fields.ts'
+export type { Fields } from '../json/fields.ts'
 
 export interface Specification {
   readonly document: Fields

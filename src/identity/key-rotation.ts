@@ -32,7 +32,7 @@ export interface KeyRotationOptions {
 }
 
 /** How long verifiers may cache the key set: `max-age` of its response. */
-export const KEY_SET_SECONDS = 300
+const KEY_SET_SECONDS = 300
 const DAY_MS = 86_400_000
 const EVERY_DAYS = 30
 const RETRY_MS = 60_000

@@ -67,7 +67,7 @@ export function object<
   return { type: 'object', additionalProperties: false, required: names as Required, properties }
 }
 
-export const pageQuery = {
+const pageQuery = {
   limit: {
     type: 'integer',
     minimum: 1,

@@ -15,7 +15,7 @@ interface EventShape {
   readonly optional?: readonly string[]
 }
 
-export const EVENT_SHAPES: Readonly<Record<EventKind, EventShape>> = {
+const EVENT_SHAPES: Readonly<Record<EventKind, EventShape>> = {
   DesignDrift: {
     summary: 'The running implementation no longer matches the published contract',
     properties: {

@@ -58,7 +58,7 @@ export interface ComplianceOptions {
 
 export const COMPLIANCE_KIND = documentKind<ComplianceBody>('compliance')
 /** A score below this raises a risk. */
-export const LOW_BELOW = 90
+const LOW_BELOW = 90
 export const CRITICAL_BELOW = 70
 const FINDINGS_KEPT = 100
 const PAGE = 500

@@ -24,7 +24,7 @@ export interface TenantPolicies {
 
 const TENANT_POLICY_KIND = documentKind<TenantPolicy>('tenant_policy')
 export const RULESET_KIND = documentKind<RulesetDocument>('ruleset')
-export const DEFAULT_TENANT_POLICY: TenantPolicy = {
+const DEFAULT_TENANT_POLICY: TenantPolicy = {
   approval: { minScore: 80, allowErrors: false, allowBreaking: true, exposures: ['Internal', 'Partner', 'Public'] },
   ruleset: null,
 }

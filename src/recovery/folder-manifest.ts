@@ -19,7 +19,7 @@ export interface FolderManifest {
   readonly accepted: readonly LossPart[]
 }
 
-export const MANIFEST_FILE = 'folder.json'
+const MANIFEST_FILE = 'folder.json'
 const VERSION = 1
 
 /** Null: missing or unreadable. */

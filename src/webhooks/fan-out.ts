@@ -58,7 +58,7 @@ const POSITION_ID = 'webhooks'
 const POSITION_EVERY = 1_000
 const RETRY_MS = 5_000
 const PENDING_MAX = 1_000
-export const WAITING_MAX = 10_000
+const WAITING_MAX = 10_000
 
 export function createFanOut(options: FanOutOptions): FanOut {
   const state: State = {

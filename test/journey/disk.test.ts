@@ -95,12 +95,20 @@ const spoolFiles = (dataDir: string): readonly string[] =>
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))
 
-/** Lines that say the same, closer together than they may be. */
+interface LogLine {
+  readonly time: string
+  readonly level: string
+  readonly msg: string
+  readonly thread?: number
+  readonly err?: { readonly type?: string; readonly code?: string }
+}
+
+/** Lines that repeat sooner than allowed. */
 function repeatedLines(log: string): readonly string[] {
   const last = new Map<string, number>()
   return log.split('\n').flatMap((line) => {
     if (!line.startsWith('{') || !line.endsWith('}')) return []
-    const { time, level, msg, thread, err } = JSON.parse(line) as Record<string, any>
+    const { time, level, msg, thread, err } = JSON.parse(line) as LogLine
     const key = JSON.stringify([level, msg, thread, err?.type, err?.code])
     const before = last.get(key)
     last.set(key, Date.parse(time))

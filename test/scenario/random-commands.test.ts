@@ -55,7 +55,8 @@ class Model {
   }
 }
 
-type Outcome = 'done' | string
+/** `done`, or the code of the problem. */
+type Outcome = string
 
 async function outcomeOf(work: Promise<unknown>): Promise<Outcome> {
   try {

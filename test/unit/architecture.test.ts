@@ -20,7 +20,7 @@ const BASE = ['domain', 'runtime']
 const PORTS = [...BASE, 'store']
 /** What the gateway and the control plane have in common. */
 const SHARED = [...PORTS, 'record', 'json', 'plan', 'outbound']
-const FASTIFY = ['fastify', '@fastify/formbody', 'fastify-plugin']
+const FASTIFY = ['fastify']
 const AJV = ['ajv', 'ajv-formats']
 
 const COMMANDS = [...PORTS, 'plan', 'command']

@@ -6,8 +6,8 @@
 
 import { createServer, type Server } from 'node:http'
 
-export const BACKEND_PORT = 19_145
-export const RECEIVER_PORT = 19_146
+const BACKEND_PORT = 19_145
+const RECEIVER_PORT = 19_146
 export const BACKEND_URL = `http://127.0.0.1:${BACKEND_PORT}`
 export const RECEIVER_URL = `http://127.0.0.1:${RECEIVER_PORT}/events`
 

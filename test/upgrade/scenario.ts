@@ -241,7 +241,7 @@ export async function call(gatewayUrl: string, { api, apiKey }: Caller, options:
 }
 
 /** Polls, because the service that is packed may be any version: it offers nothing to wait on. */
-export async function until(what: string, isDone: () => Promise<boolean>): Promise<void> {
+async function until(what: string, isDone: () => Promise<boolean>): Promise<void> {
   for (const endMs = performance.now() + WAIT_MS_MAX; performance.now() < endMs;) {
     if (await isDone()) return
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))

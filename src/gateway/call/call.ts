@@ -280,7 +280,7 @@ export class Call implements RecordedCall, WatchedReader {
   #refuseUnrecorded(): void {
     const { response } = this
     if (response.destroyed) return
-    if (response.headersSent) return void response.breakOff()
+    if (response.headersSent) return response.breakOff()
     const body = JSON.stringify(
       problemDocument('unavailable', 'The gateway could not record this call.', this.requestId),
     )

@@ -20,7 +20,7 @@ export interface ReaderBounds {
   readonly scanEveryMs: number
 }
 
-export const READER_BOUNDS: ReaderBounds = {
+const READER_BOUNDS: ReaderBounds = {
   windowMs: 10_000,
   pendingBytesMax: 256 * 1024 * 1024,
   scanEveryMs: 1_000,

@@ -15,7 +15,7 @@ export interface UploadBounds {
   readonly totalMs: number
 }
 
-export const UPLOAD_BOUNDS: UploadBounds = { windowMs: 10_000, bytesPerSecondMin: 500, totalMs: 600_000 }
+const UPLOAD_BOUNDS: UploadBounds = { windowMs: 10_000, bytesPerSecondMin: 500, totalMs: 600_000 }
 
 /** The request bodies that one gateway thread is receiving. */
 export class UploadWatch {

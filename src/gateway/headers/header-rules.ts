@@ -12,7 +12,7 @@
 
 import { createHostCheck } from './framing.ts'
 
-export const PASS = 0
+const PASS = 0
 export const DROP = 1
 export const AUTHORIZATION = 2
 export const API_KEY = 3
@@ -21,7 +21,7 @@ export const CONTENT_LENGTH = 5
 export const TRANSFER_ENCODING = 6
 export const CONNECTION = 7
 export const HOST = 8
-export const COOKIE = 9
+const COOKIE = 9
 export const VIA = 10
 export const CDN_LOOP = 11
 /** Forwarded only if the document lists the name in `x-tollgate-pass-headers`. */

@@ -57,7 +57,7 @@ interface Line {
   readonly doubles: Float64Array | null
 }
 
-export const BREACH_SPAN_MS = 30 * 86_400_000
+const BREACH_SPAN_MS = 30 * 86_400_000
 const BREACHES_MAX = 10
 const SEGMENTS_MAX = 64
 /** More are let go of when they are saved, and read again when they are heard of. */

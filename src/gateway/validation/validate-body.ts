@@ -22,11 +22,7 @@ export type BodyWay =
 
 export interface BodyValidator {
   /** What to do with a body of this content type and coding. */
-  accepts(
-    contentType: string | undefined,
-    hasBody: boolean,
-    contentEncoding?: string | undefined,
-  ): BodyWay | ValidationFailure
+  accepts(contentType: string | undefined, hasBody: boolean, contentEncoding?: string): BodyWay | ValidationFailure
 }
 
 /** The ways of one declared media type, which may be a range: what a body is, its sender says. */

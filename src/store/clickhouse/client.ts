@@ -17,7 +17,7 @@ export interface ClickHouseOptions {
   readonly folder: string
 }
 
-export const TIMEOUT_MS = 30_000
+const TIMEOUT_MS = 30_000
 
 export function openClickHouse({ url, folder }: ClickHouseOptions): ClickHouse {
   // What fails is logged by whoever asked for it, with its effect.

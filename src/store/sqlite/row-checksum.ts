@@ -8,7 +8,7 @@
 import { crc32 } from 'node:zlib'
 
 /** A row does not match its checksum. */
-export class RowDamaged extends Error {
+class RowDamaged extends Error {
   override readonly name = 'RowDamaged'
 }
 

@@ -150,7 +150,7 @@ function overwrite(path: string, at: number, length: number, byte: () => number)
 }
 
 /** Regular files below `folder`, by path relative to it, in a stable order. Links are not followed: ClickHouse has them. */
-export function filesOf(folder: string, within = ''): string[] {
+function filesOf(folder: string, within = ''): string[] {
   const entries = readdirSync(join(folder, within), { withFileTypes: true })
   return entries
     .sort((a, b) => (a.name < b.name ? -1 : 1))

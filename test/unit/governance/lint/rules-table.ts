@@ -25,9 +25,9 @@ export function rulesTable(): string {
   )
   return `# Rules
 
-Written from the code by \`node test/unit/governance/lint/rules-table.ts\`.
+Generated from the code by \`node test/unit/governance/lint/rules-table.ts\`.
 
-## What a document is held to
+## Rules for one document
 
 | Rule | Category | Severity | What is wrong | What to do |
 | --- | --- | --- | --- | --- |
@@ -35,39 +35,43 @@ ${judged.join('\n')}
 
 ### Spectral's and OWASP's
 
-Applied by Spectral's engine: to a document as a whole, to a part of a large one (\`compliance.coverage\`). What keeps no API from serving is no error here, whatever its authors say.
+Spectral's engine checks a document as a whole, or a part of a large one (\`compliance.coverage\`). A
+fault that keeps no API from serving is not an error here, whatever severity its authors chose.
 
 | Rule | Category | Severity | What it asks for |
 | --- | --- | --- | --- |
 ${spectral.join('\n')}
 
-These stay out until a ruleset names them or extends \`spectral:oas\` or \`spectral:owasp\`:
+These are off until a ruleset names them or extends \`spectral:oas\` or \`spectral:owasp\`:
 
-| Rule | Severity then | Why it stays out |
+| Rule | Severity if on | Why it is off |
 | --- | --- | --- |
 ${leftOut.join('\n')}
 
-### A tenant's own
+### Rules of a tenant
 
-Severities are a tenant's to change: \`POST /v1/rulesets {"rules": {"pagination": "error", "path-verb": "off"}}\`, and \`PUT /v1/policy\` names the ruleset.
-So are rules of one's own, as Spectral writes them, in the same document:
+A tenant changes severities with \`POST /v1/rulesets\` and
+\`{"rules": {"pagination": "error", "path-verb": "off"}}\`; \`PUT /v1/policy\` names the ruleset. The
+same document may hold rules of its own, in the notation of Spectral:
 
 \`\`\`json
 { "rules": { "owner": { "given": "$.info", "severity": "error", "message": "{{property}} is missing",
                         "then": { "field": "x-owner", "function": "truthy" } } } }
 \`\`\`
 
-Functions: ${Object.keys(FUNCTIONS)
-    .map((name) => `\`${name}\``)
-    .join(
-      ', ',
-    )}. Paths compare members and call nothing but \`.match(/…/)\`; patterns run on a linear engine; aliases are lists of paths.
+Paths compare members and call nothing but \`.match(/…/)\`. Patterns run on a linear engine. Aliases
+are lists of paths. The functions are:
 
-## What two versions are compared by
+${Object.keys(FUNCTIONS)
+  .map((name) => `- \`${name}\``)
+  .join('\n')}
 
-What a client sends may only widen, what it receives may only narrow. A breaking change needs a new major version.
+## Rules for a new version
 
-| Rule | Level | What it means | Example |
+A new version may accept more from a client and may send less to it. A breaking change needs a new
+major version.
+
+| Rule | Level | Meaning | Example |
 | --- | --- | --- | --- |
 ${compared.join('\n')}
 `
