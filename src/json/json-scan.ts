@@ -1,10 +1,10 @@
 /**
- * What `JSON.parse` does not say: whether a text is nested too deep, has too many members, or names one
- * member of an object twice.
+ * Finds JSON that is nested too deep, has too many members, or repeats the name of a member, which
+ * `JSON.parse` does not report.
  *
- * Of two members with one name, parsers differ in which they believe (RFC 8259, 4): what was checked by
- * one reader would not be what another acts on. One pass, no recursion. Whether the text is JSON at all
- * is for the parser to say.
+ * Parsers differ in which of two members with the same name they use (RFC 8259, section 4), so a backend
+ * could act on a value that was not checked. One pass, no recursion. The parser decides whether the text is
+ * JSON at all.
  */
 
 export interface JsonBounds {

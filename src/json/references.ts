@@ -1,8 +1,8 @@
 /**
- * Where a document points to: every `$ref`, with its place, and what lies at a pointer.
+ * Finds every `$ref` of a document with its place, and resolves pointers.
  *
- * References may only stay inside the document, and must lead somewhere. What is mere data (examples,
- * defaults, extensions) and what is merely called `$ref` (a property of that name) is told apart.
+ * References must stay inside the document and must have a target. Data (examples, defaults, extensions) and
+ * properties that are merely named `$ref` are not references.
  */
 
 import type { ProblemPointer } from '../domain/problem.ts'
@@ -12,7 +12,7 @@ export function escapePointer(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-/** What lies at `#/…`; `undefined` where nothing does. */
+/** Returns the target of `#/…`; `undefined` if there is none. */
 export function resolvePointer(document: unknown, reference: string): unknown {
   let value = document
   for (const part of reference.slice(2).split('/')) {
@@ -31,7 +31,7 @@ function decodePart(part: string): string | null {
   }
 }
 
-/** Members of these are named by whoever wrote the document. */
+/** Members whose own members have names chosen by the author of the document. */
 const NAMED: ReadonlySet<string> = new Set(
   (
     'properties patternProperties dependentSchemas $defs definitions paths webhooks pathItems schemas responses ' +

@@ -1,9 +1,9 @@
 /**
- * Writes the Unicode properties of ECMA-262 patterns (`\p{Letter}`, `\p{Script=Greek}`) as RE2 reads them.
+ * Translates the Unicode properties of ECMA-262 patterns (`\p{Letter}`, `\p{Script=Greek}`) for RE2.
  *
- * RE2 has general categories by abbreviation, scripts by long name and some binary properties. Of the other binary
- * properties the ranges are read from the engine of the language, once per property and thread (measured: 10 ms).
- * `Script_Extensions` has too many values for that and is not supported.
+ * RE2 has general categories by abbreviation, scripts by long name, and some binary properties. The ranges of
+ * the other binary properties are computed with the engine of the language, once per property and thread
+ * (measured: 10 ms). `Script_Extensions` has too many values for that and is not supported.
  */
 
 import { BINARY_NAMES, CATEGORY_NAMES, SCRIPT_NAMES } from './unicode-names.ts'
@@ -53,13 +53,16 @@ export function createUnicodeProperties(): UnicodeProperties {
 /** First and last code point. */
 type Range = readonly [from: number, to: number]
 
-/** What is assigned, and what may be soon. */
+/** Ranges that are assigned, or may be assigned soon. */
 const ASSIGNED: readonly Range[] = [
   [0, 0xd7ff],
   [0xe000, 0x33fff],
   [0xe0000, 0xe0fff],
 ]
-/** Of one kind throughout: surrogates, unassigned, private use, and noncharacters at the end of each plane. */
+/**
+ * Ranges with one kind of code point: surrogates, unassigned, private use, and noncharacters at the end of
+ * each plane.
+ */
 const EVEN: readonly Range[] = [
   [0xd800, 0xdfff],
   [0x34000, 0x3fffd],

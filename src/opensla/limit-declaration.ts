@@ -1,4 +1,7 @@
-/** What a kind of limit implements to be declared: one file per kind (`rate-declaration.ts` …), listed in `limits.ts`. */
+/**
+ * The interface of a limit kind in a declaration: one file per kind (`rate-declaration.ts` …), listed in
+ * `limits.ts`.
+ */
 
 import type { LimitKind } from '../domain/limit-kind.ts'
 import type { RuleOf } from '../plan/limit-rule.ts'

@@ -1,6 +1,6 @@
 /**
- * What the catalogue asks of the gateway's threads. Every promise resolves when every thread has
- * acknowledged: what a command answers is then true for the next call on any thread.
+ * The gateway as the control plane uses it. Every promise resolves when every thread has acknowledged, so
+ * that the next call on any thread observes the change.
  */
 
 import type { SlaPlan } from './sla-plan.ts'

@@ -1,6 +1,6 @@
 /**
- * What one credential opens: the answer to a gateway thread that sees a client id or key for the
- * first time, and the message that corrects it when something about the credential changes.
+ * The access of one credential: the response to a gateway thread that looks up a client id or key, and the
+ * message that updates it when the credential changes.
  */
 
 export interface Grant {

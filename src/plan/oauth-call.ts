@@ -1,6 +1,6 @@
 /**
- * What an OAuth endpoint is asked and what it answers, apart from HTTP: a gateway thread reads the request,
- * the main thread, which holds the keys, answers it.
+ * Requests and responses of OAuth endpoints without HTTP: a gateway thread reads the request, and the main
+ * thread, which holds the keys, answers it.
  */
 
 import type { Grant } from './grant.ts'

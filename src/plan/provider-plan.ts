@@ -10,7 +10,7 @@ export interface ProviderPlan {
   readonly tenant: string
   /** Exactly as tokens name it in `iss`. */
   readonly issuer: string
-  /** What `aud` must name; `''`: the technical name of the API that is called. */
+  /** Required value of `aud`; `''`: the technical name of the API that is called. */
   readonly audience: string
   readonly claims: ProviderClaims
   /** Technical names; empty: every API of the tenant. */

@@ -21,7 +21,7 @@ export interface RoutePlan {
   readonly components: Readonly<Record<string, unknown>>
   /** The answers that operations declare, each once. */
   readonly responses: readonly ResponsePlan[]
-  /** What their schemas refer to. */
+  /** Components that the schemas of responses refer to. */
   readonly responseComponents: Readonly<Record<string, unknown>>
   readonly operations: readonly OperationPlan[]
   /** `x-tollgate-min-read-bytes-per-second` of the document. */
@@ -63,7 +63,7 @@ export interface OperationPlan {
   readonly body: BodyPlan | null
   /** `x-tollgate-pass-headers`: names of override headers, in lower case, that the backend receives. */
   readonly passHeaders?: readonly string[]
-  /** What the backend may answer, as positions in the plan's `responses`; empty: nothing is said. */
+  /** Declared responses, as positions in the plan's `responses`; empty if none are declared. */
   readonly responses: readonly number[]
 }
 

@@ -31,7 +31,7 @@ export interface QuotaPlan {
   readonly unitsMicro: number
 }
 
-/** What the provider promises of its side; null: nothing is said. */
+/** Promises of the provider; null if none are declared. */
 export interface RuntimePlan {
   readonly name: string
   /** Null: all operations. */

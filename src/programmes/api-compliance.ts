@@ -18,7 +18,7 @@ export interface ApiCompliance {
     readonly detail: string
     readonly lastSeen: string
   }[]
-  /** Of every activation, the latest first. */
+  /** One entry per activation, the latest first. */
   readonly history: readonly { readonly revision: number; readonly score: number; readonly time: string }[]
 }
 

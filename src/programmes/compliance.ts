@@ -31,7 +31,7 @@ export interface ComplianceBody extends Pick<Score, 'score' | 'byCategory'> {
 export interface Compliance {
   /** By the ruleset of the tenant, with its principles named. */
   judge(tenant: string, specification: Uint8Array, previous?: Uint8Array | null): Promise<Judgement>
-  /** What keeps a ruleset from being used; empty: nothing. */
+  /** Returns the faults of a ruleset; an empty list if it can be used. */
   readonly vet: Linter['vet']
   /**
    * Scores an API that no proxy serves, by the rules that every document is held to. A document that was scored before

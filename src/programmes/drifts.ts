@@ -1,8 +1,8 @@
 /**
- * What running implementations were seen to do that their published contract does not know.
+ * Drift: behaviour of running implementations that their published contract does not declare.
  *
- * One document for each thing of an API; it is told as `DesignDrift` when it is first seen, and again when
- * it is still there a day later. In between it is only counted by the risk stream.
+ * Stores one document per drift of an API. Publishes `DesignDrift` when a drift is first seen, and again if
+ * it is still seen a day later; in between only the risk stream counts it.
  */
 
 import type { Drift } from '../domain/drift.ts'
@@ -37,7 +37,7 @@ export const DRIFT_KIND = documentKind<DriftBody>('drift')
 const TELL_AGAIN_MS = 86_400_000
 /** Beyond it things are looked up in the registry again. */
 const REMEMBERED_MAX = 10_000
-/** Of an API, for good: callers choose the paths, and each would be a document and an event. */
+/** Upper bound per API, for its whole life: callers choose the paths, and each one costs a document and an event. */
 const UNKNOWN_OPERATIONS_MAX = 100
 /** That wait to be written; more are dropped and seen again soon. */
 const WAITING_MAX = 100
@@ -83,7 +83,7 @@ export function createDrifts({ registry, createId, clock, log, count }: DriftsOp
   return {
     note(drift) {
       const { tenant, api, operation, kind, status, detail } = drift
-      // Of a body the place says enough: what is wrong there may read otherwise with every value.
+      // For a body the place is sufficient: the rest of the text may differ with every value.
       const what = kind === 'undeclared_body' ? detail.split(' ', 1)[0] : detail
       const key = JSON.stringify([tenant, api, operation, kind, status, what])
       const nowMs = clock.nowMs()

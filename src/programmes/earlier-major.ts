@@ -1,4 +1,4 @@
-/** What serves beside a new major version: callers of the one before are those who will have to move. */
+/** Finds the major version that serves beside a new one, whose callers will have to migrate. */
 
 import type { Registry } from '../store/registry.ts'
 import { PROXY_KIND, activeDeployment } from '../publishing/proxy-document.ts'

@@ -1,4 +1,4 @@
-/** What the registry keeps of a programme, and how it is shown. */
+/** The stored document of a programme, and its view in the API. */
 
 import { programme as machine, STEPS, type ProgrammeEvent, type ProgrammeState } from './programme-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
@@ -25,7 +25,7 @@ export interface ProgrammeBody {
   readonly name: string
   /** Technical name; `''` until the document is read. */
   readonly api: string
-  /** Whoever asked for it, and does what its steps do. */
+  /** The requester, in whose name the steps are executed. */
   readonly author: Author
   /** Ids of contents, byte for byte as they were sent. */
   readonly specification: string

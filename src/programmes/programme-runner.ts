@@ -1,9 +1,9 @@
 /**
- * Takes programmes through their steps, one at a time each, and goes on where a process has died.
+ * Executes the steps of programmes, one at a time per programme, and resumes them after a restart.
  *
- * What a step leads to is committed with the step; what its neighbours (proxies, subscriptions) commit
- * by themselves is looked for before it is done again. The change feed says when a programme may go on: it
- * was created, tried again, amended or decided on.
+ * The result of a step is committed with the step. Commands that commit by themselves (proxies,
+ * subscriptions) are checked for an earlier result before they are repeated. The change feed wakes a
+ * programme when it is created, retried, amended or decided.
  */
 
 import { Problem, type ProblemPointer } from '../domain/problem.ts'

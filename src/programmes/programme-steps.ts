@@ -1,8 +1,8 @@
 /**
- * What each step of a programme does.
+ * The steps of a programme.
  *
- * A process may die behind what a step has done and before that is noted, so each step first looks whether
- * it is done already: nothing is staged, subscribed or activated twice.
+ * The process may die between the effect of a step and its commit, so each step first checks whether its
+ * effect exists: nothing is staged, subscribed or activated twice.
  */
 
 import { Problem } from '../domain/problem.ts'
@@ -26,7 +26,7 @@ import type { Subscriptions } from '../subscriptions/subscriptions.ts'
 import type { TenantPolicies } from './tenant-policy.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
-/** What follows from a step: changes of the programme and writes beside it, in one commit; or that it has to wait. */
+/** Result of a step: changes of the programme and further writes in one commit, or that the step has to wait. */
 export interface StepResult {
   readonly changes?: Partial<ProgrammeBody>
   readonly writes?: readonly Write[]
@@ -70,7 +70,7 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
     return (await readContent(registry, tenant, body.specification)).bytes
   }
 
-  /** Of the programme that was judged last: the first three steps tell of one judgement. */
+  /** The latest lint result with its programme; the first three steps use the same one. */
   let latest: { readonly of: string; readonly judgement: Judgement } | null = null
 
   /** `api` is the name that the document gives; `''` where it gives none. */
@@ -135,7 +135,7 @@ export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly P
     return { changes: { approvalFlow: flow }, writes: openFlow(flow, tenant, asked, clock.nowMs()) }
   }
 
-  /** Why somebody has to decide, in sentences for whoever does; none: the policy lets it pass. */
+  /** Returns the reasons why a decision is needed, for the approver; empty if the policy approves. */
   async function reasonsToAsk(tenant: string, { api, score, errors, breaking = 0 }: ProgrammeBody): Promise<string[]> {
     const { minScore, allowErrors, allowBreaking, exposures } = (await policies.get(tenant)).approval
     const entry = await registry.get(API_KIND, api)

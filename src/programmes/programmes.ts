@@ -135,7 +135,7 @@ export function createProgrammes({ registry, createId, clock, mutex, backendRule
     return show(tenant, id)
   }
 
-  /** What nobody has to decide on any more. */
+  /** Returns the writes that withdraw an approval flow that is no longer needed. */
   async function withdrawn({ approvalFlow }: ProgrammeBody): Promise<readonly Write[]> {
     const flow = approvalFlow === null ? null : await registry.get(APPROVAL_KIND, approvalFlow)
     if (flow === null || stateOfFlow(flow.body) === 'Complete') return []
@@ -160,7 +160,7 @@ export function createProgrammes({ registry, createId, clock, mutex, backendRule
     return { ...showProgramme(programme), specification: bytes.toString('base64') }
   }
 
-  /** Of the API that it is about, else of its own document alone. */
+  /** Returns the compliance of the programme's API, or that of its own document if there is no API yet. */
   async function complianceOf(tenant: string, id: string): Promise<ApiCompliance> {
     const { body } = await of(tenant, id)
     return compliance.of(tenant, body.api === '' ? id : body.api, body.score ?? 0)

@@ -1,7 +1,7 @@
 /**
- * What a tenant makes of the rules: Spectral ruleset documents, of which its policy names the one in force.
+ * Rulesets of a tenant: Spectral ruleset documents, one of which its policy activates.
  *
- * Whether one can be used is judged in the thread that will use it.
+ * The lint thread, which will use a ruleset, also decides whether it can be used.
  */
 
 import type { RulesetDocument } from '../governance/ruleset-document.ts'

@@ -1,4 +1,4 @@
-/** What a tenant lets pass without anybody deciding. */
+/** The policy of a tenant: documents that are approved without a decision. */
 
 import type { RulesetDocument } from '../governance/ruleset-document.ts'
 import { documentKind, type Author, type Registry } from '../store/registry.ts'

@@ -1,4 +1,4 @@
-/** What an API asks of those who want to use it, and how its tokens are made. */
+/** The policy of an API: approval of subscriptions, and how its tokens are issued. */
 
 import { documentKind, type Author, type Document, type Registry } from '../store/registry.ts'
 import { API_KIND } from './apis.ts'
@@ -12,16 +12,16 @@ export interface ApiPolicy {
   readonly subscriptionApproval: 'Auto' | 'Manual'
   readonly exposure: 'Internal' | 'Partner' | 'Public'
   readonly tokenAlgorithm: 'ES256' | 'RS256'
-  /** Of credentials made from now on. */
+  /** Applies to credentials that are created from now on. */
   readonly credentialLifetimeDays: number
 }
 
-/** What a subscription must keep to. */
+/** The part of a policy that applies to subscriptions. */
 export type SubscriptionPolicy = Pick<ApiPolicy, 'subscriptionApproval' | 'credentialLifetimeDays'>
 
 export interface ApiPolicies {
   get(tenant: string, api: string): Promise<ApiPolicy>
-  /** What is left out becomes the default again. */
+  /** Replaces the policy; omitted members get their defaults. */
   put(author: Author, api: string, policy: Partial<ApiPolicy>): Promise<ApiPolicy>
 }
 
@@ -69,7 +69,7 @@ export async function policyOfAll(
   }
 }
 
-/** Of what is subscribed to, as it is now. */
+/** Returns the current policy of the subscribed API or product. */
 export async function policyOfSubscribed(
   registry: Pick<Registry, 'get'>,
   { api, apiProductId }: Pick<SubscriptionBody, 'api' | 'apiProductId'>,

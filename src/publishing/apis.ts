@@ -13,7 +13,7 @@ export interface ApiBody {
   readonly major: number
   readonly version: string
   readonly state: ApiState
-  /** Of entries that an earlier version has made, missing: their state says it all. */
+  /** Missing in entries of earlier versions, whose state is sufficient. */
   readonly actor?: PersistedActor
   readonly owner: string
   readonly complianceScore: number | null

@@ -1,4 +1,4 @@
-/** What a deployment should be checked for: its backend came from the document, and may not be the one that is meant. */
+/** Warnings about a deployment whose backend comes from the document and may not be the intended one. */
 
 import type { Deployment } from './proxy-document.ts'
 

@@ -19,7 +19,7 @@ export interface RequestCompiler {
 }
 
 const BODY_BYTES_MAX = 1024 * 1024
-/** What is validated is held in memory. */
+/** Bodies that are validated are held in memory. */
 const BODY_BYTES_LIMIT = 64 * 1024 * 1024
 /** Headers that OpenAPI says are not parameters, whatever a document declares. */
 const NOT_PARAMETERS: ReadonlySet<string> = new Set(['accept', 'content-type', 'authorization'])

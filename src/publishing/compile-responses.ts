@@ -1,8 +1,8 @@
 /**
- * The answers that an operation declares: what the backend's are held to, in samples.
+ * Compiles the declared responses, which a sample of the backend's responses is compared with.
  *
- * What a gateway could not check of them (patterns that need backtracking, schemas without end) is not
- * checked, and no reason to refuse a document: a caller's request is never judged by it.
+ * Parts that a gateway cannot check (patterns that need backtracking, schemas without end) are skipped and do
+ * not refuse the document: they never affect a request.
  */
 
 import { fieldsOf, type Fields } from '../json/fields.ts'
@@ -16,7 +16,7 @@ export interface CompiledResponses {
   readonly responses: readonly ResponsePlan[]
   /** In the order of the operations: positions in `responses`. */
   readonly byOperation: readonly (readonly number[])[]
-  /** What the schemas refer to. */
+  /** Components that the schemas refer to. */
   readonly components: Readonly<Record<string, unknown>>
 }
 

@@ -1,9 +1,9 @@
 /**
- * Turns an OpenAPI document into the plan of one revision: what a gateway thread must know to route,
- * authorise and validate, and nothing else of the document.
+ * Compiles an OpenAPI document to the plan of one revision: what a gateway thread needs to route, authorise
+ * and validate.
  *
- * What could not be served as declared is refused here, before anything is staged: patterns that need
- * backtracking, operations that no credential of this gateway could ever open.
+ * Refuses what could not be served as declared before anything is staged: patterns that need backtracking,
+ * and operations that no credential of this gateway could access.
  */
 
 import { Problem, type ProblemPointer } from '../domain/problem.ts'

@@ -18,7 +18,7 @@ import type { SecurityAlternative } from '../plan/route-plan.ts'
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Faults are appended to `faults`, for whoever wants to know. */
+/** Appends faults to `faults`. */
 export function compileSecurity(
   { fields, method, pointer }: Pick<DeclaredOperation, 'fields' | 'method' | 'pointer'>,
   { document, technicalName }: Pick<Specification, 'document' | 'technicalName'>,

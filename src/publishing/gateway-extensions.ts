@@ -6,7 +6,7 @@ import type { DeclaredOperation } from '../governance/operations.ts'
 
 const PASS_HEADERS = 'x-tollgate-pass-headers'
 const MIN_READ = 'x-tollgate-min-read-bytes-per-second'
-/** What the gateway drops unless it is named: headers that have a backend serve another method or path. */
+/** Headers that the gateway drops unless they are listed, because they make a backend serve another method or path. */
 const OVERRIDES: readonly string[] = [
   'x-http-method-override',
   'x-method-override',
@@ -36,7 +36,7 @@ export function readPassHeaders(
   return []
 }
 
-/** What a client must read while bytes of a response wait for it; undefined: the gateway's default. */
+/** Returns the minimum rate at which a client must read a response; undefined: the default of the gateway. */
 export function readMinRead(document: Fields, faults: ProblemPointer[]): number | undefined {
   const value = document[MIN_READ]
   if (value === undefined) return undefined

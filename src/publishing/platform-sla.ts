@@ -4,7 +4,7 @@ import { parseDeclaration } from '../opensla/declaration.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 
-/** Of each subscription: 6,000 calls at once, and 100 more each second. Calls cost nothing. */
+/** Per subscription: 6,000 calls at once, and 100 more each second. Calls cost nothing. */
 const DECLARATION = {
   opensla: '1.0.0',
   info: { title: 'Platform', version: '1.0.0' },

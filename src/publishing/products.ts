@@ -41,7 +41,7 @@ export interface ProductsOptions {
 }
 
 export const PRODUCT_KIND = documentKind<ProductBody>('product')
-/** Of one API: every thread holds them with what it serves. */
+/** Upper bound of products per API: every thread holds them with the revision that serves. */
 const OF_API_MAX = 500
 
 export function createProducts({ registry, gateway, createId, mutex }: ProductsOptions): Products {

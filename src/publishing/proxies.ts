@@ -58,7 +58,7 @@ export interface Proxies {
    * before it resolves. For those who have taken the API's turn.
    */
   change(api: string, entry: ApiBody, save: (writes: readonly Write[]) => Promise<void>): Promise<void>
-  /** What serves, for the start of the process. */
+  /** Plans of all active revisions, for startup. */
   activePlans(): AsyncIterable<ActivePlan>
 }
 
@@ -120,7 +120,8 @@ export function createProxies(options: ProxiesOptions): Proxies {
     const current = await find(registry, author.tenant, PROXY_KIND, id)
     const actor = tell(current.body.actor, 'revision.activated')
     const body = { ...current.body, actor, deployments: kept(actor.context, current.body.deployments) }
-    // Read before the declarations: whoever changes one moves the entry on, and this commit is refused.
+    // Read before the declarations: a later change of a declaration changes the entry, and this commit is then
+    // refused.
     const entry = await find(registry, author.tenant, API_KIND, body.api)
     const deployment = activeDeployment(body)
     if (deployment === null) throw new Error(`proxy ${id} has lost its deployment`)

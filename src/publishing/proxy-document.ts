@@ -1,4 +1,4 @@
-/** What the registry keeps of a proxy: the actor of its revisions, and what each of them deploys. */
+/** The stored document of a proxy: the state machine of its revisions, and the deployment of each. */
 
 import type { PersistedActor } from '../command/persisted-machine.ts'
 import type { ProxyContext } from './proxy-machine.ts'
@@ -44,7 +44,7 @@ export function stagedDeployment({ actor, deployments }: ProxyBody): Deployment 
   return stagingRevision === null ? null : (deployments[String(stagingRevision)] ?? null)
 }
 
-/** What callers meet, else what they are about to; null where the only revision was discarded. */
+/** Returns the active deployment, otherwise the staged one; null if the only revision was discarded. */
 export function servingOrStaged(body: ProxyBody): Deployment | null {
   return activeDeployment(body) ?? stagedDeployment(body)
 }

@@ -18,7 +18,7 @@ export interface Proxy {
   readonly backend: BackendInput
   /** Where `backend` came from; null for revisions of earlier versions. */
   readonly backendSource: BackendSource | null
-  /** What the staging revision deploys; null if there is none. */
+  /** The deployment of the staged revision; null if there is none. */
   readonly staging: Staging | null
   /** Only in the answer to staging and activation. */
   readonly warnings?: readonly string[]

@@ -1,6 +1,6 @@
 /**
- * What is published is promised: within a major version a new revision must not break those who call the
- * one that serves. Where it would, the answer names what, and another major version is the way.
+ * Refuses a revision that breaks callers of the active one within a major version. The error lists the
+ * changes; the way out is another major version.
  */
 
 import { Problem } from '../domain/problem.ts'

@@ -1,9 +1,9 @@
 /**
- * Deprecating and retiring an API.
+ * Deprecates and retires APIs.
  *
- * Every answer of a deprecated API says so; a retired one is answered 410 on every gateway thread before
- * the command is. Nobody's access ends by accident: while subscriptions are active an API is retired only
- * by force, and a retirement date that comes then retires nothing.
+ * Every response of a deprecated API carries the notice. A retired API answers 410 on every gateway thread
+ * before the command is answered. While subscriptions are active, an API is retired only by force, and a
+ * retirement date that passes retires nothing.
  */
 
 import { apiLifecycle, type ApiEvent } from './api-machine.ts'

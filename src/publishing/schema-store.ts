@@ -1,13 +1,13 @@
 /**
- * The schemas of one plan: as JSON schema by which a request is validated, and nothing besides.
+ * The schemas of one plan, as JSON Schema for validation only.
  *
- * Only keywords that judge a value are kept, so a plan stays small and identifiers of the document
- * (`$id`, `$anchor`) name nothing in a thread. What a reference points to is kept once, wherever in the
- * document it lies, and pointed to as `#/components/schemas/<name>`.
+ * Only keywords that constrain a value are kept, so a plan stays small and identifiers of the document
+ * (`$id`, `$anchor`) have no meaning on a thread. The target of a reference is stored once, wherever in the
+ * document it is, as `#/components/schemas/<name>`.
  *
- * Where OpenAPI differs from JSON schema, its meaning is written out: 3.0's boolean bounds and
- * `nullable` (also beside `allOf` or `enum`, as most authors mean it), members beside a 3.0 `$ref`, and
- * `readOnly` members, which a request need not have, or `writeOnly` ones, which a response need not.
+ * Differences between OpenAPI and JSON Schema are resolved: the boolean bounds and `nullable` of 3.0 (also
+ * beside `allOf` or `enum`, as most authors mean it), members beside a `$ref` of 3.0, and `readOnly` members,
+ * which a request may omit, or `writeOnly` ones, which a response may omit.
  */
 
 import type { ProblemPointer } from '../domain/problem.ts'
@@ -19,19 +19,22 @@ import { KEYWORDS } from '../json/schema-keywords.ts'
 export interface SchemaStore {
   /** The schema at `pointer`, ready for a plan. */
   take(schema: unknown, pointer: string): unknown
-  /** What the schemas taken so far refer to: `{schemas: {name: schema}}`. */
+  /** Components that the schemas taken so far refer to: `{schemas: {name: schema}}`. */
   components(): Readonly<Record<string, Readonly<Record<string, unknown>>>>
 }
 
 export interface SchemaStoreOptions {
   readonly document: Fields
   readonly dialect: '3.0' | '3.1'
-  /** Of which way the values go: a request need not have what is `readOnly`, a response what is `writeOnly`. */
+  /** Direction of the values: a request may omit `readOnly` members, a response `writeOnly` ones. */
   readonly direction: 'request' | 'response'
   readonly faults: ProblemPointer[]
 }
 
-/** Of one schema without those it refers to: each is compiled in one go in a thread that serves. */
+/**
+ * Upper bound of the parts of one schema, without its references: a serving thread compiles each schema in
+ * one turn.
+ */
 const PARTS_MAX = 1_000
 const COMPONENT = '#/components/schemas/'
 const PLAIN_NAME = /^[A-Za-z0-9._-]+$/

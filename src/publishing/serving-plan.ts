@@ -1,4 +1,7 @@
-/** What a gateway thread needs to serve an API: the compiled document, its declarations, and what its entry says of it. */
+/**
+ * Builds the data that a gateway thread needs to serve an API: the compiled document, its declarations, and
+ * the state of its entry.
+ */
 
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { Document, Registry } from '../store/registry.ts'
@@ -20,7 +23,7 @@ export interface ServingPlansOptions {
   readonly backendRule: Pick<BackendRule, 'mayBePrivate'>
 }
 
-/** Of the revision that `body` has active, under `entry`. */
+/** Returns the plan of the active revision of `body`, with the state of `entry`. */
 export type ServingPlans = (
   proxy: Document<ProxyBody>,
   body: ProxyBody,

@@ -137,7 +137,7 @@ export function createSpecifications(options: SpecificationsOptions): Specificat
     return { ...showSla(await find(registry, author.tenant, OPENSLA_SPEC_KIND, id)), warnings }
   }
 
-  /** Of what serves and of what is staged: a declaration may precede the revision that it speaks of. */
+  /** Returns the operations of the active and the staged revision: a declaration may precede its revision. */
   async function operationsOf(api: string): Promise<readonly string[]> {
     if (api === PLATFORM_API) return ofPlatform
     const proxy = await registry.find(PROXY_KIND, 'api', api)

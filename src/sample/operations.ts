@@ -9,7 +9,7 @@ import { SAMPLE_ACCOUNTS, type Ledger, type LedgerRefusal, type Money, type NewP
 import { statementLines } from './statement.ts'
 
 export interface SampleCall {
-  /** What stands in place of the `*` of the path, in order. */
+  /** Values for each `*` of the path, in order. */
   readonly ids: readonly string[]
   readonly query: URLSearchParams
   /** The JSON body; an empty object where none was sent. */

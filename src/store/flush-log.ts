@@ -21,7 +21,7 @@ export interface FlushNote {
   /** All rows are in the store; false: they were about to be inserted. */
   readonly isDone: boolean
   readonly atMs: number
-  /** Of all flushes of the instance up to this one, and of what the store held before them. */
+  /** Totals of all flushes of the instance up to this one, and of the rows that the store held before them. */
   readonly totals: FlushTotals
   /** Position of the registry's last change. */
   readonly registryEnd: number

@@ -6,7 +6,7 @@
  */
 
 export interface KeptRequest {
-  /** Of what was asked; another one under the same key is another request. */
+  /** Hash of the request; a different request with the same key is refused. */
   readonly requestHash: string
   readonly state: 'running' | 'cut_off' | 'done'
   /** As it was given to `finish`; null before that. */

@@ -14,7 +14,7 @@ export interface SavedCounter {
   readonly slots: readonly number[]
 }
 
-/** What a subscription has used at an API. */
+/** Counters of a subscription at an API. */
 export interface SavedCounters {
   readonly subscription: string
   readonly api: string

@@ -1,4 +1,4 @@
-/** What is kept of single calls: the request log, for a week. */
+/** Port of the request log, which holds single calls for a week. */
 
 export interface LoggedRequest {
   readonly timeMs: number

@@ -38,7 +38,7 @@ export interface RiskPositionQuery extends RiskEventFilter {
   readonly limit: number
 }
 
-/** What the platform API needs of the pipeline's risks: the position now and the live feed. */
+/** Risks as the platform API reads them: the open episodes and the live feed. */
 export interface RiskFeed {
   position(query: RiskPositionQuery): Promise<readonly RiskPosition[]>
   /** Returns an episode with its events, oldest first; null if the tenant has none with this id. */

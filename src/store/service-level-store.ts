@@ -1,4 +1,4 @@
-/** What is kept of the provider's side: measures by the minute and operation, written by the pipeline. */
+/** Port of the provider's measurements by minute and operation, which the stream writes. */
 
 import type { ServiceMeasure } from '../domain/service-level.ts'
 

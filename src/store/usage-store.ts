@@ -1,4 +1,4 @@
-/** What is kept of usage: line items, written by the pipeline, read by the platform API. */
+/** Port of usage: line items that the stream writes and the platform API reads. */
 
 export interface LineItem {
   readonly windowStartMs: number

@@ -1,7 +1,7 @@
 /** Comments and log lines of `src/` avoid the patterns that made readers read a sentence twice. */
 
 import { globSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 const SRC = join(import.meta.dirname, '../../src')
@@ -46,24 +46,6 @@ function sentencesOf(text: string): string[] {
   return text.split(/(?<=[.:;!?])\s+|\n\s*\n/).map((sentence) => sentence.trim())
 }
 
-/** Folders whose comments are not rewritten yet; the list only gets shorter. */
-const REMAINING = [
-  'gateway/limits',
-  'gateway/validation',
-  'governance/compare',
-  'governance/lint',
-  'governance/spectral',
-  'json',
-  'opensla',
-  'plan',
-  'programmes',
-  'publishing',
-  'sample',
-  'store',
-  'store/clickhouse',
-  'store/sqlite',
-]
-
 const isBad = (text: string): boolean =>
   PHRASES.test(text) || sentencesOf(text).some((sentence) => STARTS.test(sentence))
 
@@ -76,9 +58,6 @@ function violations(passagesOf: (source: string) => Passage[]): string[] {
         .map(({ line, text }) => `${file}:${line} ${text.slice(0, 120)}`),
     )
 }
-
-const folderOf = (violation: string): string => dirname(violation.split(':', 1)[0] ?? '')
-const isRemaining = (violation: string): boolean => REMAINING.includes(folderOf(violation))
 
 describe('The language of the sources', () => {
   it.each(['What waits is sent. ', 'Sends it. Of two the later one wins.', 'Nobody reads it.', 'It hears of calls.'])(
@@ -93,14 +72,7 @@ describe('The language of the sources', () => {
     expect(commentsOf('// Offsets: Whatever the order.').some(({ text }) => isBad(text))).toBe(false)
   })
 
-  it('has no such comment outside the folders that remain', () => {
-    expect(violations(commentsOf).filter((violation) => !isRemaining(violation))).toEqual([])
-  })
-
-  it('lists no folder that is done', () => {
-    const found = new Set(violations(commentsOf).map(folderOf))
-    expect(REMAINING.filter((folder) => !found.has(folder))).toEqual([])
-  })
+  it('has no such comment', () => expect(violations(commentsOf)).toEqual([]))
 
   it('has no such log line', () => expect(violations(logLinesOf)).toEqual([]))
 })

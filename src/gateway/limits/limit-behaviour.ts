@@ -1,9 +1,10 @@
 /**
- * What a kind of limit implements: one file per kind (`rate-limit.ts`, `total-limit.ts`, `concurrent-limit.ts`), dispatched by
- * `limit-kinds.ts`.
+ * The interface of a limit kind: one file per kind (`rate-limit.ts`, `total-limit.ts`,
+ * `concurrent-limit.ts`), dispatched by `limit-kinds.ts`.
  *
- * `use`, `waitMs`, `resetMs` and `commit` run under the lock of a block, on every call: they must not allocate. Writes are ordered so
- * that a thread that dies between two of them leaves a counter too high, never too low.
+ * `use`, `waitMs`, `resetMs` and `commit` run under the lock of a block, on every call: they must not
+ * allocate. Writes are ordered so that a thread that dies between two of them leaves a counter too high,
+ * never too low.
  */
 
 import type { Calendar } from '../../domain/calendar.ts'

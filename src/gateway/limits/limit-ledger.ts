@@ -1,13 +1,13 @@
 /**
- * What every subscription has used of its limits and quotas, added up from the records of its calls.
+ * Use of limits and quotas by subscription, aggregated from call records.
  *
- * The threads count in shared memory, which dies with the process; this ledger counts the same calls from
- * the spool and is saved with the position that it stands for. After a crash what was saved and what the
- * spool holds behind it make exactly the calls that were answered. It also notes when a subscription was
- * over its limits: refusals less than five minutes apart are one breach.
+ * The threads count in shared memory, which ends with the process. This ledger counts the same calls from the
+ * spool and is saved together with its offset: after a crash, the saved counters and the records behind the
+ * offset add up to exactly the calls that were answered. It also stores the times at which a subscription
+ * exceeded its limits; refusals less than five minutes apart are one breach.
  *
- * Counters are read from the checkpoint when a subscription is first heard of, so that a start costs what
- * was called lately and not what is known.
+ * Counters are read from the checkpoint at the first call of a subscription, so that the cost of a start
+ * depends on recent callers and not on all subscriptions.
  */
 
 import { QUIET_MS } from '../../domain/risk.ts'
@@ -25,10 +25,10 @@ import { createReplay } from './limit-replay.ts'
 
 export interface LimitLedger {
   add(batch: RecordBatch): void
-  /** What changed since the last take. */
+  /** Returns the counters that changed since the last `take`. */
   take(): readonly SavedCounters[]
   readonly changed: number
-  /** What was taken is on disk. */
+  /** Confirms that the counters of the last `take` are on disk. */
   saved(): void
   /** Forgets what was not saved; it is added again. */
   reset(): void

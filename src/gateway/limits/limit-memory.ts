@@ -27,7 +27,7 @@ export interface LimitMemory {
   releaseThread(thread: number): void
   /** For display: read without the lock, and nothing is cut for who has not called. */
   usage(subscription: string, plan: SlaPlan, nowMs: number): LimitUsage
-  /** What is counted now; empty where the subscription has not called. */
+  /** Returns the current counters; an empty list if the subscription has not called. */
   counters(subscription: string, api: string): readonly SavedCounter[]
   readonly bytes: number
 }
@@ -46,7 +46,7 @@ export interface LimitMemoryOptions {
   readonly threads: number
   /** 2 GiB when not given. */
   readonly bytesMax?: number
-  /** What a subscription that calls for the first time has used before. */
+  /** Returns the saved counters of a subscription at its first call. */
   readonly restore?: (subscription: string, api: string) => readonly SavedCounter[]
 }
 

@@ -1,4 +1,4 @@
-/** What became of a call at the limits: one object a thread, overwritten by each decision. */
+/** The result of one limit decision: one object per thread, overwritten by each decision. */
 
 /** Position of the limit that refused, or one of these. */
 export const ADMITTED = -1
@@ -17,9 +17,9 @@ export interface Verdict {
   resetMs: number
   /** Quota: used after this call. */
   quotaUsedMicro: number
-  /** What `giveBack` needs: the period in which units were taken. */
+  /** Start of the period in which units were taken, for `giveBack`. */
   quotaStartMs: number
-  /** What `release` needs: the gauge that counts this call, or 0. */
+  /** The gauge that counts this call, or 0, for `release`. */
   gauge: number
 }
 

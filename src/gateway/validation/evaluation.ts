@@ -1,9 +1,9 @@
 /**
- * What the keywords of a schema evaluate of a value (JSON Schema 2020-12 core, 11): the part of the specification on
- * which `unevaluatedProperties` and `unevaluatedItems` rest.
+ * Properties and items that the keywords of a schema evaluate (JSON Schema 2020-12 core, section 11), which
+ * `unevaluatedProperties` and `unevaluatedItems` depend on.
  *
- * Read once per schema, so schemas that many refer to cost no more than their text. Subschemas that apply only if
- * another one accepts the value are kept as branches.
+ * Computed once per schema, so a schema that is referenced often costs no more than its text. Subschemas that
+ * apply only if another one accepts the value are kept as branches.
  */
 
 import { compileLinear, type LinearPattern } from '../../json/linear-pattern.ts'
@@ -109,7 +109,7 @@ export function createEvaluationReader({ resolve, compile }: EvaluationReaderOpt
       try {
         return read(schema)
       } catch (cause) {
-        // What was read in part must not be taken for whole.
+        // A partial result must not be used as a complete one.
         beside.clear()
         whole.clear()
         throw cause

@@ -2,8 +2,9 @@
  * Reads parameters as OpenAPI serialises them (style and explode), typed by their schema.
  *
  * `simple` covers path and header, `form` query and cookie, `spaceDelimited`, `pipeDelimited` and
- * `deepObject` the rest of queries; `label` and `matrix` are not read. What comes twice where one value
- * is declared stays a list and fails its schema: the backend might take the other one.
+ * `deepObject` the other query styles; `label` and `matrix` are not supported. A parameter that occurs twice
+ * where one value is declared stays a list and fails its schema, because the backend might read the other
+ * value.
  */
 
 import type { IncomingMessage } from 'node:http'

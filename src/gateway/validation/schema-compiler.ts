@@ -1,11 +1,11 @@
 /**
  * Compiles the schemas of one revision with ajv.
  *
- * Schemas come from strangers, and so do the values; in a thread that serves nothing could interrupt a
- * validator. So everything that could take long is bounded: patterns run on a linear engine, formats
- * judge short texts only, `uniqueItems` is one pass (ajv compares every two items), and a schema that
- * refers to itself on every branch ends when its steps are used up. The first fault of a value is told,
- * since all of them could be as many as the value has members.
+ * Schemas and values come from outside, and a validator cannot be interrupted on a serving thread. Everything
+ * that could take long is therefore bounded: patterns run on a linear engine, formats apply to short strings
+ * only, `uniqueItems` is one pass (ajv compares every pair), and a schema that refers to itself on every
+ * branch ends when its steps are used up. Only the first fault of a value is reported, because there could be
+ * as many faults as members.
  */
 
 import { str, type ErrorObject } from 'ajv'

@@ -1,9 +1,9 @@
 /**
- * What a schema expects of a text: the types it may stand for, and those of its items and members.
+ * The types that a schema accepts for a string value, and those of its items and members.
  *
- * Parameters and forms carry nothing but text; to be judged by a schema, each piece must first become
- * the number, boolean or list that the schema speaks of. Alternatives (`anyOf`, `oneOf`) are taken
- * together. Made once, at activation, and bounded: schemas may refer to themselves.
+ * Parameters and forms consist of strings; to be validated, each one must first become the number, boolean or
+ * list that the schema declares. Alternatives (`anyOf`, `oneOf`) are merged. Computed once, at activation,
+ * and bounded, because schemas may refer to themselves.
  */
 
 import type { RoutePlan } from '../../plan/route-plan.ts'

@@ -25,7 +25,7 @@ type Find = (value: unknown, evaluation: Evaluation, certain: ReadonlySet<string
 type Left = readonly [key: string, value: unknown]
 
 const NONE: readonly never[] = []
-/** Of the members that a schema evaluates in any value; beyond it they are looked up schema by schema. */
+/** Upper bound of the members that a schema evaluates in any value; above it they are looked up schema by schema. */
 const CERTAIN_MAX = 1_000
 /** Members or items that a visit looks at for one step. */
 const STEP_SIZE = 256

@@ -21,7 +21,7 @@ export type BodyWay =
   | { readonly mode: 'check'; readonly bytesMax: number; readonly check: (body: Buffer) => ValidationFailure | null }
 
 export interface BodyValidator {
-  /** What to do with a body of this content type and coding. */
+  /** Returns how a body of this content type and coding is processed. */
   accepts(contentType: string | undefined, hasBody: boolean, contentEncoding?: string): BodyWay | ValidationFailure
 }
 

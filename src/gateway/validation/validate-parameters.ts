@@ -1,7 +1,7 @@
 /**
- * Holds the parameters of a request to what its operation declares: path, query, header and cookie.
+ * Validates the parameters of a request against its operation: path, query, header and cookie.
  *
- * Compiled once; an operation whose parameters say nothing costs nothing. What is not declared passes.
+ * Compiled once; an operation whose parameters have no schema costs nothing. Undeclared parameters pass.
  */
 
 import type { IncomingMessage } from 'node:http'
@@ -33,7 +33,7 @@ interface CompiledParameter {
   /** Position among the parameters of the path template. */
   readonly position: number
   readonly check: Check | null
-  /** Where it is told of, `/query/limit`. */
+  /** Pointer of the parameter in errors, such as `/query/limit`. */
   readonly pointer: string
 }
 

@@ -1,8 +1,7 @@
 /**
- * What differs between two versions of an OpenAPI document, operation by operation: what its callers send,
- * what they receive, and what opens it.
+ * Compares two versions of an OpenAPI document, operation by operation: requests, responses and security.
  *
- * Operations are the same by method and path, however the parameters in it are named.
+ * Operations are matched by method and path; the names of path parameters do not matter.
  */
 
 import { fieldsOf, type Fields } from '../../json/fields.ts'

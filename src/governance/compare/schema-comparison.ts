@@ -83,7 +83,10 @@ export function createSchemaComparison(documents: { previous: Fields; next: Fiel
     if (next['pattern'] !== undefined && next['pattern'] !== previous['pattern']) report('request.pattern', pointer)
   }
 
-  /** What says the same of the shape, and another thing of the value. A format binds who gives the values. */
+  /**
+   * Compares keywords that change the meaning of a value but not its shape. A format restricts the side that
+   * sends the value.
+   */
   function compareMeanings({ previous, next, direction, pointer }: Sides): void {
     const [before, after] = direction === 'request' ? [previous, next] : [next, previous]
     if (after['format'] !== undefined && before['format'] !== after['format']) {
@@ -134,7 +137,7 @@ export function createSchemaComparison(documents: { previous: Fields; next: Fiel
   return compare
 }
 
-/** What a reference leads to; circles of references end somewhere. */
+/** Follows references; a cycle of references ends at a bound. */
 export function resolve(document: Fields, value: unknown): Fields {
   let fields = fieldsOf(value)
   for (let step = 0; step < DEPTH_MAX; step++) {

@@ -5,7 +5,7 @@ import type { DeclaredOperation } from '../operations.ts'
 import type { Report } from './change.ts'
 
 interface Alternative {
-  /** What kind of scheme, not what it is called. */
+  /** Kinds of schemes; their names do not matter. */
   readonly schemes: ReadonlySet<string>
   readonly scopes: ReadonlySet<string>
 }

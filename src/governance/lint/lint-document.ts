@@ -20,7 +20,7 @@ export interface Located {
 }
 
 export interface LintOperation extends DeclaredOperation {
-  /** Of the operation and of its path. */
+  /** Parameters of the operation and of its path item. */
   readonly parameters: readonly Located[]
   readonly body: Located | null
   readonly responses: readonly (Located & { readonly status: string })[]

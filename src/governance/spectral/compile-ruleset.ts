@@ -19,14 +19,14 @@ export interface CompiledRuleset {
   readonly rules: readonly string[]
   /** For the engine, of some of them. Throws Spectral's own errors where a rule cannot be used. */
   only(rules: readonly string[]): Ruleset
-  /** Of one that is on. */
+  /** Returns the properties of an active rule. */
   describe(rule: string): Pick<ActiveRule, 'category' | 'severity' | 'advice'>
 }
 
 interface ActiveRule {
   readonly category: FindingCategory
   readonly severity: FindingSeverity
-  /** Null where whoever wrote the rule gives none. */
+  /** Null if the author of the rule gives no advice. */
   readonly advice: string | null
   readonly definition: Word | RuleDefinition
 }
@@ -49,7 +49,7 @@ makeSchemasLinear()
 
 const compiled = new Map<string, CompiledRuleset>()
 
-/** Of a document that was vetted. */
+/** Compiles a ruleset that was vetted. */
 export function compileRuleset(document: RulesetDocument): CompiledRuleset {
   const key = JSON.stringify(document)
   const found = compiled.get(key)

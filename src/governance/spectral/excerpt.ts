@@ -1,10 +1,10 @@
 /**
- * What of a document is put before Spectral's engine.
+ * Selects the part of a document that Spectral's engine checks.
  *
- * That engine walks a document with its references unfolded, and needs tens of microseconds for a value
- * of it: a document of 13 MB would take minutes, and ten lines can unfold to a billion values. Up to a
- * bound a document is seen whole; of a larger one so many operations as fit, with all that they refer to. Which
- * ones is said by a hash of their names, so that they are the same in every run and not those that come first.
+ * The engine walks a document with its references unfolded, at tens of microseconds per value: a document of
+ * 13 MB would take minutes, and ten lines can unfold to a billion values. Up to a bound a document is checked
+ * as a whole; of a larger one, as many operations as fit, with everything that they refer to. A hash of their
+ * names selects them, so that every run selects the same ones, and not simply the first ones.
  */
 
 import { createHash } from 'node:crypto'
@@ -82,11 +82,14 @@ function isTyped(value: object): boolean {
 interface Size {
   /** With references unfolded. */
   readonly values: number
-  /** Of the schemas that examples are checked by, each time that one is. */
+  /** Size of the schemas that examples are validated against, counted once per validation. */
   readonly checked: number
 }
 
-/** What the engine has to do for a part of the document, in values; a circle is followed once. */
+/**
+ * Returns a function that counts the values of a part of the document as the engine visits them; a cycle is
+ * followed once.
+ */
 function createSizing(document: Fields, stepsMax: number): (value: unknown) => number {
   const known = new Map<string, Size>()
 

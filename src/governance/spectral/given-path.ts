@@ -1,10 +1,9 @@
 /**
- * Paths of a tenant's rules, read before Spectral's engine sees them.
+ * Vets the paths of a tenant's rules before Spectral's engine evaluates them.
  *
- * That engine mutex a path into a program and runs it: `$..[?(@.constructor.constructor('…')())]` would be
- * somebody else's code in our process. What passes here is the language of paths without its trap doors:
- * members, indices, wildcards and filters that compare. Nothing is called but `.match(/…/)`, with an
- * expression that takes no longer for a long text than its length.
+ * The engine compiles a path to a program and runs it: `$..[?(@.constructor.constructor('…')())]` would
+ * execute foreign code in our process. Allowed are members, indices, wildcards and comparing filters. The
+ * only call is `.match(/…/)`, with an expression that runs in linear time.
  */
 
 import { compileLinear } from '../../json/linear-pattern.ts'
@@ -17,7 +16,7 @@ const ALIAS = /#([A-Za-z][A-Za-z0-9_-]*)/y
 const QUOTED = /'[^'"\\\p{Cc}]*'|"[^'"\\\p{Cc}]*"/uy
 const INDEX = /-?\d{1,6}(?::-?\d{0,6}){0,2}|:-?\d{1,6}/y
 const SPACE = /\s*/y
-/** What a filter begins with: the value, or something about it. */
+/** Start of a filter: the value, or a property of it. */
 const SUBJECT =
   /@(?:root|path|property|parentProperty|parent|string|number|boolean|scalar|array|null|object|integer)?(?:\(\))?(?![\w@])/y
 const CONSTANT = /(?:-?\d+(?:\.\d+)?|true|false|null|undefined|void 0)(?!\w)/y
@@ -93,7 +92,7 @@ export function faultOfPath(path: string, aliases: ReadonlySet<string>): string 
     return path[at++] === ']' ? null : unexpected()
   }
 
-  /** What follows a value of a filter: `.name`, `['name']`, `[0]`, `.length`, `.match(/…/)`. */
+  /** Checks the members behind a value of a filter: `.name`, `['name']`, `[0]`, `.length`, `.match(/…/)`. */
   function faultOfMembers(): string | null {
     for (;;) {
       const match = take(MATCH)

@@ -12,7 +12,7 @@ import { ownSeverityOf } from '../ruleset-document.ts'
 export interface KnownRule {
   readonly id: string
   readonly category: FindingCategory
-  /** Of every document that is held to it by itself. */
+  /** Severity of the rule where no ruleset changes it. */
   readonly standard: FindingSeverity
   /** As its authors have it, where a ruleset switches it on. */
   readonly severity: FindingSeverity
@@ -70,14 +70,14 @@ const REASONS: Readonly<Record<string, string>> = {
   'oas3-api-servers': 'Where it runs is said by the proxy, not by its document.',
   'owasp:api9:2023-inventory-environment': 'Where it runs is said by the proxy, not by its document.',
 }
-/** What keeps no API from serving is no error, and what is a matter of order no more than a hint. */
+/** Rules about order and style. A fault that keeps no API from serving is not an error; these are hints at most. */
 const HINTS: ReadonlySet<string> = new Set([
   'operation-tags',
   'operation-tag-defined',
   'oas3-unused-component',
   'no-$ref-siblings',
 ])
-/** Of rules whose authors have left it out. */
+/** Advice for rules whose authors give none. */
 const MISSING: Readonly<Record<string, string>> = {
   'owasp:api5:2023-admin-security-unique': 'Operations of administrators have a security scheme of their own.',
 }

@@ -42,7 +42,7 @@ const pattern = spectralCore.createRulesetFunction<string, { match?: string; not
   },
 )
 
-/** What `function` of a tenant's rule may name. */
+/** Functions that the rules of a tenant may use. */
 export const FUNCTIONS: Readonly<Record<string, IFunction>> = {
   alphabetical,
   casing,
@@ -75,7 +75,7 @@ export function makeSchemasLinear(): void {
   }
 }
 
-/** What needs backtracking is said where a document is staged; of an example it says nothing. */
+/** A pattern that needs backtracking is reported when the document is staged; here it matches nothing. */
 const linearRegExp = Object.assign(
   (text: string) => compileLinear(text) ?? { test: () => true, toString: () => text },
   { code: 'linearRegExp' },

@@ -20,7 +20,7 @@ export interface ClickHouseOptions {
 const TIMEOUT_MS = 30_000
 
 export function openClickHouse({ url, folder }: ClickHouseOptions): ClickHouse {
-  // What fails is logged by whoever asked for it, with its effect.
+  // The client logs nothing: the caller logs a failure together with its effect.
   if (url !== null) return createClient({ url, request_timeout: TIMEOUT_MS, log: { level: ClickHouseLogLevel.OFF } })
   return createClient({ connection: createChdbConnection({ path: folder }) } as unknown as Parameters<
     typeof createClient

@@ -24,7 +24,7 @@ interface Definition {
   readonly isView: boolean
 }
 
-/** What the migrations add up to; a contract test compares it with them. */
+/** The tables and views that the migrations create; a contract test compares the two. */
 const FILE = join(SQL_FOLDER, 'definitions.sql')
 const CREATE = /^CREATE (TABLE|MATERIALIZED VIEW) (\w+)/
 

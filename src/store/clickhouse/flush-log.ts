@@ -125,7 +125,7 @@ export async function lastNotes(client: ClickHouse): Promise<readonly FlushNote[
   )
 }
 
-/** What was noted last of one flush; null: nothing. */
+/** Returns the latest note of a flush; null if there is none. */
 export async function noteOf(client: ClickHouse, instance: string, number: number): Promise<FlushNote | null> {
   const notes = await notesFrom(client, instance, number, 1)
   return notes.find((note) => note.number === number) ?? null

@@ -1,8 +1,8 @@
 /**
- * Freezes the store for a backup: hard links to the parts that are active, made by `ALTER TABLE … FREEZE`.
+ * Freezes the store for a backup: hard links to the active parts, made by `ALTER TABLE … FREEZE`.
  *
- * Parts never change, so the links stay what they are while inserts and merges go on. Of a server elsewhere nothing is frozen; what
- * it holds is only counted. The caller sees to it that nothing is inserted meanwhile.
+ * Parts never change, so the links stay valid while inserts and merges continue. A server elsewhere is not
+ * frozen; its rows are only counted. The caller pauses inserts meanwhile.
  */
 
 import { rm } from 'node:fs/promises'

@@ -67,7 +67,7 @@ export function createAuditReader(database: DatabaseSync): (query: AuditQuery) =
       ...(changed as unknown as ChangeRow[]).map(toChange),
       ...(read as unknown as Row[]).map(toNote),
     ]
-    // Of one time the changes come first, as they lie; sorting keeps their order.
+    // At the same time, changes come first, in their stored order; the sort is stable.
     found.sort((one, other) => other.atMs - one.atMs)
     let position = before ?? { change: LAST, note: LAST }
     return found.slice(0, limit).map(({ source, number, ...entry }) => {

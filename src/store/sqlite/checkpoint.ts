@@ -52,7 +52,7 @@ export function openSqliteCheckpoint(options: SqliteCheckpointOptions): SqliteCh
   const isWaiting = database.prepare('SELECT 1 FROM outbox LIMIT 1')
   const waiting = database.prepare(`SELECT * FROM outbox WHERE id > ? AND body ->> 'tenant' = ? ORDER BY id`)
   const countWaiting = database.prepare('SELECT count(*) AS events FROM outbox')
-  // What is claimed stays: its batch must be the same each time it is sent.
+  // A claimed batch is not dropped: it must be the same each time it is sent.
   const dropOldest = database.prepare(
     'DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE batch IS NULL ORDER BY id LIMIT ?)',
   )

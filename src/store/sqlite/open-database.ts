@@ -11,7 +11,7 @@ import { StartRefused, toStartRefused } from '../../runtime/start-refused.ts'
 
 export interface OpenDatabaseOptions {
   readonly path: string
-  /** What to do with a damaged file; follows "is damaged (…); ". */
+  /** Remedy for a damaged file; follows "is damaged (…); ". */
   readonly remedy: string
 }
 

@@ -142,7 +142,7 @@ function limitSize(database: DatabaseSync, bytesMax: number): void {
   database.exec(`PRAGMA max_page_count = ${Math.floor(bytesMax / pageBytes)}`)
 }
 
-/** What a commit throws for an error of SQLite. */
+/** Returns the error that a commit throws for an error of SQLite. */
 function refusal(cause: unknown): unknown {
   if (isFull(cause)) return new RegistryFull('there is no room for the registry to grow', { cause })
   return isUnwritable(cause) ? new StoreUnwritable('the registry cannot be written', { cause }) : cause

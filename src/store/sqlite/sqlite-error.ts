@@ -1,4 +1,4 @@
-/** What SQLite's result codes mean for those who wrote: https://sqlite.org/rescode.html. */
+/** Classifies SQLite's result codes for writers: https://sqlite.org/rescode.html. */
 
 import { StoreUnwritable } from '../unwritable.ts'
 
