@@ -203,14 +203,14 @@ describe('backup and restore refuse', () => {
       () => ['backup', join(folder, 'x'), '--data-dir', tmpdir()],
       /not a data folder/,
     ],
-    ['no target', () => ['backup'], /takes one folder/],
-    ['a restore without a target', () => ['restore', join(folder, 'quiet')], /takes --data-dir/],
+    ['no target', () => ['backup'], /takes exactly one folder/],
+    ['a restore without a target', () => ['restore', join(folder, 'quiet')], /needs --data-dir/],
     [
       'a restore into a folder in use',
       () => ['restore', join(folder, 'quiet'), '--data-dir', service.dataDir],
       /is not empty/,
     ],
-    ['a restore of what is no backup', () => ['restore', tmpdir(), '--data-dir', join(folder, 'x')], /is no backup/],
+    ['a restore of what is no backup', () => ['restore', tmpdir(), '--data-dir', join(folder, 'x')], /is not a backup/],
   ] as const)('%s', async (_name, args, message) => {
     const { code, err } = await tollgate(args(), { DATA_DIR: service.dataDir })
     expect([code, err]).toEqual([2, expect.stringMatching(message)])
@@ -220,7 +220,7 @@ describe('backup and restore refuse', () => {
   it.each([
     ['changed', (path: string) => appendFileSync(path, 'x'), /differs from its entry in the manifest/],
     ['missing', (path: string) => rmSync(path), /is missing/],
-    ['added', (path: string) => writeFileSync(`${path}-wal`, 'x'), /is not of this backup/],
+    ['added', (path: string) => writeFileSync(`${path}-wal`, 'x'), /is not listed in the manifest/],
   ] as const)('a backup of which a file is %s', async (name, change, message) => {
     const backup = join(folder, `damaged-${name}`)
     expect((await tollgate(['backup', backup, '--data-dir', service.dataDir])).code).toBe(0)

@@ -96,8 +96,8 @@ describe('notes of flushes in ClickHouse', () => {
     await client.command({ query: 'TRUNCATE TABLE line_items' })
     await client.command({ query: 'TRUNCATE TABLE line_items_hourly' })
     expect((await claimsOf('a', 3)).missing).toEqual([
-      '5 of 5 rows of line_items of 2026-06',
-      '15 of 15 calls in the hourly totals of 2026-06',
+      '5 of 5 rows of line_items in 2026-06',
+      '15 of 15 calls in the hourly totals in 2026-06',
     ])
     await acceptRows(client, { instance: 'b', flushes: 1, position: at(1) }, { registryEnd: 42, nowMs: NOW })
     await acceptRows(client, { instance: 'a', flushes: 3, position: at(3) }, { registryEnd: 42, nowMs: NOW })
