@@ -117,7 +117,7 @@ describe('validate', () => {
     expect(report).toMatch(/^ {2}4:17 {3}error {4}A secret/m)
     expect(report).toMatch(/^ {2}120:3 {2}info {5}No example\. {2}example$/m)
     expect(report).toContain('and 7 more')
-    expect(report).toMatch(/Towards the previous version:\n {2}breaking {2}The operation is gone\./)
+    expect(report).toMatch(/Towards the previous version:\n {2}breaking {2}The operation was removed\./)
     expect(report).toContain('+12.3  Revoke it. (1×)')
     expect(report).not.toMatch(/[\u0000\u001b]/)
   })

@@ -17,7 +17,7 @@ describe('first use: the backend of a new document', () => {
 
   it('is servers[0] for the first revision', () => {
     expect(choose({})).toEqual([SERVER, 'document'])
-    expect(() => choose({ serverUrl: null })).toThrow('No usable backend')
+    expect(() => choose({ serverUrl: null })).toThrow('no usable backend')
   })
 
   it('stays that of the active revision, with its time limit, if servers[0] is unchanged or not absolute', () => {
