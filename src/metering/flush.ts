@@ -25,7 +25,7 @@ import { readRange } from '../record/read-range.ts'
 
 export interface FlushOptions {
   readonly checkpoint: Checkpoint & { readonly instance: string }
-  readonly usage: Pick<UsageStore, 'insert'>
+  readonly usage: Pick<UsageStore, 'insert' | 'insertTotals'>
   readonly levels: Pick<ServiceLevelStore, 'insert'>
   readonly requests: Pick<RequestStore, 'insert'>
   readonly flushLog: FlushLog
@@ -90,7 +90,8 @@ export function createFlusher(options: FlushOptions): Flusher {
       flushToken(table, checkpoint.instance, flush) + (presence === 'absent' ? '-again' : '')
     const totals = totalsOf({ items, levels })
     if (flush.tokens === 'range') await flushLog.begin(flush, totals, signal)
-    if (held?.items !== 'there') await stores.usage.insert(token('usage', held?.items), items, signal)
+    if (held?.items === 'without-totals') await stores.usage.insertTotals(token('usage-totals'), items, signal)
+    else if (held?.items !== 'there') await stores.usage.insert(token('usage', held?.items), items, signal)
     if (held?.levels !== 'there') await stores.levels.insert(token('levels', held?.levels), levels, signal)
     await stores.requests.insert(token('requests'), requests, signal)
     return flush.tokens === 'range' ? flushLog.done(flush, totals, signal) : undefined

@@ -34,7 +34,8 @@ export type Presence = 'there' | 'absent' | 'unknown'
 export interface HeldFlush {
   /** All of it. */
   readonly isDone: boolean
-  readonly items: Presence
+  /** `without-totals`: the line items are there, the hourly totals made from them are not, as in a copy of a running folder. */
+  readonly items: Presence | 'without-totals'
   readonly levels: Presence
   readonly registryEnd: number
 }

@@ -76,6 +76,8 @@ export interface UsageStore {
    * of either side. The rows of a token must be the same each time.
    */
   insert(token: string, items: readonly LineItem[], signal?: AbortSignal): Promise<void>
+  /** Adds only the hourly totals of line items that are stored already; once per token. */
+  insertTotals(token: string, items: readonly LineItem[], signal?: AbortSignal): Promise<void>
   lineItems(query: LineItemQuery, signal?: AbortSignal): Promise<{ rows: readonly LineItemRow[]; next: string | null }>
   /** Additive over partial rows; groups in a stable order. */
   summaries(query: SummaryQuery, signal?: AbortSignal): Promise<readonly SummaryRow[]>

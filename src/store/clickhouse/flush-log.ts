@@ -101,7 +101,10 @@ export function createFlushLog({ client, instance, nowMs, tokenOf, registryEnd }
       return isAbsent ? 'absent' : 'unknown'
     }
 
-    return { items: presence(/^(line_items|calls)\//), levels: presence(/^service_levels\//) }
+    const items = presence(/^(line_items|calls)\//)
+    const lacksTotals =
+      items === 'unknown' && presence(/^line_items\//) === 'there' && presence(/^calls\//) === 'absent'
+    return { items: lacksTotals ? 'without-totals' : items, levels: presence(/^service_levels\//) }
   }
 
   return {

@@ -59,6 +59,8 @@ export function createClickHouseUsageStore(client: ClickHouse): UsageStore {
   return {
     insert: (token, items, signal) =>
       insertOnce(client, { table: 'line_items', token, rows: items.map(toRow), signal }),
+    insertTotals: (token, items, signal) =>
+      insertOnce(client, { table: 'line_items_hourly', token, rows: items.map(toTotalsRow), signal }),
     async lineItems(query, signal) {
       const { limit, toMs } = query
       const after = query.after === undefined ? FIRST_CURSOR : parseCursor(query.after)
@@ -99,6 +101,12 @@ function toRow(item: LineItem): Record<string, unknown> {
     units: toDecimal(item.unitsMicro, 6),
     amount: toDecimal(item.unitsMicro * BigInt(item.priceMicro), 12),
   }
+}
+
+/** The row that the view `line_items_to_hourly` makes of a line item. */
+function toTotalsRow(item: LineItem): Record<string, unknown> {
+  const { window_start: _, consumer_name: __, variant: ___, price: ____, ...row } = toRow(item)
+  return { hour: Math.floor(item.windowStartMs / HOUR_MS) * (HOUR_MS / 1_000), ...row }
 }
 
 function toParams(filter: UsageFilter): Record<string, unknown> {

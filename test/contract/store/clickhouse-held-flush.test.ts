@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { PendingFlush } from '../../../src/store/checkpoint.ts'
+import type { LineItem } from '../../../src/store/usage-store.ts'
 import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
 import { createFlushLog } from '../../../src/store/clickhouse/flush-log.ts'
 import { migrate } from '../../../src/store/clickhouse/migrations.ts'
@@ -41,24 +42,23 @@ const logOf = (instance: string) =>
     registryEnd: async () => 42,
   })
 
-const insertRow = (token: string) =>
-  createClickHouseUsageStore(client).insert(token, [
-    {
-      windowStartMs: NOW,
-      tenant: 'acme',
-      api: 'payments-v1',
-      operation: 'createPayment',
-      consumer: 'con_1',
-      consumerName: 'Acme',
-      subscription: 'sub_1',
-      agent: '',
-      variant: '',
-      currency: 'EUR',
-      priceMicro: 1,
-      calls: 3,
-      unitsMicro: 1n,
-    },
-  ])
+const ITEM: LineItem = {
+  windowStartMs: NOW,
+  tenant: 'acme',
+  api: 'payments-v1',
+  operation: 'createPayment',
+  consumer: 'con_1',
+  consumerName: 'Acme',
+  subscription: 'sub_1',
+  agent: '',
+  variant: '',
+  currency: 'EUR',
+  priceMicro: 1,
+  calls: 3,
+  unitsMicro: 1n,
+}
+
+const insertRow = (token: string) => createClickHouseUsageStore(client).insert(token, [ITEM])
 
 async function store(instance: string, number: number): Promise<void> {
   await logOf(instance).begin(flush(number), ROWS)
@@ -87,6 +87,30 @@ describe('a flush that was cut off', () => {
     })
     await logOf('a').done(flush(2), ROWS)
     expect(await logOf('a').held(flush(2))).toEqual({ isDone: true, items: 'there', levels: 'there', registryEnd: 42 })
+  })
+
+  it('gets its hourly totals alone if the store has only its line items, as in a copy of a running folder', async () => {
+    await store('a', 1)
+    await logOf('a').begin(flush(2), ROWS)
+    await client.command({ query: 'DROP VIEW line_items_to_hourly' })
+    await insertRow('a-2')
+    expect(await logOf('a').held(flush(2))).toMatchObject({ items: 'without-totals' })
+
+    await createClickHouseUsageStore(client).insertTotals('totals-a-2', [ITEM])
+    expect(await logOf('a').held(flush(2))).toMatchObject({ items: 'there' })
+    const result = await client.query({
+      query:
+        'SELECT DISTINCT hour, sum(calls) AS calls, sum(units) AS units, sum(amount) AS amount FROM line_items_hourly GROUP BY hour',
+      format: 'JSONEachRow',
+    })
+    expect(await result.json()).toEqual([
+      {
+        hour: '2026-06-15 12:00:00',
+        calls: expect.toSatisfy((calls) => Number(calls) === 6),
+        units: 0.000002,
+        amount: 0.000000000002,
+      },
+    ])
   })
 
   it('is not held if the store noted another range under its number', async () => {

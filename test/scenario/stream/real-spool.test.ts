@@ -63,6 +63,7 @@ async function startProcess(outside: ReturnType<typeof createOutside>, nowMs: nu
     reader,
     checkpoint,
     usage: {
+      insertTotals: async () => {},
       async insert(token, items) {
         if (outside.isAway) throw new Error('the store is away')
         if (outside.tokens.has(token)) expect(items).toEqual(outside.tokens.get(token))
