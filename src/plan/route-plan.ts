@@ -10,7 +10,7 @@ export interface RoutePlan {
   readonly tenant: string
   readonly revision: number
   readonly state: 'Active' | 'Deprecated' | 'Retired'
-  /** Told to every caller; missing while the API is not deprecated. */
+  /** Sent in every response; missing if the API is not deprecated. */
   readonly deprecation?: DeprecationPlan
   /** `null`: the API is served elsewhere (the platform's own); the gateway only mints its tokens. */
   readonly backend: BackendPlan | null
