@@ -36,6 +36,12 @@ export function compare(comparison: Comparison): Verdict {
   if (store.missingTables.length > 0) return refused('store', `the store lacks ${store.missingTables.join(', ')}`)
   if (last === null) return withoutNotes(comparison)
   if (store.missing.length > 0) return refused('store', `rows of the store are missing: ${store.missing.join(', ')}`)
+  if (store.excess.length > 0) {
+    return refused(
+      'store',
+      `the store holds rows that no flush recorded, as in a copy of a running folder: ${store.excess.join(', ')}; their calls would be billed twice`,
+    )
+  }
   if (last.number < checkpoint.flushes || (last.number === checkpoint.flushes && !last.isDone)) {
     return storeIsBehind(comparison, last)
   }

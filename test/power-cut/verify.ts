@@ -154,6 +154,7 @@ function verifyAgreement({ dataDir, checkpoint, promises, registryEnd, check }: 
       next: noteOf(claims.flushes + 1),
       notedAfter: numbers.filter((number) => number > claims.flushes).length,
       missing: [],
+      excess: [],
       isExact: true,
     },
     holds: spoolHolds(spool),

@@ -145,6 +145,18 @@ describe('notes of flushes in ClickHouse', () => {
     expect(missing).toEqual([])
   })
 
+  it('show rows that no flush noted, but not those of a flush under way', async () => {
+    await open('a').begin(flush(7), ROWS)
+    await insertRow('a-7')
+    expect(await claimsOf('a', 6)).toMatchObject({ excess: [], isExact: true })
+    await insertRow('stray')
+    expect(await claimsOf('a', 6)).toMatchObject({
+      missing: [],
+      excess: ['1 rows of line_items in 2026-06', '3 calls in the hourly totals in 2026-06'],
+      isExact: false,
+    })
+  })
+
   it('name tables that are missing', async () => {
     await client.command({ query: 'DROP TABLE line_items_to_hourly' })
     expect((await claimsOf('a', 4)).missingTables).toEqual(['line_items_to_hourly'])

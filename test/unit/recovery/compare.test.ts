@@ -41,6 +41,7 @@ const store = (last: FlushNote | null, changes: Partial<StoreClaims> = {}): Stor
   next: null,
   notedAfter: 0,
   missing: [],
+  excess: [],
   isExact: true,
   ...changes,
 })
@@ -86,6 +87,13 @@ describe('checkpoint and store', () => {
     ],
     ['a table is missing', 'store', claims(3), store(null, { missingTables: ['line_items'] })],
     ['rows are missing', 'store', claims(3), store(note(3), { missing: ['1 of 2 rows'] })],
+    ['rows are there that no flush noted', 'store', claims(3), store(note(3), { excess: ['1 rows'] })],
+    [
+      'such rows are there, and the checkpoint is behind',
+      'store',
+      claims(2),
+      store(note(3), { next: note(3), notedAfter: 1, excess: ['1 rows'] }),
+    ],
     ['the same flush has another range', 'checkpoint', claims(3), store(note(3, { to: at(9) }))],
     [
       'flushes do not continue at the checkpoint',
