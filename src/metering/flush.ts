@@ -25,7 +25,7 @@ import { readRange } from '../record/read-range.ts'
 
 export interface FlushOptions {
   readonly checkpoint: Checkpoint & { readonly instance: string }
-  readonly usage: Pick<UsageStore, 'insert' | 'insertTotals'>
+  readonly usage: Pick<UsageStore, 'insert' | 'insertTotals' | 'insertWithoutTotals'>
   readonly levels: Pick<ServiceLevelStore, 'insert'>
   readonly requests: Pick<RequestStore, 'insert'>
   readonly flushLog: FlushLog
@@ -59,10 +59,10 @@ export function createFlusher(options: FlushOptions): Flusher {
   async function store(noted: PendingFlush | null, to: SpoolPosition, make: () => Metered): Promise<void> {
     let flush = noted
     let metered: Metered | null = null
-    let held: HeldFlush | null = null
     for (let attempt = 0; !stopping.signal.aborted; attempt++) {
       try {
-        if (noted?.tokens === 'range') held ??= await flushLog.held(noted)
+        // Read on each attempt: the one before may have stored some of the rows.
+        const held = noted?.tokens === 'range' ? await flushLog.held(noted) : null
         if (noted !== null && held?.isDone === true) return checkpoint.commit(noted, held.registryEnd)
         metered ??= make()
         flush ??= checkpoint.begin(to)
@@ -90,11 +90,28 @@ export function createFlusher(options: FlushOptions): Flusher {
       flushToken(table, checkpoint.instance, flush) + (presence === 'absent' ? '-again' : '')
     const totals = totalsOf({ items, levels })
     if (flush.tokens === 'range') await flushLog.begin(flush, totals, signal)
-    if (held?.items === 'without-totals') await stores.usage.insertTotals(token('usage-totals'), items, signal)
-    else if (held?.items !== 'there') await stores.usage.insert(token('usage', held?.items), items, signal)
+    await insertItems(held?.items ?? 'unknown', items, token)
     if (held?.levels !== 'there') await stores.levels.insert(token('levels', held?.levels), levels, signal)
     await stores.requests.insert(token('requests'), requests, signal)
     return flush.tokens === 'range' ? flushLog.done(flush, totals, signal) : undefined
+  }
+
+  function insertItems(
+    presence: HeldFlush['items'],
+    items: Metered['items'],
+    token: (table: string, presence?: Presence) => string,
+  ): Promise<void> {
+    switch (presence) {
+      case 'there':
+        return Promise.resolve()
+      case 'without-totals':
+        return stores.usage.insertTotals(token('usage-totals'), items, stopping.signal)
+      case 'without-line-items':
+        return stores.usage.insertWithoutTotals(items, stopping.signal)
+      case 'absent':
+      case 'unknown':
+        return stores.usage.insert(token('usage', presence), items, stopping.signal)
+    }
   }
 
   function pause(delayMs: number): Promise<void> {

@@ -34,8 +34,11 @@ export type Presence = 'there' | 'absent' | 'unknown'
 export interface HeldFlush {
   /** All of it. */
   readonly isDone: boolean
-  /** `without-totals`: the line items are there, the hourly totals made from them are not, as in a copy of a running folder. */
-  readonly items: Presence | 'without-totals'
+  /**
+   * Line items and the hourly totals made from them. One may be there without the other after a power cut and in a copy of a running
+   * folder.
+   */
+  readonly items: Presence | 'without-totals' | 'without-line-items'
   readonly levels: Presence
   readonly registryEnd: number
 }

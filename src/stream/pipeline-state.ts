@@ -37,7 +37,7 @@ import { earlierOf, isSame } from '../record/spool-position.ts'
 export interface PipelineStateOptions {
   readonly reader: SpoolReader
   readonly checkpoint: Checkpoint & RiskCheckpoint & LimitCheckpoint & { readonly instance: string }
-  readonly usage: Pick<UsageStore, 'insert' | 'insertTotals'>
+  readonly usage: Pick<UsageStore, 'insert' | 'insertTotals' | 'insertWithoutTotals'>
   readonly levels: Pick<ServiceLevelStore, 'insert'>
   readonly requests: Pick<RequestStore, 'insert'>
   readonly flushLog: FlushLog

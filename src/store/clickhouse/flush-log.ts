@@ -101,10 +101,8 @@ export function createFlushLog({ client, instance, nowMs, tokenOf, registryEnd }
       return isAbsent ? 'absent' : 'unknown'
     }
 
-    const items = presence(/^(line_items|calls)\//)
-    const lacksTotals =
-      items === 'unknown' && presence(/^line_items\//) === 'there' && presence(/^calls\//) === 'absent'
-    return { items: lacksTotals ? 'without-totals' : items, levels: presence(/^service_levels\//) }
+    const items = itemsPresence(presence(/^line_items\//), presence(/^calls\//))
+    return { items, levels: presence(/^service_levels\//) }
   }
 
   return {
@@ -116,6 +114,14 @@ export function createFlushLog({ client, instance, nowMs, tokenOf, registryEnd }
       return before.registryEnd
     },
   }
+}
+
+/** Of a flush in several months, each table may have some months: the tokens of the rows decide. */
+function itemsPresence(lineItems: Presence, totals: Presence): HeldFlush['items'] {
+  if (lineItems === totals) return lineItems
+  if (lineItems === 'there' && totals === 'absent') return 'without-totals'
+  if (lineItems === 'absent' && totals === 'there') return 'without-line-items'
+  return 'unknown'
 }
 
 /** The last note of each instance. */

@@ -61,6 +61,7 @@ export function createClickHouseUsageStore(client: ClickHouse): UsageStore {
       insertOnce(client, { table: 'line_items', token, rows: items.map(toRow), signal }),
     insertTotals: (token, items, signal) =>
       insertOnce(client, { table: 'line_items_hourly', token, rows: items.map(toTotalsRow), signal }),
+    insertWithoutTotals: (items, signal) => attachLineItems(client, items, signal),
     async lineItems(query, signal) {
       const { limit, toMs } = query
       const after = query.after === undefined ? FIRST_CURSOR : parseCursor(query.after)
@@ -81,6 +82,19 @@ export function createClickHouseUsageStore(client: ClickHouse): UsageStore {
       return found.map((row) => toSummaryRow(row, query))
     },
   }
+}
+
+/** An attached part, unlike an inserted row, is not seen by the view that makes the totals. */
+async function attachLineItems(client: ClickHouse, items: readonly LineItem[], signal?: AbortSignal): Promise<void> {
+  const run = (query: string): Promise<unknown> => client.command({ query, abort_signal: within(signal) })
+  await run('DROP TABLE IF EXISTS line_items_to_attach SYNC')
+  await run('CREATE TABLE line_items_to_attach AS line_items')
+  await insertOnce(client, { table: 'line_items_to_attach', token: 'rows', rows: items.map(toRow), signal })
+  const months = new Set(items.map(({ windowStartMs }) => new Date(windowStartMs).toISOString().slice(0, 7)))
+  for (const month of months) {
+    await run(`ALTER TABLE line_items ATTACH PARTITION ID '${month.replace('-', '')}' FROM line_items_to_attach`)
+  }
+  await run('DROP TABLE line_items_to_attach SYNC')
 }
 
 /** Half a surrogate pair is refused by the store: one such name must not hold up the bill of everybody. */

@@ -64,6 +64,7 @@ async function startProcess(outside: ReturnType<typeof createOutside>, nowMs: nu
     checkpoint,
     usage: {
       insertTotals: async () => {},
+      insertWithoutTotals: async () => {},
       async insert(token, items) {
         if (outside.isAway) throw new Error('the store is away')
         if (outside.tokens.has(token)) expect(items).toEqual(outside.tokens.get(token))
