@@ -1,8 +1,8 @@
 /**
- * Vets the paths of a tenant's rules before Spectral's engine evaluates them.
+ * Checks the paths of a tenant's rules before Spectral's engine evaluates them.
  *
  * The engine compiles a path to a program and runs it: `$..[?(@.constructor.constructor('…')())]` would
- * execute foreign code in our process. Allowed are members, indices, wildcards and comparing filters. The
+ * execute foreign code in our process. A path may have members, indices, wildcards and filters that compare. The
  * only call is `.match(/…/)`, with an expression that runs in linear time.
  */
 
@@ -22,118 +22,148 @@ const SUBJECT =
 const CONSTANT = /(?:-?\d+(?:\.\d+)?|true|false|null|undefined|void 0)(?!\w)/y
 const OPERATOR = /===|!==|==|!=|<=|>=|&&|\|\||<|>/y
 const MATCH = /\.match\(\s*\/((?:[^\\/\n]|\\[^\n])+)\/(i?)\s*\)/y
-/** A group that repeats: the one thing that lets backtracking explode. */
+/** A repeated group, which makes a backtracking engine take exponential time. */
 const REPEATED_GROUP = /\)[*+{]/
 const FORBIDDEN: ReadonlySet<string> = new Set(['constructor', 'prototype'])
 
-/** Why the path is not taken; null: it is. Aliases are `#Name` at its beginning. */
+/** Returns why the path is refused; null: it is accepted. A path may begin with `#Name`, the name of an alias. */
 export function faultOfPath(path: string, aliases: ReadonlySet<string>): string | null {
-  if (path.length > LENGTH_MAX) return `A path has at most ${LENGTH_MAX} characters.`
-  let at = 0
+  if (path.length > LENGTH_MAX) return `A path must not exceed ${LENGTH_MAX} characters.`
+  return new PathParser(path, aliases).fault()
+}
 
-  function take(pattern: RegExp): RegExpExecArray | null {
-    pattern.lastIndex = at
-    const found = pattern.exec(path)
-    if (found !== null) at += found[0].length
-    return found
+/** A recursive-descent parser. Each method reads one construct and returns its fault, or null. */
+class PathParser {
+  readonly #path: string
+  readonly #aliases: ReadonlySet<string>
+  #at = 0
+
+  constructor(path: string, aliases: ReadonlySet<string>) {
+    this.#path = path
+    this.#aliases = aliases
   }
 
-  const unexpected = (): string =>
-    `It is not taken from character ${at + 1} on: ${path.slice(at, at + 40) || 'it ends too early'}`
-
-  function faultOfName(name: string | undefined): string | null {
-    if (name === undefined) return unexpected()
-    return FORBIDDEN.has(name) || name.startsWith('__') ? `A path may not name ${name}.` : null
-  }
-
-  const faultOfQuoted = (): string | null => faultOfName(take(QUOTED)?.[0].slice(1, -1))
-
-  /** Names, indices or a filter, up to the bracket that closes. */
-  function faultOfBracket(): string | null {
-    if (path.startsWith('?(', at)) {
-      at += 2
-      return faultOfFilter()
+  fault(): string | null {
+    const start = this.#faultOfStart()
+    if (start !== null) return start
+    while (this.#at < this.#path.length) {
+      const fault = this.#faultOfStep()
+      if (fault !== null) return fault
     }
-    if (path[at] === '*') at += 1
-    else if (take(INDEX) === null) {
+    return null
+  }
+
+  #faultOfStart(): string | null {
+    if (this.#path.startsWith('#')) {
+      const name = this.#read(ALIAS)?.[1]
+      return name !== undefined && this.#aliases.has(name)
+        ? null
+        : `There is no alias ${name ?? this.#path.slice(0, 40)}.`
+    }
+    return this.#skip('$') ? null : 'A path must begin with $, or with # and the name of an alias.'
+  }
+
+  #faultOfStep(): string | null {
+    if (this.#skip('^') || this.#skip('~')) return null
+    if (this.#skip('[')) return this.#faultOfBracket()
+    const isDescent = this.#skip('..')
+    if (!isDescent && !this.#skip('.')) return this.#unexpected()
+    if (this.#skip('*') || (isDescent && this.#path[this.#at] === '[')) return null
+    return this.#faultOfName(this.#read(NAME)?.[0])
+  }
+
+  /** Names, indices or a filter, up to the closing bracket. */
+  #faultOfBracket(): string | null {
+    if (this.#skip('?(')) return this.#faultOfFilter()
+    if (!this.#skip('*') && this.#read(INDEX) === null) {
       do {
-        take(SPACE)
-        const isQuoted = path[at] === "'" || path[at] === '"'
-        const fault = isQuoted ? faultOfQuoted() : faultOfName(take(NAME)?.[0])
+        this.#read(SPACE)
+        const isQuoted = this.#path[this.#at] === "'" || this.#path[this.#at] === '"'
+        const fault = isQuoted ? this.#faultOfQuoted() : this.#faultOfName(this.#read(NAME)?.[0])
         if (fault !== null) return fault
-        take(SPACE)
-      } while (path[at] === ',' && ++at > 0)
+        this.#read(SPACE)
+      } while (this.#skip(','))
     }
-    return path[at++] === ']' ? null : unexpected()
+    return this.#skip(']') ? null : this.#unexpected()
   }
 
   /** `?(…)]` */
-  function faultOfFilter(): string | null {
+  #faultOfFilter(): string | null {
     let depth = 1
     for (let isOperand = true; depth > 0;) {
-      take(SPACE)
+      this.#read(SPACE)
       if (isOperand) {
-        if (path[at] === '!' && path[at + 1] !== '=') at += 1
-        else if (path[at] === '(') {
-          at += 1
-          depth += 1
-        } else if (take(SUBJECT) !== null) {
-          const fault = faultOfMembers()
+        if (this.#skipNot()) continue
+        if (this.#skip('(')) depth += 1
+        else {
+          const fault = this.#faultOfOperand()
           if (fault !== null) return fault
           isOperand = false
-        } else if (take(CONSTANT) !== null || take(QUOTED) !== null) isOperand = false
-        else return unexpected()
-      } else if (path[at] === ')') {
-        at += 1
-        depth -= 1
-      } else if (take(OPERATOR) !== null) isOperand = true
-      else return unexpected()
+        }
+      } else if (this.#skip(')')) depth -= 1
+      else if (this.#read(OPERATOR) !== null) isOperand = true
+      else return this.#unexpected()
     }
-    return path[at++] === ']' ? null : unexpected()
+    return this.#skip(']') ? null : this.#unexpected()
   }
 
-  /** Checks the members behind a value of a filter: `.name`, `['name']`, `[0]`, `.length`, `.match(/…/)`. */
-  function faultOfMembers(): string | null {
+  #faultOfOperand(): string | null {
+    if (this.#read(SUBJECT) !== null) return this.#faultOfMembers()
+    return this.#read(CONSTANT) !== null || this.#read(QUOTED) !== null ? null : this.#unexpected()
+  }
+
+  /** Checks the members of a filter's subject: `.name`, `['name']`, `[0]`, `.length`, `.match(/…/)`. */
+  #faultOfMembers(): string | null {
     for (;;) {
-      const match = take(MATCH)
-      if (match !== null) {
-        const [, expression = ''] = match
-        if (REPEATED_GROUP.test(expression) || compileLinear(expression) === null) {
-          return 'The expression is not taken: no group that repeats, no look-around, no reference back.'
-        }
-        return null
-      }
+      const match = this.#read(MATCH)
+      if (match !== null) return faultOfExpression(match[1] ?? '')
       let fault: string | null
-      if (path[at] === '.') {
-        at += 1
-        fault = faultOfName(take(MEMBER)?.[0])
-      } else if (path[at] === '[') {
-        at += 1
-        fault = take(INDEX) === null ? faultOfQuoted() : null
-        if (fault === null && path[at++] !== ']') fault = unexpected()
+      if (this.#skip('.')) fault = this.#faultOfName(this.#read(MEMBER)?.[0])
+      else if (this.#skip('[')) {
+        fault = this.#read(INDEX) === null ? this.#faultOfQuoted() : null
+        if (fault === null && !this.#skip(']')) fault = this.#unexpected()
       } else return null
       if (fault !== null) return fault
-      if (path[at] === '(') return 'Nothing may be called but `.match(/…/)`.'
+      if (this.#path[this.#at] === '(') return 'The only call that a path may have is `.match(/…/)`.'
     }
   }
 
-  if (path.startsWith('#')) {
-    const name = take(ALIAS)?.[1]
-    if (name === undefined || !aliases.has(name)) return `There is no alias ${name ?? path.slice(0, 40)}.`
-  } else if (path[at++] !== '$') return 'A path begins with $, or with # and the name of an alias.'
-  while (at < path.length) {
-    let fault: string | null = null
-    if (path[at] === '^' || path[at] === '~') at += 1
-    else if (path[at] === '[') {
-      at += 1
-      fault = faultOfBracket()
-    } else if (path[at] === '.') {
-      at += path.startsWith('..', at) ? 2 : 1
-      if (path[at] === '*') at += 1
-      else if (path[at] === '[' && path[at - 2] === '.') continue
-      else fault = faultOfName(take(NAME)?.[0])
-    } else fault = unexpected()
-    if (fault !== null) return fault
+  #faultOfQuoted(): string | null {
+    return this.#faultOfName(this.#read(QUOTED)?.[0].slice(1, -1))
   }
-  return null
+
+  #faultOfName(name: string | undefined): string | null {
+    if (name === undefined) return this.#unexpected()
+    return FORBIDDEN.has(name) || name.startsWith('__') ? `A path must not name ${name}.` : null
+  }
+
+  #unexpected(): string {
+    const rest = this.#path.slice(this.#at, this.#at + 40)
+    return rest === ''
+      ? 'The path ends too early.'
+      : `The path is not supported from character ${this.#at + 1} on: ${rest}`
+  }
+
+  #read(pattern: RegExp): RegExpExecArray | null {
+    pattern.lastIndex = this.#at
+    const found = pattern.exec(this.#path)
+    if (found !== null) this.#at += found[0].length
+    return found
+  }
+
+  #skip(text: string): boolean {
+    if (!this.#path.startsWith(text, this.#at)) return false
+    this.#at += text.length
+    return true
+  }
+
+  /** A `!` that does not begin `!=`. */
+  #skipNot(): boolean {
+    return this.#path[this.#at + 1] !== '=' && this.#skip('!')
+  }
+}
+
+function faultOfExpression(expression: string): string | null {
+  const isLinear = !REPEATED_GROUP.test(expression) && compileLinear(expression) !== null
+  return isLinear ? null : 'The expression must not have a repeated group, look-around or a back-reference.'
 }
