@@ -11,7 +11,6 @@ import type { ThreadSettings } from '../gateway/messages/messages.ts'
 import { createStoreHold, keepSegments } from './backup-holds.ts'
 import { createLimits, type Limits } from './open-limits.ts'
 import { openStores, type Stores } from './open-stores.ts'
-import { flushToken } from '../store/flush-token.ts'
 import { createPipeline, type Pipeline } from '../stream/topology.ts'
 import { laterOf } from '../record/spool-position.ts'
 import { createPlatformRecorder, type PlatformRecorder } from '../self-metering/platform-recorder.ts'
@@ -128,7 +127,6 @@ export async function openStream(options: StreamOptions): Promise<StreamServices
     client: clickHouse,
     instance: () => checkpoint.instance,
     nowMs: clock.nowMs,
-    tokenOf: (table, flush) => flushToken(table, checkpoint.instance, flush),
     registryEnd,
   })
   const { keepSpool, ...kept } = keepSegments(reader)

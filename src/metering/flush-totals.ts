@@ -17,6 +17,19 @@ export function totalsOf({ items, levels }: Pick<Metered, 'items' | 'levels'>): 
   return totals
 }
 
+/**
+ * Returns the totals of a repeated flush. Rows that were stored before count as they were noted: the spool may have lost records since.
+ */
+export function withStored(totals: FlushTotals, stored: FlushTotals): FlushTotals {
+  const tables = new Set(Object.keys(stored).map(tableOf))
+  const added = Object.entries(totals).filter(([name]) => !tables.has(tableOf(name)))
+  return { ...Object.fromEntries(added), ...stored }
+}
+
+function tableOf(name: string): string {
+  return name.split('/')[0] ?? ''
+}
+
 /** Returns the partition of the store, such as `202611`, in UTC. */
 function monthOf(timeMs: number): string {
   const time = new Date(timeMs)

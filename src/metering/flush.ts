@@ -19,7 +19,7 @@ import type { ServiceLevelStore } from '../store/service-level-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
 import type { RequestLogMode } from './request-log.ts'
 import { flushToken } from '../store/flush-token.ts'
-import { totalsOf } from './flush-totals.ts'
+import { totalsOf, withStored } from './flush-totals.ts'
 import { createMetering, type Metered, type Metering } from './metering.ts'
 import { readRange } from '../record/read-range.ts'
 
@@ -88,8 +88,9 @@ export function createFlusher(options: FlushOptions): Flusher {
     // Under a token that the store remembers, it would drop rows that it does not have.
     const token = (table: string, presence: Presence = 'unknown'): string =>
       flushToken(table, checkpoint.instance, flush) + (presence === 'absent' ? '-again' : '')
-    const totals = totalsOf({ items, levels })
-    if (flush.tokens === 'range') await flushLog.begin(flush, totals, signal)
+    const totals = withStored(totalsOf({ items, levels }), held?.stored ?? {})
+    // The first note is kept: it says what the rows that are there were to be.
+    if (flush.tokens === 'range' && held === null) await flushLog.begin(flush, totals, signal)
     await insertItems(held?.items ?? 'unknown', items, token)
     if (held?.levels !== 'there') await stores.levels.insert(token('levels', held?.levels), levels, signal)
     await stores.requests.insert(token('requests'), requests, signal)

@@ -3,7 +3,15 @@
 import type { Clock } from '../runtime/clock.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
 import type { ClickHouse } from '../store/clickhouse/client.ts'
-import { countRows, lastNotes, notesFrom, subtract, sumOf, tablesOf, writeNote } from '../store/clickhouse/flush-log.ts'
+import {
+  countRows,
+  lastNotes,
+  notesFrom,
+  subtract,
+  sumOf,
+  tablesOf,
+  writeNote,
+} from '../store/clickhouse/flush-notes.ts'
 import { migrate } from '../store/clickhouse/migrations.ts'
 import type { CheckpointClaims } from '../store/checkpoint.ts'
 import type { FlushTotals } from '../store/flush-log.ts'

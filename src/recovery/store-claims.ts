@@ -8,7 +8,7 @@ import {
   notesFrom,
   sumOf,
   tablesOf,
-} from '../store/clickhouse/flush-log.ts'
+} from '../store/clickhouse/flush-notes.ts'
 import type { ClickHouse } from '../store/clickhouse/client.ts'
 import type { CheckpointClaims } from '../store/checkpoint.ts'
 import type { FlushNote, FlushTotals } from '../store/flush-log.ts'

@@ -40,6 +40,8 @@ export interface HeldFlush {
    */
   readonly items: Presence | 'without-totals' | 'without-line-items'
   readonly levels: Presence
+  /** Noted totals of the tables that have the rows of this flush. */
+  readonly stored: FlushTotals
   readonly registryEnd: number
 }
 

@@ -9,7 +9,7 @@ import { readStoreClaims } from '../../../src/recovery/store-claims.ts'
 import { StartRefused } from '../../../src/runtime/start-refused.ts'
 import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
 import { compareDefinitions } from '../../../src/store/clickhouse/definitions.ts'
-import { countRows } from '../../../src/store/clickhouse/flush-log.ts'
+import { countRows } from '../../../src/store/clickhouse/flush-notes.ts'
 import { migrate, SQL_FOLDER } from '../../../src/store/clickhouse/migrations.ts'
 import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
 

@@ -6,7 +6,8 @@ import { acceptRows } from '../../../src/recovery/recover-store.ts'
 import { readStoreClaims } from '../../../src/recovery/store-claims.ts'
 import type { PendingFlush } from '../../../src/store/checkpoint.ts'
 import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
-import { createFlushLog, lastNotes, noteOf } from '../../../src/store/clickhouse/flush-log.ts'
+import { createFlushLog } from '../../../src/store/clickhouse/flush-log.ts'
+import { lastNotes, noteOf } from '../../../src/store/clickhouse/flush-notes.ts'
 import { migrate } from '../../../src/store/clickhouse/migrations.ts'
 import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
 
@@ -35,7 +36,6 @@ function open(instance: string) {
     client,
     instance: () => instance,
     nowMs: () => NOW,
-    tokenOf: (table, { number }) => `${table}-${instance}-${number}`,
     registryEnd: async () => 42,
   })
 }

@@ -38,7 +38,6 @@ const logOf = (instance: string) =>
     client,
     instance: () => instance,
     nowMs: () => NOW,
-    tokenOf: (table, { number }) => `${table}-${instance}-${number}`,
     registryEnd: async () => 42,
   })
 
@@ -92,6 +91,7 @@ describe('a flush that was cut off', () => {
       isDone: false,
       items: 'absent',
       levels: 'unknown',
+      stored: {},
       registryEnd: 42,
     })
     await insertRow('a-2')
@@ -99,10 +99,17 @@ describe('a flush that was cut off', () => {
       isDone: false,
       items: 'there',
       levels: 'unknown',
+      stored: ROWS,
       registryEnd: 42,
     })
     await logOf('a').done(flush(2), ROWS)
-    expect(await logOf('a').held(flush(2))).toEqual({ isDone: true, items: 'there', levels: 'there', registryEnd: 42 })
+    expect(await logOf('a').held(flush(2))).toEqual({
+      isDone: true,
+      items: 'there',
+      levels: 'there',
+      stored: {},
+      registryEnd: 42,
+    })
   })
 
   it('gets its hourly totals alone if the store has only its line items, as in a copy of a running folder', async () => {

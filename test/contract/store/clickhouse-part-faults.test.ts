@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openStore, type OpenedStore } from '../../../src/recovery/open-store.ts'
 import { openLostStore } from '../../../src/recovery/recover-store.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { countRows } from '../../../src/store/clickhouse/flush-log.ts'
+import { countRows } from '../../../src/store/clickhouse/flush-notes.ts'
 import { findPartFaults } from '../../../src/store/clickhouse/part-faults.ts'
 import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
 
