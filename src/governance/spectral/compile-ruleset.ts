@@ -1,4 +1,4 @@
-/** From a tenant's ruleset document to a ruleset of Spectral's engine, rule by rule. */
+/** Compiles a tenant's ruleset document to a ruleset of Spectral's engine. */
 
 import spectralCore, { type RuleDefinition, type Ruleset, type RulesetDefinition } from '@stoplight/spectral-core'
 import spectralFormats from '@stoplight/spectral-formats'
@@ -15,9 +15,9 @@ import {
 } from '../ruleset-document.ts'
 
 export interface CompiledRuleset {
-  /** Names of those that are on. */
+  /** Names of the active rules. */
   readonly rules: readonly string[]
-  /** For the engine, of some of them. Throws Spectral's own errors where a rule cannot be used. */
+  /** Returns a ruleset for the engine with some of the rules. Throws Spectral's own errors if a rule is invalid. */
   only(rules: readonly string[]): Ruleset
   /** Returns the properties of an active rule. */
   describe(rule: string): Pick<ActiveRule, 'category' | 'severity' | 'advice'>
@@ -31,11 +31,11 @@ interface ActiveRule {
   readonly definition: Word | RuleDefinition
 }
 
-/** By the names that `extends` takes. */
+/** By the names that `extends` accepts. */
 export const RULESETS: Readonly<Record<string, RulesetDefinition>> = {
   'spectral:oas': SPECTRAL_OAS,
   'spectral:owasp': SPECTRAL_OWASP,
-  // As its users name it.
+  // The names that its users know.
   '@stoplight/spectral-owasp-ruleset': SPECTRAL_OWASP,
   'https://unpkg.com/@stoplight/spectral-owasp-ruleset/dist/ruleset.mjs': SPECTRAL_OWASP,
 }
@@ -49,7 +49,7 @@ makeSchemasLinear()
 
 const compiled = new Map<string, CompiledRuleset>()
 
-/** Compiles a ruleset that was vetted. */
+/** Compiles a ruleset that was checked before. */
 export function compileRuleset(document: RulesetDocument): CompiledRuleset {
   const key = JSON.stringify(document)
   const found = compiled.get(key)

@@ -1,10 +1,10 @@
 /**
  * Selects the part of a document that Spectral's engine checks.
  *
- * The engine walks a document with its references unfolded, at tens of microseconds per value: a document of
- * 13 MB would take minutes, and ten lines can unfold to a billion values. Up to a bound a document is checked
- * as a whole; of a larger one, as many operations as fit, with everything that they refer to. A hash of their
- * names selects them, so that every run selects the same ones, and not simply the first ones.
+ * The engine walks a document with its references expanded, at tens of microseconds per value: a document of
+ * 13 MB would take minutes, and ten lines can expand to a billion values. A document within the bound is
+ * checked as a whole. From a larger one, the excerpt takes as many operations as fit, with all that they refer
+ * to. A hash of their names selects them: each run selects the same ones, and not simply the first ones.
  */
 
 import { createHash } from 'node:crypto'
@@ -13,22 +13,22 @@ import { escapePointer, resolvePointer } from '../../json/references.ts'
 import type { DeclaredOperation } from '../operations.ts'
 
 export interface Excerpt {
-  /** A copy that may be changed; null: nothing of it fits. */
+  /** A copy that may be changed; null: no part of the document fits. */
   readonly document: Fields | null
-  /** Operations in it, and in all. */
+  /** Number of operations in the excerpt, and in the document. */
   readonly operations: number
   readonly of: number
 }
 
-/** A reference costs beyond what it leads to: it is looked up. */
+/** The look-up of a reference costs time beyond its target. */
 const REFERENCE_VALUES = 8
-/** An example is checked by its schema, which is compiled for it. */
+/** The engine compiles a schema for each example that it checks. */
 const EXAMPLE_FACTOR = 4
-/** Each value of an `enum` is compared with every other. */
+/** The engine compares each value of an `enum` with every other. */
 const ENUM_SQUARES = 1_000
 const ONE: Size = { values: 1, checked: 0 }
 const ENDLESS: Size = { values: Infinity, checked: 0 }
-/** Below what the stack holds; deeper is beyond any bound. */
+/** Within the size of the stack; a deeper value exceeds any bound. */
 const DEPTH_MAX = 2_000
 
 export function excerptOf(document: Fields, operations: readonly DeclaredOperation[], stepsMax: number): Excerpt {
@@ -47,14 +47,14 @@ export function excerptOf(document: Fields, operations: readonly DeclaredOperati
   const { securitySchemes = {} } = fieldsOf(all)
   const isExtension = ([key]: [string, unknown]): boolean => key.startsWith('x-')
   const head = Object.entries(rest).filter((entry) => !isExtension(entry))
-  // Without these, what refers to them would look wrong.
+  // Without these, the operations that refer to them would have false findings.
   if (!fits([head, securitySchemes])) return { document: null, operations: 0, of }
   head.push(...Object.entries(rest).filter((entry) => isExtension(entry) && fits(entry)))
   const chosen: DeclaredOperation[] = []
   for (const operation of [...operations].sort((a, b) => compare(orderOf(a), orderOf(b)))) {
     if (fits([operation.fields, operation.shared])) chosen.push(operation)
   }
-  // In their own order again.
+  // Restores the order of the document.
   const kept = new Set(chosen)
   const paths: Record<string, Record<string, unknown>> = {}
   for (const { path, method, fields, shared } of operations.filter((operation) => kept.has(operation))) {
@@ -74,20 +74,20 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** As Spectral tells schemas from what has members of the same names. */
+/** Uses Spectral's own test to tell a schema from an object with members of the same names. */
 function isTyped(value: object): boolean {
   return ['type', 'properties', 'items', 'enum', 'format'].some((key) => Object.hasOwn(value, key))
 }
 
 interface Size {
-  /** With references unfolded. */
+  /** With references expanded. */
   readonly values: number
   /** Size of the schemas that examples are validated against, counted once per validation. */
   readonly checked: number
 }
 
 /**
- * Returns a function that counts the values of a part of the document as the engine visits them; a cycle is
+ * Returns a function that counts the values of a part of the document as the engine visits them. A cycle is
  * followed once.
  */
 function createSizing(document: Fields, stepsMax: number): (value: unknown) => number {
@@ -120,7 +120,7 @@ function createSizing(document: Fields, stepsMax: number): (value: unknown) => n
     if (found !== undefined) return found
     known.set(reference, ONE)
     const { values, checked } = size(resolvePointer(document, reference), depth + 1)
-    // Beyond the bound it does not matter by how much.
+    // Above the bound the exact size does not matter.
     const result = {
       values: Math.min(values + REFERENCE_VALUES, stepsMax + 1),
       checked: Math.min(checked, stepsMax + 1),
@@ -135,9 +135,9 @@ function createSizing(document: Fields, stepsMax: number): (value: unknown) => n
   }
 }
 
-/** Components that the paths refer to, and those that these refer to. */
+/** Returns the components that the paths refer to, directly and indirectly. */
 function reachable(document: Fields, paths: unknown): Record<string, Record<string, unknown>> {
-  // A section may be named `__proto__`: as a member of an object it would be the prototype of all objects.
+  // A section may be named `__proto__`: as a member of a plain object it would replace the prototype.
   const components = new Map<string, [name: string, target: unknown][]>()
   const seen = new Set<string>()
   const open: unknown[] = [paths]
@@ -160,7 +160,7 @@ function reachable(document: Fields, paths: unknown): Record<string, Record<stri
   return Object.fromEntries([...components].map(([section, targets]) => [section, Object.fromEntries(targets)]))
 }
 
-/** Spectral evaluates `#{{…}}` wherever a text of the document gets into a message. */
+/** Spectral evaluates `#{{…}}` if a text of the document gets into a message. */
 const EVALUATED = /#(?=\{\{)/g
 const MARK = '#\uE000'
 
@@ -170,7 +170,7 @@ function inert(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const copy: Record<string, unknown> = {}
   for (const [key, inner] of Object.entries(value)) {
-    // `__proto__` as a name is data like any other.
+    // `__proto__` is data like any other name.
     Object.defineProperty(copy, key.replace(EVALUATED, MARK), {
       value: inert(inner),
       enumerable: true,
@@ -181,7 +181,7 @@ function inert(value: unknown): unknown {
   return copy
 }
 
-/** The text as it stands in the document. */
+/** Returns the text as it is in the document. */
 export function original(text: string): string {
   return text.replaceAll(MARK, '#')
 }

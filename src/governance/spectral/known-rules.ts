@@ -1,6 +1,6 @@
 /**
- * Spectral's OpenAPI ruleset and the OWASP ruleset: which of their rules every document is held to, and why
- * the others are left out. A tenant's ruleset switches on what it likes.
+ * Rules of Spectral's OpenAPI ruleset and of the OWASP ruleset: which of them apply to every document, and
+ * why the others do not. A tenant's ruleset can activate any of them.
  */
 
 import owaspRuleset from '@stoplight/spectral-owasp-ruleset'
@@ -12,13 +12,13 @@ import { ownSeverityOf } from '../ruleset-document.ts'
 export interface KnownRule {
   readonly id: string
   readonly category: FindingCategory
-  /** Severity of the rule where no ruleset changes it. */
+  /** Severity if no ruleset changes it. */
   readonly standard: FindingSeverity
-  /** As its authors have it, where a ruleset switches it on. */
+  /** Severity that its authors chose, used if a ruleset activates the rule. */
   readonly severity: FindingSeverity
-  /** Whether Spectral switches it on by itself. */
+  /** True if Spectral activates the rule by default. */
   readonly isRecommended: boolean
-  /** Why documents are not held to it by themselves; null: they are. */
+  /** Why the rule does not apply by default; null: it applies. */
   readonly leftOut: string | null
   readonly description: string
 }
@@ -26,7 +26,7 @@ export interface KnownRule {
 export const SPECTRAL_OAS = spectralRulesets.oas as RulesetDefinition
 export const SPECTRAL_OWASP = ((owaspRuleset as { default?: unknown }).default ?? owaspRuleset) as RulesetDefinition
 
-/** A flaw costs once: these look for what a rule of ours finds in documents of any size. */
+/** Rules that report the same flaw as a rule of ours, which checks documents of any size. A flaw costs points once. */
 const COVERED: Readonly<Record<string, string>> = {
   'operation-success-response': 'success-response',
   'operation-description': 'operation-summary',
@@ -58,19 +58,19 @@ const COVERED: Readonly<Record<string, string>> = {
   'owasp:api8:2023-no-server-http': 'security-plain-http',
 }
 
-const GATEWAY_ANSWERS = 'The gateway adds these headers to every answer.'
+const GATEWAY_ANSWERS = 'The gateway adds these headers to every response.'
 const REASONS: Readonly<Record<string, string>> = {
   'owasp:api4:2023-rate-limit': GATEWAY_ANSWERS,
   'owasp:api4:2023-rate-limit-retry-after': GATEWAY_ANSWERS,
   'owasp:api2:2023-short-lived-access-tokens': 'Client credentials have no refresh token (RFC 6749, 4.4.3).',
-  'owasp:api2:2023-jwt-best-practices': 'Tokens are issued by the gateway, which keeps to RFC 8725.',
+  'owasp:api2:2023-jwt-best-practices': 'The gateway issues the tokens and follows RFC 8725.',
   'owasp:api8:2023-define-cors-origin': 'Callers are programs, not pages of other origins.',
-  'owasp:api8:2023-define-error-responses-500': '`5XX` and `default` say it as well.',
-  'owasp:api9:2023-inventory-access': 'Exposure is the policy of the API, not of its document.',
-  'oas3-api-servers': 'Where it runs is said by the proxy, not by its document.',
-  'owasp:api9:2023-inventory-environment': 'Where it runs is said by the proxy, not by its document.',
+  'owasp:api8:2023-define-error-responses-500': '`5XX` and `default` declare it too.',
+  'owasp:api9:2023-inventory-access': 'The policy of the API decides on exposure, not its document.',
+  'oas3-api-servers': 'The proxy names the server, not the document.',
+  'owasp:api9:2023-inventory-environment': 'The proxy names the server, not the document.',
 }
-/** Rules about order and style. A fault that keeps no API from serving is not an error; these are hints at most. */
+/** Rules about order and style. They are hints at most, because such a flaw does not keep an API from being served. */
 const HINTS: ReadonlySet<string> = new Set([
   'operation-tags',
   'operation-tag-defined',
@@ -79,17 +79,17 @@ const HINTS: ReadonlySet<string> = new Set([
 ])
 /** Advice for rules whose authors give none. */
 const MISSING: Readonly<Record<string, string>> = {
-  'owasp:api5:2023-admin-security-unique': 'Operations of administrators have a security scheme of their own.',
+  'owasp:api5:2023-admin-security-unique': 'Operations for administrators need a separate security scheme.',
 }
-const NOT_RECOMMENDED = 'Spectral leaves it to taste.'
+const NOT_RECOMMENDED = 'Spectral does not activate it by default.'
 
 const DOCUMENTATION =
   /tag|description|contact|license|example|info-|unused-component|typed-enum|duplicated-entry|markdown/
 const SECURITY = /^owasp:|no-eval-in-markdown|no-script-tags|security-defined/
-/** Rules of ours of the same name, which ask for the same. */
+/** Rules of ours that have the same name and purpose. */
 const OURS: ReadonlySet<string> = new Set(['info-contact', 'info-description'])
 
-/** In the order of their names; those for Swagger 2.0 are left away: such a document is not served. */
+/** Sorted by name. Rules for Swagger 2.0 are left out, because such documents are not served. */
 export const KNOWN_RULES: readonly KnownRule[] = [SPECTRAL_OAS, SPECTRAL_OWASP]
   .flatMap((ruleset) => Object.entries('rules' in ruleset ? ruleset.rules : {}))
   .filter(([id]) => !id.startsWith('oas2-') && id !== 'owasp:api8:2023-no-scheme-http' && !OURS.has(id))
@@ -108,7 +108,7 @@ function toRule(id: string, { description, message, severity, recommended }: Rul
     isRecommended,
     leftOut:
       covered !== undefined ? `\`${covered}\` finds it.` : (REASONS[id] ?? (isRecommended ? null : NOT_RECOMMENDED)),
-    // Some have none, or a blank.
+    // Some rules have no description, or a blank one.
     description: ([description, message].find((text) => text?.trim() && !text.includes('{{')) ?? MISSING[id] ?? id)
       .trim()
       .split('\n')[0]!,

@@ -1,6 +1,6 @@
 /**
- * Functions that rules are made of, with every expression of a stranger on the linear engine: those of a
- * tenant's rules, and those of a document's schemas, by which Spectral checks the examples.
+ * Functions of rules, with untrusted patterns on the linear engine: those of a tenant's rules, and those of a
+ * document's schemas, which Spectral uses to check examples.
  */
 
 import { createRequire } from 'node:module'
@@ -62,7 +62,7 @@ interface SchemaCompiler {
   new (options?: { readonly code?: object }): object
 }
 
-/** Spectral makes its compilers of schemas by itself, and has no option for the engine of their patterns. */
+/** Spectral creates its schema compilers itself and has no option for the engine of their patterns. */
 export function makeSchemasLinear(): void {
   const require = createRequire(createRequire(import.meta.url).resolve('@stoplight/spectral-functions'))
   for (const name of ['ajv', 'ajv/dist/2019', 'ajv/dist/2020', 'ajv-draft-04']) {
