@@ -9,6 +9,7 @@
 
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { preferredType } from '../runtime/accept.ts'
 import { FIRST_STEPS_TITLE, firstSteps, SAMPLE_CALL } from './first-steps.ts'
 
 export interface RootPageOptions {
@@ -88,7 +89,8 @@ ${rows.map(([term, text]) => `<dt>${term}</dt><dd>${text}</dd>`).join('\n')}
 
 /** Whether a request is from a browser that asks for the page. */
 export function asksForRootPage({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
-  return (method === 'GET' || method === 'HEAD') && (headers.accept ?? '').includes('text/html')
+  if (method !== 'GET' && method !== 'HEAD') return false
+  return preferredType(headers.accept, ['application/problem+json', 'text/html']) === 'text/html'
 }
 
 /** Sends the page; Node omits the body for HEAD. */

@@ -25,6 +25,7 @@ import {
   text,
   time,
 } from './schemas.ts'
+import { preferredType } from '../runtime/accept.ts'
 import type { ProgressStream } from './progress-stream.ts'
 
 const points = { type: 'number', minimum: 0, maximum: 100 } as const
@@ -176,7 +177,8 @@ export function programmeHandlers(options: ProgrammeHandlersOptions): Handlers<t
       const { author, params, request } = call
       const { tenant } = author
       const current = await programmes.progress(tenant, params.id)
-      if (!String(request.headers.accept).includes('text/event-stream')) return current
+      const { accept } = request.headers
+      if (preferredType(accept, ['application/json', 'text/event-stream']) !== 'text/event-stream') return current
       await progress.open(call, reply, params.id)
       return reply
     },

@@ -1,9 +1,12 @@
 /** Sends a page of rows as JSON, or as CSV if the caller prefers it. */
 
 import type { FastifyReply } from 'fastify'
+import { preferredType } from '../runtime/accept.ts'
 import { toCsv } from './csv.ts'
 
 type Row = Readonly<Record<string, unknown>>
+
+const CSV = 'text/csv; charset=utf-8; header=present'
 
 export function sendTable(
   reply: FastifyReply,
@@ -11,11 +14,11 @@ export function sendTable(
   items: readonly Row[],
   next: string | null,
 ): unknown {
-  const { accept = '', url } = { accept: reply.request.headers.accept, url: reply.request.url }
+  const { headers, url } = reply.request
   void reply.header('Vary', 'Accept')
-  if (!prefersCsv(accept)) return { items, next }
+  if (preferredType(headers.accept, ['application/json', CSV]) !== CSV) return { items, next }
   if (next !== null) void reply.header('Link', `<${nextUrl(url, next)}>; rel="next"`)
-  return reply.type('text/csv; charset=utf-8; header=present').send(toCsv(columns, items))
+  return reply.type(CSV).send(toCsv(columns, items))
 }
 
 /** RFC 8288, relative to the page itself. */
@@ -24,20 +27,4 @@ function nextUrl(url: string, next: string): string {
   const params = new URLSearchParams(query)
   params.set('cursor', next)
   return `${path}?${params.toString()}`
-}
-
-/** Returns whether `Accept` names CSV with at least the weight of JSON (RFC 9110, section 12.5.1). */
-function prefersCsv(accept: string): boolean {
-  const csv = weightOf(accept, 'text/csv')
-  return csv > 0 && csv >= weightOf(accept, 'application/json')
-}
-
-function weightOf(accept: string, mediaType: string): number {
-  for (const range of accept.split(',')) {
-    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
-    if (name !== mediaType) continue
-    const weight = parameters.find((parameter) => parameter.startsWith('q='))
-    return weight === undefined ? 1 : Number(weight.slice(2)) || 0
-  }
-  return 0
 }

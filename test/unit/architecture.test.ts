@@ -43,7 +43,7 @@ const STREAM = [...PORTS, 'record', 'plan']
 const TABLE: Readonly<Record<string, Row>> = {
   // Leaves.
   domain: { folders: [], packages: [] },
-  runtime: { folders: ['domain'], packages: ['pino', 'prom-client', 'node:'] },
+  runtime: { folders: ['domain'], packages: ['pino', 'prom-client', 'negotiator', 'node:'] },
   json: { folders: BASE, packages: ['re2js', 'node:'] },
   plan: { folders: BASE, packages: ['node:'] },
   outbound: { folders: BASE, packages: ['undici', 'node:'] },
@@ -111,7 +111,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     folders: [...COMMANDS, 'record', 'opensla', 'access', 'gateway/limits', 'platform'],
     packages: ['node:'],
   },
-  onboarding: { folders: [], packages: ['node:'] },
+  onboarding: { folders: ['runtime'], packages: ['node:'] },
   settings: { folders: [...BASE, 'onboarding', 'config.ts'], packages: ['node:'] },
   maintenance: {
     folders: [...PORTS, 'record', 'access', 'backup', 'recovery', 'settings', 'store/clickhouse', 'store/sqlite'],
