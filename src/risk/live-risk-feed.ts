@@ -27,24 +27,24 @@ const PAGE = 1_000
 const STRETCH = 100
 
 export class LiveRiskFeed {
-  private readonly options: LiveRiskFeedOptions
-  private readonly byTenant = new Map<string, Set<Listener>>()
-  private readonly ring: RiskEvent[] = []
+  readonly #options: LiveRiskFeedOptions
+  readonly #byTenant = new Map<string, Set<Listener>>()
+  readonly #ring: RiskEvent[] = []
   /** The ring holds every event after this id. */
-  private ringFrom: string
+  #ringFrom: string
 
   constructor(options: LiveRiskFeedOptions) {
-    this.options = options
-    this.ringFrom = options.checkpoint.lastEventId()
+    this.#options = options
+    this.#ringFrom = options.checkpoint.lastEventId()
   }
 
   publish(events: readonly RiskEvent[]): void {
-    const { ring } = this
+    const ring = this.#ring
     for (const event of events) {
       ring.push(event)
-      for (const listener of this.byTenant.get(event.tenant) ?? []) this.sendSafely(event, listener)
+      for (const listener of this.#byTenant.get(event.tenant) ?? []) this.#sendSafely(event, listener)
     }
-    if (ring.length > RING_MAX * 2) this.ringFrom = ring.splice(0, ring.length - RING_MAX).at(-1)?.id ?? this.ringFrom
+    if (ring.length > RING_MAX * 2) this.#ringFrom = ring.splice(0, ring.length - RING_MAX).at(-1)?.id ?? this.#ringFrom
   }
 
   /** Starts with the next event if `afterId` is null or newer than every event. Returns a function that unsubscribes. */
@@ -54,33 +54,33 @@ export class LiveRiskFeed {
     listener: Listener,
     drained: () => Promise<void>,
   ): Promise<() => void> {
-    const newestId = this.ring.at(-1)?.id ?? this.ringFrom
+    const newestId = this.#ring.at(-1)?.id ?? this.#ringFrom
     return afterId === null || afterId > newestId
-      ? this.listen(tenant, listener)
-      : this.resume(tenant, afterId, listener, drained)
+      ? this.#listen(tenant, listener)
+      : this.#resume(tenant, afterId, listener, drained)
   }
 
-  private listen(tenant: string, listener: Listener): () => void {
-    let listeners = this.byTenant.get(tenant)
-    if (listeners === undefined) this.byTenant.set(tenant, (listeners = new Set()))
+  #listen(tenant: string, listener: Listener): () => void {
+    let listeners = this.#byTenant.get(tenant)
+    if (listeners === undefined) this.#byTenant.set(tenant, (listeners = new Set()))
     listeners.add(listener)
     return () => {
       listeners.delete(listener)
-      if (listeners.size === 0 && this.byTenant.get(tenant) === listeners) this.byTenant.delete(tenant)
+      if (listeners.size === 0 && this.#byTenant.get(tenant) === listeners) this.#byTenant.delete(tenant)
     }
   }
 
   /** Isolates a failing subscriber from the others and from the pipeline. */
-  private sendSafely(event: RiskEvent, listener: Listener): void {
+  #sendSafely(event: RiskEvent, listener: Listener): void {
     try {
       listener(event)
     } catch (cause) {
-      this.byTenant.get(event.tenant)?.delete(listener)
-      this.options.onBroken(cause)
+      this.#byTenant.get(event.tenant)?.delete(listener)
+      this.#options.onBroken(cause)
     }
   }
 
-  private async resume(
+  async #resume(
     tenant: string,
     afterId: string,
     listener: Listener,
@@ -100,9 +100,9 @@ export class LiveRiskFeed {
         await drained()
       }
     }
-    const stop = this.listen(tenant, (event) => (isCatchingUp ? void missed.push(event) : send(event)))
+    const stop = this.#listen(tenant, (event) => (isCatchingUp ? void missed.push(event) : send(event)))
     try {
-      await this.sendPast(tenant, afterId, sendAll)
+      await this.#sendPast(tenant, afterId, sendAll)
       while (missed.length > 0) await sendAll(missed.splice(0))
     } catch (cause) {
       stop()
@@ -112,18 +112,18 @@ export class LiveRiskFeed {
     return stop
   }
 
-  private async sendPast(tenant: string, afterId: string, sendAll: SendAll): Promise<void> {
-    if (this.ringFrom <= afterId)
-      return sendAll(this.ring.filter((event) => event.tenant === tenant && event.id > afterId))
+  async #sendPast(tenant: string, afterId: string, sendAll: SendAll): Promise<void> {
+    if (this.#ringFrom <= afterId)
+      return sendAll(this.#ring.filter((event) => event.tenant === tenant && event.id > afterId))
     // The outbox is read first: events that move from the outbox to the store in between are then found in the store.
-    const waiting = this.options.checkpoint.waiting(tenant, afterId)
-    await this.sendStored(tenant, afterId, sendAll)
+    const waiting = this.#options.checkpoint.waiting(tenant, afterId)
+    await this.#sendStored(tenant, afterId, sendAll)
     await sendAll(waiting)
   }
 
-  private async sendStored(tenant: string, afterId: string, sendAll: SendAll): Promise<void> {
+  async #sendStored(tenant: string, afterId: string, sendAll: SendAll): Promise<void> {
     for (let after = afterId; ;) {
-      const page = await this.options.store.eventsAfter(tenant, after, PAGE)
+      const page = await this.#options.store.eventsAfter(tenant, after, PAGE)
       await sendAll(page)
       const last = page.at(-1)
       if (last === undefined || page.length < PAGE) return
