@@ -80,7 +80,7 @@ class CallSender {
     this.forward(routed, null)
   }
 
-  /** Sends a body that is not validated: reads it first if it is short, else streams it. */
+  /** Sends a body that is not validated: reads it first if it is short, otherwise streams it. */
   #sendUnread(routed: RoutedCall): void {
     const { call, headers } = routed
     if (headers.isChunked || headers.contentLength > SHORT_BODY_BYTES) return this.forward(routed, call.request)
