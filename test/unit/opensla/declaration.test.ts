@@ -24,7 +24,7 @@ function caught(run: () => unknown): unknown {
   }
 }
 
-/** Pointers of all faults. */
+/** Returns the pointers of all faults. */
 function faultsOf(text: string, head = 'opensla: 1.0.0\n'): string[] {
   try {
     parseDeclaration(bytesOf(head + text), api)
@@ -115,7 +115,7 @@ describe('a declaration', () => {
     })
   })
 
-  it('takes each property of an operation from the definitions that name it, top down', () => {
+  it('resolves each property of an operation from the definitions that name it, in order', () => {
     const { byOperation, limits } = plan(FULL)
     const keysOf = (id: string) =>
       byOperation[id]?.map((group) => group.map((position) => limits[position]?.key)).sort()
@@ -135,7 +135,7 @@ describe('a declaration', () => {
     expect(byOperation['addBook']).toBeUndefined()
   })
 
-  it('reads the same from JSON, whatever its white space', () => {
+  it('has the same plan as JSON, with any white space', () => {
     const json = JSON.stringify({ opensla: '1.0.0', limits: [{ rate: { value: 3, duration: 'hour' } }] }, null, '\t')
 
     expect(parseDeclaration(bytesOf(json), api).limits).toMatchObject([
@@ -143,7 +143,7 @@ describe('a declaration', () => {
     ])
   })
 
-  it('keeps what the provider promises, also where the schema asks for more than the example gives', () => {
+  it('keeps the promises of the provider, even if members that the schema requires are missing', () => {
     expect(plan(FULL).runtime).toEqual([
       {
         name: 'default',
@@ -174,7 +174,7 @@ describe('a declaration', () => {
     })
   })
 
-  it('reads the short forms as limits of every operation beside the others', () => {
+  it('reads the short forms as additional limits of every operation', () => {
     const { limits, byOperation } = plan(`
 limits: [{ name: reads, operationIds: [readBook], rate: { value: 1, duration: week } }]
 quotas: { rateLimit: 5000rpm, spikeArrest: 100tps, dailyQuota: 70000 }`)
@@ -187,11 +187,11 @@ quotas: { rateLimit: 5000rpm, spikeArrest: 100tps, dailyQuota: 70000 }`)
     expect(byOperation).toEqual({ readBook: [[0], [1], [2], [3]], '*': [[1], [2], [3]] })
   })
 
-  it('has no quota and costs a unit a call where nothing is said', () => {
+  it('has by default no quota, and a cost of one unit per call', () => {
     expect(plan('')).toMatchObject({ variant: '', quota: null, alertShare: 0.8, unitsMicro: { '*': 1_000_000 } })
   })
 
-  it('gives operations that are called as a property of every object their own values', () => {
+  it('has separate values for operations with names of built-in object properties', () => {
     const { unitsMicro, byOperation } = plan(`
 limits: [{ name: odd, operationIds: [constructor, __proto__], concurrent: 1 }]
 resourceUnits: { operations: { constructor: 3, __proto__: 4 } }`)
@@ -206,7 +206,7 @@ resourceUnits: { operations: { constructor: 3, __proto__: 4 } }`)
   })
 })
 
-describe('times of a validity', () => {
+describe('the times of a validity', () => {
   const at = (start: string, end: string, head = 'opensla: 1.0.0\n') =>
     parseDeclaration(
       bytesOf(`${head}limits: [{ name: a, concurrent: 1, validity: [{ name: v, start: ${start}, end: ${end} }] }]`),
@@ -222,12 +222,12 @@ describe('times of a validity', () => {
     ['09:00:00Z', '10:00:00Z', 9 * HOUR_MS, 10 * HOUR_MS],
     ['09:00:00+02:00', '10:00:00-02:30', 7 * HOUR_MS, 12.5 * HOUR_MS],
     ['01:00:00+02:00', '12:00:00.25Z', 23 * HOUR_MS, 12 * HOUR_MS + 250],
-  ])('reads %s to %s', (start, end, startMs, endMs) => {
+  ])('are read from %s to %s', (start, end, startMs, endMs) => {
     expect(at(start, end)).toEqual([{ startMs, endMs }])
     expect(at(`'${start}'`, `'${end}'`)).toEqual([{ startMs, endMs }])
   })
 
-  it('does not take 06:00 for 360, even where a document says it were YAML 1.1', () => {
+  it('do not read 06:00 as 360, even in a document of YAML 1.1', () => {
     expect(at('06:00', '10:13:50', '%YAML 1.1\n---\nopensla: 1.0.0\n')).toEqual([
       { startMs: 6 * HOUR_MS, endMs: 36_830_000 },
     ])
@@ -310,7 +310,7 @@ describe('times of a validity', () => {
       ],
       [[0, 0]],
     ],
-  ])('makes one span of spans %s', (_, spans, hours) => {
+  ])('merge spans %s', (_, spans, hours) => {
     const validity = JSON.stringify(spans.map(([start, end]) => ({ name: 'v', start, end })))
 
     expect(plan(`limits: [{ name: a, concurrent: 1, validity: ${validity} }]`).limits[0]?.validity).toEqual(
@@ -318,12 +318,12 @@ describe('times of a validity', () => {
     )
   })
 
-  it('keeps spans apart that do not touch', () => {
+  it('keep spans separate that do not touch', () => {
     expect(plan(FULL).limits[0]?.validity).toHaveLength(2)
   })
 })
 
-describe('units and prices', () => {
+describe('the reader of units and prices', () => {
   const price = (perUnit: string) => plan(`price: { currency: EUR, perUnit: ${perUnit} }`).priceMicro
 
   it.each([
@@ -360,7 +360,7 @@ describe('units and prices', () => {
   })
 })
 
-describe('a declaration that is wrong', () => {
+describe('an invalid declaration', () => {
   it.each([
     ['limits: [{ name: a, operationIds: [readBook, burnBook], concurrent: 1 }]', ['/limits/0/operationIds/1']],
     ['limits: [{ name: a, operationIds: [toString], concurrent: 1 }]', ['/limits/0/operationIds/0']],
@@ -400,11 +400,11 @@ describe('a declaration that is wrong', () => {
     ['nothing', '', ['']],
     ['no YAML', 'a: [', ['']],
     ['a key twice', 'opensla: 1.0.0\nopensla: 1.0.0', ['']],
-  ])('is refused for %s', (_, text, pointers) => {
+  ])('is refused with %s', (_, text, pointers) => {
     expect(faultsOf(text, '')).toEqual(pointers)
   })
 
-  it('is refused where it is no UTF-8, too large, or a bomb of aliases', () => {
+  it('is refused if it is not UTF-8, too large, or a bomb of aliases', () => {
     const bomb = [
       'a: &a [x,x,x,x,x,x,x,x,x,x]',
       ...'bcdefgh'.split('').map((to, at) => {
@@ -430,13 +430,13 @@ describe('a declaration that is wrong', () => {
     ['\n\nlimits: []', '/opensla', 3, 1],
     ['{\n\t"opensla": "1.0.0",\n\t"price": {"currency": "EUR",\n\t\t"perUnit": -1}}', '/price/perUnit', 4, 3],
     ['opensla: 1.0.0\nlimits: [\n  a: b: c', '', 3, 6],
-  ])('%j has its fault at its line', (text, pointer, line, column) => {
+  ])('%j is reported with line and column', (text, pointer, line, column) => {
     const error = caught(() => parseDeclaration(bytesOf(text), api))
 
     expect(error).toMatchObject({ errors: [{ pointer, line, column }] })
   })
 
-  it('tells every fault at once', () => {
+  it('is reported with all its faults', () => {
     expect(faultsOf('limits: [{ name: a, concurrent: -1, totals: { day: x } }]\nprice: {}')).toEqual([
       '/limits/0/totals/day',
       '/limits/0/concurrent',
@@ -446,7 +446,7 @@ describe('a declaration that is wrong', () => {
   })
 })
 
-describe('what is said in vain', () => {
+describe('a part of a declaration without effect', () => {
   it.each([
     ['limits: [{ name: a, concurrent: 1 }, { name: b, concurrent: 2 }]', ['/limits/1/concurrent']],
     [
@@ -474,7 +474,7 @@ describe('what is said in vain', () => {
     expect(warningsOf(text)).toEqual(pointers)
   })
 
-  it('is told with its place', () => {
+  it('is reported with pointer, line and column', () => {
     const { warnings } = checkDeclaration(
       bytesOf(`opensla: 1.0.0\nlimits:\n  - totals: { minute: 250,\n      hour: 100000 }`),
       api,

@@ -234,7 +234,7 @@ describe('a call with a token and a key', () => {
 describe('a revoked or changed credential', () => {
   const revoked: Grant = { ...GRANT, valid: false, version: 4 }
 
-  it('is refused with a cached token from its revocation on', async () => {
+  it('is refused with a cached token after its revocation', async () => {
     const { authenticate, applyGrant } = start()
     const token = bearer()
     expect(await authenticate(token, undefined, API)).toMatchObject({ method: 'token' })

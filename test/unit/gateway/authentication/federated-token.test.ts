@@ -308,7 +308,7 @@ describe('the claims of a federated token', () => {
   const named = (claims: ProviderPlan['claims']) => ({ claims })
   const NONE = { clientId: '', scope: '', person: '' }
 
-  it('name the client in client_id, else in azp, or as the provider is registered', () => {
+  it('name the client in client_id, otherwise in azp, or in the registered claim', () => {
     expect(verify(issue(key, { client_id: undefined, azp: 'app' }))).toMatchObject({ clientId: 'app' })
     expect(verify(issue(key, { appid: 'app' }), named({ ...NONE, clientId: 'appid' }))).toMatchObject({
       clientId: 'app',
@@ -319,7 +319,7 @@ describe('the claims of a federated token', () => {
       expect(verify(issue(key), named({ ...NONE, clientId }))).toEqual(UNUSABLE_CLAIMS)
   })
 
-  it('list scopes as text or as a list, in scope or scp, or as the provider is registered', () => {
+  it('list scopes as text or as a list, in scope or scp, or in the registered claim', () => {
     const scopesOf = (claims: object, scope = '') => {
       const result = verify(issue(key, claims), named({ ...NONE, scope }))
       return typeof result === 'object' && 'token' in result ? result.token.scopes : result
@@ -331,7 +331,7 @@ describe('the claims of a federated token', () => {
     for (const scope of [1, ['a', 1], { a: 1 }, true]) expect(scopesOf({ scope })).toEqual(UNUSABLE_CLAIMS)
   })
 
-  it('name the person in sub if it is not the client, or as the provider is registered', () => {
+  it('name the person in sub if it is not the client, or in the registered claim', () => {
     const personOf = (claims: object, person = '') => {
       const result = verify(issue(key, claims), named({ ...NONE, person }))
       return typeof result === 'object' && 'token' in result ? result.token.subject : result

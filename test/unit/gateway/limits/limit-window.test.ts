@@ -1,7 +1,7 @@
 /**
- * Documents of the shapes that OpenSLA 1.0.0 publishes (its example and the examples of its notes), and by
- * hand what holds at which instant: before, in and after each validity, at midnight, at the ends of months
- * and in leap years. All is UTC, so that no summer time changes anything.
+ * Declarations like those that OpenSLA 1.0.0 publishes (its example and the examples of its notes), with the limits that apply at
+ * given instants, computed by hand: before, in and after each validity, at midnight, at the ends of months and in leap years. All
+ * times are UTC, without daylight saving.
  */
 
 import { describe, expect, it } from 'vitest'
@@ -14,8 +14,8 @@ import { parseDeclaration } from '../../../../src/opensla/declaration.ts'
 
 const OPERATIONS = ['listItems', 'readItem', 'writeItem', 'dropItem']
 
-/** What a call is held against, a line each: name, property, value, and of a total its window. */
-function inForce(text: string, operation: string, instant: string): string[] {
+/** Returns a line for each limit that applies to a call: name, value, and the window of a total. */
+function limitsAt(text: string, operation: string, instant: string): string[] {
   const nowMs = Date.parse(`${instant}Z`)
   const bytes = new TextEncoder().encode(`opensla: 1.0.0\n${text}`)
   const plan = parseDeclaration(bytes, { technicalName: 'items-v1', operationIds: OPERATIONS })
@@ -28,7 +28,7 @@ function inForce(text: string, operation: string, instant: string): string[] {
     .map(({ position, rule, validity }) => {
       const { name } = plan.limits[position]!
       if (rule.kind === 'rate') return `${name}: ${rule.value} in ${rule.spanMs} ms`
-      if (rule.kind === 'concurrent') return `${name}: ${rule.value} at once`
+      if (rule.kind === 'concurrent') return `${name}: ${rule.value} concurrent`
       const [start, end] = [windowStart, windowEnd].map((edge) => show(edge(rule.window, validity, calendar, nowMs)))
       return `${name}: ${rule.value} from ${start} to ${end}`
     })
@@ -56,15 +56,15 @@ limits:
     concurrent: 1
     rate: { value: 1, duration: second }
 `
-/** A Wednesday; its week is that of Monday the 2nd. */
+/** A Wednesday; its week starts on Monday the 2nd. */
 const readingTotals = (hour: string, next: string) => [
   `reading: 1000 from 2026-03-04T${hour} to 2026-03-04T${next}`,
   'reading: 20000 from 2026-03-04T00:00 to 2026-03-05T00:00',
   'reading: 90000 from 2026-03-02T00:00 to 2026-03-09T00:00',
 ]
-const OFF_PEAK = ['everything: 1 at once', 'reading: 3 in 1000 ms']
+const OFF_PEAK = ['everything: 1 concurrent', 'reading: 3 in 1000 ms']
 const peak = (start: string, end: string) => [
-  'reading at peak: 3 at once',
+  'reading at peak: 3 concurrent',
   `reading at peak: 3000 from 2026-03-04T${start} to 2026-03-04T${end}`,
   'reading at peak: 90 in 60000 ms',
 ]
@@ -87,7 +87,7 @@ const TABLE: Readonly<Record<string, { readonly text: string; readonly rows: rea
         'writeItem',
         '2026-03-04T08:00:00.000',
         [
-          'everything: 1 at once',
+          'everything: 1 concurrent',
           'everything: 1 in 1000 ms',
           'everything: 15000 from 2026-03-02T00:00 to 2026-03-09T00:00',
         ],
@@ -128,7 +128,7 @@ limits:
       ['readItem', '2026-03-29T08:00:00.000', ['peak: 30 in 1000 ms']],
       ['readItem', '2026-03-29T09:29:59.999', ['peak: 30 in 1000 ms']],
       ['readItem', '2026-03-29T09:30:00.000', ['usual: 4 in 1000 ms']],
-      // The clocks of Europe are set on that day, and back on the other: nothing changes.
+      // Daylight saving time starts or ends in Europe on these days, without an effect.
       ['readItem', '2026-10-25T08:00:00.000', ['peak: 30 in 1000 ms']],
       ['readItem', '2026-10-25T07:59:59.999', ['usual: 4 in 1000 ms']],
     ],
@@ -327,6 +327,6 @@ limits:
 
 describe.each(Object.entries(TABLE))('%s', (_, { text, rows }) => {
   it.each(rows)('%s at %s', (operation, instant, expected) => {
-    expect(inForce(text, operation, instant)).toEqual([...expected].sort())
+    expect(limitsAt(text, operation, instant)).toEqual([...expected].sort())
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createLimiter } from '../../../../src/gateway/limits/limiter.ts'
 import { createLimitMemory } from '../../../../src/gateway/limits/limit-memory.ts'
-import { openDesk, openLimit, planOf } from '../../../fixtures/test-limits.ts'
+import { openTestLimiter, openLimit, planOf } from '../../../fixtures/test-limits.ts'
 
 describe('a total counts in calendar windows of UTC', () => {
   it.each([
@@ -15,7 +15,7 @@ describe('a total counts in calendar windows of UTC', () => {
     ['month', '2028-02-01T00:00:00.000', '2028-02-29T23:59:59.999', '2028-03-01T00:00:00.000'],
     ['month', '2100-02-01T00:00:00.000', '2100-02-28T23:59:59.999', '2100-03-01T00:00:00.000'],
     ['month', '2026-12-01T00:00:00.000', '2026-12-31T23:59:59.999', '2027-01-01T00:00:00.000'],
-  ])('%s from %s to %s', (window, first, last, next) => {
+  ])('%s: from %s to %s', (window, first, last, next) => {
     const { take, limiter } = openLimit({ totals: { [window]: 1 } })
     const before = Date.parse(`${first}Z`) - 1
 
@@ -29,7 +29,7 @@ describe('a total counts in calendar windows of UTC', () => {
     expect(take(next)).toBe(true)
   })
 
-  it('never begins a window twice, where two threads read the clock around its edge', () => {
+  it('does not start a window twice if two threads read the clock around its edge', () => {
     const { take } = openLimit({ totals: { minute: 1 } })
 
     expect(take('2026-03-04T10:16:00.001')).toBe(true)
@@ -37,7 +37,7 @@ describe('a total counts in calendar windows of UTC', () => {
     expect(take('2026-03-04T10:16:00.002')).toBe('a minute')
   })
 
-  it('begins afresh when the clock was hours ahead and is set right', () => {
+  it('starts a new window when a clock that was hours ahead is corrected', () => {
     const { take } = openLimit({ totals: { minute: 1 } })
 
     expect(take('2026-03-04T20:00:00')).toBe(true)
@@ -67,7 +67,7 @@ describe('a total of a period counts in the span of its validity', () => {
     expect(take(Date.parse(`${first}Z`) + 86_400_000)).toBe('a period')
   })
 
-  it('makes one night of the hours before and after midnight', () => {
+  it('treats the hours before and after midnight as one night', () => {
     const { take } = openLimit({
       totals: { period: 2 },
       validity: [
@@ -87,8 +87,8 @@ describe('a total of a period counts in the span of its validity', () => {
 describe('which definition applies', () => {
   const peak = { name: 'peak', validity: [{ name: 'v', start: '09:00', end: '12:00' }] }
 
-  it('is the first whose time it is, property by property', () => {
-    const { take } = openDesk(
+  it('is the first one that is valid at the time, for each property', () => {
+    const { take } = openTestLimiter(
       planOf({
         limits: [
           { ...peak, totals: { minute: 2 } },
@@ -108,8 +108,8 @@ describe('which definition applies', () => {
     expect(take('2026-03-04T12:02:00.000')).toBe('normal day')
   })
 
-  it('switches a property off with 0, and such calls do not count against the definition behind it', () => {
-    const { take } = openDesk(
+  it('is none for a property with the value 0, so that calls do not count in a later definition', () => {
+    const { take } = openTestLimiter(
       planOf({
         limits: [
           { ...peak, totals: { day: 0 } },
@@ -124,8 +124,8 @@ describe('which definition applies', () => {
     expect(take('2026-03-04T11:00:00')).toBe(true)
   })
 
-  it('lets operations that are listed together share one counter, and others have theirs', () => {
-    const { take } = openDesk(
+  it('has one counter for the operations that it lists, separate from others', () => {
+    const { take } = openTestLimiter(
       planOf({
         limits: [
           { name: 'ours', operationIds: ['read', 'write'], totals: { day: 2 } },
@@ -145,7 +145,7 @@ describe('which definition applies', () => {
 describe('a rate', () => {
   const noonMs = Date.parse('2026-03-04T12:00:00Z')
 
-  it('admits a burst of its value, and then one call each time one is earned', () => {
+  it('admits a burst of its value, then one call whenever one has leaked', () => {
     const { take, limiter } = openLimit({ rate: { value: 3, duration: 'second' } })
 
     for (let call = 0; call < 3; call++) expect(take(noonMs)).toBe(true)
@@ -160,7 +160,7 @@ describe('a rate', () => {
     expect(take(noonMs + 1_000)).toBe('a rate')
   })
 
-  it('loses nothing to rounding in ten million milliseconds', () => {
+  it('has no rounding error in ten million milliseconds', () => {
     const { take } = openLimit({ rate: { value: 7, duration: 'minute' } })
     let admitted = 0
     for (let atMs = noonMs; atMs < noonMs + 10_000_000; atMs += 97) if (take(atMs) === true) admitted++
@@ -170,7 +170,7 @@ describe('a rate', () => {
 })
 
 describe('a rate under a clock that is set back', () => {
-  it('earns nothing at once, and goes on earning from then', () => {
+  it('leaks nothing at that moment, and continues to leak from then on', () => {
     const { take } = openLimit({ rate: { value: 1, duration: 'minute' } })
 
     expect(take('2026-03-04T20:00:00')).toBe(true)
@@ -180,8 +180,8 @@ describe('a rate under a clock that is set back', () => {
   })
 })
 
-describe('concurrency', () => {
-  it('is given back when a call ends, once', () => {
+describe('a limit of concurrent calls', () => {
+  it('admits another call for each call that ends', () => {
     const { take, limiter, block } = openLimit({ concurrent: 2 })
     expect(take(1)).toBe(true)
     const { gauge } = limiter.verdict
@@ -196,10 +196,10 @@ describe('concurrency', () => {
     expect([take(1), take(1), take(1)]).toEqual([true, true, 'a concurrent'])
   })
 
-  it('counts over threads, and a dead thread gives its share back', () => {
+  it('counts the calls of all threads, and releases those of a thread that ended', () => {
     const plan = planOf({ limits: [{ name: 'a', concurrent: 3 }] })
     const memory = createLimitMemory({ threads: 3 })
-    const [one, two] = [0, 2].map((thread) => openDesk(plan, memory, { thread, threads: 3 }))
+    const [one, two] = [0, 2].map((thread) => openTestLimiter(plan, memory, { thread, threads: 3 }))
 
     expect([one?.take(1), two?.take(1), two?.take(1), one?.take(1)]).toEqual([true, true, true, 'a concurrent'])
     memory.releaseThread(2)
@@ -208,7 +208,7 @@ describe('concurrency', () => {
 })
 
 describe('a decision', () => {
-  it('takes from all limits or from none', () => {
+  it('counts a call in all limits or in none', () => {
     const { take, limiter, block } = openLimit(
       { totals: { minute: 2, hour: 5 }, concurrent: 3, rate: { value: 4, duration: 'hour' } },
       { quotas: { period: 'Daily', resourceUnits: 3 } },
@@ -225,7 +225,7 @@ describe('a decision', () => {
     expect(limiter.verdict.quotaUsedMicro).toBe(3_000_000)
   })
 
-  it('is that of the limit with the longest wait, where several refuse', () => {
+  it('names the limit with the longest wait if several refuse', () => {
     const { take, limiter } = openLimit({
       totals: { minute: 1, day: 1, hour: 1 },
       rate: { value: 1, duration: 'second' },
@@ -236,12 +236,12 @@ describe('a decision', () => {
     expect(limiter.verdict.retryAfterMs).toBe(3_600_000)
   })
 
-  it('leaves nothing of one party in the verdict of another', () => {
+  it('leaves no data of one caller in the verdict of another', () => {
     const limiter = createLimiter({ thread: 0, threads: 1 })
     const memory = createLimitMemory({ threads: 1 })
     const own = { thread: 0, threads: 1, limiter }
-    const rich = openDesk(planOf({ quotas: { period: 'Daily', resourceUnits: 9 } }), memory, own)
-    const poor = openDesk(
+    const rich = openTestLimiter(planOf({ quotas: { period: 'Daily', resourceUnits: 9 } }), memory, own)
+    const poor = openTestLimiter(
       {
         ...planOf({ limits: [{ name: 'a', totals: { day: 1 } }], quotas: { period: 'Daily', resourceUnits: 9 } }),
         api: 'other-v1',
@@ -254,18 +254,18 @@ describe('a decision', () => {
     expect(limiter.verdict.quotaUsedMicro).toBe(1_000_000)
   })
 
-  it('holds no lock after it has failed', () => {
+  it('releases the lock if it fails', () => {
     const { limiter, sla, block, take } = openLimit({ concurrent: 1 })
 
     expect(() => limiter.take(sla, block, 99, 1)).toThrow(TypeError)
     expect([take(1), limiter.verdict.retryAfterMs]).toEqual([true, 0])
   })
 
-  it('lets nobody in by a block of another layout', () => {
+  it('refuses a call with a block of another layout', () => {
     const limiter = createLimiter({ thread: 0, threads: 1 })
     const own = { thread: 0, threads: 1, limiter }
-    const { block } = openDesk(planOf({ limits: [{ name: 'a', concurrent: 5 }] }), undefined, own)
-    const { sla } = openDesk(planOf({ limits: [{ name: 'b', concurrent: 5 }] }), undefined, own)
+    const { block } = openTestLimiter(planOf({ limits: [{ name: 'a', concurrent: 5 }] }), undefined, own)
+    const { sla } = openTestLimiter(planOf({ limits: [{ name: 'b', concurrent: 5 }] }), undefined, own)
 
     expect(limiter.take(sla, block, 0, 1)).toBe(0)
     expect(limiter.verdict).toMatchObject({ retryAfterMs: 1_000, gauge: 0 })
@@ -278,7 +278,7 @@ describe('a quota', () => {
     ['Monthly', '2028-02-29T23:59:59.999', '2028-03-01T00:00:00.000'],
     ['Quarterly', '2026-06-30T23:59:59.999', '2026-07-01T00:00:00.000'],
     ['Annual', '2026-12-31T23:59:59.999', '2027-01-01T00:00:00.000'],
-  ])('%s ends with %s', (period, last, next) => {
+  ])('of the period %s ends with %s', (period, last, next) => {
     const { take, limiter } = openLimit({}, { quotas: { period, resourceUnits: 1 } })
 
     expect(take(last)).toBe(true)
@@ -288,7 +288,7 @@ describe('a quota', () => {
     expect(take(next)).toBe('quota')
   })
 
-  it('counts millionths, and refuses only what does not fit', () => {
+  it('counts millionths, and refuses only calls that exceed it', () => {
     const { take, limiter } = openLimit(
       {},
       { quotas: { period: 'Monthly', resourceUnits: 1 }, resourceUnits: { default: 0, operations: { write: 0.3 } } },
@@ -298,7 +298,7 @@ describe('a quota', () => {
     expect(limiter.verdict.quotaUsedMicro).toBe(900_000)
   })
 
-  it('gets units back in the period they were taken in, and in no other', () => {
+  it('gets units back only in the period in which they were charged', () => {
     const { take, limiter, sla, block } = openLimit({}, { quotas: { period: 'Daily', resourceUnits: 2 } })
     const [today, tomorrow] = ['2026-03-04T23:00:00', '2026-03-05T01:00:00']
     expect(take(today)).toBe(true)
@@ -312,7 +312,7 @@ describe('a quota', () => {
     expect(take(tomorrow)).toBe('quota')
   })
 
-  it('does not end for those who pay as they go', () => {
+  it('has no end for PayAsYouGo', () => {
     const { take, limiter } = openLimit({}, { quotas: { period: 'PayAsYouGo' } })
     for (let call = 0; call < 100; call++) expect(take(1)).toBe(true)
 
@@ -321,7 +321,7 @@ describe('a quota', () => {
 })
 
 describe('the warning that a limit is near', () => {
-  /** Positions of the calls that warned, of `calls` calls. */
+  /** Returns the positions of the calls that warned. */
   function warnings(definition: object, more: object, calls: readonly (string | number)[], operation = 0): number[] {
     const { take, limiter } = openLimit(definition, more)
     return calls.flatMap((at, index) => {
@@ -336,19 +336,19 @@ describe('the warning that a limit is near', () => {
     ['rate', { rate: { value: 10, duration: 'hour' } }, {}, 7],
     ['gauge', { concurrent: 10 }, {}, 7],
     ['quota', {}, { quotas: { period: 'Daily', resourceUnits: 10 } }, 7],
-    ['total with a threshold of its own', { totals: { day: 100 } }, { quotas: { alertThreshold: 7 } }, 6],
-    ['total that is warned at its end', { totals: { day: 3 } }, { quotas: { alertThreshold: 100 } }, 2],
+    ['total with a declared threshold', { totals: { day: 100 } }, { quotas: { alertThreshold: 7 } }, 6],
+    ['total with a threshold of 100 %', { totals: { day: 3 } }, { quotas: { alertThreshold: 100 } }, 2],
     ['total of one call', { totals: { day: 1 } }, {}, 0],
-  ])('comes once for a %s', (_, definition, more, index) => {
+  ])('is sent once for a %s', (_, definition, more, index) => {
     expect(warnings(definition, more, at(30))).toEqual([index])
   })
 
-  it('comes again in the next window', () => {
+  it('is sent again in the next window', () => {
     const days = [4, 4, 4, 5, 5, 5].map((day) => `2026-03-0${day}T10:00:00`)
     expect(warnings({ totals: { day: 2 } }, {}, days)).toEqual([1, 4])
   })
 
-  it('comes again for a bucket only after it has fallen below half', () => {
+  it('is sent again for a rate only after its level has fallen below half', () => {
     const seconds = [0, 0, 0, 0, 1, 2, 3, 4, 7, 7, 7].map((second) => `2026-03-04T10:00:0${second}`)
     const rate = { value: 4, duration: 'minute' }
     expect(
@@ -356,7 +356,7 @@ describe('the warning that a limit is near', () => {
     ).toEqual([3, 12])
   })
 
-  it('comes before the first refusal where the next call may be too dear', () => {
+  it('is sent before the first refusal if the next call may exceed the quota', () => {
     const more = {
       quotas: { period: 'Daily', resourceUnits: 10, alertThreshold: 100 },
       resourceUnits: { default: 3 },
@@ -364,12 +364,12 @@ describe('the warning that a limit is near', () => {
     expect(warnings({}, more, at(6))).toEqual([2])
   })
 
-  it('comes with the first refusal where no call came before it', () => {
+  it('is sent with the first refusal if no call preceded it', () => {
     const more = { quotas: { period: 'Daily', resourceUnits: 10 }, resourceUnits: { default: 11 } }
     expect(warnings({}, more, at(3))).toEqual([0])
   })
 
-  it('comes before a refusal by a rate that never stands full', () => {
+  it('is sent before the refusal of a rate whose bucket is never full', () => {
     const { take, limiter } = openLimit({ rate: { value: 2, duration: 'second' } }, { quotas: { alertThreshold: 100 } })
 
     expect([take(0), limiter.verdict.approaching]).toEqual([true, false])
