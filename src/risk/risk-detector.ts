@@ -84,7 +84,7 @@ export class RiskDetector {
 
   /** Evaluates the episodes that changed, each as of its latest call. */
   evaluateChanged(): void {
-    // As of its own call, not the latest of all: after a clock was set back, everything would look long past.
+    // As of its own latest call: after a clock was set back, the latest call of all would make every episode look old.
     for (const episode of this.#changed) this.#evaluate(episode, episode.lastSeenMs)
     this.#changed.clear()
   }

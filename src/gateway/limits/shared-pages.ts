@@ -38,7 +38,7 @@ export class SharedPages {
   }
 }
 
-/** Returns memory of its own for one block, outside all pages. */
+/** Returns separate memory for one block, outside the pages. */
 export function temporaryPlace(size: number): Place {
   return { page: new SharedArrayBuffer(size * 8), offset: 0 }
 }
