@@ -215,9 +215,9 @@ function readSpool(folder: string, closeEvery: number) {
 /** Counts calls for the five limits and the quota that every subscription has. */
 function openLedger(): LimitLedger {
   const checkpoint = { countersOf: () => null }
-  const desk = createActiveDeclarations(createLimitMemory({ threads: THREADS }))
-  desk.setPlan(PLAN)
-  return createLimitLedger({ declarations: desk, checkpoint })
+  const declarations = createActiveDeclarations(createLimitMemory({ threads: THREADS }))
+  declarations.setPlan(PLAN)
+  return createLimitLedger({ declarations, checkpoint })
 }
 
 function refuse(cause?: unknown): never {

@@ -1,5 +1,5 @@
 /**
- * Attribution of a call: the parties and the terms by which it is billed, which many calls share.
+ * Attribution of a call: the parties and the terms of its billing, which many calls share.
  *
  * All calls with the same values share one object, so that the spool writes it once per segment and the pipeline sums by one
  * number instead of by eleven strings. An unknown value is `''`, never null.

@@ -1,5 +1,5 @@
 /**
- * Calendar windows in UTC: minutes to years. Weeks start on Monday; there is no daylight saving in UTC.
+ * Calendar windows in UTC: minutes to years. Weeks start on Monday. UTC has no daylight saving time.
  *
  * A `Calendar` caches the current windows for a minute, so that a read costs one comparison.
  */
@@ -11,7 +11,7 @@ export const WEEK_MS = 7 * DAY_MS
 
 export type CalendarUnit = 'minute' | 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year'
 
-/** 1970-01-01 was a Thursday: the Monday before it was three days earlier. */
+/** 1970-01-01 was a Thursday, so the Monday before it was three days earlier. */
 const MONDAY_OFFSET_MS = 3 * DAY_MS
 
 export function startOf(unit: CalendarUnit, timeMs: number): number {

@@ -18,7 +18,7 @@ export interface LimitState {
   readonly remaining: number | null
   /** `minute`, `60 s`, `Monthly`; null for concurrent calls. */
   readonly window: string | null
-  /** Time at which calls are admitted again, RFC 3339; null if that is when a call ends. */
+  /** Time at which calls are admitted again, RFC 3339; null if the end of a call reopens the limit. */
   readonly opensAt: string | null
 }
 
@@ -32,7 +32,7 @@ export interface Explanation {
 
 const DETAIL_LENGTH_MAX = 300
 const ERRORS_MAX = 3
-/** Names that a schema would declare, and array positions. Any other segment may be data of the client, used as a name. */
+/** Names as schemas declare them, and array positions. Any other segment may be data that the client used as a name. */
 const PLAIN_SEGMENT = /^(?:[A-Za-z_$][\w.$-]{0,63}|\d{1,6}|)$/
 
 /** Returns the explanation as JSON, shortened; the same explanation gives the same text. */
@@ -50,7 +50,7 @@ function shorten({ pointer, detail }: ProblemPointer): ProblemPointer {
   return { pointer: segments.join('/'), detail: detail.slice(0, DETAIL_LENGTH_MAX) }
 }
 
-/** Parses a stored explanation; null if it is none. Members with another type are left out. */
+/** Parses a stored explanation; null if it is invalid. Members with another type are left out. */
 export function readExplanation(text: string): Explanation | null {
   const fields = text === '' ? null : toFields(parse(text))
   if (fields === null || typeof fields['detail'] !== 'string') return null

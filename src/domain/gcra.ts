@@ -13,7 +13,7 @@ export interface Bucket {
   readonly capacity: number
 }
 
-/** Returns the rate of `value` calls in `spanMs`, all of which may arrive at once. */
+/** Returns the rate of `value` calls in `spanMs`, all of which may arrive together. */
 export function toBucket(value: number, spanMs: number): Bucket {
   const divisor = value === 0 ? spanMs : greatestDivisor(value, spanMs)
   const step = spanMs / divisor

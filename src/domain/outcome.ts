@@ -12,14 +12,14 @@ import type { RiskType } from './risk.ts'
 /** The risk that a record with this outcome raises. */
 export interface OutcomeRisk<Type extends RiskType = RiskType> {
   readonly type: Type
-  /** Makes its episode Critical by itself. */
+  /** Makes its episode Critical. */
   readonly isGrave: boolean
-  /** `verified`: the caller, if its credential was verified; calls of others are only counted. */
+  /** `verified` means the caller if its credential was verified; other calls raise no risk. */
   readonly attributedTo: 'caller' | 'verified' | 'provider'
 }
 
 interface OutcomeFields {
-  /** The stage that ends the call. Null: the call was served, any stage may have ended it, or there is no call. */
+  /** The stage that ends the call. Null if the call was served, any stage can end it, or there is no call. */
   readonly stage: Stage | null
   readonly risk: OutcomeRisk | 'none'
 }
@@ -74,7 +74,7 @@ const ROWS = [
     risk: 'none',
     meaning: 'The client closed the connection before its response was complete.',
   },
-  // A retirement date has come while subscriptions of the API are active.
+  // The retirement date is reached while subscriptions of the API are active.
   { name: 'retirement_blocked', ...note, risk: raises('RetirementBlocked', { attributedTo: 'provider' }) },
   // A person tried to decide on a request of their own.
   { name: 'self_approval', ...note, risk: raises('SelfApprovalAttempt') },
@@ -91,7 +91,7 @@ const ROWS = [
   { name: 'spool_critical', ...note, risk: raises('SpoolPressure', { isGrave: true, attributedTo: 'provider' }) },
   { name: 'request_timeout', stage: 'validate', risk: 'none' },
   {
-    // Also if another caller took the connection because its share was smaller. Answered as `unavailable`.
+    // Also if a caller with a smaller share got the connection. The response is `unavailable`.
     name: 'backend_busy',
     stage: 'forward',
     risk: 'none',

@@ -3,12 +3,12 @@
 /** Technical name. */
 export const PLATFORM_API = 'platform-v1'
 
-/** One operation, as a subscriber reads it. */
+/** One operation, as subscribers see it. */
 export interface PlatformOperation {
   readonly operationId: string
   readonly method: string
   /** Path template as in OpenAPI, `/v1/proxies/{id}`. */
   readonly path: string
-  /** Empty: public. */
+  /** Empty if the operation is public. */
   readonly scopes: readonly string[]
 }

@@ -1,8 +1,8 @@
 /**
- * The limit stage: takes a call's share of its limits and units, and returns what is not charged when the call ends.
+ * The limit stage: counts a call in its limits and quota, and returns the units that are not charged when the call ends.
  *
  * Units are charged when a call is forwarded; they are returned if the backend responds with 5xx or not at all. A call that a
- * limit refuses takes nothing. A call that validation refuses counts against its limits but costs no units.
+ * limit refuses uses nothing. A call that validation refuses counts against its limits but costs no units.
  */
 
 import { OUTCOMES } from '../domain/outcome.ts'
@@ -14,7 +14,7 @@ import { appendLimitHeaders, refundUnits } from './limits/limit-headers.ts'
 import type { CallerContext } from './call/caller-context.ts'
 
 export interface Admissions {
-  /** Takes the call's share and notes it in the call; returns null if the call is admitted. */
+  /** Counts the call and stores its units in the call. Returns null if the call is admitted. */
   admit(call: Call, context: CallerContext, operation: number, nowMs: number): LimitRefusal | null
   release(call: Call): void
   /** Whether the last call of `admit` passed an alert threshold. */
@@ -66,8 +66,8 @@ function release(limiter: Limiter, call: Call): void {
 
 /**
  * Whether a call is charged. A call whose client leaves or is disconnected is charged after forwarding, because its backend has
- * worked and an early disconnect must not make calls free. If the body is too slow and no response has started, the call has
- * lost its `FLAG_FORWARDED` before.
+ * worked and an early disconnect must not make calls free. If the body is too slow and no response has started, the call no
+ * longer has `FLAG_FORWARDED`.
  */
 function isCharged(call: Call): boolean {
   if ((call.flags & FLAG_FORWARDED) === 0) return false

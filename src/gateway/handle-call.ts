@@ -15,7 +15,7 @@ import { authorise } from './authentication/authorise.ts'
 import type { Call } from './call/call.ts'
 import type { DriftWatch } from './forwarding/drift-watch.ts'
 import type { LoopDetection } from './headers/loop-detection.ts'
-import { unavailable, type RoutedCall } from './call/routed-call.ts'
+import { refuseUnavailable, type RoutedCall } from './call/routed-call.ts'
 import type { CompiledRevision } from './call/revision.ts'
 import { toAttribution } from './call/call-attribution.ts'
 import { attributionOf, type CallerContext } from './call/caller-context.ts'
@@ -133,7 +133,7 @@ function findContext(options: HandleCallOptions, routed: RoutedCall, result: Cal
     call,
     context,
     (late) => authenticateAgain(options, routed, late),
-    () => unavailable(call, 'The limits of this subscription cannot be read at the moment.', 'limit'),
+    () => refuseUnavailable(call, 'The limits of this subscription cannot be read at the moment.', 'limit'),
   )
 }
 
@@ -166,7 +166,7 @@ function authoriseCaller(options: HandleCallOptions, routed: RoutedCall, context
 function limit(options: HandleCallOptions, routed: RoutedCall, context: CallerContext): void {
   const { call, operation } = routed
   const { admissions } = options
-  if (!options.isAccepting()) return unavailable(call, 'The gateway cannot record calls at the moment.')
+  if (!options.isAccepting()) return refuseUnavailable(call, 'The gateway cannot record calls at the moment.')
   const refusal = admissions.admit(call, context, operation.position, options.nowMs())
   if (admissions.isApproaching) call.flags |= FLAG_APPROACHING_LIMIT
   if (refusal === null) return options.send(routed)
@@ -179,7 +179,7 @@ function refuseCredential({ call, revision, operation }: RoutedCall, refusal: Re
     const agent = grant.consumerKind === 'agent' ? grant.consumer : ''
     call.attribution = toAttribution(revision.plan, operation.plan.operationId, { grant, agent, person }, null)
   }
-  if (refusal.code === 'unavailable') return unavailable(call, refusal.detail, 'authenticate')
+  if (refusal.code === 'unavailable') return refuseUnavailable(call, refusal.detail, 'authenticate')
   const challenge = CHALLENGES[refusal.code]
   call.refuse(refusal.code, refusal.detail, challenge === null ? {} : { headers: ['WWW-Authenticate', challenge] })
 }

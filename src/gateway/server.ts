@@ -27,7 +27,7 @@ const SERVER_OPTIONS = {
   ServerResponse: GatewayResponse,
   maxHeaderSize: 16 * 1024,
   headersTimeout: 15_000,
-  /** Last resort: the deadlines of `upload-watch.ts` are shorter. */
+  /** Last resort, since the deadlines of `upload-watch.ts` are shorter. */
   requestTimeout: 660_000,
   connectionsCheckingInterval: 5_000,
   keepAliveTimeout: 65_000,
@@ -41,7 +41,7 @@ const NOT_CANONICAL =
   'The path is not canonical; send it without dot segments, empty segments, backslashes and encoded slashes.'
 
 export interface GatewayServerOptions {
-  /** Connections above this number are closed at once. */
+  /** Connections above this number are closed immediately. */
   readonly connectionsMax: number
   readonly context: CallDependencies
   readonly handleCall: HandleCall

@@ -1,4 +1,4 @@
-/** Members of a document that nobody has vouched for: what is not an object has none. */
+/** Returns the members of a value from outside; a value that is not an object has none. */
 
 export type Fields = Readonly<Record<string, unknown>>
 

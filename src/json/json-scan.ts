@@ -14,7 +14,7 @@ export interface JsonBounds {
 
 export interface JsonFault {
   readonly kind: 'broken' | 'doubled' | 'deep' | 'wide'
-  /** Where in the text. */
+  /** Position in the text. */
   readonly index: number
 }
 
@@ -23,7 +23,7 @@ const COLON = 58
 const BACKSLASH = 92
 
 export function scanJson(text: string, { depthMax, membersMax }: JsonBounds): JsonFault | null {
-  /** For each open bracket the names seen in it; null for a list. */
+  /** The names found so far in each open bracket; null for a list. */
   const open: (Set<string> | null)[] = []
   let members = 0
   for (let index = 0; index < text.length; index++) {
@@ -73,7 +73,7 @@ function isName(text: string, end: number): boolean {
   return false
 }
 
-/** `"\u0061"` and `"a"` are one name. */
+/** Decodes escapes, since `"\u0061"` and `"a"` are the same name. */
 function nameOf(literal: string): string | null {
   if (!literal.includes('\\')) return literal.slice(1, -1)
   try {

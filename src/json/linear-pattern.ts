@@ -1,12 +1,11 @@
 /**
- * Regular expressions of strangers, on an engine without backtracking (RE2): in a thread that serves,
- * nothing could interrupt one that takes for ever.
+ * Regular expressions from outside, on an engine without backtracking (RE2), since a serving thread cannot interrupt a pattern that
+ * does not terminate.
  *
- * Linear is not yet short: a large pattern over a large text still adds up, so the product of both is
- * bounded, and a text beyond it does not match.
+ * A large pattern over a large text still adds up, so the product of both is bounded, and a text above the bound does not match.
  *
- * Patterns are those of ECMA-262, as JSON Schema has them (2020-12, 6.4). Where RE2 reads the same text in another
- * way (`.`, `\s`, `\A`, `[[:alpha:]]`) it is written out, or refused: a backend reads it as its author meant it.
+ * Patterns have the syntax of ECMA-262, as JSON Schema requires (2020-12, 6.4). Syntax that RE2 reads differently (`.`, `\s`, `\A`,
+ * `[[:alpha:]]`) is translated or refused, so that the gateway and the backend agree on it.
  */
 
 import { RE2JS } from 're2js'
@@ -15,13 +14,13 @@ import { createUnicodeProperties } from './unicode-property.ts'
 export interface LinearPattern {
   /** Whether the pattern occurs in the text. */
   test(text: string): boolean
-  /** The pattern: the compiler of schemas tells patterns apart by it, and would take one for all without. */
+  /** The pattern. ajv distinguishes patterns by this text. */
   toString(): string
 }
 
-/** Steps of the slowest way that the engine may fall back on; about a second in all. */
+/** Upper bound of steps in the slowest mode of the engine; about a second in total. */
 const WORK_MAX = 50_000_000
-/** A few million steps at the most, where all that repeats meets all that is fixed. */
+/** Bounds for patterns on the engine of JavaScript: a few million steps at most. */
 const PLAIN_LENGTH_MAX = 10_000
 const PLAIN_FIXED_MAX = 500
 /** ECMA-262, 12.2 and 12.3: WhiteSpace and LineTerminator. */
@@ -36,14 +35,14 @@ const NOTHING = '[^\\x{0}-\\x{10ffff}]'
 /** ECMA-262, 22.2.1: CharacterClassEscape with a Unicode property. */
 const PROPERTY = /^\\([pP])\{([A-Za-z0-9_=]+)\}/
 const PROPERTY_LENGTH_MAX = 80
-/** Properties of one pattern, written as ranges: a few letters stand for up to 20,000 characters. */
+/** Upper bound of the ranges of all properties of a pattern, in characters. One property expands to up to 20,000. */
 const PROPERTIES_LENGTH_MAX = 250_000
-/** Shared by all patterns of the thread: what it remembers is constant. */
+/** Shared by all patterns of the thread, since it caches constants only. */
 const unicode = createUnicodeProperties()
-/** Letters that mean something behind a backslash. */
+/** Letters with a meaning after a backslash. */
 const LETTERS: ReadonlySet<string> = new Set('bBdDwWsSfnrtvcxupP')
 
-/** Null where the pattern needs backtracking (look-around, back-references) or is not one. */
+/** Returns null if the pattern is invalid or needs backtracking (look-around, back-references). */
 export function compileLinear(pattern: string): LinearPattern | null {
   const text = isPattern(pattern) ? toRe2(pattern) : null
   if (text === null) return null
@@ -64,9 +63,8 @@ export function compileLinear(pattern: string): LinearPattern | null {
 }
 
 /**
- * Whether backtracking has but one way to go back: from the beginning of the text, without groups and
- * alternatives, with at most one part that repeats as often as it likes. The engine of the language is linear
- * then, and some twenty times as fast.
+ * Whether the engine of JavaScript matches the pattern in linear time: it is anchored at the start, without groups and alternatives,
+ * and at most one part repeats without an upper bound. That engine is then about twenty times as fast as RE2.
  */
 function isPlain(pattern: string): boolean {
   if (!pattern.startsWith('^') || !isOf(pattern, 'u')) return false
@@ -125,7 +123,7 @@ function toRe2(pattern: string): string | null {
 function escapeToRe2(sign: string, isInClass: boolean): string | null {
   if (sign === 's') return isInClass ? SPACE : `[${SPACE}]`
   if (sign === 'S') return isInClass ? NOT_SPACE : `[^${SPACE}]`
-  // The backspace.
+  // `\b` in a class is the backspace.
   if (sign === 'b' && isInClass) return '\\x{8}'
   return /[A-Za-z]/.test(sign) && !LETTERS.has(sign) ? null : `\\${sign}`
 }

@@ -1,5 +1,5 @@
 /**
- * Finds every `$ref` of a document with its place, and resolves pointers.
+ * Finds every `$ref` of a document with its pointer, and resolves pointers.
  *
  * References must stay inside the document and must have a target. Data (examples, defaults, extensions) and
  * properties that are merely named `$ref` are not references.
@@ -40,7 +40,7 @@ const NAMED: ReadonlySet<string> = new Set(
 )
 const DATA: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'const', 'enum'])
 
-/** A fault for each reference that leaves the document or leads nowhere, up to `faultsMax`. */
+/** Returns a fault for each reference that leaves the document or has no target, up to `faultsMax`. */
 export function findBrokenReferences(document: unknown, faultsMax: number): ProblemPointer[] {
   const faults: ProblemPointer[] = []
 

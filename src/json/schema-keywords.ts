@@ -1,7 +1,7 @@
-/** Keywords of JSON Schema 2020-12 that judge a value, by the kind of their content. */
+/** Keywords of JSON Schema 2020-12 that validate a value, by the kind of their content. */
 
 export type KeywordKind =
-  /** A value that holds no schemas. */
+  /** A value without schemas. */
   | 'plain'
   /** A schema, or a list of schemas. */
   | 'inner'

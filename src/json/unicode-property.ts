@@ -1,14 +1,14 @@
 /**
  * Translates the Unicode properties of ECMA-262 patterns (`\p{Letter}`, `\p{Script=Greek}`) for RE2.
  *
- * RE2 has general categories by abbreviation, scripts by long name, and some binary properties. The ranges of
- * the other binary properties are computed with the engine of the language, once per property and thread
+ * RE2 supports general categories by abbreviation, scripts by long name, and some binary properties. The ranges of
+ * the other binary properties are computed with the engine of JavaScript, once per property and thread
  * (measured: 10 ms). `Script_Extensions` has too many values for that and is not supported.
  */
 
 import { BINARY_NAMES, CATEGORY_NAMES, SCRIPT_NAMES } from './unicode-names.ts'
 
-/** Binary properties that RE2 has by the same name. */
+/** Binary properties that RE2 supports under the same name. */
 const BINARY: ReadonlySet<string> = new Set(
   (
     'ASCII_Hex_Digit Alphabetic Any Assigned Dash Emoji Emoji_Component Emoji_Modifier Emoji_Modifier_Base ' +
@@ -20,7 +20,7 @@ const CATEGORIES: ReadonlySet<string> = new Set(CATEGORY_NAMES.values())
 const CODE_POINT_MAX = 0x10ffff
 
 export interface UnicodeProperties {
-  /** The ranges of `\p{text}` or `\P{text}`, for use inside a class or outside; null if RE2 cannot express them. */
+  /** Returns the ranges of `\p{text}` or `\P{text}` for RE2, inside or outside a class; null if RE2 cannot express them. */
   toRe2(sign: 'p' | 'P', text: string, isInClass: boolean): string | null
 }
 
@@ -73,7 +73,7 @@ const EVEN: readonly Range[] = [
   ),
 ]
 
-/** `name` is one that the engine of the language accepts. */
+/** `name` must be a property that the engine of JavaScript accepts. */
 function computeRanges(name: string): readonly Range[] {
   const one = new RegExp(`\\p{${name}}`, 'u')
   const run = new RegExp(`\\p{${name}}+`, 'gu')
@@ -97,7 +97,7 @@ function findRuns(run: RegExp, [first, last]: Range): Range[] {
   return ranges
 }
 
-/** In UTF-16: a string from units is ten times as fast as one from code points. */
+/** In UTF-16, since a string from code units is ten times as fast as one from code points. */
 function textOf(first: number, last: number): string {
   const units: number[] = []
   for (let at = first; at <= last; at++) {

@@ -1,8 +1,8 @@
 /**
  * Reads an OpenSLA 1.0.0 declaration, YAML or JSON, and compiles it to a plan.
  *
- * Accepts what either the published text or its JSON schema allows. `quotas`, `resourceUnits`, `price` and `guarantees` are
- * extensions of Tollgate. All faults are reported at once, with pointers. Parts without effect (unknown members, definitions that
+ * Accepts everything that the published text or its JSON schema allows. `quotas`, `resourceUnits`, `price` and `guarantees` are
+ * extensions of Tollgate. All faults are reported together, with pointers. Parts without effect (unknown members, definitions that
  * never apply) are warnings.
  */
 
@@ -34,7 +34,7 @@ export function parseDeclaration(bytes: Uint8Array, api: DeclaredApi): SlaPlan {
   return checkDeclaration(bytes, api).plan
 }
 
-/** The same, with warnings of parts that have no effect or are probably mistakes. */
+/** Returns the plan with warnings of parts that have no effect or are probably mistakes. Throws like `parseDeclaration`. */
 export function checkDeclaration(bytes: Uint8Array, api: DeclaredApi): Declaration {
   const { fields: root, placeOf } = readDocument(bytes)
   const faults = new Faults()

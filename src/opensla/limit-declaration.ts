@@ -1,6 +1,5 @@
 /**
- * The interface of a limit kind in a declaration: one file per kind (`rate-declaration.ts` …), listed in
- * `limits.ts`.
+ * The interface of a limit kind in a declaration. Each kind has a file (`rate-declaration.ts` …), and `limits.ts` lists them.
  */
 
 import type { LimitKind } from '../domain/limit-kind.ts'
@@ -25,7 +24,7 @@ export interface LimitDeclaration<K extends LimitKind> {
 /** A definition before it is resolved per operation. */
 export interface Definition {
   readonly pointer: string
-  /** Null: all operations. */
+  /** Null for all operations. */
   readonly operationIds: ReadonlySet<string> | null
   /** Property → position in `limits`. */
   readonly properties: ReadonlyMap<string, number>

@@ -19,7 +19,7 @@ export interface LimitPlans {
   readonly byOperation: Readonly<Record<string, readonly (readonly number[])[]>>
 }
 
-/** All counters of a plan have to fit into one block. */
+/** All counters of a plan must fit into one block. */
 const DEFINITIONS_MAX = 200
 const BY_KIND: { readonly [K in LimitKind]: LimitDeclaration<K> } = {
   total: TOTAL_DECLARATION,

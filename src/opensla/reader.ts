@@ -1,6 +1,6 @@
 /**
  * Reads values of a parsed document and collects all faults and warnings, each with its RFC 6901 pointer, so that the author of a
- * declaration sees all of them at once.
+ * declaration sees all of them together.
  */
 
 import type { ProblemPointer } from '../domain/problem.ts'

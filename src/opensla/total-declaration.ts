@@ -14,7 +14,7 @@ interface Total {
   readonly pointer: string
 }
 
-/** The longest month counts. */
+/** A month has the length of the longest one. */
 const SPANS_MS: Readonly<Record<Exclude<TotalWindow, 'period'>, number>> = {
   minute: MINUTE_MS,
   hour: HOUR_MS,
@@ -31,13 +31,13 @@ export const TOTAL_DECLARATION: LimitDeclaration<'total'> = {
       const at = pointerTo(pointer, key)
       const window = WINDOWS.find((known) => known === key)
       if (window === undefined) {
-        if (!key.startsWith('x-')) faults.add(at, `Give a window that exists: ${WINDOWS.join(', ')}.`)
+        if (!key.startsWith('x-')) faults.add(at, `Give one of the windows ${WINDOWS.join(', ')}.`)
         return []
       }
       const calls = wholeAt(count, at, faults)
       if (calls === null) return []
       if (window === 'period' && validity.length === 0) {
-        faults.add(at, 'Add a validity to the definition: its times are the period that this total counts in.')
+        faults.add(at, 'Add a validity to the definition: its times are the period in which this total counts.')
       }
       return [[`totals.${window}`, { kind: 'total', value: calls, window }]]
     })

@@ -22,7 +22,7 @@ export function readQuota(quotas: Fields, faults: Faults): QuotaPlan | null {
   return { period, unitsMicro: 0 }
 }
 
-/** operationId → cost; `'*'` for every other. */
+/** operationId → cost; `'*'` for all others. */
 export function readUnits(
   value: unknown,
   known: ReadonlySet<string>,

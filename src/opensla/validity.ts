@@ -1,8 +1,8 @@
 /**
  * Reads the times of the day, in UTC, at which a definition is valid. Spans that touch or overlap become one.
  *
- * The published text writes `HH:MM`, its schema `format: time`, which is the full-time of RFC 3339; both
- * are read, and an offset is turned to UTC. 24:00 is the midnight at the end of a day.
+ * The published text specifies `HH:MM`, its schema `format: time`, the full-time of RFC 3339; both are
+ * accepted, and an offset is converted to UTC. 24:00 is the midnight at the end of a day.
  */
 
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../domain/calendar.ts'
@@ -49,7 +49,7 @@ function toTimeMs([, hour, minute, second = '0', fraction = '', sign, offsetHour
   return (timeMs + (sign === '+' ? DAY_MS - offsetMs : offsetMs)) % DAY_MS
 }
 
-/** 21:00–24:00 and 00:00–03:00 make one night; 09:00–12:00 and 11:00–14:00 one span. */
+/** Merges 21:00–24:00 with 00:00–03:00, and 09:00–12:00 with 11:00–14:00. */
 function joined(spans: readonly Validity[]): readonly Validity[] {
   const left = [...spans]
   for (let index = 0; index < left.length;) {
@@ -66,12 +66,12 @@ function joined(spans: readonly Validity[]): readonly Validity[] {
   return left
 }
 
-/** How long after the start of a span something is, going round the day. */
+/** Returns the time from the start of a span to a time of the day, over midnight if needed. */
 function after(span: Validity, dayMs: number): number {
   return (dayMs - span.startMs + DAY_MS) % DAY_MS
 }
 
-/** Whether `other` begins in `span`, or at its end. */
+/** Whether `other` starts in `span` or at its end. */
 function reaches(span: Validity, other: Validity): boolean {
   return after(span, other.startMs) <= lengthOf(span)
 }

@@ -1,20 +1,20 @@
-/** Who stands behind a verified credential: what the stations after authentication know of the caller. */
+/** The caller of a verified credential, as the stages after authentication see it. */
 
 import type { Grant } from './grant.ts'
 
 export interface Caller {
   readonly grant: Grant
   readonly method: 'token' | 'key'
-  /** The API the credential is good for: `aud` of a token of ours; for others and for keys the API that was called. */
+  /** The API that the credential is valid for: `aud` of a token of this gateway; otherwise the called API. */
   readonly api: string
   /** Scopes of the token, or those of the key's subscription. */
   readonly scopes: ReadonlySet<string>
-  /** The id of the agent that calls; `''` when no agent is involved. */
+  /** The id of the calling agent; `''` if there is none. */
   readonly agent: string
-  /** The person in whose name the consumer calls, itself or through an agent; `''` when none. */
+  /** The person on whose behalf the consumer calls, itself or through an agent; `''` if there is none. */
   readonly person: string
-  /** When the token ends; `Infinity` for a key that does not. */
+  /** Expiry of the credential; `Infinity` for a key without expiry. */
   readonly expiresAtMs: number
-  /** The caller of the key that came with the token and verified as well. The token names the party. */
+  /** The caller of the key that was sent with the token and verified as well. The call is attributed to the token. */
   readonly key?: Caller
 }

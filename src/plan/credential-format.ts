@@ -1,8 +1,8 @@
 /**
- * The forms of credentials: recognisable by a scanner, checkable without a look-up.
+ * The format of credentials, which scanners recognise and the gateway checks without a look-up.
  *
- * An API key is `tg_`, 43 base62 characters (256 bits) and 6 characters of a CRC-32 over what precedes
- * them: a typing error or an invented key costs nothing, and a leaked one is found by its shape.
+ * An API key is `tg_`, 43 base62 characters (256 bits) and 6 characters of a CRC-32 over the preceding
+ * ones: a mistyped or invented key costs no look-up, and secret scanners find a leaked one by its format.
  */
 
 import { crc32 } from 'node:zlib'
@@ -51,7 +51,7 @@ function checksum(text: string): string {
   return digits
 }
 
-/** 43 characters hold 256 bits; what 62^43 leaves over is cut off. */
+/** 43 characters encode 256 bits, since 62^43 exceeds 2^256. */
 function randomBase62(randomBytes: RandomBytes): string {
   let value = BigInt(`0x${randomBytes(32).toString('hex')}`)
   let text = ''

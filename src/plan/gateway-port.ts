@@ -9,29 +9,29 @@ import type { ProviderPlan } from './provider-plan.ts'
 import type { RoutePlan } from './route-plan.ts'
 
 export interface PreparedRevision {
-  /** Every thread serves the revision from its next call on. */
+  /** Serves the revision at the next call of every thread. */
   swap(): Promise<void>
-  /** Forgets what was compiled. */
+  /** Discards the compiled revision. */
   abort(): void
 }
 
 export interface GatewayPort {
-  /** Compiles the revision aside on every thread. Throws `Problem('specification_invalid')` where one cannot. */
+  /** Compiles the revision on every thread without serving it. Throws `Problem('specification_invalid')` if a thread cannot. */
   prepare(plan: RoutePlan, slas: readonly SlaPlan[]): Promise<PreparedRevision>
-  /** A declaration comes into force for running subscriptions; counters of the same `key` go on. */
+  /** Applies a declaration to running subscriptions; counters with the same `key` continue. */
   applySla(sla: SlaPlan): Promise<void>
-  /** Corrects what threads have cached of a credential; a grant that is not valid leaves a tombstone. */
+  /** Updates the cached grant of a credential; an invalid grant leaves a tombstone. */
   applyGrant(grant: Grant): Promise<void>
-  /** The products that an API is a member of from now on; tokens of others open nothing. */
+  /** Sets the products that an API is a member of; tokens of other products are refused. */
   applyMembership(api: string, productIds: readonly string[]): Promise<void>
-  /** A token of ours opens nothing from now on, though its signature still verifies. */
+  /** Refuses a token of this gateway, although its signature still verifies. */
   revokeToken(token: RevokedToken): Promise<void>
-  /** Replaces all federated providers at once. */
+  /** Replaces all federated providers. */
   applyProviders(providers: readonly ProviderPlan[]): Promise<void>
 }
 
 export interface RevokedToken {
   readonly jti: string
-  /** When the token has expired by itself and need not be remembered. */
+  /** Expiry of the token, after which the revocation is not needed. */
   readonly untilMs: number
 }

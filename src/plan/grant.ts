@@ -6,18 +6,18 @@
 export interface Grant {
   readonly credential: string
   readonly type: 'OAuth2' | 'ApiKey' | 'PKCE' | 'Federated'
-  /** False once revoked or expired, or its subscription is cancelled: 401. */
+  /** False if it is revoked or expired, or its subscription is cancelled; calls are refused with 401. */
   readonly valid: boolean
-  /** False while the subscription is pending or suspended: 403. */
+  /** False while the subscription is pending or suspended; calls are refused with 403. */
   readonly active: boolean
-  /** 0: never. */
+  /** 0 for never. */
   readonly expiresAtMs: number
   readonly tenant: string
   readonly subscription: string
   readonly consumer: string
   readonly consumerName: string
   readonly consumerKind: 'application' | 'agent'
-  /** The one API of a plain subscription; `''` for a product. */
+  /** The API of a plain subscription; `''` for a product. */
   readonly api: string
   /** `''` for a plain subscription. */
   readonly apiProductId: string
@@ -27,12 +27,12 @@ export interface Grant {
   readonly version: number
 }
 
-/** How a thread names the credential it has seen. */
+/** The name by which a thread looks up a credential. */
 export type CredentialName =
   | { readonly kind: 'client'; readonly clientId: string }
   /** Keyed hash of an API key, see `plan/credential-format.ts`. */
   | { readonly kind: 'key'; readonly hash: string }
-  /** A client of a federated issuer, at one API: it holds a subscription for each API that it calls. */
+  /** A client of a federated issuer at one API, since it has a subscription per API. */
   | {
       readonly kind: 'federated'
       readonly tenant: string

@@ -1,4 +1,4 @@
-/** Port through which the control plane reads the counters of a subscription from the gateway. */
+/** Port through which the control plane reads the use of limits from the gateway. */
 
 import type { SlaPlan } from './sla-plan.ts'
 
@@ -10,14 +10,14 @@ export interface LimitBook {
 }
 
 export interface LimitUsage {
-  /** By position in the plan. */
+  /** In the order of the plan. */
   readonly limits: readonly LimitUse[]
   readonly quota: { readonly usedMicro: number; readonly endMs: number } | null
 }
 
 export interface LimitUse {
-  /** Calls. */
+  /** In calls. */
   readonly used: number
-  /** End of the window; null if the limit does not count in windows. */
+  /** End of the window; null if the limit has no windows. */
   readonly endMs: number | null
 }

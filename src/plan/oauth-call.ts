@@ -1,6 +1,6 @@
 /**
  * Requests and responses of OAuth endpoints without HTTP: a gateway thread reads the request, and the main
- * thread, which holds the keys, answers it.
+ * thread, which holds the keys, executes it.
  */
 
 import type { Grant } from './grant.ts'
@@ -10,7 +10,7 @@ export interface OauthCall {
   /** `''` for the authorize endpoint, which serves all APIs. */
   readonly api: string
   readonly method: 'GET' | 'POST'
-  /** The form of a POST, the query of a GET; in order, as often as they came. */
+  /** The form of a POST or the query of a GET, in order, with repetitions. */
   readonly form: readonly (readonly [string, string])[]
   readonly authorization: string | undefined
   readonly cookie: string | undefined
@@ -19,17 +19,17 @@ export interface OauthCall {
 export interface OauthAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** A text is sent as it is, anything else as JSON, null as an empty body. */
+  /** A text is sent unchanged, null as an empty body, anything else as JSON. */
   readonly body: unknown
-  /** How a failed attempt is recorded; null: not at all. */
+  /** How a failed attempt is recorded; null if it is not. */
   readonly signal: OauthSignal | null
 }
 
 export interface OauthSignal {
-  /** The API it is recorded at. */
+  /** The API of the record. */
   readonly api: string
   readonly outcome: 'credential_missing' | 'credential_invalid' | 'subscription_required'
-  /** The known party; null: nobody is known. */
+  /** The attributed party; null if it is unknown. */
   readonly grant: Grant | null
 }
 
@@ -39,12 +39,12 @@ export function answer(status: number, body: unknown, headers: Readonly<Record<s
   return { status, headers: { 'Cache-Control': 'no-store', Pragma: 'no-cache', ...headers }, body, signal: null }
 }
 
-/** An error as RFC 6749, 5.2, spells it. */
+/** Returns an error response (RFC 6749, 5.2). */
 export function refuse(error: string, description: string, status = 400): OauthAnswer {
   return answer(status, { error, error_description: description })
 }
 
-/** The same answer, to be recorded as a failed attempt. */
+/** Returns the same response, to be recorded as a failed attempt. */
 export function signalled(refused: OauthAnswer, signal: OauthSignal): OauthAnswer {
   return { ...refused, signal }
 }

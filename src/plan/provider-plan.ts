@@ -1,30 +1,30 @@
 /**
- * A federated identity provider as plain data: all that a gateway thread needs to judge a token of it.
+ * A federated identity provider as plain data: everything that a gateway thread needs to verify its tokens.
  *
- * `keys` are what the provider published when it was last reached; they go on to be served while it is
- * away. A provider serves the APIs of its own tenant alone.
+ * `keys` are the keys that the provider published at the last successful fetch; they stay valid while it is unreachable. A provider
+ * serves only the APIs of its tenant.
  */
 
 export interface ProviderPlan {
   readonly id: string
   readonly tenant: string
-  /** Exactly as tokens name it in `iss`. */
+  /** Exact value of `iss`. */
   readonly issuer: string
-  /** Required value of `aud`; `''`: the technical name of the API that is called. */
+  /** Required value of `aud`; `''` for the technical name of the called API. */
   readonly audience: string
   readonly claims: ProviderClaims
-  /** Technical names; empty: every API of the tenant. */
+  /** Technical names; empty for every API of the tenant. */
   readonly apis: readonly string[]
-  /** Public keys (RFC 7517), signing keys of the allowed algorithms alone. */
+  /** Public signing keys (RFC 7517) with allowed algorithms. */
   readonly keys: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** Names of the claims that are read. */
+/** Names of the claims. */
 export interface ProviderClaims {
-  /** `''`: `client_id` (RFC 9068), else `azp` (OpenID Connect). */
+  /** `''` for `client_id` (RFC 9068), otherwise `azp` (OpenID Connect). */
   readonly clientId: string
-  /** A text of names parted by spaces, or a list of names; `''`: `scope`, else `scp`. */
+  /** The value is a list of names, or names separated by spaces. `''` for `scope`, otherwise `scp`. */
   readonly scope: string
-  /** The person in whose name the client calls; `''`: `sub`, where it is not the client itself. */
+  /** The person on whose behalf the client calls; `''` for `sub`, unless it is the client itself. */
   readonly person: string
 }

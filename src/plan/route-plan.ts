@@ -1,25 +1,24 @@
 /**
- * A revision of an API as plain data: all that a gateway thread needs to serve it, ready to be
- * posted to a worker and compiled there (router, validators). Made once at activation from the
- * OpenAPI document; threads never see the document itself.
+ * A revision of an API as plain data: everything that a gateway thread needs to serve it. Posted to the threads and compiled there
+ * (router, validators). Created once, at activation, from the OpenAPI document, which threads never read.
  */
 
 export interface RoutePlan {
-  /** The technical name, `<name>-v<major>`: first segment of every path. */
+  /** The technical name, `<name>-v<major>`: the first segment of every path. */
   readonly api: string
   readonly tenant: string
   readonly revision: number
   readonly state: 'Active' | 'Deprecated' | 'Retired'
   /** Sent in every response; missing if the API is not deprecated. */
   readonly deprecation?: DeprecationPlan
-  /** `null`: the API is served elsewhere (the platform's own); the gateway only mints its tokens. */
+  /** Null if the API is served elsewhere (the platform's own), so that the gateway only issues its tokens. */
   readonly backend: BackendPlan | null
   readonly allowedScopes: readonly string[]
   readonly memberOfProductIds: readonly string[]
   readonly dialect: '3.0' | '3.1'
   /** The target of every `$ref` in the schemas below: `#/components/...` of the document. */
   readonly components: Readonly<Record<string, unknown>>
-  /** The answers that operations declare, each once. */
+  /** The declared responses of all operations, without duplicates. */
   readonly responses: readonly ResponsePlan[]
   /** Components that the schemas of responses refer to. */
   readonly responseComponents: Readonly<Record<string, unknown>>
@@ -31,7 +30,7 @@ export interface RoutePlan {
 export interface DeprecationPlan {
   readonly sinceMs: number
   readonly retirementMs: number
-  /** Technical name of what comes after; null: nothing is said. */
+  /** Technical name of the successor; null if none is declared. */
   readonly successor: string | null
 }
 
@@ -41,13 +40,13 @@ export interface BackendPlan {
   /** Prefix of every path at the backend, without a trailing slash; may be `''`. */
   readonly basePath: string
   readonly timeoutMs: number
-  /** A path at the origin that says whether the backend is well; missing: calls say it. */
+  /** Health path at the origin; if it is missing, calls determine the health. */
   readonly health?: string
-  /** Connections of all gateway threads together; missing: the default of each thread. */
+  /** Connections of all gateway threads together; if it is missing, each thread has its default. */
   readonly connections?: number
-  /** How long a call waits for a connection. */
+  /** Longest wait of a call for a connection. */
   readonly waitMs?: number
-  /** False: connections are made to public addresses only, and never to this service's own. */
+  /** If false, connections go to public addresses only, and never to those of this service. */
   readonly mayBePrivate: boolean
 }
 
@@ -57,7 +56,7 @@ export interface OperationPlan {
   readonly method: string
   /** The path template of the document, `/payments/{paymentId}`. */
   readonly path: string
-  /** Alternatives, any of which opens the operation; empty: the operation is public. */
+  /** Alternatives of which one suffices; empty if the operation is public. */
   readonly security: readonly SecurityAlternative[]
   readonly parameters: readonly ParameterPlan[]
   readonly body: BodyPlan | null
@@ -70,15 +69,15 @@ export interface OperationPlan {
 export interface ResponsePlan {
   /** `200`, `2XX` or `default`. */
   readonly status: string
-  /** Media type or range, lower case, without parameters → JSON schema (`null`: anything); null: nothing is said. */
+  /** Media type or range, lower case, without parameters → JSON schema (`null` accepts anything); null if none is declared. */
   readonly content: Readonly<Record<string, unknown>> | null
 }
 
 export interface SecurityAlternative {
-  /** Scopes a token must hold; `null`: this alternative takes no token. */
+  /** Scopes that a token must have; null if this alternative accepts no token. */
   readonly tokenScopes: readonly string[] | null
   readonly apiKey: boolean
-  /** Scopes the subscription of a key must hold. */
+  /** Scopes that the subscription of a key must have. */
   readonly keyScopes: readonly string[]
 }
 
@@ -86,10 +85,10 @@ export interface ParameterPlan {
   readonly name: string
   readonly in: 'path' | 'query' | 'header' | 'cookie'
   readonly required: boolean
-  /** OpenAPI `style`, its default filled in. */
+  /** OpenAPI `style`, with its default applied. */
   readonly style: string
   readonly explode: boolean
-  /** JSON schema; `null`: anything goes. */
+  /** JSON schema; null accepts anything. */
   readonly schema: unknown
   /** RFC 6901 pointer of the parameter in the document. */
   readonly pointer: string
@@ -100,8 +99,8 @@ export interface BodyPlan {
   /** Default 1 MiB; `x-tollgate-max-body-bytes` of the operation changes it. */
   readonly bytesMax: number
   /**
-   * Media type or range, lower case, without parameters → JSON schema. `null`: anything, streamed; `true`:
-   * any value, which must parse if it is sent as JSON, while other types are streamed.
+   * Media type or range, lower case, without parameters → JSON schema. `null` accepts and streams
+   * anything. `true` accepts any JSON that parses, and streams other types.
    */
   readonly content: Readonly<Record<string, unknown>>
 }

@@ -1,6 +1,6 @@
 /**
- * An OpenSLA declaration as plain data, resolved per operation: what a gateway thread needs to
- * limit, meter and price the calls of one variant of one API.
+ * An OpenSLA declaration as plain data, resolved per operation: everything that a gateway thread needs to limit, meter and price the
+ * calls of one variant of one API.
  */
 
 import type { LimitRule } from './limit-rule.ts'
@@ -15,14 +15,14 @@ export interface Validity {
 
 /** One counter of a subscription. */
 export interface LimitPlan {
-  /** Name of the definition, for the caller's eyes. */
+  /** Name of the definition, shown to callers. */
   readonly name: string
-  /** Stands for the counter over versions of the declaration: definition name and property. */
+  /** Identifies the counter over versions of the declaration: definition name and property. */
   readonly key: string
-  /** Equal for what counts the same calls in the same way, whatever it is called: operations, times and property. */
+  /** Equal for limits that count the same calls in the same way, whatever their name: operations, times and property. */
   readonly meaning: string
   readonly rule: LimitRule
-  /** Empty: at all times. */
+  /** Empty for all times. */
   readonly validity: readonly Validity[]
 }
 
@@ -34,7 +34,7 @@ export interface QuotaPlan {
 /** Promises of the provider; null if none are declared. */
 export interface RuntimePlan {
   readonly name: string
-  /** Null: all operations. */
+  /** Null for all operations. */
   readonly operationIds: readonly string[] | null
   readonly validity: readonly Validity[]
   readonly availabilityPercent: number | null
@@ -44,7 +44,7 @@ export interface RuntimePlan {
 }
 
 export interface ThroughputPromise {
-  /** Up to how many calls a second; null: at any load. */
+  /** Highest load in calls per second at which the promise holds; null for any load. */
   readonly rps: number | null
   readonly latency: readonly LatencyPromise[]
 }
@@ -57,19 +57,19 @@ export interface LatencyPromise {
 
 export interface SlaPlan {
   readonly api: string
-  /** `''`: the default tier. */
+  /** `''` for the default tier. */
   readonly variant: string
   readonly version: string
   readonly limits: readonly LimitPlan[]
   /**
    * operationId → for each property (`rate`, `concurrent`, `totals.minute` …) the positions in
-   * `limits` of the definitions that name it, top down: the first whose validity holds now applies.
-   * `'*'` stands for every operation that is not listed.
+   * `limits` of the definitions that name it, in order: the first that is valid at the time applies.
+   * `'*'` means every operation that is not listed.
    */
   readonly byOperation: Readonly<Record<string, readonly (readonly number[])[]>>
   readonly quota: QuotaPlan | null
   readonly alertShare: number
-  /** operationId → cost of one call in millionths of a unit; `'*'`: default. */
+  /** operationId → cost of one call in millionths of a unit; `'*'` is the default. */
   readonly unitsMicro: Readonly<Record<string, number>>
   readonly runtime: readonly RuntimePlan[]
   readonly currency: string

@@ -1,9 +1,9 @@
-/** Spans of the day in UTC: whether one holds, which, and how long it is. */
+/** Spans of the day in UTC: whether a time is in one, in which, and how long it is. */
 
 import { DAY_MS } from '../domain/calendar.ts'
 import type { Validity } from './sla-plan.ts'
 
-/** Whether one of the spans holds `dayMs`, milliseconds after midnight; no spans mean always. */
+/** Whether a span contains `dayMs`, milliseconds after midnight. Without spans every time is valid. */
 export function isValid(validity: readonly Validity[], dayMs: number): boolean {
   return validity.length === 0 || spanAt(validity, dayMs) !== null
 }

@@ -1,19 +1,19 @@
 /**
- * Which published keys a federated token may be verified by, and with which algorithms.
+ * Decides which published keys may verify a federated token, and with which algorithms.
  *
- * The key decides what it may be used with, never the token (RFC 8725, 3.1): an algorithm it names is
- * the only one, else those of its kind. Keys that cannot verify are passed over: other uses (`enc`), shared
- * secrets, RSA under 2,048 bits (RFC 7518, 3.3), and RSA so large that one signature would hold up a thread.
+ * The key determines its algorithms, never the token (RFC 8725, 3.1): only the algorithm that the key names, otherwise all of its
+ * type. Keys that cannot verify are ignored: other uses (`enc`), shared secrets, RSA below 2,048 bits (RFC 7518, 3.3), and RSA so
+ * large that one signature would block a thread.
  */
 
 import { createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto'
 
 export interface VerificationKey {
-  /** `''`: the key has no name. */
+  /** `''` if the key has no name. */
   readonly kid: string
   readonly algorithms: readonly VerificationAlgorithm[]
   readonly key: KeyObject
-  /** The public members alone, as they may be kept and handed on. */
+  /** The public members only, which may be stored and published. */
   readonly jwk: Readonly<Record<string, string>>
 }
 
@@ -22,7 +22,7 @@ const CURVES = {
   'P-256': ['ES256'],
   'P-384': ['ES384'],
   'P-521': ['ES512'],
-  // The name of RFC 8037 and the one of RFC 9864.
+  // The names of RFC 8037 and of RFC 9864.
   Ed25519: ['EdDSA', 'Ed25519'],
 } as const
 
@@ -34,7 +34,7 @@ const RSA_BITS_MAX = 8_192
 const RSA_EXPONENT_MAX = 0xffff_ffffn
 const NAME_LENGTH_MAX = 512
 
-/** Null where nothing may be verified by it. */
+/** Returns null if the key must not verify anything. */
 export function toVerificationKey(value: unknown): VerificationKey | null {
   if (typeof value !== 'object' || value === null) return null
   const { use, key_ops: operations, kid = '', alg } = value as Readonly<Record<string, unknown>>

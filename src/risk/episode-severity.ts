@@ -3,19 +3,19 @@
  *
  *   new ──first window──▶ Info | Warning | Critical ──five quiet minutes──▶ cleared
  *
- * The severity rises at once to what a window calls for. It falls one step at a time, and only after ten seconds at the
- * present severity, so that a count that alternates around a threshold does not flood subscribers with events.
+ * The severity rises immediately to that of the window. It falls one step at a time, and only after ten seconds at the
+ * current severity, so that a count that alternates around a threshold does not flood subscribers with events.
  */
 
 import { severityOf, type RiskRule } from './risk-rules.ts'
 import { SEVERITIES, type Phase, type Severity } from '../domain/risk.ts'
 
-/** Stored in the checkpoint as it is. */
+/** Stored in the checkpoint under these names. */
 export type EpisodeState = 'new' | Severity | 'cleared'
 
 export interface CountedWindow {
   readonly count: number
-  /** Events that make the episode Critical by themselves. */
+  /** Number of events of which one makes the episode Critical. */
   readonly grave: number
   /** Time since the last change of severity. */
   readonly heldMs: number

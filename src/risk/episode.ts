@@ -1,7 +1,7 @@
 /**
  * One open risk episode: its sliding window, its severity, its evidence, and the events that it emits.
  *
- * Time is the time of the calls; `evaluate` advances it, also past silence. An episode that is evaluated only long after
+ * Time is the time of the calls; `evaluate` advances it, also past silence. An episode that is first evaluated long after
  * its last call (a replay) still opens before it clears.
  */
 
@@ -46,13 +46,13 @@ export interface EpisodeOptions {
   readonly riskId: string
   readonly newEventId: () => string
   readonly onEvent: (event: RiskEvent) => void
-  /** Null: a new episode. */
+  /** Null for a new episode. */
   readonly saved: SavedEpisode | null
 }
 
-/** Part of a saved episode that only this module reads. Its names are stored, so they stay. */
+/** Part of a saved episode that only this module reads. The store holds its member names, so they must not change. */
 interface Resume {
-  /** Null: no event was emitted yet. */
+  /** Null if no event was emitted yet. */
   readonly phase: Phase | null
   readonly actor: { readonly value: EpisodeState }
   readonly window: readonly (readonly [number, number])[]
@@ -71,7 +71,7 @@ export class Episode {
   readonly #newEventId: () => string
   readonly #onEvent: (event: RiskEvent) => void
   readonly #window: SlidingCount
-  /** Null: no event of this type is grave. */
+  /** Null if no event of this type is grave. */
   readonly #grave: SlidingCount | null
   readonly #evidence: Evidence
   #firstSeenMs: number
@@ -114,7 +114,7 @@ export class Episode {
     return this.#lastSeenMs
   }
 
-  /** Whether something has changed since `save`. */
+  /** Whether the episode has changed since the last `save`. */
   get isDirty(): boolean {
     return this.#isDirty
   }

@@ -2,8 +2,8 @@
  * Detects risks in call records and keeps their episodes.
  *
  * A record is examined by its outcome and flags alone, so that a served call costs one comparison. Episodes are evaluated
- * once per batch and once per second of the calls' own time: a flood of calls does not become a flood of events, and a replay
- * emits what the first reading emitted. Silence is evaluated by the clock, and only after everything that was written is read.
+ * once per batch and once per second of call time: a flood of calls does not become a flood of events, and a replay emits the
+ * same events as the first reading. Silence is evaluated by the clock, and only after the whole spool is read.
  */
 
 import { OUTCOME_TABLE, type OutcomeRisk } from '../domain/outcome.ts'
@@ -18,7 +18,7 @@ import { attributedPartyOf, providerOf } from './attributed-party.ts'
 
 export type RiskDetectorOptions = Omit<OpenEpisodesOptions, 'onEvent' | 'onEvicted'>
 
-/** Everything that has changed since the last take. */
+/** Events and episodes that changed since the last `take`. */
 export interface DetectedChanges {
   /** In the order in which they were emitted. */
   readonly events: readonly RiskEvent[]
@@ -84,7 +84,7 @@ export class RiskDetector {
 
   /** Evaluates the episodes that changed, each as of its latest call. */
   evaluateChanged(): void {
-    // As of its own call, not the latest of all: after a clock was set back, everything would look long past.
+    // As of its own latest call: after a clock was set back, the latest call of all would make every episode look old.
     for (const episode of this.#changed) this.#evaluate(episode, episode.lastSeenMs)
     this.#changed.clear()
   }
@@ -98,11 +98,11 @@ export class RiskDetector {
   take(): DetectedChanges {
     this.evaluateChanged()
     const episodes = [...this.#cleared, ...[...this.#dirty].map((episode) => episode.save())]
-    const taken = { events: this.#events, episodes }
+    const changes = { events: this.#events, episodes }
     this.#events = []
     this.#cleared = []
     this.#dirty.clear()
-    return taken
+    return changes
   }
 
   #addCall(batch: RecordBatch, index: number, risk: OutcomeRisk, reason: RiskReason): void {

@@ -8,7 +8,7 @@ export interface RiskMessage {
   readonly api: string
   readonly phase: Phase
   readonly count: number
-  /** Cleared before its quiet time was over, to make room for another. */
+  /** Whether the episode was cleared before its quiet time was over, to make room for another. */
   readonly isEvicted: boolean
   readonly rule: Pick<RiskRule, 'phrase' | 'windowSeconds'>
   /** Replaces the number of events; empty if the number is enough. */

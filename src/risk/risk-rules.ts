@@ -11,11 +11,11 @@ export interface RiskRule {
   readonly category: Category
   /** The severity of a single event. */
   readonly base: Severity
-  /** Null: the type has a single severity. */
+  /** Null if the type has a single severity. */
   readonly warningFrom: number | null
   readonly criticalFrom: number | null
   readonly windowSeconds: number
-  /** Some events are grave: the episode is Critical while one of them is in the window. */
+  /** Whether events can be grave. The episode is Critical while a grave event is in the window. */
   readonly isGraded: boolean
   /** Text of the message; follows the name of the party. */
   readonly phrase: string

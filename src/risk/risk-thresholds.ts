@@ -17,19 +17,20 @@ export function withThresholds(rules: RiskRules, json: string): RiskRules | stri
   try {
     given = JSON.parse(json)
   } catch {
-    return 'it is not JSON'
+    return 'the value is not JSON'
   }
-  if (!isRecord(given)) return 'it is not an object'
+  if (!isRecord(given)) return 'the value is not an object'
   const changed: Record<string, RiskRule> = { ...rules }
   for (const [type, fields] of Object.entries(given)) {
     const rule = Object.hasOwn(rules, type) ? rules[type as keyof RiskRules] : null
-    if (rule === null || rule.warningFrom === null || rule.criticalFrom === null) return `${type} takes no thresholds`
+    if (rule === null || rule.warningFrom === null || rule.criticalFrom === null) return `${type} has no thresholds`
     if (!isRecord(fields)) return `${type} is not an object`
     const unknown = Object.keys(fields).find((field) => !FIELDS.some((known) => known === field))
-    if (unknown !== undefined) return `${type} has no ${unknown}`
+    if (unknown !== undefined) return `${type}.${unknown} is not a threshold, only ${FIELDS.join(', ')} are`
     const next = { ...rule, ...fields } as RiskRule & Record<keyof Thresholds, number>
-    if (!isWhole(next.warningFrom, 2, COUNT_MAX)) return `${type}.warningFrom is not a whole number from 2`
-    if (!isWhole(next.criticalFrom, next.warningFrom, COUNT_MAX)) return `${type}.criticalFrom is below warningFrom`
+    if (!isWhole(next.warningFrom, 2, COUNT_MAX)) return `${type}.warningFrom is not a whole number from 2 up`
+    if (!isWhole(next.criticalFrom, next.warningFrom, COUNT_MAX))
+      return `${type}.criticalFrom is not a whole number from warningFrom (${next.warningFrom}) up`
     if (!isWhole(next.windowSeconds, 1, WINDOW_SECONDS_MAX))
       return `${type}.windowSeconds is not a whole number from 1 to ${WINDOW_SECONDS_MAX}`
     changed[type] = next

@@ -14,9 +14,9 @@ import { refuse, sampleOperations, type SampleAnswer, type SampleOperation } fro
 
 export interface SampleBackendOptions {
   readonly host: string
-  /** 0: a free one. */
+  /** 0 selects a free port. */
   readonly port: number
-  /** How long each answer waits; default 0. */
+  /** Delay before each response; default 0. */
   readonly latencyMs?: number
   readonly nowMs?: () => number
   readonly newHex?: () => string
@@ -24,12 +24,12 @@ export interface SampleBackendOptions {
 
 export interface SampleBackend {
   readonly url: string
-  /** Answers in flight are finished. */
+  /** Stops listening and resolves when the responses in flight are complete. */
   close(): Promise<void>
 }
 
 const BODY_BYTES_MAX = 1_048_576
-/** Longer than a gateway keeps an idle connection: the side that opened it closes it. */
+/** Longer than the gateway keeps an idle connection, so that the gateway closes it first. */
 const KEEP_ALIVE_MS = 120_000
 
 export async function startSampleBackend(options: SampleBackendOptions): Promise<SampleBackend> {

@@ -5,7 +5,7 @@
  * that memory stays constant in a long demo. Amounts are computed in whole cents.
  */
 
-import { createShelf } from './shelf.ts'
+import { createBoundedCollection } from './bounded-collection.ts'
 
 export interface Money {
   readonly value: string
@@ -54,11 +54,11 @@ export interface NewPayment {
 
 export interface LedgerOptions {
   readonly nowMs: () => number
-  /** Sixteen hexadecimal digits, new each time. */
+  /** Returns sixteen hexadecimal digits, different at each call. */
   readonly newHex: () => string
 }
 
-/** Why a command was not carried out. */
+/** Reason for which a command was refused. */
 export type LedgerRefusal = 'not_found' | 'state_conflict'
 
 const ITEMS_MAX = 5_000
@@ -72,10 +72,10 @@ export const SAMPLE_ACCOUNTS = [
 export type Ledger = ReturnType<typeof createLedger>
 
 export function createLedger({ nowMs, newHex }: LedgerOptions) {
-  const payments = createShelf<Payment>(ITEMS_MAX)
-  const refunds = createShelf<Refund>(ITEMS_MAX)
-  const payouts = createShelf<Payout>(ITEMS_MAX)
-  const endpoints = createShelf<NotificationEndpoint>(100)
+  const payments = createBoundedCollection<Payment>(ITEMS_MAX)
+  const refunds = createBoundedCollection<Refund>(ITEMS_MAX)
+  const payouts = createBoundedCollection<Payout>(ITEMS_MAX)
+  const endpoints = createBoundedCollection<NotificationEndpoint>(100)
   const createdAt = (): string => new Date(nowMs()).toISOString()
 
   return {
@@ -84,7 +84,7 @@ export function createLedger({ nowMs, newHex }: LedgerOptions) {
     payouts,
     endpoints,
 
-    take({ account, amount, reference, capture = true }: NewPayment): Payment {
+    pay({ account, amount, reference, capture = true }: NewPayment): Payment {
       return payments.put({
         id: `pay_${newHex()}`,
         account,
@@ -131,7 +131,7 @@ function isPartOf(part: Money, whole: Money): boolean {
   return part.currency === whole.currency && toCents(part) > 0 && toCents(part) <= toCents(whole)
 }
 
-/** Eleven digits at most: far from where a number stops being exact. */
+/** Exact: amounts have at most eleven digits, far below 2^53. */
 function toCents({ value }: Money): number {
   const [units = '0', cents = '00'] = value.split('.')
   return Number(units) * 100 + Number(cents)

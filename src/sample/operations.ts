@@ -12,7 +12,7 @@ export interface SampleCall {
   /** Values for each `*` of the path, in order. */
   readonly ids: readonly string[]
   readonly query: URLSearchParams
-  /** The JSON body; an empty object where none was sent. */
+  /** The JSON body; an empty object if the request has none. */
   readonly body: unknown
 }
 
@@ -20,13 +20,13 @@ export interface SampleAnswer {
   readonly status: number
   readonly body?: unknown
   readonly location?: string
-  /** Sent as CSV, line by line, in place of `body`. */
+  /** Sent as CSV, line by line, instead of `body`. */
   readonly lines?: Iterable<string>
 }
 
 export interface SampleOperation {
   readonly method: string
-  /** Segments; `*` takes any. */
+  /** Path segments; `*` matches any segment. */
   readonly path: string
   readonly answer: (call: SampleCall) => SampleAnswer
 }
@@ -37,13 +37,17 @@ const REFUSALS: Readonly<Record<LedgerRefusal, { status: number; title: string }
 }
 
 export function sampleOperations(ledger: Ledger, nowMs: () => number): readonly SampleOperation[] {
-  const { payments, refunds, payouts, endpoints } = ledger
+  const status: SampleOperation = {
+    method: 'GET',
+    path: '/status',
+    answer: () => ok({ status: 'ok', version: '1.4.0', time: new Date(nowMs()).toISOString() }),
+  }
+  return [status, ...paymentOperations(ledger), ...accountOperations(ledger), ...endpointOperations(ledger)]
+}
+
+function paymentOperations(ledger: Ledger): readonly SampleOperation[] {
+  const { payments, refunds } = ledger
   return [
-    {
-      method: 'GET',
-      path: '/status',
-      answer: () => ok({ status: 'ok', version: '1.4.0', time: new Date(nowMs()).toISOString() }),
-    },
     {
       method: 'GET',
       path: '/payments',
@@ -56,13 +60,13 @@ export function sampleOperations(ledger: Ledger, nowMs: () => number): readonly 
     {
       method: 'POST',
       path: '/payments',
-      answer: ({ body }) => made(ledger.take(body as NewPayment), '/payments'),
+      answer: ({ body }) => created(ledger.pay(body as NewPayment), '/payments'),
     },
-    { method: 'GET', path: '/payments/*', answer: ({ ids: [id = ''] }) => found(payments.get(id)) },
+    { method: 'GET', path: '/payments/*', answer: ({ ids: [id = ''] }) => okOrNotFound(payments.get(id)) },
     {
       method: 'POST',
       path: '/payments/*/capture',
-      answer: ({ ids: [id = ''], body }) => settled(ledger.capture(id, (body as { amount?: Money }).amount)),
+      answer: ({ ids: [id = ''], body }) => okOrRefused(ledger.capture(id, (body as { amount?: Money }).amount)),
     },
     {
       method: 'POST',
@@ -70,12 +74,17 @@ export function sampleOperations(ledger: Ledger, nowMs: () => number): readonly 
       answer: ({ ids: [id = ''], body }) => {
         const { amount, reason } = body as { amount?: Money; reason: string }
         const refund = ledger.refund(id, amount, reason)
-        return typeof refund === 'string' ? refuse(refund) : made(refund, '/refunds')
+        return typeof refund === 'string' ? refuse(refund) : created(refund, '/refunds')
       },
     },
-    { method: 'GET', path: '/refunds/*', answer: ({ ids: [id = ''] }) => found(refunds.get(id)) },
+    { method: 'GET', path: '/refunds/*', answer: ({ ids: [id = ''] }) => okOrNotFound(refunds.get(id)) },
+  ]
+}
+
+function accountOperations(ledger: Ledger): readonly SampleOperation[] {
+  return [
     { method: 'GET', path: '/accounts', answer: () => ok({ items: SAMPLE_ACCOUNTS, next: null }) },
-    { method: 'GET', path: '/accounts/*', answer: ({ ids: [id = ''] }) => found(accountOf(id)) },
+    { method: 'GET', path: '/accounts/*', answer: ({ ids: [id = ''] }) => okOrNotFound(accountOf(id)) },
     {
       method: 'GET',
       path: '/accounts/*/statement',
@@ -89,10 +98,16 @@ export function sampleOperations(ledger: Ledger, nowMs: () => number): readonly 
       path: '/payouts',
       answer: ({ body }) => {
         const { account, amount } = body as { account: string; amount: Money }
-        return { ...made(ledger.payOut(account, amount), '/payouts'), status: 202 }
+        return { ...created(ledger.payOut(account, amount), '/payouts'), status: 202 }
       },
     },
-    { method: 'GET', path: '/payouts/*', answer: ({ ids: [id = ''] }) => found(payouts.get(id)) },
+    { method: 'GET', path: '/payouts/*', answer: ({ ids: [id = ''] }) => okOrNotFound(ledger.payouts.get(id)) },
+  ]
+}
+
+function endpointOperations(ledger: Ledger): readonly SampleOperation[] {
+  const { endpoints } = ledger
+  return [
     {
       method: 'GET',
       path: '/notificationEndpoints',
@@ -103,7 +118,7 @@ export function sampleOperations(ledger: Ledger, nowMs: () => number): readonly 
       path: '/notificationEndpoints',
       answer: ({ body }) => {
         const { url, events } = body as { url: string; events: readonly string[] }
-        return made(ledger.register(url, events), '/notificationEndpoints')
+        return created(ledger.register(url, events), '/notificationEndpoints')
       },
     },
     {
@@ -122,15 +137,15 @@ function ok(body: unknown): SampleAnswer {
   return { status: 200, body }
 }
 
-function made(resource: { readonly id: string }, path: string): SampleAnswer {
+function created(resource: { readonly id: string }, path: string): SampleAnswer {
   return { status: 201, body: resource, location: `${path}/${resource.id}` }
 }
 
-function found(resource: unknown): SampleAnswer {
+function okOrNotFound(resource: unknown): SampleAnswer {
   return resource === undefined ? refuse('not_found') : ok(resource)
 }
 
-function settled(result: object | LedgerRefusal): SampleAnswer {
+function okOrRefused(result: object | LedgerRefusal): SampleAnswer {
   return typeof result === 'string' ? refuse(result) : ok(result)
 }
 

@@ -1,7 +1,7 @@
 /**
- * The lines of an account statement, made while they are read: a year costs no more memory than a day.
+ * Generates an account statement line by line while it is read, so that a year costs no more memory than a day.
  *
- * The same account and day always give the same movements, so that two downloads can be compared.
+ * The same account and day always yield the same movements, so that two downloads can be compared.
  */
 
 const DAY_MS = 86_400_000
@@ -28,7 +28,7 @@ function linesOfDay(account: string, date: string): string {
   return lines
 }
 
-/** FNV-1a: plausible is enough here. */
+/** FNV-1a: sample data needs no better hash. */
 function mix(text: string): number {
   let hash = 0x811c9dc5
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)

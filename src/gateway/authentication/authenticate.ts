@@ -3,8 +3,8 @@
  *
  * Verified credentials are cached by their full text, up to a bound, so that a known caller costs one look-up.
  * Whether a credential is still valid is read from its grant at every call. The main thread updates grants: a
- * revoked credential is refused from then on, also with tokens that have not expired, and no late response revives
- * it (`grant-cache.ts`).
+ * revoked credential is refused at the next call, also with tokens that have not expired, and no late response
+ * revives it (`grant-cache.ts`).
  *
  * A refusal names an attributed party only after a signature verified, or for a known key or client.
  */
@@ -35,7 +35,7 @@ export interface Authenticator {
   /** Returns a promise only for a credential that this thread does not know yet. */
   authenticate(authorization: string | undefined, apiKey: string | undefined, api: string): AuthenticationResult
   applyGrant(grant: Grant): void
-  /** Refuses the token from now on. */
+  /** Refuses the token at every later call. */
   revokeToken(token: RevokedToken): void
   setKeys(jwks: { readonly keys: readonly Readonly<Record<string, unknown>>[] }): void
   setProviders(providers: readonly ProviderPlan[]): void
@@ -57,12 +57,12 @@ export interface AuthenticatorOptions {
   readonly callersMax?: number
   /** Upper bound of concurrent grant look-ups. */
   readonly pendingMax?: number
-  /** Runs a task after the events that the loop already holds. */
+  /** Runs a task after the pending events of the loop. */
   readonly defer?: (task: () => void) => void
 }
 
 const CALLERS_MAX = 50_000
-/** Characters of all cached tokens together. */
+/** Upper bound of the characters of all cached tokens. */
 const CHARACTERS_MAX = 64 * 1024 * 1024
 const MISSING = createRefusal('credential_missing', 'Send a bearer token in Authorization, or a key in x-api-key.')
 

@@ -58,7 +58,7 @@ export function createCallerCache<Caller>(options: CallerCacheOptions): CallerCa
   }
 }
 
-/** Returns the cache key of a credential that stands for a different caller at each API. */
+/** Returns the cache key of a credential that is a different caller at each API. */
 export function toCacheKey(credential: string, api: string): string {
   return `${api} ${credential}`
 }

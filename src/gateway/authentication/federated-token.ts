@@ -1,7 +1,7 @@
 /**
  * Verifies an access token of a federated provider: cheap checks first, the signature last.
  *
- * `aud` must be a single name: the audience in the provider's registration, else the technical name of the API.
+ * `aud` must be a single name: the audience in the provider's registration, otherwise the technical name of the API.
  * With several audiences each of them could replay the token against the others. Some providers send access tokens
  * with `typ: JWT` or without `typ`, so ID tokens are recognised by claims that only they carry, and logout tokens
  * by `events`. Most of them fail the check of `aud` anyway: in an ID token it names the client.
@@ -97,7 +97,7 @@ function readTimes({ exp, nbf = 0, iat = 0 }: Jwt['claims']): Pick<VerifiedToken
   return Number.isFinite(startsMs) && Number.isFinite(endsMs) ? { startsMs, endsMs } : null
 }
 
-/** The provider chooses its keys. If OpenSSL throws on one, the signature is invalid and the thread goes on. */
+/** The provider chooses its keys. If OpenSSL throws on one, the signature is invalid and the thread continues. */
 function isSigned(signed: string, signature: Buffer, { key }: VerificationKey, alg: VerificationAlgorithm): boolean {
   const bytes = ECDSA_BYTES[alg]
   if (bytes !== undefined && signature.length !== bytes) return false

@@ -21,7 +21,7 @@ export interface GrantCache {
   fetch(name: CredentialName): Promise<Grant | null>
   /** Stores the grant unless a newer version is cached. */
   apply(grant: Grant): void
-  /** Has federated names of the tenant fetched again, also those with a request in flight. */
+  /** Invalidates the federated names of the tenant, also those with a request in flight. */
   invalidateNames(tenant: string): void
   /** Returns the newest version; `undefined` if none is cached. */
   latest(credential: string): Grant | undefined
@@ -33,7 +33,7 @@ export interface GrantCacheOptions {
   readonly pendingMax?: number
 }
 
-/** Too many grants are being fetched at once. */
+/** Thrown if too many grants are being fetched. */
 export class GrantsBusy extends Error {
   override readonly name = 'GrantsBusy'
 }
@@ -71,7 +71,7 @@ export function createGrantCache({
       const key = names.keyOf(name)
       const waiting = pending.get(key)
       if (waiting !== undefined) return waiting
-      if (pending.size >= pendingMax) return Promise.reject(new GrantsBusy('too many credentials are looked up'))
+      if (pending.size >= pendingMax) return Promise.reject(new GrantsBusy('too many credential look-ups are pending'))
       const requested = request(name, key)
       pending.set(key, requested)
       return requested
@@ -79,7 +79,7 @@ export function createGrantCache({
     apply(grant) {
       const before = versions.latest(grant.credential)
       versions.apply(grant)
-      // The client may have been unknown before, or another of its subscriptions may take the place of this one.
+      // The client may have been unknown before, or another of its subscriptions may replace this one.
       const isSame = before?.valid === grant.valid && before.active === grant.active
       if (grant.type === 'Federated' && !isSame) names.invalidate(grant.tenant)
     },

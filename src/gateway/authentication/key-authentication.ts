@@ -1,4 +1,4 @@
-/** Authenticates API keys: by the cache of verified keys, else by a look-up of the key's hash. */
+/** Authenticates API keys: by the cache of verified keys, otherwise by a look-up of the key's hash. */
 
 import { isApiKeyShaped } from '../../plan/credential-format.ts'
 import { toCacheKey, type CallerCache } from './caller-cache.ts'

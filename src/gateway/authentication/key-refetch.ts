@@ -44,7 +44,7 @@ export function createKeyRefetch({ refetch, clock }: KeyRefetchOptions): KeyRefe
   return (provider) => {
     const waitingFor = pending.get(provider)
     if (waitingFor !== undefined) {
-      if (++waitingFor.waiting > WAITING_MAX) return Promise.reject(new Error('too many tokens wait for keys'))
+      if (++waitingFor.waiting > WAITING_MAX) return Promise.reject(new Error('too many tokens are waiting for keys'))
       return waitingFor.result
     }
     if ((backOffUntilMs.get(provider) ?? 0) > clock.nowMs()) return Promise.resolve(false)

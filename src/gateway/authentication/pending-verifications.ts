@@ -1,5 +1,5 @@
 /**
- * Queue of credentials that this thread has not verified before. Known credentials pass it by.
+ * Queue of credentials that this thread has not verified before. Known credentials bypass it.
  *
  * Verifying a signature blocks the event loop for some 50 µs. A flood of forged tokens would delay every known
  * caller, so each turn of the loop verifies only a few tokens, after everything else that arrived in that turn. The
@@ -12,7 +12,7 @@ export interface PendingVerifications {
 }
 
 export interface PendingVerificationsOptions {
-  /** Runs a task after the events that the loop already holds. */
+  /** Runs a task after the pending events of the loop. */
   readonly defer?: (task: () => void) => void
   readonly waitingMax?: number
 }

@@ -1,5 +1,5 @@
 /**
- * Authenticates bearer tokens: by the caches of verified tokens, else by a verification that waits behind known
+ * Authenticates bearer tokens: by the caches of verified tokens, otherwise by a verification that runs after known
  * callers (`pending-verifications.ts`).
  *
  * Keys, providers, memberships and the revocation of the token itself may change while its grant is looked up. The
@@ -45,7 +45,7 @@ const NO_SUBSCRIPTION = createRefusal('subscription_required', 'The client has n
 
 export class TokenAuthentication {
   readonly #options: TokenAuthenticationOptions
-  /** Rises when verified tokens must be verified again. */
+  /** Increases when verified tokens become invalid. */
   #epoch = 0
 
   constructor(options: TokenAuthenticationOptions) {
@@ -60,7 +60,7 @@ export class TokenAuthentication {
     }
     const token = BEARER.exec(authorization)?.[1]
     if (token === undefined) {
-      return refuseUnverified('The Authorization header must hold a bearer token: "Bearer <token>".')
+      return refuseUnverified('The Authorization header must contain a bearer token: "Bearer <token>".')
     }
     const { pending, count } = this.#options
     // Another call with the same token may have been verified meanwhile.
@@ -70,13 +70,13 @@ export class TokenAuthentication {
     return createRefusal('unavailable', 'The gateway is verifying too many new tokens at the moment.')
   }
 
-  /** Has tokens of this gateway verified again. */
+  /** Invalidates verified tokens of this gateway. */
   forgetOwn(): void {
     this.#options.ownCallers.clear()
     this.#epoch++
   }
 
-  /** Has tokens of federated issuers verified again. */
+  /** Invalidates verified tokens of federated issuers. */
   forgetFederated(): void {
     this.#options.federatedCallers.clear()
     this.#epoch++

@@ -2,7 +2,7 @@
  * Health of the backend of one API: applies reports of calls and results of probes, and sets the gate of the
  * gateway threads.
  *
- * A new monitor takes its backend to be healthy.
+ * A new monitor assumes that its backend is healthy.
  */
 
 import type { BackendPlan } from '../../plan/route-plan.ts'

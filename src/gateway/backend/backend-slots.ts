@@ -129,7 +129,7 @@ export class BackendSlots {
     user.onGranted()
   }
 
-  /** Not re-entrant: if a granted call fails at once, the same loop grants its connection to the next one. */
+  /** Not re-entrant: if a granted call fails immediately, the same loop grants its connection to the next one. */
   #grantWaiting(): void {
     if (this.#isGranting) return
     this.#isGranting = true

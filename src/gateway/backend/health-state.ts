@@ -11,12 +11,12 @@
 
 import type { UpstreamState } from '../../plan/upstream-state.ts'
 
-/** Responses of one backend within the window, as counted up to now. */
+/** Responses of one backend within the window, so far. */
 export interface WindowEvent {
   readonly type: 'window'
   readonly ok: number
   readonly failed: number
-  /** Enough calls took long on average. */
+  /** The mean response time of enough calls is too long. */
   readonly isSlow: boolean
 }
 
@@ -24,7 +24,7 @@ export type HealthEvent =
   | WindowEvent
   | { readonly type: 'probe_ok' }
   | { readonly type: 'probe_failed' }
-  /** The time without any call is over; for a backend without a health path. */
+  /** The closed period of a backend without a health path is over. */
   | { readonly type: 'cooled' }
 
 interface Open {
@@ -49,7 +49,7 @@ export type HealthState = (Open | Unhealthy | Recovering) & { readonly state: Up
 
 export const HEALTHY: HealthState = { state: 'healthy', failedProbes: 0 }
 
-/** Fewer failures may be chance. */
+/** Below this number, failures may be chance. */
 const FAILED_MIN = 5
 const GOOD_CALLS_MIN = 3
 const FAILED_PROBES_MAX = 3
@@ -88,7 +88,7 @@ function nextOpen(current: Open, event: HealthEvent): HealthState {
   }
 }
 
-/** Between a twentieth and a tenth of failures the state stays as it is, so that it does not alternate. */
+/** Between a twentieth and a tenth of failures the state does not change, so that it does not alternate. */
 function nextByWindow(current: Open, { ok, failed, isSlow }: WindowEvent): HealthState {
   const calls = ok + failed
   if (failed >= FAILED_MIN && failed >= ok) return { state: 'unhealthy', failedRecoveries: 0 }

@@ -1,4 +1,4 @@
-/** Responses of one backend in the last ten seconds, added up by second. */
+/** Responses of one backend in the last ten seconds, summed by second. */
 
 import type { UpstreamReport } from './upstream-gate.ts'
 

@@ -1,5 +1,5 @@
 /**
- * Gate of one thread to the backend of an API: lets calls pass, and counts their results.
+ * Gate of one thread to the backend of an API: admits calls, and counts their results.
  *
  * The main thread sets the mode (`upstream-health.ts`). `open` lets every call pass, `shut` none until a time, and
  * `trial` one call per second and thread. Calls that began before the last change are not counted.
@@ -39,7 +39,7 @@ export class UpstreamGate {
     this.#ok = this.#failed = this.#latencyUs = 0
   }
 
-  /** Returns 0 if a call may pass now, else how long it must wait. */
+  /** Returns 0 if a call may pass now, otherwise the time until it may be retried. */
   waitMs(nowMs: number): number {
     const { mode, retryAtMs } = this.#plan
     if (mode === 'open') return 0

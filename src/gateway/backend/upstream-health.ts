@@ -2,8 +2,8 @@
  * Circuit breakers of all backends, on the main thread. They combine the reports of the gateway threads on calls
  * with probes of the health path, if the proxy declares one.
  *
- * A backend that is down is closed to calls on every thread: callers receive 503 with `Retry-After` at once instead
- * of waiting for a time-out. It is tried again by probes or, without a health path, by one call per second and
+ * A backend that is down is closed to calls on every thread: callers receive 503 with `Retry-After` immediately
+ * instead of a time-out. It is retried by probes or, without a health path, by one call per second and
  * thread. The failure ratio covers all responses of the last ten seconds.
  */
 
@@ -13,7 +13,7 @@ import { BackendMonitor, type BackendMonitorOptions } from './backend-monitor.ts
 import type { UpstreamReport } from './upstream-gate.ts'
 
 export interface UpstreamHealth {
-  /** Monitors the backend that an API uses from now on. A backend other than the one before is taken to be healthy. */
+  /** Monitors the new backend of an API. A backend that differs from the previous one is assumed to be healthy. */
   watch(tenant: string, api: string, backend: BackendPlan): void
   report(reports: readonly UpstreamReport[]): void
   stateOf(api: string): UpstreamState

@@ -76,7 +76,7 @@ export class Call implements RecordedCall, WatchedReader {
   limitHeaders: string[] | null = null
   /** Headers of every response of the API; written by routing. */
   apiHeaders: readonly string[] | null = null
-  /** Releases the concurrency and units that the limit stage took; it writes this field and the five below. */
+  /** Releases the concurrency and units of the call. The limit stage writes this field and the five below. */
   admissions: { release(call: Call): void } | null = null
   sla: CompiledSla | null = null
   block: Block | null = null
@@ -198,7 +198,7 @@ export class Call implements RecordedCall, WatchedReader {
     this.#held = null
   }
 
-  /** Aborts the response, so that the client cannot take it for complete. */
+  /** Aborts the response, so that the client detects that it is incomplete. */
   breakOff(outcome: Outcome): void {
     this.response.breakOff()
     this.finish(outcome, null)

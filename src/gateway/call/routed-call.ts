@@ -21,6 +21,6 @@ export interface RoutedCall {
 }
 
 /** Refuses a call that the client may retry; `stage` is the stage that could not continue. */
-export function unavailable(call: Call, detail: string, stage: Stage = 'record'): void {
+export function refuseUnavailable(call: Call, detail: string, stage: Stage = 'record'): void {
   call.refuse('unavailable', detail, { headers: ['Retry-After', '1'], stage })
 }

@@ -3,7 +3,7 @@
  *
  * If a connection is closed with unread bytes, the kernel resets it, and the client may lose the response. The rest of the body
  * is therefore read and discarded for a limited time. A client that sends for longer, or more than the limit, is disconnected.
- * After a short rest the connection can be used again. The time limit starts when the response is no longer queued behind others
+ * If little is left, the connection can be reused. The time limit starts when the response is no longer queued behind others
  * on its connection.
  */
 

@@ -2,7 +2,7 @@
  * Destroys responses that are queued behind another one when their connection closes.
  *
  * Node does this only while it listens to the socket, and it stops listening after `CONNECT`. The calls of such responses would
- * otherwise never end, and would never release what they hold.
+ * otherwise never end, and would never release their limits and connections.
  */
 
 import type { Socket } from 'node:net'

@@ -25,7 +25,7 @@ export class GatewayResponse extends ServerResponse<IncomingMessage> {
 
   /**
    * Sends `100 Continue` as soon as this response is the first in the queue of its connection. Node would place an earlier one
-   * after the head of the response, where the client takes it for the body.
+   * after the head of the response, where the client would read it as the body.
    */
   askForBody(): void {
     if (this.socket === null) this.once('socket', () => this.headersSent || this.writeContinue())

@@ -66,7 +66,7 @@ export class Upload implements Timed {
     this.#watch.queue.enter(this, performance.now())
   }
 
-  /** Stops the clock for good: the body is complete, or it is no longer needed. */
+  /** Ends the clock: the body is complete or no longer needed. */
   end(): void {
     this.#isEnded = true
     this.#watch.queue.leave(this)

@@ -2,7 +2,7 @@
 
 import type { DeclaredResponse } from '../validation/declared-responses.ts'
 
-/** Collects a body as it passes. */
+/** Collects a body while it is relayed. */
 export interface BodySample {
   add(chunk: Buffer): void
   /** The response is complete. */
@@ -18,7 +18,7 @@ export class SampleBudget {
   #second = 0
   #samples = 0
 
-  /** Takes one sample from the budget. The first sample of a declared response is always allowed. */
+  /** Uses one sample of the budget. The first sample of a declared response is always allowed. */
   take(response: DeclaredResponse, nowMs: number): boolean {
     if (nowMs - response.sampledMs < SAMPLE_EVERY_MS) return false
     const second = Math.floor(nowMs / 1_000)

@@ -70,7 +70,7 @@ class ContractComparison implements DriftWatch {
     }
     const contentType = headers['content-type']
     if (typeof contentType !== 'string' || headers['content-length'] === '0') return null
-    if (!response.takes(contentType)) {
+    if (!response.accepts(contentType)) {
       this.#reportMediaType(call, operation, response, status, contentType)
       return null
     }
@@ -93,8 +93,8 @@ class ContractComparison implements DriftWatch {
     contentType: string,
   ): void {
     const nowMs = this.#options.nowMs()
-    if (nowMs - response.mediaToldMs < REPORT_EVERY_MS) return
-    response.mediaToldMs = nowMs
+    if (nowMs - response.mediaReportedMs < REPORT_EVERY_MS) return
+    response.mediaReportedMs = nowMs
     this.#report(call, operation.anonymous, 'undeclared_media_type', status, contentType)
   }
 
@@ -122,8 +122,8 @@ class ContractComparison implements DriftWatch {
     fault: string,
   ): void {
     const nowMs = this.#options.nowMs()
-    if (nowMs - response.bodyToldMs < REPORT_EVERY_MS) return
-    response.bodyToldMs = nowMs
+    if (nowMs - response.bodyReportedMs < REPORT_EVERY_MS) return
+    response.bodyReportedMs = nowMs
     this.#report(call, operation.anonymous, 'undeclared_body', status, fault)
   }
 
@@ -177,5 +177,5 @@ function findFault(body: Buffer, check: Check): string | null {
   const faults = check(parsed.value)
   if (faults === null) return null
   const [first] = faults
-  return `${first?.instancePath ?? ''} ${first?.message ?? 'is not as declared'}`.trim()
+  return `${first?.instancePath ?? ''} ${first?.message ?? 'does not match its schema'}`.trim()
 }

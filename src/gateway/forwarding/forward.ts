@@ -2,7 +2,7 @@
  * Forwards one call to its backend.
  *
  * The call first acquires a connection (`backend-slots.ts`). From then on exactly one deadline runs: the client's
- * while it must send its body (`upload-watch.ts`) or read the response (`reader-watch.ts`), else the backend's
+ * while it must send its body (`upload-watch.ts`) or read the response (`reader-watch.ts`), otherwise the backend's
  * (`deadlines`). Only failures of the backend count for its health.
  *
  * A failure is a problem document until the head of the response has been sent (`response-relay.ts`). Afterwards
@@ -49,7 +49,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
   /** When the request was sent completely; the backend's response time begins here. */
   #sentAt = 0
   #isGranted = false
-  /** The backend has read all that arrived of the body, and the client must send more. */
+  /** True if the backend has read all received bytes of the body, so that the client must send more. */
   #isWaitingForClient = false
   #hasResponseBegun = false
   #isRetried = false

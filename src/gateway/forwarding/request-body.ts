@@ -2,7 +2,7 @@
  * Body of a request as a separate stream to the backend.
  *
  * Destroying it does not destroy the request and its connection, so that a refusal still reaches the client. It
- * reports which side blocks: the backend while it does not read what has arrived, else the client.
+ * reports which side blocks: the backend while it does not read the received bytes, otherwise the client.
  */
 
 import type { IncomingMessage } from 'node:http'
@@ -12,11 +12,11 @@ import type { Upload } from '../connection/upload-watch.ts'
 export interface RequestBodyOptions {
   readonly request: IncomingMessage
   readonly upload: Upload
-  /** Called once, before the first byte is read: the client may send. */
+  /** Called once, before the first byte is read. */
   readonly onFirstRead: () => void
-  /** The backend does not read what has arrived. */
+  /** The backend does not read the received bytes. */
   readonly onBlocked: () => void
-  /** The backend has read what had arrived. */
+  /** The backend has read all received bytes. */
   readonly onDrain: () => void
   /** The last byte was passed to the connection of the backend. */
   readonly onSent: () => void

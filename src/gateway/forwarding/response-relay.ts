@@ -76,7 +76,7 @@ export class ResponseRelay implements TurnMember {
     return this.#call.request.method !== 'HEAD' && this.#call.status !== 304
   }
 
-  /** Takes the head of the response. Returns false if its headers are invalid. */
+  /** Reads the head of the response. Returns false if its headers are invalid. */
   takeHead(controller: Controller, status: number, headers: IncomingHttpHeaders): boolean {
     const { responseRules, drift, operation } = this.#options
     const call = this.#call
@@ -125,7 +125,7 @@ export class ResponseRelay implements TurnMember {
     if (this.isPaused) this.#options.readers.leave(this.#call)
   }
 
-  /** Sends what has arrived of a response that is not complete at the end of the turn. */
+  /** Sends the received part of a response that is not complete at the end of the turn. */
   onTurnEnd(): void {
     this.#isQueued = false
     if (this.#isStopped) return

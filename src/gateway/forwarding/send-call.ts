@@ -13,7 +13,7 @@ import { Forwarding } from './forward.ts'
 import type { HeaderRules } from '../headers/header-rules.ts'
 import { createForwarded, toTraceparent } from '../headers/identity-headers.ts'
 import type { LoopDetection } from '../headers/loop-detection.ts'
-import { unavailable, type RoutedCall } from '../call/routed-call.ts'
+import { refuseUnavailable, type RoutedCall } from '../call/routed-call.ts'
 import type { ReaderWatch } from '../connection/reader-watch.ts'
 import type { CountEvent } from '../../runtime/event-reasons.ts'
 import type { TurnEnd } from '../../runtime/turn-end.ts'
@@ -80,7 +80,7 @@ class CallSender {
     this.forward(routed, null)
   }
 
-  /** Sends a body that is not validated: reads it first if it is short, else streams it. */
+  /** Sends a body that is not validated: reads it first if it is short, otherwise streams it. */
   #sendUnread(routed: RoutedCall): void {
     const { call, headers } = routed
     if (headers.isChunked || headers.contentLength > SHORT_BODY_BYTES) return this.forward(routed, call.request)
@@ -94,7 +94,8 @@ class CallSender {
     if (backend === null) return call.refuse('not_found', `${revision.plan.api} is not served by this gateway.`)
     const waitMs = backend.gate.waitMs(nowMs())
     if (waitMs > 0) return refuseUnhealthy(call, waitMs)
-    if (callerContext === null && !isAccepting()) return unavailable(call, 'Calls cannot be recorded at the moment.')
+    if (callerContext === null && !isAccepting())
+      return refuseUnavailable(call, 'Calls cannot be recorded at the moment.')
     const upstream = this.#toUpstreamHeaders(routed)
     if (body === call.request && !headers.isChunked) upstream.push('content-length', String(headers.contentLength))
     new Forwarding(call, {
@@ -160,7 +161,8 @@ class CompleteBody implements BodyReader {
 
   onNoRoom(): void {
     const { call } = this.#routed
-    if (!call.isOver) unavailable(call, 'The gateway is holding too many request bodies at the moment.', 'validate')
+    if (!call.isOver)
+      refuseUnavailable(call, 'The gateway is holding too many request bodies at the moment.', 'validate')
   }
 }
 

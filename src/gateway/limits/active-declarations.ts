@@ -1,5 +1,5 @@
 /**
- * The active declaration of each variant, and the blocks of counters that follow from it. Lives on the main thread.
+ * The active declaration of each variant, and the blocks of counters that it needs. Runs on the main thread.
  *
  * While a declaration changes, requests for blocks of its API wait until every thread has applied the new one, so that two threads
  * never count in different blocks for one subscription.

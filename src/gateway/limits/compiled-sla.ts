@@ -1,7 +1,7 @@
 /**
- * A plan compiled for the decisions of one thread: every limit in the same whole units, and all text that an answer needs.
+ * A plan compiled for the decisions of one thread: every limit in the same whole units, and all text that a response needs.
  *
- * Each limit has a capacity of which a call takes a step. The step is 1 for totals and concurrent calls, the units of the bucket for
+ * Each limit has a capacity, and a call uses a step of it. The step is 1 for totals and concurrent calls, the units of the bucket for
  * a rate, and the cost of the operation for the quota.
  */
 
@@ -32,16 +32,16 @@ export interface CompiledLimitOf<K extends LimitKind> {
   readonly validity: readonly Validity[]
   /** First double of its counter in the block. */
   readonly offset: number
-  /** The double that holds 1 once a caller was warned. */
+  /** The double that is 1 after a caller was warned. */
   readonly warnedAt: number
   readonly warnsOncePerWindow: boolean
   readonly step: number
   /** Units that leak per millisecond; 0 unless the kind is a bucket. */
   readonly leak: number
   readonly capacity: number
-  /** Use from which on callers are warned. */
+  /** Use at which callers are warned. */
   readonly alertAt: number
-  /** Name of the definition and its property, as a structured-field string can carry it. */
+  /** Name of the definition and its property, as a structured-field string. */
   readonly label: string
   /** `RateLimit-Policy`, and `RateLimit` up to the remaining calls. */
   readonly policyField: string
@@ -55,7 +55,7 @@ export interface CompiledQuota {
   readonly unit: CalendarUnit
   readonly capacity: number
   readonly alertAt: number
-  /** Cost of the most expensive operation: the most that the next call can take. */
+  /** Cost of the most expensive operation: the upper bound of the next call. */
   readonly costMax: number
   readonly limitText: string
 }

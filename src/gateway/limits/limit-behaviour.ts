@@ -1,6 +1,6 @@
 /**
- * The interface of a limit kind: one file per kind (`rate-limit.ts`, `total-limit.ts`,
- * `concurrent-limit.ts`), dispatched by `limit-kinds.ts`.
+ * The interface of a limit kind. Each kind has a file (`rate-limit.ts`, `total-limit.ts`, `concurrent-limit.ts`), and
+ * `limit-kinds.ts` dispatches to it.
  *
  * `use`, `waitMs`, `resetMs` and `commit` run under the lock of a block, on every call: they must not
  * allocate. Writes are ordered so that a thread that dies between two of them leaves a counter too high,
@@ -18,9 +18,9 @@ import type { DecisionContext } from './decision-context.ts'
 import type { Block, BlockRef } from './limit-block.ts'
 
 export interface LimitBehaviour<K extends LimitKind> extends CounterLayout {
-  /** Whether the passing of time reopens the limit; if not, the end of a call does. */
+  /** Whether the limit reopens with time; otherwise the end of a call reopens it. */
   readonly reopensWithTime: boolean
-  /** Whether callers are warned once per window; if not, once until the use has fallen below half of the capacity. */
+  /** Whether callers are warned once per window; otherwise the warning is re-armed when the use falls below half of the capacity. */
   readonly warnsOncePerWindow: boolean
 
   compile(rule: RuleOf<K>, validity: readonly Validity[]): CompiledRule
@@ -58,7 +58,7 @@ export interface LimitBehaviour<K extends LimitKind> extends CounterLayout {
 /** The doubles of one counter. */
 export interface CounterLayout {
   size(threads: number): number
-  /** How many of the doubles, from the first on, are saved and carried over to another block; 0: the counter dies with its block. */
+  /** Number of leading doubles that are saved, and copied to a new block; 0 if the counter ends with its block. */
   readonly savedSize: number
   readonly warnedSlot: number
   /** Returns the first per-thread gauge of the counter at `offset`, in 32-bit words; null if the kind has no gauges. */

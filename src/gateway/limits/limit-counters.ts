@@ -1,10 +1,9 @@
 /**
- * The counters of a subscription at an API by what they count, apart from where they lie: how they are
- * carried over from one declaration to the next, and over the death of the process.
+ * Copies the counters of a subscription at an API from one declaration to the next, and to and from the checkpoint.
  *
- * A counter goes on in the limit of the same name and property, else in the one that means the same
- * (operations, times, property), so that a tier or a definition that is merely called otherwise resets
- * nothing. Gauges of concurrent calls are not carried: those calls end where they began.
+ * A counter continues in the limit of the same name and property, otherwise in the one with the same meaning (operations, times,
+ * property), so that renaming a tier or a definition resets nothing. Gauges of concurrent calls are not copied: those calls end in
+ * the block in which they began.
  */
 
 import type { LimitPlan, QuotaPeriod, SlaPlan } from '../../plan/sla-plan.ts'
@@ -42,10 +41,10 @@ export function writeCounters(
   if (quota?.slots.length === WINDOW_COUNTER_SIZE) doubles.set(quota.slots, layout.quota)
 }
 
-/** For each of `to` the position in `from` of what counts the same; null where there is nothing. */
+/** Returns for each counter of `to` the position in `from` of the counter that continues in it; null if there is none. */
 export function pairs(from: readonly Named[], to: readonly Named[]): readonly (number | null)[] {
-  const positionOf = (isIt: (named: Named) => boolean): number | null => {
-    const position = from.findIndex(isIt)
+  const positionOf = (matches: (named: Named) => boolean): number | null => {
+    const position = from.findIndex(matches)
     return position < 0 ? null : position
   }
   const byName = to.map(({ key, kind }) => positionOf((other) => other.key === key && other.kind === kind))

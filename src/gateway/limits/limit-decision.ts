@@ -1,7 +1,7 @@
 /**
- * One decision over the counters of a locked block: checks all limits that apply, then takes from all or from none.
+ * One decision over the counters of a locked block: checks all limits that apply, then counts the call in all of them or in none.
  *
- * Every limit counts in whole units of its own (`compiled-sla.ts`), so that one comparison serves all kinds: a call is within a limit
+ * Every limit counts in its own whole units (`compiled-sla.ts`), so that one comparison serves all kinds: a call is within a limit
  * while use + step ≤ capacity. A caller is warned that a limit is near before the first refusal; if no call came near enough before,
  * the warning comes with the refusal.
  */
@@ -19,9 +19,10 @@ import { checkQuota, commitQuota } from './quota-limit.ts'
 export type Decide = (sla: CompiledSla, block: Block, operation: number, nowMs: number) => void
 
 /**
- * The stages are closures on purpose: V8 treats the working memory of the one instance per thread as constants. Passing it to
- * functions of the module costs 9 % of a decision (bench/micro/limiter.ts).
+ * Creates the decision of one thread. Its stages are closures on purpose: V8 treats the working memory of the one instance per
+ * thread as constants. Passing it to functions of the module costs 9 % of a decision (bench/micro/limiter.ts).
  */
+// oxlint-disable-next-line max-lines-per-function -- stages outside the closure cost 9 % of a decision
 export function createDecide(options: DecisionContextOptions): Decide {
   const context = createDecisionContext(options)
   const { verdict, calendar, applied, uses } = context
@@ -70,7 +71,7 @@ export function createDecide(options: DecisionContextOptions): Decide {
     verdict.resetMs = waitMs
   }
 
-  /** Describes the limit with the largest share used, as it stands after `calls` more calls. */
+  /** Describes the limit with the largest share used, with its state after `calls` more calls. */
   function describeTightest(count: number, calls: number, nowMs: number): void {
     let tightest = -1
     let share = -1

@@ -30,7 +30,7 @@ export function appendLimitHeaders(target: string[], sla: CompiledSla, operation
   return target
 }
 
-/** Corrects headers of a call whose units were given back before its head was sent: it has consumed nothing. */
+/** Corrects the headers of a call whose units were refunded before its head was sent, because it has consumed nothing. */
 export function refundUnits(headers: string[], { plan }: CompiledSla, unitsMicro: number): void {
   const at = headers.indexOf('X-RU-Consumed')
   if (at < 0 || unitsMicro === 0) return

@@ -2,7 +2,7 @@
  * The layout of a plan's counters in a block of shared memory, in doubles: the lock (the first 32 bits of double 0), the counters of
  * the limits in the order of the plan, the counter of the quota.
  *
- * Plans that differ in numbers alone have one layout, so their counters stay in place.
+ * Plans that differ only in numbers have the same layout, so their counters stay in place.
  */
 
 import type { SlaPlan } from '../../plan/sla-plan.ts'

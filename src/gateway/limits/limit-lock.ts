@@ -27,7 +27,7 @@ export function unlock(word: Int32Array): void {
   Atomics.store(word, 0, 0)
 }
 
-/** Frees a lock whose holder is dead. */
+/** Frees the lock of a thread that has ended. */
 export function freeLock(word: Int32Array, holder: number): void {
   Atomics.compareExchange(word, 0, holder, 0)
 }

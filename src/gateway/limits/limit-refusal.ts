@@ -18,7 +18,7 @@ export interface LimitRefusal {
   readonly limit: LimitState
 }
 
-/** Describes the refusal that stands in `verdict`. */
+/** Describes the refusal in `verdict`. */
 export function toLimitRefusal(sla: CompiledSla, operation: number, verdict: Verdict, nowMs: number): LimitRefusal {
   const headers = appendLimitHeaders([], sla, operation, verdict)
   headers.push('Retry-After', String(Math.max(1, Math.ceil(verdict.retryAfterMs / 1_000))))

@@ -1,8 +1,8 @@
 /**
- * Counts an admitted call from its record as the decision counted it, so that counters survive the process.
+ * Counts an admitted call from its record exactly as the decision did, so that counters survive the process.
  *
  * A call counts at the time of its decision, while records arrive in the order in which calls ended. A record of a past window changes
- * nothing. A late record fills a bucket as it would have done in time, or slightly more if the bucket was empty in between; never less.
+ * nothing. A late record raises the level of a bucket as much as a timely one, or slightly more if the bucket was empty in between.
  */
 
 import { createCalendar } from '../../domain/calendar.ts'

@@ -1,4 +1,4 @@
-/** Reads what a subscription has used of its limits while calls go on: for display, not for decisions. */
+/** Reads how much of its limits a subscription has used, without the lock: for display, not for decisions. */
 
 import { createCalendar } from '../../domain/calendar.ts'
 import type { LimitUsage } from '../../plan/limit-book.ts'

@@ -5,19 +5,19 @@ export const ADMITTED = -1
 export const QUOTA = -2
 
 export interface Verdict {
-  /** `ADMITTED`, `QUOTA`, or the position of the limit that refused; of several that with the longest wait. */
+  /** `ADMITTED`, `QUOTA`, or the position of the limit that refused; if several refused, the one with the longest wait. */
   refusedBy: number
-  /** When the refusing limit opens again; 0 where it does so when a call ends. */
+  /** Time until the refusing limit admits a call; 0 if the end of a running call reopens it. */
   retryAfterMs: number
-  /** A limit passed its alert threshold with this call: said before the first refusal, or with it. */
+  /** Whether this call passed the alert threshold of a limit. Set before the first refusal, or with it. */
   approaching: boolean
-  /** The tightest limit that applied, or -1: position, what is left of it in calls, and when it is whole again. */
+  /** Position of the tightest limit that applied, or -1; then its remaining calls, and the time until it is fully available. */
   tightest: number
   remaining: number
   resetMs: number
-  /** Quota: used after this call. */
+  /** Used quota after this call. */
   quotaUsedMicro: number
-  /** Start of the period in which units were taken, for `giveBack`. */
+  /** Start of the period in which units were charged, for `giveBack`. */
   quotaStartMs: number
   /** The gauge that counts this call, or 0, for `release`. */
   gauge: number
@@ -37,7 +37,7 @@ export function createVerdict(): Verdict {
   }
 }
 
-/** Nothing of the call before, which may have been another party's, is left to read. */
+/** Clears every field, so that no data of the previous call, which may be another party's, remains. */
 export function clearVerdict(verdict: Verdict): void {
   verdict.refusedBy = ADMITTED
   verdict.retryAfterMs = 0

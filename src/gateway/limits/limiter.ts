@@ -1,5 +1,5 @@
 /**
- * Decides whether a call is within all limits of its subscription, and takes from all of them or from none.
+ * Decides whether a call is within all limits of its subscription, and counts it in all of them or in none.
  *
  * Locks the block of counters during a decision, so that any number of threads never admit more calls than declared. Allocates
  * nothing: each decision overwrites one `Verdict`. If no decision is possible, the call is refused.
@@ -27,7 +27,7 @@ export interface Limiter {
   take(sla: CompiledSla, block: Block, operation: number, nowMs: number): number
   /** Ends a call that was admitted. */
   release(block: Block, gauge: number): void
-  /** Returns units to the period they were taken from; does nothing if that period is over. */
+  /** Returns units to the period in which they were charged; does nothing if that period is over. */
   giveBack(sla: CompiledSla, block: Block, unitsMicro: number, quotaStartMs: number): void
   readonly verdict: Verdict
 }

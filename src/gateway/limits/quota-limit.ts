@@ -1,4 +1,4 @@
-/** The quota of resource units per calendar period, which admits or refuses a call beside the limits of calls. */
+/** The quota of resource units per calendar period, which admits or refuses a call in addition to the limits of calls. */
 
 import { endOf, type Calendar, type CalendarUnit } from '../../domain/calendar.ts'
 import type { LimitUsage } from '../../plan/limit-book.ts'
@@ -61,7 +61,7 @@ export function checkQuota(
   warn(verdict, doubles, quota.offset + WINDOW_SLOTS.warned, true)
 }
 
-/** Takes the cost of an admitted call. */
+/** Charges the cost of an admitted call. */
 export function commitQuota(
   { offset, alertAt, costMax, capacity }: CompiledQuota,
   cost: number,
@@ -74,7 +74,7 @@ export function commitQuota(
   warn(verdict, doubles, offset + WINDOW_SLOTS.warned, after >= alertAt || after + costMax > capacity)
 }
 
-/** Returns units to the period they were taken from; does nothing if that period is over. */
+/** Returns units to the period in which they were charged; does nothing if that period is over. */
 export function refundQuota(
   doubles: Float64Array,
   { offset }: CompiledQuota,
@@ -86,7 +86,7 @@ export function refundQuota(
   doubles[offset + WINDOW_SLOTS.count] = used > unitsMicro ? used - unitsMicro : 0
 }
 
-/** Takes the cost of an admitted call from its record. */
+/** Charges the cost of an admitted call, as its record states it. */
 export function replayQuota(
   { offset, unit, alertAt, costMax, capacity }: CompiledQuota,
   doubles: Float64Array,

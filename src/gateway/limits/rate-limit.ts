@@ -28,7 +28,7 @@ export const RATE: LimitBehaviour<'rate'> = {
 
   use({ offset, step, leak }, _index, { doubles }, nowMs) {
     const since = doubles[offset + SLOTS.since]!
-    // The clock was set back after this was stored: the level leaks from now on, not from that future time on.
+    // The clock was set back after this was stored, so the level leaks from now on and not from that future time.
     if (isAhead(since, nowMs)) doubles[offset + SLOTS.since] = nowMs
     return levelAt(levelIn(step, offset, doubles), since, nowMs, leak)
   },

@@ -17,7 +17,7 @@ const WINDOW_MS: Readonly<Record<Exclude<TotalWindow, 'period'>, number>> = {
   hour: HOUR_MS,
   day: DAY_MS,
   week: WEEK_MS,
-  // The longest month: a policy names a span, not a calendar.
+  // The longest month, since a policy names a span and not a calendar.
   month: 31 * DAY_MS,
 }
 

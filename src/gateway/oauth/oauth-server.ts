@@ -2,7 +2,7 @@
  * The OAuth paths of a gateway thread: reads requests for the endpoints, which the main thread executes, and serves keys and
  * discovery documents itself.
  *
- * fastify runs without a server of its own; the server of the gateway passes requests to it (`serverFactory`). Forms and queries
+ * fastify does not open a server; the server of the gateway passes requests to it (`serverFactory`). Forms and queries
  * are read as pairs, so that repeated parameters can be detected.
  */
 

@@ -1,9 +1,9 @@
 /**
- * The answers an operation declares, ready to be held against those of its backend: status, media type,
- * and in samples the body.
+ * The declared responses of an operation, against which responses of the backend are compared: status, media type, and sampled
+ * bodies.
  *
- * Statuses of 5xx are the backend's trouble and no answer that a contract would have to know. Schemas are
- * compiled when they are first needed; what cannot be compiled is not checked.
+ * A 5xx status is a failure of the backend, which no contract must declare. Schemas are compiled at their first use; a schema that
+ * cannot be compiled is not checked.
  */
 
 import type { ResponsePlan, RoutePlan } from '../../plan/route-plan.ts'
@@ -11,24 +11,24 @@ import { isJson, parseMediaType } from './media-type.ts'
 import { createSchemaCompiler, type Check, type SchemaCompiler } from './schema-compiler.ts'
 
 export interface DeclaredResponses {
-  /** Null where nothing is declared for it: then the status is not known to the contract. */
+  /** Returns null if the contract does not declare the status. */
   find(status: number): DeclaredResponse | null
 }
 
 export interface DeclaredResponse {
-  /** Whether an answer may be of this media type; headers that were looked at are remembered. */
-  takes(contentType: string): boolean
-  /** How a JSON body of this type is checked; null: it is not. */
+  /** Whether the response may have this media type. Caches accepted headers. */
+  accepts(contentType: string): boolean
+  /** Returns the check of a JSON body of this type; null if it is not checked. */
   checkFor(contentType: string): Check | null
-  /** When a body was last looked at, and when a fault of each kind was last told. */
+  /** Times of the last sampled body, and of the last report of each kind. */
   sampledMs: number
-  mediaToldMs: number
-  bodyToldMs: number
+  mediaReportedMs: number
+  bodyReportedMs: number
 }
 
-const REMEMBERED_MAX = 32
+const ACCEPTED_MAX = 32
 
-/** In the order of `plan.operations`; null where an operation declares no answer. */
+/** Returns the declared responses in the order of `plan.operations`; null for an operation that declares none. */
 export function compileResponses(plan: RoutePlan): readonly (DeclaredResponses | null)[] {
   let compiler: SchemaCompiler | null = null
   const compile = (schema: unknown): Check | null => {
@@ -74,7 +74,7 @@ function toDeclared({ content }: ResponsePlan, compile: (schema: unknown) => Che
   const accepted = new Set<string>()
   const checks = new Map<string, Check | null>()
 
-  /** The declared name that stands for a media type, most particular first. */
+  /** Returns the most specific declared name that includes a media type. */
   function nameFor(type: string): string | undefined {
     const names = [type, `${type.slice(0, type.indexOf('/'))}/*`, '*/*']
     return names.find((name) => content !== null && Object.hasOwn(content, name))
@@ -82,13 +82,13 @@ function toDeclared({ content }: ResponsePlan, compile: (schema: unknown) => Che
 
   return {
     sampledMs: -Infinity,
-    mediaToldMs: -Infinity,
-    bodyToldMs: -Infinity,
-    takes(contentType) {
+    mediaReportedMs: -Infinity,
+    bodyReportedMs: -Infinity,
+    accepts(contentType) {
       if (content === null || accepted.has(contentType)) return true
       const media = parseMediaType(contentType)
       if (media === null || nameFor(media.type) === undefined) return false
-      if (accepted.size < REMEMBERED_MAX) accepted.add(contentType)
+      if (accepted.size < ACCEPTED_MAX) accepted.add(contentType)
       return true
     },
     checkFor(contentType) {

@@ -1,9 +1,9 @@
 /**
- * Properties and items that the keywords of a schema evaluate (JSON Schema 2020-12 core, section 11), which
- * `unevaluatedProperties` and `unevaluatedItems` depend on.
+ * Properties and items that the keywords of a schema evaluate (JSON Schema 2020-12 core, section 11). The keywords
+ * `unevaluatedProperties` and `unevaluatedItems` depend on them.
  *
- * Computed once per schema, so a schema that is referenced often costs no more than its text. Subschemas that
- * apply only if another one accepts the value are kept as branches.
+ * Computed once per schema, so that a schema with many references costs no more than its text. Subschemas that apply only if
+ * another one accepts the value are branches.
  */
 
 import { compileLinear, type LinearPattern } from '../../json/linear-pattern.ts'
@@ -14,7 +14,7 @@ export interface Evaluation {
   readonly patterns: readonly LinearPattern[]
   hasAllItems: boolean
   readonly prefixLength: number
-  /** An item that one of them accepts is evaluated. */
+  /** An item is evaluated if one of these accepts it. */
   readonly contains: readonly Accepts[]
   /** Subschemas that apply to every value. */
   readonly parts: Evaluation[]
@@ -24,31 +24,46 @@ export interface Evaluation {
 export interface Branch {
   readonly applies: Accepts
   readonly evaluation: Evaluation
-  /** For a value to which the branch does not apply. */
+  /** Applies to the values to which the branch does not; null if nothing does. */
   readonly otherwise: Evaluation | null
 }
 
 export type Accepts = (value: unknown) => boolean
 
-export interface EvaluationReader {
-  /** Leaves out `unevaluatedProperties` and `unevaluatedItems` of the schema itself. */
-  read(schema: Schema): Evaluation
-}
-
 export interface EvaluationReaderOptions {
-  /** The schema that a reference leads to. */
+  /** Returns the target of a reference. */
   readonly resolve: (reference: string) => unknown
   readonly compile: (schema: unknown) => Accepts
 }
 
 type Schema = Readonly<Record<string, unknown>>
 
-export function createEvaluationReader({ resolve, compile }: EvaluationReaderOptions): EvaluationReader {
-  const beside = new Map<Schema, Evaluation>()
-  const whole = new Map<Schema, Evaluation>()
+export class EvaluationReader {
+  readonly #resolve: (reference: string) => unknown
+  readonly #compile: (schema: unknown) => Accepts
+  /** Without the unevaluated keywords of the schema itself. */
+  readonly #partial = new Map<Schema, Evaluation>()
+  readonly #whole = new Map<Schema, Evaluation>()
 
-  function read(schema: Schema): Evaluation {
-    const known = beside.get(schema)
+  constructor({ resolve, compile }: EvaluationReaderOptions) {
+    this.#resolve = resolve
+    this.#compile = compile
+  }
+
+  /** Leaves out `unevaluatedProperties` and `unevaluatedItems` of the schema itself. */
+  read(schema: Schema): Evaluation {
+    try {
+      return this.#read(schema)
+    } catch (cause) {
+      // An incomplete result must not be used as a complete one.
+      this.#partial.clear()
+      this.#whole.clear()
+      throw cause
+    }
+  }
+
+  #read(schema: Schema): Evaluation {
+    const known = this.#partial.get(schema)
     if (known !== undefined) return known
     const evaluation: Evaluation = {
       hasAllMembers: schema['additionalProperties'] !== undefined,
@@ -56,42 +71,45 @@ export function createEvaluationReader({ resolve, compile }: EvaluationReaderOpt
       patterns: Object.keys(schemaOf(schema['patternProperties'])).map(toPattern),
       hasAllItems: schema['items'] !== undefined,
       prefixLength: listOf(schema['prefixItems']).length,
-      contains: schema['contains'] === undefined ? [] : [compile(schema['contains'])],
+      contains: schema['contains'] === undefined ? [] : [this.#compile(schema['contains'])],
       parts: [],
       branches: [],
     }
-    // Known before its parts are read: schemas may refer to each other in a circle.
-    beside.set(schema, evaluation)
-    addParts(schema, evaluation)
-    addBranches(schema, evaluation)
+    // Stored before its parts are read, since references can be circular.
+    this.#partial.set(schema, evaluation)
+    this.#addParts(schema, evaluation)
+    this.#addBranches(schema, evaluation)
     return evaluation
   }
 
-  function addParts(schema: Schema, { parts }: Evaluation): void {
+  #addParts(schema: Schema, { parts }: Evaluation): void {
     const { $ref: reference, allOf } = schema
-    if (typeof reference === 'string') parts.push(readWhole(resolve(reference)))
-    for (const part of listOf(allOf)) parts.push(readWhole(part))
+    if (typeof reference === 'string') parts.push(this.#readWhole(this.#resolve(reference)))
+    for (const part of listOf(allOf)) parts.push(this.#readWhole(part))
   }
 
-  function addBranches(schema: Schema, { branches }: Evaluation): void {
+  #addBranches(schema: Schema, { branches }: Evaluation): void {
     for (const part of [...listOf(schema['anyOf']), ...listOf(schema['oneOf'])])
-      branches.push({ applies: compile(part), evaluation: readWhole(part), otherwise: null })
-    for (const [name, part] of Object.entries(schemaOf(schema['dependentSchemas'])))
-      branches.push({ applies: (value) => hasMember(value, name), evaluation: readWhole(part), otherwise: null })
+      branches.push({ applies: this.#compile(part), evaluation: this.#readWhole(part), otherwise: null })
+    for (const [name, part] of Object.entries(schemaOf(schema['dependentSchemas']))) {
+      const applies = (value: unknown): boolean => hasMember(value, name)
+      branches.push({ applies, evaluation: this.#readWhole(part), otherwise: null })
+    }
     if (schema['if'] === undefined) return
     const { if: condition, then: consequence, else: alternative } = schema
     branches.push({
-      applies: compile(condition),
-      evaluation: { ...NOTHING, parts: [readWhole(condition), readWhole(consequence)] },
-      otherwise: readWhole(alternative),
+      applies: this.#compile(condition),
+      evaluation: { ...NOTHING, parts: [this.#readWhole(condition), this.#readWhole(consequence)] },
+      otherwise: this.#readWhole(alternative),
     })
   }
 
-  function readWhole(schema: unknown): Evaluation {
+  #readWhole(schema: unknown): Evaluation {
     if (typeof schema !== 'object' || schema === null) return NOTHING
     const fields = schema as Schema
-    if (fields['unevaluatedProperties'] === undefined && fields['unevaluatedItems'] === undefined) return read(fields)
-    const known = whole.get(fields)
+    const hasOwn = fields['unevaluatedProperties'] !== undefined || fields['unevaluatedItems'] !== undefined
+    if (!hasOwn) return this.#read(fields)
+    const known = this.#whole.get(fields)
     if (known !== undefined) return known
     const evaluation: Evaluation = {
       ...NOTHING,
@@ -99,22 +117,9 @@ export function createEvaluationReader({ resolve, compile }: EvaluationReaderOpt
       hasAllItems: fields['unevaluatedItems'] !== undefined,
       parts: [],
     }
-    whole.set(fields, evaluation)
-    evaluation.parts.push(read(fields))
+    this.#whole.set(fields, evaluation)
+    evaluation.parts.push(this.#read(fields))
     return evaluation
-  }
-
-  return {
-    read(schema) {
-      try {
-        return read(schema)
-      } catch (cause) {
-        // A partial result must not be used as a complete one.
-        beside.clear()
-        whole.clear()
-        throw cause
-      }
-    },
   }
 }
 

@@ -1,7 +1,4 @@
-/**
- * JSON from a stranger: parsed once we know that it is not too deep, not too wide, and says nothing
- * twice.
- */
+/** Parses a JSON body of a client, and refuses one that is nested too deeply, has too many members or repeats a name. */
 
 import { scanJson, type JsonFault } from '../../json/json-scan.ts'
 
@@ -15,7 +12,7 @@ const FAULTS: Readonly<Record<JsonFault['kind'], string>> = {
   wide: `The body has more than ${BOUNDS.membersMax} members.`,
 }
 
-/** A byte order mark is no JSON (RFC 8259, 8.1). */
+/** Keeps a byte order mark, which is not valid JSON (RFC 8259, 8.1). */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export function parseJsonBody(bytes: Buffer): JsonResult {

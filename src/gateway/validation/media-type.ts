@@ -1,12 +1,12 @@
 /**
- * Reads `Content-Type` strictly (RFC 9110, 8.3.1): what cannot be read is not a media type, so that no
- * laxer reader behind us finds another one in it.
+ * Parses `Content-Type` strictly (RFC 9110, 8.3.1). A value that does not parse is not a media type, so that a more lenient backend
+ * cannot read a different one.
  */
 
 export interface MediaType {
   /** `type/subtype` in lower case. */
   readonly type: string
-  /** False where another charset than UTF-8 (or its subset ASCII) is named. */
+  /** False if the charset is neither UTF-8 nor its subset ASCII. */
   readonly isUtf8: boolean
 }
 
@@ -17,7 +17,7 @@ const PARAMETERS = new RegExp(`;[ \\t]*(${TOKEN})=(${VALUE})`, 'g')
 const LENGTH_MAX = 512
 const JSON_PLAIN: MediaType = { type: 'application/json', isUtf8: true }
 
-/** Null where it is not one, or a parameter comes twice. */
+/** Returns null if the value is not a media type, or repeats a parameter. */
 export function parseMediaType(text: string): MediaType | null {
   if (text === 'application/json') return JSON_PLAIN
   if (text.length > LENGTH_MAX) return null

@@ -1,9 +1,9 @@
 /**
- * Divides numbers as they are written in JSON, in decimal.
+ * Divides JSON numbers in decimal.
  *
  * A double cannot hold 19.99 or 0.01, so their quotient is not a whole number although 19.99 is a multiple of 0.01. The
  * divisor is scaled to a whole number once, and each value by the same power of ten. Only values that a scaled double
- * cannot hold exactly take arbitrary precision (measured: 5 ns, else 600 ns).
+ * cannot hold exactly need arbitrary precision (measured: 5 ns, otherwise 600 ns).
  */
 
 /** Powers of ten up to this one are exact as doubles. */
@@ -37,7 +37,7 @@ interface Decimal {
   readonly exponent: number
 }
 
-/** As ECMA-262 writes a number; null if it is not finite. */
+/** Splits the text that ECMA-262 gives a number; null if it is not finite. */
 const DECIMAL = /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/
 
 function toDecimal(value: number): Decimal | null {

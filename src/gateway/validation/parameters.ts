@@ -2,17 +2,17 @@
  * Reads parameters as OpenAPI serialises them (style and explode), typed by their schema.
  *
  * `simple` covers path and header, `form` query and cookie, `spaceDelimited`, `pipeDelimited` and
- * `deepObject` the other query styles; `label` and `matrix` are not supported. A parameter that occurs twice
- * where one value is declared stays a list and fails its schema, because the backend might read the other
- * value.
+ * `deepObject` the other query styles; `label` and `matrix` are not supported. A parameter with one
+ * declared value that occurs twice stays a list and fails its schema, because the backend might read the
+ * other value.
  */
 
 import type { IncomingMessage } from 'node:http'
 import type { ParameterPlan } from '../../plan/route-plan.ts'
 import { kindOf, toScalar, type Shape } from './shape.ts'
 
-/** Headers of which Node shows the first alone if they come twice; others it joins. */
-const FIRST_ALONE: ReadonlySet<string> = new Set([
+/** Headers of which Node returns only the first if they are repeated; it joins the others. */
+const FIRST_ONLY: ReadonlySet<string> = new Set([
   'age',
   'etag',
   'expires',
@@ -28,10 +28,10 @@ const FIRST_ALONE: ReadonlySet<string> = new Set([
   'user-agent',
 ])
 
-/** A value that is there and cannot be decoded. */
+/** A value that is present and cannot be decoded. */
 export const UNREADABLE = Symbol('unreadable')
 
-/** By decoded name the values as they came. */
+/** The encoded values by decoded name. */
 export type RawValues = ReadonlyMap<string, readonly string[]>
 
 const PARTS_MAX = 1_000
@@ -47,7 +47,7 @@ export function isReadable({ in: place, style }: ParameterPlan): boolean {
   return (READABLE[place] as readonly string[]).includes(style)
 }
 
-/** Null where there are too many parts to look at. A name that cannot be decoded is nobody's. */
+/** Returns null if there are too many parts. Ignores parts whose name cannot be decoded. */
 export function parsePairs(text: string): RawValues | null {
   const values = new Map<string, string[]>()
   if (text === '') return values
@@ -70,7 +70,7 @@ export function parsePairs(text: string): RawValues | null {
   return values
 }
 
-/** The value of a query parameter, `undefined` where it is absent. */
+/** Returns the value of a query parameter; `undefined` if it is absent. */
 export function readQuery({ name, style, explode }: ParameterPlan, shape: Shape, query: RawValues): unknown {
   if (style === 'deepObject') return readDeepObject(name, shape, query)
   const kind = kindOf(shape)
@@ -84,7 +84,7 @@ export function readQuery({ name, style, explode }: ParameterPlan, shape: Shape,
   return values.length === 1 ? toScalar(values[0] ?? '', shape) : values
 }
 
-/** The value of a path parameter. */
+/** Returns the value of a path parameter. */
 export function readPath({ explode }: ParameterPlan, shape: Shape, raw: string | undefined): unknown {
   if (raw === undefined) return undefined
   const text = raw.includes('%') ? decode(raw) : raw
@@ -93,7 +93,7 @@ export function readPath({ explode }: ParameterPlan, shape: Shape, raw: string |
 
 export function readHeader({ name, explode }: ParameterPlan, shape: Shape, request: IncomingMessage): unknown {
   const lower = name.toLowerCase()
-  const value = FIRST_ALONE.has(lower) ? oneOrAll(request.headersDistinct[lower]) : request.headers[lower]
+  const value = FIRST_ONLY.has(lower) ? oneOrAll(request.headersDistinct[lower]) : request.headers[lower]
   return typeof value === 'string' ? readSimple(value, shape, explode) : value
 }
 
@@ -112,7 +112,7 @@ export function readCookie({ name, explode }: ParameterPlan, shape: Shape, { hea
   return typeof text === 'string' ? readSimple(text, shape, explode && kindOf(shape) === 'object') : text
 }
 
-/** The fields of a form as an object. */
+/** Returns the fields of a form as an object. */
 export function readForm(form: RawValues, shape: Shape): unknown {
   const entries: [string, unknown][] = []
   for (const [name, raw] of form) {

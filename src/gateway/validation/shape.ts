@@ -3,7 +3,7 @@
  *
  * Parameters and forms consist of strings; to be validated, each one must first become the number, boolean or
  * list that the schema declares. Alternatives (`anyOf`, `oneOf`) are merged. Computed once, at activation,
- * and bounded, because schemas may refer to themselves.
+ * and bounded, because schemas can refer to themselves.
  */
 
 import type { RoutePlan } from '../../plan/route-plan.ts'
@@ -69,16 +69,16 @@ function typeOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value
 }
 
-/** Lists and objects are looked for only where nothing simpler will do. */
+/** Returns `array` or `object` only if the shape accepts no scalar other than null. */
 export function kindOf({ types }: Shape): 'array' | 'object' | 'scalar' {
   for (const type of types) if (type !== 'array' && type !== 'object' && type !== 'null') return 'scalar'
   return types.has('array') ? 'array' : types.has('object') ? 'object' : 'scalar'
 }
 
 /**
- * The value that a text stands for; a text where the shape takes one, and where it cannot be read.
+ * Converts a text to the type of the shape. Returns the text if the shape accepts texts, or if the conversion fails.
  *
- * Whole numbers take digits alone: `1e3` is 1 to many a backend.
+ * Integers consist of digits only, because many backends read `1e3` as 1.
  */
 export function toScalar(text: string, { types }: Shape): unknown {
   return types.size === 0 || types.has('string') ? text : toTyped(text, types)

@@ -3,7 +3,7 @@
  *
  * ajv ignores a member `__proto__` of `properties` and a pattern of that text. Its comparison with an object or a list in
  * `const` and `enum` throws if the value has a member `valueOf` or `toString`. References are pointed at the document
- * that holds the components; a `$ref` inside the data of `const` and `enum` is left alone.
+ * that contains the components; a `$ref` inside the data of `const` and `enum` is not changed.
  */
 
 import { KEYWORDS } from '../../json/schema-keywords.ts'
@@ -43,7 +43,7 @@ function rebase(reference: unknown, documentId: string): unknown {
   return typeof reference === 'string' && reference.startsWith('#/') ? `${documentId}${reference}` : reference
 }
 
-/** Sets `prefixItems` apart with `items`, which depends on it: of an empty list ajv skips the keywords behind it. */
+/** Moves `prefixItems` and the dependent `items` to a schema of their own, because ajv skips all later keywords for an empty list. */
 function takePrefix(schema: Fields): Fields {
   const { prefixItems, items } = schema
   delete schema['prefixItems']

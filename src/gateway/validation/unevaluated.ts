@@ -1,47 +1,47 @@
 /**
- * The keywords `unevaluatedProperties` and `unevaluatedItems` of JSON Schema 2020-12, in place of ajv's.
+ * The keywords `unevaluatedProperties` and `unevaluatedItems` of JSON Schema 2020-12, which replace those of ajv.
  *
- * ajv takes all items for evaluated beside `contains`, and all members beside `if` without `then`. Here the schemas
- * beside the keyword are asked again, but only for members and items that no unconditional keyword covers. Each schema
- * that is visited counts as a step of the value, so that a value cannot take long.
+ * ajv treats all items as evaluated if the schema has `contains`, and all members if it has `if` without `then`. Here a value is
+ * validated again against the adjacent schemas, but only for members and items that no unconditional keyword covers. Each visited
+ * schema counts as a step of the value, so that no value takes long.
  */
 
 import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import { fieldsOf, type Fields } from '../../json/fields.ts'
 import { escapePointer } from '../../json/references.ts'
-import { createEvaluationReader, type Accepts, type Evaluation } from './evaluation.ts'
+import { EvaluationReader, type Accepts, type Evaluation } from './evaluation.ts'
 
 export interface UnevaluatedOptions {
   readonly ajv: Ajv2020
-  /** The schema that a reference leads to. */
+  /** Returns the target of a reference. */
   readonly resolve: (reference: string) => unknown
-  /** Counts steps, and throws when the value has used up its own. */
+  /** Counts steps, and throws if the value has used up its steps. */
   readonly charge: (steps: number) => void
 }
 
 type Compile = (schema: unknown) => ValidateFunction
-/** Finds what no schema beside the keyword evaluates. */
-type Find = (value: unknown, evaluation: Evaluation, certain: ReadonlySet<string>) => readonly Left[]
-type Left = readonly [key: string, value: unknown]
+/** Finds the members or items that no adjacent schema evaluates. */
+type Find = (value: unknown, evaluation: Evaluation, certain: ReadonlySet<string>) => readonly Unevaluated[]
+type Unevaluated = readonly [key: string, value: unknown]
 
 const NONE: readonly never[] = []
-/** Upper bound of the members that a schema evaluates in any value; above it they are looked up schema by schema. */
+/** Upper bound of the names that are collected per schema; the others are looked up schema by schema. */
 const CERTAIN_MAX = 1_000
-/** Members or items that a visit looks at for one step. */
+/** Members or items that a visit checks for one step. */
 const STEP_SIZE = 256
-/** Alternatives are compiled once more, each with all that it holds: chains of them would take the square. */
+/** Upper bound of schemas in alternatives. Each alternative is compiled again with all its subschemas: nested ones cost the square. */
 const ALTERNATIVES_MAX = 2_000
 
-export interface Unevaluated {
-  /** To be called before each schema that is compiled. */
+export interface UnevaluatedKeywords {
+  /** Must be called before each schema that is compiled. */
   begin(): void
 }
 
-/** To be called before any schema is compiled. */
-export function addUnevaluated({ ajv, resolve, charge }: UnevaluatedOptions): Unevaluated {
+/** Must be called before any schema is compiled. */
+export function addUnevaluated({ ajv, resolve, charge }: UnevaluatedOptions): UnevaluatedKeywords {
   let alternatives = 0
   const compile: Compile = (schema) => ajv.compile(schema as object)
-  const reader = createEvaluationReader({
+  const reader = new EvaluationReader({
     resolve,
     compile: (schema) => {
       alternatives += countSchemas(schema)
@@ -49,10 +49,10 @@ export function addUnevaluated({ ajv, resolve, charge }: UnevaluatedOptions): Un
       throw new Error(`there are more than ${ALTERNATIVES_MAX} schemas in alternatives beside unevaluated keywords`)
     },
   })
-  // ajv would record in every schema what it evaluates, and could not leave an `anyOf` at the first that holds.
+  // Otherwise ajv records in every schema what it evaluates, and cannot leave an `anyOf` at the first match.
   ajv.opts.unevaluated = false
 
-  function add(keyword: string, type: 'object' | 'array', find: Find): void {
+  const add = (keyword: string, type: 'object' | 'array', find: Find): void => {
     ajv.removeKeyword(keyword)
     ajv.addKeyword({
       keyword,
@@ -64,15 +64,21 @@ export function addUnevaluated({ ajv, resolve, charge }: UnevaluatedOptions): Un
         let certain: ReadonlySet<string> | null = null
         if (schema === true) return () => true
         return toValidator(keyword, schema, compile, (value) => {
-          // Collected with the first value: a schema that goes in a circle is not read to its end before.
+          // Collected at the first value, because the parts of a circular schema are not complete before.
           certain ??= collectNames(evaluation)
           return find(value, evaluation, certain)
         })
       },
     })
   }
+  add('unevaluatedProperties', 'object', findMembers(charge))
+  add('unevaluatedItems', 'array', findItems(charge))
 
-  add('unevaluatedProperties', 'object', (value, evaluation, certain) => {
+  return { begin: () => void (alternatives = 0) }
+}
+
+function findMembers(charge: (steps: number) => void): Find {
+  return (value, evaluation, certain) => {
     const members = fieldsOf(value)
     let left = namesOutside(members, certain)
     if (left.length === 0) return NONE
@@ -83,9 +89,11 @@ export function addUnevaluated({ ajv, resolve, charge }: UnevaluatedOptions): Un
       return left.length > 0
     })
     return left.map((name) => [name, members[name]])
-  })
+  }
+}
 
-  add('unevaluatedItems', 'array', (value, evaluation) => {
+function findItems(charge: (steps: number) => void): Find {
+  return (value, evaluation) => {
     const items: readonly unknown[] = Array.isArray(value) ? value : []
     if (items.length === 0) return NONE
     let left: readonly number[] = [...items.keys()]
@@ -96,18 +104,16 @@ export function addUnevaluated({ ajv, resolve, charge }: UnevaluatedOptions): Un
       return left.length > 0
     })
     return left.map((index) => [String(index), items[index]])
-  })
-
-  return { begin: () => void (alternatives = 0) }
+  }
 }
 
-/** An upper bound: other objects are counted too. */
+/** Returns an upper bound of the number of schemas, since it counts all objects. */
 function countSchemas(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   return Object.values(value).reduce((sum: number, inner) => sum + countSchemas(inner), Array.isArray(value) ? 0 : 1)
 }
 
-/** The members that are evaluated in any value, collected so that most values need no visit. */
+/** Collects the members that are evaluated in every value, so that most values need no visit. */
 function collectNames(evaluation: Evaluation): ReadonlySet<string> {
   const names = new Set<string>()
   const visited = new Set([evaluation])
@@ -124,7 +130,7 @@ function namesOutside(members: Fields, certain: ReadonlySet<string>): readonly s
   return outside ?? NONE
 }
 
-/** Visits the schemas that apply to the value, until `narrow` returns that nothing is left. */
+/** Visits the schemas that apply to the value until `narrow` returns false. Returns false if it did. */
 function visit(evaluation: Evaluation, value: unknown, narrow: (at: Evaluation) => boolean): boolean {
   if (!narrow(evaluation)) return false
   for (const part of evaluation.parts) if (!visit(part, value, narrow)) return false
@@ -140,12 +146,12 @@ interface Validator {
   errors?: Partial<ErrorObject>[]
 }
 
-/** Validates what `find` leaves against `schema`. */
+/** Validates the members or items that `find` returns against `schema`. */
 function toValidator(
   keyword: string,
   schema: unknown,
   compile: Compile,
-  find: (value: unknown) => readonly Left[],
+  find: (value: unknown) => readonly Unevaluated[],
 ): Validator {
   const accepts = schema === false ? null : compile(schema)
   const validate: Validator = (value, context) => {

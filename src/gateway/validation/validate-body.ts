@@ -1,10 +1,8 @@
 /**
- * Decides by media type what happens to a body: refused, streamed untouched, or read and held to its
- * schema.
+ * Decides by media type how a body is processed: refused, streamed, or read and validated.
  *
- * JSON and forms are validated; other media types with a schema are only bounded in size. A body in
- * another charset or coding is refused where it would be validated: the backend would read other bytes
- * than we did.
+ * JSON and forms are validated; for other media types with a schema only the size is limited. A body that would be validated is
+ * refused in another charset or coding, because the backend could read other values than the gateway.
  */
 
 import type { BodyPlan, RoutePlan } from '../../plan/route-plan.ts'
@@ -25,7 +23,7 @@ export interface BodyValidator {
   accepts(contentType: string | undefined, hasBody: boolean, contentEncoding?: string): BodyWay | ValidationFailure
 }
 
-/** The ways of one declared media type, which may be a range: what a body is, its sender says. */
+/** How the bodies of one declared media type are processed. The type may be a range, so the sender's type selects the way. */
 interface Ways {
   readonly json: BodyWay
   readonly form: BodyWay
@@ -67,7 +65,7 @@ export function compileBody(
   }
 }
 
-/** The most particular wins: the type itself, its range, any. */
+/** Prefers the type itself, then its range, then any type. */
 function waysFor(declared: ReadonlyMap<string, Ways>, type: string): Ways | undefined {
   return declared.get(type) ?? declared.get(`${type.slice(0, type.indexOf('/'))}/*`) ?? declared.get('*/*')
 }
@@ -97,5 +95,5 @@ function checkForm(body: Buffer, check: Check, shape: Shape): ValidationFailure 
 }
 
 function conclude(errors: ReturnType<Check>): ValidationFailure | null {
-  return errors === null ? null : invalid('The body does not match the specification.', toPointers(errors))
+  return errors === null ? null : invalid('The body does not match its schema.', toPointers(errors))
 }

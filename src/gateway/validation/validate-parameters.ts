@@ -1,7 +1,7 @@
 /**
  * Validates the parameters of a request against its operation: path, query, header and cookie.
  *
- * Compiled once; an operation whose parameters have no schema costs nothing. Undeclared parameters pass.
+ * Compiled once; parameters without a schema cost nothing. Undeclared parameters are forwarded.
  */
 
 import type { IncomingMessage } from 'node:http'
@@ -37,7 +37,7 @@ interface CompiledParameter {
   readonly pointer: string
 }
 
-/** Null where there is nothing to validate. */
+/** Returns null if there is nothing to validate. */
 export function compileParameters(
   { path, parameters: plans }: OperationPlan,
   components: RoutePlan['components'],
@@ -50,7 +50,7 @@ export function compileParameters(
       plan,
       shape: toShape(plan.schema, components),
       position: names.indexOf(plan.name),
-      check: saysNothing(plan.schema) ? null : compiler.compile(plan.schema),
+      check: acceptsAll(plan.schema) ? null : compiler.compile(plan.schema),
       pointer: `/${plan.in}/${escapePointer(plan.name)}`,
     }))
   if (parameters.length === 0) return null
@@ -61,24 +61,24 @@ export function compileParameters(
     if (hasQuery && query === null) return invalid('The query has too many parts.')
     let errors: ProblemPointer[] | null = null
     for (let index = 0; index < parameters.length; index++) {
-      const found = judge(parameters[index]!, match, request, query)
+      const found = validateOne(parameters[index]!, match, request, query)
       if (found !== null) errors = errors === null ? found : [...errors, ...found]
     }
-    return errors === null ? null : invalid('The parameters do not match the specification.', errors)
+    return errors === null ? null : invalid('The parameters do not match their schemas.', errors)
   }
 }
 
-/** Any text will do: a path parameter is there when the path matched. */
+/** Whether every request is valid for the parameter; a path parameter is always present. */
 function isEmpty({ schema, in: place, required }: ParameterPlan): boolean {
-  if (place === 'path') return saysNothing(schema) || JSON.stringify(schema) === '{"type":"string"}'
-  return saysNothing(schema) && !required
+  if (place === 'path') return acceptsAll(schema) || JSON.stringify(schema) === '{"type":"string"}'
+  return acceptsAll(schema) && !required
 }
 
-function saysNothing(schema: unknown): boolean {
+function acceptsAll(schema: unknown): boolean {
   return schema === null || schema === true || (typeof schema === 'object' && Object.keys(schema).length === 0)
 }
 
-function judge(
+function validateOne(
   { plan, shape, position, check, pointer }: CompiledParameter,
   match: RouteMatch,
   request: IncomingMessage,
@@ -90,7 +90,7 @@ function judge(
   if (check === null) return null
   const errors = check(value)
   if (errors === null) return null
-  // A text that might as well be a number: `anyOf` an integer and some words.
+  // The schema may accept the text as a number, such as `anyOf` an integer and an enum of texts.
   const typed = typeof value === 'string' ? toTyped(value, shape.types) : value
   if (typed !== value && check(typed) === null) return null
   return toPointers(errors, pointer)

@@ -23,10 +23,10 @@ export interface OperationValidators {
 
 const NOTHING: OperationValidators = { parameters: null, body: null }
 
-/** In the order of `plan.operations`. Throws `Problem('specification_invalid')` where a schema cannot be compiled. */
+/** Returns the validators in the order of `plan.operations`. Throws `Problem('specification_invalid')` if a schema cannot be compiled. */
 export async function compileValidators(plan: RoutePlan): Promise<readonly OperationValidators[]> {
   const compiler = createSchemaCompiler(plan)
-  // First what the operations refer to, the last found first: few of those refer to what is not compiled yet.
+  // Components first, in reverse order, so that few of them refer to components that are not compiled yet.
   for (const name of Object.keys(plan.components['schemas'] ?? {}).reverse()) {
     const pointer = `/components/schemas/${name}`
     attempt(pointer, name, () => compiler.compile({ $ref: `#${pointer}` }))

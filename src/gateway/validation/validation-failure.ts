@@ -1,4 +1,4 @@
-/** Why a request does not match its specification: JSON pointers to the places, never the values that the client sent. */
+/** Reason why a request does not match its specification: JSON pointers and messages, never values that the client sent. */
 
 import type { ErrorObject } from 'ajv'
 import type { ProblemPointer } from '../../domain/problem.ts'

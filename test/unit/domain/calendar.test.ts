@@ -19,7 +19,7 @@ describe.each(WINDOWS)('the %s from %s to %s', (unit, from, to) => {
   const fromMs = Date.parse(`${from}Z`)
   const toMs = Date.parse(`${to}Z`)
 
-  it('holds its start and not its end', () => {
+  it('contains its start and not its end', () => {
     for (const timeMs of [fromMs, fromMs + 1, Math.floor((fromMs + toMs) / 2), toMs - 1]) {
       expect([startOf(unit, timeMs), endOf(unit, timeMs)]).toEqual([fromMs, toMs])
     }
@@ -27,7 +27,7 @@ describe.each(WINDOWS)('the %s from %s to %s', (unit, from, to) => {
     expect(startOf(unit, toMs)).toBe(toMs)
   })
 
-  it('is that of a calendar, in whatever order it is asked', () => {
+  it('is the same from a caching calendar, for times in any order', () => {
     const calendar = createCalendar()
     for (const timeMs of [fromMs, toMs - 1, toMs, fromMs - 1, fromMs + 1]) {
       expect(calendar.start(unit, timeMs)).toBe(startOf(unit, timeMs))

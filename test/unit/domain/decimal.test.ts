@@ -41,7 +41,7 @@ it.each([
   expect(toMicro(text)).toBeNull()
 })
 
-it('writes back what it read, as short as can be', () => {
+it('formats a parsed decimal in its shortest form', () => {
   for (const text of ['0', '1', '0.1', '0.000001', '12.345', '999999999.999999']) {
     expect(toDecimal(BigInt(toMicro(text) ?? -1), 6)).toBe(text)
   }

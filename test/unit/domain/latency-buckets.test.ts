@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { BUCKETS, bucketOf, longestIn, percentileOf } from '../../../src/domain/latency-buckets.ts'
 import { createRandom } from '../../random.ts'
 
-describe('buckets of latency', () => {
-  it('hold what is at most a sixteenth shorter than their longest, without gap or overlap', () => {
+describe('latency buckets', () => {
+  it('contain latencies at most a sixteenth below their upper bound, without gap or overlap', () => {
     expect(longestIn(0)).toBe(0)
     for (let bucket = 0; bucket < BUCKETS - 1; bucket++) {
       const [longest, next] = [longestIn(bucket), longestIn(bucket) + 1]
@@ -12,13 +12,13 @@ describe('buckets of latency', () => {
     }
   })
 
-  it('hold whatever is longer than they go in the last', () => {
+  it('contain all longer latencies in the last one', () => {
     expect(bucketOf(2 ** 28 - 1)).toBe(BUCKETS - 1)
     expect(bucketOf(4_294_967_295)).toBe(BUCKETS - 1)
     expect(longestIn(BUCKETS - 1)).toBe(2 ** 28 - 1)
   })
 
-  it('give percentiles as a sorted list does, within a sixteenth', () => {
+  it('yield the percentiles of a sorted list, within a sixteenth', () => {
     const seed = 11
     const random = createRandom(seed)
     for (let round = 0; round < 200; round++) {
@@ -35,7 +35,7 @@ describe('buckets of latency', () => {
     }
   })
 
-  it('give none where nothing was counted', () => {
+  it('yield no percentile if nothing was counted', () => {
     expect(percentileOf(new Map([[3, 0]]), 50)).toBeNull()
   })
 })

@@ -5,7 +5,7 @@ import { createAdmissions } from '../../../src/gateway/admission.ts'
 import type { Call } from '../../../src/gateway/call/call.ts'
 import { outcomeIndex, type Outcome } from '../../../src/domain/outcome.ts'
 import { FLAG_FORWARDED } from '../../../src/record/call-record.ts'
-import { openDesk, planOf } from '../../fixtures/test-limits.ts'
+import { openTestLimiter, planOf } from '../../fixtures/test-limits.ts'
 
 it.each<[Outcome, number, boolean, boolean]>([
   ['served', 200, true, true],
@@ -24,7 +24,7 @@ it.each<[Outcome, number, boolean, boolean]>([
 ])(
   'a call with outcome %s, status %d and forwarded = %s has charged = %s',
   (outcome, status, isForwarded, isCharged) => {
-    const { limiter, sla, block } = openDesk(planOf({ quotas: { period: 'Monthly', resourceUnits: 10 } }))
+    const { limiter, sla, block } = openTestLimiter(planOf({ quotas: { period: 'Monthly', resourceUnits: 10 } }))
     const admissions = createAdmissions({ limiter })
     const call = { flags: isForwarded ? FLAG_FORWARDED : 0, outcome: outcomeIndex[outcome], status } as Call
     expect(admissions.admit(call, { sla, block } as Parameters<typeof admissions.admit>[1], 0, Date.now())).toBeNull()

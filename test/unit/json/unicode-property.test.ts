@@ -24,12 +24,12 @@ const NAMES = [
 ]
 
 const ALL = Array.from({ length: 0x110000 }, (_, codePoint) => String.fromCodePoint(codePoint))
-// Without surrogates (a high one and a low one behind it would be one code point), without planes that are unassigned.
+// Without surrogates, of which two in sequence are one code point, and without unassigned planes.
 const TEXT = ALL.filter((_, codePoint) => codePoint < 0xd800 || codePoint > 0xdfff)
   .filter((_, index) => index < 0x34000 || index > 0xdf000)
   .join('')
 
-/** Texts of the code points at which a property begins or ends, with their neighbours. */
+/** Code points at which a property starts or ends, with their neighbours, as texts. */
 function edgesOf(name: string): string[] {
   const edges = new Set([
     0, 0x7f, 0x80, 0xd7ff, 0xd800, 0xdfff, 0xe000, 0xfffe, 0xffff, 0x10000, 0x4fffd, 0x4ffff, 0x10ffff,
@@ -50,7 +50,7 @@ describe('A Unicode property in a pattern', () => {
   it('covers exactly the code points that ECMA-262 gives it, under each of its names', { timeout: 120_000 }, () => {
     for (const name of NAMES) {
       const expression = new RegExp(`^\\p{${name}}$`, 'u')
-      // Groups, because a pattern without any runs on the engine of the language.
+      // With groups, because a pattern without any runs on the engine of JavaScript.
       const patterns = [`^(?:\\p{${name}})$`, `^(?:[^\\P{${name}}])$`].map(compileLinear)
       for (const text of edgesOf(name)) {
         const holds = expression.test(text)

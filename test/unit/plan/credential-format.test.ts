@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createApiKey, createClientSecret, isApiKeyShaped, isSameHash } from '../../../src/plan/credential-format.ts'
 
-describe('API key', () => {
-  it('is tg_, 43 characters of base 62 and a checksum of 6, over the whole range of randomness', () => {
+describe('an API key', () => {
+  it('is tg_, 43 characters of base 62 and a checksum of 6, for the whole range of random values', () => {
     const sources = [randomBytes, (size: number) => Buffer.alloc(size, 0), (size: number) => Buffer.alloc(size, 255)]
     for (const source of sources) {
       const key = createApiKey(source)
@@ -12,7 +12,7 @@ describe('API key', () => {
     }
   })
 
-  it('is told from a mistyped one: any one character changed', () => {
+  it('is distinguished from a key with any one character changed', () => {
     const key = createApiKey((size) => Buffer.alloc(size, 7))
     for (let index = 0; index < key.length; index++) {
       const other = key[index] === 'x' ? 'y' : 'x'
@@ -20,7 +20,7 @@ describe('API key', () => {
     }
   })
 
-  it('is told from other texts', () => {
+  it('is distinguished from other texts', () => {
     const key = createApiKey(randomBytes)
     const odd = ['', 'tg_', key.slice(0, -1), `${key}0`, ` ${key}`, `${key}\n`, key.toUpperCase(), 'x'.repeat(52)]
     for (const text of odd) expect(isApiKeyShaped(text), text).toBe(false)
@@ -28,8 +28,8 @@ describe('API key', () => {
   })
 })
 
-describe('hashes', () => {
-  it('are the same or not, whatever their lengths', () => {
+describe('the comparison of hashes', () => {
+  it('handles hashes of any length', () => {
     expect(isSameHash('abc', 'abc')).toBe(true)
     for (const other of ['abd', 'ab', 'abcd', '']) expect(isSameHash('abc', other)).toBe(false)
   })

@@ -5,7 +5,7 @@ import { SEVERITIES, type RiskType } from '../../../src/domain/risk.ts'
 
 const LONG_HELD_MS = 60_000
 
-/** Returns the changes that the given counts cause one after another; `null` stands for silence. */
+/** Returns the changes that the given counts cause in sequence; `null` means silence. */
 function changesOf(
   type: RiskType,
   counts: readonly (number | null)[],
@@ -23,7 +23,7 @@ function changesOf(
   })
 }
 
-describe('the severity of a risk episode', () => {
+describe('The severity of a risk episode', () => {
   it.each([
     ['AuthFailure401', 3, 10],
     ['AuthFailure403', 3, 10],
@@ -36,11 +36,11 @@ describe('the severity of a risk episode', () => {
     },
   )
 
-  it('starts at what the first window calls for', () => {
+  it('starts at the severity of the first window', () => {
     expect(changesOf('AuthFailure401', [10])).toEqual(['opened Critical'])
   })
 
-  it('falls one step at a time, and ends with silence', () => {
+  it('falls one step at a time, and clears after silence', () => {
     expect(changesOf('AuthFailure401', [12, 0, 0, 0, null])).toEqual([
       'opened Critical',
       'deescalated Warning',
@@ -49,7 +49,7 @@ describe('the severity of a risk episode', () => {
     ])
   })
 
-  it('falls only after ten seconds, and rises at once', () => {
+  it('falls only after ten seconds, and rises immediately', () => {
     const from = (state: EpisodeState, heldMs: number) => ({ state, heldMs })
     expect(changesOf('AuthFailure401', [9], from('Critical', 9_999))).toEqual([])
     expect(changesOf('AuthFailure401', [9], from('Critical', 10_000))).toEqual(['deescalated Warning'])
@@ -57,17 +57,20 @@ describe('the severity of a risk episode', () => {
     expect(changesOf('AuthFailure401', [10], from('Warning', 0))).toEqual(['escalated Critical'])
   })
 
-  it.each(['ProtectionViolation', 'ApproachingLimit'] as const)('of type %s never changes until silence', (type) => {
-    const { base } = DEFAULT_RISK_RULES[type]
-    expect(changesOf(type, [1, 100, 0, null])).toEqual([`opened ${base}`, `cleared ${base}`])
-  })
+  it.each(['ProtectionViolation', 'ApproachingLimit'] as const)(
+    'of type %s stays the same until the episode clears',
+    (type) => {
+      const { base } = DEFAULT_RISK_RULES[type]
+      expect(changesOf(type, [1, 100, 0, null])).toEqual([`opened ${base}`, `cleared ${base}`])
+    },
+  )
 
   it.each(SEVERITIES)('is Critical while a grave event is in the window, from %s', (state) => {
     const change = changeOnWindow(DEFAULT_RISK_RULES.DesignDrift, state, { count: 1, grave: 1, heldMs: 0 })
     expect(change).toEqual(state === 'Critical' ? null : { phase: 'escalated', severity: 'Critical' })
   })
 
-  it('does not change once the episode is cleared, nor by silence before the first window', () => {
+  it('does not change after the episode is cleared, or by silence before the first window', () => {
     expect(changesOf('AuthFailure401', [1, null, 50, null])).toEqual(['opened Info', 'cleared Info'])
     expect(changesOf('AuthFailure401', [null])).toEqual([])
   })

@@ -42,8 +42,8 @@ function restore() {
   return { saved, episode, events }
 }
 
-describe('an episode that an earlier version stored', () => {
-  it('saves what it restored, with the message in the present wording', () => {
+describe('An episode that an earlier version stored', () => {
+  it('is saved unchanged after a restore, except for the wording of its message', () => {
     const { saved, episode } = restore()
     const message = 'Edsger called operations without permission at catalogue-v1: 4 in the last 60 s.'
     expect(JSON.parse(JSON.stringify(episode.save()))).toEqual({ ...saved, event: { ...saved.event, message } })

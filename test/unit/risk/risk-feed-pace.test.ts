@@ -3,8 +3,8 @@ import type { RiskEvent } from '../../../src/domain/risk.ts'
 import { createRiskFeed } from '../../../src/risk/risk-feed.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'
 
-describe('a subscriber that resumes', () => {
-  it('is told its past no faster than it takes it, then what came meanwhile, each event once and in order', async () => {
+describe('A subscriber that resumes', () => {
+  it('receives past events only as fast as it reads them, then those published meanwhile, each once and in order', async () => {
     const history = Array.from({ length: 2_500 }, () => riskEvent())
     const feed = createRiskFeed({
       store: {
@@ -22,20 +22,20 @@ describe('a subscriber that resumes', () => {
       matches: () => true,
       onBroken: (cause) => expect.fail(String(cause)),
     })
-    const told: RiskEvent[] = []
+    const received: RiskEvent[] = []
     const live: RiskEvent[] = []
-    let untaken = 0
+    let unread = 0
     const stop = await feed.subscribe(
       'acme',
       history[0]?.id ?? '',
       (event) => {
-        told.push(event)
-        untaken++
+        received.push(event)
+        unread++
       },
       async () => {
-        expect(untaken).toBeLessThanOrEqual(100)
+        expect(unread).toBeLessThanOrEqual(100)
         await new Promise((resolve) => setImmediate(resolve))
-        untaken = 0
+        unread = 0
         if (live.length < 150) {
           live.push(riskEvent(), riskEvent())
           feed.publish(live.slice(-2))
@@ -47,6 +47,6 @@ describe('a subscriber that resumes', () => {
     stop()
     feed.publish([riskEvent()])
 
-    expect(told.map(({ id }) => id)).toEqual([...history.slice(1), ...live].map(({ id }) => id))
+    expect(received.map(({ id }) => id)).toEqual([...history.slice(1), ...live].map(({ id }) => id))
   })
 })

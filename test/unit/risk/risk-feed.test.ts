@@ -39,11 +39,11 @@ const event = (number: number, tenant = 'acme'): RiskEvent => ({
   evidence: { total: 1, statuses: {}, reasons: {}, operations: {}, requestIds: [] },
 })
 
-/** A feed whose events go the whole way: committed, told, and moved to the store when it is asked to. */
-function open() {
+/** A feed over a real checkpoint. `commitAndPublish` appends to the outbox; `moveToStore` sends one batch of it to the store. */
+function openFeed() {
   const history: RiskEvent[] = []
   const broken: unknown[] = []
-  /** Runs while a page is on its way from the store. */
+  /** `page` runs before each page of the store is returned. */
   const during = { page: () => {} }
   const feed = createRiskFeed({
     store: {
@@ -67,11 +67,11 @@ function open() {
     history,
     broken,
     during,
-    tell(events: readonly RiskEvent[]) {
+    commitAndPublish(events: readonly RiskEvent[]) {
       checkpoint.commitRisk({}, [], events, 0)
       feed.publish(events)
     },
-    move() {
+    moveToStore() {
       const batch = checkpoint.nextBatch()
       if (batch === null) return
       history.push(...batch.events)
@@ -81,129 +81,129 @@ function open() {
 }
 
 const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index)
-const heard = () => {
+const collectIds = () => {
   const ids: string[] = []
   return { ids, listener: ({ id }: RiskEvent) => ids.push(id) }
 }
 
-describe('risk feed', () => {
-  it('starts from now without an id, and after an id with what was missed', async () => {
-    const { feed, tell } = open()
-    tell([event(1), event(2), event(3)])
-    const [live, resumed] = [heard(), heard()]
+describe('The risk feed', () => {
+  it('starts with the next event if no id is given, and resumes after a given id', async () => {
+    const { feed, commitAndPublish } = openFeed()
+    commitAndPublish([event(1), event(2), event(3)])
+    const [live, resumed] = [collectIds(), collectIds()]
     await feed.subscribe('acme', null, live.listener)
     await feed.subscribe('acme', idOf(1), resumed.listener)
-    tell([event(4)])
+    commitAndPublish([event(4)])
 
     expect(live.ids).toEqual([idOf(4)])
     expect(resumed.ids).toEqual([2, 3, 4].map(idOf))
   })
 
-  it('gives a tenant nothing of another, live or resumed', async () => {
-    const { feed, tell, move } = open()
-    tell([event(1, 'other'), event(2)])
-    move()
-    tell([event(3, 'other'), event(4)])
-    const { ids, listener } = heard()
+  it('sends a tenant no events of another tenant, live or resumed', async () => {
+    const { feed, commitAndPublish, moveToStore } = openFeed()
+    commitAndPublish([event(1, 'other'), event(2)])
+    moveToStore()
+    commitAndPublish([event(3, 'other'), event(4)])
+    const { ids, listener } = collectIds()
     await feed.subscribe('acme', idOf(0), listener)
-    tell([event(5, 'other'), event(6)])
+    commitAndPublish([event(5, 'other'), event(6)])
 
     expect(ids).toEqual([2, 4, 6].map(idOf))
   })
 
-  it('resumes without gap or repeat over the store, what waits for it, and memory, in every mixture', async () => {
+  it('resumes without gap or repeat over any mix of store, outbox and ring', async () => {
     for (let seed = 1; seed <= 40; seed++) {
       const random = createRandom(seed)
       let next = seed * 10_000
       const first = next
       const some = () => numbers(next, (next += random.below(4))).map((number) => event(number))
-      let world = open()
+      let opened = openFeed()
       for (let step = 0; step < 12; step++) {
-        world.tell(some())
-        if (random.below(3) === 0) world.move()
+        opened.commitAndPublish(some())
+        if (random.below(3) === 0) opened.moveToStore()
         if (random.below(5) === 0) {
-          // As after a restart: memory is empty.
-          const { history } = world
-          world = open()
-          world.history.push(...history)
+          // After a restart the ring is empty.
+          const { history } = opened
+          opened = openFeed()
+          opened.history.push(...history)
         }
       }
       const after = first + random.below(Math.max(1, next - first))
-      world.during.page = () => {
-        world.tell(some())
-        if (random.below(2)) world.move()
-        world.tell(some())
+      opened.during.page = () => {
+        opened.commitAndPublish(some())
+        if (random.below(2)) opened.moveToStore()
+        opened.commitAndPublish(some())
       }
-      const { ids, listener } = heard()
-      await world.feed.subscribe('acme', idOf(after), listener)
-      world.during.page = () => {}
-      world.tell(some())
-      world.move()
+      const { ids, listener } = collectIds()
+      await opened.feed.subscribe('acme', idOf(after), listener)
+      opened.during.page = () => {}
+      opened.commitAndPublish(some())
+      opened.moveToStore()
 
       expect(ids, `seed ${seed}`).toEqual(numbers(after + 1, next).map(idOf))
-      while (checkpoint.nextBatch() !== null) world.move()
+      while (checkpoint.nextBatch() !== null) opened.moveToStore()
     }
   })
 
-  it('reads a long past page by page', async () => {
-    const { feed, history } = open()
+  it('resumes over several pages of the store', async () => {
+    const { feed, history } = openFeed()
     history.push(...numbers(1, 3_500).map((number) => event(number)))
     checkpoint.commitRisk({}, [], [event(3_500)], 0)
-    const restarted = open()
+    const restarted = openFeed()
     restarted.history.push(...history)
-    const { ids, listener } = heard()
+    const { ids, listener } = collectIds()
     await restarted.feed.subscribe('acme', idOf(10), listener)
 
     expect(ids).toEqual(numbers(11, 3_501).map(idOf))
     await feed.position({ tenant: 'acme', state: 'open', limit: 1 })
   })
 
-  it('tells from now where the id is none that was ever given', async () => {
-    const { feed, tell } = open()
-    tell([event(1)])
-    const { ids, listener } = heard()
+  it('starts with the next event if the given id is newer than every event', async () => {
+    const { feed, commitAndPublish } = openFeed()
+    commitAndPublish([event(1)])
+    const { ids, listener } = collectIds()
     await feed.subscribe('acme', 'evt_zzzzzzzzzzzzzzzzzzzzzzzzzz', listener)
-    tell([event(2)])
+    commitAndPublish([event(2)])
 
     expect(ids).toEqual([idOf(2)])
   })
 
-  it('stops at once, and one subscriber that throws is no trouble of the others', async () => {
-    const { feed, tell, broken } = open()
-    const [one, two] = [heard(), heard()]
+  it('sends nothing after an unsubscribe, and drops a subscriber that throws without affecting the others', async () => {
+    const { feed, commitAndPublish, broken } = openFeed()
+    const [one, two] = [collectIds(), collectIds()]
     const stop = await feed.subscribe('acme', null, one.listener)
     await feed.subscribe('acme', null, () => {
       throw new Error('gone')
     })
     await feed.subscribe('acme', null, two.listener)
-    tell([event(1)])
+    commitAndPublish([event(1)])
     stop()
-    tell([event(2)])
+    commitAndPublish([event(2)])
 
     expect(one.ids).toEqual([idOf(1)])
     expect(two.ids).toEqual([1, 2].map(idOf))
     expect(broken).toHaveLength(1)
   })
 
-  it('refuses to resume while the store is away, and leaves no listener behind', async () => {
+  it('rejects a resume if the store fails, and leaves no subscription', async () => {
     checkpoint.commitRisk({}, [], [event(1)], 0)
-    const { feed, during, tell } = open()
+    const { feed, during, commitAndPublish } = openFeed()
     during.page = () => {
-      throw new Error('away')
+      throw new Error('store is down')
     }
-    const { ids, listener } = heard()
-    await expect(feed.subscribe('acme', idOf(0), listener)).rejects.toThrow('away')
-    tell([event(2)])
+    const { ids, listener } = collectIds()
+    await expect(feed.subscribe('acme', idOf(0), listener)).rejects.toThrow('store is down')
+    commitAndPublish([event(2)])
 
     expect(ids).toEqual([])
   })
 
-  it('shows the timeline of one episode over the store and what waits for it, each event once', async () => {
-    const { feed, tell, move } = open()
+  it('returns the timeline of an episode from store and outbox, each event once', async () => {
+    const { feed, commitAndPublish, moveToStore } = openFeed()
     const of = (number: number) => ({ ...event(number), tenant: 'acme', riskId: 'rsk_one' })
-    tell([of(1), of(2), { ...of(3), riskId: 'rsk_other' }])
-    move()
-    tell([of(4)])
+    commitAndPublish([of(1), of(2), { ...of(3), riskId: 'rsk_other' }])
+    moveToStore()
+    commitAndPublish([of(4)])
     const saved = { riskId: 'rsk_one', tenant: 'acme', state: 'cleared' as const, event: of(4), resume: null }
     checkpoint.commitRisk({}, [saved], [], 0)
     const shown = await feed.episode('acme', 'rsk_one')

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startSampleBackend, type SampleBackend } from '../../../src/sample/backend.ts'
-import { createShelf } from '../../../src/sample/shelf.ts'
+import { createBoundedCollection } from '../../../src/sample/bounded-collection.ts'
 
 let backend: SampleBackend
 
@@ -23,7 +23,7 @@ const pay = (more: object = {}) =>
   call('POST', '/payments', { account: 'acc_9f3c21d08b7a4e55', amount: amount('10.00'), ...more })
 
 describe('the sample backend', () => {
-  it('201: remembers a payment under the address it gave', async () => {
+  it('201: serves a new payment at its Location', async () => {
     const made = await pay({ reference: 'ORDER-1' })
     expect(made.status).toBe(201)
 
@@ -34,7 +34,7 @@ describe('the sample backend', () => {
     })
   })
 
-  it('409: refunds no more than was paid', async () => {
+  it('409: refunds at most the amount of the payment', async () => {
     const { body } = await pay()
     const refunds = `/payments/${body.id}/refunds`
 
@@ -44,7 +44,7 @@ describe('the sample backend', () => {
     expect((await call('GET', `/payments/${body.id}`)).body.status).toBe('refunded')
   })
 
-  it('409: captures what was authorised, once', async () => {
+  it('409: captures an authorised payment only once', async () => {
     const { body } = await pay({ capture: false })
     expect(body.status).toBe('authorised')
 
@@ -52,7 +52,7 @@ describe('the sample backend', () => {
     expect((await call('POST', `/payments/${body.id}/capture`)).status).toBe(409)
   })
 
-  it('404: unknown ids and paths are not found', async () => {
+  it('404: refuses unknown ids and paths', async () => {
     expect((await call('GET', '/payments/pay_0000000000000000')).status).toBe(404)
     expect((await call('GET', '/nothing')).status).toBe(404)
     expect((await call('DELETE', '/notificationEndpoints/nep_0000000000000000')).status).toBe(404)
@@ -78,11 +78,11 @@ describe('the sample backend', () => {
 
 describe('a bounded collection', () => {
   it('evicts its oldest item when it is full, and pages newest first', () => {
-    const shelf = createShelf<{ id: string }>(3)
-    for (const id of ['a', 'b', 'c', 'd']) shelf.put({ id })
+    const collection = createBoundedCollection<{ id: string }>(3)
+    for (const id of ['a', 'b', 'c', 'd']) collection.put({ id })
 
-    expect(shelf.get('a')).toBeUndefined()
-    expect(shelf.page(2, undefined)).toEqual({ items: [{ id: 'd' }, { id: 'c' }], next: 'c' })
-    expect(shelf.page(2, 'c')).toEqual({ items: [{ id: 'b' }], next: null })
+    expect(collection.get('a')).toBeUndefined()
+    expect(collection.page(2, undefined)).toEqual({ items: [{ id: 'd' }, { id: 'c' }], next: 'c' })
+    expect(collection.page(2, 'c')).toEqual({ items: [{ id: 'b' }], next: null })
   })
 })

@@ -146,7 +146,7 @@ describe('a federated caller', () => {
     expect(await call(token)).toMatchObject({ code: 'credential_invalid' })
   })
 
-  it('gets a new subscription at once, both without an earlier one and after the last one has ended', async () => {
+  it('gets a new subscription immediately, both without an earlier one and after the last one has ended', async () => {
     let grant: Grant | null = null
     const { call, applyGrant } = start(async () => grant)
     const token = issue(key)
@@ -279,7 +279,7 @@ describe('the keys of a federated provider', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('are reported as unavailable if they cannot be fetched or too many tokens wait for them', async () => {
+  it('are reported as unavailable if they cannot be fetched or if too many tokens are waiting for them', async () => {
     const failing = start(undefined, { refetch: () => Promise.reject(new Error('no answer')) })
     expect(await failing.call(issue(next))).toMatchObject({ code: 'unavailable', grant: null })
     expect(failing.counted).toEqual(['refetch_failed'])

@@ -27,7 +27,7 @@ function start(resolve: () => Promise<Grant | null> = async () => GRANT) {
 }
 
 describe('a revoked token', () => {
-  it('is refused from its revocation on and attributed to its consumer, while other tokens of the client stay valid', async () => {
+  it('is refused after its revocation and attributed to its consumer, while other tokens of the client stay valid', async () => {
     const { authenticate, revokeToken, call } = start()
     const token = `Bearer ${authority.token()}`
     await authenticate(token, undefined, API)
@@ -135,7 +135,7 @@ describe('the set of revoked tokens', () => {
     }
   })
 
-  it('refuses tokens above its bound, and takes new ones when others expire', () => {
+  it('refuses tokens above its bound, and accepts new ones when others expire', () => {
     let nowMs = NOW_MS
     const tokens = createRevokedTokens(() => nowMs, 100)
     for (let index = 0; index < 100; index++)

@@ -20,15 +20,15 @@ const declare = (variant: string, minute: number): SlaPlan => ({
 
 async function open(slas: readonly SlaPlan[]) {
   const limiter = createLimiter({ thread: 0, threads: 1 })
-  const desk = createActiveDeclarations(createLimitMemory({ threads: 1 }))
-  for (const sla of slas) desk.setPlan(sla)
+  const declarations = createActiveDeclarations(createLimitMemory({ threads: 1 }))
+  for (const sla of slas) declarations.setPlan(sla)
   const requested: string[] = []
   const contexts = createCallerContexts({
     limiter,
     mainThread: {
-      request: ((_: string, parameters: Parameters<typeof desk.block>[0]) => {
+      request: ((_: string, parameters: Parameters<typeof declarations.block>[0]) => {
         requested.push(parameters.variant)
-        return desk.block(parameters)
+        return declarations.block(parameters)
       }) as Parameters<typeof createCallerContexts>[0]['mainThread']['request'],
     },
   })
@@ -56,7 +56,7 @@ async function open(slas: readonly SlaPlan[]) {
   } as const
   const backends = { threads: 1, connect: (_: unknown, base: object) => base }
   const compile = (declared: readonly SlaPlan[]) => compileRevision(plan, declared, limiter, backends)
-  return { contexts, desk, requested, compile, revision: await compile(slas) }
+  return { contexts, declarations, requested, compile, revision: await compile(slas) }
 }
 
 const callerOf = (variant: string) => {
@@ -88,11 +88,11 @@ describe('a caller context', () => {
   })
 
   it('gets new counters when a new revision declares its variant', async () => {
-    const { contexts, requested, desk, revision, compile } = await open([declare('', 5)])
+    const { contexts, requested, declarations, revision, compile } = await open([declare('', 5)])
     const caller = callerOf('gold')
     const before = await contexts.of(caller, revision)
     const gold = declare('gold', 50)
-    desk.setPlan(gold)
+    declarations.setPlan(gold)
     const after = await contexts.of(caller, await compile([declare('', 5), gold]))
 
     expect(requested).toEqual(['', 'gold'])

@@ -1,4 +1,4 @@
-/** Declarations made of a seed: limits of all kinds, with times of the day, listed operations and a quota. */
+/** Random declarations: limits of all kinds, with times of the day, listed operations and a quota. */
 
 import { OPERATIONS } from '../../../fixtures/test-limits.ts'
 import type { ReferenceDefinition } from './reference-limiter.ts'

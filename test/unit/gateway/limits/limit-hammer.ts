@@ -1,4 +1,4 @@
-/** One thread that takes from a block as often as it can, and says what it was given. */
+/** A thread that calls the limiter for one block as often as it can, and posts the number of admitted calls. */
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { createLimiter } from '../../../../src/gateway/limits/limiter.ts'
@@ -11,16 +11,16 @@ export interface HammerData {
   readonly threads: number
   readonly plan: SlaPlan
   readonly ref: BlockRef
-  /** In each minute. */
+  /** Calls per minute. */
   readonly takes: number
   readonly minutes: number
   /** The first minute. */
   readonly nowMs: number
-  /** Calls at once, over all threads: now, and at most. */
+  /** Concurrent calls over all threads (current and maximum), and the number of threads at the barrier. */
   readonly running: SharedArrayBuffer
-  /** Ends each call at once; else calls never end. */
+  /** Whether each call ends immediately; otherwise calls never end. */
   readonly isReleasing: boolean
-  /** Takes the lock at last, and does not give it back. */
+  /** Whether the thread acquires the lock at the end and never releases it. */
   readonly isDying: boolean
 }
 
@@ -49,7 +49,7 @@ function takeAll(_: unknown, minute: number): number {
   return count
 }
 
-/** Every thread begins a minute when all have ended the one before. */
+/** Barrier: every thread starts a minute when all have completed the previous one. */
 function startTogether(minute: number): void {
   const all = (isDying ? 1 : threads) * (minute + 1)
   Atomics.add(gauges, 2, 1)

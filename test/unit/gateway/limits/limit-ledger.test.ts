@@ -10,27 +10,27 @@ import type { SavedCounters } from '../../../../src/store/limit-checkpoint.ts'
 import { attribution, call } from '../../../fixtures/calls.ts'
 import { createMemorySpool } from '../../../fixtures/memory-spool.ts'
 import { anyPlan, createRandom } from './any-declaration.ts'
-import { openDesk, OPERATIONS, planOf, type Desk } from '../../../fixtures/test-limits.ts'
+import { openTestLimiter, OPERATIONS, planOf, type TestLimiter } from '../../../fixtures/test-limits.ts'
 import { createReferenceLimiter, type ReferenceCall } from './reference-limiter.ts'
 
 const NOON_MS = Date.parse('2028-02-28T12:00:00Z')
 const DAY_MS = 86_400_000
 const API = 'library-v1'
 
-/** What is on disk: the spool, and counters as of a position in it. */
+/** Persistent state: the spool, and the counters saved at a position in it. */
 function createDisk() {
   const rows = new Map<string, string>()
   return { spool: createMemorySpool(), rows, saved: {} as SpoolPosition }
 }
 
-/** A process on that disk; its threads' memory begins empty. */
+/** Starts a process with that state; the memory of its threads is empty. */
 function openProcess(disk: ReturnType<typeof createDisk>, plan: SlaPlan) {
   const memory = createLimitMemory({ threads: 1, restore: (...of) => ledger.counters(...of) })
-  const desk = createActiveDeclarations(memory)
-  desk.setPlan(plan)
+  const declarations = createActiveDeclarations(memory)
+  declarations.setPlan(plan)
   const read = (subscription: string, api: string) => disk.rows.get(`${subscription} ${api}`)
   const ledger = createLimitLedger({
-    declarations: desk,
+    declarations,
     checkpoint: {
       countersOf(...of) {
         const row = read(...of)
@@ -41,9 +41,9 @@ function openProcess(disk: ReturnType<typeof createDisk>, plan: SlaPlan) {
   let position = disk.spool.read(disk.saved, ledger.add)
   return {
     ledger,
-    desk,
+    declarations,
     memory,
-    counter: () => openDesk(plan, memory),
+    counter: () => openTestLimiter(plan, memory),
     readOn: () => void (position = disk.spool.read(position, ledger.add)),
     save() {
       position = disk.spool.read(position, ledger.add)
@@ -60,11 +60,11 @@ function counted(operation: string, timeMs: number, changes: Partial<CallRecord>
 }
 
 it.each(Array.from({ length: 120 }, (_, seed) => seed))(
-  'decides after every death as if those who were answered had called and nobody else, seed %i',
+  'counts exactly the answered calls after every crash, like the reference limiter, seed %i',
   (seed) => {
     const random = createRandom(seed)
     const declared = anyPlan(random)
-    // A bucket that is filled in another order may be a little fuller than it was.
+    // A bucket that is filled in another order may have a slightly higher level.
     const isInOrder = declared.limits.some(({ rate }) => rate !== undefined)
     const plan = planOf(declared)
     const reference = createReferenceLimiter(declared)
@@ -83,30 +83,30 @@ it.each(Array.from({ length: 120 }, (_, seed) => seed))(
       if (running.length > 0 && (isInOrder || random(3) === 0)) end(random(running.length))
       if (random(12) === 0) now.save()
       if (random(25) === 0) {
-        for (const { call: unanswered } of running) reference.forget(unanswered)
+        for (const { call: unanswered } of running) reference.remove(unanswered)
         running = []
         now = openProcess(disk, plan)
       }
       const position = random(3)
       const operation = OPERATIONS[position] ?? 'read'
-      const desk: Desk = now.counter()
+      const opened: TestLimiter = now.counter()
       const expected = reference.take(operation, nowMs)
-      const taken = desk.take(nowMs, position)
+      const result = opened.take(nowMs, position)
       const where = `seed ${seed}, step ${step}, ${new Date(nowMs).toISOString()}`
       if (!('counted' in expected)) {
-        expect(expected, where).toContain(taken)
+        expect(expected, where).toContain(result)
         continue
       }
-      expect(taken, where).toBe(true)
-      const { gauge, quotaStartMs } = desk.limiter.verdict
+      expect(result, where).toBe(true)
+      const { gauge, quotaStartMs } = opened.limiter.verdict
       const admittedMs = nowMs
       running.push({
         call: expected,
         end() {
           const isFailed = random(3) === 0
           const unitsMicro = expected.units * 1_000_000
-          desk.limiter.release(desk.block, gauge)
-          if (isFailed) desk.limiter.giveBack(desk.sla, desk.block, unitsMicro, quotaStartMs)
+          opened.limiter.release(opened.block, gauge)
+          if (isFailed) opened.limiter.giveBack(opened.sla, opened.block, unitsMicro, quotaStartMs)
           if (isFailed) expected.units = 0
           expected.isRunning = false
           const charged = { unitsMicro: isFailed ? 0 : unitsMicro, admittedAgoMs: nowMs - admittedMs }
@@ -117,7 +117,7 @@ it.each(Array.from({ length: 120 }, (_, seed) => seed))(
   },
 )
 
-describe('a limit ledger', () => {
+describe('the limit ledger', () => {
   const LIMITS = { limits: [{ name: 'a', totals: { day: 5 } }], quotas: { period: 'Monthly', resourceUnits: 100 } }
   const usedIn = (ledger: ReturnType<typeof openProcess>['ledger']) =>
     ledger.counters('sub_1', API).map(({ key, slots }) => [key, slots[1]])
@@ -137,7 +137,7 @@ describe('a limit ledger', () => {
     ])
   })
 
-  it('counts nothing of a call that the limits refused or never saw', () => {
+  it('does not count calls that the limits refused or did not check', () => {
     const disk = createDisk()
     const outcomes: Outcome[] = ['credential_invalid', 'rate_limited', 'quota_exhausted', 'served']
     const by = attribution({ api: API, operation: 'read' })
@@ -148,21 +148,21 @@ describe('a limit ledger', () => {
     expect(usedIn(openProcess(disk, planOf(LIMITS)).ledger).every(([, used]) => used === 0)).toBe(true)
   })
 
-  it('does not warn again in a window of which the warning was given before the death', () => {
+  it('does not warn again after a crash in a window with a warning', () => {
     const disk = createDisk()
     disk.spool.append(
       'gateway-0',
       [1, 2, 3, 4].map((second) => counted('read', NOON_MS + second)),
     )
     const { counter } = openProcess(disk, planOf(LIMITS))
-    const desk = counter()
-    expect(desk.take(NOON_MS + 60_000)).toBe(true)
-    expect(desk.limiter.verdict.approaching).toBe(false)
-    expect(desk.take(NOON_MS + 60_000)).toBe('a day')
-    expect(desk.limiter.verdict.approaching).toBe(false)
+    const opened = counter()
+    expect(opened.take(NOON_MS + 60_000)).toBe(true)
+    expect(opened.limiter.verdict.approaching).toBe(false)
+    expect(opened.take(NOON_MS + 60_000)).toBe('a day')
+    expect(opened.limiter.verdict.approaching).toBe(false)
   })
 
-  it('adds again, once, what was not saved', () => {
+  it('adds unsaved records again exactly once after a reset', () => {
     const disk = createDisk()
     const now = openProcess(disk, planOf(LIMITS))
     disk.spool.append('gateway-0', [counted('read', NOON_MS)])
@@ -177,17 +177,17 @@ describe('a limit ledger', () => {
     ])
   })
 
-  it('goes on by meaning where another variant or version is in force meanwhile', () => {
+  it('continues counters by meaning if another variant or version is active after a restart', () => {
     const disk = createDisk()
     openProcess(disk, planOf(LIMITS))
     disk.spool.append('gateway-0', [counted('read', NOON_MS), counted('read', NOON_MS)])
     openProcess(disk, planOf(LIMITS)).save()
     const wider = planOf({ limits: [{ name: 'gold', totals: { day: 3, hour: 9 } }] })
-    const desk = openProcess(disk, wider).counter()
-    expect([desk.take(NOON_MS), desk.take(NOON_MS)]).toEqual([true, 'gold day'])
+    const opened = openProcess(disk, wider).counter()
+    expect([opened.take(NOON_MS), opened.take(NOON_MS)]).toEqual([true, 'gold day'])
   })
 
-  it('notes breaches: refusals less than five minutes apart are one, those of 30 days count', () => {
+  it('stores the breaches of 30 days; refusals less than five minutes apart are one', () => {
     const disk = createDisk()
     const by = attribution({ api: API, operation: 'read' })
     const at = [0, 1, 299_999, 599_998, 899_998, DAY_MS]

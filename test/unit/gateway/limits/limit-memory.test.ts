@@ -1,64 +1,64 @@
 import { describe, expect, it } from 'vitest'
 import { createLimitMemory } from '../../../../src/gateway/limits/limit-memory.ts'
-import { openDesk, OPERATIONS, planOf } from '../../../fixtures/test-limits.ts'
+import { openTestLimiter, OPERATIONS, planOf } from '../../../fixtures/test-limits.ts'
 
 const NOON = '2026-03-04T12:00:00'
 const NOON_MS = Date.parse(`${NOON}Z`)
 
-/** What `count` calls become. */
-function takes(desk: { take(at: string): true | string }, count: number): (true | string)[] {
-  return Array.from({ length: count }, () => desk.take(NOON))
+/** Returns the results of `count` calls. */
+function takeMany(opened: { take(at: string): true | string }, count: number): (true | string)[] {
+  return Array.from({ length: count }, () => opened.take(NOON))
 }
 
 describe('a new version of a declaration', () => {
-  it('finds the counters where they are, if it differs in numbers alone', () => {
+  it('keeps the block of counters if only numbers differ', () => {
     const memory = createLimitMemory({ threads: 1 })
-    const before = openDesk(planOf({ limits: [{ name: 'a', totals: { day: 5 }, concurrent: 9 }] }), memory)
-    expect(takes(before, 3)).toEqual([true, true, true])
+    const before = openTestLimiter(planOf({ limits: [{ name: 'a', totals: { day: 5 }, concurrent: 9 }] }), memory)
+    expect(takeMany(before, 3)).toEqual([true, true, true])
     const { gauge } = before.limiter.verdict
-    const after = openDesk(planOf({ limits: [{ name: 'a', totals: { day: 6 }, concurrent: 4 }] }), memory)
+    const after = openTestLimiter(planOf({ limits: [{ name: 'a', totals: { day: 6 }, concurrent: 4 }] }), memory)
 
-    expect(takes(after, 2)).toEqual([true, 'a concurrent'])
+    expect(takeMany(after, 2)).toEqual([true, 'a concurrent'])
     before.limiter.release(before.block, gauge)
-    expect(takes(after, 2)).toEqual([true, 'a concurrent'])
+    expect(takeMany(after, 2)).toEqual([true, 'a concurrent'])
   })
 
-  it('goes on with a rate from what was used of the one before', () => {
+  it('continues a rate with the use of the earlier one', () => {
     const memory = createLimitMemory({ threads: 1 })
     const rate = (value: number, duration: string) => planOf({ limits: [{ name: 'a', rate: { value, duration } }] })
-    expect(takes(openDesk(rate(10, 'minute'), memory), 6)).toEqual([true, true, true, true, true, true])
+    expect(takeMany(openTestLimiter(rate(10, 'minute'), memory), 6)).toEqual([true, true, true, true, true, true])
 
-    expect(takes(openDesk(rate(8, 'hour'), memory), 3)).toEqual([true, true, 'a rate'])
-    const wider = openDesk(rate(9, 'second'), memory)
-    expect(takes(wider, 2)).toEqual([true, 'a rate'])
+    expect(takeMany(openTestLimiter(rate(8, 'hour'), memory), 3)).toEqual([true, true, 'a rate'])
+    const wider = openTestLimiter(rate(9, 'second'), memory)
+    expect(takeMany(wider, 2)).toEqual([true, 'a rate'])
     expect(wider.take('2026-03-04T12:00:00.112')).toBe(true)
   })
 
-  it('carries counters over to another layout, and counts calls that still run in the one before', () => {
+  it('copies counters to a new layout, and counts calls that still run in the earlier block', () => {
     const memory = createLimitMemory({ threads: 2 })
     const thread = { thread: 1, threads: 2 }
     const quotas = { period: 'Daily', resourceUnits: 8 }
-    const first = openDesk(
+    const first = openTestLimiter(
       planOf({ limits: [{ name: 'a', concurrent: 3, totals: { day: 9 } }], quotas }),
       memory,
       thread,
     )
-    expect(takes(first, 2)).toEqual([true, true])
+    expect(takeMany(first, 2)).toEqual([true, true])
     const { gauge } = first.limiter.verdict
     const own = { ...thread, limiter: first.limiter }
     const limits = [
       { name: 'b', operationIds: ['list'], concurrent: 1 },
       { name: 'a', concurrent: 3, totals: { day: 4 } },
     ]
-    const second = openDesk(planOf({ limits, quotas }), memory, own)
+    const second = openTestLimiter(planOf({ limits, quotas }), memory, own)
 
-    expect(takes(second, 2)).toEqual([true, 'a concurrent'])
+    expect(takeMany(second, 2)).toEqual([true, 'a concurrent'])
     expect(second.limiter.verdict.quotaUsedMicro).toBe(3_000_000)
     first.limiter.release(first.block, gauge)
-    expect(takes(second, 2)).toEqual([true, 'a day'])
+    expect(takeMany(second, 2)).toEqual([true, 'a day'])
 
     const lastPlan = planOf({ limits: [...limits, { name: 'c', totals: { week: 9 } }] })
-    const third = openDesk(lastPlan, memory, own)
+    const third = openTestLimiter(lastPlan, memory, own)
     expect(third.block.earlierGauges).toHaveLength(2)
     const shownOf = (key: string) =>
       memory.usage('sub_1', lastPlan, NOON_MS).limits[lastPlan.limits.findIndex((limit) => limit.key === key)]
@@ -67,38 +67,38 @@ describe('a new version of a declaration', () => {
     expect(shownOf('a/concurrent')).toEqual({ used: 0, endMs: null })
   })
 
-  it('forgets a quota of another period, and limits of another meaning', () => {
+  it('does not copy a quota of another period, or limits of another meaning', () => {
     const memory = createLimitMemory({ threads: 1 })
     const limits = (definition: object, period: string) =>
       planOf({ limits: [{ totals: { day: 1 }, ...definition }], quotas: { period, resourceUnits: 5 } })
-    expect(takes(openDesk(limits({ name: 'a' }, 'Daily'), memory), 1)).toEqual([true])
-    const after = openDesk(limits({ name: 'b', operationIds: [OPERATIONS[0]] }, 'Monthly'), memory)
+    expect(takeMany(openTestLimiter(limits({ name: 'a' }, 'Daily'), memory), 1)).toEqual([true])
+    const after = openTestLimiter(limits({ name: 'b', operationIds: [OPERATIONS[0]] }, 'Monthly'), memory)
 
-    expect(takes(after, 1)).toEqual([true])
+    expect(takeMany(after, 1)).toEqual([true])
     expect(after.limiter.verdict.quotaUsedMicro).toBe(1_000_000)
   })
 
   it.each([
-    ['that is called otherwise', [{ name: 'b', totals: { day: 2 } }]],
-    ['of the same name that holds for fewer operations', [{ name: 'a', operationIds: ['read'], totals: { day: 2 } }]],
+    ['with another name', [{ name: 'b', totals: { day: 2 } }]],
+    ['of the same name for fewer operations', [{ name: 'a', operationIds: ['read'], totals: { day: 2 } }]],
     [
-      'of the same name, beside another that means the same',
+      'of the same name, although another one has the same meaning',
       [
         { name: 'b', totals: { day: 9 } },
         { name: 'a', operationIds: ['read'], totals: { day: 2 } },
       ].reverse(),
     ],
-  ])('goes on in a limit %s', (_, limits) => {
+  ])('continues a counter in a limit %s', (_, limits) => {
     const memory = createLimitMemory({ threads: 1 })
-    const before = openDesk(planOf({ limits: [{ name: 'a', totals: { day: 1 } }] }), memory)
-    expect(takes(before, 1)).toEqual([true])
-    const after = openDesk(planOf({ limits }), memory)
-    expect(takes(after, 2)).toEqual([true, expect.stringContaining('day')])
+    const before = openTestLimiter(planOf({ limits: [{ name: 'a', totals: { day: 1 } }] }), memory)
+    expect(takeMany(before, 1)).toEqual([true])
+    const after = openTestLimiter(planOf({ limits }), memory)
+    expect(takeMany(after, 2)).toEqual([true, expect.stringContaining('day')])
   })
 })
 
-describe('limit memory', () => {
-  it('gives each subscription at each API a block of its own', () => {
+describe('the memory of limits', () => {
+  it('allocates a separate block for each subscription at each API', () => {
     const memory = createLimitMemory({ threads: 1 })
     const plan = planOf({ limits: [{ name: 'a', totals: { day: 1 } }] })
     const places = [
@@ -111,7 +111,7 @@ describe('limit memory', () => {
     expect(memory.blockFor('sub_1', plan)?.offset).toBe(places[0])
   })
 
-  it('takes at most 200 bytes for a subscription of five limits, four threads and a quota', () => {
+  it('uses at most 200 bytes for a subscription with five limits, four threads and a quota', () => {
     const memory = createLimitMemory({ threads: 4 })
     const plan = planOf({
       limits: [
@@ -124,7 +124,7 @@ describe('limit memory', () => {
     expect(memory.bytes / 32_000).toBeLessThanOrEqual(200)
   })
 
-  it('ends at its bound', () => {
+  it('returns null for new subscriptions at its bound', () => {
     const memory = createLimitMemory({ threads: 1, bytesMax: 600_000 })
     const plan = planOf({ limits: [{ name: 'a', totals: { day: 1 } }] })
     const blocks = Array.from({ length: 20_000 }, (_, index) => memory.blockFor(`sub_${index}`, plan))
@@ -134,13 +134,13 @@ describe('limit memory', () => {
     expect(memory.blockFor('sub_7', plan)).not.toBeNull()
   })
 
-  it('shows what is used', () => {
+  it('returns the use of each limit', () => {
     const memory = createLimitMemory({ threads: 1 })
     const plan = planOf({
       limits: [{ name: 'a', totals: { hour: 9 }, rate: { value: 6, duration: 'minute' }, concurrent: 5 }],
       quotas: { period: 'Daily', resourceUnits: 9 },
     })
-    takes(openDesk(plan, memory), 2)
+    takeMany(openTestLimiter(plan, memory), 2)
     const shown = (nowMs: number, subscription = 'sub_1') => {
       const { limits, quota } = memory.usage(subscription, plan, nowMs)
       return [...limits.map(({ used }) => used), quota?.usedMicro]
@@ -156,9 +156,9 @@ describe('limit memory', () => {
     })
   })
 
-  it('shows what is used under a declaration that has not been called by, and cuts no memory for it', () => {
+  it('returns the use under a declaration without calls, and allocates no memory for it', () => {
     const memory = createLimitMemory({ threads: 1 })
-    takes(openDesk(planOf({ limits: [{ name: 'a', totals: { hour: 9 } }] }), memory), 3)
+    takeMany(openTestLimiter(planOf({ limits: [{ name: 'a', totals: { hour: 9 } }] }), memory), 3)
     const { bytes } = memory
     const next = planOf({
       limits: [
@@ -171,10 +171,10 @@ describe('limit memory', () => {
     expect(memory.bytes).toBe(bytes)
   })
 
-  it('shows what was used before the process began', () => {
+  it('returns the restored use after a restart', () => {
     const plan = planOf({ limits: [{ name: 'a', totals: { hour: 9 } }] })
     const before = createLimitMemory({ threads: 1 })
-    takes(openDesk(plan, before), 4)
+    takeMany(openTestLimiter(plan, before), 4)
     const memory = createLimitMemory({ threads: 1, restore: (subscription, api) => before.counters(subscription, api) })
 
     expect(memory.usage('sub_1', plan, NOON_MS).limits).toMatchObject([{ used: 4 }])

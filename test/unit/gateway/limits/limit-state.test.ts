@@ -1,18 +1,17 @@
-/** Issue 14, point 14: the state of a limit at the moment at which it refused a call. */
-
 import { describe, expect, it } from 'vitest'
 import { limitState, quotaState } from '../../../../src/gateway/limits/limit-state.ts'
-import { openLimit, type Desk } from '../../../fixtures/test-limits.ts'
+import { openLimit, type TestLimiter } from '../../../fixtures/test-limits.ts'
 
 const OPENS_AT = '2027-01-01T00:00:00.000Z'
 
-const stateOf = ({ sla, limiter }: Desk, window: string | null) => limitState(sla, limiter.verdict, window, OPENS_AT)
+const stateOf = ({ sla, limiter }: TestLimiter, window: string | null) =>
+  limitState(sla, limiter.verdict, window, OPENS_AT)
 
-describe('point 14: the state of a limit that refused', () => {
+describe('the state of a limit that refused', () => {
   it('counts the calls of a rate', () => {
-    const desk = openLimit({ rate: { value: 2, duration: 'minute' } })
-    while (desk.take(0) === true);
-    expect(stateOf(desk, '60 s')).toEqual({
+    const opened = openLimit({ rate: { value: 2, duration: 'minute' } })
+    while (opened.take(0) === true);
+    expect(stateOf(opened, '60 s')).toEqual({
       name: 'a rate',
       kind: 'rate',
       limit: 2,
@@ -23,10 +22,10 @@ describe('point 14: the state of a limit that refused', () => {
     })
   })
 
-  it('of calls at once has no window, and opens when one of them ends', () => {
-    const desk = openLimit({ concurrent: 3 })
-    while (desk.take(0) === true);
-    expect(stateOf(desk, null)).toMatchObject({
+  it('has no window for concurrent calls, and reopens when one of them ends', () => {
+    const opened = openLimit({ concurrent: 3 })
+    while (opened.take(0) === true);
+    expect(stateOf(opened, null)).toMatchObject({
       kind: 'concurrent',
       used: 3,
       remaining: 0,
@@ -35,10 +34,10 @@ describe('point 14: the state of a limit that refused', () => {
     })
   })
 
-  it('of a quota says what is left, if the call costs more than that', () => {
-    const desk = openLimit({}, { quotas: { period: 'Monthly', resourceUnits: 10 }, resourceUnits: { default: 4 } })
-    while (desk.take(0) === true);
-    expect(quotaState(desk.sla, 0, desk.limiter.verdict, 'Monthly', OPENS_AT)).toMatchObject({
+  it('has the remaining units of a quota if the call costs more', () => {
+    const opened = openLimit({}, { quotas: { period: 'Monthly', resourceUnits: 10 }, resourceUnits: { default: 4 } })
+    while (opened.take(0) === true);
+    expect(quotaState(opened.sla, 0, opened.limiter.verdict, 'Monthly', OPENS_AT)).toMatchObject({
       kind: 'quota',
       limit: 10,
       used: 8,
@@ -48,11 +47,11 @@ describe('point 14: the state of a limit that refused', () => {
   })
 
   it('is unknown if the counters could not be read', () => {
-    const desk = openLimit({ totals: { day: 5 } })
+    const opened = openLimit({ totals: { day: 5 } })
     const other = openLimit({ totals: { hour: 5 } })
-    const { sla, limiter } = desk
-    // A block that was made for another plan: no decision is possible.
+    const { sla, limiter } = opened
+    // A block of another plan, so that no decision is possible.
     limiter.take(sla, { ...other.block, layout: -1 }, 0, 0)
-    expect(stateOf(desk, 'day')).toMatchObject({ limit: 5, used: null, remaining: null })
+    expect(stateOf(opened, 'day')).toMatchObject({ limit: 5, used: null, remaining: null })
   })
 })

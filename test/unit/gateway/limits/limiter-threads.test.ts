@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
 import { createLimitMemory } from '../../../../src/gateway/limits/limit-memory.ts'
-import { openDesk, planOf } from '../../../fixtures/test-limits.ts'
+import { openTestLimiter, planOf } from '../../../fixtures/test-limits.ts'
 import type { HammerData } from './limit-hammer.ts'
 
 const NOW_MS = Date.parse('2026-03-04T12:00:00Z')
@@ -12,7 +12,7 @@ function startHammer(data: HammerData): Worker {
   return new Worker(new URL('./limit-hammer.ts', import.meta.url), { workerData: data })
 }
 
-/** How many calls were admitted over all threads, and how many ran at once at most. */
+/** Returns the number of admitted calls over all threads, and the maximum of concurrent ones. */
 async function hammer(threads: number, declaration: object, isReleasing: boolean, minutes = 1) {
   const plan = planOf(declaration)
   const ref = createLimitMemory({ threads }).blockFor('sub_1', plan)
@@ -44,7 +44,7 @@ async function admittedBy(worker: Worker): Promise<readonly number[]> {
   return ((await once(worker, 'message')) as [readonly number[]])[0]
 }
 
-describe.each([1, 2, 3, 4])('%i threads at one subscription', (threads) => {
+describe.each([1, 2, 3, 4])('%i threads with calls of one subscription', (threads) => {
   it.each([
     ['total', { limits: [{ name: 'a', totals: { day: 7_001 } }] }, 7_001],
     ['rate', { limits: [{ name: 'a', rate: { value: 7_001, duration: 'day' } }] }, 7_001],
@@ -65,17 +65,17 @@ describe.each([1, 2, 3, 4])('%i threads at one subscription', (threads) => {
       },
       7_001,
     ],
-  ])('are admitted exactly what a %s declares', async (_, declaration, limit) => {
+  ])('admit exactly as many calls as a %s declares', async (_, declaration, limit) => {
     expect((await hammer(threads, declaration, false)).admitted).toBe(limit)
   })
 
-  it('are admitted exactly 1,000 in each of five minutes', async () => {
+  it('admit exactly 1,000 calls in each of five minutes', async () => {
     const { byMinute } = await hammer(threads, { limits: [{ name: 'a', totals: { minute: 1_000 } }] }, false, 5)
 
     expect(byMinute).toEqual([1_000, 1_000, 1_000, 1_000, 1_000])
   })
 
-  it('never run more calls at once than declared', async () => {
+  it('never admit more concurrent calls than declared', async () => {
     const { most, admitted } = await hammer(threads, { limits: [{ name: 'a', concurrent: 2 }] }, true)
 
     expect(most).toBeLessThanOrEqual(2)
@@ -83,10 +83,10 @@ describe.each([1, 2, 3, 4])('%i threads at one subscription', (threads) => {
   })
 })
 
-it('frees what a thread held that died in the middle of a decision', async () => {
+it('releases the lock and the calls of a thread that ended within a decision', async () => {
   const plan = planOf({ limits: [{ name: 'a', concurrent: 3 }] })
   const memory = createLimitMemory({ threads: 2 })
-  const desk = openDesk(plan, memory, { thread: 0, threads: 2 })
+  const opened = openTestLimiter(plan, memory, { thread: 0, threads: 2 })
   const ref = memory.blockFor('sub_1', plan)
   if (ref === null) throw new Error('there is no memory left')
   const running = new SharedArrayBuffer(12)
@@ -105,8 +105,8 @@ it('frees what a thread held that died in the middle of a decision', async () =>
   expect(await admittedBy(worker)).toEqual([3])
   await worker.terminate()
 
-  expect(desk.take(NOW_MS)).toBe('a concurrent')
-  expect(desk.limiter.verdict.retryAfterMs).toBe(1_000)
+  expect(opened.take(NOW_MS)).toBe('a concurrent')
+  expect(opened.limiter.verdict.retryAfterMs).toBe(1_000)
   memory.releaseThread(1)
-  expect(Array.from({ length: 4 }, () => desk.take(NOW_MS))).toEqual([true, true, true, 'a concurrent'])
+  expect(Array.from({ length: 4 }, () => opened.take(NOW_MS))).toEqual([true, true, true, 'a concurrent'])
 })

@@ -1,94 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { createLimiter } from '../../../../src/gateway/limits/limiter.ts'
 import { createLimitMemory } from '../../../../src/gateway/limits/limit-memory.ts'
-import { openDesk, openLimit, planOf } from '../../../fixtures/test-limits.ts'
-
-describe('a total counts in calendar windows of UTC', () => {
-  it.each([
-    ['minute', '2026-03-04T10:15:00.000', '2026-03-04T10:15:59.999', '2026-03-04T10:16:00.000'],
-    ['hour', '2026-03-04T10:00:00.000', '2026-03-04T10:59:59.999', '2026-03-04T11:00:00.000'],
-    ['day', '2026-03-04T00:00:00.000', '2026-03-04T23:59:59.999', '2026-03-05T00:00:00.000'],
-    ['day', '2026-12-31T00:00:00.000', '2026-12-31T23:59:59.999', '2027-01-01T00:00:00.000'],
-    ['week', '2026-03-02T00:00:00.000', '2026-03-08T23:59:59.999', '2026-03-09T00:00:00.000'],
-    ['week', '2026-12-28T00:00:00.000', '2027-01-03T23:59:59.999', '2027-01-04T00:00:00.000'],
-    ['month', '2026-02-01T00:00:00.000', '2026-02-28T23:59:59.999', '2026-03-01T00:00:00.000'],
-    ['month', '2028-02-01T00:00:00.000', '2028-02-29T23:59:59.999', '2028-03-01T00:00:00.000'],
-    ['month', '2100-02-01T00:00:00.000', '2100-02-28T23:59:59.999', '2100-03-01T00:00:00.000'],
-    ['month', '2026-12-01T00:00:00.000', '2026-12-31T23:59:59.999', '2027-01-01T00:00:00.000'],
-  ])('%s from %s to %s', (window, first, last, next) => {
-    const { take, limiter } = openLimit({ totals: { [window]: 1 } })
-    const before = Date.parse(`${first}Z`) - 1
-
-    expect(take(before)).toBe(true)
-    expect(take(before)).toBe(`a ${window}`)
-    expect(limiter.verdict.retryAfterMs).toBe(1)
-    expect(take(first)).toBe(true)
-    expect(take(first)).toBe(`a ${window}`)
-    expect(take(last)).toBe(`a ${window}`)
-    expect(limiter.verdict.retryAfterMs).toBe(1)
-    expect(take(next)).toBe(true)
-  })
-
-  it('never begins a window twice, where two threads read the clock around its edge', () => {
-    const { take } = openLimit({ totals: { minute: 1 } })
-
-    expect(take('2026-03-04T10:16:00.001')).toBe(true)
-    expect(take('2026-03-04T10:15:59.999')).toBe('a minute')
-    expect(take('2026-03-04T10:16:00.002')).toBe('a minute')
-  })
-
-  it('begins afresh when the clock was hours ahead and is set right', () => {
-    const { take } = openLimit({ totals: { minute: 1 } })
-
-    expect(take('2026-03-04T20:00:00')).toBe(true)
-    expect(take('2026-03-04T10:00:00')).toBe(true)
-    expect(take('2026-03-04T10:00:00')).toBe('a minute')
-  })
-})
-
-describe('a total of a period counts in the span of its validity', () => {
-  it.each([
-    ['06:00', '10:13:50', '2026-03-04T06:00:00.000', '2026-03-04T10:13:49.999', '2026-03-04T10:13:50.000'],
-    ['21:00', '03:00', '2026-03-04T21:00:00.000', '2026-03-05T02:59:59.999', '2026-03-05T03:00:00.000'],
-    ['21:00', '24:00', '2026-02-28T21:00:00.000', '2026-02-28T23:59:59.999', '2026-03-01T00:00:00.000'],
-    ['00:00', '03:00', '2028-02-29T00:00:00.000', '2028-02-29T02:59:59.999', '2028-02-29T03:00:00.000'],
-    ['22:00', '22:00:01', '2026-12-31T22:00:00.000', '2026-12-31T22:00:00.999', '2026-12-31T22:00:01.000'],
-  ])('%s to %s: from %s to %s', (start, end, first, last, after) => {
-    const { take } = openLimit({ totals: { period: 1 }, validity: [{ name: 'v', start, end }] })
-
-    expect(take(Date.parse(`${first}Z`) - 1)).toBe(true)
-    expect(take(Date.parse(`${first}Z`) - 1)).toBe(true)
-    expect(take(first)).toBe(true)
-    expect(take(first)).toBe('a period')
-    expect(take(last)).toBe('a period')
-    expect(take(after)).toBe(true)
-    expect(take(after)).toBe(true)
-    expect(take(Date.parse(`${first}Z`) + 86_400_000)).toBe(true)
-    expect(take(Date.parse(`${first}Z`) + 86_400_000)).toBe('a period')
-  })
-
-  it('makes one night of the hours before and after midnight', () => {
-    const { take } = openLimit({
-      totals: { period: 2 },
-      validity: [
-        { name: 'morning', start: '00:00', end: '03:00' },
-        { name: 'evening', start: '21:00', end: '24:00' },
-      ],
-    })
-
-    expect(take('2026-03-04T02:00:00')).toBe(true)
-    expect(take('2026-03-04T22:00:00')).toBe(true)
-    expect(take('2026-03-05T01:00:00')).toBe(true)
-    expect(take('2026-03-05T02:59:59')).toBe('a period')
-    expect(take('2026-03-05T21:00:00')).toBe(true)
-  })
-})
+import { openTestLimiter, openLimit, planOf } from '../../../fixtures/test-limits.ts'
 
 describe('which definition applies', () => {
   const peak = { name: 'peak', validity: [{ name: 'v', start: '09:00', end: '12:00' }] }
 
-  it('is the first whose time it is, property by property', () => {
-    const { take } = openDesk(
+  it('is the first one that is valid at the time, for each property', () => {
+    const { take } = openTestLimiter(
       planOf({
         limits: [
           { ...peak, totals: { minute: 2 } },
@@ -108,8 +27,8 @@ describe('which definition applies', () => {
     expect(take('2026-03-04T12:02:00.000')).toBe('normal day')
   })
 
-  it('switches a property off with 0, and such calls do not count against the definition behind it', () => {
-    const { take } = openDesk(
+  it('is none for a property with the value 0, so that calls do not count in a later definition', () => {
+    const { take } = openTestLimiter(
       planOf({
         limits: [
           { ...peak, totals: { day: 0 } },
@@ -124,8 +43,8 @@ describe('which definition applies', () => {
     expect(take('2026-03-04T11:00:00')).toBe(true)
   })
 
-  it('lets operations that are listed together share one counter, and others have theirs', () => {
-    const { take } = openDesk(
+  it('has one counter for the operations that it lists, separate from others', () => {
+    const { take } = openTestLimiter(
       planOf({
         limits: [
           { name: 'ours', operationIds: ['read', 'write'], totals: { day: 2 } },
@@ -145,7 +64,7 @@ describe('which definition applies', () => {
 describe('a rate', () => {
   const noonMs = Date.parse('2026-03-04T12:00:00Z')
 
-  it('admits a burst of its value, and then one call each time one is earned', () => {
+  it('admits a burst of its value, then one call whenever one has leaked', () => {
     const { take, limiter } = openLimit({ rate: { value: 3, duration: 'second' } })
 
     for (let call = 0; call < 3; call++) expect(take(noonMs)).toBe(true)
@@ -160,7 +79,7 @@ describe('a rate', () => {
     expect(take(noonMs + 1_000)).toBe('a rate')
   })
 
-  it('loses nothing to rounding in ten million milliseconds', () => {
+  it('has no rounding error in ten million milliseconds', () => {
     const { take } = openLimit({ rate: { value: 7, duration: 'minute' } })
     let admitted = 0
     for (let atMs = noonMs; atMs < noonMs + 10_000_000; atMs += 97) if (take(atMs) === true) admitted++
@@ -170,7 +89,7 @@ describe('a rate', () => {
 })
 
 describe('a rate under a clock that is set back', () => {
-  it('earns nothing at once, and goes on earning from then', () => {
+  it('leaks nothing at that moment, and continues to leak from then on', () => {
     const { take } = openLimit({ rate: { value: 1, duration: 'minute' } })
 
     expect(take('2026-03-04T20:00:00')).toBe(true)
@@ -180,8 +99,8 @@ describe('a rate under a clock that is set back', () => {
   })
 })
 
-describe('concurrency', () => {
-  it('is given back when a call ends, once', () => {
+describe('a limit of concurrent calls', () => {
+  it('admits another call for each call that ends', () => {
     const { take, limiter, block } = openLimit({ concurrent: 2 })
     expect(take(1)).toBe(true)
     const { gauge } = limiter.verdict
@@ -196,10 +115,10 @@ describe('concurrency', () => {
     expect([take(1), take(1), take(1)]).toEqual([true, true, 'a concurrent'])
   })
 
-  it('counts over threads, and a dead thread gives its share back', () => {
+  it('counts the calls of all threads, and releases those of a thread that ended', () => {
     const plan = planOf({ limits: [{ name: 'a', concurrent: 3 }] })
     const memory = createLimitMemory({ threads: 3 })
-    const [one, two] = [0, 2].map((thread) => openDesk(plan, memory, { thread, threads: 3 }))
+    const [one, two] = [0, 2].map((thread) => openTestLimiter(plan, memory, { thread, threads: 3 }))
 
     expect([one?.take(1), two?.take(1), two?.take(1), one?.take(1)]).toEqual([true, true, true, 'a concurrent'])
     memory.releaseThread(2)
@@ -208,7 +127,7 @@ describe('concurrency', () => {
 })
 
 describe('a decision', () => {
-  it('takes from all limits or from none', () => {
+  it('counts a call in all limits or in none', () => {
     const { take, limiter, block } = openLimit(
       { totals: { minute: 2, hour: 5 }, concurrent: 3, rate: { value: 4, duration: 'hour' } },
       { quotas: { period: 'Daily', resourceUnits: 3 } },
@@ -225,7 +144,7 @@ describe('a decision', () => {
     expect(limiter.verdict.quotaUsedMicro).toBe(3_000_000)
   })
 
-  it('is that of the limit with the longest wait, where several refuse', () => {
+  it('names the limit with the longest wait if several refuse', () => {
     const { take, limiter } = openLimit({
       totals: { minute: 1, day: 1, hour: 1 },
       rate: { value: 1, duration: 'second' },
@@ -236,12 +155,12 @@ describe('a decision', () => {
     expect(limiter.verdict.retryAfterMs).toBe(3_600_000)
   })
 
-  it('leaves nothing of one party in the verdict of another', () => {
+  it('leaves no data of one caller in the verdict of another', () => {
     const limiter = createLimiter({ thread: 0, threads: 1 })
     const memory = createLimitMemory({ threads: 1 })
     const own = { thread: 0, threads: 1, limiter }
-    const rich = openDesk(planOf({ quotas: { period: 'Daily', resourceUnits: 9 } }), memory, own)
-    const poor = openDesk(
+    const rich = openTestLimiter(planOf({ quotas: { period: 'Daily', resourceUnits: 9 } }), memory, own)
+    const poor = openTestLimiter(
       {
         ...planOf({ limits: [{ name: 'a', totals: { day: 1 } }], quotas: { period: 'Daily', resourceUnits: 9 } }),
         api: 'other-v1',
@@ -254,126 +173,20 @@ describe('a decision', () => {
     expect(limiter.verdict.quotaUsedMicro).toBe(1_000_000)
   })
 
-  it('holds no lock after it has failed', () => {
+  it('releases the lock if it fails', () => {
     const { limiter, sla, block, take } = openLimit({ concurrent: 1 })
 
     expect(() => limiter.take(sla, block, 99, 1)).toThrow(TypeError)
     expect([take(1), limiter.verdict.retryAfterMs]).toEqual([true, 0])
   })
 
-  it('lets nobody in by a block of another layout', () => {
+  it('refuses a call with a block of another layout', () => {
     const limiter = createLimiter({ thread: 0, threads: 1 })
     const own = { thread: 0, threads: 1, limiter }
-    const { block } = openDesk(planOf({ limits: [{ name: 'a', concurrent: 5 }] }), undefined, own)
-    const { sla } = openDesk(planOf({ limits: [{ name: 'b', concurrent: 5 }] }), undefined, own)
+    const { block } = openTestLimiter(planOf({ limits: [{ name: 'a', concurrent: 5 }] }), undefined, own)
+    const { sla } = openTestLimiter(planOf({ limits: [{ name: 'b', concurrent: 5 }] }), undefined, own)
 
     expect(limiter.take(sla, block, 0, 1)).toBe(0)
     expect(limiter.verdict).toMatchObject({ retryAfterMs: 1_000, gauge: 0 })
-  })
-})
-
-describe('a quota', () => {
-  it.each([
-    ['Daily', '2026-03-04T23:59:59.999', '2026-03-05T00:00:00.000'],
-    ['Monthly', '2028-02-29T23:59:59.999', '2028-03-01T00:00:00.000'],
-    ['Quarterly', '2026-06-30T23:59:59.999', '2026-07-01T00:00:00.000'],
-    ['Annual', '2026-12-31T23:59:59.999', '2027-01-01T00:00:00.000'],
-  ])('%s ends with %s', (period, last, next) => {
-    const { take, limiter } = openLimit({}, { quotas: { period, resourceUnits: 1 } })
-
-    expect(take(last)).toBe(true)
-    expect(take(last)).toBe('quota')
-    expect(limiter.verdict.retryAfterMs).toBe(1)
-    expect(take(next)).toBe(true)
-    expect(take(next)).toBe('quota')
-  })
-
-  it('counts millionths, and refuses only what does not fit', () => {
-    const { take, limiter } = openLimit(
-      {},
-      { quotas: { period: 'Monthly', resourceUnits: 1 }, resourceUnits: { default: 0, operations: { write: 0.3 } } },
-    )
-
-    expect([take(1, 1), take(1, 1), take(1, 1), take(1, 1), take(1, 0)]).toEqual([true, true, true, 'quota', true])
-    expect(limiter.verdict.quotaUsedMicro).toBe(900_000)
-  })
-
-  it('gets units back in the period they were taken in, and in no other', () => {
-    const { take, limiter, sla, block } = openLimit({}, { quotas: { period: 'Daily', resourceUnits: 2 } })
-    const [today, tomorrow] = ['2026-03-04T23:00:00', '2026-03-05T01:00:00']
-    expect(take(today)).toBe(true)
-    const { quotaStartMs } = limiter.verdict
-    expect(take(today)).toBe(true)
-    limiter.giveBack(sla, block, 1_000_000, quotaStartMs)
-    expect([take(today), take(today)]).toEqual([true, 'quota'])
-
-    expect([take(tomorrow), take(tomorrow)]).toEqual([true, true])
-    limiter.giveBack(sla, block, 1_000_000, quotaStartMs)
-    expect(take(tomorrow)).toBe('quota')
-  })
-
-  it('does not end for those who pay as they go', () => {
-    const { take, limiter } = openLimit({}, { quotas: { period: 'PayAsYouGo' } })
-    for (let call = 0; call < 100; call++) expect(take(1)).toBe(true)
-
-    expect(limiter.verdict).toMatchObject({ quotaUsedMicro: 100_000_000, approaching: false })
-  })
-})
-
-describe('the warning that a limit is near', () => {
-  /** Positions of the calls that warned, of `calls` calls. */
-  function warnings(definition: object, more: object, calls: readonly (string | number)[], operation = 0): number[] {
-    const { take, limiter } = openLimit(definition, more)
-    return calls.flatMap((at, index) => {
-      take(at, operation)
-      return limiter.verdict.approaching ? [index] : []
-    })
-  }
-  const at = (count: number) => Array.from({ length: count }, () => '2026-03-04T10:00:00')
-
-  it.each([
-    ['total', { totals: { day: 10 } }, {}, 7],
-    ['rate', { rate: { value: 10, duration: 'hour' } }, {}, 7],
-    ['gauge', { concurrent: 10 }, {}, 7],
-    ['quota', {}, { quotas: { period: 'Daily', resourceUnits: 10 } }, 7],
-    ['total with a threshold of its own', { totals: { day: 100 } }, { quotas: { alertThreshold: 7 } }, 6],
-    ['total that is warned at its end', { totals: { day: 3 } }, { quotas: { alertThreshold: 100 } }, 2],
-    ['total of one call', { totals: { day: 1 } }, {}, 0],
-  ])('comes once for a %s', (_, definition, more, index) => {
-    expect(warnings(definition, more, at(30))).toEqual([index])
-  })
-
-  it('comes again in the next window', () => {
-    const days = [4, 4, 4, 5, 5, 5].map((day) => `2026-03-0${day}T10:00:00`)
-    expect(warnings({ totals: { day: 2 } }, {}, days)).toEqual([1, 4])
-  })
-
-  it('comes again for a bucket only after it has fallen below half', () => {
-    const seconds = [0, 0, 0, 0, 1, 2, 3, 4, 7, 7, 7].map((second) => `2026-03-04T10:00:0${second}`)
-    const rate = { value: 4, duration: 'minute' }
-    expect(
-      warnings({ rate }, {}, [...seconds, '2026-03-04T10:00:31', '2026-03-04T10:00:31', '2026-03-04T10:00:31']),
-    ).toEqual([3, 12])
-  })
-
-  it('comes before the first refusal where the next call may be too dear', () => {
-    const more = {
-      quotas: { period: 'Daily', resourceUnits: 10, alertThreshold: 100 },
-      resourceUnits: { default: 3 },
-    }
-    expect(warnings({}, more, at(6))).toEqual([2])
-  })
-
-  it('comes with the first refusal where no call came before it', () => {
-    const more = { quotas: { period: 'Daily', resourceUnits: 10 }, resourceUnits: { default: 11 } }
-    expect(warnings({}, more, at(3))).toEqual([0])
-  })
-
-  it('comes before a refusal by a rate that never stands full', () => {
-    const { take, limiter } = openLimit({ rate: { value: 2, duration: 'second' } }, { quotas: { alertThreshold: 100 } })
-
-    expect([take(0), limiter.verdict.approaching]).toEqual([true, false])
-    expect([take(100), limiter.verdict.approaching]).toEqual([true, true])
-    expect([take(100), limiter.verdict.approaching]).toEqual(['a rate', false])
   })
 })

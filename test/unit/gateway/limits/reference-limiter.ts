@@ -1,6 +1,6 @@
 /**
- * Limits as slowly and plainly as they can be written: every admitted call is remembered, every window
- * is found by looking at the calendar, rates are counted in integers without bound.
+ * A slow and simple reference implementation of limits: it stores every admitted call, computes every window from the calendar, and
+ * counts rates in unbounded integers.
  */
 
 export interface ReferenceDefinition {
@@ -23,7 +23,7 @@ export interface ReferenceCall {
   readonly period: string
   units: number
   isRunning: boolean
-  /** Definition and property that it counted against. */
+  /** Definitions and properties in which the call counts. */
   readonly counted: readonly string[]
 }
 
@@ -38,7 +38,7 @@ const SPANS_MS: Readonly<Record<string, number>> = {
 export function createReferenceLimiter({ limits, quotas, resourceUnits }: ReferencePlan) {
   const admitted: ReferenceCall[] = []
 
-  /** The call, or what refuses it: `name property` of limits, or `quota`. */
+  /** Returns the admitted call, or what refuses it: `name property` of limits, or `quota`. */
   function take(operation: string, timeMs: number): ReferenceCall | readonly string[] {
     const applying = ['rate', 'concurrent', 'period', 'minute', 'hour', 'day', 'week', 'month'].flatMap((property) => {
       const definition = limits.find((each) => names(each, property) && matches(each, operation, timeMs))
@@ -65,12 +65,12 @@ export function createReferenceLimiter({ limits, quotas, resourceUnits }: Refere
     return calls.filter((call) => windowOf(definition, property, call.timeMs) === window).length < value
   }
 
-  /** The call was never answered, and its process is gone. */
-  function forget(call: ReferenceCall): void {
+  /** Removes a call that was not answered before its process ended. */
+  function remove(call: ReferenceCall): void {
     admitted.splice(admitted.indexOf(call), 1)
   }
 
-  return { take, forget }
+  return { take, remove }
 }
 
 /** GCRA by theoretical arrival times, in ms × value. */
@@ -100,7 +100,7 @@ function matches(definition: ReferenceDefinition, operation: string, timeMs: num
   return definition.validity === undefined || spanStart(definition, timeMs) !== null
 }
 
-/** When the span began that holds `timeMs`: those of yesterday and today are tried. Spans do not touch here. */
+/** Returns the start of the span that contains `timeMs`; it may have started yesterday. Spans do not touch here. */
 function spanStart({ validity = [] }: ReferenceDefinition, timeMs: number): number | null {
   for (const { start, end } of validity) {
     for (const dayMs of [timeMs - 86_400_000, timeMs]) {

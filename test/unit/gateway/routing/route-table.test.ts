@@ -105,7 +105,7 @@ describe('the route table', () => {
     )
     const routes = createRouteTable(operations)
     expect(operations.length).toBeGreaterThan(1_000)
-    // A value that is a literal elsewhere, one that is nobody's, one that is encoded.
+    // A value that is a literal elsewhere, an unknown one, and an encoded one.
     for (const sample of ['7', 'octo.cat-1', '%C3%A9%20x']) {
       operations.forEach(({ method, path }, position) => {
         const names = path.match(/\{/g)?.length ?? 0

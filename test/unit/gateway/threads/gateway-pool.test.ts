@@ -92,10 +92,10 @@ async function openPool({
   counters = async () => {},
   arrived = (answer: () => void): void => answer(),
 } = {}) {
-  const desk = createActiveDeclarations(createLimitMemory({ threads: THREADS }))
+  const declarations = createActiveDeclarations(createLimitMemory({ threads: THREADS }))
   const sla = { ...planOf({ limits: [{ name: 'a', totals: { minute: 1_000 } }] }), api: API }
   const slas = limited ? [sla] : []
-  for (const each of slas) desk.setPlan(each)
+  for (const each of slas) declarations.setPlan(each)
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-gateway-pool-'))
   const origin = await listen(arrived)
   const counts = new Map<string, number>()
@@ -123,7 +123,7 @@ async function openPool({
       resolve: async ({ kind }) => (kind === 'federated' ? FEDERATED_GRANT : grant),
       async block(parameters) {
         await counters()
-        return desk.block(parameters)
+        return declarations.block(parameters)
       },
       oauth: async ({ endpoint }) => ({ status: 200, headers: {}, body: endpoint, signal: null }),
       refetch: () => refetch(),

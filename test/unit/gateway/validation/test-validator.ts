@@ -1,4 +1,4 @@
-/** A document of one operation, read, compiled and validated as in a gateway thread. */
+/** Compiles a document with one operation as a gateway thread does, and validates requests against it. */
 
 import type { IncomingMessage } from 'node:http'
 import { compileRoutePlan } from '../../../../src/publishing/compile-route-plan.ts'
@@ -6,7 +6,7 @@ import { readSpecification } from '../../../../src/governance/specification.ts'
 import { createRouteTable } from '../../../../src/gateway/routing/route-table.ts'
 import { compileValidators } from '../../../../src/gateway/validation/validate.ts'
 
-export interface DeskOptions {
+export interface TestValidatorOptions {
   readonly openapi?: string
   readonly path?: string
   readonly operation: Record<string, unknown>
@@ -20,10 +20,15 @@ export interface Sent {
   readonly encoding?: string
 }
 
-export async function openDesk({ openapi = '3.0.3', path = '/a', operation, components = {} }: DeskOptions) {
+export async function openTestValidator({
+  openapi = '3.0.3',
+  path = '/a',
+  operation,
+  components = {},
+}: TestValidatorOptions) {
   const document = {
     openapi,
-    info: { title: 'Desk', version: '1.0.0' },
+    info: { title: 'Test', version: '1.0.0' },
     paths: { [path]: { post: { responses: { 200: { description: 'ok' } }, ...operation } } },
     components,
   }
@@ -40,7 +45,7 @@ export async function openDesk({ openapi = '3.0.3', path = '/a', operation, comp
   const routes = createRouteTable(plan.operations)
   const [validators] = await compileValidators(structuredClone(plan))
 
-  /** `ok`, `stream`, or code, places and sentences of the failure. */
+  /** Returns `ok`, `stream`, or the code and the errors of the failure. */
   function send(target: string, { headers = {}, body, type = 'application/json', encoding }: Sent = {}): string {
     const queryAt = target.includes('?') ? target.indexOf('?') : target.length
     const match = routes.find('POST', target, 0, queryAt)

@@ -2,20 +2,20 @@ import { describe, expect, it } from 'vitest'
 import { compileResponses } from '../../../../src/gateway/validation/declared-responses.ts'
 import { compileRoutePlan } from '../../../../src/publishing/compile-route-plan.ts'
 import { readSpecification } from '../../../../src/governance/specification.ts'
-import { openDesk } from './test-validator.ts'
+import { openTestValidator } from './test-validator.ts'
 
 interface Case {
   readonly name: string
   readonly schema: string
   readonly schemas?: string
-  /** Bodies as JSON: a literal of the language could not have a member `__proto__`. */
+  /** Bodies as JSON text, because a literal cannot have a member `__proto__`. */
   readonly accepts: readonly string[]
   readonly rejects: readonly string[]
 }
 
 const CASES: readonly Case[] = [
   {
-    name: 'unevaluatedItems beside contains, of which only the items that match are evaluated',
+    name: 'unevaluatedItems beside contains, which evaluates matching items only',
     schema: '{"prefixItems": [true], "contains": {"type": "string"}, "unevaluatedItems": false}',
     accepts: ['[1, "x"]', '["x"]', '[1, "x", "y"]'],
     rejects: ['[1, "x", 2]', '[1, 2]'],
@@ -55,13 +55,13 @@ const CASES: readonly Case[] = [
     rejects: ['{"a": 2}', '{"b": 1}'],
   },
   {
-    name: 'unevaluatedProperties with a schema, of which the place of the fault is shown',
+    name: 'unevaluatedProperties with a schema, with the pointer of the error',
     schema: '{"properties": {"a": true}, "unevaluatedProperties": {"type": "object", "required": ["x"]}}',
     accepts: ['{"a": 1, "b": {"x": 1}}'],
     rejects: ['{"b": {}}'],
   },
   {
-    name: 'unevaluatedProperties through references that go in a circle',
+    name: 'unevaluatedProperties through circular references',
     schema: '{"$ref": "#/components/schemas/Tree"}',
     schemas:
       '{"Tree": {"anyOf": [{"properties": {"left": {"$ref": "#/components/schemas/Tree"}}}, ' +
@@ -109,7 +109,7 @@ const CASES: readonly Case[] = [
     rejects: ['{"$ref": "#/components/schemas/Leaf"}'],
   },
   {
-    name: 'what stands beside prefixItems, also for a list that is shorter',
+    name: 'keywords beside prefixItems, also for a shorter list',
     schema: '{"prefixItems": [{"type": "string"}], "contains": true, "uniqueItems": true, "items": {"type": "number"}}',
     accepts: ['["x"]', '["x", 1, 2]'],
     rejects: ['[]', '["x", 1, 1]', '["x", "y"]'],
@@ -138,7 +138,7 @@ const read = (json: string): Record<string, unknown> => JSON.parse(json) as Reco
 
 describe('The gateway evaluates correctly what ajv does not:', () => {
   it.each(CASES)('$name', async ({ schema, schemas = '{}', accepts, rejects }) => {
-    const { send } = await openDesk({
+    const { send } = await openTestValidator({
       openapi: '3.1.0',
       operation: { requestBody: { required: true, content: { 'application/json': { schema: read(schema) } } } },
       components: { schemas: read(schemas) },
@@ -153,7 +153,7 @@ describe('The gateway evaluates correctly what ajv does not:', () => {
       Buffer.from(
         JSON.stringify({
           openapi: '3.1.0',
-          info: { title: 'Desk', version: '1.0.0' },
+          info: { title: 'Test', version: '1.0.0' },
           paths: { '/a': { get: { responses: { 200: { description: 'ok', content } } } } },
           components: { schemas: read(schemas) },
         }),
@@ -173,10 +173,10 @@ describe('The gateway evaluates correctly what ajv does not:', () => {
     for (const body of rejects) expect([body, check?.(JSON.parse(body))]).toEqual([body, expect.any(Array)])
   })
 
-  it('faults of unevaluated members and items are shown at their place', async () => {
+  it('reports errors of unevaluated members and items with their pointer', async () => {
     const place = async (schema: unknown, body: string): Promise<string> => {
       const content = { 'application/json': { schema: { type: 'object', properties: { in: schema } } } }
-      const { send } = await openDesk({ openapi: '3.1.0', operation: { requestBody: { content } } })
+      const { send } = await openTestValidator({ openapi: '3.1.0', operation: { requestBody: { content } } })
       return send('/a', { body })
     }
     const text = { type: 'string' }
@@ -186,25 +186,25 @@ describe('The gateway evaluates correctly what ajv does not:', () => {
     expect(await place({ unevaluatedItems: false }, '{"in": [1]}')).toMatch(/ \/in has an item that is not declared$/)
   })
 
-  it('a value ends a schema that doubles its work at every reference when its steps are used up', async () => {
+  it('ends the validation of a schema that doubles its work at every reference when the steps are used up', async () => {
     const levels = Array.from({ length: 30 }, (_, level) => {
       const $ref = `#/components/schemas/L${level}`
       return [`L${level + 1}`, { anyOf: [{ $ref }, { $ref }], unevaluatedProperties: { $ref } }] as const
     })
     const content = { 'application/json': { schema: { $ref: '#/components/schemas/L30' } } }
-    const { send } = await openDesk({
+    const { send } = await openTestValidator({
       openapi: '3.1.0',
       operation: { requestBody: { content } },
       components: { schemas: { L0: { properties: { a: true }, required: ['b'] }, ...Object.fromEntries(levels) } },
     })
-    expect(send('/a', { body: '{"a": 1, "z": {"z": {}}}' })).toMatch(/takes more steps to validate than are granted/)
+    expect(send('/a', { body: '{"a": 1, "z": {"z": {}}}' })).toMatch(/needs more validation steps than allowed/)
   })
 })
 
 describe('A schema that the gateway cannot evaluate is refused at activation:', () => {
-  it('$dynamicRef is named with its place', async () => {
+  it('$dynamicRef, with its pointer', async () => {
     const schema = { properties: { a: { $dynamicRef: '#node' } }, $defs: { b: { $dynamicAnchor: 'node' } } }
-    const opened = openDesk({
+    const opened = openTestValidator({
       openapi: '3.1.0',
       operation: { requestBody: { content: { 'application/json': { schema } } } },
     })
@@ -215,11 +215,11 @@ describe('A schema that the gateway cannot evaluate is refused at activation:', 
     })
   })
 
-  it('alternatives in alternatives beside unevaluatedProperties, which would take the square to compile', async () => {
+  it('nested alternatives beside unevaluatedProperties, whose compilation costs the square', async () => {
     const chain = (depth: number): object =>
       depth === 0 ? {} : { anyOf: [chain(depth - 1)], unevaluatedProperties: { type: 'string' } }
     const opened = (depth: number): Promise<unknown> =>
-      openDesk({
+      openTestValidator({
         openapi: '3.1.0',
         operation: { requestBody: { content: { 'application/json': { schema: chain(depth) } } } },
       })

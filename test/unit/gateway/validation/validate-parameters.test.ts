@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { openDesk } from './test-validator.ts'
+import { openTestValidator } from './test-validator.ts'
 
 const parameter = (place: string, name: string, schema: unknown, more = {}) => ({ in: place, name, schema, ...more })
 const withParameters = (...parameters: unknown[]) => ({ operation: { parameters } })
 
-describe('parameters', () => {
-  it('cost nothing where none says anything', async () => {
-    const { validators } = await openDesk({
+describe('request parameters', () => {
+  it('need no validation if none has a schema', async () => {
+    const { validators } = await openTestValidator({
       path: '/a/{x}',
       ...withParameters(parameter('path', 'x', { type: 'string' }, { required: true }), parameter('query', 'q', {})),
     })
     expect(validators).toEqual({ parameters: null, body: null })
   })
 
-  it('of a path are decoded once and held to their schema', async () => {
-    const { send } = await openDesk({
+  it('of a path are decoded once and validated', async () => {
+    const { send } = await openTestValidator({
       path: '/a/{id}/{word}',
       ...withParameters(
         parameter('path', 'id', { type: 'integer', minimum: 1 }, { required: true }),
@@ -30,8 +30,8 @@ describe('parameters', () => {
     expect(send('/a/9223372036854775807/abc')).toBe('ok')
   })
 
-  it('of a query are typed by their schema, also behind references and alternatives', async () => {
-    const { send } = await openDesk({
+  it('of a query are typed by their schema, also through references and alternatives', async () => {
+    const { send } = await openTestValidator({
       operation: {
         parameters: [
           { $ref: '#/components/parameters/Limit' },
@@ -62,8 +62,8 @@ describe('parameters', () => {
     expect(send('/a?limi%74=101')).toBe('payload_invalid: /query/limit must be <= 100')
   })
 
-  it('of a query that cannot be decoded are refused where they are declared, and only there', async () => {
-    const { send } = await openDesk(withParameters(parameter('query', 'q', { type: 'string', maxLength: 3 })))
+  it('of a query that cannot be decoded are refused only if they are declared', async () => {
+    const { send } = await openTestValidator(withParameters(parameter('query', 'q', { type: 'string', maxLength: 3 })))
     expect(send('/a?other=%E9&%zz=1')).toBe('ok')
     expect(send('/a?q=%E9')).toBe('payload_invalid: /query/q cannot be decoded')
     expect(send('/a?q=a+b')).toBe('ok')
@@ -72,13 +72,13 @@ describe('parameters', () => {
     expect(send('/a?&&q&=&')).toBe('ok')
   })
 
-  it('read objects in the styles of OpenAPI', async () => {
+  it('can be objects in the styles of OpenAPI', async () => {
     const schema = {
       type: 'object',
       properties: { min: { type: 'integer' }, word: { type: 'string', maxLength: 2 } },
       additionalProperties: false,
     }
-    const { send } = await openDesk(
+    const { send } = await openTestValidator(
       withParameters(
         parameter('query', 'deep', schema, { style: 'deepObject', explode: true }),
         parameter('query', 'flat', schema, { style: 'form', explode: false }),
@@ -100,8 +100,8 @@ describe('parameters', () => {
     expect(send('/a?pipes=1|x')).toBe('payload_invalid: /query/pipes/1 must be integer')
   })
 
-  it('of headers and cookies are held to their schema', async () => {
-    const { send } = await openDesk(
+  it('of headers and cookies are validated', async () => {
+    const { send } = await openTestValidator(
       withParameters(
         parameter('header', 'X-Count', { type: 'integer' }, { required: true }),
         parameter('header', 'Authorization', { type: 'integer' }, { required: true }),
@@ -120,8 +120,8 @@ describe('parameters', () => {
     expect(send('/a')).toBe('payload_invalid: /header/X-Count is required; /cookie/session is required')
   })
 
-  it('in styles that are not read here pass', async () => {
-    const { send } = await openDesk({
+  it('in unsupported styles are not validated', async () => {
+    const { send } = await openTestValidator({
       path: '/a/{m}',
       ...withParameters(parameter('path', 'm', { type: 'integer' }, { required: true, style: 'matrix' })),
     })

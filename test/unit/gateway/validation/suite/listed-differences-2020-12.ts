@@ -1,4 +1,4 @@
-/** On what the gateway and draft 2020-12 of the JSON Schema Test Suite differ, with the reasons. */
+/** Differences between the gateway and draft 2020-12 of the JSON Schema Test Suite, with their reasons. */
 
 import type { ReasonedDifferences } from './run-suite.ts'
 

@@ -1,4 +1,4 @@
-/** On what the gateway and the suites differ, with the reasons. */
+/** Differences between the gateway and the suites, with their reasons. */
 
 import type { ReasonedDifferences } from './run-suite.ts'
 

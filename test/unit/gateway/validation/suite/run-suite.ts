@@ -4,10 +4,10 @@
  */
 
 import { Problem } from '../../../../../src/domain/problem.ts'
-import { openDesk } from '../test-validator.ts'
+import { openTestValidator } from '../test-validator.ts'
 import type { SuiteGroup } from './suite-group.ts'
 
-/** On what the gateway and the suite differ, by `file › group`. */
+/** Differences between the gateway and the suite, by `file › group`. */
 export type Differences = Readonly<Record<string, Difference>>
 
 /** The whole group, because its schema is refused at activation, or the tests with another verdict. */
@@ -39,27 +39,27 @@ export async function findDifferences(groups: readonly SuiteGroup[], openapi: st
 }
 
 async function judgeGroup({ schema, tests }: SuiteGroup, openapi: string): Promise<Difference | null> {
-  let desk: Awaited<ReturnType<typeof openDesk>>
+  let validator: Awaited<ReturnType<typeof openTestValidator>>
   try {
-    desk = await openDesk({
+    validator = await openTestValidator({
       openapi,
       operation: { requestBody: { required: true, content: { 'application/json': { schema: { $ref: SCHEMA } } } } },
       components: { schemas: { Case: moveReferences(schema) } },
     })
   } catch (cause) {
-    // Anything else is a fault of the gateway.
+    // Any other error is a fault of the gateway.
     if (cause instanceof Problem && cause.code === 'specification_invalid' && (cause.errors ?? []).length > 0)
       return 'refused'
     throw cause
   }
   const differing = tests.filter(({ data, valid }) => {
-    const verdict = desk.send('/a', { body: JSON.stringify(data) })
+    const verdict = validator.send('/a', { body: JSON.stringify(data) })
     return (verdict === 'ok' || verdict === 'stream') !== valid
   })
   return differing.length === 0 ? null : differing.map(({ description }) => description)
 }
 
-/** References from the root of the schema lead to where it lies in the document. */
+/** Rewrites references to the root of the schema to its place in the document. */
 function moveReferences(schema: unknown, isNamed = false): unknown {
   if (Array.isArray(schema)) return schema.map((item) => moveReferences(item))
   if (typeof schema !== 'object' || schema === null) return schema

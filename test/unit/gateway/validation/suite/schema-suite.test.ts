@@ -1,5 +1,5 @@
 /**
- * Holds the gateway to the JSON Schema Test Suite: every difference is listed with its reason.
+ * Compares the gateway with the JSON Schema Test Suite. Every difference is listed with its reason.
  *
  * The npm package of the suite ends at draft 4, on which OpenAPI 3.0 rests. Draft 2020-12 (OpenAPI 3.1) is covered by
  * cases written from the text of the specification, and by the suite itself if Debian's package of it is installed

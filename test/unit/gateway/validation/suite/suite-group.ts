@@ -14,9 +14,9 @@ export interface SuiteTest {
 }
 
 /**
- * Makes a group of a schema, the values that it accepts, and those that it rejects.
+ * Creates a group from a schema, the values that it accepts, and those that it rejects.
  *
- * A schema as JSON text takes its values as JSON text too: a literal could not have a member `__proto__`.
+ * If the schema is JSON text, the values are too, because a literal cannot have a member `__proto__`.
  */
 export function group(
   description: string,

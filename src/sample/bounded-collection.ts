@@ -1,14 +1,14 @@
-/** A bounded collection in the order of arrival: when it is full the oldest item makes room. */
+/** A bounded collection in insertion order. A full collection evicts its oldest item. */
 
-export interface Shelf<T> {
+export interface BoundedCollection<T> {
   put(item: T): T
   get(id: string): T | undefined
   remove(id: string): boolean
-  /** Newest first, from behind the item `after` on; an item that is gone starts from the newest. */
+  /** Returns the items after the item `after`, newest first. If that item was evicted or removed, starts from the newest. */
   page(limit: number, after: string | undefined): { items: readonly T[]; next: string | null }
 }
 
-export function createShelf<T extends { readonly id: string }>(itemsMax: number): Shelf<T> {
+export function createBoundedCollection<T extends { readonly id: string }>(itemsMax: number): BoundedCollection<T> {
   const items = new Map<string, T>()
 
   return {

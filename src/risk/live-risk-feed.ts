@@ -1,0 +1,133 @@
+/**
+ * Live risk events by tenant, with a resume after a known event.
+ *
+ * Recent events come from a ring in memory, older ones from the outbox, and the oldest from the store. The store holds a prefix
+ * of all events and the outbox continues it. Events that are published while a subscriber catches up are queued for it, so
+ * there is no gap. Ids increase, so an event that is read twice is sent once. Past events are sent only as fast as the
+ * subscriber reads them.
+ */
+
+import type { RiskEvent } from '../domain/risk.ts'
+import type { RiskCheckpoint } from '../store/risk-checkpoint.ts'
+import type { RiskStore } from '../store/risk-store.ts'
+
+export interface LiveRiskFeedOptions {
+  readonly store: Pick<RiskStore, 'eventsAfter'>
+  readonly checkpoint: Pick<RiskCheckpoint, 'waiting' | 'lastEventId'>
+  /** Called if a subscriber threw; it receives no more events. */
+  readonly onBroken: (cause: unknown) => void
+}
+
+type Listener = (event: RiskEvent) => void
+type SendAll = (events: readonly RiskEvent[]) => Promise<void>
+
+const RING_MAX = 10_000
+const PAGE = 1_000
+/** Number of past events that are sent before the subscriber must have read them. */
+const STRETCH = 100
+
+export class LiveRiskFeed {
+  readonly #options: LiveRiskFeedOptions
+  readonly #byTenant = new Map<string, Set<Listener>>()
+  readonly #ring: RiskEvent[] = []
+  /** The ring holds every event after this id. */
+  #ringFrom: string
+
+  constructor(options: LiveRiskFeedOptions) {
+    this.#options = options
+    this.#ringFrom = options.checkpoint.lastEventId()
+  }
+
+  publish(events: readonly RiskEvent[]): void {
+    const ring = this.#ring
+    for (const event of events) {
+      ring.push(event)
+      for (const listener of this.#byTenant.get(event.tenant) ?? []) this.#sendSafely(event, listener)
+    }
+    if (ring.length > RING_MAX * 2) this.#ringFrom = ring.splice(0, ring.length - RING_MAX).at(-1)?.id ?? this.#ringFrom
+  }
+
+  /** Starts with the next event if `afterId` is null or newer than every event. Returns a function that unsubscribes. */
+  async subscribe(
+    tenant: string,
+    afterId: string | null,
+    listener: Listener,
+    drained: () => Promise<void>,
+  ): Promise<() => void> {
+    const newestId = this.#ring.at(-1)?.id ?? this.#ringFrom
+    return afterId === null || afterId > newestId
+      ? this.#listen(tenant, listener)
+      : this.#resume(tenant, afterId, listener, drained)
+  }
+
+  #listen(tenant: string, listener: Listener): () => void {
+    let listeners = this.#byTenant.get(tenant)
+    if (listeners === undefined) this.#byTenant.set(tenant, (listeners = new Set()))
+    listeners.add(listener)
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0 && this.#byTenant.get(tenant) === listeners) this.#byTenant.delete(tenant)
+    }
+  }
+
+  /** Isolates a failing subscriber from the others and from the pipeline. */
+  #sendSafely(event: RiskEvent, listener: Listener): void {
+    try {
+      listener(event)
+    } catch (cause) {
+      this.#byTenant.get(event.tenant)?.delete(listener)
+      this.#options.onBroken(cause)
+    }
+  }
+
+  async #resume(
+    tenant: string,
+    afterId: string,
+    listener: Listener,
+    drained: () => Promise<void>,
+  ): Promise<() => void> {
+    let last = afterId
+    let isCatchingUp = true
+    const missed: RiskEvent[] = []
+    const send = (event: RiskEvent): void => {
+      if (event.id <= last) return
+      last = event.id
+      listener(event)
+    }
+    const sendAll: SendAll = async (events) => {
+      for (let from = 0; from < events.length; from += STRETCH) {
+        events.slice(from, from + STRETCH).forEach(send)
+        await drained()
+      }
+    }
+    const stop = this.#listen(tenant, (event) => (isCatchingUp ? void missed.push(event) : send(event)))
+    try {
+      await this.#sendPast(tenant, afterId, sendAll)
+      while (missed.length > 0) await sendAll(missed.splice(0))
+    } catch (cause) {
+      stop()
+      throw cause
+    }
+    isCatchingUp = false
+    return stop
+  }
+
+  async #sendPast(tenant: string, afterId: string, sendAll: SendAll): Promise<void> {
+    if (this.#ringFrom <= afterId)
+      return sendAll(this.#ring.filter((event) => event.tenant === tenant && event.id > afterId))
+    // The outbox is read first: events that move from the outbox to the store in between are then found in the store.
+    const waiting = this.#options.checkpoint.waiting(tenant, afterId)
+    await this.#sendStored(tenant, afterId, sendAll)
+    await sendAll(waiting)
+  }
+
+  async #sendStored(tenant: string, afterId: string, sendAll: SendAll): Promise<void> {
+    for (let after = afterId; ;) {
+      const page = await this.#options.store.eventsAfter(tenant, after, PAGE)
+      await sendAll(page)
+      const last = page.at(-1)
+      if (last === undefined || page.length < PAGE) return
+      after = last.id
+    }
+  }
+}
