@@ -1,6 +1,6 @@
 /** Explanation of a refused call for the request log, in addition to its code. It never contains a value that the client sent. */
 
-import { LIMIT_KINDS, type LimitKind } from './limit-kind.ts'
+import { LIMIT_KINDS, type LimitKind } from './limit-rule.ts'
 import type { ProblemPointer } from './problem.ts'
 
 /** Stages of a call, in their order. */

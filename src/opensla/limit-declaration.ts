@@ -2,8 +2,7 @@
  * The interface of a limit kind in a declaration. Each kind has a file (`rate-declaration.ts` …), and `limits.ts` lists them.
  */
 
-import type { LimitKind } from '../domain/limit-kind.ts'
-import type { RuleOf } from '../plan/limit-rule.ts'
+import type { LimitKind, RuleOf } from '../domain/limit-rule.ts'
 import type { LimitPlan, Validity } from '../plan/sla-plan.ts'
 import type { Faults } from './reader.ts'
 

@@ -3,8 +3,7 @@
  * order of their precedence (OpenSLA 1.0.0, "limits").
  */
 
-import type { LimitKind } from '../domain/limit-kind.ts'
-import type { LimitRule } from '../plan/limit-rule.ts'
+import type { LimitKind, LimitRule } from '../domain/limit-rule.ts'
 import type { LimitPlan, Validity } from '../plan/sla-plan.ts'
 import { CONCURRENT_DECLARATION } from './concurrent-declaration.ts'
 import type { Definition, LimitDeclaration } from './limit-declaration.ts'

@@ -1,7 +1,7 @@
 /** Declares rates: `rate: {value, duration}` of a definition, and the short forms of `quotas` such as `5000rpm`. */
 
 import { isExactRate } from '../domain/gcra.ts'
-import type { RateRule } from '../plan/limit-rule.ts'
+import type { RateRule } from '../domain/limit-rule.ts'
 import type { LimitDeclaration } from './limit-declaration.ts'
 import { fieldsAt, wholeAt, type Faults } from './reader.ts'
 

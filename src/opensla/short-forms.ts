@@ -8,7 +8,7 @@ import type { LimitPlans } from './limits.ts'
 import { readShortRate } from './rate-declaration.ts'
 import type { Faults, Fields } from './reader.ts'
 import { readDailyTotal } from './total-declaration.ts'
-import type { LimitRule } from '../plan/limit-rule.ts'
+import type { LimitRule } from '../domain/limit-rule.ts'
 import type { LimitPlan } from '../plan/sla-plan.ts'
 
 export const SHORT_FORMS = ['rateLimit', 'spikeArrest', 'dailyQuota'] as const

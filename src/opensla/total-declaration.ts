@@ -1,7 +1,7 @@
 /** Declares totals: `totals: {minute, hour, …}` of a definition, and `dailyQuota` of `quotas`. */
 
 import { DAY_MS, HOUR_MS, MINUTE_MS, WEEK_MS } from '../domain/calendar.ts'
-import type { TotalRule, TotalWindow } from '../plan/limit-rule.ts'
+import type { TotalRule, TotalWindow } from '../domain/limit-rule.ts'
 import type { LimitPlan } from '../plan/sla-plan.ts'
 import { lengthOf } from '../plan/validity-span.ts'
 import { propertyPointer, type Definition, type LimitDeclaration } from './limit-declaration.ts'

@@ -3,7 +3,7 @@
  * calls of one variant of one API.
  */
 
-import type { LimitRule } from './limit-rule.ts'
+import type { LimitRule } from '../domain/limit-rule.ts'
 
 export type QuotaPeriod = 'Daily' | 'Monthly' | 'Quarterly' | 'Annual' | 'PayAsYouGo'
 

@@ -3,7 +3,7 @@
 import { fromCursor, invalidCursor, toCursor } from '../command/page.ts'
 import { MICRO } from '../domain/decimal.ts'
 import { STAGES } from '../domain/explanation.ts'
-import { LIMIT_KINDS } from '../domain/limit-kind.ts'
+import { LIMIT_KINDS } from '../domain/limit-rule.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { LoggedRequest, RequestStore } from '../store/request-store.ts'

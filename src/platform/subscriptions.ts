@@ -3,7 +3,7 @@
 import type { Credentials } from '../access/credentials.ts'
 import type { Subscriptions } from '../subscriptions/subscriptions.ts'
 import { pageOf } from '../command/page.ts'
-import { LIMIT_KINDS } from '../domain/limit-kind.ts'
+import { LIMIT_KINDS } from '../domain/limit-rule.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
 import { renamed } from './renamed-filter.ts'
 import {

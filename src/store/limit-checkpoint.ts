@@ -3,7 +3,7 @@
  * the process dies.
  */
 
-import type { LimitKind } from '../domain/limit-kind.ts'
+import type { LimitKind } from '../domain/limit-rule.ts'
 import type { SpoolPosition } from './checkpoint.ts'
 
 /** One counter, by what it counts; what its numbers mean is the limiter's. */

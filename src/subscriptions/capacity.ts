@@ -9,6 +9,7 @@
  */
 
 import type { LatestPlans } from '../publishing/latest-plans.ts'
+import { loadOf } from '../domain/limit-rule.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { Registry } from '../store/registry.ts'
 import { createActiveTally } from './active-tally.ts'
@@ -141,19 +142,9 @@ function demandOf(plans: readonly SlaPlan[], variant: string): Demand {
   const plan = plans.find((each) => each.variant === variant) ?? plans.find((each) => each.variant === '')
   let [concurrency, callsPerSecond] = [0, 0]
   for (const { rule } of plan?.limits ?? []) {
-    switch (rule.kind) {
-      case 'rate':
-        callsPerSecond += (rule.value * 1_000) / rule.spanMs
-        break
-      case 'concurrent':
-        concurrency += rule.value
-        break
-      case 'total':
-        // A total bounds no load at an instant.
-        break
-      default:
-        rule satisfies never
-    }
+    const load = loadOf(rule)
+    concurrency += load.concurrency
+    callsPerSecond += load.callsPerSecond
   }
   return [concurrency, callsPerSecond]
 }

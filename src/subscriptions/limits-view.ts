@@ -2,8 +2,7 @@
 
 import { DAY_MS, startOf } from '../domain/calendar.ts'
 import { MICRO } from '../domain/decimal.ts'
-import type { LimitKind } from '../domain/limit-kind.ts'
-import { windowNameOf } from '../plan/limit-rule.ts'
+import { type LimitKind, windowNameOf } from '../domain/limit-rule.ts'
 import type { SlaPlan, Validity } from '../plan/sla-plan.ts'
 import { isValid } from '../plan/validity-span.ts'
 import { toTime } from '../command/commands.ts'

@@ -1,6 +1,6 @@
 /** Compiles a plan for the decisions of one thread. */
 
-import type { LimitKind } from '../../domain/limit-kind.ts'
+import type { LimitKind } from '../../domain/limit-rule.ts'
 import type { LimitPlan, SlaPlan } from '../../plan/sla-plan.ts'
 import type { CompiledLimit, CompiledLimitOf, CompiledSla } from './compiled-sla.ts'
 import { alertThreshold } from './limit-alert.ts'

@@ -6,8 +6,7 @@
  */
 
 import type { CalendarUnit } from '../../domain/calendar.ts'
-import type { LimitKind } from '../../domain/limit-kind.ts'
-import type { RuleOf } from '../../plan/limit-rule.ts'
+import type { LimitKind, RuleOf } from '../../domain/limit-rule.ts'
 import type { SlaPlan, Validity } from '../../plan/sla-plan.ts'
 
 export interface CompiledSla {

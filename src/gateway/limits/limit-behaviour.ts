@@ -9,9 +9,8 @@
 
 import type { Calendar } from '../../domain/calendar.ts'
 import type { Bucket } from '../../domain/gcra.ts'
-import type { LimitKind } from '../../domain/limit-kind.ts'
+import type { LimitKind, RuleOf } from '../../domain/limit-rule.ts'
 import type { LimitUse } from '../../plan/limit-book.ts'
-import type { RuleOf } from '../../plan/limit-rule.ts'
 import type { Validity } from '../../plan/sla-plan.ts'
 import type { CompiledLimitOf } from './compiled-sla.ts'
 import type { DecisionContext } from './decision-context.ts'

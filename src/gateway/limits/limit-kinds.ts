@@ -6,9 +6,8 @@
  */
 
 import type { Calendar } from '../../domain/calendar.ts'
-import type { LimitKind } from '../../domain/limit-kind.ts'
+import type { LimitKind, LimitRule } from '../../domain/limit-rule.ts'
 import type { LimitUse } from '../../plan/limit-book.ts'
-import type { LimitRule } from '../../plan/limit-rule.ts'
 import type { LimitPlan, Validity } from '../../plan/sla-plan.ts'
 import type { CompiledLimit } from './compiled-sla.ts'
 import { CONCURRENT } from './concurrent-limit.ts'

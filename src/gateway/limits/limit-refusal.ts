@@ -1,7 +1,7 @@
 /** The error response of a call that a limit or the quota refused. */
 
 import type { LimitState } from '../../domain/explanation.ts'
-import { windowNameOf } from '../../plan/limit-rule.ts'
+import { windowNameOf } from '../../domain/limit-rule.ts'
 import type { CompiledSla } from './compiled-sla.ts'
 import { reopensWithTime } from './limit-kinds.ts'
 import { limitState, quotaState } from './limit-state.ts'

@@ -1,7 +1,7 @@
 /** Which window a total counts in: calendar windows in UTC, or the span of the validity at hand. */
 
 import { DAY_MS, endOf, type Calendar } from '../../domain/calendar.ts'
-import type { TotalWindow } from '../../plan/limit-rule.ts'
+import type { TotalWindow } from '../../domain/limit-rule.ts'
 import type { Validity } from '../../plan/sla-plan.ts'
 import { lengthOf, spanAt } from '../../plan/validity-span.ts'
 

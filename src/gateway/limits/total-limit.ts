@@ -5,7 +5,7 @@
  */
 
 import { DAY_MS, HOUR_MS, MINUTE_MS, WEEK_MS } from '../../domain/calendar.ts'
-import type { TotalWindow } from '../../plan/limit-rule.ts'
+import type { TotalWindow } from '../../domain/limit-rule.ts'
 import type { Validity } from '../../plan/sla-plan.ts'
 import { lengthOf } from '../../plan/validity-span.ts'
 import type { LimitBehaviour } from './limit-behaviour.ts'
