@@ -116,8 +116,18 @@ export type Outcome = Row['name']
 /** Outcomes of records that are not calls. */
 export type Note = Extract<Row, { readonly isNote: true }>['name']
 
-/** Types of risk that no outcome raises. */
-export type RiskWithoutOutcome = Exclude<RiskType, Extract<Row['risk'], OutcomeRisk>['type']>
+/** Bits of `flags` of a call record that raise a risk, by the reason that the evidence names. */
+export const RISK_FLAGS = {
+  // The warning precedes the breach, also if one call causes both.
+  approaching_limit: { bit: 2, risk: raises('ApproachingLimit') },
+  past_retirement: { bit: 8, risk: raises('DeprecatedVersionInUse') },
+} as const satisfies Readonly<Record<string, { readonly bit: 2 | 8 | 16 | 32 | 64 | 128; readonly risk: OutcomeRisk }>>
+
+/** Types of risk that neither an outcome nor a flag raises. */
+export type RiskWithoutOutcome = Exclude<
+  RiskType,
+  Extract<Row['risk'], OutcomeRisk>['type'] | (typeof RISK_FLAGS)[keyof typeof RISK_FLAGS]['risk']['type']
+>
 
 /** By number, which is what the spool stores. */
 export const OUTCOME_TABLE: readonly (OutcomeRow & { readonly name: Outcome })[] = ROWS

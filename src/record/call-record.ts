@@ -6,15 +6,16 @@
  */
 
 import type { Attribution } from '../domain/attribution.ts'
+import { RISK_FLAGS } from '../domain/outcome.ts'
 
 /** The call reached the backend: it counts as a call, and its units are charged unless the backend answered 5xx. */
 export const FLAG_FORWARDED = 1
 /** A limit or quota of the caller passed its alert threshold with this call. */
-export const FLAG_APPROACHING_LIMIT = 2
+export const FLAG_APPROACHING_LIMIT = RISK_FLAGS.approaching_limit.bit
 /** The limits of the subscription admitted the call, and it counts against them. */
 export const FLAG_COUNTED = 4
 /** The retirement date of the API has passed, and the API still serves because it is in use. */
-export const FLAG_PAST_RETIREMENT = 8
+export const FLAG_PAST_RETIREMENT = RISK_FLAGS.past_retirement.bit
 
 /** Each comment names the stage that writes the field. */
 export interface CallRecord {

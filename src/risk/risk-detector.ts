@@ -6,9 +6,8 @@
  * same events as the first reading. Silence is evaluated by the clock, and only after the whole spool is read.
  */
 
-import { OUTCOME_TABLE, type OutcomeRisk } from '../domain/outcome.ts'
+import { OUTCOME_TABLE, RISK_FLAGS, type OutcomeRisk } from '../domain/outcome.ts'
 import { QUIET_MS, RISK_TYPES, type RiskEvent } from '../domain/risk.ts'
-import { FLAG_APPROACHING_LIMIT, FLAG_PAST_RETIREMENT } from '../record/call-record.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { SavedEpisode } from '../store/risk-checkpoint.ts'
 import type { RiskReason } from './risk-reason.ts'
@@ -27,9 +26,11 @@ export interface DetectedChanges {
 
 const EVALUATE_EVERY_MS = 1_000
 const SEGMENTS_MAX = 64
-const RISKY_FLAGS = FLAG_APPROACHING_LIMIT | FLAG_PAST_RETIREMENT
-const APPROACHING_LIMIT: OutcomeRisk = { type: 'ApproachingLimit', isGrave: false, attributedTo: 'caller' }
-const PAST_RETIREMENT: OutcomeRisk = { type: 'DeprecatedVersionInUse', isGrave: false, attributedTo: 'caller' }
+const FLAGS = Object.entries(RISK_FLAGS).map(([reason, flag]) => ({
+  reason: reason as keyof typeof RISK_FLAGS,
+  ...flag,
+}))
+const RISKY_FLAGS = FLAGS.reduce((bits, { bit }) => bits | bit, 0)
 
 export class RiskDetector {
   readonly #episodes: OpenEpisodes
@@ -65,9 +66,9 @@ export class RiskDetector {
       const outcome = batch.outcome(index)
       const flags = batch.flags(index) & RISKY_FLAGS
       if (outcome === 0 && flags === 0) continue
-      // The warning precedes the breach, also if one call causes both.
-      if ((flags & FLAG_APPROACHING_LIMIT) !== 0) this.#addCall(batch, index, APPROACHING_LIMIT, 'approaching_limit')
-      if ((flags & FLAG_PAST_RETIREMENT) !== 0) this.#addCall(batch, index, PAST_RETIREMENT, 'past_retirement')
+      if (flags !== 0) {
+        for (const { bit, risk, reason } of FLAGS) if ((flags & bit) !== 0) this.#addCall(batch, index, risk, reason)
+      }
       const row = OUTCOME_TABLE[outcome]
       if (row === undefined || row.risk === 'none') continue
       if (row.risk.attributedTo === 'verified' && !isVerified(batch, index)) continue

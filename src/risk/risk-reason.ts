@@ -1,12 +1,13 @@
 /** Reasons that the evidence of a risk names: an outcome, a flag of a call record, or a measure of the service level. */
 
-import type { Outcome, RiskWithoutOutcome } from '../domain/outcome.ts'
+import type { Outcome, RISK_FLAGS, RiskWithoutOutcome } from '../domain/outcome.ts'
 
-/** A new type of risk that no outcome raises does not compile until its reasons are listed here. */
+/** A new type of risk that neither an outcome nor a flag raises does not compile. */
 const REASONS_WITHOUT_OUTCOME = {
-  ApproachingLimit: ['approaching_limit'],
-  DeprecatedVersionInUse: ['past_retirement'],
   ServiceLevelBreach: ['availability', '5xxResponsePercent', 'latency', 'meanLatency'],
-} as const satisfies Record<RiskWithoutOutcome, readonly string[]>
+} as const satisfies { readonly ServiceLevelBreach: readonly string[] } & {
+  readonly [Type in Exclude<RiskWithoutOutcome, 'ServiceLevelBreach'>]: never
+}
 
-export type RiskReason = Outcome | (typeof REASONS_WITHOUT_OUTCOME)[RiskWithoutOutcome][number]
+export type RiskReason =
+  Outcome | keyof typeof RISK_FLAGS | (typeof REASONS_WITHOUT_OUTCOME)[RiskWithoutOutcome][number]
