@@ -29,7 +29,7 @@ import {
   type ProxyBody,
 } from './proxy-document.ts'
 import { showProxy, type Proxy } from './proxy-view.ts'
-import { keepContract } from './published-contract.ts'
+import { checkContract } from './published-contract.ts'
 import { createServingPlans, type ActivePlan } from './serving-plan.ts'
 import type { Specifications } from './specifications.ts'
 import { checkStaged, type BackendRule } from './backend-address.ts'
@@ -89,7 +89,7 @@ export function createProxies(options: ProxiesOptions): Proxies {
     if (entry !== null) refuseRetired(entry.body)
     const before = current?.body ?? null
     const check = (next: Specification): Promise<Specification | null> =>
-      keepContract(registry, author.tenant, before, next, clock.nowMs())
+      checkContract(registry, author.tenant, before, next, clock.nowMs())
     const { deployment, writes } = await toDeployment({ author, input, current: before, createId, check, backendRule })
     const actor = tell(current?.body.actor ?? fresh(), 'revision.staged')
     const body: ProxyBody = {

@@ -14,7 +14,7 @@ import { readContent } from './published-content.ts'
 const CHANGES_MAX = 100
 
 /** Returns the document that serves, if any. Throws `Problem('breaking_change')` with the changes. */
-export async function keepContract(
+export async function checkContract(
   registry: Registry,
   tenant: string,
   current: ProxyBody | null,
