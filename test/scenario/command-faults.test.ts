@@ -140,11 +140,11 @@ describe.each(Object.entries(COMMANDS))('who %s', (_, command) => {
       await commit(...writes)
       steps.push('commit')
     }
-    catalogue.gateway.heard.length = 0
-    const push = catalogue.gateway.heard.push.bind(catalogue.gateway.heard)
-    catalogue.gateway.heard.push = (...heard) => {
-      steps.push(...heard.map((each) => each.split(' ')[0] ?? ''))
-      return push(...heard)
+    catalogue.gateway.calls.length = 0
+    const push = catalogue.gateway.calls.push.bind(catalogue.gateway.calls)
+    catalogue.gateway.calls.push = (...calls) => {
+      steps.push(...calls.map((each) => each.split(' ')[0] ?? ''))
+      return push(...calls)
     }
     await command(catalogue, things)
     expect(steps.filter((step) => step === 'commit')).toHaveLength(1)

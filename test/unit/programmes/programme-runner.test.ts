@@ -64,7 +64,7 @@ async function outcomeOf(catalogue: TestCatalogue, { get, progress }: ReturnType
     active: proxy?.activeRevision,
     staging: proxy?.stagingRevision,
     declarations: slas.items.length,
-    activations: catalogue.gateway.heard.filter((word) => word.startsWith('swap')).length,
+    activations: catalogue.gateway.calls.filter((call) => call.startsWith('swap')).length,
   }
 }
 
