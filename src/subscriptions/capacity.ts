@@ -79,11 +79,11 @@ export function createCapacity({ registry, plans: latest, mutex }: CapacityOptio
     const plans = await latest.of(api)
     const capacity = capacityOf(plans)
     const before = instead === undefined ? [0, 0] : demandOf(plans, instead)
-    const asks = demandOf(plans, slaVariant).map((demand, axis) => demand - (before[axis] ?? 0))
-    const contested = [0, 1].filter((axis) => capacity[axis] !== null && (asks[axis] ?? 0) > 0)
+    const needed = demandOf(plans, slaVariant).map((demand, axis) => demand - (before[axis] ?? 0))
+    const contested = [0, 1].filter((axis) => capacity[axis] !== null && (needed[axis] ?? 0) > 0)
     if (contested.length === 0) return null
     const reserved = await reservedOf(api, plans)
-    return { api, fits: contested.every((axis) => reserved[axis]! + asks[axis]! <= capacity[axis]!) }
+    return { api, fits: contested.every((axis) => reserved[axis]! + needed[axis]! <= capacity[axis]!) }
   }
 
   async function places(claim: Claim): Promise<readonly Place[]> {
