@@ -94,9 +94,9 @@ async function admitAll(options: WaitingListOptions, tenant: string, isStopped: 
     if (isStopped()) return
     const apis = await apisOf(registry, waiting.claim)
     if (apis.length > 0 && apis.every((api) => blocked.has(api))) continue
-    const places = await capacity.places(waiting.claim)
-    if (places.every(({ api, fits }) => fits && !blocked.has(api))) await admit(options, waiting)
-    else for (const { api } of places) blocked.add(api)
+    const checks = await capacity.check(waiting.claim)
+    if (checks.every(({ api, fits }) => fits && !blocked.has(api))) await admit(options, waiting)
+    else for (const { api } of checks) blocked.add(api)
   }
 }
 
