@@ -1,6 +1,6 @@
 /**
- * Random commands of several clients against the catalogue and against a model that is simple enough to be
- * believed: the same answers, the same states, over restarts. A failing run names its seed and its step.
+ * Runs random commands of several clients against the catalogue and against a simple model, and compares results and states,
+ * also after restarts. A failing run reports its seed and step.
  *
  *   MODEL_STEPS=50000 MODEL_SEED=7 npx vitest run test/scenario/random-commands.test.ts
  */
@@ -39,7 +39,7 @@ interface ModelSubscription {
   scopes: readonly string[]
 }
 
-/** What should be, kept in plain maps. */
+/** The expected state, in plain maps. */
 class Model {
   readonly apis = new Map<string, ModelApi>()
   readonly products = new Map<string, readonly string[]>()
@@ -55,7 +55,7 @@ class Model {
   }
 }
 
-/** `done`, or the code of the problem. */
+/** Returns `done`, or the code of the problem. */
 type Outcome = string
 
 async function outcomeOf(work: Promise<unknown>): Promise<Outcome> {
@@ -138,7 +138,7 @@ async function subscribe(catalogue: TestCatalogue, model: Model, author: Author,
   const entries = members.map((name) => model.apis.get(name))
   const isOffered = entries.every((entry) => entry !== undefined && (entry.active !== null || entry.staging !== null))
   const isRetired = entries.some((entry) => entry?.state === 'Retired')
-  // The first member that cannot be had is what is told.
+  // The error is that of the first member that refuses.
   const firstBad = entries.find(
     (entry) => entry === undefined || entry.state === 'Retired' || (entry.active ?? entry.staging) === null,
   )
