@@ -1,8 +1,8 @@
 /**
  * Compliance of documents with the rules: linted on request, and scored whenever one is activated.
  *
- * Scores every activation, also one without a programme. The startup scan finds the activations whose change event a crash
- * has lost. The catalogue entry of the API shows the score; the findings behind it are stored with the document.
+ * Scores every activation, also one without a programme. At startup it scores the active revisions that have no score,
+ * for example after a crash. The catalogue entry of the API shows the score; the findings behind it are stored with the document.
  */
 
 import { createHash } from 'node:crypto'
@@ -143,7 +143,7 @@ async function scoreActive(
   await notifyIfLow(options, tenant, api, score)
 }
 
-/** Ignores the ruleset of the tenant, which could not correct the document. */
+/** Lints without the ruleset of the tenant, because the tenant cannot correct the document. */
 async function scoreOwnDocument(options: ComplianceOptions, api: string, document: Uint8Array): Promise<void> {
   const { registry, linter, ownDeadlineMs } = options
   const entry = await registry.get(API_KIND, api)

@@ -4,7 +4,7 @@ import type { Registry } from '../store/registry.ts'
 import { PROXY_KIND } from './proxy-document.ts'
 import { SUBSCRIPTION_KIND } from '../subscriptions/document/subscription-document.ts'
 
-/** The caller needs to know whether there are any, with a sample for the error. */
+/** Upper bound of the returned ids, which an error lists. */
 const NAMED_MAX = 500
 
 export async function activeSubscriptionsOf(

@@ -21,7 +21,7 @@ export interface RequestCompiler {
 const BODY_BYTES_MAX = 1024 * 1024
 /** Limited, because validated bodies are buffered in memory. */
 const BODY_BYTES_LIMIT = 64 * 1024 * 1024
-/** Header parameters that OpenAPI requires to ignore. */
+/** Header parameters that OpenAPI tells implementations to ignore. */
 const NOT_PARAMETERS: ReadonlySet<string> = new Set(['accept', 'content-type', 'authorization'])
 const STYLES = { path: 'simple', header: 'simple', query: 'form', cookie: 'form' } as const
 const REFERENCES_MAX = 16
