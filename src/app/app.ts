@@ -7,7 +7,7 @@ import { createBackends } from './backend-rules.ts'
 import { exemptOldBackends } from '../publishing/exempt-backends.ts'
 import { createGrants } from '../access/grants.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
-import { bringUpOldProxies } from '../publishing/revision-zero.ts'
+import { migrateOldProxies } from '../publishing/revision-zero.ts'
 import { createTokenScopes } from '../access/token-scopes.ts'
 import { createKeyedMutex } from '../command/keyed-mutex.ts'
 import type { Config } from '../config.ts'
@@ -195,7 +195,7 @@ async function build(config: Config, log: Log, opened: Opened, startedAt: number
 
   const platformSlas = await resources.specifications.plansInForce(PLATFORM_API, [])
   await (await gateway.prepare(platformPlan(config.adminTenant, scopes), platformSlas)).swap()
-  await bringUpOldProxies(registry)
+  await migrateOldProxies(registry)
   await exemptOldBackends(registry, config.adminTenant)
   for await (const { plan, slas } of resources.proxies.activePlans()) {
     await (await gateway.prepare(plan, slas)).swap()

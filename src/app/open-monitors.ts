@@ -90,5 +90,5 @@ export function openMonitors(options: MonitorsOptions): Monitors {
     },
   })
   opened('compliance', compliance.stop)
-  return { onDrift: drifts.note, upstreams, compliance }
+  return { onDrift: drifts.record, upstreams, compliance }
 }

@@ -20,7 +20,7 @@ export interface ProgrammeDesk {
 
 export interface ProgrammeDeskOptions extends Omit<ProgrammeStepsOptions, 'policies' | 'compliance' | 'apiPolicies'> {
   readonly backendRule: Pick<BackendRule, 'refuse'>
-  readonly compliance: Pick<Compliance, 'judge' | 'vet'>
+  readonly compliance: Pick<Compliance, 'lint' | 'checkRuleset'>
   readonly apiPolicies: Pick<ApiPolicies, 'get'>
   readonly log: Log
 }

@@ -92,11 +92,11 @@ export async function movedFlow(
   body: ApprovalFlowBody,
   nowMs: number,
 ): Promise<Write[]> {
-  const waits = stateOfFlow(body) === 'InProgress'
+  const isPending = stateOfFlow(body) === 'InProgress'
   const dropped = before.remindAtMs === 0 ? [] : await dropDueWrite(registry, APPROVAL_DUE, id, before.remindAtMs)
   const { escalatedAt: _, ...rest } = body
-  const next: ApprovalFlowBody = { ...rest, remindAtMs: waits ? nowMs + ESCALATE_AFTER_MS : 0 }
-  return [flowWrite(id, tenant, revision, next), ...dropped, ...(waits ? [reminder(id, tenant, next)] : [])]
+  const next: ApprovalFlowBody = { ...rest, remindAtMs: isPending ? nowMs + ESCALATE_AFTER_MS : 0 }
+  return [flowWrite(id, tenant, revision, next), ...dropped, ...(isPending ? [reminder(id, tenant, next)] : [])]
 }
 
 /** Returns the writes that withdraw the open flows of a subscription that ends. */

@@ -1,4 +1,7 @@
-/** Escalates an approval flow without a decision for three days: records the time in the flow and notifies the risk stream. Once per submission. */
+/**
+ * Escalates an approval flow that has had no decision for three days, once per submission: records the time in the flow and
+ * notifies the risk stream.
+ */
 
 import type { Clock } from '../runtime/clock.ts'
 import type { Registry } from '../store/registry.ts'

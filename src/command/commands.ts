@@ -34,12 +34,12 @@ export async function commit(
   author: Author,
   action: string,
   writes: readonly Write[],
-  taken = 'The name is taken.',
+  nameTakenDetail = 'The name is taken.',
 ): Promise<void> {
   try {
     await registry.commit(author, action, writes)
   } catch (cause) {
-    if (cause instanceof KeyTaken) throw new Problem('name_taken', taken, { cause })
+    if (cause instanceof KeyTaken) throw new Problem('name_taken', nameTakenDetail, { cause })
     if (cause instanceof RevisionConflict) {
       throw new Problem('state_conflict', 'The resource was changed by another request. Read it again, then retry.', {
         cause,
@@ -67,7 +67,7 @@ export function stateConflict({ state, allowed }: StepRefused): Problem {
 }
 
 export function invalidAt(pointer: string, detail: string): Problem {
-  return new Problem('payload_invalid', 'The body is not as declared.', { errors: [{ pointer, detail }] })
+  return new Problem('payload_invalid', 'The body does not match its schema.', { errors: [{ pointer, detail }] })
 }
 
 /** RFC 3339, UTC, milliseconds. */

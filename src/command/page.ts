@@ -1,7 +1,7 @@
-/** Paginated lists: `next` is an opaque cursor, null on the last page. */
+/** Lists of the registry: pages for the API, whose `next` is an opaque cursor (null on the last page), and all documents for internal use. */
 
 import { Problem } from '../domain/problem.ts'
-import type { Document, DocumentKind, Registry } from '../store/registry.ts'
+import type { Document, DocumentKind, ListQuery, Registry } from '../store/registry.ts'
 
 export interface PageQuery {
   readonly limit: number
@@ -35,6 +35,22 @@ export async function listPage<Body, Item>(options: ListOptions<Body, Item>): Pr
   const shown = documents.slice(0, query.limit)
   const last = shown.at(-1)
   return { items: shown.map(show), next: documents.length > query.limit && last ? toCursor(last.id) : null }
+}
+
+const BATCH_MAX = 500
+
+/** Yields all documents of a kind in id order. Reads them in batches, so that they are never all in memory. */
+export async function* listAll<Body>(
+  registry: Pick<Registry, 'list'>,
+  kind: DocumentKind<Body>,
+  { limit = BATCH_MAX, ...filter }: Partial<Pick<ListQuery, 'tenant' | 'where' | 'limit'>> = {},
+): AsyncGenerator<Document<Body>> {
+  for (let after = ''; ;) {
+    const batch = await registry.list(kind, { ...filter, after, limit })
+    yield* batch
+    if (batch.length < limit) return
+    after = batch.at(-1)?.id ?? ''
+  }
 }
 
 /** Returns a page of a list in memory; its cursor is the number of items before it. */

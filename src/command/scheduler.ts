@@ -13,6 +13,7 @@ import type { Log } from '../runtime/log.ts'
 import { RevisionConflict, type Document, type Registry } from '../store/registry.ts'
 import { isFromDisk, UNWRITABLE_RETRY_MS } from '../store/unwritable.ts'
 import { DUE_KIND, type DueTime } from './due-times.ts'
+import { listAll } from './page.ts'
 
 export type DueHandlers = Readonly<Record<string, (due: DueTime) => Promise<void>>>
 
@@ -30,14 +31,14 @@ export interface SchedulerOptions {
   readonly count: CountEvent
 }
 
-const AT_ONCE = 100
+const BATCH_MAX = 100
 const RETRY = { firstMs: 5_000, maxMs: 3_600_000 }
 /** `setTimeout` overflows above 2^31 − 1 ms (24.8 days), so longer delays are re-armed. */
 const SLEEP_MS_MAX = 86_400_000
 
-export function createScheduler({ registry, handlers, clock, log, count }: SchedulerOptions): Scheduler {
-  /** Failed tasks by id: number of failures, and time of the next retry. */
-  const failed = new Map<string, { readonly times: number; readonly untilMs: number }>()
+export function createScheduler(options: SchedulerOptions): Scheduler {
+  const { registry, clock, log, count } = options
+  const tasks = createTaskRunner(options)
   let cancel = (): void => {}
   let unwatch = (): void => {}
   let isRunning = false
@@ -54,54 +55,12 @@ export function createScheduler({ registry, handlers, clock, log, count }: Sched
       do {
         isRequested = false
         cancel()
-        const wakeMs = await runDue()
+        const wakeMs = await runDue(options, tasks, () => isStopped)
         if (!isStopped && wakeMs !== null)
           cancel = clock.after(Math.min(SLEEP_MS_MAX, Math.max(0, wakeMs - clock.nowMs())), wake)
       } while (isRequested && !isStopped)
     } finally {
       isRunning = false
-    }
-  }
-
-  /** Runs the due tasks. Returns the time of the next one, or null if none is left. */
-  async function runDue(): Promise<number | null> {
-    let wakeMs: number | null = null
-    for (let after = ''; ;) {
-      const page = await registry.list(DUE_KIND, { limit: AT_ONCE, ...(after !== '' && { after }) })
-      for (const due of page) {
-        if (isStopped) return null
-        const atMs = Math.max(due.body.atMs, failed.get(due.id)?.untilMs ?? 0)
-        if (atMs > clock.nowMs()) {
-          wakeMs = Math.min(wakeMs ?? Infinity, atMs)
-          // The list is ordered by time, so all following tasks are due later.
-          if (due.body.atMs > clock.nowMs()) return wakeMs
-        } else if (!(await runTask(due))) wakeMs = Math.min(wakeMs ?? Infinity, failed.get(due.id)?.untilMs ?? Infinity)
-      }
-      if (page.length < AT_ONCE) return wakeMs
-      after = page.at(-1)?.id ?? ''
-    }
-  }
-
-  async function runTask({ id, tenant, revision, body }: Document<DueTime>): Promise<boolean> {
-    try {
-      await handlers[body.kind]?.(body)
-      await registry.commit({ tenant, consumer: 'system' }, 'due.done', [
-        { kind: DUE_KIND, id, tenant, expected: revision, body: null },
-      ])
-      failed.delete(id)
-      return true
-    } catch (cause) {
-      // The command that the handler ran has removed the task itself.
-      if (cause instanceof RevisionConflict) return true
-      const times = (failed.get(id)?.times ?? 0) + 1
-      const pauseMs = isFromDisk(cause) ? UNWRITABLE_RETRY_MS : exponentialDelayMs(times, RETRY)
-      failed.set(id, { times, untilMs: clock.nowMs() + pauseMs })
-      count('due_failed')
-      log.error(
-        { err: cause, due: body, times },
-        'scheduled task failed; it stays in the registry, retrying with back-off',
-      )
-      return false
     }
   }
 
@@ -124,6 +83,61 @@ export function createScheduler({ registry, handlers, clock, log, count }: Sched
       isStopped = true
       unwatch()
       cancel()
+    },
+  }
+}
+
+/** Runs the due tasks. Returns the time of the next one, or null if none is left. */
+async function runDue(
+  { registry, clock }: SchedulerOptions,
+  tasks: TaskRunner,
+  isStopped: () => boolean,
+): Promise<number | null> {
+  let wakeMs: number | null = null
+  for await (const task of listAll(registry, DUE_KIND, { limit: BATCH_MAX })) {
+    if (isStopped()) return null
+    if (tasks.readyAtMs(task) <= clock.nowMs() && (await tasks.run(task))) continue
+    wakeMs = Math.min(wakeMs ?? Infinity, tasks.readyAtMs(task))
+    // The list is ordered by time, so all following tasks are due later.
+    if (task.body.atMs > clock.nowMs()) return wakeMs
+  }
+  return wakeMs
+}
+
+interface TaskRunner {
+  /** Returns the due time, or the time of the next retry if the task has failed. */
+  readyAtMs(task: Document<DueTime>): number
+  /** Returns whether the task is done. */
+  run(task: Document<DueTime>): Promise<boolean>
+}
+
+function createTaskRunner({ registry, handlers, clock, log, count }: SchedulerOptions): TaskRunner {
+  /** Failed tasks by id: number of failures, and time of the next retry. */
+  const failed = new Map<string, { readonly times: number; readonly untilMs: number }>()
+
+  return {
+    readyAtMs: ({ id, body }) => Math.max(body.atMs, failed.get(id)?.untilMs ?? 0),
+    async run({ id, tenant, revision, body }) {
+      try {
+        await handlers[body.kind]?.(body)
+        await registry.commit({ tenant, consumer: 'system' }, 'due.done', [
+          { kind: DUE_KIND, id, tenant, expected: revision, body: null },
+        ])
+        failed.delete(id)
+        return true
+      } catch (cause) {
+        // The command that the handler ran has removed the task itself.
+        if (cause instanceof RevisionConflict) return true
+        const times = (failed.get(id)?.times ?? 0) + 1
+        const pauseMs = isFromDisk(cause) ? UNWRITABLE_RETRY_MS : exponentialDelayMs(times, RETRY)
+        failed.set(id, { times, untilMs: clock.nowMs() + pauseMs })
+        count('due_failed')
+        log.error(
+          { err: cause, due: body, times },
+          'scheduled task failed; it stays in the registry, retrying with back-off',
+        )
+        return false
+      }
     },
   }
 }

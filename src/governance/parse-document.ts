@@ -110,10 +110,10 @@ function findKeyFault(document: Document.Parsed, lines: LineCounter): { fault: s
       const isCircle = path.some((node) => 'anchor' in node && node.anchor === source)
       if (!isCircle && ++aliases <= ALIASES_MAX) return undefined
       const { line, col: column } = lines.linePos(range?.[0] ?? 0)
-      const what = isCircle
+      const detail = isCircle
         ? `The anchor ${source.slice(0, 80)} contains an alias of itself.`
         : `The document has more than ${ALIASES_MAX} aliases.`
-      fault = { fault: what, place: { line, column } }
+      fault = { fault: detail, place: { line, column } }
       return visit.BREAK
     },
   })

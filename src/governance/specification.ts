@@ -47,13 +47,13 @@ export async function readSpecification(bytes: Uint8Array): Promise<Specificatio
   const document = fieldsOf(parsed.value)
   const dialect = /^3\.([012])\.\d{1,3}$/.exec(String(document['openapi']))
   if (dialect === null) {
-    const what = document['swagger'] === undefined ? '' : ' Convert the Swagger 2.0 document first.'
-    throw refuse([{ pointer: '/openapi', detail: `The version of OpenAPI must be 3.0, 3.1 or 3.2.${what}` }])
+    const hint = document['swagger'] === undefined ? '' : ' Convert the Swagger 2.0 document first.'
+    throw refuse([{ pointer: '/openapi', detail: `The version of OpenAPI must be 3.0, 3.1 or 3.2.${hint}` }])
   }
   // Before validation: the validator does not terminate on circular references.
   const faults = findBrokenReferences(document, ERRORS_MAX)
   if (faults.length > 0) throw refuse(faults)
-  await judge(document)
+  await validate(document)
 
   const { name, version, major } = readInfo(fieldsOf(document['info']), faults)
   const operations = readOperations(document, faults)
@@ -78,7 +78,7 @@ export async function readSpecification(bytes: Uint8Array): Promise<Specificatio
 const validator = new Validator()
 
 /** Validates a copy, because the validator modifies its input. */
-async function judge(document: Fields): Promise<void> {
+async function validate(document: Fields): Promise<void> {
   const result = await validator.validate(structuredClone(document) as Record<string, unknown>)
   // Releases the document, which the validator otherwise retains until the next call.
   Reflect.set(validator, 'specification', undefined)

@@ -108,7 +108,7 @@ export interface PlatformOptions extends GuardOptions {
   readonly connectionsMax?: number
   /** `REQUEST_LOG`. */
   readonly requestLog: 'off' | 'refused' | 'all'
-  readonly compliance: Pick<Compliance, 'judge'>
+  readonly compliance: Pick<Compliance, 'lint'>
   readonly apiCompliance: ApiComplianceReader
   readonly programmes: Programmes
   readonly policies: TenantPolicies

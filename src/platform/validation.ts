@@ -3,7 +3,7 @@
 import { fromBase64 } from '../command/commands.ts'
 import type { Compliance } from '../programmes/compliance.ts'
 import { FINDING_CATEGORIES, type Finding } from '../governance/finding.ts'
-import type { Judgement } from '../governance/lint/linter.ts'
+import type { LintReport } from '../governance/lint/linter.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { base64, DOCUMENT_BODY_BYTES_MAX, named, nullable, object, text } from './schemas.ts'
 
@@ -95,12 +95,12 @@ export const VALIDATION_OPERATIONS = {
 
 const RECOMMENDATIONS_MAX = 10
 
-export function validationHandlers(compliance: Pick<Compliance, 'judge'>): Handlers<typeof VALIDATION_OPERATIONS> {
+export function validationHandlers(compliance: Pick<Compliance, 'lint'>): Handlers<typeof VALIDATION_OPERATIONS> {
   return {
     async validateSpecification({ author, body }) {
       const { specification, previous } = body
       const before = previous === undefined ? null : fromBase64(previous, '/previous')
-      return show(await compliance.judge(author.tenant, fromBase64(specification, '/specification'), before))
+      return show(await compliance.lint(author.tenant, fromBase64(specification, '/specification'), before))
     },
   }
 }
@@ -110,7 +110,7 @@ export function bandOf(score: number): 'clean' | 'attention' | 'drift' {
   return score >= 70 ? 'attention' : 'drift'
 }
 
-function show({ score, findings, byCategory, costs, omitted, isServable, coverage, changes }: Judgement) {
+function show({ score, findings, byCategory, costs, omitted, isServable, coverage, changes }: LintReport) {
   return {
     score,
     findings,

@@ -1,4 +1,4 @@
-/** Architecture decision records: why things are as they are, beside the things. */
+/** Architecture decision records, stored with the APIs that they concern. */
 
 import type { CreateId } from '../runtime/ids.ts'
 import { documentKind, type Author, type Document, type Registry } from '../store/registry.ts'

@@ -1,14 +1,15 @@
-/** How an API complies: the scores of the documents that it served by, and what its calls have shown of its contract. */
+/** Compliance of an API: the scores of its activated documents, and the drift of its implementation from its contract. */
 
 import { toTime } from '../command/commands.ts'
 import { scoreOf, type RuleCount } from '../governance/lint/score.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { DocumentKind, Registry } from '../store/registry.ts'
-import { COMPLIANCE_KIND } from './compliance.ts'
+import { listAll } from '../command/page.ts'
+import { COMPLIANCE_KIND } from './compliance-score.ts'
 import { DRIFT_KIND, type DriftBody } from './drifts.ts'
 
 export interface ApiCompliance {
-  /** The lower of `specification` and `runtime`; null: no document has been scored yet. */
+  /** The lower of `specification` and `runtime`; null if no document has a score yet. */
   readonly score: number | null
   readonly specification: number | null
   readonly runtime: number
@@ -23,7 +24,7 @@ export interface ApiCompliance {
 }
 
 export interface ApiComplianceReader {
-  /** `fallback` stands in for the score of a document that has not been activated. */
+  /** `fallback` is the score if no document was activated. */
   of(tenant: string, api: string, fallback?: number | null): Promise<ApiCompliance>
 }
 
@@ -32,11 +33,9 @@ export interface ApiComplianceOptions {
   readonly clock: Pick<Clock, 'nowMs'>
 }
 
-const PAGE = 500
 const HISTORY_MAX = 100
 const DRIFTS_MAX = 200
 const RUNTIME_MS = 30 * 86_400_000
-/** How gravely an implementation is at odds with its contract. */
 const DRIFT_SEVERITIES = {
   undeclared_status: 'error',
   undeclared_body: 'warning',
@@ -45,20 +44,10 @@ const DRIFT_SEVERITIES = {
 } as const
 
 export function createApiComplianceReader({ registry, clock }: ApiComplianceOptions): ApiComplianceReader {
-  /** All of them: lists come in the order of ids, and the latest are the last. */
+  /** Reads all of them, because lists are in id order and the latest documents are the last. */
   async function bodiesOf<Body>(kind: DocumentKind<Body>, tenant: string, api: string): Promise<Body[]> {
-    const bodies: Body[] = []
-    for (let after: string | undefined; ;) {
-      const page = await registry.list<Body>(kind, {
-        tenant,
-        where: { api },
-        limit: PAGE,
-        ...(after !== undefined && { after }),
-      })
-      bodies.push(...page.map(({ body }) => body))
-      if (page.length < PAGE) return bodies
-      after = page.at(-1)?.id
-    }
+    const documents = await Array.fromAsync(listAll(registry, kind, { tenant, where: { api } }))
+    return documents.map(({ body }) => body)
   }
 
   return {

@@ -20,8 +20,8 @@ export interface DriftBody extends Omit<Drift, 'tenant'> {
 }
 
 export interface Drifts {
-  note(drift: Drift): void
-  /** Resolves when all that was noted is written. */
+  record(drift: Drift): void
+  /** Resolves when all recorded drifts are stored. */
   settled(): Promise<void>
 }
 
@@ -34,75 +34,75 @@ export interface DriftsOptions {
 }
 
 export const DRIFT_KIND = documentKind<DriftBody>('drift')
-const TELL_AGAIN_MS = 86_400_000
-/** Beyond it things are looked up in the registry again. */
-const REMEMBERED_MAX = 10_000
-/** Upper bound per API, for its whole life: callers choose the paths, and each one costs a document and an event. */
+const REPORT_AGAIN_MS = 86_400_000
+/** The cache of reported drifts is cleared at this size; the registry then answers which drifts are known. */
+const CACHE_MAX = 10_000
+/** Upper bound per API over its whole life: callers choose the paths, and each one costs a document and an event. */
 const UNKNOWN_OPERATIONS_MAX = 100
-/** That wait to be written; more are dropped and seen again soon. */
-const WAITING_MAX = 100
+/** Drifts beyond this queue length are dropped; they usually recur soon. */
+const QUEUED_MAX = 100
 
-export function createDrifts({ registry, createId, clock, log, count }: DriftsOptions): Drifts {
-  /** When each was last told. */
-  const told = new Map<string, number>()
-  let waiting = 0
+export function createDrifts(options: DriftsOptions): Drifts {
+  const { clock, log, count } = options
+  /** Time of the last report of each drift. */
+  const reported = new Map<string, number>()
+  let queued = 0
   let queue: Promise<void> = Promise.resolve()
 
-  async function write(drift: Drift, key: string): Promise<void> {
-    const nowMs = clock.nowMs()
-    const found: Document<DriftBody> | null = await registry.find(DRIFT_KIND, 'what', key)
-    if (found !== null && nowMs - found.body.lastSeenMs < TELL_AGAIN_MS) return
-    const { tenant, api, operation, kind, status, detail, requestId } = drift
-    if (found === null && (await isFull(drift))) return count('drift_not_told')
-    const body: DriftBody = {
-      api,
-      operation,
-      kind,
-      status,
-      detail,
-      requestId,
-      firstSeenMs: found?.body.firstSeenMs ?? nowMs,
-      lastSeenMs: nowMs,
-    }
-    const id = found?.id ?? createId('drf')
-    const keys = { what: key, api, kind }
-    const data = { api, operation: operation || null, kind, status, detail, requestId, seenAt: toTime(nowMs) }
-    await registry.commit({ tenant, consumer: 'system' }, 'drift.seen', [
-      { kind: DRIFT_KIND, id, tenant, expected: found?.revision ?? 0, body, keys, unique: ['what'] },
-      eventWrite(createId, tenant, 'DesignDrift', data),
-    ])
-    log.warn({ tenant, ...data }, 'backend deviates from its published contract')
-  }
-
-  async function isFull({ tenant, api, kind }: Drift): Promise<boolean> {
-    if (kind !== 'undeclared_operation') return false
-    const limit = UNKNOWN_OPERATIONS_MAX
-    return (await registry.list(DRIFT_KIND, { tenant, where: { api, kind }, limit })).length >= limit
-  }
-
   return {
-    note(drift) {
-      const { tenant, api, operation, kind, status, detail } = drift
-      // For a body the place is sufficient: the rest of the text may differ with every value.
-      const what = kind === 'undeclared_body' ? detail.split(' ', 1)[0] : detail
-      const key = JSON.stringify([tenant, api, operation, kind, status, what])
+    record(drift) {
+      const key = keyOf(drift)
       const nowMs = clock.nowMs()
-      if (nowMs - (told.get(key) ?? -Infinity) < TELL_AGAIN_MS) return
-      if (waiting >= WAITING_MAX) return count('drift_not_told')
-      if (told.size >= REMEMBERED_MAX) told.clear()
-      told.set(key, nowMs)
-      waiting++
+      if (nowMs - (reported.get(key) ?? -Infinity) < REPORT_AGAIN_MS) return
+      if (queued >= QUEUED_MAX) return count('drift_not_told')
+      if (reported.size >= CACHE_MAX) reported.clear()
+      reported.set(key, nowMs)
+      queued++
       queue = queue
-        .then(() => write(drift, key))
+        .then(() => report(options, drift, key))
         .catch((cause: unknown) => {
-          told.delete(key)
+          reported.delete(key)
           count('drift_not_told')
           log.error({ err: cause }, 'drift could not be stored; it is reported when it recurs')
         })
         .finally(() => {
-          waiting--
+          queued--
         })
     },
     settled: () => queue,
   }
+}
+
+/** For bodies only the place counts, because the rest of the detail may differ with every value. */
+function keyOf({ tenant, api, operation, kind, status, detail }: Drift): string {
+  const place = kind === 'undeclared_body' ? detail.split(' ', 1)[0] : detail
+  return JSON.stringify([tenant, api, operation, kind, status, place])
+}
+
+async function report(
+  { registry, createId, clock, log, count }: DriftsOptions,
+  drift: Drift,
+  key: string,
+): Promise<void> {
+  const nowMs = clock.nowMs()
+  const found: Document<DriftBody> | null = await registry.find(DRIFT_KIND, 'what', key)
+  if (found !== null && nowMs - found.body.lastSeenMs < REPORT_AGAIN_MS) return
+  if (found === null && (await isFull(registry, drift))) return count('drift_not_told')
+  const { tenant, api, operation, kind, status, detail, requestId } = drift
+  const firstSeenMs = found?.body.firstSeenMs ?? nowMs
+  const body: DriftBody = { api, operation, kind, status, detail, requestId, firstSeenMs, lastSeenMs: nowMs }
+  const id = found?.id ?? createId('drf')
+  const keys = { what: key, api, kind }
+  const data = { api, operation: operation || null, kind, status, detail, requestId, seenAt: toTime(nowMs) }
+  await registry.commit({ tenant, consumer: 'system' }, 'drift.seen', [
+    { kind: DRIFT_KIND, id, tenant, expected: found?.revision ?? 0, body, keys, unique: ['what'] },
+    eventWrite(createId, tenant, 'DesignDrift', data),
+  ])
+  log.warn({ tenant, ...data }, 'backend deviates from its published contract')
+}
+
+async function isFull(registry: Pick<Registry, 'list'>, { tenant, api, kind }: Drift): Promise<boolean> {
+  if (kind !== 'undeclared_operation') return false
+  const limit = UNKNOWN_OPERATIONS_MAX
+  return (await registry.list(DRIFT_KIND, { tenant, where: { api, kind }, limit })).length >= limit
 }

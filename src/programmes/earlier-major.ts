@@ -1,25 +1,20 @@
-/** Finds the major version that serves beside a new one, whose callers will have to migrate. */
+/** Finds the active major version before a new one, whose callers will have to migrate. */
 
 import type { Registry } from '../store/registry.ts'
 import { PROXY_KIND, activeDeployment } from '../publishing/proxy-document.ts'
 import { readContent } from '../publishing/published-content.ts'
 import { API_KIND } from '../publishing/apis.ts'
+import { listAll } from '../command/page.ts'
 
-const PAGE = 500
 const MAJOR = /^(.+-v)(\d+)$/
 
-/** The document of the highest major below that of `api` that serves; null: there is none. */
+/** Returns the document of the highest active major version below that of `api`; null if there is none. */
 export async function findEarlierMajor(registry: Registry, tenant: string, api: string): Promise<Uint8Array | null> {
   const [, family = '', major = '0'] = MAJOR.exec(api) ?? []
   const lower: { readonly name: string; readonly major: number }[] = []
-  for (let after: string | undefined; ;) {
-    const page = await registry.list(API_KIND, { tenant, limit: PAGE, ...(after !== undefined && { after }) })
-    for (const { id } of page) {
-      const [, of, number = ''] = MAJOR.exec(id) ?? []
-      if (of === family && Number(number) < Number(major)) lower.push({ name: id, major: Number(number) })
-    }
-    after = page.at(-1)?.id
-    if (page.length < PAGE) break
+  for await (const { id } of listAll(registry, API_KIND, { tenant })) {
+    const [, of, number = ''] = MAJOR.exec(id) ?? []
+    if (of === family && Number(number) < Number(major)) lower.push({ name: id, major: Number(number) })
   }
   for (const { name } of lower.sort((a, b) => b.major - a.major)) {
     const proxy = await registry.find(PROXY_KIND, 'api', name)

@@ -1,4 +1,4 @@
-/** Principles of design, and the governance rules that enforce them. */
+/** Design principles of a tenant, and the governance rules that enforce them. */
 
 import type { CreateId } from '../runtime/ids.ts'
 import { documentKind, type Author, type Document, type Registry } from '../store/registry.ts'

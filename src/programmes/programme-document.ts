@@ -25,15 +25,15 @@ export interface ProgrammeBody {
   readonly name: string
   /** Technical name; `''` until the document is read. */
   readonly api: string
-  /** The requester, in whose name the steps are executed. */
+  /** The requester, which is also the author of the changes that the steps make. */
   readonly author: Author
-  /** Ids of contents, byte for byte as they were sent. */
+  /** Id of the OpenAPI document, stored byte for byte as it was sent. */
   readonly specification: string
   readonly openSla: string | null
   readonly backend: BackendInput | null
   readonly score: number | null
   readonly errors: number
-  /** Changes that break callers of the major version before; missing: none was looked for. */
+  /** Number of changes that break callers of the previous major version; missing if the step has not run. */
   readonly breaking?: number
   readonly recommendations: readonly ProgrammeAdvice[]
   readonly approvalFlow: string | null
@@ -71,11 +71,13 @@ export interface Progress {
 export const PROGRAMME_KIND = documentKind<ProgrammeBody>('programme')
 const PENDING: ProgrammeStep = { status: 'pending', startedAt: null, endedAt: null, errors: [] }
 
-export function freshActor(): PersistedActor {
+export function initialActor(): PersistedActor {
   return begin(machine, undefined)
 }
 
-export const freshSteps = (): readonly ProgrammeStep[] => STEPS.map(() => PENDING)
+export function initialSteps(): readonly ProgrammeStep[] {
+  return STEPS.map(() => PENDING)
+}
 
 export function stepOf({ actor }: Pick<ProgrammeBody, 'actor'>): number {
   return (actor.context as { readonly step: number }).step
@@ -92,7 +94,7 @@ export function stepProgramme({ actor }: Pick<ProgrammeBody, 'actor'>, type: Pro
   return result.next
 }
 
-/** The steps with one of them changed. */
+/** Returns the steps with one of them changed. */
 export function withStep(
   { steps }: Pick<ProgrammeBody, 'steps'>,
   number: number,

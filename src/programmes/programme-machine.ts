@@ -1,12 +1,12 @@
 /**
- * A programme on its way from a document to a running API: eight steps, one after the other.
+ * The state machine of a programme, which takes a document to a running API in eight consecutive steps.
  *
  *   running(1) ─step.done─▶ running(2) … running(8) ─step.done─▶ succeeded
  *      ▲  ▲                     │ └─step.failed─▶ failed ─retried─▶ running at the step that failed
  *      │  └──────approved (6)───┴─step.paused─▶ waiting ──rejected──▶ failed
  *      └──updated── from waiting, failed and succeeded
  *
- * Where it stands is in the context, so that a process that died goes on with the step it was in.
+ * The context holds the current step, so that a programme resumes there after a restart.
  */
 
 import { assign, setup } from 'xstate'
@@ -34,8 +34,8 @@ export const programme = setup({
     isLast: ({ context }) => context.step === STEPS.length,
   },
   actions: {
-    goOn: assign({ step: ({ context }) => context.step + 1 }),
-    beginAgain: assign({ step: 1 }),
+    nextStep: assign({ step: ({ context }) => context.step + 1 }),
+    restart: assign({ step: 1 }),
   },
 }).createMachine({
   id: 'programme',
@@ -44,24 +44,24 @@ export const programme = setup({
   states: {
     running: {
       on: {
-        'step.done': [{ guard: 'isLast', target: 'succeeded' }, { actions: 'goOn' }],
+        'step.done': [{ guard: 'isLast', target: 'succeeded' }, { actions: 'nextStep' }],
         'step.paused': 'waiting',
         'step.failed': 'failed',
       },
     },
     waiting: {
       on: {
-        approved: { target: 'running', actions: 'goOn' },
+        approved: { target: 'running', actions: 'nextStep' },
         rejected: 'failed',
-        updated: { target: 'running', actions: 'beginAgain' },
+        updated: { target: 'running', actions: 'restart' },
       },
     },
     failed: {
       on: {
         retried: 'running',
-        updated: { target: 'running', actions: 'beginAgain' },
+        updated: { target: 'running', actions: 'restart' },
       },
     },
-    succeeded: { on: { updated: { target: 'running', actions: 'beginAgain' } } },
+    succeeded: { on: { updated: { target: 'running', actions: 'restart' } } },
   },
 })

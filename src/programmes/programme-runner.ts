@@ -1,9 +1,9 @@
 /**
- * Executes the steps of programmes, one at a time per programme, and resumes them after a restart.
+ * Runs the steps of programmes, one at a time per programme, and resumes them after a restart.
  *
- * The result of a step is committed with the step. Commands that commit by themselves (proxies,
- * subscriptions) are checked for an earlier result before they are repeated. The change feed wakes a
- * programme when it is created, retried, amended or decided.
+ * The result of a step is committed together with its status. Steps that run commands with commits of their
+ * own (proxies, subscriptions) first check for an earlier result. The runner resumes a programme when the
+ * change feed reports that it was created, updated, retried or decided.
  */
 
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
@@ -21,12 +21,14 @@ import {
   stepProgramme,
   withStep,
   type ProgrammeBody,
+  type ProgrammeStep,
 } from './programme-document.ts'
-import type { ProgrammeStepWork, StepResult } from './programme-steps.ts'
+import type { ProgrammeStepWork, StepResult } from './step-result.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
+import { listAll } from '../command/page.ts'
 
 export interface ProgrammeRunner {
-  /** Takes up what runs, and goes on by itself. */
+  /** Resumes all programmes and follows the change feed from now on. */
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -39,139 +41,138 @@ export interface ProgrammeRunnerOptions {
   readonly log: { error(fields: object, message: string): void }
 }
 
-const PAGE = 500
-
-export function createProgrammeRunner({ registry, steps, clock, mutex, log }: ProgrammeRunnerOptions): ProgrammeRunner {
+export function createProgrammeRunner(options: ProgrammeRunnerOptions): ProgrammeRunner {
+  const { registry, clock, mutex, log } = options
   const running = new Set<Promise<void>>()
-  /** How to cancel what is tried again. */
+  /** Functions that cancel scheduled retries. */
   const retries = new Set<() => void>()
-  let stopWatching = (): void => {}
+  let unwatch = (): void => {}
   let isStopped = false
 
-  function hear({ document, removed }: Change): void {
+  function onChange({ document, removed }: Change): void {
     if (removed) return
-    if (isOfKind(document, PROGRAMME_KIND) && stateOf(document.body) === 'running') wake(document.id)
+    if (isOfKind(document, PROGRAMME_KIND) && stateOf(document.body) === 'running') run(document.id)
     if (!isOfKind(document, APPROVAL_KIND)) return
     const { programme } = document.body
-    if (programme !== undefined) wake(programme)
+    if (programme !== undefined) run(programme)
   }
 
-  function wake(id: string): void {
+  function run(id: string): void {
     const work = mutex
-      .runExclusive([id], () => run(id))
+      .runExclusive([id], () => runSteps(options, id, () => isStopped))
       .catch((cause: unknown) => {
         const isRetried = isFromDisk(cause)
         const next = isRetried ? 'retrying' : 'retrying at the next start'
         log.error({ err: cause, programme: id }, `programme step failed; ${next}`)
-        if (isRetried) wakeLater(id)
+        if (isRetried) runLater(id)
       })
     running.add(work)
     void work.finally(() => running.delete(work))
   }
 
-  function wakeLater(id: string): void {
+  function runLater(id: string): void {
     const cancel = clock.after(UNWRITABLE_RETRY_MS, () => {
       retries.delete(cancel)
-      wake(id)
+      run(id)
     })
     retries.add(cancel)
   }
 
-  async function run(id: string): Promise<void> {
-    for (let isMore = true; isMore && !isStopped;) {
-      const programme = await registry.get(PROGRAMME_KIND, id)
-      if (programme === null) return
-      isMore = stateOf(programme.body) === 'waiting' ? await decided(programme) : await goOn(programme)
-    }
-  }
-
-  /** Whether a decision has come that lets it move. */
-  async function decided(programme: Document<ProgrammeBody>): Promise<boolean> {
-    const { tenant, body } = programme
-    const flow = await registry.get(APPROVAL_KIND, body.approvalFlow ?? '')
-    const outcome = flow?.body.approvals.at(-1)?.outcome
-    if (outcome !== 'Approved' && outcome !== 'Rejected') return false
-    const isApproved = outcome === 'Approved'
-    const endedAt = toTime(clock.nowMs())
-    const comments = flow?.body.approvals.at(-1)?.comments ?? 'The request was rejected.'
-    const next: ProgrammeBody = {
-      ...body,
-      actor: stepProgramme(body, isApproved ? 'approved' : 'rejected'),
-      steps: withStep(body, stepOf(body), {
-        status: isApproved ? 'done' : 'failed',
-        endedAt,
-        errors: isApproved ? [] : [{ pointer: '', detail: comments }],
-      }),
-    }
-    await registry.commit({ tenant, consumer: 'system' }, `programme.${isApproved ? 'approved' : 'rejected'}`, [
-      programmeWrite(programme.id, tenant, programme.revision, next),
-    ])
-    return isApproved
-  }
-
-  async function goOn(programme: Document<ProgrammeBody>): Promise<boolean> {
-    if (stateOf(programme.body) !== 'running') return false
-    const number = stepOf(programme.body)
-    const startedAt = toTime(clock.nowMs())
-    let result: StepResult | null = null
-    let errors: readonly ProblemPointer[] = []
-    try {
-      result = await steps[number - 1]!(programme)
-    } catch (cause) {
-      errors = errorsOf(cause)
-      if (!(cause instanceof Problem))
-        log.error(
-          { err: cause, programme: programme.id, step: STEPS[number - 1] },
-          'programme step failed; the programme stops there until it is retried',
-        )
-    }
-    await note(programme, number, startedAt, result, errors)
-    return result !== null && result.isPaused !== true
-  }
-
-  async function note(
-    { id, tenant, revision, body }: Document<ProgrammeBody>,
-    number: number,
-    startedAt: string,
-    result: StepResult | null,
-    errors: readonly ProblemPointer[],
-  ): Promise<void> {
-    const type = result === null ? 'step.failed' : result.isPaused === true ? 'step.paused' : 'step.done'
-    const status = { 'step.failed': 'failed', 'step.paused': 'waiting', 'step.done': 'done' } as const
-    const endedAt = type === 'step.paused' ? null : toTime(clock.nowMs())
-    const next: ProgrammeBody = {
-      ...body,
-      ...result?.changes,
-      actor: stepProgramme(body, type),
-      steps: withStep(body, number, { status: status[type], startedAt, endedAt, errors }),
-    }
-    await registry.commit({ tenant, consumer: 'system' }, `programme.${type}`, [
-      programmeWrite(id, tenant, revision, next),
-      ...(result?.writes ?? []),
-    ])
-  }
-
   return {
     async start() {
-      const end = await registry.end()
-      stopWatching = registry.watch(end, hear)
+      unwatch = registry.watch(await registry.end(), onChange)
       for (const state of ['running', 'waiting']) {
-        for (let after: string | undefined; ;) {
-          const query = { where: { state }, limit: PAGE, ...(after !== undefined && { after }) }
-          const page = await registry.list(PROGRAMME_KIND, query)
-          for (const { id } of page) wake(id)
-          if (page.length < PAGE) break
-          after = page.at(-1)?.id
-        }
+        for await (const { id } of listAll(registry, PROGRAMME_KIND, { where: { state } })) run(id)
       }
     },
     async stop() {
       isStopped = true
-      stopWatching()
+      unwatch()
       await Promise.all(running)
       for (const cancel of retries) cancel()
     },
   }
+}
+
+/** Runs steps until the programme ends, fails, or waits for a decision. */
+async function runSteps(options: ProgrammeRunnerOptions, id: string, isStopped: () => boolean): Promise<void> {
+  for (let isMore = true; isMore && !isStopped();) {
+    const programme = await options.registry.get(PROGRAMME_KIND, id)
+    if (programme === null) return
+    const isWaiting = stateOf(programme.body) === 'waiting'
+    isMore = isWaiting ? await applyDecision(options, programme) : await runStep(options, programme)
+  }
+}
+
+/** Commits the decision on the approval flow, if there is one. Returns whether the programme continues. */
+async function applyDecision(
+  { registry, clock }: ProgrammeRunnerOptions,
+  { id, tenant, revision, body }: Document<ProgrammeBody>,
+): Promise<boolean> {
+  const flow = await registry.get(APPROVAL_KIND, body.approvalFlow ?? '')
+  const decision = flow?.body.approvals.at(-1)
+  if (decision?.outcome !== 'Approved' && decision?.outcome !== 'Rejected') return false
+  const isApproved = decision.outcome === 'Approved'
+  const event = isApproved ? 'approved' : 'rejected'
+  const detail = decision.comments ?? 'The request was rejected.'
+  const next: ProgrammeBody = {
+    ...body,
+    actor: stepProgramme(body, event),
+    steps: withStep(body, stepOf(body), {
+      status: isApproved ? 'done' : 'failed',
+      endedAt: toTime(clock.nowMs()),
+      errors: isApproved ? [] : [{ pointer: '', detail }],
+    }),
+  }
+  await registry.commit({ tenant, consumer: 'system' }, `programme.${event}`, [
+    programmeWrite(id, tenant, revision, next),
+  ])
+  return isApproved
+}
+
+/** Runs the current step and commits its result. Returns whether the programme continues. */
+async function runStep(options: ProgrammeRunnerOptions, programme: Document<ProgrammeBody>): Promise<boolean> {
+  if (stateOf(programme.body) !== 'running') return false
+  const { steps, clock, log } = options
+  const number = stepOf(programme.body)
+  const startedAt = toTime(clock.nowMs())
+  let result: StepResult | null = null
+  let errors: readonly ProblemPointer[] = []
+  try {
+    result = await steps[number - 1]!(programme)
+  } catch (cause) {
+    errors = errorsOf(cause)
+    if (!(cause instanceof Problem))
+      log.error(
+        { err: cause, programme: programme.id, step: STEPS[number - 1] },
+        'programme step failed; the programme stops there until it is retried',
+      )
+  }
+  await commitStep(options, programme, result, { startedAt, errors })
+  return result !== null && result.isPaused !== true
+}
+
+const STATUSES = { 'step.failed': 'failed', 'step.paused': 'waiting', 'step.done': 'done' } as const
+
+/** Commits the result of the current step; null: the step failed with `errors`. */
+async function commitStep(
+  { registry, clock }: ProgrammeRunnerOptions,
+  { id, tenant, revision, body }: Document<ProgrammeBody>,
+  result: StepResult | null,
+  outcome: Pick<ProgrammeStep, 'startedAt' | 'errors'>,
+): Promise<void> {
+  const type = result === null ? 'step.failed' : result.isPaused === true ? 'step.paused' : 'step.done'
+  const endedAt = type === 'step.paused' ? null : toTime(clock.nowMs())
+  const next: ProgrammeBody = {
+    ...body,
+    ...result?.changes,
+    actor: stepProgramme(body, type),
+    steps: withStep(body, stepOf(body), { status: STATUSES[type], endedAt, ...outcome }),
+  }
+  await registry.commit({ tenant, consumer: 'system' }, `programme.${type}`, [
+    programmeWrite(id, tenant, revision, next),
+    ...(result?.writes ?? []),
+  ])
 }
 
 function errorsOf(cause: unknown): readonly ProblemPointer[] {

@@ -28,7 +28,7 @@ export interface Rulesets {
 export interface RulesetsOptions {
   readonly registry: Registry
   readonly createId: CreateId
-  readonly compliance: Pick<Compliance, 'vet'>
+  readonly compliance: Pick<Compliance, 'checkRuleset'>
 }
 
 const FAULTS_MAX = 50
@@ -44,7 +44,7 @@ export function createRulesets({ registry, createId, compliance }: RulesetsOptio
       if (JSON.stringify(document).length > TEXT_MAX) {
         throw new Problem('specification_invalid', `A ruleset must not exceed ${TEXT_MAX} characters.`)
       }
-      const faults = await compliance.vet(document, author.tenant)
+      const faults = await compliance.checkRuleset(document, author.tenant)
       if (faults.length > 0) {
         const errors = faults.slice(0, FAULTS_MAX)
         throw new Problem('specification_invalid', 'The ruleset is invalid.', { errors })

@@ -1,4 +1,4 @@
-/** The policy of a tenant: documents that are approved without a decision. */
+/** The policy of a tenant: its active ruleset, and which documents are approved without a decision. */
 
 import type { RulesetDocument } from '../governance/ruleset-document.ts'
 import { documentKind, type Author, type Registry } from '../store/registry.ts'
@@ -8,12 +8,12 @@ export interface TenantPolicy {
   readonly approval: {
     readonly minScore: number
     readonly allowErrors: boolean
-    /** A new major version beside one that serves, whose callers it breaks. */
+    /** Applies to a new major version that breaks callers of an active one. */
     readonly allowBreaking: boolean
     /** Exposures of APIs that need no decision. */
     readonly exposures: readonly ('Internal' | 'Partner' | 'Public')[]
   }
-  /** By which documents are judged; null or missing: by the rules as they are. */
+  /** Id of the ruleset for linting; null or missing: the built-in rules. */
   readonly ruleset?: string | null
 }
 
@@ -30,7 +30,6 @@ const DEFAULT_TENANT_POLICY: TenantPolicy = {
 }
 
 export function createTenantPolicies({ registry }: { readonly registry: Registry }): TenantPolicies {
-  // The id carries the kind: a tenant's name is no document of its own.
   const idOf = (tenant: string): string => `policy ${tenant}`
 
   async function get(tenant: string): Promise<TenantPolicy> {
@@ -55,8 +54,8 @@ export function createTenantPolicies({ registry }: { readonly registry: Registry
   }
 }
 
-/** The ruleset that the tenant's policy names; undefined: documents are judged by the rules as they are. */
-export async function rulesetInForce(registry: Registry, tenant: string): Promise<RulesetDocument | undefined> {
+/** Returns the ruleset that the tenant's policy names; undefined: the built-in rules apply. */
+export async function activeRuleset(registry: Registry, tenant: string): Promise<RulesetDocument | undefined> {
   const { ruleset } = await createTenantPolicies({ registry }).get(tenant)
   if (ruleset === undefined || ruleset === null) return undefined
   const found = await registry.get(RULESET_KIND, ruleset)

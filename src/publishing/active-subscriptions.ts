@@ -1,10 +1,10 @@
-/** Who would lose an API: active subscriptions to it, and to products that it is a member of. */
+/** Finds the active subscriptions that would lose an API: those to the API, and to products that contain it. */
 
 import type { Registry } from '../store/registry.ts'
 import { PROXY_KIND } from './proxy-document.ts'
 import { SUBSCRIPTION_KIND } from '../subscriptions/document/subscription-document.ts'
 
-/** How many are named; that there are any is what matters. */
+/** Upper bound of the returned ids, which an error lists. */
 const NAMED_MAX = 500
 
 export async function activeSubscriptionsOf(

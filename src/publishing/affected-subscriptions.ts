@@ -1,5 +1,6 @@
-/** Whether a declaration of a variant that the API did not have before changes what holds for a subscription. */
+/** Tests whether the first declaration of a variant changes the limits of a subscription. */
 
+import { listAll } from '../command/page.ts'
 import type { Registry } from '../store/registry.ts'
 import { PROXY_KIND } from './proxy-document.ts'
 import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
@@ -8,26 +9,25 @@ export interface NewVariant {
   readonly api: string
   /** `''`: the default tier. */
   readonly variant: string
-  /** Variants that were declared before it. */
+  /** The variants declared so far. */
   readonly declared: readonly string[]
 }
 
 const LIVE_STATES = ['Active', 'Suspended', 'Pending', 'WaitlistedForCapacity']
-const PAGE = 500
 
-/** Looks at subscriptions to the API and to products that hold it, until one is found. */
+/** Searches the subscriptions to the API and to products that contain it. */
 export async function affectsSubscriptions(
   registry: Pick<Registry, 'find' | 'list'>,
   { api, variant, declared }: NewVariant,
 ): Promise<boolean> {
   const proxy = await registry.find(PROXY_KIND, 'api', api)
   const products = proxy?.body.memberOfProductIds ?? []
-  // A variant that is not declared is served by the default one.
-  const isServedBy = ({ slaVariant }: SubscriptionBody): boolean =>
+  // The default variant applies to subscriptions whose own variant is not declared.
+  const isAffected = ({ slaVariant }: SubscriptionBody): boolean =>
     variant === '' ? !declared.includes(slaVariant) : slaVariant === variant
   for (const where of [{ api }, ...products.map((product) => ({ product }))]) {
     for (const state of LIVE_STATES) {
-      if (await isAny(registry, { ...where, state }, isServedBy)) return true
+      if (await isAny(registry, { ...where, state }, isAffected)) return true
     }
   }
   return false
@@ -38,10 +38,6 @@ async function isAny(
   where: Readonly<Record<string, string>>,
   matches: (body: SubscriptionBody) => boolean,
 ): Promise<boolean> {
-  for (let after = ''; ;) {
-    const page = await registry.list(SUBSCRIPTION_KIND, { where, after, limit: PAGE })
-    if (page.some(({ body }) => matches(body))) return true
-    if (page.length < PAGE) return false
-    after = page.at(-1)?.id ?? ''
-  }
+  for await (const { body } of listAll(registry, SUBSCRIPTION_KIND, { where })) if (matches(body)) return true
+  return false
 }

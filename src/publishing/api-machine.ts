@@ -1,10 +1,10 @@
 /**
- * The life of one major version of an API.
+ * The lifecycle of one major version of an API.
  *
  *   Prospect ──activated──▶ Active ──deprecated──▶ Deprecated ──retired──▶ Retired
  *
- * Deprecated goes on to serve. It is retired when nobody is subscribed any more, or by force. Retired is
- * the end: what comes after is another major version.
+ * A deprecated API still serves calls. It can be retired when it has no active subscription, or by force. A retired API
+ * never serves again; its successor is another major version.
  */
 
 import { setup } from 'xstate'
@@ -19,7 +19,7 @@ export type ApiEvent =
 export const apiLifecycle = setup({
   types: {} as { events: ApiEvent },
   guards: {
-    isFree: ({ event }) => event.type === 'retired' && (event.isForced || event.activeSubscriptions === 0),
+    isUnused: ({ event }) => event.type === 'retired' && (event.isForced || event.activeSubscriptions === 0),
   },
 }).createMachine({
   id: 'api',
@@ -27,7 +27,7 @@ export const apiLifecycle = setup({
   states: {
     Prospect: { on: { activated: 'Active' } },
     Active: { on: { deprecated: 'Deprecated' } },
-    Deprecated: { on: { retired: { target: 'Retired', guard: 'isFree' } } },
+    Deprecated: { on: { retired: { target: 'Retired', guard: 'isUnused' } } },
     Retired: { type: 'final' },
   },
 })

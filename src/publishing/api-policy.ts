@@ -56,7 +56,7 @@ export async function policyOf(registry: Pick<Registry, 'get'>, api: string): Pr
   return { ...DEFAULT_POLICY, ...(await registry.get(API_POLICY_KIND, api))?.body }
 }
 
-/** The strictest of each: bundled with others, no API is easier to come by than by itself. */
+/** Returns the strictest value of each member, so that a product is no easier to access than each of its APIs. */
 export async function policyOfAll(
   registry: Pick<Registry, 'get'>,
   apis: readonly string[],

@@ -1,4 +1,4 @@
-/** The catalogue's entries: one API a major version, made by its first deployment. */
+/** The catalogue: one entry per major version of an API, created by its first deployment. */
 
 import { apiLifecycle, type ApiState } from './api-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
@@ -18,7 +18,7 @@ export interface ApiBody {
   readonly owner: string
   readonly complianceScore: number | null
   readonly programme: string | null
-  /** Missing while it is not deprecated. */
+  /** Missing if the API is not deprecated. */
   readonly deprecatedAt?: string
   readonly retirementDate: string | null
   readonly successor: string | null
@@ -45,18 +45,18 @@ export function createApis({ registry }: { registry: Registry }): Apis {
   }
 }
 
-/** A catalogue entry as it is found by its state. */
+/** Returns the write of a catalogue entry, which can be listed by state. */
 export function apiWrite(name: string, tenant: string, expected: number, body: ApiBody): Write {
   return { kind: API_KIND, id: name, tenant, expected, body, keys: { state: body.state } }
 }
 
-/** The actor of an entry. */
+/** Returns the stored actor; derives it for entries of earlier versions. */
 export function apiActor({ actor, state }: ApiBody): PersistedActor {
   if (actor !== undefined) return actor
   const fresh = begin(apiLifecycle, undefined)
   if (state === 'Prospect') return fresh
   const activated = step(apiLifecycle, fresh, { type: 'activated' })
-  if (state !== 'Active' || 'refused' in activated) throw new Error(`an entry that is ${state} has lost its actor`)
+  if (state !== 'Active' || 'refused' in activated) throw new Error(`the ${state} catalogue entry has no actor`)
   return activated.next
 }
 

@@ -1,4 +1,4 @@
-/** The address of a backend: the one of the deployment, else the document's first server. */
+/** The address of a backend, and the checks that it must pass. */
 
 import { Problem } from '../domain/problem.ts'
 import { invalidAt } from '../command/commands.ts'
@@ -12,11 +12,11 @@ export interface BackendInput {
   readonly waitMs?: number
 }
 
-/** Decides at which addresses the backends of a tenant may be. */
+/** Decides which addresses the backends of a tenant may have. */
 export interface BackendRule {
-  /** Returns why a backend of `tenant` may not be at `url`, or null. */
+  /** Returns the reason why a backend of `tenant` must not have this URL; null if it may. */
   refuse(tenant: string, url: string): Promise<string | null>
-  /** Returns whether backends of `tenant` may be at any address. */
+  /** Returns whether backends of `tenant` may have private addresses. */
   mayBePrivate(tenant: string): boolean
 }
 
@@ -52,7 +52,7 @@ export function toBackend(input: BackendInput | undefined, serverUrl: string | n
   }
 }
 
-/** Throws if the backend of a staged revision may not serve: it was staged before the rule, or its name has moved since. */
+/** Checks the backend of a staged revision again: the rule or the address of its host may have changed since staging. */
 export async function checkStaged(
   rule: Pick<BackendRule, 'refuse'>,
   tenant: string,

@@ -1,9 +1,9 @@
 /**
- * Chooses the backend of a new document: what the request names, else what the active revision uses, else the document's
- * `servers[0]`.
+ * Chooses the backend of a new document: that of the request, else that of the active revision, else `servers[0]` of the
+ * document.
  *
- * A backend that was named once stays while the document keeps its `servers[0]` or names none: a new document does not point an
- * API at another backend without saying so.
+ * The backend of the active revision applies as long as `servers[0]` is unchanged or missing, so that a new document cannot
+ * silently send calls to another backend.
  */
 
 import { toBackend, type BackendInput } from './backend-address.ts'
@@ -24,7 +24,7 @@ export interface BackendChoice {
   readonly backendSource: BackendSource
 }
 
-/** Throws `Problem` if no usable address is named. */
+/** Throws a `Problem` if neither the request nor the document has a usable URL. */
 export function chooseBackend({ input, serverUrl, serving }: BackendChoiceOptions): BackendChoice {
   if (input !== undefined) return { backend: toBackend(input, null), backendSource: 'request' }
   if (serving !== null && (serverUrl === null || serverUrl === serving.serverUrl)) {

@@ -2,7 +2,7 @@
 
 import type { Deployment } from './proxy-document.ts'
 
-/** Resolves with why a connection to `url` failed; null if it succeeded, or if the tenant may not probe. Never rejects. */
+/** Resolves with the reason why a connection to `url` failed; null if it succeeded, or if the tenant may not probe. Never rejects. */
 export type ProbeBackend = (tenant: string, url: string) => Promise<string | null>
 
 export async function backendWarnings(
@@ -22,7 +22,7 @@ export async function backendWarnings(
   const fault = await probe(tenant, url)
   if (fault !== null) {
     warnings.push(
-      `The backend ${url}, from servers[0] of the document, is not reachable (${fault}). Give "backend" to use another.`,
+      `The backend ${url}, from servers[0] of the document, is not reachable (${fault}). Set \`backend\` in the request to use another one.`,
     )
   }
   return warnings

@@ -1,4 +1,4 @@
-/** The parameters of an operation, those of its path item included, and its body: what a request is held to. */
+/** Compiles the parameters of an operation, including those of its path item, and its body for the validation of requests. */
 
 import type { ProblemPointer } from '../domain/problem.ts'
 import { fieldsOf, type Fields } from '../json/fields.ts'
@@ -19,51 +19,14 @@ export interface RequestCompiler {
 }
 
 const BODY_BYTES_MAX = 1024 * 1024
-/** Bodies that are validated are held in memory. */
+/** Limited, because validated bodies are buffered in memory. */
 const BODY_BYTES_LIMIT = 64 * 1024 * 1024
-/** Headers that OpenAPI says are not parameters, whatever a document declares. */
+/** Header parameters that OpenAPI tells implementations to ignore. */
 const NOT_PARAMETERS: ReadonlySet<string> = new Set(['accept', 'content-type', 'authorization'])
 const STYLES = { path: 'simple', header: 'simple', query: 'form', cookie: 'form' } as const
 const REFERENCES_MAX = 16
 
-export function createRequestCompiler({ document, schemas, faults }: RequestCompilerOptions): RequestCompiler {
-  function follow(value: unknown, pointer: string): { readonly fields: Fields; readonly pointer: string } {
-    let fields = fieldsOf(value)
-    let at = pointer
-    for (let count = 0; typeof fields['$ref'] === 'string'; count++) {
-      if (count === REFERENCES_MAX) {
-        faults.push({ pointer, detail: 'The chain of references is too long.' })
-        return { fields: {}, pointer }
-      }
-      at = fields['$ref'].slice(1)
-      fields = fieldsOf(resolvePointer(document, fields['$ref']))
-    }
-    return { fields, pointer: at }
-  }
-
-  /** A schema that many refer to is kept once: what lies behind a reference is referred to again. */
-  function takeSchema(schema: unknown, pointer: string, isShared: boolean): unknown {
-    return schemas.take(isShared ? { $ref: `#${pointer}` } : schema, pointer)
-  }
-
-  function toParameter(item: unknown, pointer: string): ParameterPlan | null {
-    const { fields, pointer: at } = follow(item, pointer)
-    const { name, in: place, style: declared, explode, schema, required } = fields
-    if (typeof name !== 'string' || typeof place !== 'string' || !Object.hasOwn(STYLES, place)) return null
-    if (place === 'header' && NOT_PARAMETERS.has(name.toLowerCase())) return null
-    const where = place as ParameterPlan['in']
-    const style = typeof declared === 'string' ? declared : STYLES[where]
-    return {
-      name,
-      in: where,
-      required: required === true || where === 'path',
-      style,
-      explode: typeof explode === 'boolean' ? explode : style === 'form',
-      schema: schema === undefined ? null : takeSchema(schema, `${at}/schema`, at !== pointer),
-      pointer: at,
-    }
-  }
-
+export function createRequestCompiler(options: RequestCompilerOptions): RequestCompiler {
   return {
     parameters({ fields, shared, pointer, itemPointer }) {
       const own = Array.isArray(fields['parameters']) ? (fields['parameters'] as readonly unknown[]) : []
@@ -71,7 +34,7 @@ export function createRequestCompiler({ document, schemas, faults }: RequestComp
       const plans = new Map<string, ParameterPlan>()
       const add = (items: readonly unknown[], at: string): void => {
         items.forEach((item, index) => {
-          const plan = toParameter(item, `${at}/parameters/${index}`)
+          const plan = toParameter(options, item, `${at}/parameters/${index}`)
           if (plan !== null) plans.set(`${plan.in} ${plan.in === 'header' ? plan.name.toLowerCase() : plan.name}`, plan)
         })
       }
@@ -79,29 +42,71 @@ export function createRequestCompiler({ document, schemas, faults }: RequestComp
       add(own, pointer)
       return [...plans.values()]
     },
-
-    body({ fields: operation, pointer }) {
-      if (operation['requestBody'] === undefined) return null
-      const start = `${pointer}/requestBody`
-      const { fields, pointer: at } = follow(operation['requestBody'], start)
-      const content = Object.entries(fieldsOf(fields['content'])).map(([mediaType, media]) => {
-        const { schema } = fieldsOf(media)
-        const place = `${at}/content/${escapePointer(mediaType)}/schema`
-        const isUnbound = schema === undefined || isBinary(schema)
-        const plan = isUnbound ? null : isOpen(schema) || takeSchema(schema, place, at !== start)
-        return [(mediaType.split(';')[0] ?? '').trim().toLowerCase(), plan] as const
-      })
-      return {
-        required: fields['required'] === true,
-        bytesMax: readBytesMax(operation['x-tollgate-max-body-bytes'], pointer, faults),
-        content: Object.fromEntries(content),
-      }
-    },
+    body: (operation) => toBody(options, operation),
   }
 }
 
-/** A schema that takes any value: what is sent as JSON must still be JSON. */
-function isOpen(schema: unknown): boolean {
+function toParameter(options: RequestCompilerOptions, item: unknown, pointer: string): ParameterPlan | null {
+  const { fields, pointer: at } = follow(options, item, pointer)
+  const { name, in: place, style: declared, explode, schema, required } = fields
+  if (typeof name !== 'string' || typeof place !== 'string' || !Object.hasOwn(STYLES, place)) return null
+  if (place === 'header' && NOT_PARAMETERS.has(name.toLowerCase())) return null
+  const where = place as ParameterPlan['in']
+  const style = typeof declared === 'string' ? declared : STYLES[where]
+  return {
+    name,
+    in: where,
+    required: required === true || where === 'path',
+    style,
+    explode: typeof explode === 'boolean' ? explode : style === 'form',
+    schema: schema === undefined ? null : convert(options, schema, `${at}/schema`, at !== pointer),
+    pointer: at,
+  }
+}
+
+function toBody(options: RequestCompilerOptions, { fields: operation, pointer }: DeclaredOperation): BodyPlan | null {
+  if (operation['requestBody'] === undefined) return null
+  const start = `${pointer}/requestBody`
+  const { fields, pointer: at } = follow(options, operation['requestBody'], start)
+  const content = Object.entries(fieldsOf(fields['content'])).map(([mediaType, media]) => {
+    const { schema } = fieldsOf(media)
+    const place = `${at}/content/${escapePointer(mediaType)}/schema`
+    const isUnvalidated = schema === undefined || isBinary(schema)
+    const plan = isUnvalidated ? null : acceptsAll(schema) || convert(options, schema, place, at !== start)
+    return [(mediaType.split(';')[0] ?? '').trim().toLowerCase(), plan] as const
+  })
+  return {
+    required: fields['required'] === true,
+    bytesMax: readBytesMax(operation['x-tollgate-max-body-bytes'], pointer, options.faults),
+    content: Object.fromEntries(content),
+  }
+}
+
+function follow(
+  { document, faults }: RequestCompilerOptions,
+  value: unknown,
+  pointer: string,
+): { readonly fields: Fields; readonly pointer: string } {
+  let fields = fieldsOf(value)
+  let at = pointer
+  for (let count = 0; typeof fields['$ref'] === 'string'; count++) {
+    if (count === REFERENCES_MAX) {
+      faults.push({ pointer, detail: 'The chain of references is too long.' })
+      return { fields: {}, pointer }
+    }
+    at = fields['$ref'].slice(1)
+    fields = fieldsOf(resolvePointer(document, fields['$ref']))
+  }
+  return { fields, pointer: at }
+}
+
+/** Stores the schema of a shared parameter or body once, by converting a reference to it. */
+function convert({ schemas }: RequestCompilerOptions, schema: unknown, pointer: string, isShared: boolean): unknown {
+  return schemas.convert(isShared ? { $ref: `#${pointer}` } : schema, pointer)
+}
+
+/** A body with such a schema must still be valid JSON. */
+function acceptsAll(schema: unknown): boolean {
   return schema === true || (schema !== false && Object.keys(fieldsOf(schema)).length === 0)
 }
 

@@ -1,8 +1,8 @@
 /**
- * Compiles the declared responses, which a sample of the backend's responses is compared with.
+ * Compiles the declared responses. The gateway compares a sample of the backend's responses with them.
  *
- * Parts that a gateway cannot check (patterns that need backtracking, schemas without end) are skipped and do
- * not refuse the document: they never affect a request.
+ * Unlike in requests, parts that the gateway cannot check (patterns that need backtracking, endless schemas) are skipped
+ * instead of rejecting the document, because they never affect a call.
  */
 
 import { fieldsOf, type Fields } from '../json/fields.ts'
@@ -12,9 +12,9 @@ import type { ResponsePlan } from '../plan/route-plan.ts'
 import { createSchemaStore } from './schema-store.ts'
 
 export interface CompiledResponses {
-  /** Each once. Without schemas where all of them are too large to be kept in every thread. */
+  /** Without duplicates, and without schemas if these are too large for the memory of every thread. */
   readonly responses: readonly ResponsePlan[]
-  /** In the order of the operations: positions in `responses`. */
+  /** For each operation, the positions of its responses in `responses`. */
   readonly byOperation: readonly (readonly number[])[]
   /** Components that the schemas refer to. */
   readonly components: Readonly<Record<string, unknown>>
@@ -50,8 +50,8 @@ export function compileResponses({ document, dialect, operations }: ResponsesOpt
       const { schema } = fieldsOf(media)
       const at = `${pointer}/content/${escapePointer(mediaType)}/schema`
       const isShared = pointer !== start
-      const taken = schema === undefined ? null : schemas.take(isShared ? { $ref: `#${at}` } : schema, at)
-      return [(mediaType.split(';')[0] ?? '').trim().toLowerCase(), taken] as const
+      const plan = schema === undefined ? null : schemas.convert(isShared ? { $ref: `#${at}` } : schema, at)
+      return [(mediaType.split(';')[0] ?? '').trim().toLowerCase(), plan] as const
     })
     return { status, content: Object.fromEntries(content) }
   }

@@ -1,9 +1,9 @@
 /**
- * Compiles an OpenAPI document to the plan of one revision: what a gateway thread needs to route, authorise
- * and validate.
+ * Compiles an OpenAPI document to the plan of one revision, by which gateway threads route, authorise and
+ * validate calls.
  *
- * Refuses what could not be served as declared before anything is staged: patterns that need backtracking,
- * and operations that no credential of this gateway could access.
+ * Rejects documents that cannot be served as declared: those with patterns that need backtracking, or with
+ * operations that no credential of this gateway can access.
  */
 
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
@@ -23,7 +23,7 @@ export interface CompileRoutePlanOptions {
   readonly backend: BackendPlan | null
   readonly allowedScopes: readonly string[]
   readonly memberOfProductIds: readonly string[]
-  /** The document was accepted before, perhaps under rules that refused less: faults do not stop it from being served. */
+  /** Set for documents that an earlier version accepted, perhaps by weaker rules: they are served despite faults. */
   readonly isAccepted?: boolean
 }
 
@@ -36,7 +36,7 @@ export function compileRoutePlan(options: CompileRoutePlanOptions): RoutePlan {
   const faults: ProblemPointer[] = []
   const schemas = createSchemaStore({ document, dialect, direction: 'request', faults })
   const request = createRequestCompiler({ document, schemas, faults })
-  const answers = compileResponses({ document, dialect, operations: specification.operations })
+  const compiled = compileResponses({ document, dialect, operations: specification.operations })
   const operations = specification.operations.map((operation, index) => ({
     operationId: operation.operationId,
     method: operation.method,
@@ -45,7 +45,7 @@ export function compileRoutePlan(options: CompileRoutePlanOptions): RoutePlan {
     parameters: request.parameters(operation),
     body: request.body(operation),
     passHeaders: readPassHeaders(document, operation, faults),
-    responses: answers.byOperation[index] ?? [],
+    responses: compiled.byOperation[index] ?? [],
   }))
   const readBytesPerSecondMin = readMinRead(document, faults)
   if (faults.length > 0 && !isAccepted) {
@@ -57,8 +57,8 @@ export function compileRoutePlan(options: CompileRoutePlanOptions): RoutePlan {
     api: technicalName,
     dialect,
     components,
-    responses: answers.responses,
-    responseComponents: answers.components,
+    responses: compiled.responses,
+    responseComponents: compiled.components,
     operations,
     ...(readBytesPerSecondMin !== undefined && { readBytesPerSecondMin }),
     ...rest,

@@ -1,12 +1,13 @@
 /**
- * Which credential opens an operation: its own `security`, else the document's, as alternatives.
+ * Compiles `security` of an operation, else that of the document, into alternatives that grant access.
  *
- * `oauth2`, `openIdConnect` and http `bearer` take a token with the scopes of the alternative; `apiKey`
- * takes a key whose subscription holds the scopes that the operation asks of tokens. Schemes of one
- * alternative are needed together. `security: []` is public, and so is `{}` among the alternatives. An
- * alternative that this gateway cannot verify (http `basic`, mutual TLS) opens nothing. A document that
- * declares nothing is protected all the same: reading needs `<technical name>:read`, everything else
- * `<technical name>:write`, of tokens and keys.
+ * - `oauth2`, `openIdConnect` and HTTP `bearer` require a token with the scopes of the alternative.
+ * - `apiKey` requires a key whose subscription has the scopes that the operation requires of tokens.
+ * - All schemes of one alternative are required together.
+ * - `security: []` is public, and so is `{}` among the alternatives.
+ * - An alternative that this gateway cannot verify (HTTP `basic`, mutual TLS) grants no access.
+ * - Without any `security`, tokens and keys need `<technical name>:read` for reading and
+ *   `<technical name>:write` for everything else.
  */
 
 import type { ProblemPointer } from '../domain/problem.ts'
@@ -50,12 +51,12 @@ export function compileSecurity(
   return withKeyScopes(usable)
 }
 
-/** The scopes of a document that declares no security at all. */
+/** Returns the scopes of a document without `security`. */
 export function defaultScopes(technicalName: string): readonly string[] {
   return [`${technicalName}:read`, `${technicalName}:write`]
 }
 
-/** Whether the operations of a document fall back on the default scopes. */
+/** Tests whether any operation has neither its own `security` nor that of the document. */
 export function usesDefaultScopes({ document, operations }: Pick<Specification, 'document' | 'operations'>): boolean {
   return !Array.isArray(document['security']) && operations.some(({ fields }) => !Array.isArray(fields['security']))
 }
@@ -68,7 +69,7 @@ function defaultSecurity(technicalName: string, method: string): readonly Securi
   ])
 }
 
-/** Null where a scheme of the requirement cannot be verified here. */
+/** Returns null if the gateway cannot verify a scheme of the requirement. */
 function readRequirement(requirement: Fields, schemes: Fields): SecurityAlternative | null {
   let tokenScopes: Set<string> | null = null
   let apiKey = false
@@ -87,12 +88,12 @@ function kindOf({ type, scheme }: Fields): 'token' | 'key' | null {
   return type === 'http' && String(scheme).toLowerCase() === 'bearer' ? 'token' : null
 }
 
-/** A key opens what a token would: each alternative that asks scopes of a token asks them of a key's subscription. */
+/** Requires the scopes of the token alternatives from the subscription of a key, so that a key grants no more than a token. */
 function withKeyScopes(alternatives: readonly SecurityAlternative[]): SecurityAlternative[] {
-  const asked = alternatives.flatMap(({ tokenScopes }) => (tokenScopes === null ? [] : [tokenScopes]))
+  const required = alternatives.flatMap(({ tokenScopes }) => (tokenScopes === null ? [] : [tokenScopes]))
   return alternatives.flatMap((alternative) => {
     if (!alternative.apiKey) return [alternative]
     if (alternative.tokenScopes !== null) return [{ ...alternative, keyScopes: alternative.tokenScopes }]
-    return asked.length === 0 ? [alternative] : asked.map((keyScopes) => ({ ...alternative, keyScopes }))
+    return required.length === 0 ? [alternative] : required.map((keyScopes) => ({ ...alternative, keyScopes }))
   })
 }

@@ -26,76 +26,73 @@ export interface DeploymentOptions {
   readonly input: StageInput
   readonly current: ProxyBody | null
   readonly createId: CreateId
-  /** Returns the document that serves, if any. Throws if a new document cannot follow it. */
+  /** Returns the active document; null if there is none. Throws if the new document breaks its callers. */
   readonly check: (next: Specification) => Promise<Specification | null>
   readonly backendRule: Pick<BackendRule, 'refuse'>
 }
 
 export interface NewDeployment {
   readonly deployment: Deployment
-  /** The writes of a new document and its compiled form; none for a kept revision. */
+  /** The writes of a new document and its compiled form; none for a retained revision. */
   readonly writes: Write[]
 }
 
-/** Deploys either a new document or the content of a kept revision. */
-export async function toDeployment({
-  author,
-  input,
-  current,
-  createId,
-  check,
-  backendRule,
-}: DeploymentOptions): Promise<NewDeployment> {
-  if ((input.specification === undefined) === (input.fromRevision === undefined)) {
+/** Deploys either a new document or the content of a retained revision. */
+export async function toDeployment(options: DeploymentOptions): Promise<NewDeployment> {
+  const { specification, fromRevision } = options.input
+  if ((specification === undefined) === (fromRevision === undefined)) {
     throw invalidAt('/specification', 'Set exactly one of `specification` and `fromRevision`.')
   }
-  if (input.fromRevision !== undefined) {
-    const from = current?.deployments[String(input.fromRevision)]
-    if (from === undefined) throw invalidAt('/fromRevision', 'The revision does not exist or is no longer retained.')
-    const backend = input.backend === undefined ? from.backend : toBackend(input.backend, null)
-    await checkAddress(input.backend === undefined ? '/fromRevision' : '/backend/url', backend.url)
-    const { isBackendExempt: _, ...rest } = from
-    return {
-      deployment: {
-        ...rest,
-        backend,
-        ...(input.backend !== undefined && { backendSource: 'request' as const }),
-        allowedScopes: within(input.allowedScopes, from.declaredScopes),
-      },
-      writes: [],
-    }
-  }
-  async function checkAddress(pointer: string, url: string): Promise<void> {
-    const refused = await backendRule.refuse(author.tenant, url)
-    if (refused !== null) throw invalidAt(pointer, refused)
-  }
+  return fromRevision === undefined ? fromDocument(options, specification ?? '') : fromRetained(options, fromRevision)
+}
 
-  const bytes = fromBase64(input.specification ?? '', '/specification')
+async function fromRetained(options: DeploymentOptions, revision: number): Promise<NewDeployment> {
+  const { input, current } = options
+  const from = current?.deployments[String(revision)]
+  if (from === undefined) throw invalidAt('/fromRevision', 'The revision does not exist or is no longer retained.')
+  const backend = input.backend === undefined ? from.backend : toBackend(input.backend, null)
+  await checkAddress(options, input.backend === undefined ? '/fromRevision' : '/backend/url', backend.url)
+  const { isBackendExempt: _, ...rest } = from
+  return {
+    deployment: {
+      ...rest,
+      backend,
+      ...(input.backend !== undefined && { backendSource: 'request' as const }),
+      allowedScopes: within(input.allowedScopes, from.declaredScopes),
+    },
+    writes: [],
+  }
+}
+
+async function fromDocument(options: DeploymentOptions, text: string): Promise<NewDeployment> {
+  const { author, input, current, createId, check } = options
+  const bytes = fromBase64(text, '/specification')
   const specification = await readSpecification(bytes)
-  if (specification.technicalName !== input.api) {
+  const { technicalName, serverUrl, title, major, version, mediaType } = specification
+  if (technicalName !== input.api) {
     throw invalidAt(
       '/api',
-      `The title and version of the document yield the name ${specification.technicalName}; \`api\` must match it.`,
+      `The title and version of the document yield the name ${technicalName}; \`api\` must match it.`,
     )
   }
   const before = await check(specification)
   const active = current === null ? null : activeDeployment(current)
   const serving = active === null ? null : { backend: active.backend, serverUrl: before?.serverUrl ?? null }
-  const chosen = chooseBackend({ input: input.backend, serverUrl: specification.serverUrl, serving })
-  await checkAddress(chosen.backendSource === 'document' ? '/servers/0/url' : '/backend/url', chosen.backend.url)
+  const chosen = chooseBackend({ input: input.backend, serverUrl, serving })
+  const source = chosen.backendSource === 'document' ? '/servers/0/url' : '/backend/url'
+  await checkAddress(options, source, chosen.backend.url)
   const declaredScopes = declaredBy(specification)
   const id = createId('oas')
   const deployment: Deployment = {
     specification: id,
-    version: specification.version,
-    title: specification.title,
-    major: specification.major,
+    version,
+    title,
+    major,
     ...chosen,
     declaredScopes,
     allowedScopes: within(input.allowedScopes, declaredScopes),
     operationIds: specification.operations.map(({ operationId }) => operationId),
   }
-  const { mediaType, version } = specification
   const { tenant } = author
   const body: OpenApiSpecBody = { api: input.api, version, mediaType }
   const write: Write = { kind: OPENAPI_SPEC_KIND, id, tenant, expected: 0, body, keys: { api: input.api } }
@@ -106,6 +103,11 @@ export async function toDeployment({
   }
 }
 
+async function checkAddress({ backendRule, author }: DeploymentOptions, pointer: string, url: string): Promise<void> {
+  const refused = await backendRule.refuse(author.tenant, url)
+  if (refused !== null) throw invalidAt(pointer, refused)
+}
+
 function declaredBy(specification: Specification): readonly string[] {
   const { declaredScopes, technicalName } = specification
   return usesDefaultScopes(specification)
@@ -113,6 +115,7 @@ function declaredBy(specification: Specification): readonly string[] {
     : declaredScopes
 }
 
+/** Returns the allowed scopes, by default all declared ones. Throws if one is not declared. */
 function within(allowed: readonly string[] | undefined, declared: readonly string[]): readonly string[] {
   if (allowed === undefined) return declared
   const foreign = allowed.findIndex((scope) => !declared.includes(scope))

@@ -16,7 +16,7 @@ const OVERRIDES: readonly string[] = [
 ]
 const READ_BYTES_PER_SECOND_LIMIT = 1_000_000
 
-/** Names in lower case of the override headers that the document or the operation lets through. */
+/** Returns the override headers, in lower case, that the gateway forwards for this operation. */
 export function readPassHeaders(
   document: Fields,
   { fields, pointer }: DeclaredOperation,

@@ -15,29 +15,29 @@ export interface LatestPlansOptions {
 }
 
 /** The cache is cleared when it reaches this many APIs. */
-const KEPT_MAX = 1_000
+const CACHED_MAX = 1_000
 
 export function createLatestPlans({ registry, specifications }: LatestPlansOptions): LatestPlans {
-  const kept = new Map<string, Promise<readonly SlaPlan[]>>()
+  const cached = new Map<string, Promise<readonly SlaPlan[]>>()
   let watching: Promise<unknown> | null = null
 
-  function forgetReplaced({ document }: Change): void {
-    if (isOfKind(document, OPENSLA_SPEC_KIND)) kept.delete(document.body.api)
+  function evictReplaced({ document }: Change): void {
+    if (isOfKind(document, OPENSLA_SPEC_KIND)) cached.delete(document.body.api)
   }
 
   return {
     async of(api) {
-      watching ??= registry.end().then((end) => registry.watch(end, forgetReplaced))
+      watching ??= registry.end().then((end) => registry.watch(end, evictReplaced))
       await watching
-      const known = kept.get(api)
+      const known = cached.get(api)
       if (known !== undefined) return known
       const reading = specifications.plansInForce(api, [])
-      if (kept.size >= KEPT_MAX) kept.clear()
-      kept.set(api, reading)
+      if (cached.size >= CACHED_MAX) cached.clear()
+      cached.set(api, reading)
       try {
         return await reading
       } catch (cause) {
-        kept.delete(api)
+        cached.delete(api)
         throw cause
       }
     },

@@ -1,10 +1,10 @@
-/** The declaration of the platform's own API while its operator has made none. */
+/** The default declaration of the platform's own API, until its operator declares another. */
 
 import { parseDeclaration } from '../opensla/declaration.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 
-/** Per subscription: 6,000 calls at once, and 100 more each second. Calls cost nothing. */
+/** Per subscription: a burst of 6,000 calls, refilled at 100 per second. Calls cost no resource units. */
 const DECLARATION = {
   opensla: '1.0.0',
   info: { title: 'Platform', version: '1.0.0' },

@@ -1,9 +1,9 @@
 /**
- * Products: bundles of APIs that are subscribed to as one.
+ * Products: bundles of APIs with a common subscription.
  *
- * Which products a proxy is a member of is kept with the proxy and changes in the same commit; every
- * gateway thread knows before the command answers, so that an API that leaves a product is closed to
- * the product's credentials at once, also to tokens that have not expired.
+ * Each proxy stores the products that it is a member of; they change in the same commit as the product. Every
+ * gateway thread applies the change before the command returns, so that an API that leaves a product rejects
+ * the product's credentials immediately, including tokens that have not expired.
  */
 
 import { Problem } from '../domain/problem.ts'
@@ -41,22 +41,22 @@ export interface ProductsOptions {
 }
 
 export const PRODUCT_KIND = documentKind<ProductBody>('product')
-/** Upper bound of products per API: every thread holds them with the revision that serves. */
-const OF_API_MAX = 500
+/** Limited, because every gateway thread holds the list. */
+const PRODUCTS_PER_API_MAX = 500
 
 export function createProducts({ registry, gateway, createId, mutex }: ProductsOptions): Products {
   async function get(tenant: string, id: string): Promise<Product> {
     return show(await find(registry, tenant, PRODUCT_KIND, id))
   }
 
-  /** Commits the product and the proxies that join or leave it, then tells the threads. */
+  /** Commits the product and the proxies that join or leave it, then updates the gateway threads. */
   async function save(author: Author, product: Write, apis: readonly string[], before: readonly string[]) {
     const changed = [...apis, ...before].filter((api) => apis.includes(api) !== before.includes(api))
     const proxies = await Promise.all(changed.map((api) => proxyOf(author.tenant, api, apis.indexOf(api))))
     const moved = proxies.map(({ id, tenant, revision, body }) => {
       const others = body.memberOfProductIds.filter((each) => each !== product.id)
       const memberOfProductIds = apis.includes(body.api) ? [...others, product.id] : others
-      if (memberOfProductIds.length > OF_API_MAX) throw tooMany(body.api)
+      if (memberOfProductIds.length > PRODUCTS_PER_API_MAX) throw tooMany(body.api)
       return proxyWrite(id, tenant, revision, { ...body, memberOfProductIds })
     })
     await commit(registry, author, 'product.save', [product, ...moved])
@@ -83,7 +83,7 @@ export function createProducts({ registry, gateway, createId, mutex }: ProductsO
         await save(author, write, input.apis, [])
         return get(author.tenant, id)
       }),
-    // In turn with all products, since which APIs it touches is read first.
+    // Serialized with all replacements, because the APIs to lock are read from the product.
     replace: (author, id, input) =>
       mutex.runExclusive([PRODUCT_KIND], async () => {
         const { apis: before } = await get(author.tenant, id)
@@ -100,7 +100,7 @@ export function createProducts({ registry, gateway, createId, mutex }: ProductsO
 function tooMany(api: string): Problem {
   return new Problem(
     'state_conflict',
-    `The API ${api} is already a member of ${OF_API_MAX} products, which is the maximum.`,
+    `The API ${api} is already a member of ${PRODUCTS_PER_API_MAX} products, which is the maximum.`,
   )
 }
 

@@ -8,7 +8,7 @@ import type { BackendPlan } from '../plan/route-plan.ts'
 export interface ProxyBody {
   readonly api: string
   readonly actor: PersistedActor & { readonly context: ProxyContext }
-  /** By revision number; of those the actor still keeps. */
+  /** By revision number, for the retained revisions. */
   readonly deployments: Readonly<Record<string, Deployment>>
   readonly memberOfProductIds: readonly string[]
 }
@@ -22,10 +22,7 @@ export interface Deployment {
   readonly title: string
   readonly major: number
   readonly backend: Omit<BackendPlan, 'mayBePrivate'> & { readonly url: string; readonly health?: string }
-  /**
-   * Activated before tenants' backends were held to public addresses: connections may go to any address until the
-   * next staging.
-   */
+  /** Set if the revision was activated before the backends of tenants were restricted to public addresses; it is exempt. */
   readonly isBackendExempt?: true
   /** Where the backend came from; missing in revisions of earlier versions. */
   readonly backendSource?: 'request' | 'activeRevision' | 'document'

@@ -1,5 +1,5 @@
 /**
- * The revisions of one proxy: what serves, what is staged, what was before.
+ * The revisions of one proxy: active, staged and previous ones.
  *
  *   staging   none ──revision.staged──▶ staged ──revision.staged──▶ staged (another number)
  *              ▲ ▲                       │ │
@@ -7,16 +7,16 @@
  *              └────revision.discarded─────┘
  *   active    none ──(a revision is active)──▶ serving
  *
- * Numbers rise by one and are never used twice; 0 stands for a deployment older than revisions. The
- * last 10 that have served are kept, so that they can be staged again, and the last 10 that never did:
- * however often something is staged, what has served is not pushed out.
+ * Numbers rise by one and are never reused; 0 is a deployment from before revisions existed. Retains the last 10
+ * revisions that were active, so that they can be staged again, and separately the last 10 that were never active,
+ * so that frequent staging does not evict the former.
  */
 
 import { assign, setup } from 'xstate'
 
 export type RevisionFate = 'staging' | 'active' | 'superseded' | 'discarded' | 'replaced'
 
-export interface KeptRevision {
+export interface RetainedRevision {
   readonly revision: number
   readonly fate: RevisionFate
   readonly atMs: number
@@ -27,7 +27,7 @@ export interface ProxyContext {
   readonly stagingRevision: number | null
   readonly activeRevision: number | null
   /** Oldest first. */
-  readonly revisions: readonly KeptRevision[]
+  readonly revisions: readonly RetainedRevision[]
 }
 
 export type ProxyEvent =
@@ -36,12 +36,12 @@ export type ProxyEvent =
   | { readonly type: 'revision.discarded'; readonly atMs: number }
 
 export interface ProxyInput {
-  /** A deployment that is older than revisions serves as revision 0. */
+  /** Whether the proxy has a deployment from before revisions existed, which becomes revision 0. */
   readonly hasRevisionZero: boolean
   readonly atMs: number
 }
 
-const KEPT_MAX = 10
+const RETAINED_MAX = 10
 
 export const proxy = setup({
   types: {} as { context: ProxyContext; events: ProxyEvent; input: ProxyInput },
@@ -50,7 +50,7 @@ export const proxy = setup({
     stage: assign(({ context, event }) => ({
       nextRevision: context.nextRevision + 1,
       stagingRevision: context.nextRevision,
-      revisions: kept([
+      revisions: retain([
         ...withFate(context.revisions, context.stagingRevision, 'replaced', event.atMs),
         { revision: context.nextRevision, fate: 'staging', atMs: event.atMs },
       ]),
@@ -58,7 +58,7 @@ export const proxy = setup({
     activate: assign(({ context, event }) => ({
       activeRevision: context.stagingRevision,
       stagingRevision: null,
-      revisions: kept(
+      revisions: retain(
         withFate(
           withFate(context.revisions, context.activeRevision, 'superseded', event.atMs),
           context.stagingRevision,
@@ -69,7 +69,7 @@ export const proxy = setup({
     })),
     discard: assign(({ context, event }) => ({
       stagingRevision: null,
-      revisions: kept(withFate(context.revisions, context.stagingRevision, 'discarded', event.atMs)),
+      revisions: retain(withFate(context.revisions, context.stagingRevision, 'discarded', event.atMs)),
     })),
   },
 }).createMachine({
@@ -108,18 +108,18 @@ export const proxy = setup({
 })
 
 function withFate(
-  revisions: readonly KeptRevision[],
+  revisions: readonly RetainedRevision[],
   revision: number | null,
   fate: RevisionFate,
   atMs: number,
-): readonly KeptRevision[] {
-  return revisions.map((kept) => (kept.revision === revision ? { revision, fate, atMs } : kept))
+): readonly RetainedRevision[] {
+  return revisions.map((each) => (each.revision === revision ? { revision, fate, atMs } : each))
 }
 
-/** Lets go of the oldest of what has served, and of what never has; what serves or waits stays. */
-function kept(revisions: readonly KeptRevision[]): readonly KeptRevision[] {
-  const served = revisions.filter(({ fate }) => fate === 'superseded')
-  const unserved = revisions.filter(({ fate }) => fate === 'discarded' || fate === 'replaced')
-  const dropped = new Set([...served.slice(0, -KEPT_MAX), ...unserved.slice(0, -KEPT_MAX)])
+/** Evicts the oldest superseded revisions and the oldest that were never active. */
+function retain(revisions: readonly RetainedRevision[]): readonly RetainedRevision[] {
+  const superseded = revisions.filter(({ fate }) => fate === 'superseded')
+  const neverActive = revisions.filter(({ fate }) => fate === 'discarded' || fate === 'replaced')
+  const dropped = new Set([...superseded.slice(0, -RETAINED_MAX), ...neverActive.slice(0, -RETAINED_MAX)])
   return revisions.filter((revision) => !dropped.has(revision))
 }

@@ -1,4 +1,4 @@
-/** A proxy as the platform API shows it: the revision that serves, and beside it the one that is staged. */
+/** A proxy in the platform API, with its active and its staged revision. */
 
 import type { Document } from '../store/registry.ts'
 import type { BackendInput } from './backend-address.ts'
@@ -9,7 +9,7 @@ export interface Proxy {
   readonly id: string
   readonly api: string
   readonly state: string
-  /** The revision that serves; null before the first activation. */
+  /** The active revision; null before the first activation. */
   readonly revision: number | null
   readonly activeRevision: number | null
   readonly stagingRevision: number | null
@@ -20,7 +20,7 @@ export interface Proxy {
   readonly backendSource: BackendSource | null
   /** The deployment of the staged revision; null if there is none. */
   readonly staging: Staging | null
-  /** Only in the answer to staging and activation. */
+  /** Only in the responses to staging and activation. */
   readonly warnings?: readonly string[]
 }
 

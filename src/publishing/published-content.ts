@@ -1,6 +1,6 @@
 /**
- * The bytes of a published document, apart from what lists show of it: a page of documents must not
- * bring all of them into memory.
+ * The bytes of a published document, stored apart from its metadata, so that a page of metadata does not read
+ * the bytes of all documents.
  */
 
 import { documentKind, type Registry, type Write } from '../store/registry.ts'
@@ -18,7 +18,7 @@ interface ContentBody {
 
 const CONTENT_KIND = documentKind<ContentBody>('content')
 
-/** `id` is that of the document. */
+/** `id` is the id of the document. */
 export function contentWrite(id: string, tenant: string, { bytes, mediaType }: Content): Write {
   const body: ContentBody = { mediaType, base64: bytes.toString('base64') }
   return { kind: CONTENT_KIND, id, tenant, expected: 0, body }

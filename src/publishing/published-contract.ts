@@ -1,6 +1,6 @@
 /**
- * Refuses a revision that breaks callers of the active one within a major version. The error lists the
- * changes; the way out is another major version.
+ * Rejects a revision that breaks callers of the active one within a major version. The error lists the
+ * changes, which are allowed in another major version.
  */
 
 import { Problem } from '../domain/problem.ts'
@@ -10,11 +10,11 @@ import type { Registry } from '../store/registry.ts'
 import { activeDeployment, type ProxyBody } from './proxy-document.ts'
 import { readContent } from './published-content.ts'
 
-/** Named in the answer; there may be more. */
+/** Upper bound of the changes that the error lists. */
 const CHANGES_MAX = 100
 
-/** Returns the document that serves, if any. Throws `Problem('breaking_change')` with the changes. */
-export async function keepContract(
+/** Returns the active document; null if there is none. Throws `Problem('breaking_change')` with the changes. */
+export async function checkContract(
   registry: Registry,
   tenant: string,
   current: ProxyBody | null,

@@ -5,7 +5,8 @@
 
 import { begin } from '../command/persisted-machine.ts'
 import { proxy as machine } from './proxy-machine.ts'
-import type { Author, Document, Registry } from '../store/registry.ts'
+import { listAll } from '../command/page.ts'
+import type { Author, Registry } from '../store/registry.ts'
 import { PROXY_KIND, proxyWrite, type Deployment, type ProxyBody } from './proxy-document.ts'
 
 /** The stored form of a proxy before revisions existed. */
@@ -15,23 +16,21 @@ export interface OldProxyBody {
   readonly memberOfProductIds?: readonly string[]
 }
 
-const PAGE = 100
+const BATCH_MAX = 100
 
 /** Returns the number of migrated proxies. */
-export async function bringUpOldProxies(registry: Registry): Promise<number> {
+export async function migrateOldProxies(registry: Registry): Promise<number> {
   let count = 0
-  for (let after = ''; ;) {
-    const page: readonly Document<ProxyBody | OldProxyBody>[] = await registry.list(PROXY_KIND, { after, limit: PAGE })
-    const old = page.filter((proxy): proxy is Document<OldProxyBody> => !('actor' in proxy.body))
-    for (const { id, tenant, revision, body, createdAtMs } of old) {
-      const author: Author = { tenant, consumer: 'system' }
-      const actor = begin(machine, { hasRevisionZero: true, atMs: createdAtMs }) as ProxyBody['actor']
-      const { api, deployment, memberOfProductIds = [] } = body
-      const next: ProxyBody = { api, actor, deployments: { 0: deployment }, memberOfProductIds }
-      await registry.commit(author, 'proxy.revision.zero', [proxyWrite(id, tenant, revision, next)])
-    }
-    count += old.length
-    if (page.length < PAGE) return count
-    after = page.at(-1)?.id ?? ''
+  for await (const proxy of listAll(registry, PROXY_KIND, { limit: BATCH_MAX })) {
+    const { id, tenant, revision, createdAtMs } = proxy
+    const body = proxy.body as ProxyBody | OldProxyBody
+    if ('actor' in body) continue
+    const author: Author = { tenant, consumer: 'system' }
+    const actor = begin(machine, { hasRevisionZero: true, atMs: createdAtMs }) as ProxyBody['actor']
+    const { api, deployment, memberOfProductIds = [] } = body
+    const next: ProxyBody = { api, actor, deployments: { 0: deployment }, memberOfProductIds }
+    await registry.commit(author, 'proxy.revision.zero', [proxyWrite(id, tenant, revision, next)])
+    count++
   }
+  return count
 }

@@ -1,13 +1,13 @@
 /**
  * The schemas of one plan, as JSON Schema for validation only.
  *
- * Only keywords that constrain a value are kept, so a plan stays small and identifiers of the document
- * (`$id`, `$anchor`) have no meaning on a thread. The target of a reference is stored once, wherever in the
- * document it is, as `#/components/schemas/<name>`.
+ * Retains only keywords that constrain a value, which makes plans small and excludes identifiers of the document
+ * (`$id`, `$anchor`). The target of a reference is stored once, as `#/components/schemas/<name>`, wherever it is in the
+ * document.
  *
- * Differences between OpenAPI and JSON Schema are resolved: the boolean bounds and `nullable` of 3.0 (also
- * beside `allOf` or `enum`, as most authors mean it), members beside a `$ref` of 3.0, and `readOnly` members,
- * which a request may omit, or `writeOnly` ones, which a response may omit.
+ * Translates OpenAPI to JSON Schema: the boolean bounds and `nullable` of 3.0 (also next to `allOf` or `enum`, as most
+ * authors intend), keywords next to a `$ref` of 3.0, and required members that are not sent: `readOnly` ones in requests,
+ * `writeOnly` ones in responses.
  */
 
 import type { ProblemPointer } from '../domain/problem.ts'
@@ -17,9 +17,9 @@ import { compileLinear } from '../json/linear-pattern.ts'
 import { KEYWORDS } from '../json/schema-keywords.ts'
 
 export interface SchemaStore {
-  /** The schema at `pointer`, ready for a plan. */
-  take(schema: unknown, pointer: string): unknown
-  /** Components that the schemas taken so far refer to: `{schemas: {name: schema}}`. */
+  /** Returns the schema at `pointer` in the form of a plan. Stores the targets of its references as components. */
+  convert(schema: unknown, pointer: string): unknown
+  /** Returns the components of all converted schemas: `{schemas: {name: schema}}`. */
   components(): Readonly<Record<string, Readonly<Record<string, unknown>>>>
 }
 
@@ -31,26 +31,48 @@ export interface SchemaStoreOptions {
   readonly faults: ProblemPointer[]
 }
 
-/**
- * Upper bound of the parts of one schema, without its references: a serving thread compiles each schema in
- * one turn.
- */
+/** Upper bound of the parts of one schema, without its references, because a gateway thread compiles it in one turn. */
 const PARTS_MAX = 1_000
 const COMPONENT = '#/components/schemas/'
 const PLAIN_NAME = /^[A-Za-z0-9._-]+$/
 
-export function createSchemaStore({ document, dialect, direction, faults }: SchemaStoreOptions): SchemaStore {
-  const notSent = direction === 'request' ? 'readOnly' : 'writeOnly'
-  const kept: [name: string, schema: unknown][] = []
-  /** By reference. */
-  const names = new Map<string, string>()
-  const waiting: string[] = []
-  let parts = 0
+export function createSchemaStore(options: SchemaStoreOptions): SchemaStore {
+  return new SchemaConverter(options)
+}
 
-  function toSchema(schema: unknown, pointer: string): unknown {
+class SchemaConverter implements SchemaStore {
+  readonly #options: SchemaStoreOptions
+  readonly #components: [name: string, schema: unknown][] = []
+  /** Component names by reference. */
+  readonly #names = new Map<string, string>()
+  /** References whose targets are not converted yet. */
+  readonly #pending: string[] = []
+  #parts = 0
+
+  constructor(options: SchemaStoreOptions) {
+    this.#options = options
+  }
+
+  convert(schema: unknown, pointer: string): unknown {
+    this.#parts = 0
+    const converted = this.#toSchema(schema, pointer)
+    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
+      this.#parts = 0
+      const target = this.#toSchema(resolvePointer(this.#options.document, next), next.slice(1))
+      this.#components.push([this.#names.get(next) ?? '', target])
+    }
+    return converted
+  }
+
+  components(): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
+    return this.#components.length === 0 ? {} : { schemas: Object.fromEntries(this.#components) }
+  }
+
+  #toSchema(schema: unknown, pointer: string): unknown {
+    const { dialect, faults } = this.#options
     if (typeof schema === 'boolean') return schema
-    if (++parts > PARTS_MAX) {
-      if (parts === PARTS_MAX + 1)
+    if (++this.#parts > PARTS_MAX) {
+      if (this.#parts === PARTS_MAX + 1)
         faults.push({ pointer, detail: `A schema must not contain more than ${PARTS_MAX} schemas.` })
       return {}
     }
@@ -58,91 +80,87 @@ export function createSchemaStore({ document, dialect, direction, faults }: Sche
     const reference = fields['$ref']
     const result: Record<string, unknown> = {}
     if (typeof reference === 'string') {
-      result['$ref'] = refer(reference)
+      result['$ref'] = this.#refer(reference)
       if (dialect === '3.0') return result
     }
     for (const [keyword, value] of Object.entries(fields)) {
-      const keep = KEYWORDS.get(keyword)
-      if (keep === undefined) continue
-      const at = `${pointer}/${keyword}`
-      result[keyword] = keep === 'plain' ? value : keep === 'inner' ? toInner(value, at) : toNamed(keyword, value, at)
+      const converted = this.#toKeyword(keyword, value, `${pointer}/${keyword}`)
+      if (converted !== undefined) result[keyword] = converted
     }
-    checkPattern(fields['pattern'], `${pointer}/pattern`)
+    this.#checkPattern(fields['pattern'], `${pointer}/pattern`)
     if (fields['$dynamicRef'] !== undefined) {
       const detail = 'The gateway does not support $dynamicRef; use $ref to the target schema.'
       faults.push({ pointer: `${pointer}/$dynamicRef`, detail })
     }
-    dropNotSent(result, fieldsOf(fields['properties']))
+    this.#dropNotSent(result, fieldsOf(fields['properties']))
     return dialect === '3.0' ? fromDialect30(result, fields['nullable'] === true) : result
   }
 
-  function toInner(value: unknown, pointer: string): unknown {
-    if (Array.isArray(value)) return value.map((item, index) => toSchema(item, `${pointer}/${index}`))
-    return toSchema(value, pointer)
+  /** Returns undefined for a keyword that does not constrain a value. */
+  #toKeyword(keyword: string, value: unknown, pointer: string): unknown {
+    const kind = KEYWORDS.get(keyword)
+    if (kind === undefined) return undefined
+    if (kind === 'plain') return value
+    return kind === 'inner' ? this.#toInner(value, pointer) : this.#toNamed(keyword, value, pointer)
   }
 
-  function toNamed(keyword: string, value: unknown, pointer: string): unknown {
+  #toInner(value: unknown, pointer: string): unknown {
+    if (Array.isArray(value)) return value.map((item, index) => this.#toSchema(item, `${pointer}/${index}`))
+    return this.#toSchema(value, pointer)
+  }
+
+  #toNamed(keyword: string, value: unknown, pointer: string): unknown {
     return Object.fromEntries(
       Object.entries(fieldsOf(value)).map(([name, schema]) => {
         const at = `${pointer}/${escapePointer(name)}`
-        if (keyword === 'patternProperties') checkPattern(name, at)
-        return [name, toSchema(schema, at)]
+        if (keyword === 'patternProperties') this.#checkPattern(name, at)
+        return [name, this.#toSchema(schema, at)]
       }),
     )
   }
 
-  /** Kept for later: references may go in circles, and be many. */
-  function refer(reference: string): string {
-    let name = names.get(reference)
+  /** Queues the target for conversion, because references may be circular and many. */
+  #refer(reference: string): string {
+    let name = this.#names.get(reference)
     if (name === undefined) {
       const own = reference.startsWith(COMPONENT) ? reference.slice(COMPONENT.length) : ''
-      // `$` is in no component's name, and means itself in a pointer and in an address.
-      name = PLAIN_NAME.test(own) ? own : `$${names.size}`
-      names.set(reference, name)
-      waiting.push(reference)
+      // `$` occurs in no component name, and needs no escaping in pointers and addresses.
+      name = PLAIN_NAME.test(own) ? own : `$${this.#names.size}`
+      this.#names.set(reference, name)
+      this.#pending.push(reference)
     }
     return COMPONENT + name
   }
 
-  function checkPattern(pattern: unknown, pointer: string): void {
+  #checkPattern(pattern: unknown, pointer: string): void {
     if (typeof pattern !== 'string' || compileLinear(pattern) !== null) return
     const shown = pattern.length > 80 ? `${pattern.slice(0, 80)}…` : pattern
-    const detail = `The pattern cannot be matched in linear time (no look-around, no back-references, no Script_Extensions, at most 1,000 repetitions), or is none of ECMA-262: ${shown}`
-    faults.push({ pointer, detail })
+    const detail = `The pattern is not valid ECMA-262, or cannot be matched in linear time (no look-around, no back-references, no Script_Extensions, at most 1,000 repetitions): ${shown}`
+    this.#options.faults.push({ pointer, detail })
   }
 
-  function dropNotSent(result: Record<string, unknown>, properties: Fields): void {
+  /** Makes members optional that are never sent in this direction. */
+  #dropNotSent(result: Record<string, unknown>, properties: Fields): void {
     const required = result['required']
     if (!Array.isArray(required)) return
-    const needed = required.filter((name) => !isNotSent(fieldsOf(properties)[String(name)]))
+    const needed = required.filter((name) => !this.#isNotSent(fieldsOf(properties)[String(name)]))
     if (needed.length === required.length) return
     if (needed.length === 0) delete result['required']
     else result['required'] = needed
   }
 
-  function isNotSent(schema: unknown): boolean {
+  #isNotSent(schema: unknown): boolean {
+    const { document, direction } = this.#options
+    const marker = direction === 'request' ? 'readOnly' : 'writeOnly'
     const fields = fieldsOf(schema)
-    if (fields[notSent] === true) return true
-    return typeof fields['$ref'] === 'string' && fieldsOf(resolvePointer(document, fields['$ref']))[notSent] === true
-  }
-
-  return {
-    take(schema, pointer) {
-      parts = 0
-      const taken = toSchema(schema, pointer)
-      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-        parts = 0
-        kept.push([names.get(next) ?? '', toSchema(resolvePointer(document, next), next.slice(1))])
-      }
-      return taken
-    },
-    components: () => (kept.length === 0 ? {} : { schemas: Object.fromEntries(kept) }),
+    if (fields[marker] === true) return true
+    return typeof fields['$ref'] === 'string' && fieldsOf(resolvePointer(document, fields['$ref']))[marker] === true
   }
 }
 
 function fromDialect30(schema: Record<string, unknown>, isNullable: boolean): unknown {
-  writeOutBound(schema, 'exclusiveMinimum', 'minimum')
-  writeOutBound(schema, 'exclusiveMaximum', 'maximum')
+  translateBound(schema, 'exclusiveMinimum', 'minimum')
+  translateBound(schema, 'exclusiveMaximum', 'maximum')
   if (!isNullable) return schema
   if (typeof schema['type'] !== 'string') return { anyOf: [{ type: 'null' }, schema] }
   schema['type'] = [schema['type'], 'null']
@@ -150,8 +168,8 @@ function fromDialect30(schema: Record<string, unknown>, isNullable: boolean): un
   return schema
 }
 
-/** `exclusiveMinimum: true` is `exclusiveMinimum: <minimum>`. */
-function writeOutBound(schema: Record<string, unknown>, exclusive: string, bound: string): void {
+/** Rewrites `exclusiveMinimum: true` to `exclusiveMinimum: <minimum>`. */
+function translateBound(schema: Record<string, unknown>, exclusive: string, bound: string): void {
   const isExclusive = schema[exclusive]
   if (typeof isExclusive !== 'boolean') return
   delete schema[exclusive]

@@ -1,6 +1,6 @@
 /**
- * Builds the data that a gateway thread needs to serve an API: the compiled document, its declarations, and
- * the state of its entry.
+ * Builds the plan of an active revision for the gateway threads, from the compiled document, its declarations, and
+ * the catalogue entry.
  */
 
 import type { SlaPlan } from '../plan/sla-plan.ts'

@@ -1,4 +1,4 @@
-/** Documents as they were published, byte for byte: OpenAPI and OpenSLA. */
+/** Published OpenAPI and OpenSLA documents, byte for byte, and the OpenSLA declarations in force. */
 
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
 import { checkDeclaration, parseDeclaration } from '../opensla/declaration.ts'
@@ -41,7 +41,7 @@ export interface OpenSlaSpec {
   readonly createdAt: string
 }
 
-/** A declaration that was just taken into force, with what it says in vain or hardly means. */
+/** A new declaration, with warnings about members that have no effect or are probably unintended. */
 export interface DeclaredOpenSla extends OpenSlaSpec {
   readonly warnings: readonly ProblemPointer[]
 }
@@ -59,7 +59,7 @@ export interface OpenSlaSpecBody {
   readonly variant: string
   readonly version: string
   readonly inForce: boolean
-  /** Operations that the API had when it was declared: it may go on naming them. */
+  /** Operations of the API at the time of the declaration, which may name them even if a later revision removes them. */
   readonly operationIds: readonly string[]
 }
 
@@ -69,12 +69,12 @@ export interface Specifications {
   openApi(tenant: string, id: string): Promise<OpenApiSpec>
   openApis(tenant: string, query: PageQuery & { api?: string }): Promise<Page<OpenApiSpec>>
   openApiContent(tenant: string, id: string): Promise<Content>
-  /** Takes a declaration into force: for running subscriptions too, on every thread when it resolves. */
+  /** Puts a declaration in force, also for existing subscriptions. Every thread applies it when this resolves. */
   createOpenSla(author: Author, input: { api: string; specification: string }): Promise<DeclaredOpenSla>
   openSla(tenant: string, id: string): Promise<OpenSlaSpec>
   openSlas(tenant: string, query: PageQuery & { api?: string }): Promise<Page<OpenSlaSpec>>
   openSlaContent(tenant: string, id: string): Promise<Content>
-  /** The plans in force of an API, one a variant. */
+  /** Returns the plans in force of an API, one per variant. */
   plansInForce(api: string, operationIds: readonly string[]): Promise<readonly SlaPlan[]>
 }
 
@@ -83,67 +83,15 @@ export interface SpecificationsOptions {
   readonly createId: CreateId
   readonly gateway: Pick<GatewayPort, 'applySla'>
   readonly mutex: KeyedMutex
-  /** Operations of the platform's own API, which has no proxy that would tell. */
+  /** Operations of the platform's own API, which has no proxy. */
   readonly platformOperations?: readonly Pick<PlatformOperation, 'operationId'>[]
 }
 
-/** More variants of one API are refused. */
+/** Upper bound of variants per API. */
 const VARIANTS_MAX = 100
 
 export function createSpecifications(options: SpecificationsOptions): Specifications {
-  const { registry, createId, gateway, mutex, platformOperations = [] } = options
-  const ofPlatform = platformOperations.map(({ operationId }) => operationId)
-
-  async function inForce(api: string): Promise<readonly Document<OpenSlaSpecBody>[]> {
-    return registry.list(OPENSLA_SPEC_KIND, { where: { api, inForce: 'true' }, limit: VARIANTS_MAX + 1 })
-  }
-
-  async function createOpenSla(
-    author: Author,
-    { api, specification }: { api: string; specification: string },
-  ): Promise<DeclaredOpenSla> {
-    const entry = await registry.get(API_KIND, api)
-    const operationIds = await operationsOf(api)
-    if (entry?.tenant !== author.tenant || operationIds.length === 0)
-      throw invalidAt('/api', 'The API does not exist or has no revision.')
-    const bytes = fromBase64(specification, '/specification')
-    const { plan, warnings } = checkDeclaration(bytes, { technicalName: api, operationIds })
-    const running = await inForce(api)
-    const before = running.find(({ body }) => body.variant === plan.variant)
-    if (before === undefined && running.length >= VARIANTS_MAX) {
-      throw new Problem('state_conflict', `An API must not have more than ${VARIANTS_MAX} variants.`)
-    }
-    const { variant } = plan
-    const declared = running.map((each) => each.body.variant)
-    const isChange = before !== undefined || (await affectsSubscriptions(registry, { api, variant, declared }))
-    const id = createId('sla')
-    const body: OpenSlaSpecBody = {
-      api,
-      variant: plan.variant,
-      version: plan.version,
-      inForce: true,
-      operationIds,
-    }
-    const mediaType = isJson(bytes) ? 'application/json' : 'application/yaml'
-    await commit(registry, author, 'openslaspec.create', [
-      { kind: OPENSLA_SPEC_KIND, id, tenant: author.tenant, expected: 0, body, keys: keysOf(body) },
-      contentWrite(id, author.tenant, { bytes, mediaType }),
-      // Moves the entry on, so that of two declarations, or of one and an activation, one is refused.
-      apiWrite(api, author.tenant, entry.revision, entry.body),
-      ...(before === undefined ? [] : [retire(before)]),
-      ...(isChange ? [slaChanged(createId, author.tenant, before?.body ?? null, body)] : []),
-    ])
-    await gateway.applySla(plan)
-    return { ...showSla(await find(registry, author.tenant, OPENSLA_SPEC_KIND, id)), warnings }
-  }
-
-  /** Returns the operations of the active and the staged revision: a declaration may precede its revision. */
-  async function operationsOf(api: string): Promise<readonly string[]> {
-    if (api === PLATFORM_API) return ofPlatform
-    const proxy = await registry.find(PROXY_KIND, 'api', api)
-    const deployments = proxy === null ? [] : [activeDeployment(proxy.body), stagedDeployment(proxy.body)]
-    return [...new Set(deployments.flatMap((deployment) => deployment?.operationIds ?? []))]
-  }
+  const { registry, mutex } = options
 
   async function contentOf<Body>(kind: DocumentKind<Body>, tenant: string, id: string): Promise<Content> {
     await find(registry, tenant, kind, id)
@@ -163,7 +111,7 @@ export function createSpecifications(options: SpecificationsOptions): Specificat
       }),
     openApiContent: (tenant, id) => contentOf(OPENAPI_SPEC_KIND, tenant, id),
     // Serialized with activations, so that no activation restores a plan that this declaration replaces.
-    createOpenSla: (author, input) => mutex.runExclusive([input.api], () => createOpenSla(author, input)),
+    createOpenSla: (author, input) => mutex.runExclusive([input.api], () => createOpenSla(options, author, input)),
     openSla: async (tenant, id) => showSla(await find(registry, tenant, OPENSLA_SPEC_KIND, id)),
     openSlas: (tenant, query) =>
       listPage({
@@ -175,18 +123,78 @@ export function createSpecifications(options: SpecificationsOptions): Specificat
         show: showSla,
       }),
     openSlaContent: (tenant, id) => contentOf(OPENSLA_SPEC_KIND, tenant, id),
-    async plansInForce(api, operationIds) {
-      const plans: SlaPlan[] = []
-      const current = api === PLATFORM_API ? ofPlatform : operationIds
-      for (const { id, tenant, body } of await inForce(api)) {
-        const { bytes } = await readContent(registry, tenant, id)
-        const known = [...new Set([...current, ...body.operationIds])]
-        plans.push(parseDeclaration(bytes, { technicalName: api, operationIds: known }))
-      }
-      const isDeclared = api !== PLATFORM_API || plans.some(({ variant }) => variant === '')
-      return isDeclared || ofPlatform.length === 0 ? plans : [...plans, defaultPlatformSla(ofPlatform)]
-    },
+    plansInForce: (api, operationIds) => plansInForce(options, api, operationIds),
   }
+}
+
+async function createOpenSla(
+  options: SpecificationsOptions,
+  author: Author,
+  { api, specification }: { api: string; specification: string },
+): Promise<DeclaredOpenSla> {
+  const { registry, createId, gateway } = options
+  const { tenant } = author
+  const entry = await registry.get(API_KIND, api)
+  const operationIds = await operationsOf(options, api)
+  if (entry?.tenant !== tenant || operationIds.length === 0)
+    throw invalidAt('/api', 'The API does not exist or has no revision.')
+  const bytes = fromBase64(specification, '/specification')
+  const { plan, warnings } = checkDeclaration(bytes, { technicalName: api, operationIds })
+  const { variant, version } = plan
+  const current = await inForce(registry, api)
+  const before = current.find(({ body }) => body.variant === variant)
+  if (before === undefined && current.length >= VARIANTS_MAX) {
+    throw new Problem('state_conflict', `An API must not have more than ${VARIANTS_MAX} variants.`)
+  }
+  const declared = current.map((each) => each.body.variant)
+  const isChange = before !== undefined || (await affectsSubscriptions(registry, { api, variant, declared }))
+  const id = createId('sla')
+  const body: OpenSlaSpecBody = { api, variant, version, inForce: true, operationIds }
+  const mediaType = isJson(bytes) ? 'application/json' : 'application/yaml'
+  await commit(registry, author, 'openslaspec.create', [
+    { kind: OPENSLA_SPEC_KIND, id, tenant, expected: 0, body, keys: keysOf(body) },
+    contentWrite(id, tenant, { bytes, mediaType }),
+    // An unchanged write of the entry, so that a concurrent declaration or activation fails.
+    apiWrite(api, tenant, entry.revision, entry.body),
+    ...(before === undefined ? [] : [retire(before)]),
+    ...(isChange ? [slaChanged(createId, tenant, before?.body ?? null, body)] : []),
+  ])
+  await gateway.applySla(plan)
+  return { ...showSla(await find(registry, tenant, OPENSLA_SPEC_KIND, id)), warnings }
+}
+
+/** Returns the operations of the active and the staged revision, because a declaration may precede its revision. */
+async function operationsOf(options: SpecificationsOptions, api: string): Promise<readonly string[]> {
+  if (api === PLATFORM_API) return platformOperationIds(options)
+  const proxy = await options.registry.find(PROXY_KIND, 'api', api)
+  const deployments = proxy === null ? [] : [activeDeployment(proxy.body), stagedDeployment(proxy.body)]
+  return [...new Set(deployments.flatMap((deployment) => deployment?.operationIds ?? []))]
+}
+
+function platformOperationIds({ platformOperations = [] }: SpecificationsOptions): readonly string[] {
+  return platformOperations.map(({ operationId }) => operationId)
+}
+
+async function inForce(registry: Registry, api: string): Promise<readonly Document<OpenSlaSpecBody>[]> {
+  return registry.list(OPENSLA_SPEC_KIND, { where: { api, inForce: 'true' }, limit: VARIANTS_MAX + 1 })
+}
+
+async function plansInForce(
+  options: SpecificationsOptions,
+  api: string,
+  operationIds: readonly string[],
+): Promise<readonly SlaPlan[]> {
+  const { registry } = options
+  const platformIds = platformOperationIds(options)
+  const current = api === PLATFORM_API ? platformIds : operationIds
+  const plans: SlaPlan[] = []
+  for (const { id, tenant, body } of await inForce(registry, api)) {
+    const { bytes } = await readContent(registry, tenant, id)
+    const known = [...new Set([...current, ...body.operationIds])]
+    plans.push(parseDeclaration(bytes, { technicalName: api, operationIds: known }))
+  }
+  const hasDefault = api !== PLATFORM_API || plans.some(({ variant }) => variant === '')
+  return hasDefault || platformIds.length === 0 ? plans : [...plans, defaultPlatformSla(platformIds)]
 }
 
 function slaChanged(createId: CreateId, tenant: string, before: OpenSlaSpecBody | null, after: OpenSlaSpecBody): Write {

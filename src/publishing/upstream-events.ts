@@ -1,4 +1,4 @@
-/** `UpstreamHealthIssue`: the backend of an API got worse. That it is well again is a line in the log. */
+/** Publishes `UpstreamHealthIssue` when the backend of an API degrades; a recovery is only logged. */
 
 import type { UpstreamState } from '../plan/upstream-state.ts'
 import type { Clock } from '../runtime/clock.ts'

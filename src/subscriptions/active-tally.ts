@@ -5,6 +5,7 @@
  * capacity are counted.
  */
 
+import { listAll } from '../command/page.ts'
 import { isOfKind, type Change, type Registry } from '../store/registry.ts'
 import { SUBSCRIPTION_KIND } from './document/subscription-document.ts'
 
@@ -21,11 +22,9 @@ interface Tally {
   readonly counts: Map<string, number>
 }
 
-const PAGE = 500
-
 export function createActiveTally({ registry }: { registry: Pick<Registry, 'list' | 'end' | 'watch'> }): ActiveTally {
   const tallies = new Map<string, Promise<Tally>>()
-  /** Changes that arrive while a tally is read. They are newer than the pages, so they are applied last. */
+  /** Changes that arrive while a tally is read. They are newer than the list, so they are applied last. */
   const pendingChanges = new Map<string, Map<string, string | null>>()
   let watching: Promise<unknown> | null = null
 
@@ -47,13 +46,9 @@ export function createActiveTally({ registry }: { registry: Pick<Registry, 'list
     pendingChanges.set(key, meanwhile)
     try {
       const tally: Tally = { variants: new Map(), counts: new Map() }
-      for (let after = ''; ;) {
-        const where = { ...to, state: 'Active' }
-        const page = await registry.list(SUBSCRIPTION_KIND, { where, after, limit: PAGE })
-        for (const { id, body } of page) update(tally, id, body.slaVariant)
-        if (page.length < PAGE) break
-        after = page.at(-1)?.id ?? ''
-      }
+      const where = { ...to, state: 'Active' }
+      for await (const { id, body } of listAll(registry, SUBSCRIPTION_KIND, { where }))
+        update(tally, id, body.slaVariant)
       for (const [id, variant] of meanwhile) update(tally, id, variant)
       return tally
     } finally {

@@ -29,15 +29,15 @@ export interface Claim {
   readonly instead?: string
 }
 
-/** An API whose reserved capacity would grow by a claim. */
-export interface Place {
+/** Whether a claim fits into the free capacity of an API. */
+export interface CapacityCheck {
   readonly api: string
   readonly fits: boolean
 }
 
 export interface Capacity {
-  /** Returns the APIs with declared capacity that the claim would reserve more of. Call it in `runExclusive`. */
-  places(claim: Claim): Promise<readonly Place[]>
+  /** Checks each API with declared capacity that the claim would reserve more of. Call it in `runExclusive`. */
+  check(claim: Claim): Promise<readonly CapacityCheck[]>
   /** Returns whether the claim can be granted now: it fits, and no other claim is waiting. Call it in `runExclusive`. */
   isOpenTo(tenant: string, claim: Claim): Promise<boolean>
   /** Runs `work` while no other work of the tenant checks capacity. */
@@ -76,20 +76,20 @@ export function createCapacity({ registry, plans: latest, mutex }: CapacityOptio
   }
 
   /** Returns null if the API declares no capacity, or the claim needs no more than it replaces. */
-  async function placeAt(api: string, { slaVariant, instead }: Claim): Promise<Place | null> {
+  async function checkAt(api: string, { slaVariant, instead }: Claim): Promise<CapacityCheck | null> {
     const plans = await latest.of(api)
     const capacity = capacityOf(plans)
     const before = instead === undefined ? [0, 0] : demandOf(plans, instead)
-    const asks = demandOf(plans, slaVariant).map((demand, axis) => demand - (before[axis] ?? 0))
-    const contested = [0, 1].filter((axis) => capacity[axis] !== null && (asks[axis] ?? 0) > 0)
+    const needed = demandOf(plans, slaVariant).map((demand, axis) => demand - (before[axis] ?? 0))
+    const contested = [0, 1].filter((axis) => capacity[axis] !== null && (needed[axis] ?? 0) > 0)
     if (contested.length === 0) return null
     const reserved = await reservedOf(api, plans)
-    return { api, fits: contested.every((axis) => reserved[axis]! + asks[axis]! <= capacity[axis]!) }
+    return { api, fits: contested.every((axis) => reserved[axis]! + needed[axis]! <= capacity[axis]!) }
   }
 
-  async function places(claim: Claim): Promise<readonly Place[]> {
-    const found = await Promise.all((await apisOf(registry, claim)).map((api) => placeAt(api, claim)))
-    return found.filter((place) => place !== null)
+  async function check(claim: Claim): Promise<readonly CapacityCheck[]> {
+    const found = await Promise.all((await apisOf(registry, claim)).map((api) => checkAt(api, claim)))
+    return found.filter((check) => check !== null)
   }
 
   /** Returns whether a subscription or a tier change is waiting for capacity of the API. */
@@ -109,9 +109,9 @@ export function createCapacity({ registry, plans: latest, mutex }: CapacityOptio
 
   return {
     runExclusive: (tenant, work) => mutex.runExclusive([`capacity ${tenant}`], work),
-    places,
+    check,
     async isOpenTo(tenant, claim) {
-      for (const { api, fits } of await places(claim)) if (!fits || (await hasWaiting(tenant, api))) return false
+      for (const { api, fits } of await check(claim)) if (!fits || (await hasWaiting(tenant, api))) return false
       return true
     },
   }

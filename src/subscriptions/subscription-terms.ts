@@ -89,10 +89,11 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
 }
 
 async function membersOf(registry: Registry, tenant: string, { api, product }: TermsInput): Promise<readonly string[]> {
-  if ((api === undefined) === (product === undefined)) throw invalidAt('/api', 'Give either api or product.')
+  if ((api === undefined) === (product === undefined))
+    throw invalidAt('/api', 'Set exactly one of `api` and `product`.')
   if (api !== undefined) return [api]
   const found = await registry.get(PRODUCT_KIND, product ?? '')
-  if (found?.tenant !== tenant) throw invalidAt('/product', 'There is no such product.')
+  if (found?.tenant !== tenant) throw invalidAt('/product', 'The product does not exist.')
   return found.body.apis
 }
 
@@ -100,7 +101,7 @@ async function entryOf(registry: Registry, tenant: string, api: string): Promise
   const entry = await registry.get(API_KIND, api)
   // Every tenant may subscribe to the platform API.
   const isOpen = entry?.tenant === tenant || entry?.body.ownScopes !== undefined
-  if (entry === null || !isOpen) throw invalidAt('/api', 'There is no such API.')
+  if (entry === null || !isOpen) throw invalidAt('/api', 'The API does not exist.')
   if (entry.body.state === 'Retired') {
     throw new Problem('state_conflict', 'The API is retired.', { extensions: { state: 'Retired', allowed: [] } })
   }

@@ -98,26 +98,26 @@ async function create(
   const { registry, credentials, createId, capacity } = context
   const { tenant } = author
   const consumer = await registry.get(CONSUMER_KIND, input.consumer)
-  if (consumer?.tenant !== tenant) throw invalidAt('/consumer', 'There is no such consumer.')
+  if (consumer?.tenant !== tenant) throw invalidAt('/consumer', 'The consumer does not exist.')
   const terms = await context.terms.of(tenant, input, held)
   const client = await toClientTerms(registry, tenant, input)
   await checkFederated(context, tenant, terms, client)
   const id = createId('sub')
-  const { policy, ...what } = terms
+  const { policy, ...subscribed } = terms
   const pending = begin(machine, undefined)
   const isAuto = policy.subscriptionApproval === 'Auto'
-  const hasRoom = !isAuto || (await capacity.isOpenTo(tenant, what))
+  const hasCapacity = !isAuto || (await capacity.isOpenTo(tenant, subscribed))
   const body: SubscriptionBody = {
     consumer: input.consumer,
-    ...what,
-    actor: isAuto ? transition(pending, { type: hasRoom ? 'approved' : 'capacity.short' }) : pending,
+    ...subscribed,
+    actor: isAuto ? transition(pending, { type: hasCapacity ? 'approved' : 'capacity.short' }) : pending,
     redirectUris: client.redirectUris,
     ...(!isAuto && { approvalFlow: createId('apf') }),
   }
   await commit(registry, author, 'subscription.create', [
     subscriptionWrite(id, tenant, 0, body),
     ...flowOf(context, author, id, body),
-    ...(hasRoom ? [] : [waitlisted(createId, tenant, id, body)]),
+    ...(hasCapacity ? [] : [waitlisted(createId, tenant, id, body)]),
     ...credentialsOf(context, tenant, id, terms, client),
   ])
   // A thread may have cached that this client has no grant.
@@ -220,7 +220,7 @@ async function setScopes(
   context: Context,
   author: Author,
   id: string,
-  asked: readonly string[],
+  requested: readonly string[],
   held: HeldScopes,
 ): Promise<Subscription> {
   const { registry, credentials } = context
@@ -228,15 +228,15 @@ async function setScopes(
   const { body } = await find(registry, tenant, SUBSCRIPTION_KIND, id)
   // Checked first: a subscription that has ended cannot change.
   if (body.actor.status === 'done') throw stateConflict({ state: String(body.actor.value), allowed: [] })
-  const scopes = [...new Set(asked)]
+  const scopes = [...new Set(requested)]
   await context.terms.checkScopes(tenant, body, scopes, held)
-  const following = (await credentials.of(tenant, id)).map((credential) =>
+  const credentialWrites = (await credentials.of(tenant, id)).map((credential) =>
     credentialWrite(credential.id, tenant, credential.revision, { ...credential.body, scopes }),
   )
-  const amended = await resubmittedFlow(context, tenant, body)
+  const resubmitted = await resubmittedFlow(context, tenant, body)
   return change(context, author, id, 'subscription.scopes', (current) => ({ ...current, scopes }), [
-    ...following,
-    ...amended,
+    ...credentialWrites,
+    ...resubmitted,
   ])
 }
 

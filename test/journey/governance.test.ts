@@ -168,7 +168,7 @@ it(
     await until(next, 'waiting')
     const { approvalFlow: asked } = await service.platform.get<{ approvalFlow: string }>(`/v1/programmes/${next}`)
     expect((await service.platform.get<{ items: readonly object[] }>('/v1/approvals')).items).toMatchObject([
-      { id: asked, reason: expect.stringMatching(/break callers of the major before: \d+\.$/) as string },
+      { id: asked, reason: expect.stringMatching(/break callers of the previous major version: \d+\.$/) as string },
     ])
     const flow = `/v1/programmes/${next}/approvalFlows/${asked}/approvals`
     expect((await send('POST', flow, { outcome: 'Approved' }, await colleague())).status).toBe(200)

@@ -1,4 +1,4 @@
-/** Issue 14, point 8: what the catalogue does with the rule for backends' addresses. */
+/** The rule for the addresses of backends, in staging and activation. */
 
 import { describe, expect, it } from 'vitest'
 import { exemptOldBackends } from '../../src/publishing/exempt-backends.ts'
@@ -24,8 +24,8 @@ async function activate(catalogue: TestCatalogue, backend: { url: string }): Pro
   return id
 }
 
-describe('point 8: staging', () => {
-  it('is refused with a pointer to where the refused address comes from', async () => {
+describe('staging', () => {
+  it('is refused with a pointer to the source of the refused address', async () => {
     const catalogue = openTestCatalogue()
     refuseLocal(catalogue)
     const { proxies, backends } = catalogue
@@ -34,7 +34,7 @@ describe('point 8: staging', () => {
     await expect(proxies.stage(ACME, stage)).rejects.toMatchObject(at('/servers/0/url'))
   })
 
-  it('of a kept revision is refused if its backend is at a refused address, and takes another backend', async () => {
+  it('of a retained revision is refused if its backend is at a refused address, unless the request sets another backend', async () => {
     const catalogue = openTestCatalogue()
     const { proxies } = catalogue
     await activate(catalogue, LOCAL)
@@ -47,7 +47,7 @@ describe('point 8: staging', () => {
   })
 })
 
-describe('point 8: a revision that was activated before the rule', () => {
+describe('a revision that was activated before the rule', () => {
   it('keeps its private backend until the next staging', async () => {
     const catalogue = openTestCatalogue()
     const { proxies, registry } = catalogue
@@ -63,7 +63,7 @@ describe('point 8: a revision that was activated before the rule', () => {
     expect(await planOf(catalogue)).toMatchObject({ origin: 'https://b.example', mayBePrivate: false })
   })
 
-  it('is marked on the first start only: what is activated later is not exempt', async () => {
+  it('is marked on the first start only, so that later activations are not exempt', async () => {
     const catalogue = openTestCatalogue()
     expect(await exemptOldBackends(catalogue.registry, 'default')).toBe(0)
     await activate(catalogue, LOCAL)

@@ -1,8 +1,8 @@
 /**
- * The process dies between any two steps of any command: either all of it is there afterwards, or none.
+ * Crashes of the process in every command: afterwards, either all of its effects are stored or none.
  *
- * A command is one commit, and what it tells the gateway comes after; so it may die before the commit, with
- * it refused, or after it with threads that know nothing. Every command is taken through all three.
+ * A command makes one commit and then updates the gateway threads. Each command is run with a crash before its commit and with one
+ * after it, and the order of commit and update is checked.
  */
 
 import { describe, expect, it } from 'vitest'
@@ -26,7 +26,7 @@ const KINDS = [
   ...['openapispec', 'openslaspec', 'product', 'proxy', 'subscription'],
 ]
 
-interface Things {
+interface Prepared {
   readonly proxy: string
   readonly consumer: string
   readonly subscription: string
@@ -36,8 +36,8 @@ interface Things {
   readonly waiting: string
 }
 
-/** An API with a staged revision and two tiers, a product, a subscription that serves and one that waits. */
-async function prepare(catalogue: TestCatalogue): Promise<Things> {
+/** Creates an API with a staged revision and two tiers, a product, an active subscription and a pending one. */
+async function prepare(catalogue: TestCatalogue): Promise<Prepared> {
   const { proxy, consumer } = await publishApi(catalogue)
   for (const variant of ['silver', 'gold']) {
     await catalogue.specifications.createOpenSla(ACME, { api: API, specification: base64(declaration({ variant })) })
@@ -53,16 +53,16 @@ async function prepare(catalogue: TestCatalogue): Promise<Things> {
   return { proxy, consumer, subscription, product, credential: items[0]?.id ?? '', flow, waiting: waiting.id }
 }
 
-type Command = (catalogue: TestCatalogue, things: Things) => Promise<unknown>
+type Command = (catalogue: TestCatalogue, things: Prepared) => Promise<unknown>
 
 const COMMANDS: Readonly<Record<string, Command>> = {
-  'makes a consumer': (catalogue) => catalogue.consumers.create(ACME, { name: 'Ada', kind: 'agent' }),
+  'creates a consumer': (catalogue) => catalogue.consumers.create(ACME, { name: 'Ada', kind: 'agent' }),
   'stages a revision': (catalogue) => catalogue.proxies.stage(ACME, { api: API, specification: base64(orders()) }),
   'stages a new API': (catalogue) =>
     catalogue.proxies.stage(ACME, { api: 'parcels-v1', specification: base64(orders({ title: 'Parcels' })) }),
   'activates a revision': (catalogue, { proxy }) => catalogue.proxies.activate(ACME, proxy),
   'discards a revision': (catalogue, { proxy }) => catalogue.proxies.discard(ACME, proxy),
-  'declares a tier anew': (catalogue) =>
+  'declares a tier again': (catalogue) =>
     catalogue.specifications.createOpenSla(ACME, { api: API, specification: base64(declaration({ variant: 'gold' })) }),
   subscribes: (catalogue, { consumer }) => catalogue.subscriptions.create(ACME, { consumer, api: API }),
   'subscribes to a product': (catalogue, { consumer, product }) =>
@@ -70,20 +70,20 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   cancels: (catalogue, { subscription }) => catalogue.subscriptions.cancel(ACME, subscription),
   'cancels a request': (catalogue, { waiting }) => catalogue.subscriptions.cancel(ACME, waiting),
   suspends: (catalogue, { subscription }) => catalogue.subscriptions.suspend(ACME, subscription),
-  'takes scopes away': (catalogue, { subscription }) => catalogue.subscriptions.setScopes(ACME, subscription, []),
+  'removes scopes': (catalogue, { subscription }) => catalogue.subscriptions.setScopes(ACME, subscription, []),
   'revokes a credential': (catalogue, { subscription, credential }) =>
     catalogue.credentials.revoke(ACME, subscription, credential),
   'rotates credentials': (catalogue, { subscription }) => catalogue.credentials.rotate(ACME, subscription, 0),
   'changes a policy': (catalogue) => catalogue.apiPolicies.put(ACME, API, { tokenAlgorithm: 'RS256' }),
-  'makes a product': (catalogue) => catalogue.products.create(ACME, { name: 'More', apis: [API] }),
+  'creates a product': (catalogue) => catalogue.products.create(ACME, { name: 'More', apis: [API] }),
   'empties a product': (catalogue, { product }) =>
     catalogue.products.replace(ACME, product, { name: 'Trade', apis: [] }),
   deprecates: (catalogue) => catalogue.retirement.deprecate(ACME, API, { retirementDate: LATER }),
   approves: (catalogue, { waiting, flow }) => catalogue.approvals.decide(BOSS, waiting, flow, { outcome: 'Approved' }),
   rejects: (catalogue, { waiting, flow }) => catalogue.approvals.decide(BOSS, waiting, flow, { outcome: 'Rejected' }),
-  'sends a request back': (catalogue, { waiting, flow }) =>
+  'requests an amendment': (catalogue, { waiting, flow }) =>
     catalogue.approvals.decide(BOSS, waiting, flow, { outcome: 'AmendmentRequired' }),
-  'asks for another tier': (catalogue, { subscription }) =>
+  'requests another tier': (catalogue, { subscription }) =>
     catalogue.approvals.requestTier(ACME, subscription, { slaVariant: 'gold' }),
 }
 
@@ -96,8 +96,8 @@ class Died extends Error {
   override readonly name = 'Died'
 }
 
-describe.each(Object.entries(COMMANDS))('who %s', (_, command) => {
-  it('and dies before the commit has done nothing', async () => {
+describe.each(Object.entries(COMMANDS))('a command that %s', (_, command) => {
+  it('has no effect if the process dies before the commit', async () => {
     const catalogue = openTestCatalogue()
     const things = await prepare(catalogue)
     const before = await dump(catalogue.registry)
@@ -106,7 +106,7 @@ describe.each(Object.entries(COMMANDS))('who %s', (_, command) => {
     expect(await dump(catalogue.restart().registry)).toBe(before)
   })
 
-  it('and dies after it, with threads that know nothing, has done all of it in that one commit', async () => {
+  it('takes full effect if the process dies after the commit', async () => {
     const catalogue = openTestCatalogue()
     const things = await prepare(catalogue)
     const { commit } = catalogue.registry
@@ -123,7 +123,7 @@ describe.each(Object.entries(COMMANDS))('who %s', (_, command) => {
     const revived = catalogue.restart()
     expect(await dump(revived.registry)).toBe(after)
     expect(after).not.toBe(before)
-    // What the dead process left is whole: it can be served and read.
+    // The stored documents are complete: they can be served and read.
     for await (const { plan } of revived.proxies.activePlans()) expect(plan.operations.length).toBeGreaterThan(0)
     for (const { id } of (await revived.subscriptions.list('acme', { limit: 99 })).items) {
       await revived.credentials.read(ACME, id)
@@ -131,7 +131,7 @@ describe.each(Object.entries(COMMANDS))('who %s', (_, command) => {
     }
   })
 
-  it('makes one commit, and then tells the gateway', async () => {
+  it('makes one commit, and then updates the gateway', async () => {
     const catalogue = openTestCatalogue()
     const things = await prepare(catalogue)
     const { commit } = catalogue.registry
@@ -140,11 +140,11 @@ describe.each(Object.entries(COMMANDS))('who %s', (_, command) => {
       await commit(...writes)
       steps.push('commit')
     }
-    catalogue.gateway.heard.length = 0
-    const push = catalogue.gateway.heard.push.bind(catalogue.gateway.heard)
-    catalogue.gateway.heard.push = (...heard) => {
-      steps.push(...heard.map((each) => each.split(' ')[0] ?? ''))
-      return push(...heard)
+    catalogue.gateway.calls.length = 0
+    const push = catalogue.gateway.calls.push.bind(catalogue.gateway.calls)
+    catalogue.gateway.calls.push = (...calls) => {
+      steps.push(...calls.map((each) => each.split(' ')[0] ?? ''))
+      return push(...calls)
     }
     await command(catalogue, things)
     expect(steps.filter((step) => step === 'commit')).toHaveLength(1)

@@ -6,12 +6,12 @@ const API = 'orders-v1'
 const ISSUER = 'https://idp.example'
 const federated = { issuer: ISSUER, clientId: 'partner' }
 
-function providersOf({ registry, createId }: TestCatalogue, heard: string[] = []) {
-  const federation = { probe: async () => null, changed: async () => void heard.push('changed') }
+function providersOf({ registry, createId }: TestCatalogue, changes: string[] = []) {
+  const federation = { probe: async () => null, changed: async () => void changes.push('changed') }
   return createIdentityProviders({ registry, createId, federation })
 }
 
-/** An API that serves, a consumer, and a provider. */
+/** Publishes an API and creates a consumer and a provider. */
 async function prepare(catalogue: TestCatalogue): Promise<string> {
   const { consumer } = await publishApi(catalogue)
   await providersOf(catalogue).create(ACME, { issuer: ISSUER })
@@ -26,7 +26,7 @@ function resolve(
 }
 
 describe('a federated client', () => {
-  it('is found by tenant, issuer, name and API alone, and told to the threads when it is made', async () => {
+  it('is found only by tenant, issuer, name and API, and sent to the threads when it is created', async () => {
     const catalogue = openTestCatalogue()
     const consumer = await prepare(catalogue)
     expect(await resolve(catalogue)).toBeNull()
@@ -53,7 +53,7 @@ describe('a federated client', () => {
     expect(await catalogue.grants.clientFor('partner')).toBeNull()
   })
 
-  it('holds one subscription to an API at a time, also where two are asked for at once', async () => {
+  it('has at most one subscription to an API, also after concurrent requests', async () => {
     const catalogue = openTestCatalogue()
     const consumer = await prepare(catalogue)
     const input = { consumer, api: API, securityTypes: ['Federated'], federated } as const
@@ -69,7 +69,7 @@ describe('a federated client', () => {
     expect(await resolve(catalogue)).toMatchObject({ valid: true, subscription: next.id })
   })
 
-  it('may subscribe again after it was rejected, and not while that is decided', async () => {
+  it('may subscribe again after a rejection, but not while a request is pending', async () => {
     const catalogue = openTestCatalogue()
     const consumer = await prepare(catalogue)
     await catalogue.apiPolicies.put(ACME, API, { subscriptionApproval: 'Manual' })
@@ -84,7 +84,7 @@ describe('a federated client', () => {
     expect(await resolve(catalogue)).toMatchObject({ subscription: again.id, active: true })
   })
 
-  it('may subscribe again when its credential has expired, and is found by what is still good', async () => {
+  it('may subscribe again when its credential has expired, and is found by its valid credential', async () => {
     const catalogue = openTestCatalogue()
     const consumer = await prepare(catalogue)
     const input = { consumer, api: API, securityTypes: ['Federated'], federated } as const
@@ -109,7 +109,7 @@ describe('a federated client', () => {
     expect(await resolve(catalogue)).toMatchObject({ subscription: again.id, valid: true })
   })
 
-  it('of a product is found at its members, as long as they are members', async () => {
+  it('of a product is found at the current members of the product', async () => {
     const catalogue = openTestCatalogue()
     const consumer = await prepare(catalogue)
     const { id: product } = await catalogue.products.create(ACME, { name: 'Trade', apis: [API] })
@@ -121,10 +121,10 @@ describe('a federated client', () => {
 })
 
 describe('a provider', () => {
-  it('is refused beyond what the threads hold of one tenant; another tenant is not in the way', async () => {
+  it('is refused above the limit per tenant; other tenants are not affected', async () => {
     const catalogue = openTestCatalogue()
-    const heard: string[] = []
-    const providers = providersOf(catalogue, heard)
+    const changes: string[] = []
+    const providers = providersOf(catalogue, changes)
     const writes = Array.from({ length: 100 }, (_, at) => {
       const issuer = `https://idp-${at}.example`
       return { kind: 'identity_provider', id: `idp_${at}`, tenant: 'acme', expected: 0, body: { issuer, apis: [] } }
@@ -133,19 +133,19 @@ describe('a provider', () => {
 
     const refused = { status: 409, code: 'state_conflict' }
     await expect(providers.create(ACME, { issuer: ISSUER })).rejects.toMatchObject(refused)
-    expect(heard).toEqual([])
+    expect(changes).toEqual([])
     await providers.create(RIVAL, { issuer: ISSUER })
     await providers.remove(ACME, 'idp_0')
     expect(await providers.create(ACME, { issuer: ISSUER })).toMatchObject({ issuer: ISSUER })
   })
 
-  it('is registered for a tenant, and known to the threads before it is answered', async () => {
+  it('is registered for a tenant, and reaches the threads before the command returns', async () => {
     const catalogue = openTestCatalogue()
-    const heard: string[] = []
-    const providers = providersOf(catalogue, heard)
+    const changes: string[] = []
+    const providers = providersOf(catalogue, changes)
     const { id } = await providers.create(ACME, { issuer: ISSUER, claims: { person: 'email' }, audience: 'apis' })
     await providers.create(RIVAL, { issuer: ISSUER })
-    expect(heard).toHaveLength(2)
+    expect(changes).toHaveLength(2)
     await expect(providers.create(ACME, { issuer: ISSUER })).rejects.toMatchObject({ code: 'name_taken' })
 
     const all = await registeredProviders(catalogue.registry)
@@ -156,6 +156,6 @@ describe('a provider', () => {
     await expect(providers.remove(RIVAL, id)).rejects.toMatchObject({ status: 404 })
     await providers.remove(ACME, id)
     expect((await registeredProviders(catalogue.registry)).map(({ tenant }) => tenant)).toEqual(['rival'])
-    expect(heard).toHaveLength(3)
+    expect(changes).toHaveLength(3)
   })
 })

@@ -1,7 +1,7 @@
 /**
- * Documents that were cut, doubled, swapped and spoilt: whatever comes, it is judged and nothing breaks.
+ * Lints randomly damaged documents: every document gets a score or a finding, and nothing throws.
  *
- * `DOCUMENTS` says how many (300 in the suite; `npm run fuzz` makes it 100,000); `SEED` repeats a run.
+ * `DOCUMENTS` is their number (300 in the suite, 100,000 in `npm run fuzz`); `SEED` repeats a run.
  */
 
 import { readFileSync } from 'node:fs'
@@ -58,8 +58,8 @@ const VALUES: readonly unknown[] = [
   'constructor',
 ]
 
-/** One member somewhere is taken away, replaced, or put elsewhere. */
-function spoil(document: unknown, random: Random): unknown {
+/** Removes, replaces or duplicates random members. */
+function damage(document: unknown, random: Random): unknown {
   const copy = structuredClone(document) as Record<string, unknown>
   for (let changes = 1 + random.below(4); changes > 0; changes--) {
     let parent: Record<string, unknown> = copy
@@ -78,24 +78,24 @@ function spoil(document: unknown, random: Random): unknown {
   return copy
 }
 
-function cut(bytes: Buffer, random: Random): Buffer {
+function damageBytes(bytes: Buffer, random: Random): Buffer {
   const copy = Buffer.from(bytes)
   for (let changes = random.below(6); changes >= 0; changes--) copy[random.below(copy.length)] = random.below(256)
   return random.below(3) === 0 ? copy.subarray(0, random.below(copy.length)) : copy
 }
 
-it(`judges ${DOCUMENTS} spoilt documents`, { timeout: DOCUMENTS * 100 + 60_000 }, async () => {
+it(`every one of ${DOCUMENTS} damaged documents can be linted`, { timeout: DOCUMENTS * 100 + 60_000 }, async () => {
   const random = createRandom(SEED)
   for (let round = 0; round < DOCUMENTS; round++) {
-    const bytes = round % 10 === 0 ? cut(SAMPLE, random) : Buffer.from(JSON.stringify(spoil(SMALL, random)))
-    const what = `seed ${SEED}, document ${round}: ${bytes.toString().slice(0, 300)}`
+    const bytes = round % 10 === 0 ? damageBytes(SAMPLE, random) : Buffer.from(JSON.stringify(damage(SMALL, random)))
+    const label = `seed ${SEED}, document ${round}: ${bytes.toString().slice(0, 300)}`
     const { score, findings, isServable, coverage } = await lint(bytes).catch((cause: unknown) =>
-      expect.fail(`${what}\n${String(cause)}`),
+      expect.fail(`${label}\n${String(cause)}`),
     )
-    expect(score, what).toBeGreaterThanOrEqual(0)
-    expect(score, what).toBeLessThanOrEqual(100)
-    expect(isServable || findings.length > 0, what).toBe(true)
-    expect(coverage?.failed ?? [], what).toEqual([])
+    expect(score, label).toBeGreaterThanOrEqual(0)
+    expect(score, label).toBeLessThanOrEqual(100)
+    expect(isServable || findings.length > 0, label).toBe(true)
+    expect(coverage?.failed ?? [], label).toEqual([])
     if (isServable) await compareVersions(Buffer.from(JSON.stringify(SMALL)), await readSpecification(bytes))
   }
 })

@@ -1,4 +1,4 @@
-/** What stands behind a programme’s compliance, however much of it there is. */
+/** The compliance of a programme with hundreds of activations and drifts. */
 
 import { expect, it } from 'vitest'
 import { createProgrammes } from '../../src/programmes/programmes.ts'
@@ -8,7 +8,7 @@ import { ACME, base64, openTestCatalogue } from '../fixtures/test-catalogue.ts'
 
 const DAY_MS = 86_400_000
 
-it('tells the latest of many activations and drifts, and counts what was seen in the last 30 days', async () => {
+it('shows the latest of many activations, and counts the drifts of the last 30 days', async () => {
   const catalogue = openTestCatalogue()
   const { registry, createId } = catalogue
   const clock = createFakeClock(catalogue.clock.nowMs)

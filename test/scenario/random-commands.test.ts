@@ -1,15 +1,15 @@
 /**
- * Random commands of several clients against the catalogue and against a model that is simple enough to be
- * believed: the same answers, the same states, over restarts. A failing run names its seed and its step.
+ * Runs random commands of several clients against the catalogue and against a simple model, and compares results and states,
+ * also after restarts. A failing run reports its seed and step.
  *
  *   MODEL_STEPS=50000 MODEL_SEED=7 npx vitest run test/scenario/random-commands.test.ts
  */
 
 import { expect, it } from 'vitest'
-import { Problem } from '../../src/domain/problem.ts'
 import type { Author } from '../../src/store/registry.ts'
 import { createRandom, type Random } from '../random.ts'
 import { base64, publishApi, openTestCatalogue, orders, type TestCatalogue } from '../fixtures/test-catalogue.ts'
+import { Model, outcomeOf, pick, type ModelApi, type ModelSubscription } from './command-model.ts'
 
 const STEPS = Number(process.env['MODEL_STEPS'] ?? 5_000)
 const SEED = Number(process.env['MODEL_SEED'] ?? 20_270_115)
@@ -20,57 +20,6 @@ const CLIENTS: readonly Author[] = ['con_a', 'con_b', 'con_c'].map((consumer) =>
 const STRANGER: Author = { tenant: 'rival', consumer: 'con_x' }
 const TITLES = ['Orders', 'Parcels', 'Returns']
 const SCOPES = ['orders:audit', 'orders:read', 'orders:write']
-
-interface ModelApi {
-  readonly name: string
-  readonly proxy: string
-  state: 'Prospect' | 'Active' | 'Deprecated' | 'Retired'
-  next: number
-  staging: number | null
-  active: number | null
-}
-
-interface ModelSubscription {
-  readonly id: string
-  readonly api: string
-  readonly product: string
-  readonly credentials: Map<string, boolean>
-  state: 'Active' | 'Suspended' | 'Cancelled'
-  scopes: readonly string[]
-}
-
-/** What should be, kept in plain maps. */
-class Model {
-  readonly apis = new Map<string, ModelApi>()
-  readonly products = new Map<string, readonly string[]>()
-  readonly subscriptions = new Map<string, ModelSubscription>()
-
-  membersOf(product: string): readonly string[] {
-    return this.products.get(product) ?? []
-  }
-
-  activeAt(api: string): string[] {
-    const all = [...this.subscriptions.values()].filter(({ state }) => state === 'Active')
-    return all.filter((each) => each.api === api || this.membersOf(each.product).includes(api)).map(({ id }) => id)
-  }
-}
-
-/** `done`, or the code of the problem. */
-type Outcome = string
-
-async function outcomeOf(work: Promise<unknown>): Promise<Outcome> {
-  try {
-    await work
-    return 'done'
-  } catch (cause) {
-    if (cause instanceof Problem) return cause.code
-    throw cause
-  }
-}
-
-function pick<T>(random: Random, from: readonly T[]): T | undefined {
-  return from[random.below(from.length)]
-}
 
 const documents = new Map(TITLES.map((title) => [`${title.toLowerCase()}-v1`, base64(orders({ title }))]))
 
@@ -86,11 +35,11 @@ async function stage(catalogue: TestCatalogue, model: Model, author: Author, nam
     api !== undefined && author.tenant === 'rival' ? 'name_taken' : api?.state === 'Retired' ? 'state_conflict' : 'done'
   expect(await outcomeOf(work)).toBe(expected)
   if (expected !== 'done') return
-  const held = api ?? { name, proxy, state: 'Prospect' as const, next: 1, staging: null, active: null }
-  model.apis.set(name, { ...held, staging: held.next, next: held.next + 1 })
+  const before = api ?? { name, proxy, state: 'Prospect' as const, next: 1, staging: null, active: null }
+  model.apis.set(name, { ...before, staging: before.next, next: before.next + 1 })
 }
 
-async function decide(
+async function activateOrDiscard(
   catalogue: TestCatalogue,
   model: Model,
   author: Author,
@@ -116,7 +65,7 @@ async function decide(
   api.staging = null
 }
 
-async function bundle(catalogue: TestCatalogue, model: Model, author: Author, random: Random) {
+async function saveProduct(catalogue: TestCatalogue, model: Model, author: Author, random: Random) {
   const apis = [...model.apis.keys()].filter(() => random.next() < 0.5)
   const id = pick(random, [...model.products.keys()])
   if (id === undefined || random.next() < 0.1) {
@@ -138,7 +87,7 @@ async function subscribe(catalogue: TestCatalogue, model: Model, author: Author,
   const entries = members.map((name) => model.apis.get(name))
   const isOffered = entries.every((entry) => entry !== undefined && (entry.active !== null || entry.staging !== null))
   const isRetired = entries.some((entry) => entry?.state === 'Retired')
-  // The first member that cannot be had is what is told.
+  // The error is that of the first member that refuses.
   const firstBad = entries.find(
     (entry) => entry === undefined || entry.state === 'Retired' || (entry.active ?? entry.staging) === null,
   )
@@ -177,7 +126,7 @@ const NEXT = {
   resume: { Suspended: 'Active' },
 } as const satisfies Record<string, Partial<Record<ModelSubscription['state'], ModelSubscription['state']>>>
 
-async function move(catalogue: TestCatalogue, model: Model, author: Author, random: Random) {
+async function changeState(catalogue: TestCatalogue, model: Model, author: Author, random: Random) {
   const subscription = pick(random, [...model.subscriptions.values()])
   const verb = pick(random, ['cancel', 'suspend', 'suspend', 'resume', 'resume'] as const)
   if (subscription === undefined || verb === undefined) return
@@ -187,7 +136,7 @@ async function move(catalogue: TestCatalogue, model: Model, author: Author, rand
   if (expected === 'done' && to !== undefined) subscription.state = to
 }
 
-async function rescope(catalogue: TestCatalogue, model: Model, author: Author, random: Random) {
+async function setScopes(catalogue: TestCatalogue, model: Model, author: Author, random: Random) {
   const subscription = pick(random, [...model.subscriptions.values()])
   if (subscription === undefined || subscription.api === '') return
   const scopes = SCOPES.filter(() => random.next() < 0.6)
@@ -215,7 +164,7 @@ async function revoke(catalogue: TestCatalogue, model: Model, author: Author, ra
   if (expected === 'done') subscription.credentials.set(credential, false)
 }
 
-async function end(catalogue: TestCatalogue, model: Model, author: Author, random: Random) {
+async function retire(catalogue: TestCatalogue, model: Model, author: Author, random: Random) {
   const api = pick(random, [...model.apis.values()])
   if (api === undefined) return
   const isMine = author.tenant === 'acme'
@@ -285,13 +234,14 @@ it(`finds no difference between the catalogue and a model of it in ${STEPS} step
     const dice = random.next()
     try {
       if (dice < 0.02 && (author.tenant === 'acme' || model.apis.has(name))) await stage(catalogue, model, author, name)
-      else if (dice < 0.08) await decide(catalogue, model, author, random.next() < 0.6 ? 'activate' : 'discard', name)
-      else if (dice < 0.16) await bundle(catalogue, model, author, random)
+      else if (dice < 0.08)
+        await activateOrDiscard(catalogue, model, author, random.next() < 0.6 ? 'activate' : 'discard', name)
+      else if (dice < 0.16) await saveProduct(catalogue, model, author, random)
       else if (dice < 0.3) await subscribe(catalogue, model, author, random, consumer)
-      else if (dice < 0.65) await move(catalogue, model, author, random)
-      else if (dice < 0.8) await rescope(catalogue, model, author, random)
+      else if (dice < 0.65) await changeState(catalogue, model, author, random)
+      else if (dice < 0.8) await setScopes(catalogue, model, author, random)
       else if (dice < 0.998) await revoke(catalogue, model, author, random)
-      else await end(catalogue, model, author, random)
+      else await retire(catalogue, model, author, random)
       if (step % RESTART_EVERY === 0) catalogue = catalogue.restart()
       if (step % COMPARE_EVERY === 0) await compare(catalogue, model)
     } catch (cause) {

@@ -33,19 +33,19 @@ const operations = Object.values(document.paths)
 const names = operations.map(({ operationId }) => operationId)
 
 describe('the documents of the sample', () => {
-  it('holds to OpenAPI 3.1', async () => {
+  it('are valid OpenAPI 3.1', async () => {
     const verdict = await new Validator().validate(read('payments.openapi.yaml'))
 
     expect(verdict.errors).toBeUndefined()
     expect(verdict.valid).toBe(true)
   })
 
-  it('names at least ten operations, each once', () => {
+  it('declare at least ten operations with unique ids', () => {
     expect(names.length).toBeGreaterThanOrEqual(10)
     expect(new Set(names).size).toBe(names.length)
   })
 
-  it('asks only for scopes that it declares, and leaves one operation public', () => {
+  it('require only declared scopes, and have one public operation', () => {
     const declared = document.components.securitySchemes.oauth2.flows.clientCredentials.scopes
     const asked = operations.flatMap(({ security = [] }) =>
       security.flatMap((alternative) => alternative['oauth2'] ?? []),
@@ -55,7 +55,7 @@ describe('the documents of the sample', () => {
     expect(operations.filter(({ security }) => security?.length === 0)).toHaveLength(1)
   })
 
-  it('limits and prices only operations that exist', () => {
+  it('limit and price only existing operations', () => {
     const limited = declaration.limits.flatMap(({ operationIds = [] }) => operationIds)
     const priced = Object.keys(declaration.resourceUnits.operations)
 

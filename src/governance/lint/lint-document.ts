@@ -1,6 +1,6 @@
 /**
- * An OpenAPI document as rules look at it: operations with what they send and answer, references
- * followed, and every schema once.
+ * An OpenAPI document in the form that rules check: operations with resolved parameters, bodies and responses,
+ * and each schema once.
  */
 
 import { fieldsOf, type Fields } from '../../json/fields.ts'
@@ -10,7 +10,7 @@ import { escapePointer, resolvePointer } from '../../json/references.ts'
 export interface LintDocument {
   readonly fields: Fields
   readonly operations: readonly LintOperation[]
-  /** Every schema object, wherever it stands, with its pointer; `isRequest` where callers send it. */
+  /** All schema objects of the document; `isRequest` is true for those that callers send. */
   readonly schemas: readonly LintSchema[]
 }
 
@@ -24,7 +24,7 @@ export interface LintOperation extends DeclaredOperation {
   readonly parameters: readonly Located[]
   readonly body: Located | null
   readonly responses: readonly (Located & { readonly status: string })[]
-  /** Its own, else the document's; null: none is declared. */
+  /** That of the operation, else that of the document; null if neither is declared. */
   readonly security: readonly unknown[] | null
 }
 
@@ -66,7 +66,7 @@ export function toLintDocument(fields: Fields): LintDocument {
   return { fields, operations, schemas: collectSchemas(fields, operations) }
 }
 
-/** Media types of a body or an answer. */
+/** Returns the media types of a body or a response. */
 export function mediaOf({ fields, pointer }: Located): readonly (Located & { readonly type: string })[] {
   return Object.entries(fieldsOf(fields['content'])).map(([type, media]) => ({
     type,
@@ -79,10 +79,10 @@ const INNER = ['items', 'additionalProperties', 'not', 'contains', 'propertyName
 const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const
 const NAMED = ['properties', 'patternProperties', 'dependentSchemas', '$defs'] as const
 
-/** Without recursion over references: what is referred to is met where it stands. */
+/** Collects schemas iteratively, because references may be circular. A referenced schema is collected at its own pointer. */
 function collectSchemas(document: Fields, operations: readonly LintOperation[]): readonly LintSchema[] {
   const found = new Map<string, LintSchema>()
-  /** References that were followed: they may lead in a circle. */
+  /** References that were followed, per direction. */
   const followed = new Set<string>()
   const open: { readonly value: unknown; readonly pointer: string; readonly isRequest: boolean }[] = []
 

@@ -3,31 +3,31 @@
 import { parentPort } from 'node:worker_threads'
 import type { RulesetDocument } from '../ruleset-document.ts'
 import { compareVersions } from './compare-versions.ts'
-import { lintServable, lintUnservable, OWN_RULES, readToJudge } from './lint.ts'
-import type { LintAnswer, LintQuestion } from './linter.ts'
+import { lintServable, lintUnservable, OWN_RULES, readToLint } from './lint.ts'
+import type { LintRequest, LintResponse } from './lint-messages.ts'
 
 const RULE_NAMES: ReadonlySet<string> = new Set(OWN_RULES.map(({ id }) => id))
 
-parentPort?.on('message', (question: LintQuestion) => {
-  const { id } = question
-  void answer(question).then(
-    (outcome) => parentPort?.postMessage(outcome),
-    (cause: unknown) => parentPort?.postMessage({ id, failure: String(cause) } satisfies LintAnswer),
+parentPort?.on('message', (request: LintRequest) => {
+  const { id } = request
+  void respond(request).then(
+    (response) => parentPort?.postMessage(response),
+    (cause: unknown) => parentPort?.postMessage({ id, failure: String(cause) } satisfies LintResponse),
   )
 })
 
-async function answer({ id, specification, previous, ruleset }: LintQuestion): Promise<LintAnswer> {
-  if (specification === null) return { id, faults: await vet(ruleset) }
-  const read = await readToJudge(specification)
-  if ('faults' in read) return { id, judgement: { ...lintUnservable(specification, read.faults), changes: [] } }
+async function respond({ id, specification, previous, ruleset }: LintRequest): Promise<LintResponse> {
+  if (specification === null) return { id, faults: await faultsOf(ruleset) }
+  const read = await readToLint(specification)
+  if ('faults' in read) return { id, report: { ...lintUnservable(specification, read.faults), changes: [] } }
   const changes = previous === null ? [] : await compareVersions(previous, read)
-  const result = await lintServable(specification, read, ruleset, (soFar) => {
-    parentPort?.postMessage({ id, soFar: { ...soFar, changes } } satisfies LintAnswer)
+  const result = await lintServable(specification, read, ruleset, (partial) => {
+    parentPort?.postMessage({ id, partial: { ...partial, changes } } satisfies LintResponse)
   })
-  return { id, judgement: { ...result, changes } }
+  return { id, report: { ...result, changes } }
 }
 
-async function vet(ruleset: RulesetDocument) {
+async function faultsOf(ruleset: RulesetDocument) {
   const { faultsOfRuleset } = await import('../spectral/engine.ts')
   return faultsOfRuleset(ruleset, RULE_NAMES)
 }

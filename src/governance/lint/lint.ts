@@ -41,7 +41,7 @@ const VALIDITY = { rule: 'valid', category: 'validity', severity: 'error' } as c
 const VALIDITY_ADVICE = 'Correct the document; the gateway serves valid documents only.'
 
 export async function lint(bytes: Uint8Array, ruleset: RulesetDocument = EMPTY_RULESET): Promise<LintResult> {
-  const read = await readToJudge(bytes)
+  const read = await readToLint(bytes)
   return 'faults' in read ? lintUnservable(bytes, read.faults) : lintServable(bytes, read, ruleset)
 }
 
@@ -53,7 +53,7 @@ export async function lintServable(
   bytes: Uint8Array,
   { document, operations, mediaType }: Specification,
   ruleset: RulesetDocument,
-  onOwnResult: (soFar: LintResult) => void = () => {},
+  onOwnResult: (partial: LintResult) => void = () => {},
 ): Promise<LintResult> {
   const own = [...spotsIn(document, ruleset)]
   const text = new TextDecoder().decode(bytes)
@@ -66,7 +66,7 @@ export async function lintServable(
   return resultOf([...own, ...findings], coverage)
 }
 
-export async function readToJudge(bytes: Uint8Array): Promise<Specification | { readonly faults: readonly Spot[] }> {
+export async function readToLint(bytes: Uint8Array): Promise<Specification | { readonly faults: readonly Spot[] }> {
   try {
     return await readSpecification(bytes)
   } catch (cause) {

@@ -1,7 +1,7 @@
 /**
- * Where pointers lead in the text of a document: line and column of a member's name, or of an item.
+ * Resolves pointers to positions in the text of a document: line and column of the name of a member, or of an item.
  *
- * All pointers are looked up in one pass, so that many findings in a large document cost what one does.
+ * Resolves all pointers in one pass, so that many findings in a large document cost as much as one.
  */
 
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml'
@@ -14,7 +14,7 @@ const START: TextPlace = { line: 1, column: 1 }
 const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_MAP, CLOSE_MAP] = [34, 92, 44, 91, 93, 123, 125]
 const COLON = 58
 
-/** A pointer that leads nowhere has the place of what it leads to last. */
+/** A pointer that does not exist gets the place of its closest existing ancestor. */
 export function findPlaces(text: string, isJson: boolean, pointers: Iterable<string>): PlaceOf {
   const wanted = new Set<string>()
   for (const pointer of pointers) {
@@ -31,10 +31,10 @@ export function findPlaces(text: string, isJson: boolean, pointers: Iterable<str
   }
 }
 
-/** The text was parsed before: it is sound. */
+/** Expects valid JSON: the text was parsed before. */
 function offsetsInJson(text: string, wanted: ReadonlySet<string>): ReadonlyMap<string, number> {
   const offsets = new Map<string, number>()
-  /** For each open bracket: its pointer, or null where nothing below it is wanted, and the next item of a list. */
+  /** For each open bracket: its pointer, or null if nothing below it is wanted, and the index of the next list item. */
   const open: { readonly pointer: string | null; item: number }[] = []
   let name: { readonly pointer: string | null } | null = null
 
@@ -44,14 +44,14 @@ function offsetsInJson(text: string, wanted: ReadonlySet<string>): ReadonlyMap<s
     open.push({ pointer, item: isList ? 0 : -1 })
   }
 
-  /** The pointer of a list's item that begins here. */
+  /** Returns the pointer of the list item that begins here; null if it is not wanted. */
   function itemAt(offset: number): string | null {
     const parent = open.at(-1)
     if (parent === undefined || parent.pointer === null || parent.item < 0) return null
-    return note(`${parent.pointer}/${parent.item}`, offset)
+    return record(`${parent.pointer}/${parent.item}`, offset)
   }
 
-  function note(pointer: string, offset: number): string | null {
+  function record(pointer: string, offset: number): string | null {
     if (!wanted.has(pointer)) return null
     offsets.set(pointer, offset)
     return pointer
@@ -81,7 +81,7 @@ function offsetsInJson(text: string, wanted: ReadonlySet<string>): ReadonlyMap<s
         const parent = open.at(-1)
         if (parent !== undefined && parent.item < 0 && name === null && isName(text, end)) {
           const key = parent.pointer === null ? '' : (JSON.parse(text.slice(index, end + 1)) as string)
-          name = { pointer: parent.pointer === null ? null : note(`${parent.pointer}/${escapePointer(key)}`, index) }
+          name = { pointer: parent.pointer === null ? null : record(`${parent.pointer}/${escapePointer(key)}`, index) }
         } else if (name === null) itemAt(index)
         index = end
         break

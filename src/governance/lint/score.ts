@@ -4,14 +4,14 @@
  *   cost of a rule with n findings = weight × (1 − 2^(−n ÷ 3)), weight = 25 for errors, 8 for warnings, 2 for hints
  *   score = 100 × ∏ (1 − cost ÷ 100), over all rules, rounded down to a tenth
  *
- * One more finding never raises it. The size of a document plays no part: operations without findings do
- * not dilute those with some, and a large document loses at most the weight of each rule. A document that
- * cannot be served scores 0.
+ * One more finding never raises the score. The size of the document has no effect: operations without findings do
+ * not dilute the others, and a large document loses at most the weight of each rule. A document that cannot be
+ * served scores 0.
  */
 
 import { FINDING_CATEGORIES, type FindingCategory, type FindingSeverity } from '../finding.ts'
 
-/** How often each rule was broken. */
+/** The number of findings of a rule. */
 export interface RuleCount {
   readonly rule: string
   readonly category: FindingCategory
@@ -22,12 +22,13 @@ export interface RuleCount {
 export interface Score {
   readonly score: number
   readonly byCategory: Readonly<Record<FindingCategory, number>>
-  /** Points that each rule costs, the dearest first; they add up to what is missing from 100. */
+  /** Points that each rule costs, highest first; their sum is 100 minus the score. */
   readonly costs: readonly (RuleCount & { readonly cost: number })[]
 }
 
 const WEIGHTS: Readonly<Record<FindingSeverity, number>> = { error: 25, warning: 8, info: 2 }
-const HALVED_BY = 3
+/** Number of findings that halves the remaining cost of a rule. */
+const HALVING_COUNT = 3
 
 export function scoreOf(counts: readonly RuleCount[], isServable: boolean): Score {
   const score = isServable ? total(counts) : 0
@@ -54,5 +55,5 @@ function total(counts: readonly RuleCount[]): number {
 }
 
 function costOf({ severity, count }: RuleCount): number {
-  return (WEIGHTS[severity] / 100) * (1 - 2 ** (-count / HALVED_BY))
+  return (WEIGHTS[severity] / 100) * (1 - 2 ** (-count / HALVING_COUNT))
 }

@@ -65,7 +65,7 @@ async function subscribe(
   const { proxy, consumer } = await publishApi(catalogue)
   const { id: subscription } = await catalogue.subscriptions.create(ACME, { consumer, api: 'orders-v1' })
   const { items } = await catalogue.credentials.read(ACME, subscription)
-  catalogue.gateway.heard.length = 0
+  catalogue.gateway.calls.length = 0
   return { proxy, subscription, credential: items[0]?.id ?? '' }
 }
 
@@ -77,10 +77,10 @@ describe('a command on a disk that refuses', () => {
     await catalogue.proxies.stage(ACME, { api: 'orders-v1', specification: wider })
     const before = await dump(catalogue)
     await withFilesLimited(0, () => expect(catalogue.proxies.activate(ACME, proxy)).rejects.toMatchObject(REFUSED))
-    expect(catalogue.gateway.heard).toEqual(['prepare orders-v1 2', 'abort orders-v1 2'])
+    expect(catalogue.gateway.calls).toEqual(['prepare orders-v1 2', 'abort orders-v1 2'])
     expect(await dump(catalogue)).toBe(before)
     expect(await catalogue.proxies.activate(ACME, proxy)).toMatchObject({ activeRevision: 2 })
-    expect(catalogue.gateway.heard.slice(2)).toEqual(['prepare orders-v1 2', 'swap orders-v1 2'])
+    expect(catalogue.gateway.calls.slice(2)).toEqual(['prepare orders-v1 2', 'swap orders-v1 2'])
   })
 
   it('rotates no credential, and rotates each once when space is free', async () => {
@@ -90,7 +90,7 @@ describe('a command on a disk that refuses', () => {
     await withFilesLimited(0, () =>
       expect(catalogue.credentials.rotate(ACME, subscription)).rejects.toMatchObject(REFUSED),
     )
-    expect([catalogue.gateway.heard, await dump(catalogue)]).toEqual([[], before])
+    expect([catalogue.gateway.calls, await dump(catalogue)]).toEqual([[], before])
     const old = (await catalogue.credentials.of('acme', subscription)).length
     expect((await catalogue.credentials.rotate(ACME, subscription)).items).toHaveLength(old)
     expect(await catalogue.credentials.of('acme', subscription)).toHaveLength(2 * old)
@@ -103,7 +103,7 @@ describe('a command on a disk that refuses', () => {
     await withFilesLimited(0, () =>
       expect(catalogue.credentials.revoke(ACME, subscription, credential)).rejects.toMatchObject(REFUSED),
     )
-    expect([catalogue.gateway.heard, await dump(catalogue)]).toEqual([[], before])
+    expect([catalogue.gateway.calls, await dump(catalogue)]).toEqual([[], before])
     await catalogue.credentials.revoke(ACME, subscription, credential)
     expect(catalogue.gateway.grants.find((grant) => grant.credential === credential)).toMatchObject({ valid: false })
   })

@@ -14,7 +14,7 @@ const EVENTS: Readonly<Record<Verb, ApprovalEvent>> = {
   completed: { type: 'completed' },
 }
 
-/** How each state is reached, and what it takes to where; all else it refuses. */
+/** The events that lead to each state, and its transitions; it refuses all other events. */
 const STATES: Readonly<
   Record<ApprovalState, { by: readonly Verb[]; to: Readonly<Partial<Record<Verb, ApprovalState>>> }>
 > = {
@@ -49,9 +49,9 @@ function reach(verbs: readonly Verb[]): PersistedActor {
 }
 
 describe.each(Object.entries(STATES))('a flow that is %s', (state, { by, to }) => {
-  it('is reached, also over JSON', () => expect(reach(by).value).toBe(state))
+  it('is reached by its events, with every snapshot stored as JSON', () => expect(reach(by).value).toBe(state))
 
-  it.each(Object.keys(EVENTS) as Verb[])('answers %s as its drawing says', (verb) => {
+  it.each(Object.keys(EVENTS) as Verb[])('handles the event %s as the diagram shows', (verb) => {
     const result = step(approvalFlow, reach(by), EVENTS[verb])
     const next = to[verb]
     if (next !== undefined) return expect(result).toMatchObject({ next: { value: next } })
@@ -59,6 +59,6 @@ describe.each(Object.entries(STATES))('a flow that is %s', (state, { by, to }) =
   })
 })
 
-it.each(['approved', 'rejected', 'amendment.required'] as const)('is not %s by who asks', (type) => {
+it.each(['approved', 'rejected', 'amendment.required'] as const)('a flow cannot be %s by its requester', (type) => {
   expect(step(approvalFlow, reach(['opened']), { type, approver: 'usr_requester' })).toHaveProperty('refused')
 })

@@ -3,7 +3,7 @@ import { pageOf, toCursor, type Page } from '../../../src/command/page.ts'
 import { ACME, openTestCatalogue, RIVAL } from '../../fixtures/test-catalogue.ts'
 
 describe('a list', () => {
-  it('gives each item once, page by page, and no cursor on the last page', async () => {
+  it('returns each item once, page by page, and no cursor on the last page', async () => {
     const { consumers } = openTestCatalogue()
     const made: string[] = []
     for (let number = 0; number < 7; number++) {
@@ -29,7 +29,7 @@ describe('a list', () => {
     expect(agents.items.map(({ name }) => name)).toEqual(['n0', 'n2', 'n4', 'n6'])
   })
 
-  it('gives nothing of another tenant, also with its cursor', async () => {
+  it('returns nothing of another tenant, even with its cursor', async () => {
     const { consumers } = openTestCatalogue()
     for (const name of ['a', 'b', 'c']) await consumers.create(ACME, { name, kind: 'agent' })
     const { next } = await consumers.list('acme', { limit: 1 })
@@ -48,7 +48,7 @@ describe('a list', () => {
 })
 
 describe('a consumer', () => {
-  it('is given back as it was made, to its tenant alone', async () => {
+  it('is returned as it was created, to its tenant only', async () => {
     const { consumers } = openTestCatalogue()
     const made = await consumers.create(ACME, { name: 'Shop', kind: 'application', contact: 'shop@example.org' })
 
@@ -64,10 +64,10 @@ describe('a consumer', () => {
   })
 })
 
-describe('a page of a list that is at hand as a whole', () => {
+describe('a page of a list in memory', () => {
   const all = Array.from({ length: 120 }, (_, index) => index)
 
-  it('gives each item once, and no cursor on the last page', () => {
+  it('contains each item once over all pages, with no cursor on the last page', () => {
     for (const limit of [1, 7, 60, 120, 500]) {
       const found: number[] = []
       let cursor: string | null = null
@@ -81,7 +81,7 @@ describe('a page of a list that is at hand as a whole', () => {
     expect(pageOf([], { limit: 1 })).toEqual({ items: [], next: null })
   })
 
-  it('is empty behind the end, and refuses a cursor of another kind of list', () => {
+  it('is empty after the end, and refuses the cursor of another kind of list', () => {
     const { next } = pageOf(all, { limit: 100 })
     expect(pageOf(all.slice(0, 50), { limit: 100, cursor: next ?? '' })).toEqual({ items: [], next: null })
     for (const cursor of [toCursor('con_1'), toCursor('-1'), 'AAAA']) {

@@ -18,7 +18,7 @@ function open(clock: FakeClock = createFakeClock(START_MS), registry?: Registry)
   const failing = new Set<string>()
   const full = new Set<string>()
   const handlers: DueHandlers = {
-    async thing({ subject }) {
+    async task({ subject }) {
       if (failing.has(subject)) throw new Error(`${subject} fails`)
       if (full.has(subject)) throw new Problem('unavailable', 'full', { cause: new StoreUnwritable('full') })
       done.push(`${subject} ${clock.nowMs() - START_MS}`)
@@ -33,13 +33,13 @@ function open(clock: FakeClock = createFakeClock(START_MS), registry?: Registry)
   })
   onTestFinished(() => scheduler.stop())
   const add = (subject: string, inMs: number) =>
-    store.commit(AUTHOR, 'test', [dueWrite({ tenant: 'acme', kind: 'thing', subject, atMs: START_MS + inMs })])
+    store.commit(AUTHOR, 'test', [dueWrite({ tenant: 'acme', kind: 'task', subject, atMs: START_MS + inMs })])
   const left = async () => (await store.list(DUE_KIND, { limit: 999 })).map(({ body }) => body.subject)
   return { scheduler, clock, registry: store, done, counted, failing, full, add, left }
 }
 
 describe('the scheduler', () => {
-  it('does each thing at its time, in the order of their times, whenever they were written', async () => {
+  it('runs each task at its time, in order of time, independent of when it was added', async () => {
     const { scheduler, clock, add, done, left } = open()
     await add('b', 2_000)
     await scheduler.start()
@@ -50,7 +50,7 @@ describe('the scheduler', () => {
     expect(await left()).toEqual([])
   })
 
-  it('waits for what is far away, farther than a timer reaches', async () => {
+  it('runs tasks that are due later than `setTimeout` can wait', async () => {
     const { scheduler, clock, add, done } = open()
     await scheduler.start()
     await add('a', 400 * DAY_MS)
@@ -60,7 +60,7 @@ describe('the scheduler', () => {
     expect(done).toEqual([`a ${400 * DAY_MS}`])
   })
 
-  it('does what a full disk has kept it from within two seconds of there being room, however long it was full', async () => {
+  it('runs a task that a full disk has delayed within two seconds after the disk has space', async () => {
     const { scheduler, clock, add, done, full } = open()
     full.add('a')
     await add('a', 0)
@@ -71,7 +71,7 @@ describe('the scheduler', () => {
     expect(done).toHaveLength(1)
   })
 
-  it('does once at the start what fell due while the process was down', async () => {
+  it('runs tasks that fell due during downtime once at startup', async () => {
     const first = open()
     for (let number = 0; number < 250; number++) await first.add(`s${number}`, number)
     await first.clock.advance(DAY_MS)
@@ -82,7 +82,7 @@ describe('the scheduler', () => {
     expect(await second.left()).toEqual([])
   })
 
-  it('asks again after a crash between the work and its note', async () => {
+  it('runs a task again after a crash between the task and its commit', async () => {
     const first = open()
     await first.add('a', 0)
     const { commit } = first.registry
@@ -96,7 +96,7 @@ describe('the scheduler', () => {
     expect(await second.left()).toEqual([])
   })
 
-  it('tries what fails again with growing pauses, and does the rest meanwhile', async () => {
+  it('retries a failed task with back-off, and runs the other tasks meanwhile', async () => {
     const { scheduler, clock, add, done, counted, failing, left } = open()
     failing.add('a')
     await add('a', 0)
@@ -115,16 +115,16 @@ describe('the scheduler', () => {
     expect(await left()).toEqual([])
   })
 
-  it('does nothing of what was taken back', async () => {
+  it('does not run a removed task', async () => {
     const { scheduler, clock, add, done, registry } = open()
     await scheduler.start()
     await add('a', 1_000)
-    await registry.commit(AUTHOR, 'test', await dropDueWrite(registry, 'thing', 'a', START_MS + 1_000))
+    await registry.commit(AUTHOR, 'test', await dropDueWrite(registry, 'task', 'a', START_MS + 1_000))
     await clock.advance(2_000)
     expect(done).toEqual([])
   })
 
-  it('does no more when it is stopped', async () => {
+  it('runs no task after it was stopped', async () => {
     const { scheduler, clock, add, done } = open()
     await scheduler.start()
     await add('a', 1_000)

@@ -14,7 +14,7 @@ const minimal = (more: object = {}, operation: object = {}): Record<string, unkn
 const read = (document: unknown) =>
   readSpecification(typeof document === 'string' ? Buffer.from(document) : Buffer.from(JSON.stringify(document)))
 
-/** The faults as `pointer detail`. */
+/** Returns the faults as `pointer detail`. */
 async function faultsOf(document: unknown): Promise<string[]> {
   const problem = await read(document).then(
     () => new Error('it was taken'),
@@ -26,7 +26,7 @@ async function faultsOf(document: unknown): Promise<string[]> {
 }
 
 describe('a specification', () => {
-  it('gives the technical name, the version and the operations', async () => {
+  it('yields the technical name, the version and the operations', async () => {
     const specification = await read(
       minimal({ servers: [{ url: 'https://{host}/v2', variables: { host: { default: 'payments.example' } } }] }),
     )
@@ -43,7 +43,7 @@ describe('a specification', () => {
     })
   })
 
-  it('of OpenAPI 3.2 is taken, with what is new there and changes nothing of what is served', async () => {
+  it('of OpenAPI 3.2 is accepted, with its new members that do not change what the gateway serves', async () => {
     const components = {
       mediaTypes: { Card: { schema: { type: 'string' } } },
       securitySchemes: {
@@ -66,8 +66,8 @@ describe('a specification', () => {
   })
 
   it.each<[string, object, object, string]>([
-    ['a method of its own', { query: { responses: RESPONSES } }, {}, '/query'],
-    ['methods of any name', { additionalOperations: { COPY: { responses: RESPONSES } } }, {}, '/additionalOperations'],
+    ['the method QUERY', { query: { responses: RESPONSES } }, {}, '/query'],
+    ['additional methods', { additionalOperations: { COPY: { responses: RESPONSES } } }, {}, '/additionalOperations'],
     [
       'a query string as a whole',
       { parameters: [{ in: 'querystring', name: 'q', content: { 'application/json': {} } }] },
@@ -92,14 +92,17 @@ describe('a specification', () => {
       { responses: { 200: { description: 'ok', content: { 'a/b': { $ref: '#/components/mediaTypes/M' } } } } },
       '/get/responses/200/content/a~1b',
     ],
-  ])('of OpenAPI 3.2 with %s says that it is not served', async (_, item, operation, place) => {
-    const paths = { '/payments/{id}': { get: { responses: RESPONSES, ...operation }, ...item } }
-    const components = { mediaTypes: { M: { schema: {} } } }
-    const faults = await faultsOf(minimal({ openapi: '3.2.0', paths, components }))
-    expect(faults.map((text) => text.split(' ')[0])).toEqual([`/paths/~1payments~1{id}${place}`])
-  })
+  ])(
+    'of OpenAPI 3.2 with %s is refused, because the gateway does not support it',
+    async (_, item, operation, place) => {
+      const paths = { '/payments/{id}': { get: { responses: RESPONSES, ...operation }, ...item } }
+      const components = { mediaTypes: { M: { schema: {} } } }
+      const faults = await faultsOf(minimal({ openapi: '3.2.0', paths, components }))
+      expect(faults.map((text) => text.split(' ')[0])).toEqual([`/paths/~1payments~1{id}${place}`])
+    },
+  )
 
-  it('is read as YAML too, and names the place where it does not parse', async () => {
+  it('may be YAML, and has the position of a syntax error', async () => {
     const yaml = [
       'openapi: 3.1.0',
       'info:',
@@ -125,7 +128,7 @@ describe('a specification', () => {
     ])
   })
 
-  it('collects the scopes of its schemes and of its operations', async () => {
+  it('yields the scopes of its schemes and of its operations', async () => {
     const { declaredScopes } = await read(
       minimal(
         {
@@ -149,18 +152,18 @@ describe('a specification', () => {
 
   it.each([
     ['no document', 'just words', '/openapi'],
-    ['nothing', '', '/openapi'],
+    ['empty text', '', '/openapi'],
     ['a list', '[]', '/openapi'],
     ['Swagger 2', { ...minimal(), openapi: undefined, swagger: '2.0' }, '/openapi'],
-    ['a version to come', minimal({ openapi: '4.0.0' }), '/openapi'],
+    ['an unknown version', minimal({ openapi: '4.0.0' }), '/openapi'],
     ['no info', minimal({ info: undefined }), ''],
     ['no operations', minimal({ paths: {} }), '/paths'],
     ['only extensions for operations', minimal({ paths: { 'x-a': { get: { responses: RESPONSES } } } }), '/paths'],
     ['a title without a name', minimal({ info: { title: '!!!', version: '1.0.0' } }), '/info/title'],
     ['a title that is too long', minimal({ info: { title: 'a'.repeat(101), version: '1.0.0' } }), '/info/title'],
-    ['two parts of a version', minimal({ info: { title: 'a', version: '1.0' } }), '/info/version'],
-    ['a version with more behind it', minimal({ info: { title: 'a', version: '1.0.0; DROP' } }), '/info/version'],
-    ['an id that stands for all', minimal({}, { operationId: '*' }), '/paths/~1payments~1{id}/get/operationId'],
+    ['a version of two parts', minimal({ info: { title: 'a', version: '1.0' } }), '/info/version'],
+    ['a version with trailing text', minimal({ info: { title: 'a', version: '1.0.0; DROP' } }), '/info/version'],
+    ['the operation id *', minimal({}, { operationId: '*' }), '/paths/~1payments~1{id}/get/operationId'],
     [
       'a path with an empty segment',
       minimal({ paths: { '/a//b': { get: { responses: RESPONSES } } } }),
@@ -179,7 +182,7 @@ describe('a specification', () => {
       minimal({}, { security: [{ s: ['a"b'] }] }),
       '/paths/~1payments~1{id}/get/security/0/s',
     ],
-  ])('with %s is refused at its place', async (_, document, pointer) => {
+  ])('with %s is refused with a pointer', async (_, document, pointer) => {
     const faults = await faultsOf(document)
     expect(
       faults.some((fault) => fault.startsWith(`${pointer} `)),
@@ -187,7 +190,7 @@ describe('a specification', () => {
     ).toBe(true)
   })
 
-  it('is refused where two operations have one id, or one path but for its names', async () => {
+  it('is refused if two operations have the same id, or paths that differ in parameter names only', async () => {
     const operation = { operationId: 'same', responses: RESPONSES }
     expect(await faultsOf(minimal({ paths: { '/a': { get: operation, post: operation } } }))).toEqual([
       '/paths/~1a/post/operationId Another operation has the same `operationId`.',
@@ -199,7 +202,7 @@ describe('a specification', () => {
   })
 
   it.each(['https://evil.example/schema.json', 'file:///etc/passwd', './other.yaml', '#anchor', '', 'other.yaml#/a'])(
-    'that points outside (%s) is refused, and nothing is fetched',
+    'with a reference to another document (%s) is refused, and nothing is fetched',
     async ($ref) => {
       const content = { 'application/json': { schema: { properties: { example: { $ref } } } } }
       expect(await faultsOf(minimal({}, { requestBody: { content } }))).toEqual([
@@ -208,7 +211,7 @@ describe('a specification', () => {
     },
   )
 
-  it('that points to nothing is refused; data that only looks like a reference is not', async () => {
+  it('with a dangling reference is refused; data that only looks like a reference is not', async () => {
     const schema = { properties: { a: { $ref: '#/components/schemas/Missing' }, $ref: { type: 'string' } } }
     const content = { 'application/json': { schema, example: { $ref: 'https://elsewhere.example' } } }
     expect(await faultsOf(minimal({}, { requestBody: { content } }))).toEqual([
@@ -221,19 +224,19 @@ describe('a specification', () => {
     ['too many bytes', Buffer.alloc(16 * 1024 * 1024 + 1, 32), 'more than'],
     ['too many bytes of YAML', Buffer.from(`a: ${'b'.repeat(3_000_000)}`), 'send a larger one as JSON'],
     [
-      'doubled keys in JSON',
+      'duplicate keys in JSON',
       Buffer.from('{"openapi":"3.0.0",\n "openapi":"3.1.0"}'),
       'two members of the same name (line 2, column 2)',
     ],
     [
-      'doubled keys in YAML',
+      'duplicate keys in YAML',
       Buffer.from('openapi: 3.0.0\ninfo:\n  a: 1\n  a: 2'),
       'occurs twice in one map (line 4, column 3)',
     ],
     ['keys that differ only as YAML', Buffer.from('200: a\n"200": b'), 'occurs twice'],
     ['an anchor with an alias of itself', Buffer.from('a: &a [*a]'), 'contains an alias of itself'],
     [
-      'a bomb of aliases',
+      'an alias bomb',
       Buffer.from(
         [
           'a0: &a0 [x,x,x,x,x,x,x,x,x]',
@@ -248,9 +251,9 @@ describe('a specification', () => {
     ['very many aliases', Buffer.from(`a: &a 1\nb: [${Array(1_001).fill('*a').join(',')}]`), 'more than 1000 aliases'],
     ['deep JSON', Buffer.from('['.repeat(1_000_000)), 'levels deep'],
     ['deep YAML', Buffer.from(`a: ${'['.repeat(20_000)}${']'.repeat(20_000)}`), 'does not parse'],
-    ['rather deep YAML', Buffer.from(`a: ${'['.repeat(300)}${']'.repeat(300)}`), 'levels deep'],
+    ['YAML of 300 levels', Buffer.from(`a: ${'['.repeat(300)}${']'.repeat(300)}`), 'levels deep'],
     ['two documents', Buffer.from('a: 1\n---\nb: 2'), 'does not parse'],
-    ['keys that are no text', Buffer.from('? [a, b]\n: 1'), 'does not parse'],
+    ['keys that are not text', Buffer.from('? [a, b]\n: 1'), 'does not parse'],
   ])('with %s is refused', async (_, bytes, why) => {
     await expect(readSpecification(bytes)).rejects.toMatchObject({
       code: 'specification_invalid',

@@ -106,7 +106,7 @@ describe('GET /v1/requests/{id}', () => {
       request({ outcome, explanation: toExplanationText(explanation), requestId: outcome })
     const errors = [{ pointer: '/amount', detail: 'must be >= 1' }]
     const store = storeOf(
-      explained({ detail: 'The body is not as declared.', errors }, 'payload_invalid'),
+      explained({ detail: 'The body does not match its schema.', errors }, 'payload_invalid'),
       explained({ detail: 'The backend has too many calls waiting.', stage: 'forward' }, 'unavailable'),
     )
     const platform = await openTestPlatform({ requests: store })

@@ -188,7 +188,7 @@ describe('a programme', () => {
     const waits = await start({ specification: base64(second) })
     expect(await settled(waits)).toMatchObject({ status: 'waiting', currentStep: 5 })
     const [flow] = (await read('/v1/approvals')).body['items'] as readonly { reason: string }[]
-    expect(flow?.reason).toMatch(/^Changes that break callers of the major before: \d+\.$/)
+    expect(flow?.reason).toMatch(/^Changes that break callers of the previous major version: \d+\.$/)
     expect(await settled(await start({ specification: base64(version('3.0.0')) }))).toMatchObject({
       status: 'succeeded',
     })
@@ -205,7 +205,7 @@ describe('a programme', () => {
     await settled(await start())
 
     expect((await read('/v1/approvals')).body['items']).toMatchObject([
-      { reason: expect.stringMatching(/^It scores [\d.]+, and 100 is asked for\.$/) as string },
+      { reason: expect.stringMatching(/^The score is [\d.]+; the policy requires 100\.$/) as string },
     ])
   })
 

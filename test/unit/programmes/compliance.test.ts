@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { apiWrite } from '../../../src/publishing/apis.ts'
 import { ownDocument } from '../../../src/platform/openapi.ts'
-import { COMPLIANCE_KIND, createCompliance } from '../../../src/programmes/compliance.ts'
+import { COMPLIANCE_KIND } from '../../../src/programmes/compliance-score.ts'
+import { createCompliance } from '../../../src/programmes/compliance.ts'
 import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
 import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
@@ -32,7 +33,7 @@ function open({ registry }: TestCatalogue, log: (message: string) => void = () =
 
 const scoreOf = async (catalogue: TestCatalogue) => (await catalogue.apis.get('acme', 'orders-v1')).complianceScore
 
-/** The feed tells of changes in its own time. */
+/** Waits until the change feed has delivered the activation and the score has changed. */
 async function scored(catalogue: TestCatalogue, before: number | null): Promise<number> {
   for (;;) {
     const score = await scoreOf(catalogue)
@@ -41,7 +42,7 @@ async function scored(catalogue: TestCatalogue, before: number | null): Promise<
   }
 }
 
-it('scores what serves at the start, once', async () => {
+it('scores each active revision at startup, once', async () => {
   const catalogue = openTestCatalogue()
   await publishApi(catalogue)
   expect(await scoreOf(catalogue)).toBeNull()
@@ -54,11 +55,11 @@ it('scores what serves at the start, once', async () => {
   const second = open(catalogue)
   await second.start()
   expect(second.low).toEqual([])
-  const kept = await catalogue.registry.list(COMPLIANCE_KIND, { tenant: 'acme', limit: 10 })
-  expect(kept).toMatchObject([{ body: { api: 'orders-v1', score, revision: 1 } }])
+  const stored = await catalogue.registry.list(COMPLIANCE_KIND, { tenant: 'acme', limit: 10 })
+  expect(stored).toMatchObject([{ body: { api: 'orders-v1', score, revision: 1 } }])
 })
 
-it('scores every activation, keeps the history, and shows the score of what serves', async () => {
+it('scores every activation, stores the history, and shows the score of the active revision', async () => {
   const catalogue = openTestCatalogue()
   const { proxy } = await publishApi(catalogue)
   const { start } = open(catalogue)
@@ -98,7 +99,7 @@ describe('platform-v1', () => {
   } as const
   const shown = async ({ apis }: TestCatalogue) => (await apis.get('acme', 'platform-v1')).complianceScore
 
-  it('is scored by the rules that every document is held to, once for each document', { timeout: 60_000 }, async () => {
+  it('is scored by the built-in rules, once for each document', { timeout: 60_000 }, async () => {
     const catalogue = openTestCatalogue()
     await catalogue.registry.commit(ACME, 'test', [apiWrite('platform-v1', 'acme', 0, entry)])
     const { scoreOwn } = open(catalogue)
@@ -107,14 +108,14 @@ describe('platform-v1', () => {
     await open(catalogue).scoreOwn('platform-v1', ownDocument())
     await open(catalogue).scoreOwn('platform-v1', orders())
     expect(await shown(catalogue)).toBeLessThan(100)
-    const kept = await catalogue.registry.list(COMPLIANCE_KIND, { tenant: 'acme', limit: 10 })
-    expect(kept.map(({ body }) => [body.api, body.revision])).toEqual([
+    const stored = await catalogue.registry.list(COMPLIANCE_KIND, { tenant: 'acme', limit: 10 })
+    expect(stored.map(({ body }) => [body.api, body.revision])).toEqual([
       ['platform-v1', 0],
       ['platform-v1', 0],
     ])
   })
 
-  it('keeps no score of a judgement that was not finished', async () => {
+  it('gets no score from a lint run that was aborted', async () => {
     const catalogue = openTestCatalogue()
     await catalogue.registry.commit(ACME, 'test', [apiWrite('platform-v1', 'acme', 0, entry)])
     const logged: string[] = []

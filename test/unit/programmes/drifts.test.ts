@@ -34,11 +34,11 @@ async function eventsOf({ registry }: TestCatalogue, tenant = 'acme') {
   return found.filter(({ body }) => body.type === 'DesignDrift').map(({ body }) => body.data)
 }
 
-it('a drift is told when it is first seen, and again a day later, also by another process', async () => {
+it('publishes a drift when it is first seen and again a day later, also after a restart', async () => {
   const catalogue = openTestCatalogue()
   const first = open(catalogue)
-  for (let time = 0; time < 5; time++) first.note(drift({ requestId: `req-${time}` }))
-  first.note(drift({ status: 203, detail: '203' }))
+  for (let time = 0; time < 5; time++) first.record(drift({ requestId: `req-${time}` }))
+  first.record(drift({ status: 203, detail: '203' }))
   await first.settled()
   expect(await eventsOf(catalogue)).toMatchObject([
     { api: 'orders-v1', operation: 'listOrders', kind: 'undeclared_status', status: 202, requestId: 'req-0' },
@@ -46,22 +46,22 @@ it('a drift is told when it is first seen, and again a day later, also by anothe
   ])
 
   const second = open(catalogue)
-  second.note(drift())
+  second.record(drift())
   await second.settled()
   expect(await eventsOf(catalogue)).toHaveLength(2)
   catalogue.clock.nowMs += DAY_MS
-  second.note(drift())
+  second.record(drift())
   await second.settled()
   expect(await eventsOf(catalogue)).toHaveLength(3)
 })
 
-it('drifts of one place in a body are one, whatever is wrong there; those of tenants are apart', async () => {
+it('publishes one drift per place in a body and tenant, whatever is wrong at the place', async () => {
   const catalogue = openTestCatalogue()
-  const { note, settled } = open(catalogue)
-  note(drift({ kind: 'undeclared_body', detail: '/id must be integer' }))
-  note(drift({ kind: 'undeclared_body', detail: '/id must be string' }))
-  note(drift({ kind: 'undeclared_body', detail: '/name must be string' }))
-  note(drift({ tenant: 'rival', operation: '' }))
+  const { record, settled } = open(catalogue)
+  record(drift({ kind: 'undeclared_body', detail: '/id must be integer' }))
+  record(drift({ kind: 'undeclared_body', detail: '/id must be string' }))
+  record(drift({ kind: 'undeclared_body', detail: '/name must be string' }))
+  record(drift({ tenant: 'rival', operation: '' }))
   await settled()
 
   expect((await eventsOf(catalogue)).map(({ detail }) => detail)).toEqual([
@@ -71,7 +71,7 @@ it('drifts of one place in a body are one, whatever is wrong there; those of ten
   expect(await eventsOf(catalogue, 'rival')).toMatchObject([{ operation: null }])
 })
 
-it('a drift that could not be written is told when it is seen again', async () => {
+it('publishes a drift that could not be stored when it is seen again', async () => {
   const catalogue = openTestCatalogue()
   const { registry } = catalogue
   let isFull = true
@@ -83,34 +83,34 @@ it('a drift that could not be written is told when it is seen again', async () =
         isFull ? Promise.reject(new Error('full')) : registry.commit(...args),
     },
   }
-  const { note, settled, counted } = open(broken)
-  note(drift())
+  const { record, settled, counted } = open(broken)
+  record(drift())
   await settled()
   expect(counted).toEqual(['drift_not_told'])
   isFull = false
-  note(drift())
+  record(drift())
   await settled()
 
   expect(await eventsOf(catalogue)).toHaveLength(1)
 })
 
-it('paths that a caller makes up are told of up to a bound, and keep no other drift from being told', async () => {
+it('limits the undeclared paths per API, and still publishes other drifts', async () => {
   const catalogue = openTestCatalogue()
-  const { note, settled, counted } = open(catalogue)
+  const { record, settled, counted } = open(catalogue)
   const unknown = (path: number, api = 'orders-v1') =>
     drift({ api, operation: '', kind: 'undeclared_operation', status: 404, detail: `GET /${path}` })
   for (let path = 0; path < 150; path++) {
-    note(unknown(path))
+    record(unknown(path))
     await settled()
   }
   expect(counted).toEqual(Array(50).fill('drift_not_told'))
-  note(drift())
-  note(unknown(0, 'cards-v1'))
+  record(drift())
+  record(unknown(0, 'cards-v1'))
   await settled()
   expect(await catalogue.registry.list(DRIFT_KIND, { tenant: 'acme', limit: 500 })).toHaveLength(102)
-  // What is known already is told again in its time.
+  // A known drift is published again after a day.
   catalogue.clock.nowMs += DAY_MS
-  note(unknown(0))
+  record(unknown(0))
   await settled()
   expect(counted).toHaveLength(50)
   expect(await catalogue.registry.list(OUTBOX_EVENT_KIND, { tenant: 'acme', limit: 500 })).toHaveLength(103)

@@ -1,4 +1,4 @@
-/** A programme whose process dies behind what a step has done, and before that is noted. */
+/** Programmes whose process dies after the effect of a step and before its commit. */
 
 import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { createApiPolicies } from '../../../src/publishing/api-policy.ts'
@@ -23,7 +23,7 @@ function open(catalogue: TestCatalogue, live: (works: readonly ProgrammeStepWork
   const apiPolicies = createApiPolicies(shared)
   const steps = createProgrammeSteps({
     ...shared,
-    compliance: { judge: (_tenant, specification) => linter.judge(specification) },
+    compliance: { lint: (_tenant, specification) => linter.lint(specification) },
     policies,
     apiPolicies,
     proxies,
@@ -31,7 +31,7 @@ function open(catalogue: TestCatalogue, live: (works: readonly ProgrammeStepWork
     subscriptions,
   })
   const runner = createProgrammeRunner({ ...shared, steps: live(steps), log: { error: () => {} } })
-  // One that hangs for ever is not waited for.
+  // Not awaited, because the step of a dead process never resolves.
   onTestFinished(() => void runner.stop())
   return { ...createProgrammes({ ...shared, backendRule: { refuse: async () => null } }), runner }
 }
@@ -50,7 +50,7 @@ async function begin(catalogue: TestCatalogue, programmes: ReturnType<typeof ope
   return programmes.create(author, { name: 'Orders', specification: base64(orders()), openSla })
 }
 
-/** What stands at the end, and what was done on the way. */
+/** The final state, and the number of effects on the way. */
 async function outcomeOf(catalogue: TestCatalogue, { get, progress }: ReturnType<typeof open>, id: string) {
   while ((await progress('acme', id)).status === 'running') await new Promise((resolve) => setImmediate(resolve))
   const { status, subscription } = await get('acme', id)
@@ -60,25 +60,25 @@ async function outcomeOf(catalogue: TestCatalogue, { get, progress }: ReturnType
   return {
     status,
     subscriptions: items.length,
-    isIts: items[0]?.id === subscription,
+    isLinked: items[0]?.id === subscription,
     active: proxy?.activeRevision,
     staging: proxy?.stagingRevision,
     declarations: slas.items.length,
-    activations: catalogue.gateway.heard.filter((word) => word.startsWith('swap')).length,
+    activations: catalogue.gateway.calls.filter((call) => call.startsWith('swap')).length,
   }
 }
 
 const ONCE = {
   status: 'succeeded',
   subscriptions: 1,
-  isIts: true,
+  isLinked: true,
   active: 1,
   staging: null,
   declarations: 1,
   activations: 1,
 }
 
-it('does each step once where it does not die', async () => {
+it('runs each step once', async () => {
   const catalogue = openTestCatalogue()
   const programmes = open(catalogue, (steps) => steps)
   await programmes.runner.start()
@@ -87,9 +87,9 @@ it('does each step once where it does not die', async () => {
   expect(await outcomeOf(catalogue, programmes, id)).toEqual(ONCE)
 })
 
-it('stages, declares, subscribes and activates nothing twice where it dies behind every step', async () => {
+it('stages, declares, subscribes and activates nothing twice if the process dies after every step', async () => {
   const catalogue = openTestCatalogue()
-  // Whatever a first life has done is not noted; the second finds it.
+  // Every step runs twice, as after a crash before its commit.
   const programmes = open(catalogue, (steps) =>
     steps.map((work) => async (programme) => {
       await work(programme)
@@ -102,13 +102,13 @@ it('stages, declares, subscribes and activates nothing twice where it dies behin
   expect(await outcomeOf(catalogue, programmes, id)).toEqual(ONCE)
 })
 
-it.each([1, 2, 3, 4, 5, 6, 7, 8])('is taken up at step %i by the next process', async (number) => {
+it.each([1, 2, 3, 4, 5, 6, 7, 8])('resumes at step %i after a crash', async (number) => {
   const catalogue = openTestCatalogue()
   const dying = open(catalogue, (steps) =>
     steps.map((work, index) => async (programme) => {
       if (index === number - 1) {
         await work(programme)
-        // Nothing of this life is heard of any more.
+        // The process dies here.
         await new Promise(() => {})
       }
       return work(programme)
@@ -123,7 +123,7 @@ it.each([1, 2, 3, 4, 5, 6, 7, 8])('is taken up at step %i by the next process', 
   expect(await outcomeOf(catalogue, next, id)).toEqual(ONCE)
 })
 
-it('goes on without a restart when the disk that refused has room', async () => {
+it('resumes without a restart when a full disk has space again', async () => {
   const catalogue = openTestCatalogue()
   const opened = open(catalogue, (works) => works)
   await opened.runner.start()

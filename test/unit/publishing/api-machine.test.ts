@@ -9,7 +9,7 @@ const EVENTS: Readonly<Record<Verb, ApiEvent>> = {
   retired: { type: 'retired', activeSubscriptions: 0, isForced: false },
 }
 
-/** How each state is reached, and what it takes to where; all else it refuses. */
+/** The events that lead to each state, and its transitions; it refuses all other events. */
 const STATES: Readonly<Record<ApiState, { by: readonly Verb[]; to: Readonly<Partial<Record<Verb, ApiState>>> }>> = {
   Prospect: { by: [], to: { activated: 'Active' } },
   Active: { by: ['activated'], to: { deprecated: 'Deprecated' } },
@@ -29,9 +29,9 @@ function reach(verbs: readonly Verb[]): PersistedActor {
 }
 
 describe.each(Object.entries(STATES))('an API that is %s', (state, { by, to }) => {
-  it('is reached, also over JSON', () => expect(reach(by).value).toBe(state))
+  it('is reached by its events, with every snapshot stored as JSON', () => expect(reach(by).value).toBe(state))
 
-  it.each(Object.keys(EVENTS) as Verb[])('answers %s as its drawing says', (verb) => {
+  it.each(Object.keys(EVENTS) as Verb[])('handles the event %s as the diagram shows', (verb) => {
     const result = step(apiLifecycle, reach(by), EVENTS[verb])
     const next = to[verb]
     if (next !== undefined) return expect(result).toMatchObject({ next: { value: next } })

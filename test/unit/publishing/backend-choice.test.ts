@@ -9,8 +9,8 @@ const choose = (more: Partial<BackendChoiceOptions>) => {
   return [backend.url, backendSource]
 }
 
-describe('first use: the backend of a new document', () => {
-  it('is the one that the request names', () => {
+describe('the backend of a new document', () => {
+  it('is that of the request', () => {
     const serving = { backend: NAMED, serverUrl: SERVER }
     expect(choose({ input: { url: 'http://new.example' }, serving })).toEqual(['http://new.example', 'request'])
   })
@@ -27,12 +27,12 @@ describe('first use: the backend of a new document', () => {
     }
   })
 
-  it('is servers[0] if the document names another one than before', () => {
+  it('is servers[0] if the document changes it', () => {
     const serving = { backend: NAMED, serverUrl: 'https://old.example' }
     expect(choose({ serving })).toEqual([SERVER, 'document'])
   })
 
-  it('counts as that of the document as long as it is servers[0]', () => {
+  it('has the source `document` as long as it equals servers[0]', () => {
     const serving = { backend: toBackend({ url: SERVER }, null), serverUrl: SERVER }
     expect(choose({ serving })).toEqual([SERVER, 'document'])
   })

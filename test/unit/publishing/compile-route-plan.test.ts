@@ -1,122 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { compileRoutePlan } from '../../../src/publishing/compile-route-plan.ts'
-import type { RoutePlan } from '../../../src/plan/route-plan.ts'
-import { Problem } from '../../../src/domain/problem.ts'
-import { readSpecification } from '../../../src/governance/specification.ts'
 import { compileValidators } from '../../../src/gateway/validation/validate.ts'
-
-const RESPONSES = { 200: { description: 'ok' } }
-const SCHEMES = {
-  oauth: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: 'https://x.example', scopes: { r: '', w: '' } } } },
-  bearer: { type: 'http', scheme: 'Bearer' },
-  basic: { type: 'http', scheme: 'basic' },
-  key: { type: 'apiKey', in: 'header', name: 'x-api-key' },
-}
-
-async function compileBytes(bytes: Uint8Array): Promise<RoutePlan> {
-  return compileRoutePlan({
-    specification: await readSpecification(bytes),
-    tenant: 'acme',
-    revision: 3,
-    state: 'Active',
-    backend: null,
-    allowedScopes: ['r'],
-    memberOfProductIds: ['product_1'],
-  })
-}
-
-function compile(paths: object, more: object = {}, schemas: object = {}, openapi = '3.0.3'): Promise<RoutePlan> {
-  const document = {
-    openapi,
-    info: { title: 'Shop', version: '1.0.0' },
-    paths,
-    components: { securitySchemes: SCHEMES, schemas },
-    ...more,
-  }
-  return compileBytes(Buffer.from(JSON.stringify(document)))
-}
-
-const get = (more: object) => ({ '/a': { get: { responses: RESPONSES, ...more } } })
-const json = (schema: unknown) => ({ requestBody: { content: { 'application/json': { schema } } } })
-const post = (schema: unknown, more: object = {}) => ({
-  '/a': { post: { responses: RESPONSES, ...json(schema), ...more } },
-})
-
-async function faultsOf(plan: Promise<RoutePlan>): Promise<string[]> {
-  const problem = await plan.then(
-    () => new Error('it was taken'),
-    (cause: unknown) => cause,
-  )
-  if (!(problem instanceof Problem)) throw problem
-  return problem.errors.map(({ pointer, detail }) => `${pointer} ${detail}`)
-}
-
-describe('the security of an operation', () => {
-  const securityOf = async (security: unknown, document: object = {}) => {
-    const { operations } = await compile(get(security === undefined ? {} : { security }), document)
-    return operations[0]?.security
-  }
-  const token = (...tokenScopes: string[]) => ({ tokenScopes, apiKey: false, keyScopes: [] })
-  const key = (...keyScopes: string[]) => ({ tokenScopes: null, apiKey: true, keyScopes })
-
-  it('falls back on the scopes of the technical name where the document declares none', async () => {
-    const { operations } = await compile({
-      '/a': {
-        get: { responses: RESPONSES },
-        head: { responses: RESPONSES },
-        options: { responses: RESPONSES },
-        put: { responses: RESPONSES },
-      },
-    })
-    const read = [token('shop-v1:read'), key('shop-v1:read')]
-    const write = [token('shop-v1:write'), key('shop-v1:write')]
-    expect(Object.fromEntries(operations.map(({ method, security }) => [method, security]))).toEqual({
-      GET: read,
-      HEAD: read,
-      OPTIONS: read,
-      PUT: write,
-    })
-  })
-
-  it('is its own before that of the document', async () => {
-    const document = { security: [{ oauth: ['r'] }] }
-    expect(await securityOf(undefined, document)).toEqual([token('r')])
-    expect(await securityOf([{ bearer: [] }], document)).toEqual([token()])
-    expect(await securityOf([], document)).toEqual([])
-    expect(await securityOf([{ oauth: ['r'] }, {}], document)).toEqual([])
-  })
-
-  it('asks of a key what it asks of a token, by alternatives', async () => {
-    expect(await securityOf([{ key: [] }])).toEqual([key()])
-    expect(await securityOf([{ key: [] }, { oauth: ['r', 'w'] }])).toEqual([key('r', 'w'), token('r', 'w')])
-    expect(await securityOf([{ oauth: ['r'] }, { oauth: ['w'] }, { key: [] }])).toEqual([
-      token('r'),
-      token('w'),
-      key('r'),
-      key('w'),
-    ])
-  })
-
-  it('needs all schemes of one alternative', async () => {
-    expect(await securityOf([{ oauth: ['r'], bearer: [], key: [] }])).toEqual([
-      { tokenScopes: ['r'], apiKey: true, keyScopes: ['r'] },
-    ])
-  })
-
-  it('is never opened by what cannot be verified', async () => {
-    expect(await securityOf([{ basic: [] }, { oauth: ['r'] }, { oauth: [], basic: [] }])).toEqual([token('r')])
-    expect(await faultsOf(compile(get({ security: [{ basic: [] }] })))).toEqual([
-      expect.stringMatching(/^\/paths\/~1a\/get\/security The gateway supports OAuth 2.0/),
-    ])
-    expect(await faultsOf(compile(get({ security: [{ typo: [] }] })))).toContain(
-      '/paths/~1a/get/security/0/typo The document does not declare a security scheme of this name.',
-    )
-  })
-})
+import { compile, compileBytes, faultsOf, get, json, post, RESPONSES } from './compiled-plans.ts'
 
 describe('a route plan', () => {
-  it('carries what it was made with', async () => {
+  it('contains the options that it was compiled with', async () => {
     const plan = await compile(get({ operationId: 'a' }))
     expect(plan).toMatchObject({
       api: 'shop-v1',
@@ -130,7 +18,7 @@ describe('a route plan', () => {
     })
   })
 
-  it('lets parameters of the operation replace those of its path', async () => {
+  it('replaces parameters of the path by those of the operation', async () => {
     const shared = [
       { in: 'query', name: 'a', schema: { type: 'string' } },
       { in: 'query', name: 'b', schema: { type: 'string' } },
@@ -173,7 +61,7 @@ describe('a route plan', () => {
     ])
   })
 
-  it('holds of the components only what its schemas reach, each once, also in circles', async () => {
+  it('contains only the components that its schemas refer to, each once, also in circular references', async () => {
     const schemas = {
       A: { type: 'object', properties: { b: { $ref: '#/components/schemas/B' } } },
       B: { type: 'array', items: { $ref: '#/components/schemas/A' } },
@@ -184,7 +72,7 @@ describe('a route plan', () => {
     expect(Object.keys(components['schemas'] as object).sort()).toEqual(['A', 'B'])
   })
 
-  it('follows references to wherever in the document they lead', async () => {
+  it('resolves references to any part of the document', async () => {
     const paths = {
       ...post({ type: 'object', properties: { 'a/b': { type: 'integer' } } }),
       '/b': {
@@ -201,7 +89,7 @@ describe('a route plan', () => {
     await expect(compileValidators(plan)).resolves.toHaveLength(2)
   })
 
-  it('bounds a body that is validated, as the operation says', async () => {
+  it('limits a validated body to the size that the operation declares', async () => {
     const bytesMax = async (value?: unknown) => {
       const plan = await compile(
         post({ type: 'object' }, value === undefined ? {} : { 'x-tollgate-max-body-bytes': value }),
@@ -222,7 +110,7 @@ describe('a route plan', () => {
     async (pattern) => {
       const schemas = { Word: { type: 'string', pattern } }
       expect(await faultsOf(compile(post({ $ref: '#/components/schemas/Word' }), {}, schemas, '3.1.0'))).toEqual([
-        expect.stringMatching(/^\/components\/schemas\/Word\/pattern The pattern cannot/),
+        expect.stringMatching(/^\/components\/schemas\/Word\/pattern The pattern is not valid ECMA-262, or cannot/),
       ])
       const named = post({ type: 'object', patternProperties: { [pattern]: { type: 'string' } } })
       expect(await faultsOf(compile(named, {}, {}, '3.1.0'))).toEqual([
@@ -233,7 +121,7 @@ describe('a route plan', () => {
     },
   )
 
-  it('takes the patterns that people write', async () => {
+  it('accepts common patterns', async () => {
     const patterns = [
       '^[\\w.-]+@[\\w-]+\\.\\w{2,}$',
       '^\\d{4}-\\d{2}$',
@@ -246,7 +134,7 @@ describe('a route plan', () => {
     await expect(compileValidators(plan)).resolves.toHaveLength(1)
   })
 
-  it('refuses a schema that would hold a thread while it is compiled', async () => {
+  it('refuses a schema that is too large to compile without blocking a thread', async () => {
     const wide = (count: number) => ({
       type: 'object',
       properties: Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, { maxLength: 1 }])),
@@ -266,11 +154,11 @@ describe('a route plan', () => {
     await expect(compileValidators(plan)).resolves.toHaveLength(1)
   })
 
-  it('does not take a property called pattern for one', async () => {
+  it('accepts a property with the name `pattern`', async () => {
     await expect(compile(post({ type: 'object', properties: { pattern: { type: 'string' } } }))).resolves.toBeDefined()
   })
 
-  it('of a very large document stays small, and every one of its schemas compiles', async () => {
+  it('stays small for a very large document, all of whose schemas compile', async () => {
     const bytes = readFileSync('node_modules/@octokit/openapi/generated/api.github.com.json')
     const plan = await compileBytes(bytes)
     const { responses, responseComponents, ...ofRequests } = plan
@@ -280,8 +168,8 @@ describe('a route plan', () => {
   })
 })
 
-describe('the members of a document for the gateway', () => {
-  it('are compiled: the minimum read rate of the API, the headers that an operation lets through', async () => {
+describe('the gateway extensions of a document', () => {
+  it('set the minimum read rate of the API and the override headers that an operation forwards', async () => {
     const plan = await compile(get({ 'x-tollgate-pass-headers': ['X-HTTP-Method'] }), {
       'x-tollgate-min-read-bytes-per-second': 1_000,
       'x-tollgate-pass-headers': ['X-Original-URL'],
@@ -292,13 +180,13 @@ describe('the members of a document for the gateway', () => {
     expect([other.readBytesPerSecondMin, other.operations[0]?.passHeaders]).toEqual([undefined, ['x-original-url']])
   })
 
-  it.each([0, -1, 1.5, '100', null, 1_000_001])('are refused at their place: a read rate of %j', async (value) => {
+  it.each([0, -1, 1.5, '100', null, 1_000_001])('refuse a minimum read rate of %j, with a pointer', async (value) => {
     const pointer = '/x-tollgate-min-read-bytes-per-second'
     await expect(compile(get({}), { [pointer.slice(1)]: value })).rejects.toMatchObject({ errors: [{ pointer }] })
   })
 
   it.each([['X-Consumer-Id'], 'x-http-method', [['x-http-method']], [1], {}].map((value) => ({ value })))(
-    'are refused at their place: headers $value',
+    'refuse the override headers $value, with a pointer',
     async ({ value }) => {
       const errors = [{ pointer: '/x-tollgate-pass-headers' }]
       await expect(compile(get({}), { 'x-tollgate-pass-headers': value })).rejects.toMatchObject({ errors })

@@ -13,40 +13,40 @@ import {
 
 const API = 'orders-v1'
 
-/** Two APIs of acme that serve. */
+/** Publishes two APIs of acme. */
 async function twoApis(catalogue: TestCatalogue): Promise<string> {
   const { consumer } = await publishApi(catalogue)
   const specification = base64(orders({ title: 'Parcels', operations: { listParcels: [{ oauth: ['orders:audit'] }] } }))
   const { id } = await catalogue.proxies.stage(ACME, { api: 'parcels-v1', specification })
   await catalogue.proxies.activate(ACME, id)
-  catalogue.gateway.heard.length = 0
+  catalogue.gateway.calls.length = 0
   return consumer
 }
 
 describe('a product', () => {
-  it('is known to its members and to every thread before it is answered', async () => {
+  it('is applied to its members and to every thread before the command returns', async () => {
     const catalogue = openTestCatalogue()
     await twoApis(catalogue)
     const { id } = await catalogue.products.create(ACME, { name: 'Trade', apis: [API, 'parcels-v1'] })
 
     const { items } = await catalogue.proxies.list('acme', { limit: 9 })
     expect(items.map(({ MemberOfProductIds }) => MemberOfProductIds)).toEqual([[id], [id]])
-    expect(catalogue.gateway.heard.toSorted()).toEqual([`members ${API} ${id}`, `members parcels-v1 ${id}`])
+    expect(catalogue.gateway.calls.toSorted()).toEqual([`members ${API} ${id}`, `members parcels-v1 ${id}`])
   })
 
-  it('tells only of members that join or leave, and leaves other products alone', async () => {
+  it('updates only members that join or leave, and does not affect other products', async () => {
     const catalogue = openTestCatalogue()
     await twoApis(catalogue)
     const other = await catalogue.products.create(ACME, { name: 'Other', apis: [API] })
     const { id } = await catalogue.products.create(ACME, { name: 'Trade', apis: [API] })
-    catalogue.gateway.heard.length = 0
+    catalogue.gateway.calls.length = 0
 
     await catalogue.products.replace(ACME, id, { name: 'Trade', apis: ['parcels-v1'] })
-    expect(catalogue.gateway.heard.toSorted()).toEqual([`members ${API} ${other.id}`, `members parcels-v1 ${id}`])
+    expect(catalogue.gateway.calls.toSorted()).toEqual([`members ${API} ${other.id}`, `members parcels-v1 ${id}`])
     expect(await catalogue.products.get('acme', id)).toEqual({ id, name: 'Trade', apis: ['parcels-v1'] })
   })
 
-  it('keeps its members over activations and a restart', async () => {
+  it('retains its members after activations and a restart', async () => {
     const catalogue = openTestCatalogue()
     await twoApis(catalogue)
     const { id } = await catalogue.products.create(ACME, { name: 'Trade', apis: [API] })
@@ -59,13 +59,13 @@ describe('a product', () => {
     expect(plans.find(({ plan }) => plan.api === API)?.plan.memberOfProductIds).toEqual([id])
   })
 
-  it('waits for an activation of a member, so that no swap brings back who has left', async () => {
+  it('changes after a running activation of a member, so that no swap restores a removed member', async () => {
     const catalogue = openTestCatalogue()
     await twoApis(catalogue)
     const { id } = await catalogue.products.create(ACME, { name: 'Trade', apis: [API] })
     const proxy = (await catalogue.proxies.list('acme', { limit: 9, api: API })).items[0]?.id ?? ''
     await catalogue.proxies.stage(ACME, { api: API, specification: base64(orders()) })
-    catalogue.gateway.heard.length = 0
+    catalogue.gateway.calls.length = 0
     let left: Promise<unknown> = Promise.resolve()
     catalogue.gateway.onPrepare = async () => {
       left = catalogue.products.replace(ACME, id, { name: 'Trade', apis: [] })
@@ -73,10 +73,10 @@ describe('a product', () => {
     await catalogue.proxies.activate(ACME, proxy)
     await left
 
-    expect(catalogue.gateway.heard).toEqual([`prepare ${API} 2`, `swap ${API} 2`, `members ${API} `])
+    expect(catalogue.gateway.calls).toEqual([`prepare ${API} 2`, `swap ${API} 2`, `members ${API} `])
   })
 
-  it('is refused where a member has as many as the threads hold, and can still be left', async () => {
+  it('is refused if a member has the maximum number of products, and can still lose members', async () => {
     const catalogue = openTestCatalogue()
     await twoApis(catalogue)
     const { id: own } = await catalogue.products.create(ACME, { name: 'Own', apis: [API] })
@@ -85,29 +85,29 @@ describe('a product', () => {
     const memberOfProductIds = [own, ...Array.from({ length: 499 }, (_, at) => `prd_${at}`)]
     const full = proxyWrite(proxy.id, 'acme', proxy.revision, { ...proxy.body, memberOfProductIds })
     await catalogue.registry.commit(ACME, 'test', [full])
-    catalogue.gateway.heard.length = 0
+    catalogue.gateway.calls.length = 0
 
     const refused = catalogue.products.create(ACME, { name: 'Trade', apis: ['parcels-v1', API] })
     await expect(refused).rejects.toMatchObject({ status: 409, code: 'state_conflict' })
-    expect(catalogue.gateway.heard).toEqual([])
+    expect(catalogue.gateway.calls).toEqual([])
     await catalogue.products.replace(ACME, own, { name: 'Own', apis: [] })
     expect(await catalogue.products.create(ACME, { name: 'Trade', apis: [API] })).toMatchObject({ apis: [API] })
   })
 
   it.each([
-    ['an API that is not there', ['none-v1'], '/apis/0'],
-    ['the platform itself', [API, 'platform-v1'], '/apis/1'],
-  ])('takes no %s', async (_, apis, pointer) => {
+    ['an unknown API', ['none-v1'], '/apis/0'],
+    ['the platform API', [API, 'platform-v1'], '/apis/1'],
+  ])('refuses %s as a member', async (_, apis, pointer) => {
     const catalogue = openTestCatalogue()
     await twoApis(catalogue)
 
     const refused = catalogue.products.create(ACME, { name: 'Trade', apis })
     await expect(refused).rejects.toMatchObject({ status: 400, errors: [{ pointer }] })
     expect((await catalogue.products.list('acme', { limit: 9 })).items).toEqual([])
-    expect(catalogue.gateway.heard).toEqual([])
+    expect(catalogue.gateway.calls).toEqual([])
   })
 
-  it('is its tenant’s alone, and holds its tenant’s APIs alone', async () => {
+  it('is visible to its tenant only, and contains APIs of its tenant only', async () => {
     const catalogue = openTestCatalogue()
     await twoApis(catalogue)
     const { id } = await catalogue.products.create(ACME, { name: 'Trade', apis: [API] })
@@ -122,7 +122,7 @@ describe('a product', () => {
 })
 
 describe('a subscription to a product', () => {
-  it('keeps to the strictest policy of its members, when it is made and when it is rotated', async () => {
+  it('follows the strictest policy of its members at creation and rotation', async () => {
     const catalogue = openTestCatalogue()
     const consumer = await twoApis(catalogue)
     const { id: product } = await catalogue.products.create(ACME, { name: 'Trade', apis: [API, 'parcels-v1'] })
@@ -138,7 +138,7 @@ describe('a subscription to a product', () => {
     expect(rotated.items.map(({ expiresAt }) => expiresAt)).toEqual([week, week])
   })
 
-  it('has its tier changed by somebody who decides, where one member says Manual', async () => {
+  it('needs approval for a tier change if one member requires it', async () => {
     const catalogue = openTestCatalogue()
     const consumer = await twoApis(catalogue)
     const specification = base64(declaration({ variant: 'gold' }))
@@ -171,7 +171,7 @@ describe('a subscription to a product', () => {
     expect(listed.map(({ id }) => id)).toEqual([subscription.id])
   })
 
-  it('may call the operations of all members, as they are now', async () => {
+  it('gives access to the operations of all current members', async () => {
     const catalogue = openTestCatalogue()
     const consumer = await twoApis(catalogue)
     const { id: product } = await catalogue.products.create(ACME, { name: 'Trade', apis: [API, 'parcels-v1'] })
@@ -184,7 +184,7 @@ describe('a subscription to a product', () => {
     expect(await names()).toEqual(['listOrders', 'createOrder'])
   })
 
-  it('is refused at its place while a member has no revision', async () => {
+  it('is refused with a pointer if a member has no revision', async () => {
     const catalogue = openTestCatalogue()
     const consumer = await twoApis(catalogue)
     const bare = await catalogue.proxies.stage(ACME, {
@@ -198,7 +198,7 @@ describe('a subscription to a product', () => {
     await expect(refused).rejects.toMatchObject({ status: 400, errors: [{ pointer: '/product' }] })
   })
 
-  it('takes no scope that no member declares', async () => {
+  it('refuses a scope that no member declares', async () => {
     const catalogue = openTestCatalogue()
     const consumer = await twoApis(catalogue)
     const { id: product } = await catalogue.products.create(ACME, { name: 'Trade', apis: [API] })

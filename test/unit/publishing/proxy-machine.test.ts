@@ -12,8 +12,8 @@ const EVENTS: Record<Verb, ProxyEvent['type']> = {
 
 const fresh = (hasRevisionZero = false): PersistedActor => begin(proxy, { hasRevisionZero, atMs: 0 })
 
-/** Tells the events one after the other, each a millisecond later, through JSON as the registry does. */
-function tell(actor: PersistedActor, ...verbs: readonly Verb[]): PersistedActor {
+/** Sends the events, each a millisecond later, and stores every snapshot as JSON like the registry. */
+function send(actor: PersistedActor, ...verbs: readonly Verb[]): PersistedActor {
   return verbs.reduce((from, verb, index) => {
     const result = step(proxy, JSON.parse(JSON.stringify(from)), { type: EVENTS[verb], atMs: index + 1 })
     if ('refused' in result) throw new Error(`${verb} was refused in ${result.refused.state}`)
@@ -27,32 +27,37 @@ const fatesOf = (actor: PersistedActor): string[] =>
 
 describe('the revisions of a proxy', () => {
   it.each<[string, readonly Verb[], unknown, Partial<ProxyContext>]>([
-    ['nothing', [], { staging: 'none', active: 'none' }, { stagingRevision: null, activeRevision: null }],
-    ['a first one', ['stage'], { staging: 'staged', active: 'none' }, { stagingRevision: 1, activeRevision: null }],
+    ['no revision', [], { staging: 'none', active: 'none' }, { stagingRevision: null, activeRevision: null }],
     [
-      'one that serves',
+      'one staged revision',
+      ['stage'],
+      { staging: 'staged', active: 'none' },
+      { stagingRevision: 1, activeRevision: null },
+    ],
+    [
+      'one active revision',
       ['stage', 'activate'],
       { staging: 'none', active: 'serving' },
       { stagingRevision: null, activeRevision: 1 },
     ],
     [
-      'one that serves and one beside it',
+      'an active and a staged revision',
       ['stage', 'activate', 'stage'],
       { staging: 'staged', active: 'serving' },
       { stagingRevision: 2, activeRevision: 1 },
     ],
-  ])('know the state of %s', (_, verbs, value, context) => {
-    const actor = tell(fresh(), ...verbs)
+  ])('have the state of %s', (_, verbs, value, context) => {
+    const actor = send(fresh(), ...verbs)
     expect(actor.value).toEqual(value)
     expect(actor.context).toMatchObject(context)
   })
 
   it.each<[string, readonly Verb[], readonly Verb[]]>([
     ['no revision', [], ['activate', 'discard']],
-    ['only one that serves', ['stage', 'activate'], ['activate', 'discard']],
-    ['only one that was discarded', ['stage', 'discard'], ['activate', 'discard']],
-  ])('refuse what needs a staging revision where there is %s, and say what is allowed', (_, verbs, refused) => {
-    const actor = tell(fresh(), ...verbs)
+    ['only an active one', ['stage', 'activate'], ['activate', 'discard']],
+    ['only a discarded one', ['stage', 'discard'], ['activate', 'discard']],
+  ])('refuse events that need a staging revision if there is %s, and list the allowed events', (_, verbs, refused) => {
+    const actor = send(fresh(), ...verbs)
     for (const verb of refused) {
       const result = step(proxy, actor, { type: EVENTS[verb], atMs: 9 })
       expect(result).toMatchObject({ refused: { allowed: ['revision.staged'] } })
@@ -60,27 +65,27 @@ describe('the revisions of a proxy', () => {
     }
   })
 
-  it('number from 1, and never use a number twice', () => {
-    const actor = tell(fresh(), 'stage', 'stage', 'discard', 'stage', 'activate', 'stage')
+  it('are numbered from 1, without reusing a number', () => {
+    const actor = send(fresh(), 'stage', 'stage', 'discard', 'stage', 'activate', 'stage')
     expect(contextOf(actor)).toMatchObject({ activeRevision: 3, stagingRevision: 4, nextRevision: 5 })
   })
 
-  it('keep the fate of each, and when it came', () => {
+  it('record the fate of each revision, with its time', () => {
     const verbs = ['stage', 'stage', 'activate', 'stage', 'discard', 'stage', 'activate', 'stage'] as const
-    const actor = tell(fresh(), ...verbs)
+    const actor = send(fresh(), ...verbs)
 
     expect(fatesOf(actor)).toEqual(['1 replaced', '2 superseded', '3 discarded', '4 active', '5 staging'])
     expect(contextOf(actor).revisions.map(({ atMs }) => atMs)).toEqual([2, 7, 5, 7, 8])
   })
 
-  it('leave what serves undisturbed by staging and by discarding', () => {
-    const actor = tell(fresh(), 'stage', 'activate', 'stage', 'discard')
+  it('do not change the active revision by staging or discarding', () => {
+    const actor = send(fresh(), 'stage', 'activate', 'stage', 'discard')
     expect(contextOf(actor)).toMatchObject({ activeRevision: 1, stagingRevision: null })
   })
 
-  it('keep the last 10 that have served', () => {
+  it('retain the last 10 that were active', () => {
     const verbs = Array.from({ length: 13 }, () => ['stage', 'activate'] as const).flat()
-    const actor = tell(fresh(), ...verbs)
+    const actor = send(fresh(), ...verbs)
 
     expect(fatesOf(actor)).toEqual([
       ...Array.from({ length: 10 }, (_, index) => `${index + 3} superseded`),
@@ -88,25 +93,25 @@ describe('the revisions of a proxy', () => {
     ])
   })
 
-  it('lose nothing that has served to staging, however often', () => {
+  it('retain all that were active, however often a revision is staged', () => {
     const stages = Array.from({ length: 30 }, () => 'stage' as const)
-    const actor = tell(fresh(), 'stage', 'activate', 'stage', 'activate', ...stages)
+    const actor = send(fresh(), 'stage', 'activate', 'stage', 'activate', ...stages)
 
     expect(fatesOf(actor).slice(0, 2)).toEqual(['1 superseded', '2 active'])
     expect(fatesOf(actor)).toHaveLength(2 + 10 + 1)
   })
 
-  it('begin at revision 0 for a deployment that is older than revisions', () => {
+  it('start with revision 0 for a deployment from before revisions existed', () => {
     const actor = fresh(true)
     expect(actor.value).toEqual({ staging: 'none', active: 'serving' })
     expect(contextOf(actor).activeRevision).toBe(0)
-    expect(fatesOf(tell(actor, 'stage', 'activate'))).toEqual(['0 superseded', '1 active'])
+    expect(fatesOf(send(actor, 'stage', 'activate'))).toEqual(['0 superseded', '1 active'])
   })
 
-  it('stay as they were where a step is made from them', () => {
-    const actor = tell(fresh(), 'stage')
+  it('are not modified by a transition, which returns a new snapshot', () => {
+    const actor = send(fresh(), 'stage')
     const before = JSON.stringify(actor)
-    tell(actor, 'activate')
+    send(actor, 'activate')
     expect(JSON.stringify(actor)).toBe(before)
   })
 })

@@ -29,7 +29,7 @@ const dueOf = async ({ registry }: TestCatalogue) =>
   (await registry.list(DUE_KIND, { limit: 99 })).map(({ body }) => body).filter(({ kind }) => kind === 'retirement')
 
 describe('a deprecated API', () => {
-  it('goes on to serve, says so on every thread, and is told to those who listen', async () => {
+  it('still serves, is deprecated on every thread, and publishes an event', async () => {
     const catalogue = openTestCatalogue()
     await publishApi(catalogue)
     const retirementDate = dateIn(catalogue, 30)
@@ -38,7 +38,7 @@ describe('a deprecated API', () => {
 
     expect(shown).toMatchObject({ id: API, state: 'Deprecated', retirementDate, successor: null })
     expect(shown).not.toHaveProperty('actor')
-    expect(catalogue.gateway.heard).toEqual([`prepare ${API} 1`, `swap ${API} 1`])
+    expect(catalogue.gateway.calls).toEqual([`prepare ${API} 1`, `swap ${API} 1`])
     const deprecation = { sinceMs: catalogue.clock.nowMs, retirementMs: Date.parse(retirementDate), successor: null }
     expect(catalogue.gateway.prepared.at(-1)?.plan).toMatchObject({ state: 'Deprecated', deprecation })
     expect(await eventsOf(catalogue)).toEqual([
@@ -49,7 +49,7 @@ describe('a deprecated API', () => {
     ])
   })
 
-  it('takes a new subscription, also by a product, only if it is forced', async () => {
+  it('accepts a new subscription, also through a product, by force only', async () => {
     const catalogue = openTestCatalogue()
     const { consumer } = await deprecated(catalogue)
     const { id: product } = await catalogue.products.create(ACME, { name: 'Trade', apis: [API] })
@@ -65,7 +65,7 @@ describe('a deprecated API', () => {
     }
   })
 
-  it('leaves the subscriptions that it has free to change their scopes', async () => {
+  it('lets existing subscriptions change their scopes', async () => {
     const catalogue = openTestCatalogue()
     const { subscription } = await deprecated(catalogue)
     await catalogue.subscriptions.setScopes(ACME, subscription, [])
@@ -73,7 +73,7 @@ describe('a deprecated API', () => {
     expect(scopes).toEqual(['orders:read'])
   })
 
-  it('stays so over activations and a restart', async () => {
+  it('stays deprecated after activations and a restart', async () => {
     const catalogue = openTestCatalogue()
     const { proxy } = await deprecated(catalogue)
     await catalogue.proxies.stage(ACME, { api: API, specification: base64(orders()) })
@@ -84,18 +84,18 @@ describe('a deprecated API', () => {
   })
 
   it.each([
-    ['a date that has passed', { retirementDate: '2020-01-01T00:00:00Z' }, '/retirementDate'],
-    ['no date', { retirementDate: 'soon' }, '/retirementDate'],
+    ['a date in the past', { retirementDate: '2020-01-01T00:00:00Z' }, '/retirementDate'],
+    ['an invalid date', { retirementDate: 'soon' }, '/retirementDate'],
     ['itself as successor', { retirementDate: '2030-01-01T00:00:00Z', successor: API }, '/successor'],
-    ['a successor that is not there', { retirementDate: '2030-01-01T00:00:00Z', successor: 'x-v2' }, '/successor'],
-  ])('is not made with %s', async (_, input, pointer) => {
+    ['an unknown successor', { retirementDate: '2030-01-01T00:00:00Z', successor: 'x-v2' }, '/successor'],
+  ])('is refused with %s', async (_, input, pointer) => {
     const catalogue = openTestCatalogue()
     await publishApi(catalogue)
     await expect(catalogue.retirement.deprecate(ACME, API, input)).rejects.toMatchObject({ errors: [{ pointer }] })
-    expect([await eventsOf(catalogue), await dueOf(catalogue), catalogue.gateway.heard]).toEqual([[], [], []])
+    expect([await eventsOf(catalogue), await dueOf(catalogue), catalogue.gateway.calls]).toEqual([[], [], []])
   })
 
-  it('is deprecated once, by its tenant alone', async () => {
+  it('can be deprecated once, and by its tenant only', async () => {
     const catalogue = openTestCatalogue()
     await deprecated(catalogue)
     const again = { retirementDate: dateIn(catalogue, 60) }
@@ -103,7 +103,7 @@ describe('a deprecated API', () => {
     await expect(catalogue.retirement.deprecate(RIVAL, API, again)).rejects.toMatchObject({ status: 404 })
   })
 
-  it('is never the platform itself', async () => {
+  it('is never the platform API', async () => {
     const catalogue = openTestCatalogue()
     const entry = { title: 'Platform', major: 1, version: '1.0.0', state: 'Active', owner: 'system' } as const
     const rest = { complianceScore: null, programme: null, retirementDate: null, successor: null, ownScopes: [] }
@@ -112,7 +112,7 @@ describe('a deprecated API', () => {
     await expect(refused).rejects.toMatchObject({ code: 'state_conflict' })
   })
 
-  it('is told in full or not at all: where the disk refuses, nothing is swapped', async () => {
+  it('stays active on disk and on every thread if the commit fails', async () => {
     const catalogue = openTestCatalogue()
     await publishApi(catalogue)
     const { commit } = catalogue.registry
@@ -120,14 +120,14 @@ describe('a deprecated API', () => {
     const refused = catalogue.retirement.deprecate(ACME, API, { retirementDate: dateIn(catalogue, 30) })
     await expect(refused).rejects.toThrow('disk full')
     catalogue.registry.commit = commit
-    expect(catalogue.gateway.heard).toEqual([`prepare ${API} 1`, `abort ${API} 1`])
+    expect(catalogue.gateway.calls).toEqual([`prepare ${API} 1`, `abort ${API} 1`])
     expect((await catalogue.apis.get('acme', API)).state).toBe('Active')
     expect([await eventsOf(catalogue), await dueOf(catalogue)]).toEqual([[], []])
   })
 })
 
 describe('retiring', () => {
-  it('is refused while subscriptions are active, and names them', async () => {
+  it('is refused while subscriptions are active, and lists them', async () => {
     const catalogue = openTestCatalogue()
     const { subscription } = await deprecated(catalogue)
     await expect(catalogue.retirement.retire(ACME, API, false)).rejects.toMatchObject({
@@ -138,7 +138,7 @@ describe('retiring', () => {
     expect((await catalogue.apis.get('acme', API)).state).toBe('Deprecated')
   })
 
-  it('counts who came by a product', async () => {
+  it('counts subscriptions through a product', async () => {
     const catalogue = openTestCatalogue()
     const { consumer, subscription } = await deprecated(catalogue)
     await catalogue.subscriptions.cancel(ACME, subscription)
@@ -149,20 +149,23 @@ describe('retiring', () => {
     })
   })
 
-  it.each(['free', 'forced'])('when it is %s, every thread knows before the answer, and it is told', async (how) => {
-    const catalogue = openTestCatalogue()
-    const { subscription } = await deprecated(catalogue)
-    if (how === 'free') await catalogue.subscriptions.cancel(ACME, subscription)
-    catalogue.gateway.heard.length = 0
-    expect(await catalogue.retirement.retire(ACME, API, how === 'forced')).toMatchObject({ state: 'Retired' })
+  it.each(['unused', 'forced'])(
+    'takes effect on every thread before the command returns, and publishes an event: %s',
+    async (how) => {
+      const catalogue = openTestCatalogue()
+      const { subscription } = await deprecated(catalogue)
+      if (how === 'unused') await catalogue.subscriptions.cancel(ACME, subscription)
+      catalogue.gateway.calls.length = 0
+      expect(await catalogue.retirement.retire(ACME, API, how === 'forced')).toMatchObject({ state: 'Retired' })
 
-    expect(catalogue.gateway.heard).toEqual([`prepare ${API} 1`, `swap ${API} 1`])
-    expect(catalogue.gateway.prepared.at(-1)?.plan.state).toBe('Retired')
-    expect((await eventsOf(catalogue)).map(({ type }) => type)).toEqual(['VersionDeprecated', 'VersionSunset'])
-    expect(await dueOf(catalogue)).toEqual([])
-  })
+      expect(catalogue.gateway.calls).toEqual([`prepare ${API} 1`, `swap ${API} 1`])
+      expect(catalogue.gateway.prepared.at(-1)?.plan.state).toBe('Retired')
+      expect((await eventsOf(catalogue)).map(({ type }) => type)).toEqual(['VersionDeprecated', 'VersionSunset'])
+      expect(await dueOf(catalogue)).toEqual([])
+    },
+  )
 
-  it('needs a deprecation first, and is the end', async () => {
+  it('requires a deprecation, and is final', async () => {
     const catalogue = openTestCatalogue()
     const { proxy, consumer } = await publishApi(catalogue)
     await expect(catalogue.retirement.retire(ACME, API, true)).rejects.toMatchObject({
@@ -180,8 +183,8 @@ describe('retiring', () => {
   })
 })
 
-describe('a retirement date that comes', () => {
-  it('retires an API that nobody uses, once', async () => {
+describe('a retirement date', () => {
+  it('retires an API without active subscriptions, once', async () => {
     const catalogue = openTestCatalogue()
     const { subscription } = await deprecated(catalogue)
     await catalogue.subscriptions.cancel(ACME, subscription)
@@ -191,7 +194,7 @@ describe('a retirement date that comes', () => {
     expect((await eventsOf(catalogue)).filter(({ type }) => type === 'VersionSunset')).toHaveLength(1)
   })
 
-  it('ends nobody’s access', async () => {
+  it('does not retire an API with active subscriptions', async () => {
     const catalogue = openTestCatalogue()
     await deprecated(catalogue)
     expect(await catalogue.retirement.retirementDue('acme', API)).toBe(false)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { PROXY_KIND } from '../../../src/publishing/proxy-document.ts'
-import { bringUpOldProxies } from '../../../src/publishing/revision-zero.ts'
+import { migrateOldProxies } from '../../../src/publishing/revision-zero.ts'
 import {
   ACME,
   base64,
@@ -12,7 +12,7 @@ import {
 
 const API = 'orders-v1'
 
-/** The registry as a version without revisions has left it. */
+/** Stores a proxy in the form of a version without revisions. */
 async function withOldProxy(catalogue: TestCatalogue): Promise<string> {
   const { proxy } = await publishApi(catalogue)
   const document = await catalogue.registry.get(PROXY_KIND, proxy)
@@ -25,12 +25,12 @@ async function withOldProxy(catalogue: TestCatalogue): Promise<string> {
   return proxy
 }
 
-describe('a deployment older than revisions', () => {
+describe('a deployment from before revisions existed', () => {
   it('serves as revision 0, unchanged', async () => {
     const catalogue = openTestCatalogue()
     const id = await withOldProxy(catalogue)
     const after = catalogue.restart()
-    expect(await bringUpOldProxies(after.registry)).toBe(1)
+    expect(await migrateOldProxies(after.registry)).toBe(1)
 
     const [active] = await Array.fromAsync(after.proxies.activePlans())
     expect(active?.plan).toMatchObject({ api: API, revision: 0, allowedScopes: expect.any(Array) })
@@ -42,13 +42,13 @@ describe('a deployment older than revisions', () => {
       stagingRevision: null,
       MemberOfProductIds: [],
     })
-    expect(await bringUpOldProxies(after.registry)).toBe(0)
+    expect(await migrateOldProxies(after.registry)).toBe(0)
   })
 
   it('is followed by revision 1, and can be staged again', async () => {
     const catalogue = openTestCatalogue()
     const id = await withOldProxy(catalogue)
-    await bringUpOldProxies(catalogue.registry)
+    await migrateOldProxies(catalogue.registry)
     await catalogue.proxies.stage(ACME, { api: API, specification: base64(orders()) })
     expect(await catalogue.proxies.activate(ACME, id)).toMatchObject({ activeRevision: 1 })
     const { items } = await catalogue.proxies.revisions('acme', id)

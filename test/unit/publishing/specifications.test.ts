@@ -14,7 +14,7 @@ import { documentKind } from '../../../src/store/registry.ts'
 const API = 'orders-v1'
 
 describe('published documents', () => {
-  it('are given back byte for byte, with their media type', async () => {
+  it('are returned byte for byte, with their media type', async () => {
     const catalogue = openTestCatalogue()
     await publishApi(catalogue)
     const bytes = declaration()
@@ -27,14 +27,14 @@ describe('published documents', () => {
     expect(content).toEqual({ bytes: orders(), mediaType: 'application/json' })
   })
 
-  it('are read however their base64 is wrapped', async () => {
+  it('are accepted with line breaks in their base64', async () => {
     const catalogue = openTestCatalogue()
     const wrapped = base64(orders()).replaceAll(/.{76}/g, '$&\r\n')
     const { api } = await catalogue.proxies.stage(ACME, { api: API, specification: `${wrapped}\n` })
     expect(api).toBe(API)
   })
 
-  it('are refused in linear time where their base64 is white space without an end', async () => {
+  it('are refused in linear time if their base64 is mostly white space', async () => {
     const catalogue = openTestCatalogue()
     const specification = `A${'\n'.repeat(10_000_000)}!`
     const refused = catalogue.proxies.stage(ACME, { api: API, specification })
@@ -67,7 +67,7 @@ describe('published documents', () => {
 })
 
 describe('a declaration', () => {
-  it('comes into force on disk, then on every thread, in the place of the one of its variant', async () => {
+  it('replaces the one of its variant, on disk and then on every thread', async () => {
     const catalogue = openTestCatalogue()
     await publishApi(catalogue)
     const { specifications, gateway } = catalogue
@@ -83,7 +83,7 @@ describe('a declaration', () => {
       [other.id, 'plain', true],
       [second.id, 'gold', true],
     ])
-    expect(gateway.heard).toEqual(['sla orders-v1 gold', 'sla orders-v1 plain', 'sla orders-v1 gold'])
+    expect(gateway.calls).toEqual(['sla orders-v1 gold', 'sla orders-v1 plain', 'sla orders-v1 gold'])
     const inForce = await specifications.plansInForce(API, ['listOrders'])
     expect(inForce.map(({ variant, limits }) => [variant, limits[0]?.rule.value])).toEqual([
       ['plain', 2],
@@ -91,7 +91,7 @@ describe('a declaration', () => {
     ])
   })
 
-  it('is one a variant in force, also where two come at once', async () => {
+  it('is the only one of its variant in force, also after concurrent requests', async () => {
     const catalogue = openTestCatalogue()
     await publishApi(catalogue)
     const { specifications } = catalogue
@@ -101,7 +101,7 @@ describe('a declaration', () => {
       specifications.createOpenSla(ACME, input),
     ])
 
-    // One after the other: the later replaces the earlier.
+    // The requests are serialized; the second replaces the first.
     expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
     expect(await specifications.plansInForce(API, [])).toHaveLength(1)
     expect(catalogue.gateway.slas).toHaveLength(2)
@@ -109,7 +109,7 @@ describe('a declaration', () => {
     expect(changes.map(({ body }) => body.type)).toEqual(['SlaChanged'])
   })
 
-  it('is refused with its place where it names what the API has not, and nothing comes into force', async () => {
+  it('is refused with a pointer if it names an unknown operation, and changes nothing', async () => {
     const catalogue = openTestCatalogue()
     await publishApi(catalogue)
     const specification = base64(declaration({ operationIds: ['listOrders', 'none'] }))
@@ -118,13 +118,13 @@ describe('a declaration', () => {
       code: 'specification_invalid',
       errors: [{ pointer: '/limits/0/operationIds/1' }],
     })
-    expect(catalogue.gateway.heard).toEqual([])
+    expect(catalogue.gateway.calls).toEqual([])
     expect(await catalogue.specifications.plansInForce(API, [])).toEqual([])
   })
 
   it.each([
     ['another tenant’s API', RIVAL, API],
-    ['an API that is not there', ACME, 'none-v1'],
+    ['an unknown API', ACME, 'none-v1'],
   ])('is refused for %s', async (_, author, api) => {
     const catalogue = openTestCatalogue()
     await publishApi(catalogue)
@@ -139,7 +139,7 @@ describe('SlaChanged', () => {
       .filter(({ body }) => body.type === 'SlaChanged')
       .map(({ body }) => body.data)
 
-  it('is raised by the first declaration for an API that already has subscriptions', async () => {
+  it('is published by the first declaration for an API that already has subscriptions', async () => {
     const catalogue = openTestCatalogue()
     const { consumer } = await publishApi(catalogue)
     await catalogue.subscriptions.create(ACME, { consumer, api: API })
@@ -147,7 +147,7 @@ describe('SlaChanged', () => {
     expect(await changesOf(catalogue)).toEqual([{ api: API, variant: null, from: null, to: '1.0.0' }])
   })
 
-  it('is raised by it for a subscription to a product that holds the API, of the variant that it declares', async () => {
+  it('is published for subscriptions to a product that contains the API, if they have the declared variant', async () => {
     const catalogue = openTestCatalogue()
     const { consumer } = await publishApi(catalogue)
     await catalogue.proxies.stage(ACME, { api: 'parcels-v1', specification: base64(orders({ title: 'Parcels' })) })
@@ -164,7 +164,7 @@ describe('SlaChanged', () => {
     expect(await changesOf(catalogue)).toEqual([{ api: API, variant: 'gold', from: null, to: '1.0.0' }])
   })
 
-  it('is not raised by the first declaration where no subscription is left', async () => {
+  it('is not published by the first declaration if all subscriptions are cancelled', async () => {
     const catalogue = openTestCatalogue()
     const { consumer } = await publishApi(catalogue)
     const { id } = await catalogue.subscriptions.create(ACME, { consumer, api: API })

@@ -17,7 +17,7 @@ import { OUTBOX_EVENT_KIND } from '../../../src/command/event-outbox.ts'
 const API = 'orders-v1'
 const BOSS: Author = { tenant: 'acme', consumer: 'con_boss' }
 
-/** A subscription that waits for a decision. */
+/** Requests a subscription that needs a decision. */
 async function request(catalogue: TestCatalogue, author: Author = ACME) {
   const { consumer } = await publishApi(catalogue)
   await catalogue.apiPolicies.put(ACME, API, { subscriptionApproval: 'Manual' })
@@ -167,7 +167,7 @@ describe('a tier change', () => {
   const eventsOf = async ({ registry }: TestCatalogue) =>
     (await registry.list(OUTBOX_EVENT_KIND, { limit: 99 })).map(({ body }) => body.type)
 
-  it('waits for a decision; then it reaches the threads and emits an event', async () => {
+  it('needs a decision, then reaches the threads and emits an event', async () => {
     const catalogue = openTestCatalogue()
     const id = await subscribed(catalogue, 'Manual')
     const flow = await catalogue.approvals.requestTier(ACME, id, { slaVariant: 'gold', reason: 'More.' })
@@ -189,7 +189,7 @@ describe('a tier change', () => {
     expect(await eventsOf(catalogue)).toEqual(['TierChangeRequested'])
   })
 
-  it('takes effect at once if the policy approves', async () => {
+  it('takes effect immediately if the policy approves it', async () => {
     const catalogue = openTestCatalogue()
     const id = await subscribed(catalogue, 'Auto')
     const flow = await catalogue.approvals.requestTier(ACME, id, { slaVariant: 'gold' })
@@ -214,7 +214,7 @@ describe('a tier change', () => {
 })
 
 describe('an overdue request', () => {
-  /** Does what is due, as the scheduler would. */
+  /** Runs the due tasks, like the scheduler. */
   async function silence(catalogue: TestCatalogue, told: string[]) {
     const { registry } = catalogue
     const clock = { nowMs: () => catalogue.clock.nowMs }
@@ -231,7 +231,7 @@ describe('an overdue request', () => {
     return { id, flow: approvalFlow ?? '' }
   }
 
-  it('is escalated once after three days, which the list shows', async () => {
+  it('is escalated once after three days, as the list shows', async () => {
     const catalogue = openTestCatalogue()
     const { flow } = await asked(catalogue)
     const told: string[] = []

@@ -1,120 +1,22 @@
 import { onTestFinished, describe, expect, it } from 'vitest'
-import {
-  ACME,
-  base64,
-  publishApi,
-  openTestCatalogue,
-  orders,
-  type TestCatalogue,
-} from '../../fixtures/test-catalogue.ts'
+import { ACME, base64, orders } from '../../fixtures/test-catalogue.ts'
 import { OUTBOX_EVENT_KIND } from '../../../src/command/event-outbox.ts'
-
-const API = 'orders-v1'
-
-interface Declared {
-  readonly variant?: string
-  readonly concurrency?: number
-  readonly rps?: readonly number[]
-  readonly concurrent?: number
-  readonly perMinute?: number
-}
-
-async function declare(catalogue: TestCatalogue, { variant, concurrency, rps = [], concurrent, perMinute }: Declared) {
-  const runtime = {
-    name: 'promise',
-    ...(concurrency && { concurrency }),
-    throughput: rps.map((each) => ({ rps: each })),
-  }
-  const limit = {
-    name: 'all',
-    ...(concurrent && { concurrent }),
-    ...(perMinute && { rate: { value: perMinute, duration: 'minute' } }),
-  }
-  const declaration = {
-    opensla: '1.0.0',
-    info: { version: '1.0.0', ...(variant && { variant }) },
-    ...((concurrency ?? rps[0]) && { runtime: [runtime] }),
-    limits: [limit],
-  }
-  const specification = base64(Buffer.from(JSON.stringify(declaration)))
-  await catalogue.specifications.createOpenSla(ACME, { api: API, specification })
-}
-
-/** An API, and a waiting list that works. */
-async function open(...declared: Declared[]) {
-  const catalogue = openTestCatalogue()
-  const { consumer } = await publishApi(catalogue)
-  for (const each of declared) await declare(catalogue, each)
-  await catalogue.waitingList.start()
-  onTestFinished(() => catalogue.waitingList.stop())
-  const subscribe = async (slaVariant?: string) => {
-    const { id } = await catalogue.subscriptions.create(ACME, { consumer, api: API, ...(slaVariant && { slaVariant }) })
-    return id
-  }
-  const stateOf = async (id: string) => (await catalogue.subscriptions.get('acme', id)).state
-  const statesOf = async (...ids: string[]) => Promise.all(ids.map(stateOf))
-  return { catalogue, consumer, subscribe, stateOf, statesOf }
-}
-
-const waits = 'WaitlistedForCapacity'
-
-describe('capacity', () => {
-  it('is unlimited if it is not declared', async () => {
-    const { subscribe, stateOf } = await open({ concurrent: 1_000 })
-    for (let count = 0; count < 5; count++) expect(await stateOf(await subscribe())).toBe('Active')
-  })
-
-  it('is reserved up to exactly its limit; the next subscription waits and emits an event', async () => {
-    const { catalogue, subscribe, stateOf } = await open({ concurrency: 6, concurrent: 3 })
-    const [first, second, third] = [await subscribe(), await subscribe(), await subscribe()]
-    expect([await stateOf(first), await stateOf(second), await stateOf(third)]).toEqual(['Active', 'Active', waits])
-    const events = await catalogue.registry.list(OUTBOX_EVENT_KIND, { limit: 9 })
-    expect(events.map(({ body }) => body)).toMatchObject([
-      { type: 'SubscriptionWaitlistedForCapacity', data: { subscription: third, api: API } },
-    ])
-    const { items } = await catalogue.credentials.read(ACME, third)
-    const client = await catalogue.grants.clientFor(items[0]?.clientId ?? '')
-    expect(client?.grant).toMatchObject({ valid: true, active: false })
-  })
-
-  it('is the highest throughput of the default variant, and rates count per second', async () => {
-    const { subscribe, statesOf } = await open(
-      { rps: [5, 20, 10], perMinute: 600 },
-      { variant: 'gold', perMinute: 1_200 },
-    )
-    const ids = [await subscribe(), await subscribe(), await subscribe('gold')]
-    expect(await statesOf(...ids)).toEqual(['Active', 'Active', waits])
-  })
-
-  it('is also reserved by subscriptions to a product', async () => {
-    const { catalogue, consumer, subscribe, stateOf } = await open({ concurrency: 6, concurrent: 3 })
-    const { id: product } = await catalogue.products.create(ACME, { name: 'Trade', apis: [API] })
-    await catalogue.subscriptions.create(ACME, { consumer, product })
-    expect(await stateOf(await subscribe())).toBe('Active')
-    expect(await stateOf(await subscribe())).toBe(waits)
-  })
-
-  it('is reserved once by two concurrent subscriptions', async () => {
-    const { subscribe, statesOf } = await open({ concurrency: 3, concurrent: 3 })
-    const ids = await Promise.all([subscribe(), subscribe(), subscribe()])
-    expect((await statesOf(...ids)).sort()).toEqual(['Active', waits, waits])
-  })
-})
+import { API, declare, openWaitingList, WAITING } from './capacity-declarations.ts'
 
 describe('a waiting subscription', () => {
   it('is admitted when another is cancelled, first come first served, on every thread', async () => {
-    const { catalogue, subscribe, statesOf } = await open({ concurrency: 3, concurrent: 3 })
+    const { catalogue, subscribe, statesOf } = await openWaitingList({ concurrency: 3, concurrent: 3 })
     const ids = [await subscribe(), await subscribe(), await subscribe()] as const
     catalogue.gateway.grants.length = 0
     await catalogue.subscriptions.cancel(ACME, ids[0])
     await catalogue.waitingList.settled()
-    expect(await statesOf(...ids)).toEqual(['Cancelled', 'Active', waits])
+    expect(await statesOf(...ids)).toEqual(['Cancelled', 'Active', WAITING])
     const told = catalogue.gateway.grants.filter(({ subscription }) => subscription === ids[1])
     expect(told.map(({ active }) => active)).toEqual([true, true])
   })
 
   it('is admitted when another is suspended, which then cannot be resumed', async () => {
-    const { catalogue, subscribe, statesOf } = await open({ concurrency: 3, concurrent: 3 })
+    const { catalogue, subscribe, statesOf } = await openWaitingList({ concurrency: 3, concurrent: 3 })
     const ids = [await subscribe(), await subscribe()] as const
     await catalogue.subscriptions.suspend(ACME, ids[0])
     await catalogue.waitingList.settled()
@@ -125,37 +27,37 @@ describe('a waiting subscription', () => {
   })
 
   it('is admitted when a declaration raises the capacity', async () => {
-    const { catalogue, subscribe, statesOf } = await open({ concurrency: 3, concurrent: 3 })
+    const { catalogue, subscribe, statesOf } = await openWaitingList({ concurrency: 3, concurrent: 3 })
     const ids = [await subscribe(), await subscribe(), await subscribe()]
     await declare(catalogue, { concurrency: 6, concurrent: 3 })
     await catalogue.waitingList.settled()
-    expect(await statesOf(...ids)).toEqual(['Active', 'Active', waits])
+    expect(await statesOf(...ids)).toEqual(['Active', 'Active', WAITING])
   })
 
-  it('is not overtaken by one that needs less, not even by a later one', async () => {
-    const { catalogue, subscribe, statesOf } = await open(
+  it('is not overtaken by a later one that needs less', async () => {
+    const { catalogue, subscribe, statesOf } = await openWaitingList(
       { concurrency: 4, concurrent: 1 },
       { variant: 'large', concurrent: 4 },
     )
     const ids = [await subscribe(), await subscribe('large'), await subscribe()] as const
     await catalogue.waitingList.settled()
-    expect(await statesOf(...ids)).toEqual(['Active', waits, waits])
+    expect(await statesOf(...ids)).toEqual(['Active', WAITING, WAITING])
     await catalogue.subscriptions.cancel(ACME, ids[0])
     await catalogue.waitingList.settled()
-    expect(await statesOf(...ids)).toEqual(['Cancelled', 'Active', waits])
+    expect(await statesOf(...ids)).toEqual(['Cancelled', 'Active', WAITING])
     await catalogue.subscriptions.cancel(ACME, ids[1])
     await catalogue.waitingList.settled()
     expect(await statesOf(...ids)).toEqual(['Cancelled', 'Cancelled', 'Active'])
   })
 
   it('does not block one that needs no capacity', async () => {
-    const { subscribe, statesOf } = await open({ concurrency: 1, concurrent: 1 }, { variant: 'free' })
+    const { subscribe, statesOf } = await openWaitingList({ concurrency: 1, concurrent: 1 }, { variant: 'free' })
     const ids = [await subscribe(), await subscribe(), await subscribe('free')]
-    expect(await statesOf(...ids)).toEqual(['Active', waits, 'Active'])
+    expect(await statesOf(...ids)).toEqual(['Active', WAITING, 'Active'])
   })
 
   it('can be cancelled', async () => {
-    const { catalogue, subscribe, stateOf } = await open({ concurrency: 3, concurrent: 3 })
+    const { catalogue, subscribe, stateOf } = await openWaitingList({ concurrency: 3, concurrent: 3 })
     await subscribe()
     const id = await subscribe()
     await catalogue.subscriptions.cancel(ACME, id)
@@ -163,27 +65,27 @@ describe('a waiting subscription', () => {
   })
 
   it('is admitted at the next start after a crash', async () => {
-    const { catalogue, subscribe, stateOf } = await open({ concurrency: 3, concurrent: 3 })
+    const { catalogue, subscribe, stateOf } = await openWaitingList({ concurrency: 3, concurrent: 3 })
     const [first, second] = [await subscribe(), await subscribe()]
     await catalogue.waitingList.settled()
     catalogue.waitingList.stop()
     await catalogue.subscriptions.cancel(ACME, first)
-    expect(await stateOf(second)).toBe(waits)
+    expect(await stateOf(second)).toBe(WAITING)
     const again = catalogue.restart()
     await again.waitingList.start()
     onTestFinished(() => again.waitingList.stop())
     expect((await again.subscriptions.get('acme', second)).state).toBe('Active')
   })
 
-  it('has been approved first, if the policy requires it', async () => {
-    const { catalogue, subscribe, stateOf } = await open({ concurrency: 3, concurrent: 3 })
+  it('is approved before it WAITING, if the policy requires approval', async () => {
+    const { catalogue, subscribe, stateOf } = await openWaitingList({ concurrency: 3, concurrent: 3 })
     const first = await subscribe()
     await catalogue.apiPolicies.put(ACME, API, { subscriptionApproval: 'Manual' })
     const second = await subscribe()
     expect(await stateOf(second)).toBe('Pending')
     const flow = (await catalogue.subscriptions.get('acme', second)).approvalFlow ?? ''
     await catalogue.approvals.decide({ tenant: 'acme', consumer: 'con_boss' }, second, flow, { outcome: 'Approved' })
-    expect(await stateOf(second)).toBe(waits)
+    expect(await stateOf(second)).toBe(WAITING)
     await catalogue.subscriptions.cancel(ACME, first)
     await catalogue.waitingList.settled()
     expect(await stateOf(second)).toBe('Active')
@@ -194,7 +96,7 @@ describe('the capacity of a product', () => {
   const OTHER = 'parcels-v1'
 
   async function withProduct() {
-    const opened = await open({ concurrency: 3, concurrent: 3 })
+    const opened = await openWaitingList({ concurrency: 3, concurrent: 3 })
     const { catalogue, consumer } = opened
     const { id } = await catalogue.proxies.stage(ACME, {
       api: OTHER,
@@ -207,20 +109,20 @@ describe('the capacity of a product', () => {
     return { ...opened, subscribeTo, product: product.id }
   }
 
-  it('is waited for if one of its members has none left, in one queue with subscriptions to that member', async () => {
+  it('is exhausted if that of one member is, and its subscriptions wait in order with those to the member', async () => {
     const { catalogue, subscribe, subscribeTo, product, statesOf } = await withProduct()
     const ids = [await subscribe(), await subscribeTo({ product }), await subscribe()] as const
     const other = await subscribeTo({ api: OTHER })
-    expect(await statesOf(...ids, other)).toEqual(['Active', waits, waits, 'Active'])
+    expect(await statesOf(...ids, other)).toEqual(['Active', WAITING, WAITING, 'Active'])
     await catalogue.subscriptions.cancel(ACME, ids[0])
     await catalogue.waitingList.settled()
-    expect(await statesOf(...ids)).toEqual(['Cancelled', 'Active', waits])
+    expect(await statesOf(...ids)).toEqual(['Cancelled', 'Active', WAITING])
   })
 
-  it('admits all waiting subscriptions when that member leaves it, and releases the reservations there', async () => {
+  it('admits all waiting subscriptions when the exhausted member leaves it, and releases their reservations there', async () => {
     const { catalogue, subscribe, subscribeTo, product, statesOf } = await withProduct()
     const ids = [await subscribeTo({ product }), await subscribeTo({ product }), await subscribe()] as const
-    expect(await statesOf(...ids)).toEqual(['Active', waits, waits])
+    expect(await statesOf(...ids)).toEqual(['Active', WAITING, WAITING])
     await catalogue.products.replace(ACME, product, { name: 'Trade', apis: [OTHER] })
     await catalogue.waitingList.settled()
     expect(await statesOf(...ids)).toEqual(['Active', 'Active', 'Active'])
@@ -231,7 +133,7 @@ describe('a tier change with limited capacity', () => {
   const tiers = [{ concurrency: 5 }, { variant: 'silver', concurrent: 2 }, { variant: 'gold', concurrent: 4 }] as const
 
   async function withTiers() {
-    const opened = await open(...tiers)
+    const opened = await openWaitingList(...tiers)
     const { catalogue, subscribe } = opened
     const ids = [await subscribe('silver'), await subscribe('silver')] as const
     const ask = (id: string, slaVariant: string) => catalogue.approvals.requestTier(ACME, id, { slaVariant })
@@ -265,19 +167,19 @@ describe('a tier change with limited capacity', () => {
     await ask(ids[0], 'gold')
     const late = await subscribe('silver')
     await ask(ids[1], 'gold')
-    expect(await stateOf(late)).toBe(waits)
+    expect(await stateOf(late)).toBe(WAITING)
     await declare(catalogue, { concurrency: 6 })
     await catalogue.waitingList.settled()
-    expect([await tierOf(ids[0]), await stateOf(late), await tierOf(ids[1])]).toEqual(['gold', waits, 'silver'])
+    expect([await tierOf(ids[0]), await stateOf(late), await tierOf(ids[1])]).toEqual(['gold', WAITING, 'silver'])
     await declare(catalogue, { concurrency: 8 })
     await catalogue.waitingList.settled()
     expect([await stateOf(late), await tierOf(ids[1])]).toEqual(['Active', 'silver'])
   })
 
-  it('to less never waits, and admits a claim that fits the released capacity', async () => {
+  it('to less never WAITING, and admits a claim that fits the released capacity', async () => {
     const { catalogue, subscribe, ids, ask, tierOf, stateOf } = await withTiers()
     const waiting = await subscribe('silver')
-    expect(await stateOf(waiting)).toBe(waits)
+    expect(await stateOf(waiting)).toBe(WAITING)
     await declare(catalogue, { variant: 'bronze', concurrent: 1 })
     expect((await ask(ids[0], 'bronze')).state).toBe('Complete')
     await catalogue.waitingList.settled()

@@ -8,7 +8,7 @@ import {
 
 type Verb = SubscriptionEvent['type']
 
-/** How each state is reached, and what it takes to where; all else it refuses. */
+/** The events that lead to each state, and its transitions; it refuses all other events. */
 const STATES: Readonly<
   Record<SubscriptionState, { by: readonly Verb[]; to: Readonly<Partial<Record<Verb, SubscriptionState>>> }>
 > = {
@@ -49,11 +49,11 @@ function reach(verbs: readonly Verb[]): PersistedActor {
 }
 
 describe.each(Object.entries(STATES))('a subscription that is %s', (state, { by, to }) => {
-  it('is reached', () => {
+  it('is reached by its events', () => {
     expect(reach(by).value).toBe(state)
   })
 
-  it.each(VERBS)('accepts %s as its state allows, or refuses it by name', (type) => {
+  it.each(VERBS)('handles the event %s as the diagram shows', (type) => {
     const result = step(subscription, reach(by), { type })
     const next = to[type]
     if (next === undefined) expect(result).toEqual({ refused: { state, allowed: Object.keys(to).sort() } })

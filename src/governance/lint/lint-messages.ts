@@ -1,0 +1,29 @@
+/** The messages between the linter and its thread. */
+
+import type { ProblemPointer } from '../../domain/problem.ts'
+import type { Change } from '../compare/change.ts'
+import type { RulesetDocument } from '../ruleset-document.ts'
+import type { LintResult } from './lint.ts'
+
+export interface LintReport extends LintResult {
+  /** Changes since the previous version, if one was given; breaking changes first. */
+  readonly changes: readonly Change[]
+}
+
+export interface LintRequest {
+  readonly id: number
+  /** Null: checks the ruleset only. */
+  readonly specification: Uint8Array | null
+  readonly previous: Uint8Array | null
+  readonly ruleset: RulesetDocument
+}
+
+export type LintResponse =
+  /** The report that holds if the Spectral rules do not finish in time. */
+  | { readonly id: number; readonly partial: LintReport }
+  | { readonly id: number; readonly failure: string }
+  | LintOutcome
+
+export type LintOutcome =
+  | { readonly id: number; readonly report: LintReport }
+  | { readonly id: number; readonly faults: readonly ProblemPointer[] }

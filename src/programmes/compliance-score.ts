@@ -1,0 +1,94 @@
+/** The compliance score of one document, stored once and shown in the catalogue entry of its API. */
+
+import type { Finding } from '../governance/finding.ts'
+import type { LintReport } from '../governance/lint/linter.ts'
+import type { Score } from '../governance/lint/score.ts'
+import { documentKind, RevisionConflict, type Registry } from '../store/registry.ts'
+import { API_KIND, apiWrite } from '../publishing/apis.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
+
+export interface ComplianceBody extends Pick<Score, 'score' | 'byCategory'> {
+  readonly api: string
+  readonly specification: string
+  readonly revision: number
+  readonly costs: readonly { readonly rule: string; readonly count: number; readonly cost: number }[]
+  readonly findings: readonly Finding[]
+  readonly scoredAtMs: number
+}
+
+export const COMPLIANCE_KIND = documentKind<ComplianceBody>('compliance')
+
+/** A document to score, with the API that it describes. */
+export interface ScoredDocument {
+  readonly tenant: string
+  readonly api: string
+  /** Id of the document. */
+  readonly specification: string
+  /** The revision that serves it. */
+  readonly revision: number
+}
+
+export interface ComplianceScoreOptions {
+  readonly registry: Registry
+  /** Locks the catalogue entry by the name of the API. */
+  readonly mutex: KeyedMutex
+  readonly clock: { nowMs(): number }
+}
+
+const FINDINGS_MAX = 100
+const ATTEMPTS = 5
+
+/**
+ * Stores the score of a document and shows it in the catalogue entry. Calls `lint` only if the document has no score yet.
+ * Returns a new score; null if the score was known or the API does not exist.
+ */
+export async function storeScore(
+  options: ComplianceScoreOptions,
+  document: ScoredDocument,
+  lint: () => Promise<LintReport>,
+): Promise<number | null> {
+  const { registry, mutex, clock } = options
+  const { api, specification } = document
+  const known = await registry.get(COMPLIANCE_KIND, specification)
+  const entry = await registry.get(API_KIND, api)
+  if (entry === null || (known !== null && entry.body.complianceScore === known.body.score)) return null
+  const body = known?.body ?? toBody(document, await lint(), clock.nowMs())
+  await mutex.runExclusive([api], () => write(registry, document, body, known === null))
+  return known === null ? body.score : null
+}
+
+function toBody({ api, specification, revision }: ScoredDocument, report: LintReport, nowMs: number): ComplianceBody {
+  const { score, byCategory, costs, findings } = report
+  return {
+    api,
+    specification,
+    revision,
+    score,
+    byCategory,
+    costs: costs.map(({ rule, count, cost }) => ({ rule, count, cost })),
+    findings: findings.slice(0, FINDINGS_MAX),
+    scoredAtMs: nowMs,
+  }
+}
+
+/** Retries if a concurrent command changes the API. */
+async function write(
+  registry: Registry,
+  { tenant, api, specification: id }: ScoredDocument,
+  body: ComplianceBody,
+  isNew: boolean,
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const entry = await registry.get(API_KIND, api)
+    if (entry === null) return
+    try {
+      await registry.commit({ tenant, consumer: 'system' }, 'api.scored', [
+        ...(isNew ? [{ kind: COMPLIANCE_KIND, id, tenant, expected: 0, body, keys: { api } }] : []),
+        apiWrite(api, tenant, entry.revision, { ...entry.body, complianceScore: body.score }),
+      ])
+      return
+    } catch (cause) {
+      if (!(cause instanceof RevisionConflict) || attempt === ATTEMPTS) throw cause
+    }
+  }
+}

@@ -1,0 +1,99 @@
+/** The first three steps of a programme: validates the document, scores it, and recommends fixes. */
+
+import { Problem } from '../domain/problem.ts'
+import type { LintReport } from '../governance/lint/linter.ts'
+import { readSpecification } from '../governance/specification.ts'
+import type { Document, Registry } from '../store/registry.ts'
+import { API_KIND } from '../publishing/apis.ts'
+import { readContent } from '../publishing/published-content.ts'
+import type { Compliance } from './compliance.ts'
+import { findEarlierMajor } from './earlier-major.ts'
+import type { ProgrammeBody } from './programme-document.ts'
+import type { ProgrammeStepWork, StepResult } from './step-result.ts'
+
+export interface LintStepsOptions {
+  readonly registry: Registry
+  readonly compliance: Pick<Compliance, 'lint'>
+}
+
+export interface LintSteps {
+  readonly validate: ProgrammeStepWork
+  readonly check: ProgrammeStepWork
+  readonly recommend: ProgrammeStepWork
+}
+
+type Programme = Document<ProgrammeBody>
+/** `api` is the technical name that the document yields; `''` if it yields none. */
+type LintProgramme = (programme: Programme, api: string, bytes: Buffer) => Promise<LintReport>
+
+const ERRORS_MAX = 50
+const RECOMMENDATIONS_MAX = 10
+
+export function createLintSteps({ registry, compliance }: LintStepsOptions): LintSteps {
+  /** The latest report with its programme and document; the three steps share it. */
+  let latest: { readonly key: string; readonly report: LintReport } | null = null
+  const keyOf = ({ id, body }: Programme): string => `${id} ${body.specification}`
+
+  const lint: LintProgramme = async (programme, api, bytes) => {
+    const { tenant } = programme
+    const earlier = api === '' ? null : await findEarlierMajor(registry, tenant, api)
+    const report = await compliance.lint(tenant, bytes, earlier)
+    latest = { key: keyOf(programme), report }
+    return report
+  }
+
+  async function reportOf(programme: Programme): Promise<LintReport> {
+    if (latest?.key === keyOf(programme)) return latest.report
+    return lint(programme, programme.body.api, await bytesOf(registry, programme))
+  }
+
+  return {
+    validate: (programme) => validate(registry, lint, programme),
+    check: async (programme) => toScore(await reportOf(programme)),
+    recommend: async (programme) => toRecommendations(await reportOf(programme)),
+  }
+}
+
+async function bytesOf(registry: Registry, { tenant, body }: Programme): Promise<Buffer> {
+  return (await readContent(registry, tenant, body.specification)).bytes
+}
+
+async function validate(registry: Registry, lint: LintProgramme, programme: Programme): Promise<StepResult> {
+  const bytes = await bytesOf(registry, programme)
+  const technicalName = await nameIn(bytes)
+  const { isServable, findings } = await lint(programme, technicalName ?? '', bytes)
+  if (!isServable || technicalName === null) {
+    const errors = findings.slice(0, ERRORS_MAX)
+    throw new Problem('specification_invalid', 'The gateway cannot serve the document.', {
+      errors: errors.map(({ pointer, message, line, column }) => ({ pointer, detail: message, line, column })),
+    })
+  }
+  const entry = await registry.get(API_KIND, technicalName)
+  const isForeign =
+    entry !== null && (entry.tenant !== programme.tenant || ![null, programme.id].includes(entry.body.programme))
+  if (isForeign) throw new Problem('name_taken', `The name ${technicalName} is taken on this gateway.`)
+  return { changes: { api: technicalName } }
+}
+
+/** Returns null if the document cannot be served; the lint report has the reason. */
+async function nameIn(bytes: Uint8Array): Promise<string | null> {
+  try {
+    return (await readSpecification(bytes)).technicalName
+  } catch (cause) {
+    if (cause instanceof Problem) return null
+    throw cause
+  }
+}
+
+function toScore({ score, findings, changes }: LintReport): StepResult {
+  const errors = findings.filter(({ severity }) => severity === 'error').length
+  return { changes: { score, errors, breaking: changes.filter(({ level }) => level === 'breaking').length } }
+}
+
+function toRecommendations({ costs, findings }: LintReport): StepResult {
+  const recommendations = costs.slice(0, RECOMMENDATIONS_MAX).map(({ rule, count, cost: gain }) => {
+    const advice = findings.find((finding) => finding.rule === rule)?.advice ?? ''
+    return { rule, advice, count, gain }
+  })
+  return { changes: { recommendations } }
+}

@@ -1,0 +1,81 @@
+/** Stages a revision of an API; the first one also creates the proxy and the catalogue entry. */
+
+import { commit, stateConflict } from '../command/commands.ts'
+import { Problem } from '../domain/problem.ts'
+import type { Specification } from '../governance/specification.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { CreateId } from '../runtime/ids.ts'
+import type { Author, Document, Registry, Write } from '../store/registry.ts'
+import { API_KIND, apiWrite, type ApiBody } from './apis.ts'
+import type { BackendRule } from './backend-address.ts'
+import { toDeployment, type StageInput } from './deployment.ts'
+import { PROXY_KIND, proxyWrite, type Deployment, type ProxyBody } from './proxy-document.ts'
+import { initialRevisions, retained, stepRevisions } from './proxy-revisions.ts'
+import { checkContract } from './published-contract.ts'
+
+export interface StageOptions {
+  readonly registry: Registry
+  readonly createId: CreateId
+  readonly clock: Clock
+  readonly backendRule: Pick<BackendRule, 'refuse'>
+}
+
+/** Returns the id of the proxy. */
+export async function stageRevision(options: StageOptions, author: Author, input: StageInput): Promise<string> {
+  const { registry, createId, clock, backendRule } = options
+  const { tenant } = author
+  const { api } = input
+  const current = await registry.find(PROXY_KIND, 'api', api)
+  const entry = await registry.get(API_KIND, api)
+  if (isForeign(current, author) || isForeign(entry, author) || entry?.body.ownScopes !== undefined) {
+    throw new Problem('name_taken', nameTaken(api))
+  }
+  if (entry !== null) refuseRetired(entry.body)
+  const before = current?.body ?? null
+  const check = (next: Specification): Promise<Specification | null> =>
+    checkContract(registry, tenant, before, next, clock.nowMs())
+  const { deployment, writes } = await toDeployment({ author, input, current: before, createId, check, backendRule })
+  const id = current?.id ?? createId('prx')
+  const proxy = proxyWrite(id, tenant, current?.revision ?? 0, withStaged(before, api, deployment, clock.nowMs()))
+  const created = entry === null ? [newEntry(author, api, deployment)] : []
+  await commit(registry, author, 'proxy.stage', [...writes, proxy, ...created], nameTaken(api))
+  return id
+}
+
+/** Throws if the API is retired, because it can never serve again. */
+export function refuseRetired({ state }: ApiBody): void {
+  if (state === 'Retired') throw stateConflict({ state, allowed: [] })
+}
+
+function withStaged(before: ProxyBody | null, api: string, deployment: Deployment, nowMs: number): ProxyBody {
+  const actor = stepRevisions(before?.actor ?? initialRevisions(nowMs), 'revision.staged', nowMs)
+  const staged = { ...before?.deployments, [String(actor.context.stagingRevision)]: deployment }
+  return {
+    api,
+    actor,
+    deployments: retained(actor.context, staged),
+    memberOfProductIds: before?.memberOfProductIds ?? [],
+  }
+}
+
+function newEntry(author: Author, api: string, { title, major, version }: Deployment): Write {
+  return apiWrite(api, author.tenant, 0, {
+    title,
+    major,
+    version,
+    state: 'Prospect',
+    owner: author.consumer,
+    complianceScore: null,
+    programme: null,
+    retirementDate: null,
+    successor: null,
+  })
+}
+
+function isForeign(document: Document | null, { tenant }: Author): boolean {
+  return document !== null && document.tenant !== tenant
+}
+
+function nameTaken(api: string): string {
+  return `The name ${api} is taken on this gateway.`
+}
