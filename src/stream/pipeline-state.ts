@@ -31,7 +31,7 @@ import { RiskDetector } from '../risk/risk-detector.ts'
 import type { RequestLogMode } from '../metering/request-log.ts'
 import { readRange } from '../record/read-range.ts'
 import { providerOf } from '../risk/attributed-party.ts'
-import { createServiceJudge, type PromiseSource, type ServiceJudge } from '../service-level/service-judge.ts'
+import { createServiceJudge, type PromiseSource, type ServiceJudge } from '../service-level/service-evaluator.ts'
 import { earlierOf, isSame } from '../record/spool-position.ts'
 
 export interface PipelineStateOptions {
