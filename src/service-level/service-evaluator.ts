@@ -7,7 +7,7 @@
  * not evaluated.
  */
 
-import { judge, loadsOf, promisesOf, type ServicePromise } from './promises.ts'
+import { evaluate, loadsOf, promisesOf, type ServicePromise } from './promises.ts'
 import { sumOfMeasures } from '../domain/service-level.ts'
 import { DAY_MS } from '../domain/calendar.ts'
 import type { RuntimePlan } from '../plan/sla-plan.ts'
@@ -16,7 +16,7 @@ import type { RecordBatch } from '../record/record-batch.ts'
 import type { SpoolPosition } from '../store/checkpoint.ts'
 import type { LevelMark } from '../store/risk-checkpoint.ts'
 import { SERVICE_WINDOW_MS, type ServiceLevelRow } from '../store/service-level-store.ts'
-import { createServiceMeter } from './service-meter.ts'
+import { createServiceMeter, type ServiceMeter } from './service-meter.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
 
 export interface Breach {
@@ -29,7 +29,7 @@ export interface Breach {
   readonly timeMs: number
 }
 
-export interface ServiceJudge {
+export interface ServiceEvaluator {
   /** Sets the position of the records that are added next. */
   reading(from: SpoolPosition): void
   add(batch: RecordBatch): void
@@ -46,7 +46,7 @@ export interface PromiseSource {
   readonly isAny: boolean
 }
 
-export interface ServiceJudgeOptions {
+export interface ServiceEvaluatorOptions {
   readonly promises: PromiseSource
   readonly saved: LevelMark | null
   readonly count: CountEvent
@@ -56,89 +56,99 @@ const GRACE_MS = 5_000
 const CALLS_MIN = 20
 const LASTING_MINUTES = 5
 
-export function createServiceJudge({ promises, saved, count }: ServiceJudgeOptions): ServiceJudge {
-  let closedMs = saved?.closedMs ?? -Infinity
-  let streaks = new Map(Object.entries(saved?.streaks ?? {}))
-  const meter = createServiceMeter({ fromMs: () => closedMs, onLate: () => count('service_level_late') })
-  /** Position of the first record of each open minute. */
-  const begins = new Map<number, SpoolPosition>()
-  let from: SpoolPosition = saved?.position ?? {}
-  let latestMs = -Infinity
-  let isChanged = saved === null
-
-  function add(batch: RecordBatch): void {
-    if (!promises.isAny) return
-    meter.add(batch)
-    for (const minuteMs of meter.minutesMs) if (!begins.has(minuteMs)) begins.set(minuteMs, from)
-    if (batch.count > 0) latestMs = Math.max(latestMs, batch.timeMs(batch.count - 1))
-  }
-
-  function close(nowMs = -Infinity): readonly Breach[] {
-    const overMs = Math.max(latestMs, nowMs) - GRACE_MS
-    const upToMs = overMs - (overMs % SERVICE_WINDOW_MS)
-    if (!(upToMs > closedMs)) return []
-    const rows = meter.take(upToMs)
-    for (const minuteMs of begins.keys()) if (minuteMs < upToMs) begins.delete(minuteMs)
-    closedMs = upToMs
-    isChanged = true
-    return [...Map.groupBy(rows, ({ minuteMs }) => minuteMs)].flatMap(([minuteMs, ofMinute]) =>
-      judgeMinute(minuteMs, ofMinute),
-    )
-  }
-
-  function judgeMinute(minuteMs: number, rows: readonly ServiceLevelRow[]): readonly Breach[] {
-    const next = new Map<string, number>()
-    const breaches = [...Map.groupBy(rows, ({ tenant, api }) => JSON.stringify([tenant, api]))].flatMap(
-      ([key, ofApi]) => {
-        const { tenant, api } = ofApi[0]!
-        const broken = brokenIn(promises.of(api), minuteMs, ofApi)
-        if (broken.size === 0) return []
-        const streak = isNextOf(minuteMs) ? (streaks.get(key) ?? 0) + 1 : 1
-        next.set(key, streak)
-        const isLasting = streak >= LASTING_MINUTES
-        const timeMs = minuteMs + SERVICE_WINDOW_MS
-        return [...broken].map(([measure, isGrave]) => ({
-          tenant,
-          api,
-          measure,
-          isGrave: isGrave || isLasting,
-          timeMs,
-        }))
-      },
-    )
-    streaks = next
-    lastJudgedMs = minuteMs
-    return breaches
-  }
-
-  let lastJudgedMs = saved?.lastJudgedMs ?? -Infinity
-
-  function isNextOf(minuteMs: number): boolean {
-    return minuteMs - lastJudgedMs === SERVICE_WINDOW_MS
-  }
-
+export function createServiceEvaluator(options: ServiceEvaluatorOptions): ServiceEvaluator {
+  const evaluator = new Evaluator(options)
   return {
-    reading(position) {
-      from = position
-    },
-    add,
-    close,
-    mark(at) {
-      if (!isChanged) return null
-      isChanged = false
-      const earliest = [...begins].sort(([a], [b]) => a - b)[0]
-      const position = earliest === undefined ? at : earliest[1]
-      return {
-        position,
-        closedMs: Math.max(0, closedMs),
-        lastJudgedMs: Math.max(0, lastJudgedMs),
-        streaks: Object.fromEntries(streaks),
-      }
-    },
+    reading: (from) => evaluator.reading(from),
+    add: (batch) => evaluator.add(batch),
+    close: (nowMs) => evaluator.close(nowMs),
+    mark: (at) => evaluator.mark(at),
   }
 }
 
-/** Returns the measures that were broken in a minute, and whether by far. */
+class Evaluator implements ServiceEvaluator {
+  readonly #promises: PromiseSource
+  readonly #meter: ServiceMeter
+  /** Position of the first record of each open minute. */
+  readonly #begins = new Map<number, SpoolPosition>()
+  #from: SpoolPosition
+  #latestMs = -Infinity
+  #closedMs: number
+  #lastEvaluatedMs: number
+  /** Number of consecutive minutes with a breach, by API. */
+  #streaks: ReadonlyMap<string, number>
+  #isChanged: boolean
+
+  constructor({ promises, saved, count }: ServiceEvaluatorOptions) {
+    this.#promises = promises
+    this.#from = saved?.position ?? {}
+    this.#closedMs = saved?.closedMs ?? -Infinity
+    this.#lastEvaluatedMs = saved?.lastJudgedMs ?? -Infinity
+    this.#streaks = new Map(Object.entries(saved?.streaks ?? {}))
+    this.#isChanged = saved === null
+    this.#meter = createServiceMeter({ fromMs: () => this.#closedMs, onLate: () => count('service_level_late') })
+  }
+
+  reading(from: SpoolPosition): void {
+    this.#from = from
+  }
+
+  add(batch: RecordBatch): void {
+    if (!this.#promises.isAny) return
+    const begins = this.#begins
+    this.#meter.add(batch)
+    for (const minuteMs of this.#meter.minutesMs) if (!begins.has(minuteMs)) begins.set(minuteMs, this.#from)
+    if (batch.count > 0) this.#latestMs = Math.max(this.#latestMs, batch.timeMs(batch.count - 1))
+  }
+
+  close(nowMs = -Infinity): readonly Breach[] {
+    const overMs = Math.max(this.#latestMs, nowMs) - GRACE_MS
+    const upToMs = overMs - (overMs % SERVICE_WINDOW_MS)
+    if (!(upToMs > this.#closedMs)) return []
+    const rows = this.#meter.take(upToMs)
+    for (const minuteMs of this.#begins.keys()) if (minuteMs < upToMs) this.#begins.delete(minuteMs)
+    this.#closedMs = upToMs
+    this.#isChanged = true
+    return [...Map.groupBy(rows, ({ minuteMs }) => minuteMs)].flatMap(([minuteMs, ofMinute]) =>
+      this.#evaluateMinute(minuteMs, ofMinute),
+    )
+  }
+
+  mark(at: SpoolPosition): LevelMark | null {
+    if (!this.#isChanged) return null
+    this.#isChanged = false
+    const earliest = [...this.#begins].sort(([a], [b]) => a - b)[0]
+    return {
+      position: earliest === undefined ? at : earliest[1],
+      closedMs: Math.max(0, this.#closedMs),
+      lastJudgedMs: Math.max(0, this.#lastEvaluatedMs),
+      streaks: Object.fromEntries(this.#streaks),
+    }
+  }
+
+  #evaluateMinute(minuteMs: number, rows: readonly ServiceLevelRow[]): readonly Breach[] {
+    const isConsecutive = minuteMs - this.#lastEvaluatedMs === SERVICE_WINDOW_MS
+    const streaks = new Map<string, number>()
+    const breaches: Breach[] = []
+    for (const [key, ofApi] of Map.groupBy(rows, ({ tenant, api }) => JSON.stringify([tenant, api]))) {
+      const { tenant, api } = ofApi[0]!
+      const broken = brokenIn(this.#promises.of(api), minuteMs, ofApi)
+      if (broken.size === 0) continue
+      const streak = isConsecutive ? (this.#streaks.get(key) ?? 0) + 1 : 1
+      streaks.set(key, streak)
+      const isLasting = streak >= LASTING_MINUTES
+      const timeMs = minuteMs + SERVICE_WINDOW_MS
+      for (const [measure, isGrave] of broken) {
+        breaches.push({ tenant, api, measure, isGrave: isGrave || isLasting, timeMs })
+      }
+    }
+    this.#streaks = streaks
+    this.#lastEvaluatedMs = minuteMs
+    return breaches
+  }
+}
+
+/** Returns the measures whose promises were broken in a minute, and whether by far (`isByFar`). */
 function brokenIn(
   plans: readonly RuntimePlan[],
   minuteMs: number,
@@ -157,7 +167,7 @@ function brokenIn(
     const load = loads.findIndex((most) => perSecond <= most)
     for (const promise of promisesOf(plan)) {
       if (promise.load !== null && promise.load !== (load < 0 ? loads.length : load)) continue
-      const { measured, isKept } = judge(promise, measure)
+      const { measured, isKept } = evaluate(promise, measure)
       if (measured === null || isKept !== false) continue
       broken.set(promise.measure, (broken.get(promise.measure) ?? false) || isByFar(promise, measured))
     }

@@ -31,7 +31,11 @@ import { RiskDetector } from '../risk/risk-detector.ts'
 import type { RequestLogMode } from '../metering/request-log.ts'
 import { readRange } from '../record/read-range.ts'
 import { providerOf } from '../risk/attributed-party.ts'
-import { createServiceJudge, type PromiseSource, type ServiceJudge } from '../service-level/service-evaluator.ts'
+import {
+  createServiceEvaluator,
+  type PromiseSource,
+  type ServiceEvaluator,
+} from '../service-level/service-evaluator.ts'
 import { earlierOf, isSame } from '../record/spool-position.ts'
 
 export interface PipelineStateOptions {
@@ -75,7 +79,7 @@ interface Stages {
   readonly metering: Metering
   readonly detector: RiskDetector
   readonly intake: Intake
-  readonly judge: ServiceJudge
+  readonly evaluator: ServiceEvaluator
   readonly counter: CallCounter
 }
 
@@ -108,7 +112,7 @@ export class PipelineState {
   /** Reads one stretch of the spool and commits the events that follow; returns whether there is more to read. */
   readNext(): boolean {
     return this.#use((stages) => {
-      stages.judge.reading(stages.intake.judged)
+      stages.evaluator.reading(stages.intake.evaluated)
       const isMore = stages.intake.read()
       addBreaches(stages)
       stages.detector.evaluateChanged()
@@ -126,7 +130,7 @@ export class PipelineState {
         addBreaches(stages, clock.nowMs())
         detector.evaluateAll(clock.nowMs())
       }
-      if (detector.hasEvents || !isSame(intake.judged, checkpoint.riskPosition())) this.#commitRisk(stages)
+      if (detector.hasEvents || !isSame(intake.evaluated, checkpoint.riskPosition())) this.#commitRisk(stages)
       const sinceMs = clock.nowMs() - this.#limitsSavedMs
       if (limits.changed <= SAVED_AT_ONCE || sinceMs >= SAVE_MANY_MS || sinceMs < 0) this.#saveLimits(stages)
     })
@@ -175,16 +179,16 @@ export class PipelineState {
     })
     const counter = createCallCounter()
     const levelMark = checkpoint.levelMark()
-    const judge = createServiceJudge({ promises, saved: levelMark, count })
+    const evaluator = createServiceEvaluator({ promises, saved: levelMark, count })
     const intake = createIntake({
       reader,
       metered: this.#flusher.to,
-      judged: checkpoint.riskPosition(),
+      evaluated: checkpoint.riskPosition(),
       meter: metering.add,
-      judge(batch) {
+      evaluate(batch) {
         counter.add(batch)
         detector.add(batch)
-        judge.add(batch)
+        evaluator.add(batch)
         limits.add(batch)
       },
       isFull: () => metering.isFull,
@@ -192,16 +196,22 @@ export class PipelineState {
     })
     limits.reset()
     readRange(reader, checkpoint.limitPosition(), checkpoint.riskPosition(), limits.add)
-    if (levelMark !== null) readRange(reader, levelMark.position, checkpoint.riskPosition(), judge.add)
-    return { metering, detector, intake, judge, counter }
+    if (levelMark !== null) readRange(reader, levelMark.position, checkpoint.riskPosition(), evaluator.add)
+    return { metering, detector, intake, evaluator, counter }
   }
 
   /** Publishes events and counted calls after the commit: they can no longer be lost, and are not read again. */
-  #commitRisk({ detector, intake, judge, counter }: Stages): void {
+  #commitRisk({ detector, intake, evaluator, counter }: Stages): void {
     const { checkpoint, clock, count, onCalls, publish } = this.#options
     const { events, episodes } = detector.take()
     const forgetMs = clock.nowMs() - CLEARED_KEPT_MS
-    const dropped = checkpoint.commitRisk(intake.judged, episodes, events, forgetMs, judge.mark(intake.judged))
+    const dropped = checkpoint.commitRisk(
+      intake.evaluated,
+      episodes,
+      events,
+      forgetMs,
+      evaluator.mark(intake.evaluated),
+    )
     if (dropped > 0) count('risk_history_dropped', dropped)
     onCalls(counter.take())
     publish(events)
@@ -211,8 +221,8 @@ export class PipelineState {
   #saveLimits({ intake }: Stages): void {
     const { checkpoint, clock, limits } = this.#options
     const nowMs = clock.nowMs()
-    if (isSame(intake.judged, checkpoint.limitPosition())) return
-    checkpoint.saveCounters(intake.judged, limits.take(), nowMs)
+    if (isSame(intake.evaluated, checkpoint.limitPosition())) return
+    checkpoint.saveCounters(intake.evaluated, limits.take(), nowMs)
     limits.saved()
     this.#limitsSavedMs = nowMs
   }
@@ -229,8 +239,8 @@ export class PipelineState {
   }
 }
 
-function addBreaches({ judge, detector }: Stages, nowMs?: number): void {
-  for (const { tenant, api, measure, isGrave, timeMs } of judge.close(nowMs)) {
+function addBreaches({ evaluator, detector }: Stages, nowMs?: number): void {
+  for (const { tenant, api, measure, isGrave, timeMs } of evaluator.close(nowMs)) {
     const key = { tenant, type: 'ServiceLevelBreach', api, attributedTo: providerOf(tenant) } as const
     detector.addOccurrence(key, { timeMs, status: 0, reason: measure, isGrave, operation: '', requestId: '' })
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { parseDeclaration } from '../../../src/opensla/declaration.ts'
 import type { RuntimePlan } from '../../../src/plan/sla-plan.ts'
-import { createServiceJudge, type PromiseSource } from '../../../src/service-level/service-evaluator.ts'
+import { createServiceEvaluator, type PromiseSource } from '../../../src/service-level/service-evaluator.ts'
 import type { CallRecord } from '../../../src/record/call-record.ts'
 import { createRandom } from '../../random.ts'
 import { attribution, call, START_MS } from '../../fixtures/calls.ts'
@@ -65,17 +65,21 @@ function minute(index: number, of: Minute = {}): CallRecord[] {
 function judged(minutes: readonly Minute[], text = DECLARED): string[] {
   const spool = createMemorySpool()
   const counted: string[] = []
-  const judge = createServiceJudge({ promises: promised(text), saved: null, count: (reason) => counted.push(reason) })
+  const evaluator = createServiceEvaluator({
+    promises: promised(text),
+    saved: null,
+    count: (reason) => counted.push(reason),
+  })
   const told: string[] = []
   minutes.forEach((of, index) => {
     const from = spool.read({}, () => {})
-    judge.reading(from)
+    evaluator.reading(from)
     spool.append('one', minute(index, of))
-    spool.read(from, judge.add)
-    told.push(...judge.close().map(({ measure, isGrave }) => `${index - 1} ${measure}${isGrave ? ' grave' : ''}`))
+    spool.read(from, evaluator.add)
+    told.push(...evaluator.close().map(({ measure, isGrave }) => `${index - 1} ${measure}${isGrave ? ' grave' : ''}`))
   })
   const end = START_MS + ((minutes.at(-1)?.hour ?? 12) * 60 + minutes.length) * MINUTE_MS
-  const last = judge.close(end + 5_000)
+  const last = evaluator.close(end + 5_000)
   return [...told, ...last.map(({ measure, isGrave }) => `${minutes.length - 1} ${measure}${isGrave ? ' grave' : ''}`)]
 }
 
@@ -121,19 +125,19 @@ describe('a provider', () => {
   it('is not evaluated by calls that arrive after their minute was closed', () => {
     const counted: string[] = []
     const spool = createMemorySpool()
-    const judge = createServiceJudge({
+    const evaluator = createServiceEvaluator({
       promises: promised(DECLARED),
       saved: null,
       count: (reason) => counted.push(reason),
     })
     spool.append('one', minute(0))
-    const at = spool.read({}, judge.add)
-    expect(judge.close(START_MS + 12 * 60 * MINUTE_MS + MINUTE_MS + 4_999)).toEqual([])
-    judge.close(START_MS + 12 * 60 * MINUTE_MS + MINUTE_MS + 5_000)
+    const at = spool.read({}, evaluator.add)
+    expect(evaluator.close(START_MS + 12 * 60 * MINUTE_MS + MINUTE_MS + 4_999)).toEqual([])
+    evaluator.close(START_MS + 12 * 60 * MINUTE_MS + MINUTE_MS + 5_000)
     spool.append('one', minute(0, { unanswered: 30 }))
-    spool.read(at, judge.add)
+    spool.read(at, evaluator.add)
 
-    expect(judge.close(START_MS + 13 * 60 * MINUTE_MS)).toEqual([])
+    expect(evaluator.close(START_MS + 13 * 60 * MINUTE_MS)).toEqual([])
     expect(counted).toEqual(Array<string>(30).fill('service_level_late'))
   })
 })
