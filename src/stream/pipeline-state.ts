@@ -1,8 +1,8 @@
 /**
  * The in-memory state of the pipeline between the spool and its stores, and its commits.
  *
- * Metering is committed with the rows that it stored, and risk with the events that it emitted; each commit includes the spool
- * position that it stands for. Any exception on the way makes the state in memory unreliable: it is discarded, and the next
+ * Metering is committed with the rows that it stored, and risk with the events that it emitted; each commit includes its spool
+ * position. Any exception on the way makes the state in memory unreliable: it is discarded, and the next
  * operation rebuilds it from the checkpoint.
  */
 
@@ -57,7 +57,7 @@ export interface PipelineStateOptions {
   readonly onCalls: (calls: readonly CountedCalls[]) => void
   /** Receives events after they are committed. */
   readonly publish: (events: readonly RiskEvent[]) => void
-  /** Every flush passes it, so that a backup copies the store while no flush runs. */
+  /** Flushes run within the gate, so that a backup copies the store while no flush runs. */
   readonly gate: Gate
 }
 
@@ -83,8 +83,8 @@ interface Stages {
   readonly counter: CallCounter
 }
 
-/** Up to this number, counters are saved once a second; more are saved every ten seconds, and a start reads the rest again. */
-const SAVED_AT_ONCE = 1_000
+/** Up to this number, counters are saved once a second. More are saved every ten seconds; a start counts later records again. */
+const SAVED_EVERY_SECOND_MAX = 1_000
 const SAVE_MANY_MS = 10_000
 const CLEARED_KEPT_MS = 30 * 86_400_000
 
@@ -132,7 +132,7 @@ export class PipelineState {
       }
       if (detector.hasEvents || !isSame(intake.evaluated, checkpoint.riskPosition())) this.#commitRisk(stages)
       const sinceMs = clock.nowMs() - this.#limitsSavedMs
-      if (limits.changed <= SAVED_AT_ONCE || sinceMs >= SAVE_MANY_MS || sinceMs < 0) this.#saveLimits(stages)
+      if (limits.changed <= SAVED_EVERY_SECOND_MAX || sinceMs >= SAVE_MANY_MS || sinceMs < 0) this.#saveLimits(stages)
     })
   }
 

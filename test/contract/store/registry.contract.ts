@@ -15,7 +15,7 @@ const NONE = documentKind<unknown>('none')
 const OTHER = documentKind<unknown>('other')
 const THING = documentKind<unknown>('thing')
 
-/** Opens the same registry again each time it is called; the one before need not be closed. */
+/** Opens the same registry on each call, also if the earlier one is still open. */
 export type OpenRegistry = (clock: Clock) => Registry
 
 const AUTHOR: Author = { tenant: 'acme', consumer: 'con_1' }
@@ -35,7 +35,7 @@ const named = (id: string, expected: number, name: string, more: Partial<Write> 
 
 const idsOf = (documents: readonly { id: string }[]): string[] => documents.map(({ id }) => id)
 
-/** What every registry must do; run once per adapter. `fresh` gives an opener of an empty registry. */
+/** The contract of every registry; run once per adapter. `fresh` returns an opener of an empty registry. */
 export function registryContract(name: string, fresh: () => OpenRegistry): void {
   describe(`registry: ${name}`, () => {
     function start() {
@@ -44,7 +44,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       return { open, clock, registry: open(clock) }
     }
 
-    it('gives a document as it was committed, with its revision and times, also after it is opened again', async () => {
+    it('returns a document as it was committed, with its revision and times, also after it is opened again', async () => {
       const { open, clock, registry } = start()
       await registry.commit(AUTHOR, 'make', [write('a', 0, { text: 'ä', list: [1, null] })])
       clock.set(2_000)
@@ -93,7 +93,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       expect(changes).toHaveLength(told)
     })
 
-    it('takes several commits together, each by itself: what one is refused for does not touch the others', async () => {
+    it('executes several commits together; a refused one does not affect the others', async () => {
       const { registry } = start()
       await registry.commit(AUTHOR, 'make', [write('a', 0, 1), named('x', 0, 'taken')])
       const changes: Change[] = []
@@ -104,7 +104,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
         { author: AUTHOR, action: 'change', writes: [write('a', 1, 2), write('b', 0, 1)] },
         { author: AUTHOR, action: 'change', writes: [write('c', 0, 1), write('a', 1, 9)] },
         { author: rival, action: 'make', writes: [named('y', 0, 'taken', { tenant: 'rival' })] },
-        // On what the first has left behind.
+        // On the result of the first commit.
         { author: rival, action: 'change', writes: [write('a', 2, 3), write('m', 0, 1, { tenant: 'rival' })] },
       ])
       expect(errors.map((error) => error?.name ?? null)).toEqual([null, 'RevisionConflict', 'KeyTaken', null])
@@ -128,7 +128,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       expect((await registry.get(THING, 'a'))?.revision).toBe(2)
     })
 
-    it('writes nothing into a document of another tenant, whatever revision is named', async () => {
+    it('never writes to a document of another tenant, for any expected revision', async () => {
       const { registry } = start()
       await registry.commit(AUTHOR, 'make', [write('a', 0, 1)])
 
@@ -136,7 +136,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       expect(await registry.get(THING, 'a')).toMatchObject({ tenant: 'acme', revision: 1, body: 1 })
     })
 
-    it('keeps a unique key for one document of the kind, over all tenants', async () => {
+    it('accepts a unique key for one document of the kind only, over all tenants', async () => {
       const { registry } = start()
       await registry.commit(AUTHOR, 'make', [named('a', 0, 'x')])
       const theirs = [write('m', 0, 1, { tenant: 'rival' }), named('b', 0, 'x', { tenant: 'rival' })]
@@ -148,7 +148,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       await registry.commit(AUTHOR, 'make', [named('a', 0, 'x', { kind: 'other' })])
     })
 
-    it('frees a unique key by a change, by a removal, and within the very commit that gives it up', async () => {
+    it('frees a unique key by a change, by a removal, and within the same commit', async () => {
       const { registry } = start()
       await registry.commit(AUTHOR, 'make', [named('a', 0, 'x'), named('b', 0, 'y')])
       await registry.commit(AUTHOR, 'swap', [named('a', 1, 'y'), named('b', 1, 'x')])
@@ -162,7 +162,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       expect((await registry.find(THING, 'name', 'z'))?.id).toBe('c')
     })
 
-    it('takes one document twice in a commit, each on the revision before', async () => {
+    it('accepts two writes of one document in a commit, each on the previous revision', async () => {
       const { registry } = start()
       await registry.commit(AUTHOR, 'make', [named('a', 0, 'x'), named('a', 1, 'y')])
 
@@ -180,7 +180,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       expect(await registry.list(THING, { where: { name: 'x' }, limit: 9 })).toEqual([])
     })
 
-    it('lists in id order, page by page, what a plain reading of all documents gives', async () => {
+    it('lists the documents that pass the filters, in id order, page by page', async () => {
       const { registry } = start()
       const seed = 20_270_115
       const random = createRandom(seed)
@@ -283,7 +283,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       expect(others).toEqual([...both, ['d', 1]])
     })
 
-    it('refuses nothing but bugs: a commit without writes changes nothing', async () => {
+    it('accepts a commit without writes, which changes nothing', async () => {
       const { registry } = start()
       const told: Change[] = []
       registry.watch(0, (change) => told.push(change))
@@ -292,7 +292,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
       expect(told).toEqual([])
     })
 
-    describe('history', () => {
+    describe('audit log', () => {
       const all = { tenant: 'acme', bodiesOf: ['thing'], limit: 100 }
 
       it('lists creations, changes, removals and reads, newest first, with the previous bodies', async () => {
@@ -323,7 +323,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
         ])
       })
 
-      it('reads no body of a kind that is not asked for, and nothing of another tenant', async () => {
+      it('returns bodies of the requested kinds only, and nothing of another tenant', async () => {
         const { registry } = start()
         await registry.commit(AUTHOR, 'make', [write('a', 0, 1, { kind: 'secret' })])
         await registry.commit(AUTHOR, 'make', [write('b', 0, 1, { tenant: 'rival' })])
@@ -332,7 +332,7 @@ export function registryContract(name: string, fresh: () => OpenRegistry): void 
         expect(told).toMatchObject([{ kind: 'secret', before: null, after: null }])
       })
 
-      it('gives each entry once over pages of any size, and goes by its filters', async () => {
+      it('returns each entry once over pages of any size, and applies its filters', async () => {
         const { clock, registry } = start()
         for (let number = 0; number < 30; number++) {
           clock.set(1_000 + Math.floor(number / 4) * 1_000)

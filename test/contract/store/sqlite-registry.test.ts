@@ -31,7 +31,7 @@ function open(path: string, bytesMax?: number): Registry {
     try {
       registry.close()
     } catch {
-      // The test has closed it.
+      // The test closed it already.
     }
   })
   return registry
@@ -44,7 +44,7 @@ function rowsOf(path: string, sql: string): unknown[] {
   return rows.map((row) => ({ ...row }))
 }
 
-/** Lets the writer run until it has acknowledged `count` commits, kills it there, and gives the last one. */
+/** Kills the writer after `count` acknowledged commits, and returns the number of the last one. */
 async function killAfter(path: string, from: number, count: number): Promise<number> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'registry-writer.ts'), path, String(from)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -69,7 +69,7 @@ registryContract('sqlite', () => {
       try {
         registry.close()
       } catch {
-        // The test has closed it.
+        // The test closed it already.
       }
     })
     return registry
@@ -77,7 +77,7 @@ registryContract('sqlite', () => {
 })
 
 describe('registry in a file', () => {
-  it('has every commit that was acknowledged before a kill -9, and none by half', async () => {
+  it('contains every commit that was acknowledged before a kill -9, and no partial commit', async () => {
     const path = newPath()
     let next = 0
     for (const count of [1, 40, 7]) {
@@ -98,7 +98,7 @@ describe('registry in a file', () => {
     }
   })
 
-  it('notes of every change who made it, when, what it was called, and what was there before and after', async () => {
+  it('records author, time, action and both bodies of every change', async () => {
     const path = newPath()
     const registry = open(path)
     const write = { kind: 'thing', id: 'a', tenant: 'acme' }
@@ -120,7 +120,7 @@ describe('registry in a file', () => {
   })
 
   it.each(['UPDATE change SET author = 1', 'DELETE FROM change', 'UPDATE note SET author = 1', 'DELETE FROM note'])(
-    'lets nobody alter the audit: %s',
+    'refuses changes of the audit log: %s',
     async (sql) => {
       const path = newPath()
       const registry = open(path)
@@ -158,7 +158,7 @@ describe('registry in a file', () => {
     expect(raised).toEqual([bug])
   })
 
-  it('brings a file of the first version up, its keys with it', async () => {
+  it('migrates a file of the first version with its keys', async () => {
     const path = newPath()
     const database = new DatabaseSync(path)
     database.exec(`
@@ -189,7 +189,7 @@ describe('registry in a file', () => {
     await expect(registry.commit(AUTHOR, 'make', [taken])).rejects.toMatchObject({ name: 'KeyTaken' })
   })
 
-  it('does not open a file that a later version has written, and says so', () => {
+  it('refuses a file that a later version has written, with a message', () => {
     const path = newPath()
     const database = new DatabaseSync(path)
     database.exec('PRAGMA user_version = 99')
@@ -239,13 +239,13 @@ describe('a registry that is full', () => {
     writes: [{ kind: 'thing', id, tenant: 'acme', expected: 0, body: 'x'.repeat(bytes) }],
   })
 
-  it('refuses what does not fit, does nothing of it, and goes on with what does', async () => {
+  it('refuses a commit that does not fit, without an effect, and accepts smaller ones', async () => {
     const registry = open(newPath(), 400_000)
     const { author, action, writes } = commit('large', 1_000_000)
     await expect(registry.commit(author, action, writes)).rejects.toBeInstanceOf(RegistryFull)
     expect(await registry.get(THING, 'large')).toBeNull()
 
-    // Each by itself or none: what is told to be done stands there, and nothing else.
+    // Commits without an error are stored; refused ones have no effect.
     const together = [commit('a', 10), commit('large', 1_000_000), commit('b', 10)]
     const outcome = await registry.commitEach(together).catch((cause: unknown) => cause)
     const errors = Array.isArray(outcome)

@@ -1,4 +1,4 @@
-/** One kind of damage to a spool at a time: what is read, what is reported, and what becomes of the file. */
+/** One kind of damage to a spool at a time: records that are read, reports, and the file afterwards. */
 
 import {
   appendFileSync,
@@ -35,7 +35,7 @@ const SOURCE = 'gateway-0'
 const copies = createSpoolCopies()
 afterAll(() => copies.removeAll())
 
-/** A source of several segments, written by a process that was killed; nothing of it is billed. */
+/** A source of several segments, written by a killed process; none of its records is billed. */
 async function killedSpool(options: { turns?: number; segmentBytesMax?: number; seed?: number } = {}) {
   const { turns = 30, segmentBytesMax = 2_000, seed = 1 } = options
   const folder = copies.newFolder()
@@ -73,7 +73,7 @@ const consumersOf = (written: readonly Written[], ids: readonly number[]) => {
 }
 
 describe('a damaged batch', () => {
-  it('costs its own records and those with unknown consumers, and charges none to another consumer', async () => {
+  it('loses its own records and those with unknown consumers, and attributes none to another consumer', async () => {
     const { folder, written, path, ids } = await killedSpool({ segmentBytesMax: 1 << 20, turns: 40 })
     const batches = batchesOf(path(0))
     const defining = batches.findIndex(({ definitionBytes }, index) => index > 2 && definitionBytes > 0)
@@ -95,7 +95,7 @@ describe('a damaged batch', () => {
   it('is skipped, and reported once with the number and the time range of its records', async () => {
     const { folder, written, path, ids } = await killedSpool({ segmentBytesMax: 1 << 20 })
     const batches = batchesOf(path(0))
-    // One without definitions, in the middle.
+    // A batch without definitions, in the middle.
     const damaged = batches.findIndex(({ definitionBytes }, index) => index > 5 && definitionBytes === 0)
     flip(path(0), batches[damaged]!.at + 40)
     const before = batches.slice(0, damaged).reduce((sum, { records }) => sum + records, 0)
@@ -202,7 +202,7 @@ describe('a gap', () => {
     process.kill()
   })
 
-  it('of the last segment, which the one before announces, is reported with the number that the mark tells', async () => {
+  it('of a missing last segment, which the previous one announces, is reported with the number from the mark', async () => {
     const { folder, path, idsIn, segments, ids } = await killedSpool()
     rmSync(path(-1))
     const process = startProcess(folder, [])
@@ -233,7 +233,7 @@ describe('a gap', () => {
     process.kill()
   })
 
-  it('that a crash cut off before it was counted is reported by nothing', async () => {
+  it('of an uncounted batch that a crash truncated is not reported', async () => {
     const { folder, path } = await killedSpool({ segmentBytesMax: 1_000_000 })
     const { at, bytes } = batchesOf(path(-1)).at(-1)!
     const batch = readFileSync(path(-1)).subarray(at, at + bytes - 8)
@@ -246,7 +246,7 @@ describe('a gap', () => {
     process.kill()
   })
 
-  it('behind the place of the checkpoint is reported, once over restarts, if the segment is gone', async () => {
+  it('after the position of the checkpoint is reported once over restarts if the segment is missing', async () => {
     const { folder, position } = await killedSpool()
     rmSync(join(folder, SOURCE), { recursive: true })
     const process = startProcess(folder, [], position)
@@ -264,7 +264,7 @@ describe('a gap', () => {
     next.kill()
   })
 
-  it('is reported if a segment is shorter than the checkpoint says, and nothing is read twice', async () => {
+  it('is reported if a segment is shorter than the position of the checkpoint, and nothing is read twice', async () => {
     const { folder, path, position } = await killedSpool({ segmentBytesMax: 1 << 20 })
     truncateSync(path(0), batchesOf(path(0))[4]!.at)
     const more: Written[] = []
@@ -281,7 +281,7 @@ describe('a gap', () => {
     process.kill()
   })
 
-  it('of a range that was read before is reported, and the range ends where it ended', async () => {
+  it('in a range that was read before is reported, and the range has the same end', async () => {
     const { folder, path, position } = await killedSpool({ segmentBytesMax: 1 << 20 })
     const batches = batchesOf(path(0))
     truncateSync(path(0), batches[4]!.at)
@@ -297,7 +297,7 @@ describe('a gap', () => {
     process.kill()
   })
 
-  it('between batches, of which nothing but the numbers tells, is seen', async () => {
+  it('between batches is detected by record numbers alone', async () => {
     const { folder, path, ids } = await killedSpool({ segmentBytesMax: 1 << 20 })
     const batches = batchesOf(path(0))
     const cut = batches.findIndex(({ definitionBytes }, index) => index > 5 && definitionBytes === 0)
@@ -315,7 +315,7 @@ describe('a gap', () => {
 })
 
 describe('a damaged header', () => {
-  it('costs nothing: the batches tell the prefix of request ids', async () => {
+  it('loses nothing, because the batches contain the prefix of request ids', async () => {
     const { folder, path, ids } = await killedSpool()
     flip(path(1), 20)
     const process = startProcess(folder, [])
@@ -334,7 +334,7 @@ describe('a damaged header', () => {
 })
 
 describe('a position that is not at the beginning of a batch', () => {
-  it('is resynchronised at the next batch, and what lies between is reported', async () => {
+  it('is resynchronised at the next batch, and the bytes before it are reported', async () => {
     const { folder, path, segments, ids } = await killedSpool({ segmentBytesMax: 1 << 20 })
     const batches = batchesOf(path(0))
     const records = batches.slice(0, 3).reduce((sum, batch) => sum + batch.records, 0)
@@ -373,8 +373,8 @@ describe('a file that cannot be read', () => {
   })
 })
 
-describe('a spool of the version before', () => {
-  it('is read, and behind a damaged batch only what is certain: nothing moves to another consumer', () => {
+describe('a spool of format 1', () => {
+  it('is read; after a damaged batch, only records with a known consumer are read', () => {
     const folder = copies.newFolder()
     mkdirSync(join(folder, SOURCE))
     const definitions = ['a', 'b', 'c', 'd'].map((consumer) => ({ tenant: 't', api: 'x', operation: 'o', consumer }))
@@ -399,7 +399,7 @@ describe('a spool of the version before', () => {
     process.kill()
   })
 
-  it('whose last segment was emptied when it was released is intact, and so is its release', async () => {
+  it('is intact if its last segment was emptied on release', async () => {
     const folder = copies.newFolder()
     mkdirSync(join(folder, SOURCE))
     writeFileSync(pathOf(folder, SOURCE, 7), '')
@@ -419,7 +419,7 @@ describe('a spool of the version before', () => {
   })
 })
 
-/** A batch of format 1: records as number of the definition and id. */
+/** Encodes a batch of format 1; each record is the number of its definition and its id. */
 function oldBatch(
   records: readonly (readonly [number, number])[],
   definitions: readonly object[],
@@ -458,7 +458,7 @@ describe('numbers of segments and records', () => {
     })
   }
 
-  it('go on above the checkpoint in a folder that was emptied, with a clock that was set back', async () => {
+  it('continue after the checkpoint in an emptied folder, even if the clock was set back', async () => {
     const { folder, position, segments } = await killedSpool()
     for (const segment of segments) rmSync(pathOf(folder, SOURCE, segment))
     writer(folder, 1_000, position[SOURCE]).close()
@@ -467,7 +467,7 @@ describe('numbers of segments and records', () => {
     expect(readFileSync(pathOf(folder, SOURCE, segments.at(-1)! + 1)).readDoubleLE(32)).toBe(position[SOURCE]!.records)
   })
 
-  it('go on above the last segment, also after it was released', async () => {
+  it('continue after the last segment, also after its release', async () => {
     const { folder, written, segments } = await killedSpool()
     const process = startProcess(folder, [])
     process.reader.release(process.read({}).position)
@@ -479,7 +479,7 @@ describe('numbers of segments and records', () => {
     expect(readFileSync(pathOf(folder, SOURCE, last)).readDoubleLE(32)).toBe(written.length)
   })
 
-  it('never take the segment from a writer that is at work, whatever the checkpoint says', async () => {
+  it('never replace the segment of a running writer, for any position of the checkpoint', async () => {
     const folder = copies.newFolder()
     const written: Written[] = []
     const process = startProcess(folder, written)
@@ -493,7 +493,7 @@ describe('numbers of segments and records', () => {
     process.kill()
   })
 
-  it('are read whatever their length, above a file that does not belong there', async () => {
+  it('are read at any length, also after a foreign file with a high number', async () => {
     const folder = copies.newFolder()
     mkdirSync(join(folder, SOURCE))
     writeFileSync(join(folder, SOURCE, '9999999999.spool'), '')
@@ -506,14 +506,14 @@ describe('numbers of segments and records', () => {
     process.kill()
   })
 
-  it('refuse to start a writer if no segment number is left', () => {
+  it('refuse a writer if no segment number is left', () => {
     const folder = copies.newFolder()
     mkdirSync(join(folder, SOURCE))
     writeFileSync(join(folder, SOURCE, '999999999999999.spool'), '')
     expect(() => writer(folder, 1_000)).toThrow('has the highest possible number')
   })
 
-  it('leave nothing half made: a segment that a crash cut off while it was created is no segment', async () => {
+  it('ignore a segment whose creation was interrupted by a crash', async () => {
     const { folder, segments, ids } = await killedSpool()
     copyFileSync(pathOf(folder, SOURCE, segments[0]!), pathOf(folder, SOURCE, segments.at(-1)! + 1) + '.tmp')
     const process = startProcess(folder, [])
@@ -525,7 +525,7 @@ describe('numbers of segments and records', () => {
   })
 })
 
-it('damaged segments are kept up to a number, the latest of them', () => {
+it('keeps a bounded number of damaged segments, the latest ones', () => {
   const folder = copies.newFolder()
   mkdirSync(join(folder, SOURCE))
   for (let segment = 1; segment <= 40; segment++) {

@@ -68,7 +68,7 @@ function open(options: { segmentBytesMax?: number; bytesMax?: number; source?: s
   return { gauge, reader, torn, damages, start }
 }
 
-/** Reads everything after `from` and says what was there. */
+/** Reads everything after `from` and returns the records. */
 function drain(reader: ReturnType<typeof openSpoolReader>, from: SpoolPosition = {}, until?: SpoolPosition) {
   const records: CallRecord[] = []
   const ids: string[] = []
@@ -88,7 +88,7 @@ function drain(reader: ReturnType<typeof openSpoolReader>, from: SpoolPosition =
 const turn = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
 const segments = () => readdirSync(join(folder, 'gateway-0')).sort()
 
-describe('spool', () => {
+describe('the spool', () => {
   it('returns every field of a record as it was written', async () => {
     const { reader, start } = open()
     const writer = start()
@@ -139,7 +139,7 @@ describe('spool', () => {
     ])
   })
 
-  it('reads exactly a range again', async () => {
+  it('reads exactly the same range again', async () => {
     const { reader, start } = open({ segmentBytesMax: 400 })
     const writer = start()
     const positions: SpoolPosition[] = [{}]
@@ -201,7 +201,7 @@ describe('spool', () => {
     expect(drain(reader).records).toEqual([])
   })
 
-  it('waits for a batch of a live segment that is only half there', async () => {
+  it('waits for an incomplete batch of a live segment', async () => {
     const { start, reader, torn } = open()
     const writer = start()
     writer.append(call(1, attribution('a')))
@@ -256,7 +256,7 @@ describe('spool', () => {
     writer.close()
   })
 
-  it('gives back the room of a thread that is no more, when all that can be read of it was read', async () => {
+  it('releases the space of a thread that has ended, after its records were read', async () => {
     const before = open()
     const gone = before.start('gateway-7')
     gone.append(call(1, attribution('a')))
@@ -296,7 +296,7 @@ describe('spool', () => {
     live.close()
   })
 
-  it('reads a thread that comes back after its segments were given up, also where the clock was set back', async () => {
+  it('reads a thread that starts again after the release of its segments, even if the clock was set back', async () => {
     const before = open()
     const writer = before.start()
     writer.append(call(1, attribution('a')))
@@ -329,7 +329,7 @@ describe('spool', () => {
     again.close()
   })
 
-  it('keeps the last segment of a live thread, and of a dead one what one of its readers has not read', async () => {
+  it('does not release the last segment of a live thread, nor unread records of an ended one', async () => {
     const before = open()
     const writer = before.start()
     writer.append(call(1, attribution('a')))
@@ -462,7 +462,7 @@ describe('spool', () => {
   })
 })
 
-/** An attribution that cannot be written down. */
+/** An attribution that cannot be encoded. */
 function cyclic(): Attribution {
   const it = { ...attribution('x') } as Attribution & { self?: unknown }
   it.self = it

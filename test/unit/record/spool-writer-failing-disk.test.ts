@@ -1,4 +1,4 @@
-/** The writer of the spool on a disk that refuses: real files, with writes and syncs that really fail. */
+/** The spool writer on a failing disk: real files, with writes and syncs that fail. */
 
 import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,19 +22,19 @@ const START_MS = 1_800_000_000_000
 interface Bench {
   readonly writer: SpoolWriter
   readonly outcomes: string[]
-  /** Why the writer refuses, each time that this changes; null: it accepts again. */
+  /** The cause of each change to refusing; null: the writer accepts calls again. */
   readonly states: (string | null)[]
   readonly failures: string[]
   readonly uncertain: Damage[]
-  /** Appends calls of these consumers in one turn; resolves when they were answered. */
+  /** Appends calls of these consumers in one turn of the event loop; resolves after they were answered. */
   turn(...consumers: readonly string[]): Promise<void>
-  /** Moves the clock on by a second and runs what is due. */
+  /** Advances the clock by a second and runs due timers. */
   second(): void
   segments(): readonly string[]
   size(): number
-  /** Consumers of all records, in their order. */
+  /** Returns the consumers of all records, in order. */
   read(): readonly string[]
-  /** Puts a folder in the way of the file that a new segment begins as, and returns it. */
+  /** Creates a folder with the name of the temporary file of the next segment, and returns its path. */
   blocked(): string
 }
 
@@ -148,7 +148,7 @@ function createClock(): Clock & { second(): void } {
   }
 }
 
-/** Paths of the files that this process has open. */
+/** Returns the paths of the open files of this process. */
 function openFiles(): readonly string[] {
   return readdirSync('/proc/self/fd').flatMap((name) => {
     try {
@@ -164,7 +164,7 @@ function codeOf(cause: unknown): string {
 }
 
 describe('a spool writer whose write fails', () => {
-  it('refuses calls without a new file or another attempt, and goes on in the same segment', async () => {
+  it('refuses calls without a new file or another attempt, and continues in the same segment', async () => {
     const bench = open()
     await bench.turn('a')
     const size = bench.size()
@@ -184,7 +184,7 @@ describe('a spool writer whose write fails', () => {
     expect(bench.states).toEqual(['EFBIG', null])
   })
 
-  it('tries once a second for as long as the disk refuses, and makes no file', async () => {
+  it('probes once a second while the disk refuses, and creates no file', async () => {
     const bench = open()
     await bench.turn('a')
     const size = bench.size()
@@ -208,7 +208,7 @@ describe('a spool writer whose write fails', () => {
     expect(bench.states).toEqual(['EFBIG', null])
   })
 
-  it('waits until there is room for more than a few records', async () => {
+  it('waits until there is space for more than a few records', async () => {
     const bench = open()
     await bench.turn('a')
     await withFilesLimited(bench.size(), () => bench.turn('a'))
@@ -218,7 +218,7 @@ describe('a spool writer whose write fails', () => {
     expect(bench.states).toEqual(['EFBIG', null])
   })
 
-  it('cuts off what was written of a batch, at any byte', async () => {
+  it('truncates a partially written batch, at any byte', async () => {
     const bench = open()
     await bench.turn('a')
     const size = bench.size()
@@ -233,7 +233,7 @@ describe('a spool writer whose write fails', () => {
     expect(bench.segments()).toHaveLength(1)
   })
 
-  it('defines consumers of refused calls again: no record is read as that of another', async () => {
+  it('defines consumers of refused calls again, so that no record is attributed to another consumer', async () => {
     const bench = open()
     await bench.turn('a', 'b')
     await withFilesLimited(bench.size(), async () => {
@@ -247,7 +247,7 @@ describe('a spool writer whose write fails', () => {
     expect(bench.read()).toEqual(['a', 'b', 'f', 'b', 'd', 'a', 'c', 'e'])
   })
 
-  it('keeps records apart that wait while it begins to write again', async () => {
+  it('writes records that are pending when it resumes with their own consumers', async () => {
     const bench = open()
     await bench.turn('a')
     await withFilesLimited(bench.size(), () => bench.turn('b'))
@@ -259,7 +259,7 @@ describe('a spool writer whose write fails', () => {
     expect(bench.read()).toEqual(['a', 'd', 'c'])
   })
 
-  it('loses nothing where the next segment cannot be begun, and begins one when it can', async () => {
+  it('loses nothing if the next segment cannot be created, and creates it later', async () => {
     const bench = open({ segmentBytesMax: 100 })
     await bench.turn('a')
     const made = bench.segments()
@@ -333,7 +333,7 @@ describe('a spool writer whose sync fails', () => {
     expect(bench.uncertain).toEqual([])
   })
 
-  it('reports refused calls that may be billed, where their batch can neither be synced nor cut off', async () => {
+  it('reports refused calls that may be billed if their batch can neither be synced nor truncated', async () => {
     const bench = open({ sync: 'always' })
     const faults = await injectFaults(process.pid, { calls: ['fdatasync', 'ftruncate'], error: 'EIO' })
     try {

@@ -19,7 +19,7 @@ const short = ({ measure: what, promised, percentile, rps, load }: ServicePromis
 ]
 
 describe('promises', () => {
-  it('are the numbers of a runtime, with latencies by the load up to which they apply', () => {
+  it('are the numbers of a runtime; each latency applies up to a load', () => {
     const plan = runtime(`runtime:
   - availability: 99.5
     5xxResponsePercent: 1
@@ -46,7 +46,7 @@ describe('promises', () => {
     ['5xxResponsePercent: 1', '5xxResponsePercent', { calls: 110, unanswered: 10, errors: 1 }, 1, true],
     ['5xxResponsePercent: 1', '5xxResponsePercent', { calls: 110, unanswered: 10, errors: 2 }, 2, false],
     ['5xxResponsePercent: 0', '5xxResponsePercent', { calls: 5, errors: 0 }, 0, true],
-  ])('of %s are judged at their bound', (text, what, counts, measured, isKept) => {
+  ])('of %s are kept at exactly the promised value', (text, what, counts, measured, isKept) => {
     const [promise] = promisesOf(runtime(`runtime: [{ ${text} }]`))
 
     expect(promise?.measure).toBe(what)
