@@ -8,7 +8,9 @@ import { systemClock } from '../../../src/runtime/clock.ts'
 import { documentKind, RegistryFull, type Author, type Commit, type Registry } from '../../../src/store/registry.ts'
 import { createDocumentList } from '../../../src/store/sqlite/document-list.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
+import { auditContract } from './registry-audit.contract.ts'
 import { registryContract } from './registry.contract.ts'
+import type { OpenRegistry } from './registry-contract-helpers.ts'
 
 const LEFT = documentKind<number>('left')
 const RIGHT = documentKind<unknown>('right')
@@ -61,7 +63,7 @@ async function killAfter(path: string, from: number, count: number): Promise<num
   return Number(acknowledged.at(-1) ?? from - 1)
 }
 
-registryContract('sqlite', () => {
+function fresh(): OpenRegistry {
   const path = newPath()
   return (time) => {
     const registry = openSqliteRegistry({ path, clock: time })
@@ -74,7 +76,10 @@ registryContract('sqlite', () => {
     })
     return registry
   }
-})
+}
+
+registryContract('sqlite', fresh)
+auditContract('sqlite', fresh)
 
 describe('registry in a file', () => {
   it('contains every commit that was acknowledged before a kill -9, and no partial commit', async () => {
@@ -137,7 +142,7 @@ describe('registry in a file', () => {
 
   it('completes a commit and notifies the other watchers even if one watcher fails', async () => {
     const registry = open(newPath())
-    const told: string[] = []
+    const delivered: string[] = []
     const raised: unknown[] = []
     const others = process.listeners('uncaughtException')
     process.removeAllListeners('uncaughtException')
@@ -150,11 +155,11 @@ describe('registry in a file', () => {
     registry.watch(0, () => {
       throw bug
     })
-    registry.watch(0, ({ document }) => told.push(document.id))
+    registry.watch(0, ({ document }) => delivered.push(document.id))
     await registry.commit(AUTHOR, 'make', [{ kind: 'thing', id: 'a', tenant: 'acme', expected: 0, body: 1 }])
     await new Promise((resolve) => setImmediate(resolve))
 
-    expect(told).toEqual(['a'])
+    expect(delivered).toEqual(['a'])
     expect(raised).toEqual([bug])
   })
 
