@@ -5,13 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
 import { migrate } from '../../../src/store/clickhouse/migrations.ts'
 import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
-import type { LineItem, LineItemRow, UsageStore } from '../../../src/store/usage-store.ts'
+import type { LineItemRow, UsageStore } from '../../../src/store/usage-store.ts'
 import { toDecimal } from '../../../src/domain/decimal.ts'
 import { createRandom } from '../../random.ts'
-
-const NOON = Date.UTC(2026, 2, 31, 12)
-const HOUR = 3_600_000
-const ALL = { fromMs: 0, toMs: NOON + 100 * 24 * HOUR }
+import { addUp, NOON, HOUR, ALL, item } from './usage-items.ts'
 
 let folder: string
 let client: ClickHouse
@@ -31,26 +28,8 @@ async function open(): Promise<void> {
   await migrate(client)
   usage = createClickHouseUsageStore(client)
 }
-
-const item = (changes: Partial<LineItem> & { tenant: string }): LineItem => ({
-  windowStartMs: NOON,
-  api: 'payments-v1',
-  operation: 'createPayment',
-  consumer: 'con_1',
-  consumerName: 'Acme',
-  subscription: 'sub_1',
-  agent: '',
-  variant: '',
-  currency: 'EUR',
-  priceMicro: 250_000,
-  calls: 1,
-  unitsMicro: 1_000_000n,
-  ...changes,
-})
-
 const total = async (tenant: string) =>
   (await usage.summaries({ tenant, ...ALL, groupBy: [], offset: 0, limit: 10 }))[0]
-
 async function everyRow(tenant: string, limit: number): Promise<LineItemRow[]> {
   const rows: LineItemRow[] = []
   for (let after: string | null | undefined; after !== null;) {
@@ -60,58 +39,7 @@ async function everyRow(tenant: string, limit: number): Promise<LineItemRow[]> {
   }
   return rows
 }
-
 describe('usage in ClickHouse', () => {
-  it('stores the rows of a token once, in the line items and in the rollup', async () => {
-    const rows = [item({ tenant: 'once' }), item({ tenant: 'once', operation: 'other', calls: 2 })]
-    await usage.insert('once-1', rows)
-    await usage.insert('once-1', rows)
-    await usage.insert('once-2', rows)
-
-    expect(await total('once')).toMatchObject({ calls: 6, value: '4', amount: '1' })
-    expect((await everyRow('once', 10)).map(({ calls }) => calls)).toEqual([2, 4])
-  })
-
-  it('does not deduplicate an insert without a token against one with a token', async () => {
-    await usage.insert('plain-1', [item({ tenant: 'plain' })])
-    const values = [{ tenant: 'plain', window_start: NOON / 1_000, calls: 10 }]
-    for (let time = 0; time < 2; time++) await client.insert({ table: 'line_items', values, format: 'JSONEachRow' })
-    await usage.insert('plain-2', [item({ tenant: 'plain' })])
-
-    // Without a token, the hash of the rows is the token: the second of two equal inserts is a duplicate.
-    expect(addUp(await everyRow('plain', 10)).calls).toBe(12)
-  })
-
-  it('deduplicates by token while many inserts run concurrently', async () => {
-    const once = () =>
-      Promise.all(
-        Array.from({ length: 60 }, (_, index) =>
-          usage.insert(`many-${index}`, Array<LineItem>(index % 3 === 0 ? 5_000 : 1).fill(item({ tenant: 'many' }))),
-        ),
-      )
-    await once()
-    await once()
-
-    expect(await total('many')).toMatchObject({ calls: 20 * 5_000 + 40 })
-  })
-
-  it('remembers its tokens after it was closed and opened again', async () => {
-    await usage.insert('again-1', [item({ tenant: 'again' })])
-    await client.close()
-    await open()
-    await usage.insert('again-1', [item({ tenant: 'again' })])
-
-    expect(await total('again')).toMatchObject({ calls: 1, value: '1' })
-  })
-
-  it('stores a token once if its rows are in several months', async () => {
-    const rows = [NOON, NOON + 24 * HOUR].map((windowStartMs) => item({ tenant: 'months', windowStartMs }))
-    await usage.insert('months-1', rows)
-    await usage.insert('months-1', rows)
-
-    expect(await total('months')).toMatchObject({ calls: 2 })
-  })
-
   it('equals sums computed by hand to the last digit, by row, in total and by interval', async () => {
     const seed = 7
     const random = createRandom(seed)
@@ -319,23 +247,3 @@ describe('usage in ClickHouse', () => {
       await expect(ask(after), after).rejects.toMatchObject({ code: 'cursor_invalid' })
   })
 })
-
-function addUp(rows: readonly { calls: number; value: string; amount: string }[]) {
-  return {
-    calls: rows.reduce((sum, { calls }) => sum + calls, 0),
-    value: toDecimal(
-      rows.reduce((sum, { value }) => sum + whole(value, 6), 0n),
-      6,
-    ),
-    amount: toDecimal(
-      rows.reduce((sum, { amount }) => sum + whole(amount, 12), 0n),
-      12,
-    ),
-  }
-}
-
-/** Returns the decimal as an integer number of units of 10^-`places`. */
-function whole(decimal: string, places: number): bigint {
-  const [integer = '', fraction = ''] = decimal.split('.')
-  return BigInt(integer + fraction.padEnd(places, '0'))
-}

@@ -130,24 +130,24 @@ async function check(random: Random, spool: Spool, label: string): Promise<strin
   ).length
   const reported = process.damages.reduce((sum, { records }) => sum + records, 0)
   const isExact = process.damages.every((each) => each.isExact)
-  const told = `${text}; ${missing} missing, ${traceless} at ends, reported ${JSON.stringify(process.damages)}`
-  expect(reported, told).toBeLessThanOrEqual(missing)
-  if (isExact) expect(reported, told).toBeGreaterThanOrEqual(missing - traceless)
+  const summary = `${text}; ${missing} missing, ${traceless} at ends, reported ${JSON.stringify(process.damages)}`
+  expect(reported, summary).toBeLessThanOrEqual(missing)
+  if (isExact) expect(reported, summary).toBeGreaterThanOrEqual(missing - traceless)
 
   // Another consumer reads the same records, and nothing is reported twice.
   const reports = process.damages.length
   const again = process.read(billed, { bytesMax: 1 + random.below(4_000) })
-  expect(again.ids.toSorted(), told).toEqual(ids.toSorted())
+  expect(again.ids.toSorted(), summary).toEqual(ids.toSorted())
   const range = process.read(billed, { until: late.position, bytesMax: 1 + random.below(4_000) })
-  expect(range.ids.toSorted(), told).toEqual(ids.toSorted())
-  expect(range.position, told).toEqual(late.position)
-  expect(process.damages.slice(reports), told).toEqual([])
+  expect(range.ids.toSorted(), summary).toEqual(ids.toSorted())
+  expect(range.position, summary).toEqual(late.position)
+  expect(process.damages.slice(reports), summary).toEqual([])
   process.kill()
 
   const next = startProcess(folder, [], billed)
   const replay = next.read(billed, { until: late.position, bytesMax: 1 + random.below(4_000) })
-  expect(replay.ids.toSorted(), told).toEqual(ids.toSorted())
-  expect(next.read(late.position).ids, told).toEqual([])
+  expect(replay.ids.toSorted(), summary).toEqual(ids.toSorted())
+  expect(next.read(late.position).ids, summary).toEqual([])
   next.kill()
   copies.remove(folder)
   return missing === 0 ? 'none' : reported === 0 && isExact ? 'traceless' : isExact ? 'exact' : 'at least'

@@ -61,7 +61,7 @@ describe('a gap', () => {
   it.each([
     ['at the end of a batch', 0],
     ['within a batch', 40],
-  ])('of the last batches, cut off %s, is told from a batch that a crash cut off', async (_, inside) => {
+  ])('after a truncation %s is reported, unlike a batch that a crash truncated', async (_, inside) => {
     const { folder, path, idsIn, segments } = await killedSpool(copies, { segmentBytesMax: 1_000_000 })
     const { at, records } = batchesOf(path(-1)).at(-1)!
     truncateSync(path(-1), at + inside)
