@@ -6,7 +6,7 @@
  * has received the responses of its calls.
  *
  * All other unreadable data is damage. It is skipped and reported with the number of missing records; reading the same range again
- * yields the same batches. A damaged segment is kept (`damaged-segments.ts`) and never stops the reader.
+ * yields the same batches. A damaged segment is preserved (`damaged-segments.ts`) and never stops the reader.
  */
 
 import { makeFolder } from '../runtime/sync-folder.ts'

@@ -18,9 +18,10 @@ export class SpoolSegments {
   readonly #open = createOpenSegments()
   /** The last segment of each source when this process started. */
   readonly #found: ReadonlyMap<string, number>
-  readonly #kept = new Set<string>()
+  /** Damaged segments for which `keep` was called. */
+  readonly #linked = new Set<string>()
   /** Damaged segments that could not be linked: they are moved when they are released. */
-  readonly #notKept = new Set<string>()
+  readonly #unlinked = new Set<string>()
 
   /** Creates the folder if it is missing. Call it before writers start. */
   constructor(folder: string) {
@@ -78,14 +79,14 @@ export class SpoolSegments {
   /** Links a damaged segment into the folder of damaged segments, once. */
   keep(source: string, segment: number): void {
     const path = this.pathOf(source, segment)
-    if (this.#kept.has(path)) return
-    this.#kept.add(path)
-    if (!keepDamaged(this.#folder, source, segment)) this.#notKept.add(path)
+    if (this.#linked.has(path)) return
+    this.#linked.add(path)
+    if (!keepDamaged(this.#folder, source, segment)) this.#unlinked.add(path)
   }
 
   /** Moves a damaged segment that `keep` could not link. Returns false if there is no such segment or the move fails. */
   moveUnkept(source: string, segment: number): boolean {
-    return this.#notKept.delete(this.pathOf(source, segment)) && moveDamaged(this.#folder, source, segment)
+    return this.#unlinked.delete(this.pathOf(source, segment)) && moveDamaged(this.#folder, source, segment)
   }
 
   closeAt(path: string): void {
