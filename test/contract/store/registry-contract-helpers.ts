@@ -12,7 +12,7 @@ export type OpenRegistry = (clock: Clock) => Registry
 
 export const AUTHOR: Author = { tenant: 'acme', consumer: 'con_1' }
 
-export function createSettableClock(): Clock & { nowMs(): number; set(ms: number): void } {
+function createSettableClock(): Clock & { nowMs(): number; set(ms: number): void } {
   let nowMs = 1_000
   const never = (): (() => void) => () => {}
   return { nowMs: () => nowMs, set: (ms) => void (nowMs = ms), after: never, every: never }
