@@ -24,7 +24,7 @@ import { createCallCounter } from '../src/metering/call-counter.ts'
 import { createIntake } from '../src/stream/intake.ts'
 import { createMetering } from '../src/metering/metering.ts'
 import { RiskDetector } from '../src/risk/risk-detector.ts'
-import { createServiceJudge } from '../src/service-level/service-judge.ts'
+import { createServiceEvaluator } from '../src/service-level/service-evaluator.ts'
 import { outcomeIndex } from '../src/domain/outcome.ts'
 import { FLAG_COUNTED, FLAG_FORWARDED } from '../src/record/call-record.ts'
 import { createSpoolGaugeMemory, openSpoolGauge } from '../src/record/spool-gauge.ts'
@@ -160,7 +160,7 @@ function readSpool(folder: string, closeEvery: number) {
   const metering = createMetering({ requestLog: 'refused', count: () => {} })
   const limits = openLedger()
   const promises = { isAny: true, of: () => PLAN.runtime }
-  const judge = createServiceJudge({ promises, saved: null, count: () => {} })
+  const judge = createServiceEvaluator({ promises, saved: null, count: () => {} })
   const counter = createCallCounter()
   const detector = new RiskDetector({
     rules: DEFAULT_RISK_RULES,
@@ -173,9 +173,9 @@ function readSpool(folder: string, closeEvery: number) {
   const intake = createIntake({
     reader,
     metered: {},
-    judged: {},
+    evaluated: {},
     meter: metering.add,
-    judge(batch) {
+    evaluate(batch) {
       records += batch.count
       counter.add(batch)
       detector.add(batch)

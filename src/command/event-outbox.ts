@@ -3,7 +3,7 @@
 import type { CreateId } from '../runtime/ids.ts'
 import { documentKind, type Write } from '../store/registry.ts'
 
-export const EVENT_KINDS = [
+export const EVENT_TYPES = [
   'DesignDrift',
   'UpstreamHealthIssue',
   'CredentialExpiringSoon',
@@ -14,16 +14,16 @@ export const EVENT_KINDS = [
   'TierChangeRequested',
   'SlaChanged',
 ] as const
-export type EventKind = (typeof EVENT_KINDS)[number]
+export type EventType = (typeof EVENT_TYPES)[number]
 
 export interface EventBody {
-  readonly type: EventKind
+  readonly type: EventType
   readonly data: Readonly<Record<string, unknown>>
 }
 
 export const OUTBOX_EVENT_KIND = documentKind<EventBody>('event')
 
-export function eventWrite(createId: CreateId, tenant: string, type: EventKind, data: EventBody['data']): Write {
+export function eventWrite(createId: CreateId, tenant: string, type: EventType, data: EventBody['data']): Write {
   const body: EventBody = { type, data }
   return { kind: OUTBOX_EVENT_KIND, id: createId('evt'), tenant, expected: 0, body, keys: { type } }
 }

@@ -22,6 +22,8 @@ interface OutcomeFields {
   /** The stage that ends the call. Null if the call was served, any stage can end it, or there is no call. */
   readonly stage: Stage | null
   readonly risk: OutcomeRisk | 'none'
+  /** True: the backend did not answer, so the call counts against the availability of the API. */
+  readonly isUnanswered?: true
 }
 
 /** The call was answered with the problem document of this code. */
@@ -63,10 +65,10 @@ const ROWS = [
   { name: 'payload_invalid', stage: 'validate', risk: raises('ProtectionViolation') },
   { name: 'payload_too_large', stage: 'validate', risk: raises('ProtectionViolation') },
   { name: 'media_type_unsupported', stage: 'validate', risk: raises('ProtectionViolation') },
-  { name: 'upstream_refused', stage: 'forward', risk: 'none' },
-  { name: 'upstream_broken', stage: 'forward', risk: 'none' },
-  { name: 'upstream_timeout', stage: 'forward', risk: 'none' },
-  { name: 'upstream_unhealthy', stage: 'forward', risk: 'none' },
+  { name: 'upstream_refused', stage: 'forward', risk: 'none', isUnanswered: true },
+  { name: 'upstream_broken', stage: 'forward', risk: 'none', isUnanswered: true },
+  { name: 'upstream_timeout', stage: 'forward', risk: 'none', isUnanswered: true },
+  { name: 'upstream_unhealthy', stage: 'forward', risk: 'none', isUnanswered: true },
   { name: 'unavailable', stage: 'record', risk: 'none' },
   {
     name: 'client_aborted',
@@ -142,6 +144,9 @@ export const outcomeIndex = Object.freeze(
 
 /** By number: whether a record with that outcome is a note and not a call. */
 export const IS_NOTE: readonly boolean[] = OUTCOME_TABLE.map((row) => 'isNote' in row)
+
+/** By number: whether the backend did not answer a call with that outcome. */
+export const IS_UNANSWERED: readonly boolean[] = OUTCOME_TABLE.map((row) => row.isUnanswered === true)
 
 /** Reads a stored outcome, or the code of a problem document. */
 export function isOutcome(text: string): text is Outcome {

@@ -18,7 +18,7 @@ export interface CountedCalls {
 
 export interface CallCounter {
   add(batch: RecordBatch): void
-  /** Returns the calls that were counted since the last take. */
+  /** Returns the calls that were counted since the last `take`. */
   take(): readonly CountedCalls[]
 }
 

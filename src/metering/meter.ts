@@ -5,7 +5,7 @@
  * columns to rows of the sums. A sum of units stays below 2^53 millionths, where doubles are exact; larger sums overflow into
  * a `bigint`.
  *
- * The same records give the same line items in the same order, independent of batches and of what was metered before: an
+ * The same records give the same line items in the same order, independent of batches and of earlier records: an
  * interrupted flush is rebuilt from the spool.
  */
 
@@ -18,7 +18,7 @@ import { createColumns, type Columns } from '../record/columns.ts'
 
 export interface Meter {
   add(batch: RecordBatch): void
-  /** Returns the line items of all records that were added, and starts anew. */
+  /** Returns the line items of all records that were added since the last `take`. */
   take(): readonly LineItem[]
   /** The next flush has reached its size limit. */
   readonly isFull: boolean
@@ -41,102 +41,116 @@ const ROWS_MIN = 1_024
 const UNITS_MICRO_MAX = 7 * 2 ** 50
 
 export function createMeter(): Meter {
-  const columns: Columns = createColumns()
-  let windows = new Map<number, Window>()
-  let current: Window | null = null
-  let columnOf: number[] = []
-  let windowOf: number[] = []
-  let calls = new Float64Array(ROWS_MIN)
-  let unitsMicro = new Float64Array(ROWS_MIN)
-  /** Units that overflowed the sums, by row. */
-  let overflowed = new Map<number, bigint>()
-  let rows = 0
-  let records = 0
-  let cells = 0
+  const sums = new LineItemSums()
+  return {
+    add: (batch) => sums.add(batch),
+    take: () => sums.take(),
+    get isFull() {
+      return sums.isFull
+    },
+    get isEmpty() {
+      return sums.isEmpty
+    },
+  }
+}
 
-  function add(batch: RecordBatch): void {
-    const columnsOfBatch = columns.of(batch)
+class LineItemSums implements Meter {
+  readonly #columns: Columns = createColumns()
+  #windows = new Map<number, Window>()
+  #current: Window | null = null
+  #columnOf: number[] = []
+  #windowOf: number[] = []
+  #calls = new Float64Array(ROWS_MIN)
+  #unitsMicro = new Float64Array(ROWS_MIN)
+  /** Units that overflowed the sums, by row. */
+  #overflowed = new Map<number, bigint>()
+  #rows = 0
+  #records = 0
+  #cells = 0
+
+  get isFull(): boolean {
+    return this.#rows >= ROWS_MAX || this.#records >= RECORDS_MAX || this.#cells >= CELLS_MAX
+  }
+
+  get isEmpty(): boolean {
+    return this.#records === 0
+  }
+
+  add(batch: RecordBatch): void {
+    const columnsOfBatch = this.#columns.of(batch)
     const { count } = batch
-    records += count
+    let current = this.#current
+    this.#records += count
     for (let index = 0; index < count; index++) {
       if ((batch.flags(index) & FLAG_FORWARDED) === 0) continue
       const timeMs = batch.timeMs(index)
       const startMs = timeMs - (timeMs % LINE_ITEM_WINDOW_MS)
-      if (current === null || current.startMs !== startMs) current = windowAt(startMs)
+      if (current === null || current.startMs !== startMs) current = this.#windowAt(startMs)
       const column = columnsOfBatch[batch.attributionId(index)]!
-      if (column >= current.rowOf.length) widen(current)
-      const row = (current.rowOf[column]! || newRow(current, column)) - 1
-      calls[row]! += 1
-      const units = unitsMicro[row]! + batch.unitsMicro(index)
-      unitsMicro[row] = units < UNITS_MICRO_MAX ? units : overflow(row, units)
+      if (column >= current.rowOf.length) this.#widen(current)
+      const row = (current.rowOf[column]! || this.#newRow(current, column)) - 1
+      this.#calls[row]! += 1
+      const units = this.#unitsMicro[row]! + batch.unitsMicro(index)
+      this.#unitsMicro[row] = units < UNITS_MICRO_MAX ? units : this.#overflow(row, units)
     }
+    this.#current = current
   }
 
-  function windowAt(startMs: number): Window {
-    let window = windows.get(startMs)
+  take(): readonly LineItem[] {
+    const [windowOf, columnOf] = [this.#windowOf, this.#columnOf]
+    const order = Array.from(columnOf, (_, row) => row).sort(
+      (a, b) => windowOf[a]! - windowOf[b]! || this.#columns.compare(columnOf[a]!, columnOf[b]!),
+    )
+    const items = order.map((row) => this.#toLineItem(row))
+    this.#windows = new Map()
+    this.#current = null
+    this.#columnOf = []
+    this.#windowOf = []
+    this.#calls = new Float64Array(ROWS_MIN)
+    this.#unitsMicro = new Float64Array(ROWS_MIN)
+    this.#overflowed = new Map()
+    this.#rows = this.#records = this.#cells = 0
+    this.#columns.tidy()
+    return items
+  }
+
+  #windowAt(startMs: number): Window {
+    let window = this.#windows.get(startMs)
     if (window === undefined) {
-      window = { startMs, rowOf: new Int32Array(columns.count + 64) }
-      cells += window.rowOf.length
-      windows.set(startMs, window)
+      window = { startMs, rowOf: new Int32Array(this.#columns.count + 64) }
+      this.#cells += window.rowOf.length
+      this.#windows.set(startMs, window)
     }
     return window
   }
 
-  function widen(window: Window): void {
-    const rowOf = new Int32Array(columns.count * 2)
+  #widen(window: Window): void {
+    const rowOf = new Int32Array(this.#columns.count * 2)
     rowOf.set(window.rowOf)
-    cells += rowOf.length - window.rowOf.length
+    this.#cells += rowOf.length - window.rowOf.length
     window.rowOf = rowOf
   }
 
-  function newRow(window: Window, column: number): number {
-    if (rows === calls.length) {
-      calls = doubled(calls)
-      unitsMicro = doubled(unitsMicro)
+  #newRow(window: Window, column: number): number {
+    if (this.#rows === this.#calls.length) {
+      this.#calls = doubled(this.#calls)
+      this.#unitsMicro = doubled(this.#unitsMicro)
     }
-    columnOf.push(column)
-    windowOf.push(window.startMs)
-    window.rowOf[column] = ++rows
-    return rows
+    this.#columnOf.push(column)
+    this.#windowOf.push(window.startMs)
+    window.rowOf[column] = ++this.#rows
+    return this.#rows
   }
 
-  function overflow(row: number, units: number): number {
-    overflowed.set(row, (overflowed.get(row) ?? 0n) + BigInt(units))
+  #overflow(row: number, units: number): number {
+    this.#overflowed.set(row, (this.#overflowed.get(row) ?? 0n) + BigInt(units))
     return 0
   }
 
-  function toLineItem(row: number): LineItem {
-    const { person: _, ...key }: Attribution = columns.keyAt(columnOf[row]!)
-    const units = BigInt(unitsMicro[row]!) + (overflowed.get(row) ?? 0n)
-    return { ...key, windowStartMs: windowOf[row]!, calls: calls[row]!, unitsMicro: units }
-  }
-
-  function take(): readonly LineItem[] {
-    const order = Array.from(columnOf, (_, row) => row).sort(
-      (a, b) => windowOf[a]! - windowOf[b]! || columns.compare(columnOf[a]!, columnOf[b]!),
-    )
-    const items = order.map(toLineItem)
-    windows = new Map()
-    current = null
-    columnOf = []
-    windowOf = []
-    calls = new Float64Array(ROWS_MIN)
-    unitsMicro = new Float64Array(ROWS_MIN)
-    overflowed = new Map()
-    rows = records = cells = 0
-    columns.tidy()
-    return items
-  }
-
-  return {
-    add,
-    take,
-    get isFull() {
-      return rows >= ROWS_MAX || records >= RECORDS_MAX || cells >= CELLS_MAX
-    },
-    get isEmpty() {
-      return records === 0
-    },
+  #toLineItem(row: number): LineItem {
+    const { person: _, ...key }: Attribution = this.#columns.keyAt(this.#columnOf[row]!)
+    const unitsMicro = BigInt(this.#unitsMicro[row]!) + (this.#overflowed.get(row) ?? 0n)
+    return { ...key, windowStartMs: this.#windowOf[row]!, calls: this.#calls[row]!, unitsMicro }
   }
 }
 

@@ -49,11 +49,11 @@ export function createRequestLog(mode: RequestLogMode, count: CountEvent): Reque
     add: mode === 'off' ? () => {} : add,
     take() {
       if (skipped > 0) count('request_log_skipped', skipped)
-      const taken = rows.sort((a, b) => a.timeMs - b.timeMs || (a.requestId < b.requestId ? -1 : 1))
+      const sorted = rows.sort((a, b) => a.timeMs - b.timeMs || (a.requestId < b.requestId ? -1 : 1))
       rows = []
       hashMax = HASH_MAX
       skipped = 0
-      return taken
+      return sorted
     },
   }
 }

@@ -5,13 +5,13 @@ import { EVENT_SUBSCRIPTION_STATES } from '../webhooks/event-subscription-machin
 import type { Deliveries } from '../webhooks/deliveries.ts'
 import { invalidAt } from '../command/commands.ts'
 import type { EventSubscriptions } from '../webhooks/event-subscriptions.ts'
-import { EVENT_KINDS } from '../command/event-outbox.ts'
+import { EVENT_TYPES } from '../command/event-outbox.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { id, list, named, nullable, object, pagedQuery, reference, text, time } from './schemas.ts'
 
-const kind = { type: 'string', enum: [...EVENT_KINDS] } as const
+const kind = { type: 'string', enum: [...EVENT_TYPES] } as const
 const url = { type: 'string', minLength: 1, maxLength: 2_048, pattern: '^https?://[^\\s\\\\]+$' } as const
-const kinds = { type: 'array', minItems: 1, maxItems: EVENT_KINDS.length, uniqueItems: true, items: kind } as const
+const kinds = { type: 'array', minItems: 1, maxItems: EVENT_TYPES.length, uniqueItems: true, items: kind } as const
 const shared = {
   id,
   url: text,

@@ -1,7 +1,7 @@
 /** Builds the `webhooks` of the OpenAPI document from the events that are delivered. */
 
 import { EVENT_SAMPLES } from '../webhooks/event-samples.ts'
-import { EVENT_KINDS, type EventKind } from '../command/event-outbox.ts'
+import { EVENT_TYPES, type EventType } from '../command/event-outbox.ts'
 import type { Schema } from './schema-type.ts'
 import { id, nullable, object, text, time } from './schemas.ts'
 
@@ -15,7 +15,7 @@ interface EventShape {
   readonly optional?: readonly string[]
 }
 
-const EVENT_SHAPES: Readonly<Record<EventKind, EventShape>> = {
+const EVENT_SHAPES: Readonly<Record<EventType, EventShape>> = {
   DesignDrift: {
     summary: 'The running implementation no longer matches the published contract',
     properties: {
@@ -76,17 +76,17 @@ const HEADERS = [
   ],
 ] as const
 
-export function eventSchema(kind: EventKind): Schema {
+export function eventSchema(kind: EventType): Schema {
   const { properties, optional = [] } = EVENT_SHAPES[kind]
   const required = Object.keys(properties).filter((name) => !optional.includes(name))
   return object({ type: { const: kind }, timestamp: time, data: object(properties, required) })
 }
 
 export function buildWebhooks(): Schema {
-  return Object.fromEntries(EVENT_KINDS.map((kind) => [kind, { post: operationOf(kind) }]))
+  return Object.fromEntries(EVENT_TYPES.map((kind) => [kind, { post: operationOf(kind) }]))
 }
 
-function operationOf(kind: EventKind): Schema {
+function operationOf(kind: EventType): Schema {
   const example = { type: kind, timestamp: '2026-11-20T09:30:00.000Z', data: EVENT_SAMPLES[kind] }
   return {
     operationId: `receive${kind}`,

@@ -15,12 +15,12 @@ const BYTES_MAX = 512 * 1024 * 1024
 
 /** Links a segment into `damaged/` of the spool `folder`. Returns false if that fails. */
 export function keepDamaged(folder: string, source: string, segment: number): boolean {
-  const { kept, name, path } = namesOf(folder, source, segment)
+  const { target, name, path } = namesOf(folder, source, segment)
   try {
     if (existsSync(name)) return true
-    mkdirSync(kept, { recursive: true, mode: 0o700 })
+    mkdirSync(target, { recursive: true, mode: 0o700 })
     linkOrCopy(path, name)
-    prune(kept)
+    prune(target)
     return true
   } catch {
     return false
@@ -29,11 +29,11 @@ export function keepDamaged(folder: string, source: string, segment: number): bo
 
 /** Moves a segment that could not be linked. Returns false if that fails too. */
 export function moveDamaged(folder: string, source: string, segment: number): boolean {
-  const { kept, name, path } = namesOf(folder, source, segment)
+  const { target, name, path } = namesOf(folder, source, segment)
   try {
-    mkdirSync(kept, { recursive: true, mode: 0o700 })
+    mkdirSync(target, { recursive: true, mode: 0o700 })
     renameSync(path, name)
-    prune(kept)
+    prune(target)
     return true
   } catch {
     return false
@@ -41,9 +41,9 @@ export function moveDamaged(folder: string, source: string, segment: number): bo
 }
 
 function namesOf(folder: string, source: string, segment: number) {
-  const kept = join(folder, DAMAGED_FOLDER)
+  const target = join(folder, DAMAGED_FOLDER)
   const name = segmentName(segment)
-  return { kept, name: join(kept, `${source}-${name}`), path: join(folder, source, name) }
+  return { target, name: join(target, `${source}-${name}`), path: join(folder, source, name) }
 }
 
 function linkOrCopy(path: string, name: string): void {
@@ -55,9 +55,9 @@ function linkOrCopy(path: string, name: string): void {
   }
 }
 
-function prune(kept: string): void {
-  const files = readdirSync(kept)
-    .map((name) => join(kept, name))
+function prune(folder: string): void {
+  const files = readdirSync(folder)
+    .map((name) => join(folder, name))
     .map((path) => ({ path, stats: statSync(path) }))
     .sort((a, b) => b.stats.ctimeMs - a.stats.ctimeMs)
   let bytes = 0

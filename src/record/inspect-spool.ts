@@ -73,7 +73,7 @@ interface Segment {
 function sourcesAt(path: string): readonly (readonly Segment[])[] | null {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined) return null
-  // The names of kept damaged segments have the source as prefix.
+  // The names of preserved damaged segments have the source as prefix.
   if (stats.isFile()) return [[{ path, segment: segmentNumber(basename(path)) ?? 0 }]]
   if (existsSync(join(path, 'spool'))) return sourcesAt(join(path, 'spool'))
   const own = segmentsOf(path)

@@ -52,12 +52,12 @@ export function setRunningMark({ dataDir, sync, nowMs, boot, onDamage }: Running
     onDamage({ file: 'spool', what, records: 0, isExact: false, fromMs: lossFromMs(dataDir, found), toMs: nowMs })
   }
   // Killed in the same boot: unsynced data of that process is still at risk.
-  const kept = isSameBoot && found ? found : null
+  const earlier = isSameBoot && found ? found : null
   const mark: Mark = {
     version: 1,
     boot,
-    sinceMs: kept?.sinceMs ?? nowMs,
-    sync: SYNCS[Math.max(SYNCS.indexOf(sync), SYNCS.indexOf(kept?.sync ?? sync))]!,
+    sinceMs: earlier?.sinceMs ?? nowMs,
+    sync: SYNCS[Math.max(SYNCS.indexOf(sync), SYNCS.indexOf(earlier?.sync ?? sync))]!,
   }
   writeWhole(path, JSON.stringify(mark))
 

@@ -6,17 +6,10 @@
  * follows, reading stops: in a live segment a batch is being written, in a final segment the end is truncated or damaged (`tail`).
  */
 
-import { closeSync, fstatSync, openSync, statSync } from 'node:fs'
+import { closeSync, openSync, statSync } from 'node:fs'
 import { AttributionTable } from './attribution-table.ts'
-import {
-  BATCH_HEADER_BYTES,
-  decodeBatchExplanations,
-  decodeBatchHeader,
-  decodeDefinitions,
-  isBatchMagic,
-  isWhole,
-  type BatchHeader,
-} from './codec.ts'
+import { BatchScan } from './batch-scan.ts'
+import { decodeBatchExplanations, decodeDefinitions, type BatchHeader } from './codec.ts'
 import { FileWindow } from './file-window.ts'
 import { RECORD_BYTES, RecordBatch } from './record-batch.ts'
 import { decodeHeader, HEADER_BYTES, type SegmentHeader } from './segment-header.ts'
@@ -65,47 +58,73 @@ export const NO_SEGMENT: SegmentFile = Object.freeze({
   tail: () => NO_TAIL,
   close: () => {},
 })
-/** Upper bound for the bytes that scans verify: a multiple of the file size, plus a constant for small files. */
-const CHECKED_SHARE = 4
-const CHECKED_BYTES = 64 * 1024 * 1024
 
 export function openSegment(path: string, segmentKey: number): SegmentFile {
   if (!statSync(path).isFile()) throw new Error(`${path} is not a file`)
-  const file = openSync(path, 'r')
-  const window = new FileWindow(file)
-  const table = new AttributionTable()
-  const skipped = new Map<number, Skipped>()
-  let header: SegmentHeader | null = null
-  let requestPrefix: string | null = null
+  return new Segment(openSync(path, 'r'), segmentKey)
+}
+
+class Segment implements SegmentFile {
+  readonly #file: number
+  readonly #segmentKey: number
+  readonly #window: FileWindow
+  readonly #scan: BatchScan
+  readonly #table = new AttributionTable()
+  readonly #skipped = new Map<number, Skipped>()
+  #header: SegmentHeader | null = null
+  #requestPrefix: string | null = null
   /** The table contains the definitions of all batches before this offset. */
-  let tableEnd = HEADER_BYTES
-  let lastMs: number | null = null
-  let isEnded = false
-  let checkedBytes = 0
-  /** No valid batch starts in `[from, to)`. */
-  let deadEnd = { from: -1, to: -1 }
+  #tableEnd = HEADER_BYTES
+  #lastMs: number | null = null
+  #isEnded = false
 
-  const size = (): number => fstatSync(file).size
+  constructor(file: number, segmentKey: number) {
+    this.#file = file
+    this.#segmentKey = segmentKey
+    this.#window = new FileWindow(file)
+    this.#scan = new BatchScan(file, this.#window)
+  }
 
-  function read(
+  get bytes(): number {
+    return this.#scan.bytes
+  }
+
+  get header(): SegmentHeader | null {
+    this.#hasHeader()
+    return this.#header
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded
+  }
+
+  read(
     fromOffset: number,
     toOffset: number,
     bytesMax: number,
     onBatch: OnBatch,
     onSkipped: OnSkipped = () => {},
   ): number {
-    window.reset()
-    if (!hasHeader()) return fromOffset
+    this.#window.reset()
+    if (!this.#hasHeader()) return fromOffset
     const start = Math.max(Math.ceil(fromOffset / 8) * 8, HEADER_BYTES)
-    walk(tableEnd, start, Infinity, null, () => {})
-    const end = walk(start, toOffset, bytesMax, onBatch, onSkipped)
+    this.#walk(this.#tableEnd, start, Infinity, null, () => {})
+    const end = this.#walk(start, toOffset, bytesMax, onBatch, onSkipped)
     return end > start ? end : Math.max(fromOffset, HEADER_BYTES)
   }
 
-  function walk(from: number, to: number, bytesMax: number, onBatch: OnBatch | null, onSkipped: OnSkipped): number {
+  tail(offset: number): Tail {
+    return tailOf(this.#window, offset, this.bytes - offset)
+  }
+
+  close(): void {
+    closeSync(this.#file)
+  }
+
+  #walk(from: number, to: number, bytesMax: number, onBatch: OnBatch | null, onSkipped: OnSkipped): number {
     let offset = from
     while (offset < to && offset - from < bytesMax) {
-      const next = step(offset, onBatch, onSkipped)
+      const next = this.#step(offset, onBatch, onSkipped)
       if (next === offset) break
       offset = next
     }
@@ -114,161 +133,108 @@ export function openSegment(path: string, segmentKey: number): SegmentFile {
   }
 
   /** Passes on the batch or the skipped range at `offset`. Returns the offset after it. */
-  function step(offset: number, onBatch: OnBatch | null, onSkipped: OnSkipped): number {
-    let stretch = skipped.size === 0 ? undefined : skipped.get(offset)
-    const batch = stretch === undefined ? batchAt(offset) : null
+  #step(offset: number, onBatch: OnBatch | null, onSkipped: OnSkipped): number {
+    let stretch = this.#skipped.size === 0 ? undefined : this.#skipped.get(offset)
+    const batch = stretch === undefined ? this.#scan.batchAt(offset) : null
     if (batch !== null) {
-      if (offset === tableEnd) stretch = examine(offset, batch)
+      if (offset === this.#tableEnd) stretch = this.#examine(offset, batch)
       if (stretch === undefined) {
-        if (onBatch !== null) onBatch(toRecords(window.load(offset, batch.bytes), batch), batch.firstRecord, offset)
+        if (onBatch !== null) {
+          onBatch(this.#toRecords(this.#window.load(offset, batch.bytes), batch), batch.firstRecord, offset)
+        }
         return offset + batch.bytes
       }
     }
-    stretch ??= skipUnreadable(offset)
+    stretch ??= this.#skipUnreadable(offset)
     if (stretch === undefined) return offset
     onSkipped(stretch)
     return stretch.to
   }
 
   /** Adds the next batch to the table. Returns the skipped range if the batch cannot be used. */
-  function examine(offset: number, batch: BatchHeader): Skipped | undefined {
+  #examine(offset: number, batch: BatchHeader): Skipped | undefined {
     const { headerBytes, bytes, records, firstRecord } = batch
-    tableEnd = offset + bytes
-    isEnded = batch.isEnd
+    this.#tableEnd = offset + bytes
+    this.#isEnded = batch.isEnd
     if (batch.isEnd) return undefined
-    const at = window.load(offset, bytes)
-    const beforeMs = lastMs
-    if (records > 0) lastMs = timeAt(at + headerBytes, records - 1)
-    if (define(at, batch)) return undefined
-    return skip({
+    const at = this.#window.load(offset, bytes)
+    const beforeMs = this.#lastMs
+    if (records > 0) this.#lastMs = this.#timeAt(at + headerBytes, records - 1)
+    if (this.#define(at, batch)) return undefined
+    return this.#skip({
       from: offset,
       to: offset + bytes,
       what: 'attributions unknown',
       nextRecord: firstRecord === null ? null : firstRecord + records,
       records,
-      fromMs: records > 0 ? timeAt(at + headerBytes, 0) : beforeMs,
-      toMs: lastMs,
+      fromMs: records > 0 ? this.#timeAt(at + headerBytes, 0) : beforeMs,
+      toMs: this.#lastMs,
     })
   }
 
-  function define(at: number, batch: BatchHeader): boolean {
+  #define(at: number, batch: BatchHeader): boolean {
+    const table = this.#table
     try {
-      const definitions = decodeDefinitions(window.buffer, at, batch)
-      requestPrefix ??= definitions.requestPrefix
+      const definitions = decodeDefinitions(this.#window.buffer, at, batch)
+      this.#requestPrefix ??= definitions.requestPrefix
       if (!table.define(batch.firstDefinition, definitions.attributions)) return false
     } catch {
       return false
     }
     if (!table.hasUnknown) return true
-    const records = toRecords(at, batch)
+    const records = this.#toRecords(at, batch)
     return table.knows(batch.records, (index) => records.attributionId(index))
   }
 
-  function skipUnreadable(offset: number): Skipped | undefined {
-    const to = scan(offset)
+  #skipUnreadable(offset: number): Skipped | undefined {
+    const to = this.#scan.next(offset)
     if (to === null) return undefined
     // The writer may have completed the batch in the meantime.
-    window.reset()
-    const next = batchAt(to)
-    if (next === null || batchAt(offset) !== null) return undefined
-    const toMs = next.records > 0 ? timeAt(window.load(to, next.bytes) + next.headerBytes, 0) : null
-    const isOnWalk = offset === tableEnd
-    if (isOnWalk) tableEnd = to
-    const fromMs = isOnWalk ? (lastMs ?? header?.madeMs ?? null) : null
-    const records = recordsWithin(offset, to)
-    return skip({ from: offset, to, what: 'unreadable', nextRecord: next.firstRecord, records, fromMs, toMs })
+    this.#window.reset()
+    const next = this.#scan.batchAt(to)
+    if (next === null || this.#scan.batchAt(offset) !== null) return undefined
+    const toMs = next.records > 0 ? this.#timeAt(this.#window.load(to, next.bytes) + next.headerBytes, 0) : null
+    const isOnWalk = offset === this.#tableEnd
+    if (isOnWalk) this.#tableEnd = to
+    const fromMs = isOnWalk ? (this.#lastMs ?? this.#header?.madeMs ?? null) : null
+    const records = this.#recordsWithin(offset, to)
+    return this.#skip({ from: offset, to, what: 'unreadable', nextRecord: next.firstRecord, records, fromMs, toMs })
   }
 
   /** Number of records in a batch that does not verify, if its header is valid and the batch ends at or before `to`. */
-  function recordsWithin(offset: number, to: number): number {
-    const at = window.load(offset, BATCH_HEADER_BYTES)
-    const batch = at < 0 ? null : decodeBatchHeader(window.view, at)
+  #recordsWithin(offset: number, to: number): number {
+    const batch = this.#scan.headerAt(offset)
     return batch !== null && offset + batch.bytes <= to ? batch.records : 0
   }
 
-  function skip(stretch: Skipped): Skipped {
-    skipped.set(stretch.from, stretch)
+  #skip(stretch: Skipped): Skipped {
+    this.#skipped.set(stretch.from, stretch)
     return stretch
   }
 
-  /** Returns the offset of the next valid batch after `offset`; null: there is none. */
-  function scan(offset: number): number | null {
-    let resumeAt: number | null = null
-    let at = nextMagic(deadEnd.from === offset ? deadEnd.to : offset + 8)
-    for (; at >= 0; at = nextMagic(at + 8)) {
-      const place = window.load(at, BATCH_HEADER_BYTES)
-      const batch = place < 0 ? null : decodeBatchHeader(window.view, place)
-      // This batch may still be in progress.
-      if (place < 0 || (batch !== null && at + batch.bytes > size())) resumeAt ??= at
-      if (batch === null) continue
-      checkedBytes += batch.bytes
-      if (checkedBytes > CHECKED_BYTES + CHECKED_SHARE * size()) break
-      if (batchAt(at) !== null) return at
-    }
-    deadEnd = { from: offset, to: resumeAt ?? Math.max(offset + 8, Math.floor(size() / 8) * 8) }
-    return null
-  }
-
-  /** Returns the next offset, in steps of 8, with the magic number of a batch; -1: there is none. */
-  function nextMagic(offset: number): number {
-    let at = offset
-    for (let place = window.load(at, 4); place >= 0; place = window.load(at, 4)) {
-      const { view } = window
-      const end = at + window.heldFrom(at) - 4
-      for (; at <= end; at += 8, place += 8) if (isBatchMagic(view.getUint32(place, true))) return at
-    }
-    return -1
-  }
-
-  function batchAt(offset: number): BatchHeader | null {
-    let at = window.load(offset, BATCH_HEADER_BYTES)
-    if (at < 0) return null
-    const batch = decodeBatchHeader(window.view, at)
-    if (batch === null) return null
-    at = window.load(offset, batch.bytes)
-    return at >= 0 && isWhole(window.buffer, at, batch) ? batch : null
-  }
-
-  function toRecords(at: number, batch: BatchHeader): RecordBatch {
+  #toRecords(at: number, batch: BatchHeader): RecordBatch {
+    const { buffer } = this.#window
     return new RecordBatch({
-      bytes: window.buffer,
+      bytes: buffer,
       offset: at + batch.headerBytes,
       count: batch.records,
-      segmentKey,
-      attributions: table.attributions,
-      requestPrefix: requestPrefix ?? '',
-      ...(batch.explanationBytes > 0 && { explanations: () => decodeBatchExplanations(window.buffer, at, batch) }),
+      segmentKey: this.#segmentKey,
+      attributions: this.#table.attributions,
+      requestPrefix: this.#requestPrefix ?? '',
+      ...(batch.explanationBytes > 0 && { explanations: () => decodeBatchExplanations(buffer, at, batch) }),
     })
   }
 
-  function timeAt(recordsAt: number, index: number): number {
-    return window.view.getFloat64(recordsAt + index * RECORD_BYTES + 8, true)
+  #timeAt(recordsAt: number, index: number): number {
+    return this.#window.view.getFloat64(recordsAt + index * RECORD_BYTES + 8, true)
   }
 
-  function hasHeader(): boolean {
-    if (header !== null) return true
-    const at = window.load(0, HEADER_BYTES)
+  #hasHeader(): boolean {
+    if (this.#header !== null) return true
+    const at = this.#window.load(0, HEADER_BYTES)
     if (at < 0) return false
-    header = decodeHeader(Buffer.from(window.buffer, at, HEADER_BYTES))
-    requestPrefix = header?.requestPrefix ?? requestPrefix
+    this.#header = decodeHeader(Buffer.from(this.#window.buffer, at, HEADER_BYTES))
+    this.#requestPrefix = this.#header?.requestPrefix ?? this.#requestPrefix
     return true
-  }
-
-  const tail = (offset: number): Tail => tailOf(window, offset, size() - offset)
-
-  return {
-    get bytes() {
-      return size()
-    },
-    get header() {
-      hasHeader()
-      return header
-    },
-    get isEnded() {
-      return isEnded
-    },
-    read,
-    tail,
-    close: () => closeSync(file),
   }
 }

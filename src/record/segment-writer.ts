@@ -55,114 +55,124 @@ export interface SegmentWriterOptions {
 
 const PROBE_BYTES = 256 * 1024
 
-/** Throws, and leaves no file, if the header cannot be written or the name is taken. */
-export function createSegmentWriter({ folder, name, header, sync: durability }: SegmentWriterOptions): SegmentWriter {
-  const file = createSegment(join(folder, name), header, durability === 'always')
-  let bytes = HEADER_BYTES
-  /** Records written before the sync in progress (or the failed one), and records written since. */
-  let covered: Unsynced | null = null
-  let fresh: Unsynced | null = null
-  let isDirty = true
-  let isTorn = false
-  let isSyncing = false
-  let isClosed = false
-  let onIdle = (): void => {}
+/** Throws, and leaves no file, if the header cannot be written or the name is in use. */
+export function createSegmentWriter({ folder, name, header, sync }: SegmentWriterOptions): SegmentWriter {
+  return new Writer(name, header, createSegment(join(folder, name), header, sync === 'always'))
+}
 
-  function writeAt(chunk: Buffer, offset: number): void {
-    writeWhole(file, chunk, offset)
-    isDirty = true
+class Writer implements SegmentWriter {
+  readonly name: string
+  bytes = HEADER_BYTES
+  readonly #header: NewSegmentHeader
+  readonly #file: number
+  /** Records written before the sync in progress (or the failed one). */
+  #covered: Unsynced | null = null
+  /** Records written since. */
+  #fresh: Unsynced | null = null
+  #isDirty = true
+  #isTorn = false
+  #isSyncing = false
+  #isClosed = false
+  #onIdle = (): void => {}
+
+  constructor(name: string, header: NewSegmentHeader, file: number) {
+    this.name = name
+    this.#header = header
+    this.#file = file
   }
 
-  /** Truncates to the last whole batch. Does not throw, so that the error of the write is the one that is reported. */
-  function cut(): boolean {
+  get unsynced(): Unsynced | null {
+    return together(this.#covered, this.#fresh)
+  }
+
+  write(batch: Buffer, records: number, nowMs: number): void {
     try {
-      ftruncateSync(file, bytes)
-      isTorn = false
-    } catch {
-      isTorn = true
+      this.#writeAt(batch, this.bytes)
+    } catch (cause) {
+      this.#cut()
+      throw cause
     }
-    return !isTorn
+    this.bytes += batch.length
+    this.#fresh = together(this.#fresh, { records, fromMs: nowMs, toMs: nowMs })
   }
 
-  function isSound(): boolean {
+  takeBack(batch: Buffer): boolean {
+    this.bytes -= batch.length
+    this.#fresh = null
+    return this.#cut()
+  }
+
+  isSound(): boolean {
     try {
-      return fstatSync(file).nlink > 0 && (!isTorn || cut())
+      return fstatSync(this.#file).nlink > 0 && (!this.#isTorn || this.#cut())
     } catch {
       return false
     }
   }
 
-  function sync(done: OnSynced): void {
-    if (!isDirty || isSyncing || isClosed) return
-    isSyncing = true
-    isDirty = false
-    covered = together(covered, fresh)
-    fresh = null
-    fdatasync(file, (cause) => {
-      isSyncing = false
-      if (cause === null) covered = null
-      if (isClosed) closeSync(file)
+  probe(): void {
+    try {
+      this.#writeAt(Buffer.alloc(PROBE_BYTES), this.bytes)
+    } finally {
+      this.#cut()
+    }
+    if (this.#isTorn) throw new Error(`${this.name} could not be truncated after a test write`)
+  }
+
+  rewriteHeader(): void {
+    this.#writeAt(encodeHeader(this.#header), 0)
+  }
+
+  syncNow(): void {
+    fdatasyncSync(this.#file)
+    this.#isDirty = false
+    this.#covered = this.#fresh = null
+  }
+
+  sync(done: OnSynced): void {
+    if (!this.#isDirty || this.#isSyncing || this.#isClosed) return
+    this.#isSyncing = true
+    this.#isDirty = false
+    this.#covered = this.unsynced
+    this.#fresh = null
+    fdatasync(this.#file, (cause) => {
+      this.#isSyncing = false
+      if (cause === null) this.#covered = null
+      if (this.#isClosed) closeSync(this.#file)
       done(cause)
-      onIdle()
+      this.#onIdle()
     })
   }
 
-  function retire(done: OnSynced): void {
-    if (isSyncing) {
-      onIdle = () => retire(done)
+  retire(done: OnSynced): void {
+    if (this.#isSyncing) {
+      this.#onIdle = () => this.retire(done)
       return
     }
-    sync(done)
-    close()
+    this.sync(done)
+    this.close()
   }
 
-  function close(): void {
-    if (isClosed) return
-    isClosed = true
-    if (!isSyncing) closeSync(file)
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    if (!this.#isSyncing) closeSync(this.#file)
   }
 
-  return {
-    name,
-    get bytes() {
-      return bytes
-    },
-    get unsynced() {
-      return together(covered, fresh)
-    },
-    write(batch, records, nowMs) {
-      try {
-        writeAt(batch, bytes)
-      } catch (cause) {
-        cut()
-        throw cause
-      }
-      bytes += batch.length
-      fresh = together(fresh, { records, fromMs: nowMs, toMs: nowMs })
-    },
-    takeBack(batch) {
-      bytes -= batch.length
-      fresh = null
-      return cut()
-    },
-    isSound,
-    probe() {
-      try {
-        writeAt(Buffer.alloc(PROBE_BYTES), bytes)
-      } finally {
-        cut()
-      }
-      if (isTorn) throw new Error(`${name} could not be cut back`)
-    },
-    rewriteHeader: () => writeAt(encodeHeader(header), 0),
-    syncNow() {
-      fdatasyncSync(file)
-      isDirty = false
-      covered = fresh = null
-    },
-    sync,
-    retire,
-    close,
+  #writeAt(chunk: Buffer, offset: number): void {
+    writeWhole(this.#file, chunk, offset)
+    this.#isDirty = true
+  }
+
+  /** Truncates to the last whole batch. Does not throw, so that the error of the write is the one that is reported. */
+  #cut(): boolean {
+    try {
+      ftruncateSync(this.#file, this.bytes)
+      this.#isTorn = false
+    } catch {
+      this.#isTorn = true
+    }
+    return !this.#isTorn
   }
 }
 

@@ -63,7 +63,7 @@ export const EVENT_REASONS = {
   risk_history_dropped: 'Risk events were dropped because too many wait for the store.',
   risk_history_failed: 'The store refused risk events. They wait and are retried.',
   risk_subscriber_broken: 'A subscriber of the risk stream failed and receives no more events.',
-  service_level_late: 'A call ended in a minute whose service level was judged already.',
+  service_level_late: 'A call arrived after the service level of its minute was evaluated.',
   spool_torn_tail: 'A batch at the end of the spool was incomplete at startup. Once after a hard stop is normal.',
   spool_write_failed:
     'The disk refused a write of the spool. Calls are answered 503 until it accepts records again. Counted once a second and thread.',

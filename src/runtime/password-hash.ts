@@ -63,9 +63,9 @@ export function createPasswordHasher(options: PasswordHasherOptions): PasswordHa
     async verify(password, encoded) {
       const [, n, r, p, salt = '', hash = ''] = (encoded ?? NO_PASSWORD).split('$')
       const cost: Cost = { N: Number(n), r: Number(r), p: Number(p) }
-      const made = await withSlot(() => derive(password, Buffer.from(salt, 'base64url'), cost))
-      const kept = Buffer.from(hash, 'base64url')
-      return made.length === kept.length && timingSafeEqual(made, kept) && encoded !== null
+      const computed = await withSlot(() => derive(password, Buffer.from(salt, 'base64url'), cost))
+      const stored = Buffer.from(hash, 'base64url')
+      return computed.length === stored.length && timingSafeEqual(computed, stored) && encoded !== null
     },
   }
 }

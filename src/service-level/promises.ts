@@ -32,7 +32,7 @@ export interface ServicePromise {
 }
 
 /** Null if there was nothing to measure. */
-export interface Judgement {
+export interface Evaluation {
   readonly measured: number | null
   readonly isKept: boolean | null
 }
@@ -62,12 +62,12 @@ export function loadsOf({ throughput }: RuntimePlan): readonly number[] {
   return [...new Set(loads)].sort((a, b) => a - b)
 }
 
-export function judge({ measure, promised, percentile }: ServicePromise, of: ServiceMeasure): Judgement {
-  if (measure === 'availability') return judged(availabilityPercent(of), (percent) => percent >= promised)
-  if (measure === '5xxResponsePercent') return judged(errorPercent(of), (percent) => percent <= promised)
-  return judged(measure === 'latency' ? percentileMs(of, percentile ?? 100) : meanMs(of), (ms) => ms <= promised)
+export function evaluate({ measure, promised, percentile }: ServicePromise, of: ServiceMeasure): Evaluation {
+  if (measure === 'availability') return toEvaluation(availabilityPercent(of), (percent) => percent >= promised)
+  if (measure === '5xxResponsePercent') return toEvaluation(errorPercent(of), (percent) => percent <= promised)
+  return toEvaluation(measure === 'latency' ? percentileMs(of, percentile ?? 100) : meanMs(of), (ms) => ms <= promised)
 }
 
-function judged(measured: number | null, isKept: (measured: number) => boolean): Judgement {
+function toEvaluation(measured: number | null, isKept: (measured: number) => boolean): Evaluation {
   return { measured, isKept: measured === null ? null : isKept(measured) }
 }

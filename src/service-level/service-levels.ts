@@ -12,7 +12,7 @@ import {
   sumOfMeasures,
   type ServiceMeasure,
 } from '../domain/service-level.ts'
-import { judge, loadsOf, promisesOf, type ServicePromise } from './promises.ts'
+import { evaluate, loadsOf, promisesOf, type ServicePromise } from './promises.ts'
 import type { RuntimePlan } from '../plan/sla-plan.ts'
 import type { Registry } from '../store/registry.ts'
 import { SERVICE_WINDOW_MS, type ServiceLevelStore } from '../store/service-level-store.ts'
@@ -29,7 +29,7 @@ export interface ServiceLevel {
   readonly from: string
   readonly to: string
   readonly measured: Measured
-  readonly promises: readonly JudgedPromise[]
+  readonly promises: readonly EvaluatedPromise[]
   /** The range in windows of equal length; windows without a call are left out. */
   readonly windows: readonly (Measured & { readonly from: string; readonly to: string })[]
 }
@@ -42,7 +42,7 @@ export interface Measured {
   readonly latency: { readonly meanMs: number | null } & Readonly<Record<'p50Ms' | 'p95Ms' | 'p99Ms', number | null>>
 }
 
-export interface JudgedPromise extends Pick<
+export interface EvaluatedPromise extends Pick<
   ServicePromise,
   'name' | 'measure' | 'percentile' | 'rps' | 'operationIds' | 'promised'
 > {
@@ -64,8 +64,8 @@ const WINDOWS_MAX = 100
 const STEPS_MS = [1, 5, 15, 60, 360, 1_440].map((minutes) => minutes * SERVICE_WINDOW_MS)
 
 export function createServiceLevels({ registry, plans, store }: ServiceLevelsOptions): ServiceLevels {
-  async function judgedOf(tenant: string, api: string, range: Range): Promise<readonly JudgedPromise[]> {
-    const found: JudgedPromise[] = []
+  async function evaluatedOf(tenant: string, api: string, range: Range): Promise<readonly EvaluatedPromise[]> {
+    const found: EvaluatedPromise[] = []
     for (const { variant, runtime } of await plans.of(api)) {
       for (const plan of runtime) {
         const byLoad = await measuresOf(tenant, api, plan, range)
@@ -101,7 +101,7 @@ export function createServiceLevels({ registry, plans, store }: ServiceLevelsOpt
         from: toTime(fromMs),
         to: toTime(toMs),
         measured: show(sumOfMeasures(stretches)),
-        promises: await judgedOf(tenant, api, range),
+        promises: await evaluatedOf(tenant, api, range),
         windows: stretches.map((stretch) => ({
           from: toTime(Math.max(fromMs, stretch.startMs)),
           to: toTime(Math.min(toMs, stretch.startMs + stepMs)),
@@ -112,9 +112,9 @@ export function createServiceLevels({ registry, plans, store }: ServiceLevelsOpt
   }
 }
 
-function describe(promise: ServicePromise, variant: string, measure: ServiceMeasure): JudgedPromise {
+function describe(promise: ServicePromise, variant: string, measure: ServiceMeasure): EvaluatedPromise {
   const { name, measure: what, percentile, rps, operationIds, promised } = promise
-  const { measured, isKept } = judge(promise, measure)
+  const { measured, isKept } = evaluate(promise, measure)
   const { calls } = measure
   return {
     variant: variant === '' ? null : variant,

@@ -7,7 +7,7 @@
 
 import type { Attribution } from '../domain/attribution.ts'
 import { BUCKETS, bucketOf } from '../domain/latency-buckets.ts'
-import { OUTCOMES } from '../domain/outcome.ts'
+import { IS_UNANSWERED } from '../domain/outcome.ts'
 import { FLAG_FORWARDED } from '../record/call-record.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 import { SERVICE_WINDOW_MS, type ServiceLevelRow } from '../store/service-level-store.ts'
@@ -42,7 +42,6 @@ interface Minute {
 /** About 18 MB. */
 const CELLS_MAX = 10_000
 const SERVED = 0
-const UNANSWERED: readonly boolean[] = OUTCOMES.map((outcome) => outcome.startsWith('upstream_'))
 
 export interface ServiceMeterOptions {
   /** Start of the first minute that is not complete; a call of an earlier one goes to `onLate`. */
@@ -54,76 +53,98 @@ export function createServiceMeter({
   fromMs = () => -Infinity,
   onLate = () => {},
 }: ServiceMeterOptions = {}): ServiceMeter {
-  const columns = createColumns(textOf)
-  const minutes = new Map<number, Minute>()
-  let current: Minute | null = null
-  let cells: Cell[] = []
+  const measures = new ServiceMeasures(fromMs, onLate)
+  return {
+    add: (batch) => measures.add(batch),
+    take: (beforeMs) => measures.take(beforeMs),
+    get minutesMs() {
+      return measures.minutesMs
+    },
+    get isFull() {
+      return measures.isFull
+    },
+  }
+}
 
-  function add(batch: RecordBatch): void {
-    const columnsOfBatch = columns.of(batch)
+class ServiceMeasures implements ServiceMeter {
+  readonly #fromMs: () => number
+  readonly #onLate: () => void
+  readonly #columns = createColumns(textOf)
+  readonly #minutes = new Map<number, Minute>()
+  #current: Minute | null = null
+  #cells: Cell[] = []
+
+  constructor(fromMs: () => number, onLate: () => void) {
+    this.#fromMs = fromMs
+    this.#onLate = onLate
+  }
+
+  get minutesMs(): Iterable<number> {
+    return this.#minutes.keys()
+  }
+
+  get isFull(): boolean {
+    return this.#cells.length >= CELLS_MAX
+  }
+
+  add(batch: RecordBatch): void {
+    const columnsOfBatch = this.#columns.of(batch)
     const { count } = batch
-    const opensAtMs = fromMs()
+    const opensAtMs = this.#fromMs()
+    let current = this.#current
     for (let index = 0; index < count; index++) {
       const outcome = batch.outcome(index)
-      const isUnanswered = UNANSWERED[outcome]!
+      const isUnanswered = IS_UNANSWERED[outcome]!
       if (!isUnanswered && (outcome !== SERVED || (batch.flags(index) & FLAG_FORWARDED) === 0)) continue
       const timeMs = batch.timeMs(index)
       const startMs = timeMs - (timeMs % SERVICE_WINDOW_MS)
       if (startMs < opensAtMs) {
-        onLate()
+        this.#onLate()
         continue
       }
-      if (current === null || current.startMs !== startMs) current = minuteAt(startMs)
+      if (current === null || current.startMs !== startMs) current = this.#minuteAt(startMs)
       const column = columnsOfBatch[batch.attributionId(index)]!
-      const cell = current.cells[column] ?? newCell(current, column)
+      const cell = current.cells[column] ?? this.#newCell(current, column)
       cell.calls++
-      if (isUnanswered) {
-        cell.unanswered++
-        continue
-      }
-      const status = batch.status(index)
-      if (status >= 500) cell.errors++
-      else if (status < 400) {
-        const us = batch.upstreamUs(index)
-        cell.successes++
-        cell.latencyUs += us
-        cell.latency[bucketOf(us)]!++
-      }
+      if (isUnanswered) cell.unanswered++
+      else countAnswer(cell, batch.status(index), batch.upstreamUs(index))
     }
+    this.#current = current
   }
 
-  function minuteAt(startMs: number): Minute {
-    let minute = minutes.get(startMs)
-    if (minute === undefined) minutes.set(startMs, (minute = { startMs, cells: [] }))
+  take(beforeMs = Infinity): readonly ServiceLevelRow[] {
+    const columns = this.#columns
+    const rows = this.#cells
+      .filter(({ minuteMs }) => minuteMs < beforeMs)
+      .sort((a, b) => a.minuteMs - b.minuteMs || columns.compare(a.column, b.column))
+      .map((cell) => toRow(cell, columns.keyAt(cell.column)))
+    this.#cells = this.#cells.filter(({ minuteMs }) => minuteMs >= beforeMs)
+    for (const startMs of this.#minutes.keys()) if (startMs < beforeMs) this.#minutes.delete(startMs)
+    this.#current = null
+    if (this.#cells.length === 0) columns.tidy()
+    return rows
+  }
+
+  #minuteAt(startMs: number): Minute {
+    let minute = this.#minutes.get(startMs)
+    if (minute === undefined) this.#minutes.set(startMs, (minute = { startMs, cells: [] }))
     return minute
   }
 
-  function newCell(minute: Minute, column: number): Cell {
+  #newCell(minute: Minute, column: number): Cell {
     const counts = { calls: 0, unanswered: 0, errors: 0, successes: 0, latencyUs: 0 }
     const cell = { column, minuteMs: minute.startMs, ...counts, latency: new Uint32Array(BUCKETS) }
-    cells.push(cell)
+    this.#cells.push(cell)
     return (minute.cells[column] = cell)
   }
+}
 
-  return {
-    add,
-    take(beforeMs = Infinity) {
-      const taken = cells.filter(({ minuteMs }) => minuteMs < beforeMs)
-      const rows = taken
-        .sort((a, b) => a.minuteMs - b.minuteMs || columns.compare(a.column, b.column))
-        .map((cell) => toRow(cell, columns.keyAt(cell.column)))
-      cells = cells.filter(({ minuteMs }) => minuteMs >= beforeMs)
-      for (const startMs of minutes.keys()) if (startMs < beforeMs) minutes.delete(startMs)
-      current = null
-      if (cells.length === 0) columns.tidy()
-      return rows
-    },
-    get minutesMs() {
-      return minutes.keys()
-    },
-    get isFull() {
-      return cells.length >= CELLS_MAX
-    },
+function countAnswer(cell: Cell, status: number, upstreamUs: number): void {
+  if (status >= 500) cell.errors++
+  else if (status < 400) {
+    cell.successes++
+    cell.latencyUs += upstreamUs
+    cell.latency[bucketOf(upstreamUs)]!++
   }
 }
 

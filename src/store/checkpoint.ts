@@ -1,9 +1,9 @@
 /**
  * The processed position of the spool, stored so that a crash at any time neither repeats nor loses a record.
  *
- * A flush is a transaction over a range of the spool: `begin` notes the range on disk, then the rows
- * are inserted under the range's token, then `commit` moves the position. After a crash between the
- * two the pending flush is found again, and the same range gives the same rows and the same token.
+ * A flush is a transaction over a range of the spool: `begin` stores the range on disk, then the rows are inserted with the token of
+ * the range, then `commit` moves the position. After a crash between the two, the pending flush is repeated: the same range yields
+ * the same rows and the same token.
  */
 
 export interface SpoolPlace {
@@ -22,7 +22,7 @@ export interface PendingFlush {
   readonly number: number
   readonly from: SpoolPosition
   readonly to: SpoolPosition
-  /** `range`: its tokens name the range, and the store notes it. Missing: begun by a version before that. */
+  /** `range`: its tokens contain the range, and the flush log of the store records it. Missing: an earlier version began the flush. */
   readonly tokens?: 'range'
 }
 
@@ -30,13 +30,13 @@ export interface Checkpoint {
   /** Everything before this position is in the store. */
   position(): SpoolPosition
   pending(): PendingFlush | null
-  /** On disk when it returns. */
+  /** Starts a flush, which is on disk when the method returns. */
   begin(to: SpoolPosition): PendingFlush
-  /** `registryEnd`: position of the registry's last change; a registry that goes back behind it is recognised. */
+  /** `registryEnd`: position of the registry's last change, to detect an older copy of the registry at the next start. */
   commit(flush: PendingFlush, registryEnd?: number): void
 }
 
-/** The state of the checkpoint that a start compares with the store. */
+/** State of the checkpoint that startup compares with the store. */
 export interface CheckpointClaims {
   /** Distinguishes the insert tokens of this data folder from those of any other. */
   readonly instance: string
@@ -44,14 +44,14 @@ export interface CheckpointClaims {
   readonly flushes: number
   readonly position: SpoolPosition
   readonly pending: PendingFlush | null
-  /** The last flush was noted in the store; false with flushes of earlier versions only. */
+  /** True if the flush log of the store records the last flush; false only for flushes of earlier versions. */
   readonly isNoted: boolean
   readonly registryEnd: number
-  /** Changes that the file has lost; 0: none. */
+  /** Number of changes that the file has lost; 0: none. */
   readonly wentBackBy: number
 }
 
-/** Positions that a repair sets, in one transaction; episodes, counters and events that wait stay. */
+/** Positions that a repair sets in one transaction; episodes, counters and the outbox remain. */
 export interface CheckpointRepair {
   readonly instance: string
   readonly flushes: number
@@ -61,6 +61,6 @@ export interface CheckpointRepair {
   readonly registryEnd: number
   readonly riskPosition: SpoolPosition
   readonly limitPosition: SpoolPosition
-  /** Null: promises are judged from now on. */
+  /** Null: promises are evaluated from now on. */
   readonly levelPosition: SpoolPosition | null
 }

@@ -1,8 +1,8 @@
 /**
- * Deduplication tokens of what is inserted.
+ * Deduplication tokens of inserts into the store.
  *
- * A token names the exact range of the spool (or the events) that it stands for. A checkpoint that went back uses a number a second
- * time for another range; under a token of the number alone the store would drop those rows.
+ * A token contains a hash of the range of the spool, or of the events. An older copy of the checkpoint uses the same number again for
+ * another range: with a token of only the number, the store would drop those rows as duplicates.
  */
 
 import { createHash } from 'node:crypto'
@@ -11,19 +11,19 @@ import type { OutboxBatch } from './risk-checkpoint.ts'
 
 const HASH_CHARS = 24
 
-/** A flush that an earlier version began is repeated under the token of that version. */
+/** Returns the token of a flush. A flush that an earlier version began keeps the token of that version. */
 export function flushToken(table: string, instance: string, flush: PendingFlush): string {
   const plain = `${table}-${instance}-${flush.number}`
   return flush.tokens === 'range' ? `${plain}-${hash([placesOf(flush.from), placesOf(flush.to)])}` : plain
 }
 
-/** Risk events that an earlier version claimed are sent under the token of that version. */
+/** Returns the token of a batch of risk events. A batch that an earlier version claimed keeps the token of that version. */
 export function riskToken(instance: string, { number, events, isNumbered }: OutboxBatch): string {
   const plain = `risk-${instance}-${number}`
   return isNumbered ? plain : `${plain}-${hash(events.map(({ id }) => id))}`
 }
 
-/** Only what names bytes, in one order: the same range gives the same text. */
+/** Returns only the fields that identify bytes, in sorted order, so that equal ranges have equal hashes. */
 function placesOf(position: SpoolPosition): unknown {
   return Object.entries(position)
     .map(([source, { segment, offset }]) => [source, segment, offset] as const)

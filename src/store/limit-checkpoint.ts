@@ -1,12 +1,9 @@
-/**
- * Counters of limits and quotas as they stand at a position of the spool, so that no limit begins anew when
- * the process dies.
- */
+/** Counters of limits and quotas at a position of the spool, so that a crash does not reset them. */
 
 import type { LimitKind } from '../domain/limit-rule.ts'
 import type { SpoolPosition } from './checkpoint.ts'
 
-/** One counter, by what it counts; what its numbers mean is the limiter's. */
+/** One counter, identified by what it counts; only the limiter interprets its fields. */
 export interface SavedCounter {
   readonly key: string
   readonly meaning: string
@@ -19,16 +16,16 @@ export interface SavedCounters {
   readonly subscription: string
   readonly api: string
   readonly counters: readonly SavedCounter[]
-  /** When its latest breaches of a limit began, oldest first. */
+  /** Start times of its latest breaches of a limit, oldest first. */
   readonly breachesMs: readonly number[]
-  /** The last refusal by a limit; 0: there was none. */
+  /** Time of the last refusal by a limit; 0: none. */
   readonly refusedMs: number
 }
 
 export interface LimitCheckpoint {
-  /** All that precedes this is in the counters. */
+  /** The counters include all records before this position. */
   limitPosition(): SpoolPosition
   countersOf(subscription: string, api: string): SavedCounters | null
-  /** One transaction. */
+  /** Saves position and counters in one transaction. */
   saveCounters(position: SpoolPosition, counters: readonly SavedCounters[], nowMs: number): void
 }

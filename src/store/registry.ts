@@ -1,6 +1,6 @@
 /**
- * The registry: every resource as a document `(kind, id, revision, body)`, with compare-and-set over
- * several documents at once and a change feed.
+ * The registry: every resource is a document `(kind, id, revision, body)`. Commits compare and set several documents atomically, and
+ * a change feed delivers them.
  *
  * A commit is atomic and writes an audit entry for each document. The feed delivers every change once, in commit order; a consumer
  * that stores its position can resume after a restart. Bodies are JSON. Adapter: `sqlite/registry.ts` (one node); PostgreSQL could
@@ -48,13 +48,13 @@ export interface Write {
   readonly expected: number
   /** `null` removes the document. */
   readonly body: unknown
-  /** Values by which `find` finds the document; they replace those of the revision before. */
+  /** Values by which `find` finds the document; they replace those of the previous revision. */
   readonly keys?: Readonly<Record<string, string>>
-  /** Names in `keys` whose value no other document of the kind may carry, in any tenant. */
+  /** Names in `keys` whose value no other document of the kind may have, in any tenant. */
   readonly unique?: readonly string[]
 }
 
-/** All or nothing, with one audit entry for each document. */
+/** Writes that succeed or fail together, with one audit entry per document. */
 export interface Commit {
   readonly author: Author
   readonly action: string
@@ -77,19 +77,19 @@ export interface Change {
   readonly removed: boolean
 }
 
-/** Something that was done: a document that changed, or one that was read where reading is noted. */
+/** A change of a document, or a read that the service audits. */
 export interface AuditEntry {
-  /** Orders entries; the later ones of a kind of entry carry the higher numbers. */
+  /** Later entries have higher numbers. */
   readonly position: AuditPosition
   readonly atMs: number
   readonly author: Author
   readonly action: string
   readonly kind: string
   readonly id: string
-  /** Revision before and after; null: it was not there, or it is not any more. Both null: it was only read. */
+  /** Revision before and after; null: the document did not exist, or was removed. Both null: it was read. */
   readonly fromRevision: number | null
   readonly toRevision: number | null
-  /** Bodies; null where there is none, or where its kind is not in `bodiesOf`. */
+  /** Bodies; null if there is none, or if its kind is not in `bodiesOf`. */
   readonly before: unknown
   readonly after: unknown
 }
@@ -100,26 +100,26 @@ export interface AuditPosition {
   readonly note: number
 }
 
-/** Attempts to deliver events come only where their kind, id or action is asked for. */
+/** Deliveries of events are included only if the query has a `kind`, `id` or `action`. */
 export interface AuditQuery {
   readonly tenant: string
   readonly kind?: string
   readonly id?: string
   readonly action?: string
-  /** Id of the consumer that did it; `FOREIGN_AUTHOR`: one of another tenant. */
+  /** Id of the author; `FOREIGN_AUTHOR`: an author of another tenant. */
   readonly consumer?: string
   /** Entries older than this position. */
   readonly before?: AuditPosition
-  /** Kinds of which bodies are read; those of others stay where they are. */
+  /** Kinds whose bodies are loaded. */
   readonly bodiesOf: readonly string[]
   readonly limit: number
 }
 
 export interface ListQuery {
   readonly tenant?: string
-  /** Only documents that carry these values as `keys`. */
+  /** Only documents with these values as `keys`. */
   readonly where?: Readonly<Record<string, string>>
-  /** Ids after this one, in id order. */
+  /** Only documents with an id after this one. */
   readonly after?: string
   readonly limit: number
 }
@@ -137,7 +137,7 @@ export class KeyTaken extends Error {
   override readonly name = 'KeyTaken'
   readonly key: string
   constructor(key: string) {
-    super(`key ${key} is taken`)
+    super(`another document has the same key ${key}`)
     this.key = key
   }
 }
@@ -149,11 +149,14 @@ export class RegistryFull extends StoreUnwritable {
 
 export interface Registry {
   get<Body>(kind: DocumentKind<Body>, id: string): Promise<Document<Body> | null>
-  /** The document that carries `value` as its key `name`; the first where several do. */
+  /** Returns the document whose key `name` is `value`; the first in id order if there are several. */
   find<Body>(kind: DocumentKind<Body>, name: string, value: string): Promise<Document<Body> | null>
-  /** Documents of one kind, in id order. */
+  /** Returns documents of one kind, in id order. */
   list<Body>(kind: DocumentKind<Body>, query: ListQuery): Promise<readonly Document<Body>[]>
-  /** Throws `RevisionConflict`, `KeyTaken` or `StoreUnwritable` (`RegistryFull` if there is no room); resolves when the change is on disk. */
+  /**
+   * Resolves when the change is on disk. Throws `RevisionConflict`, `KeyTaken`, or `StoreUnwritable` (`RegistryFull` if there is no
+   * space).
+   */
   commit(author: Author, action: string, writes: readonly Write[]): Promise<void>
   /**
    * Executes several commits with one sync, in order. A refused commit does not affect the others; its error is at its index in the

@@ -1,4 +1,4 @@
-/** Port of the request log, which holds single calls for a week. */
+/** Port of the request log, which stores single calls for a week. */
 
 export interface LoggedRequest {
   readonly timeMs: number
@@ -19,7 +19,7 @@ export interface LoggedRequest {
   readonly requestBytes: number
   readonly responseBytes: number
   readonly unitsMicro: number
-  /** Why it was refused, as JSON (`domain/explanation.ts`); `''` if nothing is kept of it. */
+  /** Why the call was refused, as JSON (`domain/explanation.ts`); `''` if no explanation is stored. */
   readonly explanation: string
 }
 
@@ -31,7 +31,7 @@ export interface RequestQuery {
   readonly customer?: string
   readonly outcome?: string
   readonly requestId?: string
-  /** Calls before this one, in the order of the list: the latest first. */
+  /** Only calls after this one in the list, which begins with the latest call. */
   readonly before?: { readonly timeMs: number; readonly requestId: string }
   readonly limit: number
 }

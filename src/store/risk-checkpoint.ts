@@ -20,18 +20,18 @@ export interface SavedEpisode {
 export interface OutboxBatch {
   readonly number: number
   readonly events: readonly RiskEvent[]
-  /** Claimed by a version whose tokens name the number alone. */
+  /** True if an earlier version claimed the batch; its token contains only the number. */
   readonly isNumbered: boolean
 }
 
 /** Progress of service level evaluation. */
 export interface LevelMark {
-  /** Where the first minute begins that is not judged. */
+  /** Position of the first record of the first minute that is not evaluated. */
   readonly position: SpoolPosition
-  /** Minutes that begin before it were judged. */
+  /** Minutes that begin before this time were evaluated. */
   readonly closedMs: number
   readonly lastJudgedMs: number
-  /** Minutes on end in which an API broke a promise. */
+  /** Number of consecutive minutes in which an API broke a promise. */
   readonly streaks: Readonly<Record<string, number>>
 }
 
@@ -39,7 +39,7 @@ export interface RiskCheckpoint {
   levelMark(): LevelMark | null
   riskPosition(): SpoolPosition
   openEpisodes(): readonly SavedEpisode[]
-  /** The latest event that was committed; '' before the first. */
+  /** Id of the latest committed event; '' before the first. */
   lastEventId(): string
   /**
    * Commits in one transaction. Deletes episodes that cleared before `forgetBeforeMs`, and the oldest outbox events above the limit.

@@ -1,6 +1,5 @@
 /**
- * Risk events and episodes as they are read later: history from ClickHouse, the position from the
- * checkpoint's episodes.
+ * Ports to read risks: stored events (from ClickHouse), and the latest event of each episode (from the checkpoint).
  */
 
 import type { Category, RiskEvent, RiskType, Severity } from '../domain/risk.ts'
@@ -15,7 +14,7 @@ export interface RiskEventFilter {
 export interface RiskStore {
   /** Adds events once per token, like `UsageStore.insert`. */
   insert(token: string, events: readonly RiskEvent[], signal?: AbortSignal): Promise<void>
-  /** Events of a tenant after `afterId`, oldest first. */
+  /** Returns events of a tenant after `afterId`, oldest first. */
   eventsAfter(tenant: string, afterId: string, limit: number, signal?: AbortSignal): Promise<readonly RiskEvent[]>
   /** Returns the events of one episode, oldest first. */
   eventsOf(tenant: string, riskId: string, limit: number, signal?: AbortSignal): Promise<readonly RiskEvent[]>
@@ -33,12 +32,12 @@ export interface RiskPositionQuery extends RiskEventFilter {
   /** Id of the attributed party. */
   readonly attributedTo?: string
   readonly state: 'open' | 'cleared'
-  /** `riskId`s after this one, in order. */
+  /** Only risks with an id after this one; results are in id order. */
   readonly after?: string
   readonly limit: number
 }
 
-/** Risks as the platform API reads them: the open episodes and the live feed. */
+/** Port of the platform API to risks: the episodes and the live feed. */
 export interface RiskFeed {
   position(query: RiskPositionQuery): Promise<readonly RiskPosition[]>
   /** Returns an episode with its events, oldest first; null if the tenant has none with this id. */

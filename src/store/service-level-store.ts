@@ -1,4 +1,4 @@
-/** Port of the provider's measurements by minute and operation, which the stream writes. */
+/** Port of the measured service levels by minute and operation, which the stream writes. */
 
 import type { ServiceMeasure } from '../domain/service-level.ts'
 
@@ -14,23 +14,23 @@ export interface ServiceLevelRow extends ServiceMeasure {
 export interface ServiceLevelQuery {
   readonly tenant: string
   readonly api: string
-  /** Whole minutes that begin in it. */
+  /** Minutes that begin in `[fromMs, toMs)`. */
   readonly fromMs: number
   readonly toMs: number
   /** Null: all. */
   readonly operationIds: readonly string[] | null
   /** Minutes that begin in one of these spans of the day; empty: all. */
   readonly spans: readonly { readonly startMs: number; readonly endMs: number }[]
-  /** Loads in calls a second, rising: minutes are told apart by the first that is not exceeded. */
+  /** Loads in calls per second, ascending: minutes are grouped by the first load that they do not exceed. */
   readonly loads: readonly number[]
-  /** How the time is divided; null: not at all. */
+  /** Length of the windows of the result; null: one window. */
   readonly stepMs: number | null
 }
 
 export interface MeasuredStretch extends ServiceMeasure {
-  /** Where the stretch begins; 0 where the time is not divided. */
+  /** Start of the window; 0 if `stepMs` is null. */
   readonly startMs: number
-  /** Position in `loads`; its length where every one was exceeded. */
+  /** Position in `loads`; the length of `loads` if every load was exceeded. */
   readonly load: number
 }
 

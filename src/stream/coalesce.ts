@@ -1,5 +1,5 @@
 /**
- * Emits the first signal of a burst at once, and the signals of the following `gapMs` as one at its end.
+ * Emits the first signal of a burst immediately, and all signals within the next `gapMs` as one signal at their end.
  *
  * A busy source causes one emission per `gapMs`; a rare signal passes without delay. The last signal of a burst always
  * causes an emission.

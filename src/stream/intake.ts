@@ -1,5 +1,5 @@
 /**
- * Reads the spool for metering and for risk, which have separate positions.
+ * Reads the spool for metering and for risk, which have a position each.
  *
  * Usually both have the same position, and a record is read once for both. The positions differ when metering is full because
  * the store is unavailable, or after a crash between their commits. Then risk reads ahead, because subscribers watch it live,
@@ -15,9 +15,9 @@ import type { CountEvent } from '../runtime/event-reasons.ts'
 export interface IntakeOptions {
   readonly reader: Pick<SpoolReader, 'read'>
   readonly metered: SpoolPosition
-  readonly judged: SpoolPosition
+  readonly evaluated: SpoolPosition
   readonly meter: (batch: RecordBatch) => void
-  readonly judge: (batch: RecordBatch) => void
+  readonly evaluate: (batch: RecordBatch) => void
   /** Whether metering has reached its size limit. */
   readonly isFull: () => boolean
   readonly count: CountEvent
@@ -26,9 +26,9 @@ export interface IntakeOptions {
 export interface Intake {
   /** Everything before this position was metered. */
   readonly metered: SpoolPosition
-  /** Everything before this position was examined for risk. */
-  readonly judged: SpoolPosition
-  /** Risk has read everything that was written at its last read, so that the absence of calls means silence. */
+  /** Everything before this position was evaluated for risk. */
+  readonly evaluated: SpoolPosition
+  /** True if the last read reached the end of the spool for risk, so that an absence of calls means silence. */
   readonly isLevel: boolean
   /** Reads one stretch; returns whether there is more to read. */
   read(): boolean
@@ -39,66 +39,66 @@ const STRETCH_BYTES = 4 * 1024 * 1024
 /** A stretch with fewer records ended at the end of the spool. */
 const RECORDS_MANY = 1_024
 
-export function createIntake({ reader, meter, judge, isFull, count, ...from }: IntakeOptions): Intake {
-  let { metered, judged } = from
-  let isLevel = false
-  let isBlocked = false
+export function createIntake(options: IntakeOptions): Intake {
+  return new SpoolIntake(options)
+}
 
-  function read(): boolean {
-    updateBlocked(isFull())
-    if (!isBlocked && isSame(metered, judged)) return readTogether()
-    return readSeparately()
+class SpoolIntake implements Intake {
+  readonly #options: IntakeOptions
+  metered: SpoolPosition
+  evaluated: SpoolPosition
+  isLevel = false
+  #isBlocked = false
+
+  constructor(options: IntakeOptions) {
+    this.#options = options
+    this.metered = options.metered
+    this.evaluated = options.evaluated
   }
 
-  function readTogether(): boolean {
+  read(): boolean {
+    this.#updateBlocked()
+    if (!this.#isBlocked && isSame(this.metered, this.evaluated)) return this.#readTogether()
+    return this.#readSeparately()
+  }
+
+  #readTogether(): boolean {
+    const { meter, evaluate } = this.#options
+    this.metered = this.#readForRisk((batch) => {
+      meter(batch)
+      evaluate(batch)
+    })
+    return !this.isLevel
+  }
+
+  #readSeparately(): boolean {
+    const { reader, meter, evaluate } = this.#options
+    this.#readForRisk(evaluate)
+    if (this.#isBlocked) return !this.isLevel
+    const before = this.metered
+    this.metered = reader.read(before, meter, { bytesMax: STRETCH_BYTES, until: this.evaluated })
+    // If nothing between the two positions is readable, metering skips it. Metering never moves back: it would bill twice.
+    if (isSame(this.metered, before) && isWithin(this.metered, this.evaluated)) this.metered = this.evaluated
+    return !this.isLevel || !isSame(this.metered, before)
+  }
+
+  #readForRisk(onBatch: (batch: RecordBatch) => void): SpoolPosition {
     let records = 0
-    metered = judged = reader.read(
-      judged,
+    this.evaluated = this.#options.reader.read(
+      this.evaluated,
       (batch) => {
         records += batch.count
-        meter(batch)
-        judge(batch)
+        onBatch(batch)
       },
       { bytesMax: STRETCH_BYTES },
     )
-    isLevel = records < RECORDS_MANY
-    return !isLevel
+    this.isLevel = records < RECORDS_MANY
+    return this.evaluated
   }
 
-  function readSeparately(): boolean {
-    let records = 0
-    judged = reader.read(
-      judged,
-      (batch) => {
-        records += batch.count
-        judge(batch)
-      },
-      { bytesMax: STRETCH_BYTES },
-    )
-    isLevel = records < RECORDS_MANY
-    if (isBlocked) return !isLevel
-    const before = metered
-    metered = reader.read(metered, meter, { bytesMax: STRETCH_BYTES, until: judged })
-    // Nothing readable is left between the two. Metering never moves back: it would bill twice.
-    if (isSame(metered, before) && isWithin(metered, judged)) metered = judged
-    return !isLevel || !isSame(metered, before)
-  }
-
-  function updateBlocked(isNowFull: boolean): void {
-    if (isNowFull && !isBlocked) count('metering_held_back')
-    isBlocked = isNowFull
-  }
-
-  return {
-    get metered() {
-      return metered
-    },
-    get judged() {
-      return judged
-    },
-    get isLevel() {
-      return isLevel
-    },
-    read,
+  #updateBlocked(): void {
+    const isFull = this.#options.isFull()
+    if (isFull && !this.#isBlocked) this.#options.count('metering_held_back')
+    this.#isBlocked = isFull
   }
 }

@@ -1,8 +1,8 @@
 /**
  * The in-memory state of the pipeline between the spool and its stores, and its commits.
  *
- * Metering is committed with the rows that it stored, and risk with the events that it emitted; each commit includes the spool
- * position that it stands for. Any exception on the way makes the state in memory unreliable: it is discarded, and the next
+ * Metering is committed with the rows that it stored, and risk with the events that it emitted; each commit includes its spool
+ * position. Any exception on the way makes the state in memory unreliable: it is discarded, and the next
  * operation rebuilds it from the checkpoint.
  */
 
@@ -31,7 +31,11 @@ import { RiskDetector } from '../risk/risk-detector.ts'
 import type { RequestLogMode } from '../metering/request-log.ts'
 import { readRange } from '../record/read-range.ts'
 import { providerOf } from '../risk/attributed-party.ts'
-import { createServiceJudge, type PromiseSource, type ServiceJudge } from '../service-level/service-judge.ts'
+import {
+  createServiceEvaluator,
+  type PromiseSource,
+  type ServiceEvaluator,
+} from '../service-level/service-evaluator.ts'
 import { earlierOf, isSame } from '../record/spool-position.ts'
 
 export interface PipelineStateOptions {
@@ -53,7 +57,7 @@ export interface PipelineStateOptions {
   readonly onCalls: (calls: readonly CountedCalls[]) => void
   /** Receives events after they are committed. */
   readonly publish: (events: readonly RiskEvent[]) => void
-  /** Every flush passes it, so that a backup copies the store while no flush runs. */
+  /** Flushes run within the gate, so that a backup copies the store while no flush runs. */
   readonly gate: Gate
 }
 
@@ -75,12 +79,12 @@ interface Stages {
   readonly metering: Metering
   readonly detector: RiskDetector
   readonly intake: Intake
-  readonly judge: ServiceJudge
+  readonly evaluator: ServiceEvaluator
   readonly counter: CallCounter
 }
 
-/** Up to this number, counters are saved once a second; more are saved every ten seconds, and a start reads the rest again. */
-const SAVED_AT_ONCE = 1_000
+/** Up to this number, counters are saved once a second. More are saved every ten seconds; a start counts later records again. */
+const SAVED_EVERY_SECOND_MAX = 1_000
 const SAVE_MANY_MS = 10_000
 const CLEARED_KEPT_MS = 30 * 86_400_000
 
@@ -108,7 +112,7 @@ export class PipelineState {
   /** Reads one stretch of the spool and commits the events that follow; returns whether there is more to read. */
   readNext(): boolean {
     return this.#use((stages) => {
-      stages.judge.reading(stages.intake.judged)
+      stages.evaluator.reading(stages.intake.evaluated)
       const isMore = stages.intake.read()
       addBreaches(stages)
       stages.detector.evaluateChanged()
@@ -126,9 +130,9 @@ export class PipelineState {
         addBreaches(stages, clock.nowMs())
         detector.evaluateAll(clock.nowMs())
       }
-      if (detector.hasEvents || !isSame(intake.judged, checkpoint.riskPosition())) this.#commitRisk(stages)
+      if (detector.hasEvents || !isSame(intake.evaluated, checkpoint.riskPosition())) this.#commitRisk(stages)
       const sinceMs = clock.nowMs() - this.#limitsSavedMs
-      if (limits.changed <= SAVED_AT_ONCE || sinceMs >= SAVE_MANY_MS || sinceMs < 0) this.#saveLimits(stages)
+      if (limits.changed <= SAVED_EVERY_SECOND_MAX || sinceMs >= SAVE_MANY_MS || sinceMs < 0) this.#saveLimits(stages)
     })
   }
 
@@ -175,16 +179,16 @@ export class PipelineState {
     })
     const counter = createCallCounter()
     const levelMark = checkpoint.levelMark()
-    const judge = createServiceJudge({ promises, saved: levelMark, count })
+    const evaluator = createServiceEvaluator({ promises, saved: levelMark, count })
     const intake = createIntake({
       reader,
       metered: this.#flusher.to,
-      judged: checkpoint.riskPosition(),
+      evaluated: checkpoint.riskPosition(),
       meter: metering.add,
-      judge(batch) {
+      evaluate(batch) {
         counter.add(batch)
         detector.add(batch)
-        judge.add(batch)
+        evaluator.add(batch)
         limits.add(batch)
       },
       isFull: () => metering.isFull,
@@ -192,16 +196,22 @@ export class PipelineState {
     })
     limits.reset()
     readRange(reader, checkpoint.limitPosition(), checkpoint.riskPosition(), limits.add)
-    if (levelMark !== null) readRange(reader, levelMark.position, checkpoint.riskPosition(), judge.add)
-    return { metering, detector, intake, judge, counter }
+    if (levelMark !== null) readRange(reader, levelMark.position, checkpoint.riskPosition(), evaluator.add)
+    return { metering, detector, intake, evaluator, counter }
   }
 
   /** Publishes events and counted calls after the commit: they can no longer be lost, and are not read again. */
-  #commitRisk({ detector, intake, judge, counter }: Stages): void {
+  #commitRisk({ detector, intake, evaluator, counter }: Stages): void {
     const { checkpoint, clock, count, onCalls, publish } = this.#options
     const { events, episodes } = detector.take()
     const forgetMs = clock.nowMs() - CLEARED_KEPT_MS
-    const dropped = checkpoint.commitRisk(intake.judged, episodes, events, forgetMs, judge.mark(intake.judged))
+    const dropped = checkpoint.commitRisk(
+      intake.evaluated,
+      episodes,
+      events,
+      forgetMs,
+      evaluator.mark(intake.evaluated),
+    )
     if (dropped > 0) count('risk_history_dropped', dropped)
     onCalls(counter.take())
     publish(events)
@@ -211,8 +221,8 @@ export class PipelineState {
   #saveLimits({ intake }: Stages): void {
     const { checkpoint, clock, limits } = this.#options
     const nowMs = clock.nowMs()
-    if (isSame(intake.judged, checkpoint.limitPosition())) return
-    checkpoint.saveCounters(intake.judged, limits.take(), nowMs)
+    if (isSame(intake.evaluated, checkpoint.limitPosition())) return
+    checkpoint.saveCounters(intake.evaluated, limits.take(), nowMs)
     limits.saved()
     this.#limitsSavedMs = nowMs
   }
@@ -229,8 +239,8 @@ export class PipelineState {
   }
 }
 
-function addBreaches({ judge, detector }: Stages, nowMs?: number): void {
-  for (const { tenant, api, measure, isGrave, timeMs } of judge.close(nowMs)) {
+function addBreaches({ evaluator, detector }: Stages, nowMs?: number): void {
+  for (const { tenant, api, measure, isGrave, timeMs } of evaluator.close(nowMs)) {
     const key = { tenant, type: 'ServiceLevelBreach', api, attributedTo: providerOf(tenant) } as const
     detector.addOccurrence(key, { timeMs, status: 0, reason: measure, isGrave, operation: '', requestId: '' })
   }

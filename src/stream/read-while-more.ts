@@ -1,8 +1,8 @@
 /**
- * Reads one stretch per signal, and continues by itself while there is more to read.
+ * Reads one stretch per signal, and continues without signals while there is more to read.
  *
- * The event loop runs between two stretches, so a long replay leaves room for other work. A signal that arrives while
- * reading continues anyway has no effect of its own. Emits after each stretch.
+ * The event loop runs between two stretches, so a long replay leaves room for other work. A signal is ignored while reading
+ * continues. Emits after each stretch.
  */
 
 import { Observable, type OperatorFunction } from 'rxjs'

@@ -20,7 +20,7 @@ import {
 import { EVENT_SAMPLES } from './event-samples.ts'
 import { EVENT_SUBSCRIPTION_KIND, type EventSubscriptionBody } from './event-subscription-document.ts'
 import { isEnabled } from './event-subscriptions.ts'
-import type { EventKind } from '../command/event-outbox.ts'
+import type { EventType } from '../command/event-outbox.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 
 export interface Deliveries {
@@ -31,7 +31,7 @@ export interface Deliveries {
   ): Promise<Page<Delivery>>
   get(tenant: string, subscription: string, delivery: string): Promise<Delivery>
   /** Sends a sample event of the type to this receiver only. */
-  test(author: Author, subscription: string, type: EventKind): Promise<Delivery>
+  test(author: Author, subscription: string, type: EventType): Promise<Delivery>
   /** Redelivers one delivery in any final state. Returns the number of deliveries. */
   redeliver(author: Author, subscription: string, delivery: string): Promise<number>
   /** Redelivers all deliveries that failed since a time (RFC 3339). Returns their number. */

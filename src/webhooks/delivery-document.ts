@@ -5,7 +5,7 @@ import { begin, step, type PersistedActor } from '../command/persisted-machine.t
 import type { CreateId } from '../runtime/ids.ts'
 import { documentKind, type Document, type Write } from '../store/registry.ts'
 import { stateConflict } from '../command/commands.ts'
-import type { EventBody, EventKind } from '../command/event-outbox.ts'
+import type { EventBody, EventType } from '../command/event-outbox.ts'
 
 export interface DeliveryAttempt {
   readonly time: string
@@ -20,7 +20,7 @@ export interface DeliveryBody {
   readonly subscription: string
   /** Id of the event and of the message; the same in all attempts. */
   readonly event: string
-  readonly type: EventKind
+  readonly type: EventType
   /** The data of a test; null for an event, whose document holds its data. */
   readonly sample: EventBody['data'] | null
   readonly nextAtMs: number
@@ -32,7 +32,7 @@ export interface DeliveryBody {
 export interface Delivery {
   readonly id: string
   readonly webhookId: string
-  readonly type: EventKind
+  readonly type: EventType
   readonly state: DeliveryState
   readonly nextAttempt: string | null
   readonly attempts: readonly DeliveryAttempt[]
@@ -61,7 +61,7 @@ export function transitionDelivery(
 
 export function freshDelivery(
   subscription: string,
-  event: { readonly id: string; readonly type: EventKind; readonly sample?: EventBody['data'] },
+  event: { readonly id: string; readonly type: EventType; readonly sample?: EventBody['data'] },
   nowMs: number,
 ): DeliveryBody {
   const { id, type, sample = null } = event

@@ -1,6 +1,6 @@
 /** Sample data of each event type, for tests of a receiver and for the documentation. */
 
-import type { EventBody, EventKind } from '../command/event-outbox.ts'
+import type { EventBody, EventType } from '../command/event-outbox.ts'
 
 const API = 'payments-v1'
 const SUBSCRIPTION = 'sub_01jd3k5m7n9p1q3r5s7t9v1w3x'
@@ -8,7 +8,7 @@ const CREDENTIAL = 'crd_01jd3k5m7n9p1q3r5s7t9v1w3y'
 const CONSUMER = 'con_01jd3k5m7n9p1q3r5s7t9v1w3z'
 const TIME = '2026-11-20T09:30:00.000Z'
 
-export const EVENT_SAMPLES: Readonly<Record<EventKind, EventBody['data']>> = {
+export const EVENT_SAMPLES: Readonly<Record<EventType, EventBody['data']>> = {
   DesignDrift: {
     api: API,
     operation: 'getPayment',

@@ -9,12 +9,12 @@ import { begin, step, type PersistedActor } from '../command/persisted-machine.t
 import type { Vault } from '../runtime/vault.ts'
 import { documentKind, type Document, type Write } from '../store/registry.ts'
 import { stateConflict, toTime } from '../command/commands.ts'
-import type { EventKind } from '../command/event-outbox.ts'
+import type { EventType } from '../command/event-outbox.ts'
 
 export interface EventSubscriptionBody {
   readonly url: string
   /** Null: all types. */
-  readonly events: readonly EventKind[] | null
+  readonly events: readonly EventType[] | null
   /** Encrypted, the latest first. `untilMs` is null while a secret has no end. */
   readonly secrets: readonly { readonly encrypted: string; readonly untilMs: number | null }[]
   readonly actor: PersistedActor
@@ -23,7 +23,7 @@ export interface EventSubscriptionBody {
 export interface EventSubscription {
   readonly id: string
   readonly url: string
-  readonly events: readonly EventKind[] | null
+  readonly events: readonly EventType[] | null
   readonly state: EventSubscriptionState
   readonly failingSince: string | null
   readonly createdAt: string
@@ -47,7 +47,7 @@ export function transitionSubscription(
   return result.next
 }
 
-export function includesType({ events }: EventSubscriptionBody, type: EventKind): boolean {
+export function includesType({ events }: EventSubscriptionBody, type: EventType): boolean {
   return events === null || events.includes(type)
 }
 

@@ -16,20 +16,20 @@ import {
   type EventSubscription,
   type EventSubscriptionBody,
 } from './event-subscription-document.ts'
-import type { EventKind } from '../command/event-outbox.ts'
+import type { EventType } from '../command/event-outbox.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { makeSecret, checkSecret } from './webhook-secret.ts'
 
 export interface EventSubscriptionInput {
   readonly url: string
-  readonly events?: readonly EventKind[]
+  readonly events?: readonly EventType[]
   readonly secret?: string
 }
 
 export interface EventSubscriptionChange {
   readonly url?: string
-  readonly events?: readonly EventKind[] | null
+  readonly events?: readonly EventType[] | null
   readonly state?: 'active' | 'disabled'
 }
 

@@ -1,4 +1,4 @@
-/** Calls whose every field follows from their request id, so that a record read back can be told right from wrong. */
+/** Calls whose fields are computed from their request id, so that a record that is read can be verified. */
 
 import { ANONYMOUS, type Attribution } from '../../src/domain/attribution.ts'
 import { toRequestId } from '../../src/record/record-batch.ts'
@@ -35,7 +35,7 @@ export function callOf(prefix: string, sequence: number): CallRecord {
   }
 }
 
-/** Each batch is a view; what is kept of it is the id and whether the record is the one that was written. */
+/** Batches are views on a buffer, so only the id is copied, and whether the record equals the written one. */
 export function isTrue(id: string, record: CallRecord): boolean {
   const [prefix, sequence] = [id.slice(0, 16), Number.parseInt(id.slice(16), 16)]
   const { attribution, ...rest } = callOf(prefix, sequence)

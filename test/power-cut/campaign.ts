@@ -1,4 +1,4 @@
-/** Recordings, power cuts at random moments of each, and what became of them. */
+/** Makes recordings, cuts the power at random moments of each, and tallies the results. */
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ export interface CampaignOptions {
   readonly cuts: number
   readonly recordings: number
   readonly syncs?: readonly SpoolSync[]
-  /** A disk that says that it has synced, and has not: the counter-check. */
+  /** A disk that pretends to sync: the negative test. */
   readonly ignoresSyncs?: boolean
 }
 
@@ -27,30 +27,30 @@ export interface Campaign {
   readonly faults: readonly string[]
 }
 
-/** Of one setting of `SPOOL_SYNC` on one file system. */
+/** Results of one setting of `SPOOL_SYNC` on one file system. */
 export interface Tally {
   cuts: number
-  /** Cuts that took calls whose callers had their answers. */
+  /** Cuts that lost calls whose callers had received their responses. */
   withLoss: number
   callsLost: number
   /** Cuts that were reported, as loss or as possible loss. */
   reported: number
-  /** Calls that reports named as missing. */
+  /** Calls that were reported as missing. */
   callsReported: number
-  /** Cuts after which the service refuses to start, with a sentence. */
+  /** Cuts after which the service refuses to start, with a message. */
   refused: number
 }
 
 const SYNCS: readonly SpoolSync[] = ['always', 'second', 'never']
 const SEGMENT_BYTES = [2_000, 16_000, 200_000]
-/** Of each of the two processes of a recording. */
+/** Arguments of each of the two processes of a recording. */
 const STEPS = 120
 const NOW_MS = 1_700_000_000_000
 const DAY_MS = 86_400_000
 const FAULTS_MAX = 20
 const FOLDERS_KEPT_MAX = 3
 
-/** Most recordings begin with a data folder as the power cut of an earlier one left it. */
+/** Most recordings begin with the data folder after the power cut of an earlier one. */
 export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
   const { seed, cuts, recordings, syncs = SYNCS, ignoresSyncs = false } = options
   const random = createRandom(seed)
@@ -74,7 +74,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
   return { cuts: done, tally, faults }
 }
 
-/** Files, and what has been promised of them. */
+/** Files, and the promises that must hold for them. */
 interface Begin {
   readonly tree: Tree
   readonly promises: Promises
@@ -111,7 +111,7 @@ interface Job {
   readonly faults: string[]
 }
 
-/** Returns one of the states, and what still has to hold in it. */
+/** Returns one of the states, with the promises that must still hold. */
 async function cutRecording({ recording, begin, sync, name, cuts, random, tally, faults }: Job): Promise<Begin | null> {
   const disk = createDisk(recording)
   const promises = structuredClone(begin.promises)
@@ -162,7 +162,7 @@ function add(
   })
 }
 
-/** What was found is on disk for good; the rest of what was promised is lost, and known to be. */
+/** Calls that were found are on disk permanently; the other promised ones are known to be lost. */
 function afterCut(promises: Promises, found: ReadonlySet<string>): Promises {
   const after = structuredClone(promises)
   after.safe.clear()
@@ -172,8 +172,8 @@ function afterCut(promises: Promises, found: ReadonlySet<string>): Promises {
 }
 
 /**
- * The parent of a data folder with these files; in memory if possible, since there are thousands. SQLite's index of its
- * log (`-shm`) is mapped memory, of which the recording shows nothing: it is garbage.
+ * Creates the parent of a data folder with these files; in memory if possible, since there are thousands. SQLite's index of its log
+ * (`-shm`) is mapped memory that the recording does not contain, so it is filled with garbage.
  */
 function createFolder(tree: Tree): string {
   const root = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'power-cut-'))

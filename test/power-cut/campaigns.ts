@@ -1,4 +1,4 @@
-/** Campaigns beside each other, each in a process of its own, added up. As a program: runs one, and prints what came of it. */
+/** Runs campaigns in parallel, each in its own process, and sums their results. As a program: runs one and prints its result. */
 
 import { spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
@@ -16,7 +16,7 @@ interface Printed extends Omit<Campaigns, 'tally'> {
 
 const PROCESSES_MAX = 8
 
-/** The same seed makes the same choices only with the same number of processes. */
+/** A seed repeats the same choices only with the same number of processes. */
 export async function runCampaigns({ seed, cuts, recordings }: CampaignOptions): Promise<Campaigns> {
   const processes = Math.min(PROCESSES_MAX, availableParallelism())
   const share = (whole: number, index: number): number =>

@@ -1,14 +1,14 @@
 /**
- * A disk that loses and reorders what was not synced, over a recording of what a process did.
+ * A simulated disk that loses and reorders unsynced writes, over a recording of a process.
  *
- * `advance` moves the moment of the power cut on; `cut` draws one state that the disk may be in after it. What a completed
- * `fsync` or `fdatasync` covers is there; of the rest any part may be, in any order, with torn sectors. A rename is atomic.
+ * `advance` moves the moment of the power cut forward; `cut` draws one possible state of the disk after it. Everything that a
+ * completed `fsync` or `fdatasync` covers is on disk; any part of the rest may be, in any order, with torn sectors. A rename is atomic.
  * Two kinds of file system:
  *
- * - `ordered`, as ext4 with `data=ordered`: changes of folders reach the disk in their order, and a sync of anything
- *   that changed a file's size or a folder takes all earlier ones along. A file grows only over data that is on disk.
- * - `strict`, what POSIX promises and no more: a folder's entries are safe after an `fsync` of that folder only, and
- *   unsynced ones survive in any combination. A file may have grown with zeros in place of its data.
+ * - `ordered`, like ext4 with `data=ordered`: changes of folders reach the disk in order, and a sync that includes a change of a
+ *   folder or of a file size includes all earlier ones. A file grows only over data that is on disk.
+ * - `strict`, the minimum of POSIX: the entries of a folder are safe only after an `fsync` of that folder, and unsynced ones survive
+ *   in any combination. A file may have grown with zeros in place of its data.
  */
 
 import type { Random } from '../random.ts'
@@ -21,7 +21,7 @@ export type FileSystem = (typeof FILE_SYSTEMS)[number]
 export type Tree = ReadonlyMap<string, Buffer | null>
 
 export interface Disk {
-  /** Steps before `step` have happened. Never goes back. */
+  /** Advances to the moment before `step`. Never goes back. */
   advance(step: number): void
   cut(kind: FileSystem, random: Random): Tree
 }
@@ -31,13 +31,13 @@ type Entry = Extract<Step, { kind: 'link' | 'unlink' | 'rename' }>
 type Folders = Map<number, Map<string, number>>
 
 interface File {
-  /** On disk for certain. */
+  /** Changes that are certainly on disk. */
   bytes: Buffer
   size: number
   unsynced: { readonly at: number; readonly change: Change }[]
 }
 
-/** Which of the unsynced changes of a file are on disk. */
+/** Chooses which unsynced changes of a file are on disk. */
 const SURVIVALS = ['none', 'all', 'prefix', 'subset', 'sectors'] as const
 type Survival = (typeof SURVIVALS)[number]
 
@@ -97,7 +97,7 @@ export function createDisk({ steps, initial }: Recording): Disk {
     const entries: Folders = new Map([...folders[kind]].map(([dir, names]) => [dir, new Map(names)]))
     for (const { entry } of surviving(pending[kind], kind, random)) applyEntry(entries, entry)
     const sector = random.below(2) === 0 ? 512 : 4096
-    // Mostly the whole disk behaves in one way; at times each file in its own.
+    // Usually one behaviour for the whole disk, sometimes one per file.
     const common = random.below(3) > 0 ? SURVIVALS[random.below(SURVIVALS.length)]! : null
     const tree = new Map<string, Buffer | null>()
     const visit = (dir: number, path: string): void => {
@@ -180,7 +180,7 @@ function contentOf(file: File, { survival, sector, mayGrow, random }: Loss): Buf
   ])
 }
 
-/** What of `changes` reached the disk, possibly in pieces. */
+/** Returns the part of `changes` that reached the disk, possibly in pieces. */
 function chosen(changes: readonly Change[], survival: Survival, sector: number, random: Random): readonly Change[] {
   switch (survival) {
     case 'none':
@@ -208,7 +208,7 @@ function firstSectors(write: Write, sector: number, random: Random): readonly Wr
   return pieces.slice(0, random.below(pieces.length + 1))
 }
 
-/** Each sector is on disk as it was at a moment of its own. */
+/** Each sector is on disk with its content at a different moment. */
 function sectorVersions(changes: readonly Change[], sector: number, random: Random): readonly Change[] {
   const versions = new Map<number, number>()
   const versionOf = (number: number): number => {
@@ -243,7 +243,7 @@ function sizeAfter(size: number, changes: readonly Change[]): number {
   )
 }
 
-/** What lies between the old end and a write, or a larger size, reads as zeros. */
+/** Bytes between the old end and a write, or up to a larger size, are zeros. */
 function applyChange(file: { bytes: Buffer; size: number }, change: Change): void {
   const size = change.kind === 'truncate' ? change.size : Math.max(file.size, change.offset + change.data.length)
   if (size > file.bytes.length) {

@@ -1,4 +1,4 @@
-/** What a process had promised when the power was cut: the lines that it printed until then, added up. */
+/** The promises of a process at the moment of the power cut, computed from the lines that it printed before. */
 
 import type { SpoolSync } from '../../src/record/spool-writer-options.ts'
 import type { FlushNote } from '../../src/store/flush-log.ts'
@@ -8,41 +8,41 @@ export type Line =
   /** The master key is in use. */
   | { readonly did: 'key'; readonly hex: string }
   | { readonly did: 'open'; readonly instance: string; readonly commits: number }
-  /** Records up to `sequence` are handed to the writer; then they are safe, as its caller understands it. */
+  /** Records up to `sequence` are passed to the writer; then its caller was told that they are safe. */
   | { readonly did: 'offer' | 'safe'; readonly prefix: string; readonly sequence: number }
-  /** The writer's timer rang; then the sync that it began is over. */
+  /** The sync timer of the writer fired; then its sync has ended. */
   | { readonly did: 'tick' | 'ticked' }
-  /** The store, which loses nothing here, was told of a flush: of its range, and when its rows are there. */
+  /** The store, which loses nothing here, received a flush: its range, and the time when its rows are stored. */
   | { readonly did: 'note'; readonly note: FlushNote }
-  /** It was given rows. */
+  /** The store received rows. */
   | { readonly did: 'store'; readonly token: string; readonly ids: readonly string[] }
-  /** A flush is about to be noted; then its position is committed. */
+  /** A flush is about to be recorded; then its position is committed. */
   | { readonly did: 'begin'; readonly to: string }
   | { readonly did: 'flushed' }
-  /** A commit of `writes` documents to the registry is about to happen; then it has. */
+  /** A commit of `writes` documents to the registry begins; then it has ended. */
   | { readonly did: 'commit'; readonly number: number; readonly writes: number }
   | { readonly did: 'committed'; readonly number: number }
-  /** An event of a risk is about to be committed; then it is. */
+  /** The commit of a risk event begins; then it has ended. */
   | { readonly did: 'risk' | 'risked'; readonly number: number }
 
 export interface Promises {
   key: string | null
   instance: string | null
-  /** By prefix of request ids the last sequence. */
+  /** The last sequence by prefix of request ids. */
   readonly offered: Map<string, number>
   readonly safe: Map<string, number>
-  /** As `safe` was when the last completed sync was asked for. */
+  /** The value of `safe` when the last completed sync began. */
   readonly synced: Map<string, number>
-  /** Ids that were found after an earlier cut. */
+  /** Ids that were found after an earlier power cut. */
   readonly kept: Set<string>
-  /** Rows by their token; a second insert under a token changes nothing. */
+  /** Rows by token; a second insert with the same token changes nothing. */
   readonly stored: Map<string, readonly string[]>
-  /** By number of the flush, what was noted last. */
+  /** The last entry of the flush log by number of the flush. */
   readonly notes: Map<number, FlushNote>
-  /** Positions of flushes that were begun, in order, and how many of them were committed. */
+  /** Positions of the flushes that began, in order, and the number of committed ones. */
   readonly begun: string[]
   flushed: number
-  /** Commits that were tried, in order, and how many of them were answered. */
+  /** Attempted commits, in order, and the number of acknowledged ones. */
   readonly commits: { readonly number: number; readonly writes: number }[]
   committed: number
   riskTried: number
@@ -78,7 +78,7 @@ export function createPromiseReader(promises: Promises): (line: Line) => void {
         return
       case 'open': {
         promises.instance = line.instance
-        // What was tried before and is not there now will not come back.
+        // Earlier attempts that are missing now remain missing.
         const last = promises.commits.findIndex(({ number }) => number === line.commits)
         promises.commits.splice(last + 1)
         promises.committed = promises.commits.length

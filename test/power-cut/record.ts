@@ -1,4 +1,4 @@
-/** Runs workloads under strace, one after the other on one folder, and records what they did to its files. */
+/** Runs workloads under strace, one after another on one folder, and records their changes of its files. */
 
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -37,7 +37,7 @@ function run(strace: string[], options: string[], command: string[], isKilled: b
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const child = spawn(program!, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
-    // Every change of a file is a system call of its own, and asynchronous ones run in order.
+    // Every change of a file is one system call, and asynchronous ones run in order.
     env: { ...process.env, NODE_OPTIONS: '', UV_USE_IO_URING: '0', UV_THREADPOOL_SIZE: '1' },
   })
   let errors = ''

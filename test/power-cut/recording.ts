@@ -1,9 +1,9 @@
 /**
- * What a process did to the files below one folder, in order, taken from the output of strace.
+ * The changes that a process made to the files in one folder, in order, parsed from the output of strace.
  *
- * Threads share one table of descriptors, so a trace is of one process. Several traces on the same folder make one
- * recording: `createRecording` keeps the tree between them. A call that changes files and is not modelled here throws:
- * a recording is complete or there is none.
+ * A trace contains one process, because threads share one table of descriptors. Several traces of the same folder form one
+ * recording: `createRecording` keeps the tree between them. A system call that changes files and is not modelled here throws, so
+ * that a recording is always complete.
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
@@ -28,16 +28,16 @@ export type Step =
       readonly to: string
       readonly inode: number
     }
-  /** `since`: steps before this one are on disk now. */
+  /** `since`: steps before this one are now on disk. */
   | { readonly kind: 'synced'; readonly inode: number; readonly since: number; readonly isDataOnly: boolean }
-  /** A line that the process printed: what it promises from here on. */
+  /** A line that the process printed: a promise from this step on. */
   | { readonly kind: 'printed'; readonly line: string }
 
 export interface Recording {
   readonly steps: readonly Step[]
   /** The tree before the first step, all of it on disk. */
   readonly initial: ReadonlyMap<number, Node>
-  /** Adds what the next process did. */
+  /** Adds the trace of the next process. */
   addTrace(text: string): void
 }
 
@@ -60,7 +60,7 @@ interface Descriptor {
   position: number
 }
 
-/** `folder` as it is now, before the processes that are recorded. */
+/** Reads the current content of `folder`, before the recorded processes start. */
 export function createRecording(folder: string): Recording {
   const steps: Step[] = []
   const initial = new Map<number, Node>()
@@ -86,7 +86,7 @@ export function createRecording(folder: string): Recording {
     live.set(inode, entries)
   }
 
-  /** The inode of a path below the folder; null if there is none, undefined if the path lies outside. */
+  /** Returns the inode of a path in the folder; null if there is none, undefined if the path is outside. */
   function find(path: string): number | null | undefined {
     if (path === folder) return ROOT
     if (!path.startsWith(`${folder}/`)) return undefined
@@ -259,7 +259,7 @@ interface Call {
   /** Arguments as strace prints them. */
   readonly text: string
   readonly strings: readonly string[]
-  /** Numbers among the arguments, strings left out. */
+  /** Numbers among the arguments, without those in strings. */
   readonly numbers: readonly number[]
   readonly result: number
 }

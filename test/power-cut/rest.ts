@@ -12,14 +12,14 @@ export interface ReadRecord {
   readonly record: CallRecord
 }
 
-/** What lies between `from` and `to`. */
+/** Returns the records between `from` and `to`. */
 export function readRest(reader: SpoolReader, from: SpoolPosition, to: SpoolPosition): ReadRecord[] {
   const records: ReadRecord[] = []
   readRange(reader, from, to, (batch) => records.push(...recordsOf(batch)))
   return records
 }
 
-/** All that follows `from`, and where it ends. */
+/** Returns all records after `from`, and their end. */
 export function readAll(reader: SpoolReader, from: SpoolPosition): { records: ReadRecord[]; to: SpoolPosition } {
   const records: ReadRecord[] = []
   for (let at = from; ;) {

@@ -1,4 +1,4 @@
-/** A clock that stands still until it is moved, and whose timers ring when they are told to. */
+/** A clock that the test advances, with periodic tasks that the test runs. */
 
 import type { Clock } from '../../src/runtime/clock.ts'
 

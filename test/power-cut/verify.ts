@@ -1,4 +1,4 @@
-/** Opens a data folder after a power cut with the code of the service, and compares it with what was promised. */
+/** Opens a data folder after a power cut with the code of the service, and compares it with the promises. */
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,14 +30,14 @@ import { createTickClock } from './tick-clock.ts'
 const NOTE = documentKind<unknown>('note')
 
 export interface Verdict {
-  /** Promises that were broken; none is as it should be. */
+  /** Broken promises; empty if everything is correct. */
   readonly faults: readonly string[]
   /** Ids that are in the store or can be read. */
   readonly found: ReadonlySet<string>
-  /** Calls whose caller had been told that they are safe, and that `SPOOL_SYNC` allows to be lost. */
+  /** Lost calls that were reported to their caller as safe, and whose loss `SPOOL_SYNC` allows. */
   readonly lost: number
   readonly damage: readonly Damage[]
-  /** The start is refused, with a sentence: nothing of the spool is left. */
+  /** The start is refused with a message, because nothing of the spool remains. */
   readonly isRefused: boolean
 }
 
@@ -49,7 +49,7 @@ export interface VerifyOptions {
   readonly dataDir: string
   readonly promises: Promises
   readonly sync: SpoolSync
-  /** As the machine's clock stands after the cut, which may be earlier than before it. */
+  /** Time of the machine after the power cut, which may be earlier than before it. */
   readonly nowMs: number
 }
 
@@ -71,7 +71,7 @@ export async function verify({ dataDir, promises, sync, nowMs }: VerifyOptions):
     const isOwn = manifest === null || manifest.instance === checkpoint.instance
     check(isOwn, () => 'the start is refused: checkpoint.db belongs to another data folder')
     verifyAgreement({ dataDir, checkpoint, promises, registryEnd, check })
-    // The names of segments are not synced either.
+    // The names of segments are not synced either in this mode.
     result.isRefused = isSpoolEmptied(join(dataDir, 'spool'), checkpoint.position())
     check(!result.isRefused || sync === 'never', () => 'the start is refused: spool/ is empty')
     verifyCheckpoint(checkpoint, promises, check)
@@ -92,7 +92,7 @@ function verifyKey(dataDir: string, { key }: Promises, check: Check): void {
   check(key === null || found === key, () => 'the master key is another one')
 }
 
-/** Commits are there from the first to some one that is not before the last that was answered, each as a whole. */
+/** Checks that the commits form a prefix, with at least all acknowledged ones, and that each is complete. */
 async function verifyRegistry(dataDir: string, { commits, committed }: Promises, check: Check): Promise<number> {
   const path = join(dataDir, 'registry.db')
   const registry = openSqliteRegistry({ path, clock: createTickClock(0) })
@@ -134,7 +134,7 @@ interface AgreementCase {
   readonly check: Check
 }
 
-/** What a start compares: nothing may look as if a file had gone back. The store is a list of notes and loses nothing. */
+/** Repeats the comparisons of a start: no file may look like an older copy. The store is a list of entries and loses nothing. */
 function verifyAgreement({ dataDir, checkpoint, promises, registryEnd, check }: AgreementCase): void {
   const claims = checkpoint.claims()
   const spool = join(dataDir, 'spool')
@@ -188,7 +188,7 @@ interface SpoolCase {
   readonly check: Check
 }
 
-/** Does what a start does: finishes the pending flush, reads on, records anew. */
+/** Works like a start: finishes the pending flush, continues reading, and writes new records. */
 function verifySpool({ dataDir, checkpoint, promises, sync, nowMs, check }: SpoolCase) {
   const spool = join(dataDir, 'spool')
   const gauge = openSpoolGauge(createSpoolGaugeMemory(), 1 << 30)
@@ -214,7 +214,7 @@ function verifySpool({ dataDir, checkpoint, promises, sync, nowMs, check }: Spoo
   let position: SpoolPosition = billed
   const pending = checkpoint.pending()
   if (pending !== null) {
-    // The store knows which flushes it has.
+    // The flush log of the store shows which flushes it has.
     const isStored = promises.stored.has(flushToken('usage', checkpoint.instance, pending))
     if (!isStored) take(readRest(reader, pending.from, pending.to))
     checkpoint.commit(pending)
@@ -238,7 +238,7 @@ function verifySpool({ dataDir, checkpoint, promises, sync, nowMs, check }: Spoo
     named <= absent,
     () => `${named} records are reported as missing, but only ${absent} are: ${JSON.stringify(damage)}`,
   )
-  // What is left of a batch whose calls had no answer yet may look like damage.
+  // The remainder of a batch whose calls had no response yet may look like damage.
   check(
     sync !== 'always' || absent > 0 || damage.length === 0,
     () => `reported without a loss: ${JSON.stringify(damage)}`,

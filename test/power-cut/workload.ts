@@ -1,8 +1,8 @@
 /**
- * Does a service's work on a data folder with the real writer, reader, checkpoint and registry, and prints what it has
- * promised (`promises.ts`): before it tries something, and after it may rely on it. Run by `record.ts` under strace.
+ * Works on a data folder like the service, with the real writer, reader, checkpoint and registry. Prints its promises
+ * (`promises.ts`): before it attempts a step, and after the step is guaranteed. `record.ts` runs it under strace.
  *
- * Ends by itself or by SIGKILL, as its arguments say.
+ * Exits normally or by SIGKILL, depending on its arguments.
  */
 
 import { stat } from 'node:fs/promises'
@@ -36,13 +36,13 @@ const NOTE = documentKind<unknown>('note')
 export interface WorkloadOptions {
   readonly dataDir: string
   readonly seed: number
-  /** Numbers the processes of a data folder, from 0. */
+  /** Number of the process among those of the data folder, from 0. */
   readonly session: number
   readonly sync: SpoolSync
   readonly steps: number
   readonly segmentBytesMax: number
   readonly isKilled: boolean
-  /** The boot of the machine that the process runs in. */
+  /** Boot id of the machine. */
   readonly boot: string
 }
 
@@ -154,7 +154,7 @@ async function work({ dataDir, seed, session, sync, steps, segmentBytesMax, boot
     print({ did: 'safe', prefix: of.prefix, sequence: of.sequence })
   }
 
-  /** There is one thread for asynchronous calls, so a later one ends after the syncs that the timer began. */
+  /** One thread runs asynchronous calls, so a later call ends after the syncs that the timer began. */
   async function tick(): Promise<void> {
     print({ did: 'tick' })
     clock.tick()
@@ -174,7 +174,7 @@ async function work({ dataDir, seed, session, sync, steps, segmentBytesMax, boot
     reader.release(to)
   }
 
-  /** In the steps of the pipeline, with a store that is told by lines. */
+  /** Flushes in the steps of the pipeline; printed lines represent the store. */
   async function store(flush: PendingFlush, read: () => readonly string[]): Promise<void> {
     const { number, from, to } = flush
     const { instance } = checkpoint
@@ -216,7 +216,7 @@ async function work({ dataDir, seed, session, sync, steps, segmentBytesMax, boot
     print({ did: 'committed', number })
   }
 
-  /** The number of the last commit that is in the registry; 0 if there is none. */
+  /** Returns the number of the last commit in the registry; 0 if there is none. */
   async function lastCommit(): Promise<number> {
     const [last] = await registry.history({ tenant: 'tenant-0', bodiesOf: [], limit: 1 })
     return Number(last?.action ?? 0)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { PROBLEMS } from '../../src/domain/problem.ts'
 import { RISK_TYPES } from '../../src/domain/risk.ts'
-import { EVENT_KINDS } from '../../src/command/event-outbox.ts'
+import { EVENT_TYPES } from '../../src/command/event-outbox.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
@@ -46,7 +46,7 @@ describe('The documentation', () => {
   })
 
   it('describes every type of event, and no other', () => {
-    expect(tableNames('docs/webhooks.md').toSorted()).toEqual([...EVENT_KINDS].toSorted())
+    expect(tableNames('docs/webhooks.md').toSorted()).toEqual([...EVENT_TYPES].toSorted())
   })
 
   it('describes every error code with its status, and no other', () => {

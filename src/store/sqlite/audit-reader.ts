@@ -1,5 +1,5 @@
 /**
- * Reads the audit, newest first: changes and notes of reading, merged by time.
+ * Reads the audit log, newest first: changes and audited reads, merged by time.
  *
  * Both tables are read backwards from the end of the previous page, so the cost of a page depends on its size. A filter without an
  * index also reads the entries that it skips. Bodies that the caller may not see are not loaded.
@@ -26,7 +26,7 @@ interface ChangeRow extends Row {
 
 type Found = Omit<AuditEntry, 'position'> & { readonly source: 'change' | 'note'; readonly number: number }
 
-/** The service's own attempts, of which there are many: shown where they are asked for. In the words of their index. */
+/** Deliveries are frequent, so that only queries for them return them. Must equal the condition of the index `change_but_deliveries`. */
 const NO_DELIVERIES = `kind <> 'webhook_delivery'`
 const FILTERS = `tenant = :tenant AND position < :before
   AND (:kind IS NULL OR kind = :kind) AND (:id IS NULL OR id = :id) AND (:action IS NULL OR action = :action)

@@ -5,7 +5,7 @@
  * listener is a bug of that listener: it neither fails the commit, which is on disk already, nor stops the other listeners.
  */
 
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Change } from '../registry.ts'
 import { toDocument, type DocumentRow } from './document-row.ts'
 
@@ -29,19 +29,59 @@ interface Watcher {
 const PAGE = 100
 
 export function createChangeFeed(database: DatabaseSync): ChangeFeed {
-  const changes = database.prepare('SELECT * FROM change WHERE position > ? ORDER BY position LIMIT ?')
-  const last = database.prepare('SELECT max(position) AS position FROM change')
-  const watchers = new Set<Watcher>()
-  /** Position up to which all watchers were notified. */
-  let notified = Number(last.get()?.['position'] ?? 0)
-  let isNotifying = false
+  const feed = new Feed(database)
+  return {
+    watch: (position, listener) => feed.watch(position, listener),
+    notify: () => feed.notify(),
+  }
+}
 
-  const pageAfter = (position: number): readonly ChangeRow[] =>
-    changes.all(position, PAGE) as unknown as readonly ChangeRow[]
+class Feed implements ChangeFeed {
+  readonly #changes: StatementSync
+  readonly #watchers = new Set<Watcher>()
+  /** Position up to which all watchers were notified. */
+  #notified: number
+  #isNotifying = false
+
+  constructor(database: DatabaseSync) {
+    this.#changes = database.prepare('SELECT * FROM change WHERE position > ? ORDER BY position LIMIT ?')
+    const last = database.prepare('SELECT max(position) AS position FROM change').get()
+    this.#notified = Number(last?.['position'] ?? 0)
+  }
+
+  watch(position: number, listener: (change: Change) => void): () => void {
+    const watcher: Watcher = { at: position, isStopped: false, listener }
+    this.#catchUp(watcher)
+    this.#watchers.add(watcher)
+    return () => {
+      watcher.isStopped = true
+      this.#watchers.delete(watcher)
+    }
+  }
+
+  notify(): void {
+    // A commit by a listener is delivered by the loop of the outer call, after the current change.
+    if (this.#isNotifying) return
+    this.#isNotifying = true
+    try {
+      for (let page = this.#pageAfter(this.#notified); page.length > 0; page = this.#pageAfter(this.#notified)) {
+        for (const row of page) {
+          this.#notified = row.position
+          this.#deliver(row)
+        }
+      }
+    } finally {
+      this.#isNotifying = false
+    }
+  }
+
+  #pageAfter(position: number): readonly ChangeRow[] {
+    return this.#changes.all(position, PAGE) as unknown as readonly ChangeRow[]
+  }
 
   /** Delivers stored changes up to the end of the feed, which the listener itself may extend. */
-  function catchUp(watcher: Watcher): void {
-    for (let page = pageAfter(watcher.at); page.length > 0; page = pageAfter(watcher.at)) {
+  #catchUp(watcher: Watcher): void {
+    for (let page = this.#pageAfter(watcher.at); page.length > 0; page = this.#pageAfter(watcher.at)) {
       for (const row of page) {
         if (watcher.isStopped) return
         watcher.at = row.position
@@ -51,9 +91,9 @@ export function createChangeFeed(database: DatabaseSync): ChangeFeed {
   }
 
   /** Delivers one change to all watchers. */
-  function deliver(row: ChangeRow): void {
+  #deliver(row: ChangeRow): void {
     const change = toChange(row)
-    for (const watcher of [...watchers]) {
+    for (const watcher of [...this.#watchers]) {
       if (watcher.isStopped || watcher.at >= row.position) continue
       watcher.at = row.position
       try {
@@ -64,33 +104,6 @@ export function createChangeFeed(database: DatabaseSync): ChangeFeed {
         })
       }
     }
-  }
-
-  return {
-    watch(position, listener) {
-      const watcher: Watcher = { at: position, isStopped: false, listener }
-      catchUp(watcher)
-      watchers.add(watcher)
-      return () => {
-        watcher.isStopped = true
-        watchers.delete(watcher)
-      }
-    },
-    notify() {
-      // A commit by a listener is delivered by the loop of the outer call, after the current change.
-      if (isNotifying) return
-      isNotifying = true
-      try {
-        for (let page = pageAfter(notified); page.length > 0; page = pageAfter(notified)) {
-          for (const row of page) {
-            notified = row.position
-            deliver(row)
-          }
-        }
-      } finally {
-        isNotifying = false
-      }
-    },
   }
 }
 

@@ -1,8 +1,8 @@
 /**
- * The file of the checkpoint: its tables, its named values, and transactions that count up a change number.
+ * The file of the checkpoint: tables, named values, and transactions that increment a change number.
  *
- * Every row carries a checksum that is verified when it is read. The change number is written to a mark beside the file after each
- * commit, so that a file that went back is recognised.
+ * Every row has a checksum, which is verified on each read. After each commit the change number is written to a mark beside the file,
+ * so that an older copy of the file is detected.
  */
 
 import { dirname } from 'node:path'
@@ -33,10 +33,10 @@ const WITH_CHECKSUMS = 1
 
 export interface CheckpointFile {
   readonly database: DatabaseSync
-  /** Changes that the file has lost since the mark was written; 0: none. */
+  /** Number of changes that the file has lost since the mark was written; 0: none. */
   readonly wentBackBy: number
   state<T>(name: string, fallback: T): T
-  /** Within `once`. */
+  /** Must be called within `once`. */
   setState(name: string, value: unknown): void
   dropState(name: string): void
   /** Runs `work` in one transaction that is on disk when it returns. */
@@ -83,7 +83,7 @@ function openState(path: string, database: DatabaseSync): CheckpointFile {
 
   let changes = state('changes', 0)
   const wentBackBy = Math.max(0, (mark.found ?? 0) - changes)
-  // Numbers that were used before are not used again: the next time it goes back is seen as well.
+  // Used numbers are not reused, so that another older copy is detected too.
   changes += wentBackBy
 
   return {

@@ -1,10 +1,10 @@
-/** Counters of limits in the checkpoint's file (`checkpoint-file.ts`): one row for a subscription at an API. */
+/** Counters of limits in the checkpoint's file (`checkpoint-file.ts`): one row per subscription and API. */
 
 import type { DatabaseSync } from 'node:sqlite'
 import type { SavedCounters } from '../limit-checkpoint.ts'
 import { checksumOf, verifyRow } from './row-checksum.ts'
 
-/** Longer than the longest window, which is a year. */
+/** Retention; longer than the longest window, which is a year. */
 const KEPT_MS = 400 * 86_400_000
 
 interface Row {
@@ -15,7 +15,7 @@ interface Row {
 
 export interface CounterTable {
   of(subscription: string, api: string): SavedCounters | null
-  /** Within the caller's transaction. */
+  /** Must be called within a transaction. */
   save(counters: readonly SavedCounters[], nowMs: number): void
 }
 
@@ -26,7 +26,7 @@ export function openCounterTable(database: DatabaseSync): CounterTable {
      ON CONFLICT (subscription, api) DO UPDATE SET saved_ms = excluded.saved_ms, body = excluded.body,
        checksum = excluded.checksum`,
   )
-  const forget = database.prepare('DELETE FROM counter WHERE saved_ms < ?')
+  const deleteOld = database.prepare('DELETE FROM counter WHERE saved_ms < ?')
 
   return {
     of(subscription, api) {
@@ -41,7 +41,7 @@ export function openCounterTable(database: DatabaseSync): CounterTable {
         const body = JSON.stringify(each)
         write.run(subscription, api, nowMs, body, checksumOf([subscription, api, nowMs], body))
       }
-      forget.run(nowMs - KEPT_MS)
+      deleteOld.run(nowMs - KEPT_MS)
     },
   }
 }

@@ -11,7 +11,7 @@ import { checkFolderAccess } from '../../runtime/folder-access.ts'
 import { StartRefused, toStartRefused } from '../../runtime/start-refused.ts'
 import { makeFolder } from '../../runtime/sync-folder.ts'
 
-/** Lies in a folder while `tollgate restore` fills it. */
+/** Marker file in a folder while `tollgate restore` fills it. */
 export const RESTORING = 'restore.incomplete'
 
 const SQLITE_BUSY = 5
@@ -24,7 +24,7 @@ export function lockDataFolder(folder: string): () => void {
   throw new StartRefused(`DATA_DIR ${folder} is in use by another process; stop it, or set another DATA_DIR`)
 }
 
-/** The same, but null if another process holds the folder. */
+/** Like `lockDataFolder`, but returns null if another process holds the lock. */
 export function tryLockDataFolder(folder: string): (() => void) | null {
   ensureFolder(folder)
   if (existsSync(join(folder, RESTORING))) {

@@ -1,4 +1,4 @@
-/** Entry of the thread of `database-check.ts`: sends a sentence for each file that is damaged. */
+/** Entry point of the worker thread of `database-check.ts`: sends one sentence for each damaged file. */
 
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -22,7 +22,7 @@ for (const file of files) {
 function faultOf(path: string, file: CheckedFile): string | null {
   const database = new DatabaseSync(path, { readOnly: true })
   try {
-    // Tables are compared with each other as they were at one moment.
+    // One read transaction, so that all tables are compared at the same moment.
     database.exec('BEGIN')
     const fault = quickCheck(database)
     if (fault !== null) return fault

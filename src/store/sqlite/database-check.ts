@@ -1,19 +1,19 @@
 /**
- * Checks database files that are too large to be checked before they are used, in a thread of its own beside the start.
+ * Checks large database files in a worker thread while the service starts.
  *
- * A gigabyte takes some ten seconds of one core. The thread reads; it holds back no writer.
+ * A gigabyte takes about ten seconds of one core. The thread only reads, so it does not block writers.
  */
 
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { CHECKED_AT_ONCE_BYTES } from './open-database.ts'
+import { CHECKED_AT_OPEN_BYTES_MAX } from './open-database.ts'
 
 export interface CheckOptions {
   readonly dataDir: string
   /** Called with a sentence that names the file and the remedy. */
   readonly onDamaged: (sentence: string) => void
-  /** The check did not end; nothing is known to be damaged. */
+  /** Called if the check itself failed: the state of the files is unknown. */
   readonly onFailed: (cause: unknown) => void
   readonly bytesMin?: number
 }
@@ -21,9 +21,9 @@ export interface CheckOptions {
 const FILES = ['registry', 'checkpoint'] as const
 export type CheckedFile = (typeof FILES)[number]
 
-/** Returns how to stop. */
+/** Returns a function that stops the check. */
 export function checkLargeFiles(options: CheckOptions): () => Promise<void> {
-  const { dataDir, onDamaged, onFailed, bytesMin = CHECKED_AT_ONCE_BYTES } = options
+  const { dataDir, onDamaged, onFailed, bytesMin = CHECKED_AT_OPEN_BYTES_MAX } = options
   const files = FILES.filter((file) => sizeOf(join(dataDir, `${file}.db`)) > bytesMin)
   if (files.length === 0) return async () => {}
   const worker = new Worker(new URL('./database-check-thread.ts', import.meta.url), { workerData: { dataDir, files } })

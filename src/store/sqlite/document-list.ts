@@ -1,17 +1,16 @@
 /**
  * Lists of documents, in id order.
  *
- * A filter is answered from the keys, which lie in that order: of several filters the one with the
- * fewest documents leads, and the others are looked up for what it finds. Indexes are named: left to
- * itself SQLite walks a kind from its first document to find those of one tenant. Statements are
- * prepared once a shape of question, and shapes are few: filters are words of ours.
+ * A filter reads the table of keys, which is in id order. With several filters, the one with the fewest documents drives the query,
+ * and the others are tested on its results. The SQL names its indexes, because SQLite would otherwise scan a whole kind for the
+ * documents of one tenant. One statement is prepared per shape of query; shapes are few, because the code defines the filters.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ListQuery } from '../registry.ts'
 import type { DocumentRow } from './document-row.ts'
 
-/** Beyond this many documents one filter is as good as another to lead. */
+/** Counting stops here: above this number, the choice of the driving filter does not matter. */
 const COUNTED_MAX = 1_000
 const ALL = 'document d'
 const OF_TENANT = 'document d INDEXED BY document_by_tenant'
@@ -40,7 +39,7 @@ export function createDocumentList(
     return Number(row?.['documents'])
   }
 
-  function fewestFirst(kind: string, { where = {}, tenant }: ListQuery): [string, string][] {
+  function byNumberOfDocuments(kind: string, { where = {}, tenant }: ListQuery): [string, string][] {
     const filters = Object.entries(where)
     if (filters.length < 2) return filters
     return filters
@@ -51,20 +50,20 @@ export function createDocumentList(
 
   return (kind, query) => {
     const { tenant, after = '', limit } = query
-    const [lead, ...others] = fewestFirst(kind, query)
-    const from = lead === undefined ? (tenant === undefined ? ALL : OF_TENANT) : BY_KEY
-    const first = lead === undefined ? 'd' : 'k'
-    // `+` keeps SQLite from walking all keys in id order where they do not lie in it.
-    const id = lead === undefined || tenant !== undefined ? `${first}.id` : '+k.id'
+    const [driving, ...others] = byNumberOfDocuments(kind, query)
+    const from = driving === undefined ? (tenant === undefined ? ALL : OF_TENANT) : BY_KEY
+    const first = driving === undefined ? 'd' : 'k'
+    // Without a tenant, keys are not in id order; `+` prevents SQLite from scanning all of them in that order.
+    const id = driving === undefined || tenant !== undefined ? `${first}.id` : '+k.id'
     const conditions = [
       `${first}.kind = ?`,
-      ...(lead === undefined ? [] : ['k.name = ?', 'k.value = ?']),
+      ...(driving === undefined ? [] : ['k.name = ?', 'k.value = ?']),
       ...(tenant === undefined ? [] : [`${first}.tenant = ?`]),
       `${id} > ?`,
       ...others.map(() => HOLDS_TOO),
     ]
     const sql = `SELECT d.* FROM ${from} WHERE ${conditions.join(' AND ')} ORDER BY ${id} LIMIT ?`
-    const values = [kind, ...(lead ?? []), ...(tenant === undefined ? [] : [tenant]), after, ...others.flat(), limit]
+    const values = [kind, ...(driving ?? []), ...(tenant === undefined ? [] : [tenant]), after, ...others.flat(), limit]
     return prepared(sql).all(...values) as unknown as DocumentRow[]
   }
 }

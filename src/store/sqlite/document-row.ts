@@ -1,4 +1,4 @@
-/** A document as SQLite keeps it. */
+/** The row of a document in SQLite. */
 
 import type { Document } from '../registry.ts'
 import { checksumOf, verifyRow } from './row-checksum.ts'
@@ -12,7 +12,7 @@ export interface DocumentRow {
   readonly body: string
   readonly created_at_ms: number
   readonly updated_at_ms: number
-  /** Missing in rows of the change feed; null in documents of versions before checksums. */
+  /** Missing in rows of the change feed; null in documents that were written before checksums existed. */
   readonly checksum?: number | null
 }
 

@@ -8,8 +8,8 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../../runtime/clock.ts'
-import type { IdempotencyStore, KeptRequest } from '../idempotency-store.ts'
-import { isUnwritable, written } from './sqlite-error.ts'
+import type { IdempotencyStore, StoredRequest } from '../idempotency-store.ts'
+import { isUnwritable, withWriteRefusal } from './sqlite-error.ts'
 import { DatabaseDamaged, openDatabase, toRefusal } from './open-database.ts'
 
 export interface SqliteIdempotencyOptions {
@@ -21,25 +21,25 @@ export interface SqliteIdempotencyOptions {
 
 const REMEDY = 'remove it: it only holds answers for repeated requests, kept for one day'
 const KEPT_MS = 86_400_000
-/** Old ones that each claim clears away: more than one, so that they go faster than they come. */
-const CLEARED_AT_ONCE = 4
-/** Ends held in memory; keys beyond stay claimed. */
+/** Number of expired keys that each claim deletes: more than one, so that they decrease. */
+const DELETED_PER_CLAIM = 4
+/** Maximum number of results in memory; above it, keys remain claimed. */
 const HELD_MAX = 1_000
 
-/** Throws `StartRefused`; a damaged file is moved aside, since it holds a day of answers only. */
+/** Moves a damaged file aside, because it holds only the answers of one day. Throws `StartRefused`. */
 export function openSqliteIdempotencyStore(options: SqliteIdempotencyOptions): IdempotencyStore {
   const { path, clock, onDamaged = () => {} } = options
   const database = openOrReplace(path, onDamaged)
   const clear = database.prepare(
     'DELETE FROM kept WHERE key IN (SELECT key FROM kept WHERE at_ms <= ? ORDER BY at_ms LIMIT ?)',
   )
-  const forget = database.prepare('DELETE FROM kept WHERE key = ? AND at_ms <= ?')
+  const deleteExpired = database.prepare('DELETE FROM kept WHERE key = ? AND at_ms <= ?')
   const find = database.prepare('SELECT request_hash, state, answer FROM kept WHERE key = ?')
   const insert = database.prepare("INSERT INTO kept (key, request_hash, state, at_ms) VALUES (?, ?, 'running', ?)")
   const finish = database.prepare("UPDATE kept SET state = 'done', answer = ? WHERE key = ?")
   const release = database.prepare("DELETE FROM kept WHERE key = ? AND state = 'running'")
 
-  /** Ends that are not on disk yet; null: the key is free. */
+  /** Answers that are not on disk yet; null: the key was released. */
   const held = new Map<string, string | null>()
 
   function end(key: string, answer: string | null): void {
@@ -56,7 +56,7 @@ export function openSqliteIdempotencyStore(options: SqliteIdempotencyOptions): I
     else finish.run(answer, key)
   }
 
-  /** Writes the ends that the disk refused, as a claim shows that it takes them again. */
+  /** Writes the results that the disk refused before. */
   function writeHeld(): void {
     for (const [key, answer] of held) {
       writeEnd(key, answer)
@@ -64,22 +64,22 @@ export function openSqliteIdempotencyStore(options: SqliteIdempotencyOptions): I
     }
   }
 
-  function claim(key: string, requestHash: string): KeptRequest | null {
+  function claim(key: string, requestHash: string): StoredRequest | null {
     const nowMs = clock.nowMs()
     writeHeld()
-    clear.run(nowMs - KEPT_MS, CLEARED_AT_ONCE)
-    forget.run(key, nowMs - KEPT_MS)
+    clear.run(nowMs - KEPT_MS, DELETED_PER_CLAIM)
+    deleteExpired.run(key, nowMs - KEPT_MS)
     const row = find.get(key)
     if (row === undefined) {
       insert.run(key, requestHash, nowMs)
       return null
     }
     const { request_hash: hash, state, answer } = row
-    return { requestHash: String(hash), state: state as KeptRequest['state'], answer: answer as string | null }
+    return { requestHash: String(hash), state: state as StoredRequest['state'], answer: answer as string | null }
   }
 
   return {
-    claim: async (key, requestHash) => written('idempotency keys', () => claim(key, requestHash)),
+    claim: async (key, requestHash) => withWriteRefusal('idempotency keys', () => claim(key, requestHash)),
     finish: async (key, answer) => end(key, answer),
     release: async (key) => end(key, null),
     close: () => database.close(),
@@ -115,7 +115,7 @@ function open(path: string): DatabaseSync {
   }
 }
 
-/** The last one that was moved is kept. */
+/** Replaces the file that was moved aside before. */
 function moveAside(from: string, to: string): void {
   rmSync(to, { force: true })
   if (existsSync(from)) renameSync(from, to)

@@ -1,8 +1,8 @@
 /**
- * Opens a database file of the data folder: the one place that sets its pragmas, checks it and explains why it does not open.
+ * Opens a database file of the data folder: sets its pragmas, checks it, and explains why it cannot be opened.
  *
- * A file that cannot be used is a refused start that names the file and the remedy. A small file is checked before it is used; a large
- * one is checked by `database-check.ts` in a thread of its own, so that a start costs the same for every size.
+ * A file that cannot be used refuses the start with the name of the file and the remedy. A small file is checked before use;
+ * `database-check.ts` checks a large one in a worker thread, so that the duration of a start does not depend on the size.
  */
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
@@ -17,21 +17,21 @@ export interface OpenDatabaseOptions {
 
 export interface OpenedDatabase {
   readonly database: DatabaseSync
-  /** The file is too large to be checked before it is used. */
+  /** True if the file is too large to be checked before use. */
   readonly isCheckedLater: boolean
 }
 
-/** Some 50 ms on a slow machine. */
-export const CHECKED_AT_ONCE_BYTES = 8 * 1024 * 1024
+/** About 50 ms on a slow machine. */
+export const CHECKED_AT_OPEN_BYTES_MAX = 8 * 1024 * 1024
 
 /** https://sqlite.org/rescode.html */
 const CORRUPT = 11
 const NOT_A_DATABASE = 26
 const PRIMARY_CODE = 0xff
 
-/** Throws `StartRefused`. A file that does not exist is made. */
+/** Creates the file if it is missing. Throws `StartRefused`. */
 export function openDatabase({ path, remedy }: OpenDatabaseOptions): OpenedDatabase {
-  const isCheckedLater = sizeOf(path) > CHECKED_AT_ONCE_BYTES
+  const isCheckedLater = sizeOf(path) > CHECKED_AT_OPEN_BYTES_MAX
   let database: DatabaseSync | null = null
   try {
     if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK)
@@ -46,7 +46,7 @@ export function openDatabase({ path, remedy }: OpenDatabaseOptions): OpenedDatab
   }
 }
 
-/** The first fault that SQLite finds in the structure of the file; null: none. */
+/** Returns the first fault that SQLite finds in the structure of the file; null: none. */
 export function quickCheck(database: DatabaseSync): string | null {
   const row = database.prepare('PRAGMA quick_check(1)').get()
   const result = String(row?.['quick_check'] ?? 'no answer')
@@ -60,13 +60,13 @@ export function damaged(path: string, fault: string, remedy: string): DatabaseDa
   return new DatabaseDamaged(`${path} is damaged (${fault}); ${remedy}`)
 }
 
-/** An error that is neither SQLite's nor the operating system's is a bug and stays as it is. */
+/** Maps an error of SQLite or of the operating system to a refusal. Returns any other error unchanged: it is a bug. */
 export function toRefusal(path: string, cause: unknown, remedy: string): unknown {
   if (!(cause instanceof Error) || cause instanceof StartRefused) return cause
   return isCorruption(cause) ? damaged(path, cause.message, remedy) : toStartRefused(path, cause, remedy)
 }
 
-/** SQLite found that the content of a file is not what it must be. */
+/** Whether SQLite reports that the content of the file is damaged. */
 export function isCorruption(cause: unknown): cause is Error & { readonly errcode: number } {
   if (!(cause instanceof Error)) return false
   const { errcode } = cause as { readonly errcode?: unknown }

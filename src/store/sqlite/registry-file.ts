@@ -1,7 +1,7 @@
 /**
- * The file of the registry: opened, checked, brought up to this version, and compared with the mark beside it.
+ * Opens the file of the registry: checks it, migrates it to this version, and compares it with the mark beside it.
  *
- * A registry that went back is refused: credentials that were revoked since would open again.
+ * An older copy of the registry is refused, because credentials that were revoked later would be valid again.
  */
 
 import { dirname } from 'node:path'
@@ -10,14 +10,14 @@ import { acceptLossCommand } from '../../runtime/accept-loss.ts'
 import { StartRefused } from '../../runtime/start-refused.ts'
 import { markPathOf, openMarkFile } from '../../runtime/mark-file.ts'
 import { damaged, openDatabase, toRefusal } from './open-database.ts'
-import { bringUpSchema } from './registry-schema.ts'
+import { migrateSchema } from './registry-schema.ts'
 import { REGISTRY_TABLES, verifyFeed, verifyTables } from './verify-tables.ts'
 
 const IN_MEMORY = ':memory:'
 
 export interface RegistryFile {
   readonly database: DatabaseSync
-  /** Something was committed: the mark follows. */
+  /** Updates the mark after a commit. */
   committed(): void
   close(): void
 }
@@ -27,7 +27,7 @@ export function openRegistryFile(path: string, isLossAccepted: boolean): Registr
   const remedy = `put back its newest whole copy, or ${acceptLossCommand('registry', dirname(path))}`
   const { database, isCheckedLater } = openDatabase({ path, remedy })
   try {
-    bringUpSchema(database, path)
+    migrateSchema(database, path)
     const fault = isCheckedLater ? null : (verifyTables(database, REGISTRY_TABLES) ?? verifyFeed(database))
     if (fault !== null) throw damaged(path, fault, remedy)
     return withMark(path, database, isLossAccepted)

@@ -1,16 +1,16 @@
 /**
- * The tables of the registry, step by step: a file that an earlier version left is brought up to this one.
+ * Schema of the registry, as a list of migrations.
  *
- * `change` is the feed and the audit in one, and `note` the audit of what was only read; neither can be
- * altered, not even by hand. Steps are only ever added.
+ * `change` is both the change feed and the audit log of changes; `note` is the audit log of reads. Triggers make both append-only,
+ * also for manual changes. Migrations are never edited, only added.
  */
 
 import type { DatabaseSync } from 'node:sqlite'
 import { StartRefused } from '../../runtime/start-refused.ts'
 import { checksumOf } from './row-checksum.ts'
 
-/** Some 300 ms. */
-const CHECKSUMS_AT_ONCE = 20_000
+/** About 300 ms. */
+const CHECKSUMS_MAX = 20_000
 const STEPS = [
   `CREATE TABLE IF NOT EXISTS document (
      kind TEXT NOT NULL, id TEXT NOT NULL, tenant TEXT NOT NULL, revision INTEGER NOT NULL, body TEXT NOT NULL,
@@ -31,7 +31,7 @@ const STEPS = [
      position INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, id TEXT NOT NULL, tenant TEXT NOT NULL,
      at_ms INTEGER NOT NULL, author TEXT NOT NULL, action TEXT NOT NULL
    ) STRICT;`,
-  // Keys lie in the order in which a tenant's list is read, so a filter reads what it finds and no more.
+  // Keys are in the order of a tenant's list, so that a filter reads only the documents that it returns.
   `CREATE TABLE key_of_document (
      kind TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, tenant TEXT NOT NULL, id TEXT NOT NULL,
      is_unique INTEGER NOT NULL,
@@ -51,16 +51,16 @@ const STEPS = [
   `CREATE INDEX change_of_tenant ON change (tenant, position);
    CREATE INDEX change_of_document ON change (tenant, kind, id, position);
    CREATE INDEX note_of_tenant ON note (tenant, position);`,
-  // Attempts to deliver outnumber what people do: a page of the audit does not read over them.
+  // Deliveries outnumber all other changes; this index lets a page of the audit log skip them.
   `CREATE INDEX change_but_deliveries ON change (tenant, position) WHERE kind <> 'webhook_delivery';`,
-  // Rows of before are filled in if they are few; the others get theirs when they are written again.
+  // Existing rows get a checksum now if they are few, otherwise at their next write.
   `ALTER TABLE document ADD COLUMN checksum INTEGER;
    UPDATE document SET checksum = document_checksum(kind, id, tenant, revision, body)
-     WHERE (SELECT count(*) FROM (SELECT 1 FROM document LIMIT ${CHECKSUMS_AT_ONCE} + 1)) <= ${CHECKSUMS_AT_ONCE};`,
+     WHERE (SELECT count(*) FROM (SELECT 1 FROM document LIMIT ${CHECKSUMS_MAX} + 1)) <= ${CHECKSUMS_MAX};`,
 ]
 
-/** Throws `StartRefused` where a later version has written the file. */
-export function bringUpSchema(database: DatabaseSync, path: string): void {
+/** Throws `StartRefused` if a later version has written the file. */
+export function migrateSchema(database: DatabaseSync, path: string): void {
   const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
   if (version > STEPS.length) {
     throw new StartRefused(

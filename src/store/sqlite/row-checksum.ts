@@ -1,8 +1,8 @@
 /**
  * Checksums of rows that decide about money and access.
  *
- * `PRAGMA quick_check` verifies the structure of a file and does not see a bit that flips inside a value. A row whose checksum
- * does not match is never used. Rows of versions before checksums carry none (NULL) and are taken as they are.
+ * `PRAGMA quick_check` verifies the structure of a file, but does not detect a flipped bit inside a value. A row whose checksum does
+ * not match is never used. Rows that were written before checksums existed have none (NULL) and are not verified.
  */
 
 import { crc32 } from 'node:zlib'
@@ -12,12 +12,12 @@ class RowDamaged extends Error {
   override readonly name = 'RowDamaged'
 }
 
-/** `body` is hashed as it is, the fields before it in a form that keeps them apart. */
+/** Hashes the fields as JSON, so that their boundaries count, and then `body`. */
 export function checksumOf(fields: readonly (string | number)[], body: string): number {
   return crc32(body, crc32(JSON.stringify(fields)))
 }
 
-/** Throws `RowDamaged`; `row` names it for the operator. */
+/** Throws `RowDamaged` if the row does not match its checksum. `row` describes the row in the message. */
 export function verifyRow(
   row: string,
   checksum: number | null | undefined,

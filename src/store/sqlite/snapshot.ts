@@ -1,8 +1,8 @@
 /**
- * Copies of SQLite files, taken from a fixed moment while another process writes.
+ * Consistent copies of SQLite files while another process writes.
  *
- * A read transaction of the write-ahead log fixes the moment; SQLite's backup API copies the pages as they were then, however long
- * that takes. The copy is one file: its log is folded in.
+ * A read transaction fixes the moment of the copy; SQLite's backup API then copies the pages of that moment, however long it takes.
+ * The copy is one file: its write-ahead log is merged into it.
  */
 
 import { DatabaseSync, backup } from 'node:sqlite'
@@ -25,13 +25,13 @@ export function openSnapshot(path: string): Snapshot {
       } catch (cause) {
         throw toStartRefused(path, cause)
       }
-      foldAndCheck(target, path)
+      mergeLogAndCheck(target, path)
     },
     close: () => database.close(),
   }
 }
 
-function foldAndCheck(copy: string, original: string): void {
+function mergeLogAndCheck(copy: string, original: string): void {
   const database = new DatabaseSync(copy)
   try {
     database.exec('PRAGMA synchronous = FULL; PRAGMA journal_mode = DELETE')
@@ -52,7 +52,7 @@ export interface CheckpointState {
   readonly pending: PendingFlush | null
 }
 
-/** Reads where the checkpoint of `path` stands, without changing the file. */
+/** Reads the state of the checkpoint at `path` without changing the file. */
 export function readCheckpointState(path: string): CheckpointState {
   const database = guarded(path, () => new DatabaseSync(path, { readOnly: true }))
   try {
@@ -69,7 +69,7 @@ export function readCheckpointState(path: string): CheckpointState {
   }
 }
 
-/** Position of the last change of the registry at `path`, without changing the file. */
+/** Reads the position of the last change of the registry at `path` without changing the file. */
 export function readChange(path: string): number {
   const database = guarded(path, () => new DatabaseSync(path, { readOnly: true }))
   try {

@@ -8,19 +8,19 @@ const IO_ERROR = 10
 const CANNOT_OPEN = 14
 const UNWRITABLE = new Set([FULL, READ_ONLY, IO_ERROR, CANNOT_OPEN])
 
-/** True if the disk, or the bound of the file, has no room. */
+/** True if the disk is full, or the file has reached its size limit. */
 export function isFull(cause: unknown): boolean {
   return primaryCode(cause) === FULL
 }
 
-/** True if the disk refused, for whatever reason. */
+/** True if the disk refused the write, for any reason. */
 export function isUnwritable(cause: unknown): boolean {
   const code = primaryCode(cause)
   return code !== null && UNWRITABLE.has(code)
 }
 
-/** Runs `work`; throws `StoreUnwritable` with the cause if the disk refused, else what `work` throws. */
-export function written<Result>(what: string, work: () => Result): Result {
+/** Runs `work`. Throws `StoreUnwritable` if the disk refuses a write, and other errors unchanged. */
+export function withWriteRefusal<Result>(what: string, work: () => Result): Result {
   try {
     return work()
   } catch (cause) {
@@ -29,7 +29,7 @@ export function written<Result>(what: string, work: () => Result): Result {
   }
 }
 
-/** Extended codes carry it in their low byte. */
+/** Returns the low byte of an extended result code; null if there is no code. */
 function primaryCode(cause: unknown): number | null {
   const code = cause instanceof Error ? (cause as { errcode?: unknown }).errcode : undefined
   return typeof code === 'number' ? code & 0xff : null

@@ -1,10 +1,10 @@
-/** Transactions that report the first error: a rollback that fails after it says nothing about the cause. */
+/** Transactions that throw the error of the work, even if the rollback fails too. */
 
 import type { DatabaseSync } from 'node:sqlite'
 
-/** Does everything that `work` does, or nothing of it. Throws what `work` or the commit throws. */
+/** Runs `work` in a transaction. Throws the error of `work` or of the commit, after a rollback. */
 export function transact<Result>(database: DatabaseSync, work: () => Result): Result {
-  // Left by an earlier rollback that failed; while it is open nothing else can begin.
+  // An earlier rollback failed; no transaction can begin before it is repeated.
   if (database.isTransaction) database.exec('ROLLBACK')
   database.exec('BEGIN IMMEDIATE')
   try {
@@ -17,7 +17,7 @@ export function transact<Result>(database: DatabaseSync, work: () => Result): Re
   }
 }
 
-/** Does `work` within a transaction; if it throws, it leaves nothing behind and the transaction goes on. */
+/** Runs `work` within a transaction. If it throws, undoes only its writes; the transaction continues. */
 export function transactWithin(database: DatabaseSync, work: () => void): void {
   database.exec('SAVEPOINT one')
   try {

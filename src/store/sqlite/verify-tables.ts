@@ -1,9 +1,9 @@
-/** Verifies the checksums of all rows of a file, and what its tables say of each other. */
+/** Verifies the checksums of all rows of a file, and the consistency between its tables. */
 
 import type { DatabaseSync } from 'node:sqlite'
 import { verifyRow } from './row-checksum.ts'
 
-/** A table whose rows carry a checksum of `fields` and `body`. */
+/** A table whose rows have a checksum of `fields` and `body`. */
 export interface ChecksummedTable {
   readonly table: string
   readonly fields: readonly string[]
@@ -21,7 +21,7 @@ export const REGISTRY_TABLES: readonly ChecksummedTable[] = [
   { table: 'document', fields: ['kind', 'id', 'tenant', 'revision'], body: 'body' },
 ]
 
-/** The first fault; null: none. */
+/** Returns the first fault; null: none. */
 export function verifyTables(database: DatabaseSync, tables: readonly ChecksummedTable[]): string | null {
   for (const { table, fields, body } of tables) {
     const rows = database.prepare(`SELECT ${fields.join(', ')}, ${body}, checksum FROM ${table}`).iterate()
@@ -38,8 +38,8 @@ export function verifyTables(database: DatabaseSync, tables: readonly Checksumme
 }
 
 /**
- * Compares the documents of the registry with its change feed; null: they agree. A file whose pages come from two points in time
- * has changes that are missing, or documents that are not at the revision of their last change.
+ * Compares the documents of the registry with its change feed; returns null if they agree. If the pages of a file are from two points
+ * in time, changes are missing, or documents are not at the revision of their last change.
  */
 export function verifyFeed(database: DatabaseSync): string | null {
   const feed = database.prepare('SELECT count(*) AS changes, coalesce(max(position), 0) AS last FROM change').get()

@@ -1,4 +1,4 @@
-/** What providers promise and how it was, as operators read it, over the real store. */
+/** Promised and measured service levels, as operators read them, over the real store. */
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,7 +26,7 @@ beforeAll(async () => {
   await levels.insert('own', [
     minute(1, { calls: 100, errors: 3, successes: 97, ms: 20 }),
     minute(2, { calls: 100, unanswered: 10, successes: 90, ms: 30 }),
-    // 20 calls a second: more than the promise of latency is for.
+    // 20 calls per second: above the load to which the promise of latency applies.
     minute(3, { calls: 1_200, successes: 1_200, ms: 900 }),
     minute(90, { calls: 7, successes: 7, ms: 1 }),
   ])
@@ -72,7 +72,7 @@ async function promised(): Promise<{ platform: TestPlatform; token: string }> {
 }
 
 describe('the service level of an API', () => {
-  it('is what was measured in the last hour, in windows, against each promise', async () => {
+  it('is measured over the last hour by default, in windows, and compared with each promise', async () => {
     const { platform, token } = await promised()
     const { status, body } = await platform.send('GET', PATH, { token })
 
@@ -88,7 +88,7 @@ describe('the service level of an API', () => {
     ])
   })
 
-  it('is that of the range asked for', async () => {
+  it('covers the requested range', async () => {
     const { platform, token } = await promised()
     const at = (ago: number) => new Date(NOW_MS - (NOW_MS % MINUTE_MS) - ago * MINUTE_MS).toISOString()
     const callsIn = async (query: string) =>
@@ -111,7 +111,7 @@ describe('the service level of an API', () => {
     expect((await platform.send('GET', `${PATH}?${query}`, { token })).status).toBe(status)
   })
 
-  it('is a tenant’s own', async () => {
+  it('is not visible to another tenant', async () => {
     const { platform } = await promised()
 
     expect((await platform.send('GET', PATH, { token: platform.token('rival') })).status).toBe(404)

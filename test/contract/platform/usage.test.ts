@@ -14,7 +14,7 @@ type Item = Readonly<Record<string, unknown>>
 
 const WINDOW_MS = 10_000
 const CUSTOMERS = ['con_1', 'con_2', 'con_3']
-/** As hostile as a document may make it. */
+/** A name with as many special characters as a document may contain. */
 const OPERATION = `it's "a" \\ ${'ü'.repeat(200)}`
 
 let folder: string
@@ -73,7 +73,7 @@ async function everyItem(platform: TestPlatform, token: string, path: string): P
 }
 
 describe('usage over the real store', () => {
-  it('comes page by page, each line item once, the tenant’s own alone', async () => {
+  it('returns each line item of the tenant once, page by page, and none of another tenant', async () => {
     const platform = await openTestPlatform({ usage })
     const items = await everyItem(platform, platform.token('acme'), '/v1?limit=7')
 
@@ -84,7 +84,7 @@ describe('usage over the real store', () => {
     expect(await everyItem(platform, platform.token('stranger'), '/v1?limit=7')).toEqual([])
   })
 
-  it('totals to the same as its line items', async () => {
+  it('has totals that equal the sums of its line items', async () => {
     const platform = await openTestPlatform({ usage })
     const token = platform.token('acme')
     const byCustomer = await everyItem(platform, token, '/v1/summaries?limit=2')
@@ -98,7 +98,7 @@ describe('usage over the real store', () => {
     expect(own).toMatchObject([{ api: 'platform-v1', calls: 30 }])
   })
 
-  it('takes a filter at its word, whatever is in it', async () => {
+  it('treats the value of a filter as text, whatever it contains', async () => {
     const platform = await openTestPlatform({ usage })
     const token = platform.token('acme')
     const operation = encodeURIComponent(OPERATION)
@@ -108,7 +108,7 @@ describe('usage over the real store', () => {
     }
   })
 
-  it('400 for a cursor whose position is none of the store’s', async () => {
+  it('400 for a cursor with an invalid position', async () => {
     const platform = await openTestPlatform({ usage })
     for (const position of ['[]', '{"a":1}', '[1,2,3,4,5,6]', 'x'.repeat(2_000)]) {
       const cursor = Buffer.from(`1 0 ${NOW_MS} ${position}`).toString('base64url')
@@ -117,7 +117,7 @@ describe('usage over the real store', () => {
     }
   })
 
-  it('reads as a table that no spreadsheet runs', async () => {
+  it('exports a table in which no cell is a formula', async () => {
     const platform = await openTestPlatform({ usage })
     const headers = { accept: 'text/csv' }
     const { text } = await platform.send('GET', '/v1?limit=1', { token: platform.token('acme'), headers })

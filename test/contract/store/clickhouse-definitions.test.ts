@@ -110,7 +110,7 @@ async function openDamaged(name: string, damage: (file: string) => void): Promis
   }
 }
 
-/** Refused, or opened with what the migrations create and a rollup that is fed. */
+/** Expects a refusal, or the definitions of the migrations and a rollup that receives new rows. */
 async function expectWholeOrRefused(name: string, damage: (file: string) => void): Promise<void> {
   const store = await openDamaged(name, damage)
   if (store !== null) await expectWhole(store)
@@ -143,7 +143,7 @@ describe('definitions of the embedded store', () => {
     expect(await compareDefinitions(opened.client)).toEqual(WHOLE)
   })
 
-  it('are made again if the file of a view is missing, empty, no statement, or a statement that was cut off', async () => {
+  it('are created again if the file of a view is missing, empty, not a statement, or truncated', async () => {
     const text = versions.get(VIEW)!.at(-1)!
     const ends = [
       0,
@@ -161,7 +161,7 @@ describe('definitions of the embedded store', () => {
     }
   })
 
-  it('refuse a table that is valid without its settings or its retention', async () => {
+  it('refuse a table without its settings or its retention, although it is valid', async () => {
     for (const clause of ['\nSETTINGS', '\nTTL']) {
       const text = versions.get('line_items')!.at(-1)!
       const store = openDamaged('line_items', (file) => truncateSync(file, text.indexOf(clause)))
@@ -175,7 +175,7 @@ describe('definitions of the embedded store', () => {
     expect(await openDamaged(name, (file) => writeFileSync(file, older[0]!))).toBeNull()
   })
 
-  describe.each(NAMES)('with a damaged %s', (name) => {
+  describe.each(NAMES)('with a damaged file of %s', (name) => {
     it('are whole or refused if the file is truncated at the end of a clause', async () => {
       for (const { index } of versions
         .get(name)!
@@ -189,7 +189,7 @@ describe('definitions of the embedded store', () => {
 
     it('are whole or refused if the file is missing', () => expectWholeOrRefused(name, (file) => rmSync(file)))
 
-    it('are whole or refused if the file is that of another table or view', async () => {
+    it('are whole or refused if the file belongs to another table or view', async () => {
       for (const other of ['risk_events', 'line_items', VIEW].filter((each) => each !== name).slice(-2)) {
         await expectWholeOrRefused(name, (file) => writeFileSync(file, versions.get(other)!.at(-1)!))
       }

@@ -62,11 +62,11 @@ async function insertRow(token: string): Promise<void> {
 const claimsOf = (instance: string, flushes: number) =>
   readStoreClaims(client, { instance, flushes }, { isNew: false, nowMs: NOW })
 
-describe('notes of flushes in ClickHouse', () => {
-  it('add up from what the store held before the first of them, over restarts and repetitions', async () => {
+describe('the flush log in ClickHouse', () => {
+  it('counts the rows of all flushes and the rows before the first one, over restarts and repetitions', async () => {
     await insertRow('before-notes')
     for (let number = 1; number <= 3; number++) {
-      // A log of its own each time, as after a restart.
+      // A new instance each time, as after a restart.
       const log = open('a')
       await log.begin(flush(number), ROWS)
       await insertRow(`a-${number}`)
@@ -80,7 +80,7 @@ describe('notes of flushes in ClickHouse', () => {
     expect(await claimsOf('a', 1)).toMatchObject({ next: { number: 2 }, notedAfter: 2, missing: [], isExact: true })
   })
 
-  it('count another data folder on the same store by itself', async () => {
+  it('counts each data folder on the same store separately', async () => {
     await open('b').begin(flush(1), ROWS)
     await insertRow('b-1')
     expect(await claimsOf('b', 0)).toMatchObject({ last: { number: 1, isDone: false }, missing: [], isExact: true })
@@ -90,7 +90,7 @@ describe('notes of flushes in ClickHouse', () => {
     expect(await claimsOf('a', 3)).toMatchObject({ missing: [], isExact: true })
   })
 
-  it('show rows and calls that are missing, until the loss is accepted', async () => {
+  it('reports missing rows and calls until their loss is accepted', async () => {
     const log = open('a')
     await log.begin(flush(4), ROWS)
     await client.command({ query: 'TRUNCATE TABLE line_items' })
@@ -105,11 +105,11 @@ describe('notes of flushes in ClickHouse', () => {
 
     await insertRow('a-4')
     await open('a').done(flush(4), ROWS)
-    // Whether its rows were among those that were lost is not known: the totals are a lower bound.
+    // It is unknown whether its rows are among the lost ones: the totals are a lower bound.
     expect(await claimsOf('a', 4)).toMatchObject({ missing: [] })
   })
 
-  it('show nothing missing after the loss of a flush that is repeated was accepted', async () => {
+  it('reports nothing missing if a flush is repeated after its loss was accepted', async () => {
     await open('a').begin(flush(5), ROWS)
     await insertRow('a-5')
     await open('a').done(flush(5), ROWS)
@@ -128,7 +128,7 @@ describe('notes of flushes in ClickHouse', () => {
     expect(await claimsOf('a', 6)).toMatchObject({ missing: [], isExact: true })
   })
 
-  it('are forgotten when they are old, and the last ones stay', async () => {
+  it('deletes old entries, but not the latest ones', async () => {
     const log = open('c')
     await log.begin(flush(99_999), {})
     await log.done(flush(99_999), {})
@@ -139,13 +139,13 @@ describe('notes of flushes in ClickHouse', () => {
     expect((await lastNotes(client)).find(({ instance }) => instance === 'c')).toMatchObject({ number: 400_000 })
   })
 
-  it('do not miss rows that may have expired', async () => {
+  it('does not report rows that may have expired', async () => {
     const years = Date.UTC(2029, 5, 15)
     const { missing } = await readStoreClaims(client, { instance: 'a', flushes: 4 }, { isNew: false, nowMs: years })
     expect(missing).toEqual([])
   })
 
-  it('show rows that no flush noted, but not those of a flush under way', async () => {
+  it('reports rows that no flush recorded, except those of a flush in progress', async () => {
     await open('a').begin(flush(7), ROWS)
     await insertRow('a-7')
     expect(await claimsOf('a', 6)).toMatchObject({ excess: [], isExact: true })
@@ -157,7 +157,7 @@ describe('notes of flushes in ClickHouse', () => {
     })
   })
 
-  it('name tables that are missing', async () => {
+  it('names missing tables', async () => {
     await client.command({ query: 'DROP TABLE line_items_to_hourly' })
     expect((await claimsOf('a', 4)).missingTables).toEqual(['line_items_to_hourly'])
   })

@@ -1,4 +1,4 @@
-/** Files of a part that the engine takes on trust are compared with the table and with the rows at every start. */
+/** Startup compares the files of a part that the engine does not verify with the table and with the rows. */
 
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -77,15 +77,15 @@ function raiseFirst(bytes: Buffer): Buffer {
   return bytes
 }
 
-describe('parts of the embedded store', () => {
-  it('have no faults after inserts', async () => {
+describe('a part of the embedded store', () => {
+  it('has no faults after inserts', async () => {
     dataDir = join(folder, 'whole')
     cpSync(join(folder, 'base'), dataDir, { recursive: true, verbatimSymlinks: true })
     opened = await openStore({ dataDir, clickhouseUrl: null })
     expect(await findPartFaults(opened.client)).toEqual([])
   })
 
-  it.each(DAMAGES)('of %s refuse the start if a bit of %s is changed', async (table, name, change) => {
+  it.each(DAMAGES)('of %s refuses the start if a bit of %s is changed', async (table, name, change) => {
     damage(table, name, change)
     const start = openStore({ dataDir, clickhouseUrl: null })
     await expect(start).rejects.toThrow(
@@ -93,7 +93,7 @@ describe('parts of the embedded store', () => {
     )
   })
 
-  it('are not damaged if rows were deleted from them', async () => {
+  it('is intact after rows were deleted from it', async () => {
     dataDir = join(folder, 'deleted')
     cpSync(join(folder, 'base'), dataDir, { recursive: true, verbatimSymlinks: true })
     opened = await openStore({ dataDir, clickhouseUrl: null })
@@ -110,7 +110,7 @@ describe('parts of the embedded store', () => {
     expect(await findPartFaults(client)).toEqual([])
   })
 
-  it('that are damaged are detached when their loss is accepted, and the others stay', async () => {
+  it('is detached if it is damaged and its loss is accepted; intact parts stay', async () => {
     damage('line_items', 'columns.txt', replace('Decimal(38, 12)', 'Decimal(38, 13)'))
     opened = await openLostStore({ dataDir, clickhouseUrl: null, clock: systemClock })
     expect(await countRows(opened.client)).toEqual({ 'line_items/202606': 1, 'calls/202606': 6 })

@@ -22,7 +22,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-// A table of the last week: rows of another would be let go of at once.
+// The table retains one week: older rows would expire immediately.
 const NOON_MS = Math.floor(Date.now() / 86_400_000) * 86_400_000
 const request = (changes: Partial<LoggedRequest> = {}): LoggedRequest => ({
   timeMs: NOON_MS,
@@ -48,7 +48,7 @@ const request = (changes: Partial<LoggedRequest> = {}): LoggedRequest => ({
 const range = { fromMs: 0, toMs: NOON_MS + 86_400_000 }
 
 describe('the request log in ClickHouse', () => {
-  it('takes the rows of a token in once, and gives them back as they were', async () => {
+  it('stores the rows of a token once, and returns them unchanged', async () => {
     const { tenant: _, ...expected } = request({ tenant: 'once' })
     await store.insert('once-1', [request({ tenant: 'once' })])
     await store.insert('once-1', [request({ tenant: 'once' })])
@@ -56,7 +56,7 @@ describe('the request log in ClickHouse', () => {
     expect(await store.find({ tenant: 'once', ...range, limit: 10 })).toEqual([expected])
   })
 
-  it('comes the latest first, page by page, by filter, a tenant’s own alone', async () => {
+  it('returns the calls of one tenant, latest first, page by page and by filter', async () => {
     const rows = Array.from({ length: 25 }, (_, index) =>
       request({
         tenant: 'page',
@@ -82,7 +82,7 @@ describe('the request log in ClickHouse', () => {
     expect(await find({ toMs: NOON_MS + 1 })).toHaveLength(3)
   })
 
-  it('is read over HTTP, and no cursor leads elsewhere', async () => {
+  it('is read over HTTP, and a forged cursor returns nothing of another tenant', async () => {
     const platform = await openTestPlatform({ requests: store })
     const times = [1, 2, 3].map((minutes) => NOW_MS - minutes * 60_000)
     const ofHouse = times.map((timeMs, index) => request({ tenant: 'platform', timeMs, requestId: `a${index}` }))

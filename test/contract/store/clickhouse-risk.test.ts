@@ -40,7 +40,7 @@ const event = (tenant: string, id: string, message = 'calm'): RiskEvent => ({
 })
 
 describe('risk events in ClickHouse', () => {
-  it('takes a token in once and gives what it took, oldest first, after an id', async () => {
+  it('are stored once per token, and returned oldest first after an id', async () => {
     const store = createClickHouseRiskStore(client)
     const events = ['evt_3', 'evt_1', 'evt_2'].map((id) => event('once', id, `lone \ud800, "quoted", \0, 🙂`))
     await store.insert('once-1', events)
@@ -51,7 +51,7 @@ describe('risk events in ClickHouse', () => {
     expect(await store.eventsAfter('once', 'evt_3', 10)).toEqual([])
   })
 
-  it('gives the events of one episode of a tenant, oldest first', async () => {
+  it('are returned by episode, oldest first', async () => {
     const store = createClickHouseRiskStore(client)
     const time = '01j0000000'
     const of = (id: string, riskId: string, tenant = 'line') => ({
@@ -67,7 +67,7 @@ describe('risk events in ClickHouse', () => {
     expect(await store.eventsOf('line', "x' OR 1 = 1 --", 10)).toEqual([])
   })
 
-  it('gives a tenant nothing of another', async () => {
+  it('are not returned to another tenant', async () => {
     const store = createClickHouseRiskStore(client)
     await store.insert('mine-1', [event('mine', 'evt_1'), event('yours', 'evt_2')])
 
@@ -76,8 +76,8 @@ describe('risk events in ClickHouse', () => {
   })
 })
 
-describe('schema of ClickHouse', () => {
-  it('is applied once, and grows by files that are added', async () => {
+describe('the schema of ClickHouse', () => {
+  it('is applied once, and extended by added files', async () => {
     const schema = join(folder, 'schema')
     mkdirSync(schema)
     writeFileSync(join(schema, '0901_first.sql'), 'CREATE TABLE first (a UInt8) ENGINE = MergeTree ORDER BY a;\n')
@@ -93,7 +93,7 @@ describe('schema of ClickHouse', () => {
     expect(await result.json()).toEqual([{ a: 1 }, { a: 2 }])
   })
 
-  it('refuses to start on a file that was changed after it was applied', async () => {
+  it('refuses the start if a file was changed after it was applied', async () => {
     const schema = join(folder, 'schema')
     writeFileSync(join(schema, '0901_first.sql'), 'CREATE TABLE first (a UInt16) ENGINE = MergeTree ORDER BY a;\n')
 

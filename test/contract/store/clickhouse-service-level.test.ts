@@ -53,7 +53,7 @@ const query = (changes: Partial<ServiceLevelQuery>): ServiceLevelQuery => ({
 })
 
 describe('service levels in ClickHouse', () => {
-  it('take the rows of a token in once, and add up', async () => {
+  it('are stored once per token, and summed', async () => {
     const rows = [
       row({ api: 'once-v1' }),
       row({
@@ -84,7 +84,7 @@ describe('service levels in ClickHouse', () => {
     ])
   })
 
-  it('are those of a tenant and an API, of the operations that are asked for', async () => {
+  it('are filtered by tenant, API and operation', async () => {
     await store.insert('of-1', [
       row({ api: 'of-v1', calls: 1 }),
       row({ api: 'of-v1', operation: 'b', calls: 2 }),
@@ -102,7 +102,7 @@ describe('service levels in ClickHouse', () => {
     expect(await callsOf({ tenant: 'rival', operationIds: ["b' OR 1 = 1 --"] })).toEqual([16])
   })
 
-  it('are told apart by the load of each minute over all its operations', async () => {
+  it('are grouped by the load of each minute over all operations', async () => {
     const minute = (index: number, calls: number) => [
       row({ api: 'load-v1', minuteMs: NOON_MS + index * MINUTE_MS, calls: calls - 1 }),
       row({ api: 'load-v1', operation: 'b', minuteMs: NOON_MS + index * MINUTE_MS, calls: 1 }),
@@ -118,7 +118,7 @@ describe('service levels in ClickHouse', () => {
     ])
   })
 
-  it('are those of minutes that begin in the range and in a span of the day, over midnight too', async () => {
+  it('include the minutes that begin in the range and in a span of the day, also across midnight', async () => {
     const at = (text: string) => Date.parse(`2026-03-${text}Z`)
     const times = [
       '01T22:59:00',
@@ -143,7 +143,7 @@ describe('service levels in ClickHouse', () => {
     expect(await callsOf({ fromMs: at('01T23:00:00'), toMs: at('02T01:29:00') })).toBe(1_110)
   })
 
-  it('are divided into stretches that begin at multiples of their length', async () => {
+  it('are divided into windows that begin at multiples of their length', async () => {
     const rows = [0, 4, 5, 14, 15].map((minute, index) =>
       row({ api: 'step-v1', minuteMs: NOON_MS + minute * MINUTE_MS, calls: 10 ** index }),
     )

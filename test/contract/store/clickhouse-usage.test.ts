@@ -5,13 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
 import { migrate } from '../../../src/store/clickhouse/migrations.ts'
 import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
-import type { LineItem, LineItemRow, UsageStore } from '../../../src/store/usage-store.ts'
+import type { LineItemRow, UsageStore } from '../../../src/store/usage-store.ts'
 import { toDecimal } from '../../../src/domain/decimal.ts'
 import { createRandom } from '../../random.ts'
-
-const NOON = Date.UTC(2026, 2, 31, 12)
-const HOUR = 3_600_000
-const ALL = { fromMs: 0, toMs: NOON + 100 * 24 * HOUR }
+import { addUp, NOON, HOUR, ALL, item } from './usage-items.ts'
 
 let folder: string
 let client: ClickHouse
@@ -31,26 +28,8 @@ async function open(): Promise<void> {
   await migrate(client)
   usage = createClickHouseUsageStore(client)
 }
-
-const item = (changes: Partial<LineItem> & { tenant: string }): LineItem => ({
-  windowStartMs: NOON,
-  api: 'payments-v1',
-  operation: 'createPayment',
-  consumer: 'con_1',
-  consumerName: 'Acme',
-  subscription: 'sub_1',
-  agent: '',
-  variant: '',
-  currency: 'EUR',
-  priceMicro: 250_000,
-  calls: 1,
-  unitsMicro: 1_000_000n,
-  ...changes,
-})
-
 const total = async (tenant: string) =>
   (await usage.summaries({ tenant, ...ALL, groupBy: [], offset: 0, limit: 10 }))[0]
-
 async function everyRow(tenant: string, limit: number): Promise<LineItemRow[]> {
   const rows: LineItemRow[] = []
   for (let after: string | null | undefined; after !== null;) {
@@ -60,59 +39,8 @@ async function everyRow(tenant: string, limit: number): Promise<LineItemRow[]> {
   }
   return rows
 }
-
 describe('usage in ClickHouse', () => {
-  it('takes the rows of a token in once, in line items and in the rollup alike', async () => {
-    const rows = [item({ tenant: 'once' }), item({ tenant: 'once', operation: 'other', calls: 2 })]
-    await usage.insert('once-1', rows)
-    await usage.insert('once-1', rows)
-    await usage.insert('once-2', rows)
-
-    expect(await total('once')).toMatchObject({ calls: 6, value: '4', amount: '1' })
-    expect((await everyRow('once', 10)).map(({ calls }) => calls)).toEqual([2, 4])
-  })
-
-  it('takes no insert without a token for a repetition of one with a token', async () => {
-    await usage.insert('plain-1', [item({ tenant: 'plain' })])
-    const values = [{ tenant: 'plain', window_start: NOON / 1_000, calls: 10 }]
-    for (let time = 0; time < 2; time++) await client.insert({ table: 'line_items', values, format: 'JSONEachRow' })
-    await usage.insert('plain-2', [item({ tenant: 'plain' })])
-
-    // Without a token the rows themselves are the token: the second of two equal inserts is a repetition.
-    expect(addUp(await everyRow('plain', 10)).calls).toBe(12)
-  })
-
-  it('keeps tokens apart while many inserts are under way at once', async () => {
-    const once = () =>
-      Promise.all(
-        Array.from({ length: 60 }, (_, index) =>
-          usage.insert(`many-${index}`, Array<LineItem>(index % 3 === 0 ? 5_000 : 1).fill(item({ tenant: 'many' }))),
-        ),
-      )
-    await once()
-    await once()
-
-    expect(await total('many')).toMatchObject({ calls: 20 * 5_000 + 40 })
-  })
-
-  it('knows its tokens after it was closed and opened again', async () => {
-    await usage.insert('again-1', [item({ tenant: 'again' })])
-    await client.close()
-    await open()
-    await usage.insert('again-1', [item({ tenant: 'again' })])
-
-    expect(await total('again')).toMatchObject({ calls: 1, value: '1' })
-  })
-
-  it('takes in a token whose rows lie in several months once', async () => {
-    const rows = [NOON, NOON + 24 * HOUR].map((windowStartMs) => item({ tenant: 'months', windowStartMs }))
-    await usage.insert('months-1', rows)
-    await usage.insert('months-1', rows)
-
-    expect(await total('months')).toMatchObject({ calls: 2 })
-  })
-
-  it('meets sums added by hand to the last digit, by row, in total and by interval', async () => {
+  it('equals sums computed by hand to the last digit, by row, in total and by interval', async () => {
     const seed = 7
     const random = createRandom(seed)
     const rows = Array.from({ length: 3_000 }, () =>
@@ -147,7 +75,7 @@ describe('usage in ClickHouse', () => {
     }
   })
 
-  it('is exact for ranges that begin and end anywhere, the start in and the end out', async () => {
+  it('is exact for any range, which includes its start and excludes its end', async () => {
     const seed = 11
     const random = createRandom(seed)
     const rows = Array.from({ length: 400 }, (_, index) =>
@@ -169,7 +97,7 @@ describe('usage in ClickHouse', () => {
     }
   })
 
-  it('merges partial rows of one key and window, and pages without gap or repeat', async () => {
+  it('merges partial rows of one key and window, and pages without gaps or duplicates', async () => {
     const rows = Array.from({ length: 50 }, (_, index) =>
       item({
         tenant: 'pages',
@@ -190,7 +118,7 @@ describe('usage in ClickHouse', () => {
     for (const limit of [1, 7, 500]) expect(await everyRow('pages', limit)).toEqual(whole)
   })
 
-  it('groups by the fields that are asked for and orders groups the same each time', async () => {
+  it('groups by the requested fields, in a stable order', async () => {
     const rows = ['b', 'a', 'c'].flatMap((consumer) =>
       ['x', 'y'].map((operation) => item({ tenant: 'groups', consumer, operation })),
     )
@@ -211,7 +139,7 @@ describe('usage in ClickHouse', () => {
     ])
   })
 
-  it('gives intervals in UTC, cut to the range that was asked for', async () => {
+  it('returns intervals in UTC, limited to the requested range', async () => {
     const lastNight = Date.UTC(2026, 2, 31, 23, 59, 50)
     await usage.insert('utc-1', [
       item({ tenant: 'utc', windowStartMs: lastNight }),
@@ -234,7 +162,7 @@ describe('usage in ClickHouse', () => {
     expect(await ranges('month')).toEqual(await ranges('day'))
   })
 
-  it('leaves out one API where it is told to, and filters by each field', async () => {
+  it('excludes one API on request, and filters by each field', async () => {
     await usage.insert('filters-1', [
       item({ tenant: 'filters', api: 'platform-v1' }),
       item({ tenant: 'filters', subscription: 'sub_2' }),
@@ -250,7 +178,7 @@ describe('usage in ClickHouse', () => {
     expect(await rows({ customer: 'nobody' })).toEqual([])
   })
 
-  it('keeps any text as it is, in rows and in questions', async () => {
+  it('preserves any text, in rows and in queries', async () => {
     const texts = [
       "O'Hara",
       'back\\slash',
@@ -278,7 +206,7 @@ describe('usage in ClickHouse', () => {
     expect(await total('broken')).toMatchObject({ calls: 1 })
   })
 
-  it('never shows a tenant a row of another, whatever is asked', async () => {
+  it('never returns a row of another tenant, for any query', async () => {
     const seed = 23
     const random = createRandom(seed)
     const tenants = ['iso-a', 'iso-b', "iso-a' OR '1'='1", '']
@@ -306,7 +234,7 @@ describe('usage in ClickHouse', () => {
     }
   })
 
-  it('calls a cursor that it did not give a bad cursor', async () => {
+  it('refuses a cursor that it did not issue', async () => {
     const ask = (after: string) => usage.lineItems({ tenant: 'pages', ...ALL, after, limit: 1 })
     for (const after of [
       '',
@@ -319,23 +247,3 @@ describe('usage in ClickHouse', () => {
       await expect(ask(after), after).rejects.toMatchObject({ code: 'cursor_invalid' })
   })
 })
-
-function addUp(rows: readonly { calls: number; value: string; amount: string }[]) {
-  return {
-    calls: rows.reduce((sum, { calls }) => sum + calls, 0),
-    value: toDecimal(
-      rows.reduce((sum, { value }) => sum + whole(value, 6), 0n),
-      6,
-    ),
-    amount: toDecimal(
-      rows.reduce((sum, { amount }) => sum + whole(amount, 12), 0n),
-      12,
-    ),
-  }
-}
-
-/** Counted in units of 10^-`places`. */
-function whole(decimal: string, places: number): bigint {
-  const [integer = '', fraction = ''] = decimal.split('.')
-  return BigInt(integer + fraction.padEnd(places, '0'))
-}

@@ -1,8 +1,7 @@
 /**
- * What a power cut leaves of spool, checkpoint, registry and master key, on a simulated disk that loses and reorders what
- * was not synced.
+ * Power cuts on a simulated disk that loses and reorders unsynced writes of spool, checkpoint, registry and master key.
  *
- * `CUTS` says how many (200 in the suite; `npm run power-cut` makes it 10,000); `SEED` repeats the choices.
+ * `CUTS` is the number of power cuts (200 in the suite, 10,000 in `npm run power-cut`); `SEED` repeats the random choices.
  */
 
 import { describe, expect, it } from 'vitest'
@@ -16,7 +15,7 @@ const TIMEOUT_MS = 120_000 + CUTS * 300
 
 describe('a power cut', () => {
   it(
-    `loses only what SPOOL_SYNC allows, and never in silence, over ${CUTS} cuts`,
+    `loses only what SPOOL_SYNC allows, and reports each loss, over ${CUTS} cuts`,
     { timeout: TIMEOUT_MS },
     async () => {
       const recordings = Math.max(6, Math.ceil(CUTS / CUTS_PER_RECORDING))
@@ -27,7 +26,7 @@ describe('a power cut', () => {
     },
   )
 
-  it('is noticed as loss if the disk only says that it has synced', { timeout: TIMEOUT_MS }, async () => {
+  it('is detected as a loss if the disk only pretends to sync', { timeout: TIMEOUT_MS }, async () => {
     const { faults } = await runCampaign({ seed: SEED, cuts: 40, recordings: 1, syncs: ['always'], ignoresSyncs: true })
     for (const fault of [/promised calls are lost/, /answered commits/]) {
       expect(faults, `seed ${SEED}`).toContainEqual(expect.stringMatching(fault))

@@ -1,4 +1,4 @@
-/** Commits pairs of documents for as long as it lives, and says on stdout what was acknowledged. */
+/** Commits pairs of documents until it is killed, and prints each acknowledged commit. */
 
 import { writeSync } from 'node:fs'
 import { systemClock } from '../../../src/runtime/clock.ts'

@@ -59,8 +59,8 @@ const episode = (riskId: string, state: 'open' | 'cleared', changes: Partial<Ris
   resume: { any: 'thing' },
 })
 
-describe('checkpoint in SQLite', () => {
-  it('finds a flush that was begun and not committed, with its range and its number', () => {
+describe('the checkpoint in SQLite', () => {
+  it('returns a flush that was begun and not committed, with its range and number', () => {
     expect(checkpoint.pending()).toBeNull()
     const first = checkpoint.begin(at(10))
     checkpoint.commit(first)
@@ -75,14 +75,14 @@ describe('checkpoint in SQLite', () => {
     expect(checkpoint.begin(at(30)).number).toBe(first.number + 2)
   })
 
-  it('keeps its name for as long as the file lives', () => {
+  it('has the same instance for the lifetime of the file', () => {
     const { instance } = checkpoint
     reopen()
 
     expect(checkpoint.instance).toBe(instance)
   })
 
-  it('keeps position, episodes and events of risk together, or none of them', () => {
+  it('commits position, episodes and events of risk together, or none of them', () => {
     checkpoint.commitRisk(at(10), [episode('rsk_1', 'open')], [event('evt_1')], 0)
     const again = [event('evt_2'), event('evt_1')]
     expect(() => checkpoint.commitRisk(at(20), [episode('rsk_2', 'open')], again, 0)).toThrow()
@@ -94,7 +94,7 @@ describe('checkpoint in SQLite', () => {
     expect(checkpoint.lastEventId()).toBe('evt_1')
   })
 
-  it('gives open episodes back as they were saved, and cleared ones for as long as they are kept', () => {
+  it('returns open episodes as they were saved, and cleared ones during their retention', () => {
     checkpoint.commitRisk(at(1), [episode('rsk_1', 'open'), episode('rsk_2', 'open')], [], 0)
     checkpoint.commitRisk(
       at(2),
@@ -127,7 +127,7 @@ describe('checkpoint in SQLite', () => {
     expect(ask({ tenant: 'other' })).toEqual(['rsk_9'])
   })
 
-  it('gives a batch of waiting events unchanged until it was sent', () => {
+  it('returns the same batch of outbox events until it was sent', () => {
     checkpoint.commitRisk(at(1), [], [event('evt_1'), event('evt_2')], 0)
     const batch = checkpoint.nextBatch()!
     checkpoint.commitRisk(at(2), [], [event('evt_3')], 0)
@@ -177,7 +177,7 @@ describe('counters of limits', () => {
     refusedMs: 7,
   })
 
-  it('are kept with the position that they stand for, over a restart', () => {
+  it('are saved with their position of the spool, over a restart', () => {
     expect(checkpoint.limitPosition()).toEqual({})
     checkpoint.saveCounters(at(10), [counters('sub_1', 3), counters('sub_2', 4)], 0)
     checkpoint.saveCounters(at(20), [counters('sub_1', 0.1 + 0.2)], 0)
@@ -189,7 +189,7 @@ describe('counters of limits', () => {
     expect(checkpoint.countersOf('sub_1', 'other-v1')).toBeNull()
   })
 
-  it('are saved all, with their position, or none', () => {
+  it('are saved together with their position, or not at all', () => {
     checkpoint.saveCounters(at(10), [counters('sub_1', 3)], 0)
     const broken = { ...counters('sub_2', 1), api: null as unknown as string }
 
@@ -198,7 +198,7 @@ describe('counters of limits', () => {
     expect(checkpoint.countersOf('sub_1', 'payments-v1')).toEqual(counters('sub_1', 3))
   })
 
-  it('expire when no window can use them any more', () => {
+  it('expire after the longest window', () => {
     checkpoint.saveCounters(at(10), [counters('sub_1', 3)], 0)
     const daysMs = (days: number) => days * 86_400_000
     checkpoint.saveCounters(at(20), [counters('sub_2', 3)], daysMs(399))

@@ -28,7 +28,7 @@ function closing<T extends { close(): void }>(opened: T): T {
     try {
       opened.close()
     } catch {
-      // The test has closed it.
+      // The test closed it already.
     }
   })
   return opened
@@ -57,7 +57,7 @@ function fillCheckpoint(path: string, flushes = 3): void {
   checkpoint.close()
 }
 
-/** Changes text of the file without a trace in its structure. */
+/** Changes text in the file without damage to its structure. */
 function flip(path: string, from: string, to: string): void {
   const bytes = readFileSync(path)
   let changed = 0
@@ -103,11 +103,11 @@ describe.each(FILES)('%s.db', (name, fill, open) => {
     expect(refusal(() => open(path))).toContain(`${path} is damaged`)
   })
 
-  it('is refused if a folder stands in its place', () => {
+  it('is refused if it is a folder', () => {
     expect(refusal(() => open(newFolder()))).toContain('is not the expected kind of file (EISDIR); move it away')
   })
 
-  it('writes its mark anew if the mark is missing or damaged', async () => {
+  it('gets a new mark if the mark is missing or damaged', async () => {
     const path = join(newFolder(), `${name}.db`)
     await fill(path)
     const mark = readMark(markPathOf(path))
@@ -127,8 +127,8 @@ async function bumpRegistry(path: string): Promise<void> {
   registry.close()
 }
 
-describe('a registry that is not the one that was written', () => {
-  it('is refused if an older copy stands in its place', async () => {
+describe('a damaged or older registry', () => {
+  it('is refused if it is an older copy', async () => {
     const path = join(newFolder(), 'registry.db')
     await fillRegistry(path, 2)
     copyFileSync(path, `${path}.old`)
@@ -157,7 +157,7 @@ describe('a registry that is not the one that was written', () => {
     expect(refusal(() => openRegistry(copy))).toContain('lacks its last 1 change')
   })
 
-  it('is refused if text inside a document changed, which SQLite does not see', async () => {
+  it('is refused if text inside a document changed, which SQLite does not detect', async () => {
     const path = join(newFolder(), 'registry.db')
     await fillRegistry(path)
     flip(path, '{"text":"revision 2"}', '{"text":"revision 7"}')
@@ -165,7 +165,7 @@ describe('a registry that is not the one that was written', () => {
     expect(refusal(() => openRegistry(path))).toContain('a row of document does not match its checksum')
   })
 
-  it('never hands out a document that changed while it is open', async () => {
+  it('never returns a document whose row was changed while it is open', async () => {
     const path = join(newFolder(), 'registry.db')
     await fillRegistry(path)
     const registry = openRegistry(path)
@@ -186,7 +186,7 @@ describe('a registry that is not the one that was written', () => {
     expect(refusal(() => openRegistry(path))).toContain('1 documents are not at the revision of their last change')
   })
 
-  it('gives documents of a version before checksums their checksum', async () => {
+  it('gets checksums for documents that were written before checksums existed', async () => {
     const path = join(newFolder(), 'registry.db')
     await fillRegistry(path)
     const database = new DatabaseSync(path)
@@ -199,7 +199,7 @@ describe('a registry that is not the one that was written', () => {
   })
 })
 
-describe('a checkpoint that is not the one that was written', () => {
+describe('a damaged or older checkpoint', () => {
   it('reports the number of missing changes each time', () => {
     const path = join(newFolder(), 'checkpoint.db')
     fillCheckpoint(path, 2)
@@ -225,7 +225,7 @@ describe('a checkpoint that is not the one that was written', () => {
   })
 })
 
-describe('a file that is too large to be checked before it is used', () => {
+describe('a file that is too large to be checked before use', () => {
   const checked = async (dataDir: string) => {
     const { promise, resolve } = Promise.withResolvers<string>()
     const stop = checkLargeFiles({
@@ -239,7 +239,7 @@ describe('a file that is too large to be checked before it is used', () => {
     return sentence
   }
 
-  it('is checked beside the start, and a changed row is reported with the file and the remedy', async () => {
+  it('is checked during the start, and a changed row is reported with the file and the remedy', async () => {
     const folder = newFolder()
     await fillRegistry(join(folder, 'registry.db'))
     flip(join(folder, 'registry.db'), '{"text":"revision 2"}', '{"text":"revision 7"}')
@@ -259,7 +259,7 @@ describe('a file that is too large to be checked before it is used', () => {
 })
 
 describe('idempotency.db', () => {
-  it('is moved aside if it is damaged, and a new one takes its place', async () => {
+  it('is moved aside if it is damaged, and replaced by a new file', async () => {
     const path = join(newFolder(), 'idempotency.db')
     writeFileSync(path, GARBAGE)
     const moved: string[] = []

@@ -1,4 +1,4 @@
-/** What SQLite's adapters say and leave behind when the disk refuses in the middle. */
+/** Errors and state of the SQLite adapters if the disk refuses a write. */
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ describe('a transaction', () => {
     database.exec('CREATE TABLE t (a)')
     const work = (): void => {
       database.exec('INSERT INTO t VALUES (1)')
-      // Ends the transaction, so that the rollback of `transact` has none.
+      // Ends the transaction, so that the rollback of `transact` fails.
       database.exec('ROLLBACK')
       throw new Error('the first')
     }
@@ -42,7 +42,7 @@ describe('a transaction', () => {
     expect(database.prepare('SELECT a FROM t').all()).toEqual([{ a: 2 }])
   })
 
-  it('begins after one that was left open', () => {
+  it('begins even if an earlier one was left open', () => {
     const database = new DatabaseSync(':memory:')
     onTestFinished(() => database.close())
     database.exec('CREATE TABLE t (a); BEGIN; INSERT INTO t VALUES (1)')
@@ -51,7 +51,7 @@ describe('a transaction', () => {
   })
 })
 
-it('the registry says that it cannot be written, keeps what it has, and goes on when it can', async () => {
+it('the registry throws StoreUnwritable while the disk refuses, keeps its documents, and works again afterwards', async () => {
   const registry = openSqliteRegistry({ path: join(folder(), 'registry.db'), clock })
   onTestFinished(() => registry.close())
   await registry.commit(author, 'make', [write('a')])
@@ -70,7 +70,7 @@ it('the registry says that it cannot be written, keeps what it has, and goes on 
   expect(await registry.list(THING, { limit: 9 })).toHaveLength(2)
 })
 
-it('the checkpoint throws the error of the disk, keeps its position, and goes on when it can', async () => {
+it('the checkpoint throws the error of the disk, keeps its position, and works again afterwards', async () => {
   const checkpoint = openSqliteCheckpoint({ path: join(folder(), 'checkpoint.db'), newInstance: () => 'here' })
   onTestFinished(() => checkpoint.close())
   const [first, second] = [100, 200].map((offset) => ({ 'gateway-0': { segment: 1, offset } }))
@@ -87,14 +87,14 @@ it('the checkpoint throws the error of the disk, keeps its position, and goes on
 })
 
 describe('idempotency keys', () => {
-  it('are refused where a claim cannot be written, and free when it can', async () => {
+  it('are refused if the claim cannot be written, and free afterwards', async () => {
     const store = openSqliteIdempotencyStore({ path: join(folder(), 'idempotency.db'), clock })
     onTestFinished(() => store.close())
     await withFilesLimited(0, () => expect(store.claim('k', 'hash')).rejects.toThrow(StoreUnwritable))
     expect(await store.claim('k', 'hash')).toBeNull()
   })
 
-  it('keep how a claim ended where it cannot be written', async () => {
+  it('keep the result of a claim in memory if it cannot be written', async () => {
     const store = openSqliteIdempotencyStore({ path: join(folder(), 'idempotency.db'), clock })
     onTestFinished(() => store.close())
     await store.claim('done', 'hash')

@@ -30,13 +30,13 @@ describe('idempotency keys in SQLite', () => {
     expect(await open().claim('k', 'hash')).toEqual(done)
   })
 
-  it('that a crash has cut off stay as such', async () => {
+  it('are marked as interrupted after a crash', async () => {
     const { open } = start()
     await open().claim('k', 'hash')
     expect(await open().claim('k', 'hash')).toMatchObject({ state: 'cut_off', answer: null })
   })
 
-  it('are free again when they are released, but not once they are finished', async () => {
+  it('are free after a release, but not after they are finished', async () => {
     const { open } = start()
     const store = open()
     await store.claim('k', 'hash')

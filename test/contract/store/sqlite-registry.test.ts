@@ -8,7 +8,9 @@ import { systemClock } from '../../../src/runtime/clock.ts'
 import { documentKind, RegistryFull, type Author, type Commit, type Registry } from '../../../src/store/registry.ts'
 import { createDocumentList } from '../../../src/store/sqlite/document-list.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
+import { auditContract } from './registry-audit.contract.ts'
 import { registryContract } from './registry.contract.ts'
+import type { OpenRegistry } from './registry-contract-helpers.ts'
 
 const LEFT = documentKind<number>('left')
 const RIGHT = documentKind<unknown>('right')
@@ -31,7 +33,7 @@ function open(path: string, bytesMax?: number): Registry {
     try {
       registry.close()
     } catch {
-      // The test has closed it.
+      // The test closed it already.
     }
   })
   return registry
@@ -44,7 +46,7 @@ function rowsOf(path: string, sql: string): unknown[] {
   return rows.map((row) => ({ ...row }))
 }
 
-/** Lets the writer run until it has acknowledged `count` commits, kills it there, and gives the last one. */
+/** Kills the writer after `count` acknowledged commits, and returns the number of the last one. */
 async function killAfter(path: string, from: number, count: number): Promise<number> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'registry-writer.ts'), path, String(from)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -61,7 +63,7 @@ async function killAfter(path: string, from: number, count: number): Promise<num
   return Number(acknowledged.at(-1) ?? from - 1)
 }
 
-registryContract('sqlite', () => {
+function fresh(): OpenRegistry {
   const path = newPath()
   return (time) => {
     const registry = openSqliteRegistry({ path, clock: time })
@@ -69,15 +71,18 @@ registryContract('sqlite', () => {
       try {
         registry.close()
       } catch {
-        // The test has closed it.
+        // The test closed it already.
       }
     })
     return registry
   }
-})
+}
+
+registryContract('sqlite', fresh)
+auditContract('sqlite', fresh)
 
 describe('registry in a file', () => {
-  it('has every commit that was acknowledged before a kill -9, and none by half', async () => {
+  it('contains every commit that was acknowledged before a kill -9, and no partial commit', async () => {
     const path = newPath()
     let next = 0
     for (const count of [1, 40, 7]) {
@@ -98,7 +103,7 @@ describe('registry in a file', () => {
     }
   })
 
-  it('notes of every change who made it, when, what it was called, and what was there before and after', async () => {
+  it('records author, time, action and both bodies of every change', async () => {
     const path = newPath()
     const registry = open(path)
     const write = { kind: 'thing', id: 'a', tenant: 'acme' }
@@ -120,7 +125,7 @@ describe('registry in a file', () => {
   })
 
   it.each(['UPDATE change SET author = 1', 'DELETE FROM change', 'UPDATE note SET author = 1', 'DELETE FROM note'])(
-    'lets nobody alter the audit: %s',
+    'refuses changes of the audit log: %s',
     async (sql) => {
       const path = newPath()
       const registry = open(path)
@@ -137,7 +142,7 @@ describe('registry in a file', () => {
 
   it('completes a commit and notifies the other watchers even if one watcher fails', async () => {
     const registry = open(newPath())
-    const told: string[] = []
+    const delivered: string[] = []
     const raised: unknown[] = []
     const others = process.listeners('uncaughtException')
     process.removeAllListeners('uncaughtException')
@@ -150,15 +155,15 @@ describe('registry in a file', () => {
     registry.watch(0, () => {
       throw bug
     })
-    registry.watch(0, ({ document }) => told.push(document.id))
+    registry.watch(0, ({ document }) => delivered.push(document.id))
     await registry.commit(AUTHOR, 'make', [{ kind: 'thing', id: 'a', tenant: 'acme', expected: 0, body: 1 }])
     await new Promise((resolve) => setImmediate(resolve))
 
-    expect(told).toEqual(['a'])
+    expect(delivered).toEqual(['a'])
     expect(raised).toEqual([bug])
   })
 
-  it('brings a file of the first version up, its keys with it', async () => {
+  it('migrates a file of the first version with its keys', async () => {
     const path = newPath()
     const database = new DatabaseSync(path)
     database.exec(`
@@ -189,7 +194,7 @@ describe('registry in a file', () => {
     await expect(registry.commit(AUTHOR, 'make', [taken])).rejects.toMatchObject({ name: 'KeyTaken' })
   })
 
-  it('does not open a file that a later version has written, and says so', () => {
+  it('refuses a file that a later version has written, with a message', () => {
     const path = newPath()
     const database = new DatabaseSync(path)
     database.exec('PRAGMA user_version = 99')
@@ -239,13 +244,13 @@ describe('a registry that is full', () => {
     writes: [{ kind: 'thing', id, tenant: 'acme', expected: 0, body: 'x'.repeat(bytes) }],
   })
 
-  it('refuses what does not fit, does nothing of it, and goes on with what does', async () => {
+  it('refuses a commit that does not fit, without an effect, and accepts smaller ones', async () => {
     const registry = open(newPath(), 400_000)
     const { author, action, writes } = commit('large', 1_000_000)
     await expect(registry.commit(author, action, writes)).rejects.toBeInstanceOf(RegistryFull)
     expect(await registry.get(THING, 'large')).toBeNull()
 
-    // Each by itself or none: what is told to be done stands there, and nothing else.
+    // Commits without an error are stored; refused ones have no effect.
     const together = [commit('a', 10), commit('large', 1_000_000), commit('b', 10)]
     const outcome = await registry.commitEach(together).catch((cause: unknown) => cause)
     const errors = Array.isArray(outcome)

@@ -1,4 +1,4 @@
-/** Backups of data folders and to targets that are not what they should be; the store is elsewhere. */
+/** Backups of unusual data folders and to unusual targets, without the embedded store. */
 
 import {
   existsSync,
@@ -51,7 +51,7 @@ it.each([
   ['a name that begins with two dots', () => join(dataDir, '..copy')],
   ['a link to it', () => join(folder, 'link/copy')],
   ['a link to its spool', () => join(folder, 'spool-link/deep/copy')],
-])('is refused to a target in the data folder: %s', async (_name, target) => {
+])('a backup to a target in the data folder is refused: %s', async (_name, target) => {
   symlinkSync(dataDir, join(folder, 'link'))
   symlinkSync(join(dataDir, 'spool'), join(folder, 'spool-link'))
   const before = readdirSync(dataDir, { recursive: true })
@@ -68,20 +68,20 @@ it.each([
   ['a backup under way', (target: string) => mkdirSync(`${target}.partial`), /\.partial is left/],
   ['a link for one', (target: string) => symlinkSync(folder, `${target}.partial`), /\.partial is left/],
   ['a link to nothing for one', (t: string) => symlinkSync(join(folder, 'no'), `${t}.partial`), /\.partial is left/],
-])('is refused where the target is %s, which stays', async (_name, make, message) => {
+])('a backup is refused if the target is %s, which is not changed', async (_name, make, message) => {
   make(join(folder, 'target'))
   const before = readdirSync(folder)
   await expect(backup(join(folder, 'target'))).rejects.toThrow(message)
   expect(readdirSync(folder)).toEqual(before)
 })
 
-it('is taken to a folder with any name', async () => {
+it('a backup accepts any name of the target folder', async () => {
   const target = join(folder, 'deep', "a\nb 'c' $(d)")
   await backup(target)
   expect(readdirSync(join(folder, 'deep'))).toEqual(["a\nb 'c' $(d)"])
 })
 
-it('holds the master key, and not a link to where it is', async () => {
+it('a backup contains the master key, not a link to it', async () => {
   renameSync(join(dataDir, 'master.key'), join(folder, 'mounted'))
   symlinkSync(join(folder, 'mounted'), join(dataDir, 'master.key'))
   const target = join(folder, 'target')
@@ -90,14 +90,14 @@ it('holds the master key, and not a link to where it is', async () => {
   expect(readFileSync(join(target, 'master.key'), 'utf8')).toBe('a'.repeat(64))
 })
 
-it('is refused of a segment that is a link, which a restore would not accept', async () => {
+it('a backup is refused if a segment is a link, which a restore would not accept', async () => {
   mkdirSync(join(dataDir, 'spool/gateway-0'))
   symlinkSync('/etc/hostname', join(dataDir, 'spool/gateway-0/x.spool'))
   await expect(backup(join(folder, 'target'))).rejects.toThrow('x.spool is a symbolic link')
   expect(readdirSync(folder)).toEqual(['data'])
 })
 
-it('is refused if the registry is an older copy', async () => {
+it('a backup is refused if the registry is an older copy', async () => {
   const mark = openMarkFile(join(dataDir, 'registry.mark'))
   mark.write((mark.found ?? 0) + 3)
   mark.close()
@@ -105,7 +105,7 @@ it('is refused if the registry is an older copy', async () => {
   expect(existsSync(join(folder, 'target'))).toBe(false)
 })
 
-it('holds the marks, by which a restored service knows what was cut off', async () => {
+it('a backup contains the marks, so that a restored service detects missing records', async () => {
   const mark = openMarkFile(join(dataDir, 'spool/gateway-0.mark'))
   mark.write(7)
   mark.close()
@@ -118,8 +118,8 @@ it('holds the marks, by which a restored service knows what was cut off', async 
   }
 })
 
-describe('of a running service', () => {
-  /** Holds the lock and answers as a service does. */
+describe('a backup of a running service', () => {
+  /** Holds the lock and answers like the service. */
   async function serve(holds: Partial<Holds>): Promise<void> {
     const unlock = lockDataFolder(dataDir)
     const control = await openControlSocket({
@@ -140,21 +140,21 @@ describe('of a running service', () => {
     })
   }
 
-  it('holds no master key if the service has another one from its environment', async () => {
+  it('does not contain the master key if the service has another one from its environment', async () => {
     await serve({ hasMasterKey: false })
     const target = join(folder, 'target')
     expect((await backup(target)).hasMasterKey).toBe(false)
     expect(existsSync(join(target, 'master.key'))).toBe(false)
   })
 
-  it('is refused if the master key of the service is gone: no copy could be used', async () => {
+  it('is refused if the master key of the service is missing, because no copy could be used', async () => {
     rmSync(join(dataDir, 'master.key'))
     await serve({ hasMasterKey: true })
     await expect(backup(join(folder, 'target'))).rejects.toThrow(`${join(dataDir, 'master.key')} is missing`)
     expect(readdirSync(folder)).toEqual(['data'])
   })
 
-  it('is refused if a part of the store goes away before it is copied', async () => {
+  it('is refused if a part of the store disappears before it is copied', async () => {
     const frozen = join(folder, 'frozen')
     const part = join(frozen, 'store/abc/def/all_1_1_0')
     mkdirSync(part, { recursive: true })
@@ -168,7 +168,7 @@ describe('of a running service', () => {
     expect(existsSync(join(folder, 'target'))).toBe(false)
   })
 
-  it('is one at a time', async () => {
+  it('is refused while another backup runs', async () => {
     await serve({})
     const ends = await Promise.allSettled([backup(join(folder, 'a')), backup(join(folder, 'b'))])
     expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])

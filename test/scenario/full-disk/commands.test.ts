@@ -51,7 +51,7 @@ it('a full disk is answered 503, and the registry stays consistent and works aga
 
 const REFUSED = { status: 503, code: 'unavailable' }
 
-/** Everything that the registry holds of these commands. */
+/** Returns all documents of the registry that these commands write. */
 async function dump(catalogue: TestCatalogue): Promise<string> {
   const kinds = ['api', 'proxy', 'subscription', 'credential', 'due', 'event']
   return JSON.stringify(

@@ -5,7 +5,7 @@ import { openTestPlatform, type TestPlatform } from '../../fixtures/test-platfor
 
 const ADA = { name: 'Ada', kind: 'agent' }
 
-/** The state in which every record is refused, and that is known. */
+/** The state in which the spool refuses every record and reports it. */
 function fill(platform: TestPlatform): void {
   platform.refuseRecords = new Problem('unavailable', 'The call could not be recorded.')
   platform.cannotRecord = 'ENOSPC: no space left on device'

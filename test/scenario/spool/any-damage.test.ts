@@ -1,4 +1,4 @@
-/** Any damage to the files of a spool: what is read is right, what is missing is reported, and both are the same each time. */
+/** Random damage to the files of a spool: records that are read are correct, missing ones are reported, and both are repeatable. */
 
 import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -14,7 +14,7 @@ const SOURCES = ['gateway-0', 'gateway-1']
 const copies = createSpoolCopies()
 afterAll(() => copies.removeAll())
 
-/** Some lives of a process, each killed; the last one leaves records that are not billed. */
+/** Several killed processes; the last one leaves records that are not billed. */
 async function anySpool(random: Random) {
   const folder = copies.newFolder()
   const written: Written[] = []
@@ -35,7 +35,7 @@ async function anySpool(random: Random) {
 
 type Spool = Awaited<ReturnType<typeof anySpool>>
 
-/** Damages one file, and says how. */
+/** Damages one file and returns a description. */
 function damage(random: Random, folder: string): string {
   const source = SOURCES[random.below(SOURCES.length)]!
   const segments = segmentsOf(folder, source)
@@ -81,8 +81,8 @@ function damage(random: Random, folder: string): string {
 }
 
 /**
- * The first segment of each source of which the end may be missing without a trace: whether a process was killed before it
- * wrote more cannot be told. It is the last segment, or the one before if nothing is left of the last.
+ * The first segment of each source whose end may be missing without a trace, because the process may have been killed before it
+ * wrote more. It is the last segment, or the one before if nothing remains of the last.
  */
 function firstUntraceable(folder: string, before: ReadonlyMap<string, readonly number[]>): ReadonlyMap<string, number> {
   return new Map(
@@ -130,24 +130,24 @@ async function check(random: Random, spool: Spool, label: string): Promise<strin
   ).length
   const reported = process.damages.reduce((sum, { records }) => sum + records, 0)
   const isExact = process.damages.every((each) => each.isExact)
-  const told = `${text}; ${missing} missing, ${traceless} at ends, reported ${JSON.stringify(process.damages)}`
-  expect(reported, told).toBeLessThanOrEqual(missing)
-  if (isExact) expect(reported, told).toBeGreaterThanOrEqual(missing - traceless)
+  const summary = `${text}; ${missing} missing, ${traceless} at ends, reported ${JSON.stringify(process.damages)}`
+  expect(reported, summary).toBeLessThanOrEqual(missing)
+  if (isExact) expect(reported, summary).toBeGreaterThanOrEqual(missing - traceless)
 
-  // Another consumer reads the same, and nothing is reported twice.
+  // Another consumer reads the same records, and nothing is reported twice.
   const reports = process.damages.length
   const again = process.read(billed, { bytesMax: 1 + random.below(4_000) })
-  expect(again.ids.toSorted(), told).toEqual(ids.toSorted())
+  expect(again.ids.toSorted(), summary).toEqual(ids.toSorted())
   const range = process.read(billed, { until: late.position, bytesMax: 1 + random.below(4_000) })
-  expect(range.ids.toSorted(), told).toEqual(ids.toSorted())
-  expect(range.position, told).toEqual(late.position)
-  expect(process.damages.slice(reports), told).toEqual([])
+  expect(range.ids.toSorted(), summary).toEqual(ids.toSorted())
+  expect(range.position, summary).toEqual(late.position)
+  expect(process.damages.slice(reports), summary).toEqual([])
   process.kill()
 
   const next = startProcess(folder, [], billed)
   const replay = next.read(billed, { until: late.position, bytesMax: 1 + random.below(4_000) })
-  expect(replay.ids.toSorted(), told).toEqual(ids.toSorted())
-  expect(next.read(late.position).ids, told).toEqual([])
+  expect(replay.ids.toSorted(), summary).toEqual(ids.toSorted())
+  expect(next.read(late.position).ids, summary).toEqual([])
   next.kill()
   copies.remove(folder)
   return missing === 0 ? 'none' : reported === 0 && isExact ? 'traceless' : isExact ? 'exact' : 'at least'
@@ -155,7 +155,7 @@ async function check(random: Random, spool: Spool, label: string): Promise<strin
 
 describe(`a damaged spool (seed ${SEED})`, () => {
   it(
-    'charges nobody for another, loses no record in silence, and reads the same each time',
+    'never attributes a record to another consumer, reports every lost record, and reads the same records each time',
     { timeout: 120_000 },
     async () => {
       const outcomes = new Map<string, number>()
@@ -168,7 +168,7 @@ describe(`a damaged spool (seed ${SEED})`, () => {
         }
         copies.remove(spool.folder)
       }
-      // Cases that damage nothing would prove nothing.
+      // Rounds without damage would prove nothing.
       expect(outcomes.get('exact') ?? 0).toBeGreaterThan(50)
       expect(outcomes.get('at least') ?? 0).toBeGreaterThan(20)
     },

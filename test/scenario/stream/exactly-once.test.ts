@@ -37,7 +37,7 @@ interface Totals {
   readonly calls: number
   readonly units: bigint
   readonly risks: number
-  /** Calls that a provider answers for. */
+  /** Calls in the service levels. */
   readonly measured: number
   /** Refused calls. */
   readonly logged: number
@@ -56,7 +56,7 @@ function totalsOf(records: readonly CallRecord[]): Totals {
   }
 }
 
-/** As billed, and as the evidence of all episodes says. */
+/** Counts as billed, and as in the evidence of all episodes. */
 function totalsIn({ items, measured, logged, checkpoint }: TestStream): Totals {
   const open = checkpoint.openEpisodes().map(({ event }) => event)
   const cleared = checkpoint.clearedEpisodes({ tenant: 'acme', state: 'cleared', limit: 1_000 })
@@ -69,7 +69,7 @@ function totalsIn({ items, measured, logged, checkpoint }: TestStream): Totals {
   }
 }
 
-/** Some seconds of traffic in three rounds; the process is told of growth and a tick after each. */
+/** A few seconds of traffic in three rounds; each ends with a growth signal and a tick. */
 async function live(stream: TestStream, seed: number): Promise<CallRecord[]> {
   const random = createRandom(seed)
   const all: CallRecord[] = []
@@ -94,8 +94,8 @@ async function finish(stream: TestStream): Promise<void> {
   await stream.pipeline.stop()
 }
 
-describe('pipeline', () => {
-  it('bills and judges every call once, wherever the process dies', { timeout: 120_000 }, async () => {
+describe('the pipeline', () => {
+  it('bills and evaluates every call once if the process dies at any step', { timeout: 120_000 }, async () => {
     const seed = 5
     const whole = await newWorld('whole')
     await whole.start()
@@ -116,13 +116,13 @@ describe('pipeline', () => {
     }
   })
 
-  it('bills and judges every call once when it dies again and again', { timeout: 120_000 }, async () => {
+  it('bills and evaluates every call once if the process dies repeatedly', { timeout: 120_000 }, async () => {
     for (let seed = 100; seed < 115; seed++) {
       const random = createRandom(seed)
       const stream = await newWorld(`again-${seed}`)
       const records: CallRecord[] = []
       for (let death = 0; death < 6; death++) {
-        // One that dies while it starts is a death like any other.
+        // The process may also die during its start.
         await stream.start(1 + random.below(30)).catch(() => {})
         records.push(...(await live(stream, seed * 100 + death)))
       }
@@ -132,7 +132,7 @@ describe('pipeline', () => {
     }
   })
 
-  it('bills and judges every call once, and tells every event once, when disks and stores fail now and then', async () => {
+  it('bills and evaluates every call once, and emits every event once, if disks and stores fail temporarily', async () => {
     for (let seed = 200; seed < 230; seed++) {
       const random = createRandom(seed)
       const stream = await newWorld(`fails-${seed}`)

@@ -30,7 +30,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What outlives every process: the store and what subscribers were told. */
+/** State that outlives every process: the store, and the events that subscribers received. */
 function createOutside() {
   const tokens = new Map<string, readonly LineItem[]>()
   const history = new Map<string, readonly RiskEvent[]>()
@@ -38,7 +38,7 @@ function createOutside() {
   return { tokens, history, told, items: () => [...tokens.values()].flat(), isAway: false }
 }
 
-/** One process on the folder: everything real but the time and the stores. */
+/** One process on the folder: everything is real except the time and the stores. */
 async function startProcess(outside: ReturnType<typeof createOutside>, nowMs: number, threads: number) {
   const clock = createFakeClock(nowMs)
   const gauge = openSpoolGauge(createSpoolGaugeMemory(), BYTES_MAX)
@@ -112,7 +112,7 @@ async function startProcess(outside: ReturnType<typeof createOutside>, nowMs: nu
     torn,
     damages,
     writers,
-    /** Nothing of this process runs any more; files are as they are. */
+    /** Stops the process without any cleanup of its files. */
     kill() {
       clock.kill()
       for (const writer of writers) writer.close()
@@ -152,7 +152,7 @@ function oneBatch(): Buffer {
   return buffer.seal([PARTIES[0]!], 0)
 }
 
-/** A batch that was being written when its thread died: its calls were never answered. */
+/** A batch whose thread died during the write: its calls were never answered. */
 function tear(random: Random, thread: number): void {
   const path = segmentsOf(thread).at(-1)
   if (path !== undefined && random.below(2) === 0)
@@ -161,7 +161,7 @@ function tear(random: Random, thread: number): void {
 
 describe(`pipeline on the spool's own files (seed ${SEED})`, () => {
   it(
-    'bills every answered call once over any number of deaths, and leaves little behind',
+    'bills every answered call once over many crashes, and releases the space of the spool',
     { timeout: 60_000 },
     async () => {
       const random = createRandom(SEED)
@@ -224,7 +224,7 @@ describe(`pipeline on the spool's own files (seed ${SEED})`, () => {
     },
   )
 
-  it('gives back the room of threads that are no more, once their calls are stored', async () => {
+  it('releases the space of ended threads after their calls are stored', async () => {
     const outside = createOutside()
     const many = await startProcess(outside, START_MS, 3)
     for (const writer of many.writers) writer.append({ ...call(PARTIES[0]!, START_MS), onSafe() {}, onRefused() {} })
@@ -239,7 +239,7 @@ describe(`pipeline on the spool's own files (seed ${SEED})`, () => {
     await few.stop()
   })
 
-  it('goes on where a folder of the spool was taken away', async () => {
+  it('continues after a folder of the spool was removed', async () => {
     const outside = createOutside()
     const first = await startProcess(outside, START_MS, 2)
     for (const writer of first.writers) writer.append({ ...call(PARTIES[0]!, START_MS), onSafe() {}, onRefused() {} })

@@ -10,7 +10,7 @@ import { createMemorySpool } from '../../fixtures/memory-spool.ts'
 const SEED = Date.now() % 1_000_000
 const by = (api: string) => attribution({ api })
 
-/** A counter that reads one spool on and on: keys of segments are unique in it. */
+/** A counter that continues to read one spool, because segment keys must be unique. */
 function open() {
   const counter = createCallCounter()
   const spool = createMemorySpool()
@@ -22,8 +22,8 @@ function open() {
   return { count, take: counter.take, roll: spool.roll }
 }
 
-describe('calls in the metrics', () => {
-  it('are counted once each, by API, outcome and status class', () => {
+describe('the call counter', () => {
+  it('counts each call once, by API, outcome and status class', () => {
     const { count, take } = open()
     const [a, b] = [by('a-v1'), by('b-v1')]
     count('one', [
@@ -43,7 +43,7 @@ describe('calls in the metrics', () => {
     expect(take()).toEqual([])
   })
 
-  it(`agree with a plain count over many APIs and segments (seed ${SEED})`, () => {
+  it(`agrees with a plain count over many APIs and segments (seed ${SEED})`, () => {
     const random = createRandom(SEED)
     const { count, take, roll } = open()
     const parties = Array.from({ length: 100 }, (_, index) => by(`api-${index}-v1`))

@@ -7,7 +7,7 @@ import { createRandom } from '../../random.ts'
 import { attribution, call, someCalls, START_MS } from '../../fixtures/calls.ts'
 import { createMemorySpool } from '../../fixtures/memory-spool.ts'
 
-/** The line items of `batches`, each a batch; a null begins another segment. */
+/** Returns the line items of `batches`; a null starts another segment. */
 function meterOf(
   batches: readonly (readonly CallRecord[] | null)[],
   meter = createMeter(),

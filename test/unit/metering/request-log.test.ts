@@ -21,7 +21,7 @@ describe('the request log', () => {
     ['off', []],
     ['refused', ['rate_limited', 'client_aborted']],
     ['all', ['served', 'rate_limited', 'client_aborted']],
-  ] as const)('that is %s holds calls of these outcomes, and no notes', (mode, outcomes) => {
+  ] as const)('in mode %s contains calls with these outcomes, and no notes', (mode, outcomes) => {
     const { rows } = logged(
       [
         [
@@ -65,7 +65,7 @@ describe('the request log', () => {
     ])
   })
 
-  it('is bounded, and the same for the same calls in any order and batches', () => {
+  it('is bounded, and contains the same calls in any order and batches', () => {
     const seed = 4
     const random = createRandom(seed)
     const calls = Array.from({ length: 60 }, (_, index) => someCalls(random, START_MS + index * 50, 1_000, [by]))

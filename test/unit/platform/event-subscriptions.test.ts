@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, it } from 'vitest'
 import { EVENT_SAMPLES } from '../../../src/webhooks/event-samples.ts'
-import { EVENT_KINDS } from '../../../src/command/event-outbox.ts'
+import { EVENT_TYPES } from '../../../src/command/event-outbox.ts'
 import { eventSchema } from '../../../src/platform/webhook-events.ts'
 import { openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 import { EVENT_SUBSCRIPTION_KIND } from '../../../src/webhooks/event-subscription-document.ts'
@@ -117,7 +117,7 @@ describe('an event subscription', () => {
 describe('an event', () => {
   const ajv = addFormats.default(new Ajv2020({ strict: false }))
 
-  it.each(EVENT_KINDS)('%s is published with its schema and an example of it', async (kind) => {
+  it.each(EVENT_TYPES)('%s is published with its schema and an example', async (kind) => {
     const { platform } = await open()
     const { body } = await platform.send('GET', '/openapi.json')
     const webhooks = body['webhooks'] as Record<string, { post: { requestBody: { content: Record<string, object> } } }>

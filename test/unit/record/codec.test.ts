@@ -44,7 +44,7 @@ function anyRecord(random: Random, attribution: Attribution): CallRecord {
   }
 }
 
-/** A segment of some batches, and where each of them ends. */
+/** A segment of several batches, and the offset of the end of each. */
 function anySegment(random: Random, recordsMax = 40) {
   const chunks: Buffer[] = [HEADER]
   const batches: CallRecord[][] = []
@@ -84,8 +84,8 @@ function readAll(bytes: Uint8Array): { records: CallRecord[]; end: number } {
 
 const wholeUpTo = (ends: readonly number[], bytes: number) => ends.filter((end) => end <= bytes).length
 
-describe(`bytes of a segment (seed ${SEED})`, () => {
-  it('give back every record as it was written', () => {
+describe(`a segment file (seed ${SEED})`, () => {
+  it('returns every record as it was written', () => {
     const random = createRandom(SEED)
     for (let round = 0; round < 50; round++) {
       const { bytes, batches, ends } = anySegment(random)
@@ -94,7 +94,7 @@ describe(`bytes of a segment (seed ${SEED})`, () => {
     }
   })
 
-  it('give the whole batches of a segment that is torn at any byte, and nothing else', () => {
+  it('returns only the whole batches if it is truncated at any byte', () => {
     const { bytes, batches, ends } = anySegment(createRandom(SEED), 5)
     for (let size = 0; size <= bytes.length; size++) {
       const whole = wholeUpTo(ends, size)
@@ -104,7 +104,7 @@ describe(`bytes of a segment (seed ${SEED})`, () => {
     }
   })
 
-  it('give nothing of a batch in which any bit was changed, all before it, and behind it only what was written', () => {
+  it('skips a batch with any changed bit, and returns all batches before it and only written ones after it', () => {
     const random = createRandom(SEED)
     for (let round = 0; round < 400; round++) {
       const { bytes, batches, ends } = anySegment(random, 5)
@@ -124,13 +124,13 @@ describe(`bytes of a segment (seed ${SEED})`, () => {
     }
   })
 
-  it('may be anything: what is no batch is no record and no error', () => {
+  it('returns no record and no error for arbitrary bytes', () => {
     const random = createRandom(SEED)
     for (let round = 0; round < 400; round++) {
       const { bytes, batches, ends } = anySegment(random, 3)
       const cut = HEADER_BYTES + random.below(bytes.length - HEADER_BYTES)
       const noise = Buffer.from(Array.from({ length: random.below(200) }, () => random.below(256)))
-      // Often noise that begins like a batch.
+      // Random bytes that often begin like a batch.
       if (random.below(2) === 0) bytes.copy(noise, 0, HEADER_BYTES, HEADER_BYTES + BATCH_HEADER_BYTES / 2)
       const { records } = readAll(Buffer.concat([bytes.subarray(0, cut), noise]))
       const whole = wholeUpTo(ends, cut)
@@ -139,7 +139,7 @@ describe(`bytes of a segment (seed ${SEED})`, () => {
     }
   })
 
-  it('are read from any batch on with the whole table of attributions', () => {
+  it('has the complete table of attributions from any batch on', () => {
     const random = createRandom(SEED)
     for (let round = 0; round < 30; round++) {
       const { bytes, batches, ends } = anySegment(random)
@@ -156,7 +156,7 @@ describe(`bytes of a segment (seed ${SEED})`, () => {
     }
   })
 
-  it('hold a batch that is larger than what is read at once', () => {
+  it('returns a batch that is larger than the read buffer', () => {
     const random = createRandom(SEED)
     const buffer = new BatchBuffer(30_000)
     const attribution = anyAttribution(random)

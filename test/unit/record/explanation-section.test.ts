@@ -1,4 +1,4 @@
-/** Issue 14, point 14: explanations of refused calls beside their records in the spool. */
+/** Explanations of refused calls beside their records in the spool. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ const PREFIX = '0123456789abcdef'
 const HEADER = encodeHeader({ madeMs: 1, requestPrefix: PREFIX })
 const PAY: Attribution = { ...ANONYMOUS, tenant: 'acme', api: 'payments-v1', operation: 'pay' }
 
-/** Two calls, the second refused, as the version before explanations wrote them. */
+/** Two calls, the second refused, in the format before explanations existed. */
 const OLD_SEGMENT =
   'VEdTUE9PTDEAAAAAAADwPzAxMjM0NTY3ODlhYmNkZWYAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAFUR0I4AQAANwsg7QIAAACwAAAA' +
   'AAAAAAAAAAABAAAAABCAVv68eEIAAAAA0BJDQQAAAMALWvZBAAAAAAAAHEDcBQAA6AMAAMkAAAEDAAAAAAAAAAIAAAAAIIBW/rx4QgAAAADQEkNB' +
@@ -51,7 +51,7 @@ function makeFolder(): string {
   return folder
 }
 
-/** Sequence and explanation of every record of a segment. */
+/** Returns sequence and explanation of every record of a segment. */
 function readAll(bytes: Buffer): [number, string][] {
   const path = join(makeFolder(), 'segment')
   writeFileSync(path, bytes)
@@ -64,7 +64,7 @@ function readAll(bytes: Buffer): [number, string][] {
   return found
 }
 
-describe('point 14: the spool', () => {
+describe('the spool', () => {
   it('reads batches that were written before explanations existed', () => {
     expect(readAll(Buffer.from(OLD_SEGMENT, 'base64'))).toEqual([
       [1, ''],
@@ -72,7 +72,7 @@ describe('point 14: the spool', () => {
     ])
   })
 
-  it('gives every explanation back with its own record, over batches with and without', () => {
+  it('returns every explanation with its own record, over batches with and without explanations', () => {
     const buffer = new BatchBuffer(100)
     const chunks: Buffer[] = [HEADER]
     const expected: [number, string][] = []
@@ -88,7 +88,7 @@ describe('point 14: the spool', () => {
     expect(readAll(Buffer.concat(chunks))).toEqual(expected)
   })
 
-  it('writes an explanation that many calls of a batch share once: 8 bytes a call', () => {
+  it('writes an explanation that many calls of a batch share once, which costs 8 bytes per call', () => {
     const buffer = new BatchBuffer(1_000)
     const sizeOf = (isExplained: boolean): number => {
       for (let sequence = 0; sequence < 1_000; sequence++) {
@@ -100,7 +100,7 @@ describe('point 14: the spool', () => {
     expect(sizeOf(true) - sizeOf(false)).toBeLessThan(8_600)
   })
 
-  it('drops the explanations that a batch has no room for, counts them and keeps the records', () => {
+  it('drops and counts explanations that do not fit into a batch, and writes their records', () => {
     const folder = makeFolder()
     const gauge = openSpoolGauge(createSpoolGaugeMemory(), 2 ** 30)
     let dropped = 0
@@ -134,7 +134,7 @@ describe('point 14: the spool', () => {
   })
 })
 
-describe('point 14: an explanation', () => {
+describe('an explanation', () => {
   const limit = {
     name: 'all minute',
     kind: 'total',
@@ -145,7 +145,7 @@ describe('point 14: an explanation', () => {
     opensAt: '2027-01-15T12:01:00.000Z',
   } as const
 
-  it('is read as it was written', () => {
+  it('is decoded to the value that was encoded', () => {
     const explanation = {
       stage: 'limit',
       detail: 'It is full.',
@@ -173,7 +173,7 @@ describe('point 14: an explanation', () => {
     expect(readExplanation(text)).toBeNull()
   })
 
-  it('leaves out members that are not as they should be', () => {
+  it('omits malformed members', () => {
     const text = JSON.stringify({ detail: 'd', stage: 'nowhere', errors: [1, { pointer: 2 }], limit: { name: 'x' } })
     expect(readExplanation(text)).toEqual({ detail: 'd', errors: [] })
   })

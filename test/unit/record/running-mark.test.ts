@@ -13,7 +13,7 @@ afterEach(() => rmSync(dataDir, { recursive: true, force: true }))
 
 const STARTED_MS = 1_700_000_000_000
 
-/** Returns what was reported. The service is not stopped: as if it were killed. */
+/** Starts the service, which is then killed. Returns the reports. */
 function start(options: Partial<RunningMarkOptions>): readonly Damage[] {
   const damage: Damage[] = []
   const onDamage = (each: Damage): unknown => damage.push(each)
@@ -25,7 +25,7 @@ function stopCleanly(options: Partial<RunningMarkOptions> = {}): void {
   setRunningMark({ dataDir, sync: 'second', nowMs: STARTED_MS, boot: 'a', onDamage: () => {}, ...options })()
 }
 
-/** A segment that was changed last at `changedMs`. */
+/** Creates a segment whose last change was at `changedMs`. */
 function writeSegment(changedMs: number): void {
   const folder = join(dataDir, 'spool', 'gateway-0')
   mkdirSync(folder, { recursive: true })
@@ -42,7 +42,7 @@ describe('the mark of a running service', () => {
     expect(start({ boot: 'b' })).toEqual([])
   })
 
-  it('reports an unknown number of missing records when the machine was started anew since', () => {
+  it('reports an unknown number of missing records after a restart of the machine', () => {
     start({})
     writeSegment(STARTED_MS + 60_000)
     expect(start({ boot: 'b', nowMs: STARTED_MS + 90_000 })).toEqual([
@@ -57,7 +57,7 @@ describe('the mark of a running service', () => {
     ])
   })
 
-  it('names the whole run as the time of the loss if nothing was ever synced', () => {
+  it('reports the whole run as the time range of the loss if nothing was ever synced', () => {
     start({ sync: 'never' })
     writeSegment(STARTED_MS + 60_000)
     const [damage] = start({ boot: 'b', nowMs: STARTED_MS + 90_000 })
@@ -69,7 +69,7 @@ describe('the mark of a running service', () => {
     expect(start({ sync: 'always', boot: 'b' })).toEqual([])
   })
 
-  it('keeps what a process that was killed may not have synced', () => {
+  it('remains if a killed process may not have synced its records', () => {
     start({ sync: 'never' })
     start({ sync: 'always', nowMs: STARTED_MS + 1_000 })
     const [damage] = start({ boot: 'b', nowMs: STARTED_MS + 90_000 })
@@ -84,7 +84,7 @@ describe('the mark of a running service', () => {
   })
 
   it.each(['', '{', 'null', '{"version":1}', '{"version":1,"boot":"a","sinceMs":1,"sync":"often"}'])(
-    'reports that it is unknown whether the power was cut if the mark reads %j',
+    'reports that a power cut is possible if its content is %j',
     (text) => {
       writeFileSync(join(dataDir, 'running'), text)
       expect(start({})).toMatchObject([{ file: 'running', records: 0, isExact: false }])

@@ -6,14 +6,14 @@ import { createRandom } from '../../random.ts'
 const SEED = Date.now() % 1_000_000
 const SOURCES = ['a', 'b', 'c']
 
-/** Any position: few places, so that many pairs agree in part. */
+/** Returns a random position of few places, so that many pairs agree in part. */
 function anyPosition(below: (limit: number) => number): SpoolPosition {
   return Object.fromEntries(
     SOURCES.filter(() => below(4) > 0).map((source) => [source, { segment: below(3), offset: below(3) }]),
   )
 }
 
-/** What was read up to a position, as a set of places. */
+/** Returns the places before a position as a set. */
 function readUpTo(position: SpoolPosition): Set<string> {
   const places = new Set<string>()
   for (const [source, { segment, offset }] of Object.entries(position)) {
@@ -24,7 +24,7 @@ function readUpTo(position: SpoolPosition): Set<string> {
 }
 
 describe(`positions in the spool (seed ${SEED})`, () => {
-  it('share what both have read, and nothing that one has not', () => {
+  it('have an earlier one that covers exactly what both cover', () => {
     const { below } = createRandom(SEED)
     for (let round = 0; round < 2_000; round++) {
       const [a, b] = [anyPosition(below), anyPosition(below)]
@@ -34,7 +34,7 @@ describe(`positions in the spool (seed ${SEED})`, () => {
     }
   })
 
-  it('are within another only where all that was read to the one was read to the other', () => {
+  it('are within another only if the other covers all that they cover', () => {
     const { below } = createRandom(SEED)
     for (let round = 0; round < 2_000; round++) {
       const [a, b] = [anyPosition(below), anyPosition(below)]
@@ -43,7 +43,7 @@ describe(`positions in the spool (seed ${SEED})`, () => {
     }
   })
 
-  it('are the same in any order of their sources, and differ by any of them', () => {
+  it('are equal in any order of their sources, and differ by any source', () => {
     const [one, two] = [
       { segment: 1, offset: 8 },
       { segment: 2, offset: 64 },

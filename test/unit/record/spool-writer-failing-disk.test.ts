@@ -1,362 +1,206 @@
-/** The writer of the spool on a disk that refuses: real files, with writes and syncs that really fail. */
+/** The spool writer on a failing disk: real files, with writes and syncs that fail. */
 
-import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmdirSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { ANONYMOUS, type Attribution } from '../../../src/domain/attribution.ts'
-import type { Damage } from '../../../src/record/damage.ts'
-import { TEMPORARY_SUFFIX } from '../../../src/record/segment-header.ts'
-import { segmentName, segmentNumber } from '../../../src/record/segment-name.ts'
-import { createSpoolGaugeMemory, openSpoolGauge } from '../../../src/record/spool-gauge.ts'
-import { openSpoolReader } from '../../../src/record/spool-reader.ts'
-import { createSpoolWriter, type SpoolWriter } from '../../../src/record/spool-writer.ts'
-import type { SpoolSync } from '../../../src/record/spool-writer-options.ts'
-import type { Clock } from '../../../src/runtime/clock.ts'
+import { describe, expect, it } from 'vitest'
 import { withFilesLimited } from '../../file-size-limit.ts'
 import { injectFaults } from '../../inject-faults.ts'
-
-const SOURCE = 'gateway-0'
-const START_MS = 1_800_000_000_000
-
-interface Bench {
-  readonly writer: SpoolWriter
-  readonly outcomes: string[]
-  /** Why the writer refuses, each time that this changes; null: it accepts again. */
-  readonly states: (string | null)[]
-  readonly failures: string[]
-  readonly uncertain: Damage[]
-  /** Appends calls of these consumers in one turn; resolves when they were answered. */
-  turn(...consumers: readonly string[]): Promise<void>
-  /** Moves the clock on by a second and runs what is due. */
-  second(): void
-  segments(): readonly string[]
-  size(): number
-  /** Consumers of all records, in their order. */
-  read(): readonly string[]
-  /** Puts a folder in the way of the file that a new segment begins as, and returns it. */
-  blocked(): string
-}
-
-function open(options: { sync?: SpoolSync; segmentBytesMax?: number } = {}): Bench {
-  const { sync = 'never', segmentBytesMax } = options
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-failing-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const path = join(folder, SOURCE)
-  const gauge = openSpoolGauge(createSpoolGaugeMemory(), 1 << 30)
-  const clock = createClock()
-  const outcomes: string[] = []
-  const states: (string | null)[] = []
-  const failures: string[] = []
-  const uncertain: Damage[] = []
-  const known = new Map<string, Attribution>()
-  let sequence = 0
-  const writer = createSpoolWriter({
-    folder: path,
-    requestPrefix: '0123456789abcdef',
-    sync,
-    gauge,
-    clock,
-    onGrowth: () => {},
-    onFailure: (cause) => failures.push(codeOf(cause)),
-    onRefusing: (cause) => states.push(cause === null ? null : codeOf(cause)),
-    onUncertain: (damage) => uncertain.push(damage),
-    ...(segmentBytesMax !== undefined && { segmentBytesMax }),
-  })
-  onTestFinished(() => writer.close())
-
-  function attributionOf(consumer: string): Attribution {
-    const attribution = known.get(consumer) ?? { ...ANONYMOUS, tenant: 't', api: 'a-v1', operation: 'o', consumer }
-    known.set(consumer, attribution)
-    return attribution
-  }
-
-  const segments = (): readonly string[] =>
-    readdirSync(path)
-      .filter((name) => name.endsWith('.spool'))
-      .sort()
-  return {
-    writer,
-    outcomes,
-    states,
-    failures,
-    uncertain,
-    async turn(...consumers) {
-      for (const consumer of consumers) {
-        const number = ++sequence
-        writer.append({
-          attribution: attributionOf(consumer),
-          timeMs: clock.nowMs(),
-          durationUs: 1,
-          upstreamUs: 1,
-          admittedAgoMs: 0,
-          status: 200,
-          outcome: 0,
-          flags: 1,
-          unitsMicro: 1_000_000,
-          requestBytes: 0,
-          responseBytes: 0,
-          sequence: number,
-          onSafe: () => outcomes.push(`safe ${number}`),
-          onRefused: () => outcomes.push(`refused ${number}`),
-        })
-      }
-      await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
-    },
-    second: clock.second,
-    segments,
-    blocked() {
-      const next = 1 + (segmentNumber(segments().at(-1) ?? '') ?? 0)
-      const temporary = join(path, `${segmentName(next)}${TEMPORARY_SUFFIX}`)
-      mkdirSync(temporary)
-      return temporary
-    },
-    size: () => statSync(join(path, segments().at(-1) ?? '')).size,
-    read() {
-      const reader = openSpoolReader({ folder, gauge, onTornTail: () => {}, onDamage: () => {} })
-      const consumers: string[] = []
-      reader.read({}, (batch) => {
-        for (let index = 0; index < batch.count; index++) consumers.push(batch.at(index).attribution.consumer)
-      })
-      reader.close()
-      return consumers
-    },
-  }
-}
-
-function createClock(): Clock & { second(): void } {
-  let nowMs = START_MS
-  const due = new Map<object, { atMs: number; periodMs: number | null; task: () => void }>()
-  const add = (delayMs: number, periodMs: number | null, task: () => void): (() => void) => {
-    const key = {}
-    due.set(key, { atMs: nowMs + delayMs, periodMs, task })
-    return () => due.delete(key)
-  }
-  return {
-    nowMs: () => nowMs,
-    after: (delayMs, task) => add(delayMs, null, task),
-    every: (periodMs, task) => add(periodMs, periodMs, task),
-    second() {
-      nowMs += 1_000
-      for (const [key, one] of [...due]) {
-        if (one.atMs > nowMs) continue
-        if (one.periodMs === null) due.delete(key)
-        else one.atMs += one.periodMs
-        one.task()
-      }
-    },
-  }
-}
-
-/** Paths of the files that this process has open. */
-function openFiles(): readonly string[] {
-  return readdirSync('/proc/self/fd').flatMap((name) => {
-    try {
-      return [readlinkSync(`/proc/self/fd/${name}`)]
-    } catch {
-      return []
-    }
-  })
-}
-
-function codeOf(cause: unknown): string {
-  return (cause as NodeJS.ErrnoException).code ?? String(cause)
-}
+import { openFiles, openWriter, SOURCE, START_MS } from './failing-disk-writer.ts'
 
 describe('a spool writer whose write fails', () => {
-  it('refuses calls without a new file or another attempt, and goes on in the same segment', async () => {
-    const bench = open()
-    await bench.turn('a')
-    const size = bench.size()
+  it('refuses calls without a new file or another attempt, and continues in the same segment', async () => {
+    const spool = openWriter()
+    await spool.turn('a')
+    const size = spool.size()
     await withFilesLimited(size, async () => {
-      for (let turn = 0; turn < 500; turn++) await bench.turn('a')
-      expect(bench.writer.accepting).toBe(false)
+      for (let turn = 0; turn < 500; turn++) await spool.turn('a')
+      expect(spool.writer.accepting).toBe(false)
     })
-    expect(bench.failures).toEqual(['EFBIG'])
-    expect(bench.outcomes.filter((outcome) => outcome.startsWith('refused'))).toHaveLength(500)
-    expect([bench.segments().length, bench.size()]).toEqual([1, size])
+    expect(spool.failures).toEqual(['EFBIG'])
+    expect(spool.outcomes.filter((outcome) => outcome.startsWith('refused'))).toHaveLength(500)
+    expect([spool.segments().length, spool.size()]).toEqual([1, size])
 
-    bench.second()
-    expect(bench.writer.accepting).toBe(true)
-    await bench.turn('a')
-    expect(bench.outcomes.at(-1)).toBe('safe 502')
-    expect([bench.segments().length, bench.read()]).toEqual([1, ['a', 'a']])
-    expect(bench.states).toEqual(['EFBIG', null])
+    spool.second()
+    expect(spool.writer.accepting).toBe(true)
+    await spool.turn('a')
+    expect(spool.outcomes.at(-1)).toBe('safe 502')
+    expect([spool.segments().length, spool.read()]).toEqual([1, ['a', 'a']])
+    expect(spool.states).toEqual(['EFBIG', null])
   })
 
-  it('tries once a second for as long as the disk refuses, and makes no file', async () => {
-    const bench = open()
-    await bench.turn('a')
-    const size = bench.size()
+  it('probes once a second while the disk refuses, and creates no file', async () => {
+    const spool = openWriter()
+    await spool.turn('a')
+    const size = spool.size()
     await withFilesLimited(size, async () => {
-      await bench.turn('a')
+      await spool.turn('a')
       for (let second = 1; second <= 100; second++) {
-        bench.second()
-        expect(bench.writer.accepting).toBe(false)
-        await bench.turn('a')
-        expect(bench.failures).toHaveLength(1 + second)
+        spool.second()
+        expect(spool.writer.accepting).toBe(false)
+        await spool.turn('a')
+        expect(spool.failures).toHaveLength(1 + second)
       }
     })
-    expect([bench.segments().length, bench.size()]).toEqual([1, size])
-    expect(bench.states).toEqual(['EFBIG'])
+    expect([spool.segments().length, spool.size()]).toEqual([1, size])
+    expect(spool.states).toEqual(['EFBIG'])
   })
 
   it('resumes without new calls', async () => {
-    const bench = open()
-    await withFilesLimited(0, () => bench.turn('a'))
-    bench.second()
-    expect(bench.states).toEqual(['EFBIG', null])
+    const spool = openWriter()
+    await withFilesLimited(0, () => spool.turn('a'))
+    spool.second()
+    expect(spool.states).toEqual(['EFBIG', null])
   })
 
-  it('waits until there is room for more than a few records', async () => {
-    const bench = open()
-    await bench.turn('a')
-    await withFilesLimited(bench.size(), () => bench.turn('a'))
-    await withFilesLimited(bench.size() + 10_000, async () => bench.second())
-    expect(bench.states).toEqual(['EFBIG'])
-    bench.second()
-    expect(bench.states).toEqual(['EFBIG', null])
+  it('waits until there is space for more than a few records', async () => {
+    const spool = openWriter()
+    await spool.turn('a')
+    await withFilesLimited(spool.size(), () => spool.turn('a'))
+    await withFilesLimited(spool.size() + 10_000, async () => spool.second())
+    expect(spool.states).toEqual(['EFBIG'])
+    spool.second()
+    expect(spool.states).toEqual(['EFBIG', null])
   })
 
-  it('cuts off what was written of a batch, at any byte', async () => {
-    const bench = open()
-    await bench.turn('a')
-    const size = bench.size()
+  it('truncates a partially written batch, at any byte', async () => {
+    const spool = openWriter()
+    await spool.turn('a')
+    const size = spool.size()
     for (const bytes of [1, 23, 24, 25, 100, 200]) {
-      await withFilesLimited(size + bytes, () => bench.turn('b', 'c', 'd'))
-      expect(bench.size()).toBe(size)
-      bench.second()
-      expect(bench.writer.accepting).toBe(true)
+      await withFilesLimited(size + bytes, () => spool.turn('b', 'c', 'd'))
+      expect(spool.size()).toBe(size)
+      spool.second()
+      expect(spool.writer.accepting).toBe(true)
     }
-    await bench.turn('b', 'c', 'd')
-    expect(bench.read()).toEqual(['a', 'b', 'c', 'd'])
-    expect(bench.segments()).toHaveLength(1)
+    await spool.turn('b', 'c', 'd')
+    expect(spool.read()).toEqual(['a', 'b', 'c', 'd'])
+    expect(spool.segments()).toHaveLength(1)
   })
 
-  it('defines consumers of refused calls again: no record is read as that of another', async () => {
-    const bench = open()
-    await bench.turn('a', 'b')
-    await withFilesLimited(bench.size(), async () => {
-      await bench.turn('c', 'd')
-      await bench.turn('e', 'a', 'f')
+  it('defines consumers of refused calls again, so that no record is attributed to another consumer', async () => {
+    const spool = openWriter()
+    await spool.turn('a', 'b')
+    await withFilesLimited(spool.size(), async () => {
+      await spool.turn('c', 'd')
+      await spool.turn('e', 'a', 'f')
     })
-    bench.second()
-    await bench.turn('f')
-    await bench.turn('b', 'd', 'a')
-    await bench.turn('c', 'e')
-    expect(bench.read()).toEqual(['a', 'b', 'f', 'b', 'd', 'a', 'c', 'e'])
+    spool.second()
+    await spool.turn('f')
+    await spool.turn('b', 'd', 'a')
+    await spool.turn('c', 'e')
+    expect(spool.read()).toEqual(['a', 'b', 'f', 'b', 'd', 'a', 'c', 'e'])
   })
 
-  it('keeps records apart that wait while it begins to write again', async () => {
-    const bench = open()
-    await bench.turn('a')
-    await withFilesLimited(bench.size(), () => bench.turn('b'))
-    const turn = bench.turn('c')
-    bench.second()
+  it('writes records that are pending when it resumes with their own consumers', async () => {
+    const spool = openWriter()
+    await spool.turn('a')
+    await withFilesLimited(spool.size(), () => spool.turn('b'))
+    const turn = spool.turn('c')
+    spool.second()
     await turn
-    await bench.turn('d', 'c')
-    expect(bench.outcomes).toEqual(['safe 1', 'refused 2', 'refused 3', 'safe 4', 'safe 5'])
-    expect(bench.read()).toEqual(['a', 'd', 'c'])
+    await spool.turn('d', 'c')
+    expect(spool.outcomes).toEqual(['safe 1', 'refused 2', 'refused 3', 'safe 4', 'safe 5'])
+    expect(spool.read()).toEqual(['a', 'd', 'c'])
   })
 
-  it('loses nothing where the next segment cannot be begun, and begins one when it can', async () => {
-    const bench = open({ segmentBytesMax: 100 })
-    await bench.turn('a')
-    const made = bench.segments()
-    const folder = bench.blocked()
-    await bench.turn('b')
-    expect(bench.outcomes.at(-1)).toBe('safe 2')
+  it('loses nothing if the next segment cannot be created, and creates it later', async () => {
+    const spool = openWriter({ segmentBytesMax: 100 })
+    await spool.turn('a')
+    const made = spool.segments()
+    const folder = spool.blocked()
+    await spool.turn('b')
+    expect(spool.outcomes.at(-1)).toBe('safe 2')
     for (let second = 0; second < 5; second++) {
-      bench.second()
-      await bench.turn('c')
+      spool.second()
+      await spool.turn('c')
     }
-    expect(bench.outcomes.slice(2).every((outcome) => outcome.startsWith('refused'))).toBe(true)
+    expect(spool.outcomes.slice(2).every((outcome) => outcome.startsWith('refused'))).toBe(true)
     rmdirSync(folder)
-    expect(bench.segments()).toEqual(made)
-    bench.second()
-    await bench.turn('d')
-    expect(bench.read()).toEqual(['a', 'b', 'd'])
-    expect(bench.states).toEqual(['EISDIR', null])
+    expect(spool.segments()).toEqual(made)
+    spool.second()
+    await spool.turn('d')
+    expect(spool.read()).toEqual(['a', 'b', 'd'])
+    expect(spool.states).toEqual(['EISDIR', null])
   })
 })
 
 describe('a spool writer whose sync fails', () => {
   it('reports the records that no sync has covered, and accepts calls when the next segment is on the disk', async () => {
-    const bench = open({ sync: 'second' })
-    await bench.turn('a')
-    bench.second()
+    const spool = openWriter({ sync: 'second' })
+    await spool.turn('a')
+    spool.second()
     await expect.poll(() => process.getActiveResourcesInfo()).not.toContain('FSReqCallback')
-    await bench.turn('b', 'c')
+    await spool.turn('b', 'c')
     const faults = await injectFaults(process.pid, { calls: ['fdatasync'], error: 'EIO' })
     try {
-      bench.second()
-      await expect.poll(() => bench.states).toEqual(['EIO'])
-      await bench.turn('d')
+      spool.second()
+      await expect.poll(() => spool.states).toEqual(['EIO'])
+      await spool.turn('d')
       for (const failures of [2, 3, 4]) {
-        bench.second()
-        await expect.poll(() => bench.failures.length).toBe(failures)
-        expect(bench.writer.accepting).toBe(false)
+        spool.second()
+        await expect.poll(() => spool.failures.length).toBe(failures)
+        expect(spool.writer.accepting).toBe(false)
       }
     } finally {
       expect(await faults.stop()).toBeGreaterThanOrEqual(4)
     }
-    expect(bench.segments()).toHaveLength(2)
-    expect(bench.uncertain).toMatchObject([
-      { file: join('spool', SOURCE, bench.segments()[0] ?? ''), records: 2, isExact: false },
+    expect(spool.segments()).toHaveLength(2)
+    expect(spool.uncertain).toMatchObject([
+      { file: join('spool', SOURCE, spool.segments()[0] ?? ''), records: 2, isExact: false },
     ])
-    expect(bench.uncertain[0]).toMatchObject({ fromMs: START_MS + 1_000, toMs: START_MS + 1_000 })
+    expect(spool.uncertain[0]).toMatchObject({ fromMs: START_MS + 1_000, toMs: START_MS + 1_000 })
 
-    bench.second()
-    await expect.poll(() => bench.writer.accepting).toBe(true)
-    await bench.turn('e', 'b')
-    expect(bench.segments()).toHaveLength(2)
-    expect(bench.read()).toEqual(['a', 'b', 'c', 'e', 'b'])
+    spool.second()
+    await expect.poll(() => spool.writer.accepting).toBe(true)
+    await spool.turn('e', 'b')
+    expect(spool.segments()).toHaveLength(2)
+    expect(spool.read()).toEqual(['a', 'b', 'c', 'e', 'b'])
   })
 
   it('refuses the calls of the batch under SPOOL_SYNC=always, and does not bill them', async () => {
-    const bench = open({ sync: 'always' })
-    await bench.turn('a')
+    const spool = openWriter({ sync: 'always' })
+    await spool.turn('a')
     const faults = await injectFaults(process.pid, { calls: ['fdatasync'], error: 'EIO' })
     try {
-      await bench.turn('b', 'c')
-      bench.second()
-      await expect.poll(() => bench.failures.length).toBe(2)
+      await spool.turn('b', 'c')
+      spool.second()
+      await expect.poll(() => spool.failures.length).toBe(2)
     } finally {
       await faults.stop()
     }
-    bench.second()
-    await expect.poll(() => bench.writer.accepting).toBe(true)
-    await bench.turn('c')
-    expect(bench.outcomes).toEqual(['safe 1', 'refused 2', 'refused 3', 'safe 4'])
-    expect(bench.read()).toEqual(['a', 'c'])
-    expect(bench.segments()).toHaveLength(2)
-    expect(bench.uncertain).toEqual([])
+    spool.second()
+    await expect.poll(() => spool.writer.accepting).toBe(true)
+    await spool.turn('c')
+    expect(spool.outcomes).toEqual(['safe 1', 'refused 2', 'refused 3', 'safe 4'])
+    expect(spool.read()).toEqual(['a', 'c'])
+    expect(spool.segments()).toHaveLength(2)
+    expect(spool.uncertain).toEqual([])
   })
 
-  it('reports refused calls that may be billed, where their batch can neither be synced nor cut off', async () => {
-    const bench = open({ sync: 'always' })
+  it('reports refused calls that may be billed if their batch can neither be synced nor truncated', async () => {
+    const spool = openWriter({ sync: 'always' })
     const faults = await injectFaults(process.pid, { calls: ['fdatasync', 'ftruncate'], error: 'EIO' })
     try {
-      await bench.turn('a', 'b')
+      await spool.turn('a', 'b')
     } finally {
       await faults.stop()
     }
-    expect(bench.outcomes).toEqual(['refused 1', 'refused 2'])
-    expect(bench.failures).toEqual(['EIO'])
-    expect(bench.uncertain).toMatchObject([{ records: 2, isExact: false }])
+    expect(spool.outcomes).toEqual(['refused 1', 'refused 2'])
+    expect(spool.failures).toEqual(['EIO'])
+    expect(spool.uncertain).toMatchObject([{ records: 2, isExact: false }])
   })
 })
 
 it('a spool writer that is closed while the disk refuses reports it and closes its file', async () => {
-  const bench = open({ sync: 'second' })
-  await bench.turn('a')
+  const spool = openWriter({ sync: 'second' })
+  await spool.turn('a')
   const faults = await injectFaults(process.pid, { calls: ['fdatasync'], error: 'EIO' })
   try {
-    bench.writer.close()
+    spool.writer.close()
   } finally {
     await faults.stop()
   }
-  expect(bench.failures).toEqual(['EIO'])
-  expect(bench.uncertain).toMatchObject([{ records: 1 }])
+  expect(spool.failures).toEqual(['EIO'])
+  expect(spool.uncertain).toMatchObject([{ records: 1 }])
   expect(openFiles().filter((path) => path.endsWith('.spool'))).toEqual([])
 })

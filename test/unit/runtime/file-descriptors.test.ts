@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { openFilesLimit, shareConnections } from '../../../src/runtime/file-descriptors.ts'
 
 describe('shareConnections', () => {
-  it('gives every listener all that it can use if the limit is high', () => {
+  it('assigns every listener its maximum if the limit is high', () => {
     expect(shareConnections(Infinity, 4)).toEqual({ clients: 20_000, backends: 4_096, platform: 11_000 })
     expect(shareConnections(1_048_576, 8)).toEqual({ clients: 20_000, backends: 4_096, platform: 11_000 })
   })
 
-  it('never gives out more than the limit without the reserve, whatever the limit and the number of threads', () => {
+  it('never assigns more than the limit minus the reserve, for any limit and number of threads', () => {
     for (const threads of [1, 2, 3, 16, 64]) {
       for (let limit = 0; limit < 200_000; limit = limit * 1.3 + 17) {
         const { clients, backends, platform } = shareConnections(Math.floor(limit), threads)
@@ -20,7 +20,7 @@ describe('shareConnections', () => {
 })
 
 describe('openFilesLimit', () => {
-  it('is that of this process', () => {
+  it('returns the limit of this process', () => {
     expect(openFilesLimit()).toBeGreaterThan(100)
   })
 })

@@ -24,7 +24,7 @@ const NAMES = [
   'lock',
 ]
 
-it.each(NAMES)('a folder or a named pipe in place of %s is refused by its name, and none waits for it', (name) => {
+it.each(NAMES)('a folder or a named pipe in place of %s is refused with its name, without blocking', (name) => {
   for (const [make, reason] of [
     [(path: string) => mkdirSync(path), 'EISDIR'],
     [(path: string) => spawnSync('mkfifo', [path]), 'not a file'],
@@ -37,7 +37,7 @@ it.each(NAMES)('a folder or a named pipe in place of %s is refused by its name, 
   }
 })
 
-it('a link to a file is taken for one, and what is none of the service is left alone', () => {
+it('a link to a file is accepted as a file, and files of others are ignored', () => {
   const path = folder()
   writeFileSync(join(path, 'secret'), '')
   symlinkSync(join(path, 'secret'), join(path, 'master.key'))

@@ -9,7 +9,7 @@ describe('Gate', () => {
     expect(hasStarted).toBe(true)
   })
 
-  it('is held only when the tasks that run have ended, failed ones included', async () => {
+  it('is held only after all running tasks have ended, including failed ones', async () => {
     const gate = createGate()
     const events: string[] = []
     const first = Promise.withResolvers<void>()
@@ -28,7 +28,7 @@ describe('Gate', () => {
     expect(events.indexOf('held')).toBeGreaterThan(events.indexOf('first ended'))
   })
 
-  it('starts what came meanwhile when it is opened', async () => {
+  it('starts queued tasks when it is opened', async () => {
     const gate = createGate()
     const open = await gate.hold()
     let hasStarted = false
@@ -40,7 +40,7 @@ describe('Gate', () => {
     expect(hasStarted).toBe(true)
   })
 
-  it('is held by one at a time, and opened by its holder alone', async () => {
+  it('is held by one holder at a time, and opened by this holder only', async () => {
     const gate = createGate()
     const openFirst = await gate.hold()
     const second = gate.hold()

@@ -4,14 +4,14 @@ import { createIdFactory, isId, timeOfId } from '../../../src/runtime/ids.ts'
 const START_MS = Date.UTC(2026, 2, 4, 12)
 
 describe('ids', () => {
-  it('are the prefix and 26 characters that say what they are', () => {
+  it('consist of the prefix and 26 characters', () => {
     const id = createIdFactory(() => START_MS)('sub')
     expect(id).toMatch(/^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$/)
     expect(isId('sub', id)).toBe(true)
     expect(timeOfId(id)).toBe(START_MS)
   })
 
-  it('hold a UUID of version 7', () => {
+  it('contain a UUID of version 7', () => {
     const text = createIdFactory(() => START_MS)('sub').slice(4)
     const value = [...text].reduce(
       (sum, letter) => sum * 32n + BigInt('0123456789abcdefghjkmnpqrstvwxyz'.indexOf(letter)),
@@ -23,7 +23,7 @@ describe('ids', () => {
     expect('89ab').toContain(hex[16])
   })
 
-  it('sort in the order they were made, within a millisecond and over many', () => {
+  it('sort in order of creation, within a millisecond and over many', () => {
     let nowMs = START_MS
     const createId = createIdFactory(() => nowMs)
     const ids = Array.from({ length: 50_000 }, (_, index) => {
@@ -34,7 +34,7 @@ describe('ids', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('go on rising where the clock is set back', () => {
+  it('increase even if the clock is set back', () => {
     let nowMs = START_MS
     const createId = createIdFactory(() => nowMs)
     const before = createId('evt')
@@ -44,7 +44,7 @@ describe('ids', () => {
     expect(timeOfId(after)).toBe(START_MS)
   })
 
-  it('differ between processes that make them in one millisecond', () => {
+  it('differ between processes in the same millisecond', () => {
     const ids = Array.from({ length: 1_000 }, () => createIdFactory(() => START_MS)('evt'))
     expect(new Set(ids).size).toBe(ids.length)
   })

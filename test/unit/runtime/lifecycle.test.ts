@@ -21,7 +21,7 @@ function open() {
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 describe('lifecycle', () => {
-  it('closes in reverse order of opening, each when the one before is closed', async () => {
+  it('closes components in reverse order of opening, one after another', async () => {
     const { opened, close } = open()
     const seen: string[] = []
     for (const name of ['store', 'pipeline', 'gateway']) {
@@ -48,7 +48,7 @@ describe('lifecycle', () => {
     expect(errors.map(({ part }) => part)).toEqual(['at once', 'later'])
   })
 
-  it('does not wait for a part that never closes, and leaves no timer behind', async () => {
+  it('does not wait for a component that never closes, and leaves no timer', async () => {
     const { opened, close, errors, timers } = open()
     const seen: string[] = []
     opened('store', () => void seen.push('store'))
@@ -81,7 +81,7 @@ describe('lifecycle', () => {
     expect(times).toBe(1)
   })
 
-  it('closes what is opened while it closes', async () => {
+  it('closes components that are opened during the shutdown', async () => {
     const { opened, close } = open()
     const seen: string[] = []
     opened('store', () => void seen.push('store'))

@@ -27,14 +27,14 @@ function open() {
 const failure = (code: string, message = 'refused'): Error => Object.assign(new Error(message), { code })
 
 describe('the log', () => {
-  it('writes an error that repeats once in ten seconds, with the number of repetitions', () => {
+  it('writes a repeated error once in ten seconds, with the number of repetitions', () => {
     const { log, lines, forward } = open()
     for (let second = 0; second < 30; second++) {
       for (let count = 0; count < 100; count++) log.error({ err: failure('ENOSPC', `at ${count}`) }, 'cannot write')
       forward(1_000)
     }
     expect(lines.map(({ repeated }) => repeated)).toEqual([undefined, 998, 999, 999])
-    // Each line stands for itself and for those that it counts.
+    // Each line counts itself and its repetitions.
     expect(lines.reduce((sum, { repeated = 0 }) => sum + 1 + repeated, 0)).toBe(3_000)
   })
 
@@ -51,7 +51,7 @@ describe('the log', () => {
     expect(lines).toHaveLength(3)
   })
 
-  it('takes reports of one fault for the same, whatever call, attempt or request they name', () => {
+  it('treats reports of one fault as equal, regardless of call, attempt or request', () => {
     const { log, lines } = open()
     for (let attempt = 0; attempt < 9; attempt++)
       log.error({ err: failure('EIO', `write ${attempt}`), requestId: String(attempt), attempt }, 'call failed')
@@ -70,7 +70,7 @@ describe('the log', () => {
     expect(lines).toHaveLength(7)
   })
 
-  it('limits neither information nor the last words of the process', () => {
+  it('limits neither informational nor fatal lines', () => {
     const { log, lines } = open()
     for (let count = 0; count < 3; count++) {
       log.info({ count: 1 }, 'up')
@@ -79,7 +79,7 @@ describe('the log', () => {
     expect(lines).toHaveLength(6)
   })
 
-  it('does not fail its caller where it cannot be written', () => {
+  it('does not fail its caller if it cannot be written', () => {
     const full = openSync('/dev/full', 'w')
     const module = join(import.meta.dirname, '../../../src/runtime/log.ts')
     const program = `import { createLog } from ${JSON.stringify(module)}
@@ -92,7 +92,7 @@ describe('the log', () => {
     expect(output.toString()).toBe('alive')
   })
 
-  it('limits lines that all differ, too', () => {
+  it('limits lines even if all of them differ', () => {
     const { log, lines } = open()
     for (let count = 0; count < 5_000; count++) log.error({ api: `a-${count}` }, 'cannot write')
     expect(lines).toHaveLength(1_001)

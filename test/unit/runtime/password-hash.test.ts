@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createPasswordHasher } from '../../../src/runtime/password-hash.ts'
 
-describe('passwords', () => {
-  it('are kept with a salt of their own, and verify', async () => {
+describe('password hashes', () => {
+  it('have a random salt each, and verify the password', async () => {
     const passwords = createPasswordHasher({ randomBytes })
     const [one, other] = await Promise.all([passwords.hash('correct horse'), passwords.hash('correct horse')])
 
@@ -14,9 +14,9 @@ describe('passwords', () => {
     expect(await passwords.verify('correct horse', null)).toBe(false)
   })
 
-  it('verify by the cost they were made with', async () => {
+  it('verify with the cost parameters that they contain', async () => {
     const passwords = createPasswordHasher({ randomBytes })
-    // RFC 7914, section 12: "password" and "NaCl" with N=1024, r=8, p=16, cut to 32 bytes.
+    // RFC 7914, section 12: "password" and "NaCl" with N=1024, r=8, p=16, truncated to 32 bytes.
     const known = `scrypt$1024$8$16$${Buffer.from('NaCl').toString('base64url')}$${Buffer.from(
       'fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b373162',
       'hex',
@@ -24,7 +24,7 @@ describe('passwords', () => {
     expect(await passwords.verify('password', known)).toBe(true)
   })
 
-  it('are queued, and refused when the queue is full', async () => {
+  it('are computed from a queue, and refused if the queue is full', async () => {
     const passwords = createPasswordHasher({ randomBytes, atOnceMax: 1, waitingMax: 1 })
     const [first, second] = [passwords.hash('one'), passwords.hash('two')]
     await expect(passwords.hash('three')).rejects.toMatchObject({ code: 'unavailable' })

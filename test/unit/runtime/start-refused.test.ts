@@ -20,7 +20,7 @@ function errorOf(work: () => unknown): unknown {
   throw new Error('it did not fail')
 }
 
-/** Opens it as the service does. */
+/** Opens a database like the service. */
 function openDatabase(path: string): void {
   const database = new DatabaseSync(path)
   try {
@@ -31,7 +31,7 @@ function openDatabase(path: string): void {
 }
 
 describe('toStartRefused', () => {
-  it('names a file that is not a database, and what to do about it', () => {
+  it('names a file that is not a database, and the remedy', () => {
     const path = join(folder(), 'registry.db')
     writeFileSync(path, 'garbage'.repeat(1_000))
     const cause = errorOf(() => openDatabase(path))
@@ -45,7 +45,7 @@ describe('toStartRefused', () => {
     expect(toStartRefused(path, cause, 'delete it').message).toMatch(/; delete it$/)
   })
 
-  it('finds out what SQLite hides behind "unable to open database file"', () => {
+  it('finds the cause of "unable to open database file"', () => {
     const path = join(folder(), 'registry.db')
     mkdirSync(path)
     const refused = toStartRefused(
@@ -57,7 +57,7 @@ describe('toStartRefused', () => {
     )
   })
 
-  it('names the companion of a database that stands in the way', () => {
+  it('names the companion file of a database that causes the fault', () => {
     const path = join(folder(), 'registry.db')
     openDatabase(path)
     mkdirSync(`${path}-wal`)
@@ -90,7 +90,7 @@ describe('toStartRefused', () => {
     expect(toStartRefused('/data/lock', cause).message).toContain('/data/lock')
   })
 
-  it('leaves a refusal and a bug as they are', () => {
+  it('returns a refusal and a bug unchanged', () => {
     const refused = new StartRefused('because')
     const bug = new TypeError('x is not a function')
     expect(toStartRefused('/data', refused)).toBe(refused)

@@ -13,8 +13,8 @@ function folder(): string {
   return path
 }
 
-describe('master key', () => {
-  it('is made on first start, readable by its owner alone, and found again', () => {
+describe('the master key', () => {
+  it('is created on first start, readable by its owner only, and reused', () => {
     const dataDir = folder()
     const key = loadMasterKey({ dataDir, masterKey: null })
 
@@ -23,7 +23,7 @@ describe('master key', () => {
     expect(loadMasterKey({ dataDir, masterKey: null })).toEqual(key)
   })
 
-  it('is that of the setting where there is one, and then leaves no file', () => {
+  it('is taken from the setting if it is set, without a file', () => {
     const dataDir = folder()
     const key = Buffer.alloc(32, 5)
 
@@ -32,7 +32,7 @@ describe('master key', () => {
     expect(() => readFileSync(join(dataDir, 'master.key'))).toThrow('ENOENT')
   })
 
-  it('says what it takes where it is malformed, without showing it', () => {
+  it('is refused with the expected format if it is malformed, without showing it', () => {
     const dataDir = folder()
     expect(() => loadMasterKey({ dataDir, masterKey: 'hunter2' })).toThrow(/^MASTER_KEY takes 32 bytes/)
     expect(() => loadMasterKey({ dataDir, masterKey: 'hunter2' })).not.toThrow('hunter2')
@@ -42,10 +42,10 @@ describe('master key', () => {
   })
 })
 
-describe('vault', () => {
+describe('the vault', () => {
   const vault = createVault(Buffer.alloc(32, 1))
 
-  it('gives back what it encrypted, and never the same cipher text twice', () => {
+  it('decrypts what it encrypted, and never returns the same ciphertext twice', () => {
     const [one, other] = [vault.encrypt('geheim ✓', 'crd_1'), vault.encrypt('geheim ✓', 'crd_1')]
 
     expect([vault.decrypt(one, 'crd_1'), vault.decrypt(other, 'crd_1')]).toEqual(['geheim ✓', 'geheim ✓'])
@@ -53,7 +53,7 @@ describe('vault', () => {
     expect(vault.decrypt(vault.encrypt('', 'crd_1'), 'crd_1')).toBe('')
   })
 
-  it('does not decrypt in another context, under another key, changed or cut', () => {
+  it('does not decrypt in another context, with another key, or if the ciphertext was changed or truncated', () => {
     const encrypted = vault.encrypt('secret', 'crd_1')
     const flipped = Buffer.from(encrypted, 'base64url').map((byte, index) => (index === 14 ? byte ^ 1 : byte))
 
@@ -64,7 +64,7 @@ describe('vault', () => {
       expect(() => vault.decrypt(encrypted.slice(0, length), 'crd_1')).toThrow()
   })
 
-  it('hashes by a key of its own, which can be handed to others', () => {
+  it('hashes with a separate key, which other threads can use', () => {
     expect(vault.keyedHash('a')).toMatch(/^[0-9a-f]{64}$/)
     expect(vault.keyedHash('a')).not.toBe(vault.keyedHash('b'))
     expect(createKeyedHash(vault.hashKey)('a')).toBe(vault.keyedHash('a'))

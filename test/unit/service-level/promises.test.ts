@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { NOTHING_MEASURED, type ServiceMeasure } from '../../../src/domain/service-level.ts'
 import { bucketOf } from '../../../src/domain/latency-buckets.ts'
 import { parseDeclaration } from '../../../src/opensla/declaration.ts'
-import { judge, loadsOf, promisesOf, type ServicePromise } from '../../../src/service-level/promises.ts'
+import { evaluate, loadsOf, promisesOf, type ServicePromise } from '../../../src/service-level/promises.ts'
 
 function runtime(text: string) {
   const bytes = new TextEncoder().encode(`opensla: 1.0.0\n${text}`)
@@ -19,7 +19,7 @@ const short = ({ measure: what, promised, percentile, rps, load }: ServicePromis
 ]
 
 describe('promises', () => {
-  it('are the numbers of a runtime, with latencies by the load up to which they apply', () => {
+  it('are the numbers of a runtime; each latency applies up to a load', () => {
     const plan = runtime(`runtime:
   - availability: 99.5
     5xxResponsePercent: 1
@@ -46,11 +46,11 @@ describe('promises', () => {
     ['5xxResponsePercent: 1', '5xxResponsePercent', { calls: 110, unanswered: 10, errors: 1 }, 1, true],
     ['5xxResponsePercent: 1', '5xxResponsePercent', { calls: 110, unanswered: 10, errors: 2 }, 2, false],
     ['5xxResponsePercent: 0', '5xxResponsePercent', { calls: 5, errors: 0 }, 0, true],
-  ])('of %s are judged at their bound', (text, what, counts, measured, isKept) => {
+  ])('of %s are kept at exactly the promised value', (text, what, counts, measured, isKept) => {
     const [promise] = promisesOf(runtime(`runtime: [{ ${text} }]`))
 
     expect(promise?.measure).toBe(what)
-    expect(judge(promise!, measure(counts))).toEqual({ measured, isKept })
+    expect(evaluate(promise!, measure(counts))).toEqual({ measured, isKept })
   })
 
   it('of latency are evaluated over successful calls only', () => {
@@ -60,7 +60,7 @@ describe('promises', () => {
       [bucketOf(20_000), 40],
     ])
     const of = measure({ calls: 200, errors: 100, successes: 100, latencyUs: 1_340_000, latency })
-    const judged = promisesOf(plan).map((promise) => judge(promise, of))
+    const judged = promisesOf(plan).map((promise) => evaluate(promise, of))
 
     expect(judged.map(({ isKept }) => isKept)).toEqual([true, false])
   })
@@ -70,9 +70,9 @@ describe('promises', () => {
       'runtime: [{ availability: 99, 5xxResponsePercent: 1, throughput: [{ latency: [{ percentile: 9, maximum: 1, mean: 1 }] }] }]',
     )
 
-    expect(promisesOf(plan).map((promise) => judge(promise, NOTHING_MEASURED))).toEqual(
+    expect(promisesOf(plan).map((promise) => evaluate(promise, NOTHING_MEASURED))).toEqual(
       Array.from({ length: 4 }, () => ({ measured: null, isKept: null })),
     )
-    expect(judge(promisesOf(plan)[1]!, measure({ calls: 3, unanswered: 3 })).isKept).toBeNull()
+    expect(evaluate(promisesOf(plan)[1]!, measure({ calls: 3, unanswered: 3 })).isKept).toBeNull()
   })
 })

@@ -1,4 +1,4 @@
-/** The settings of `--help`, of docs/settings.md, and those that the service reads are one list. */
+/** Compares the settings in `--help` and docs/settings.md with those that the service reads. */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,11 +9,11 @@ import { information } from '../../../src/settings/information-flags.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const SETTINGS = readFileSync(join(ROOT, 'docs/settings.md'), 'utf8')
-/** Read so that they can be refused with a reason. */
+/** Settings that the service reads only to refuse them with a reason. */
 const NOT_YET = ['REDIS_URL', 'DATABASE_URL']
 const PLACES = { gatewayUrl: 'http://g', baseUrl: 'http://b', riskUrl: 'http://r', api: 'a-v1', path: '/x' }
 
-describe('first use: --help', () => {
+describe('--help', () => {
   it('lists every setting, with its flag and its default, and every other flag', () => {
     const text = information(['--help'], {}) ?? ''
     for (const name of SETTING_NAMES) expect(text).toMatch(new RegExp(`^  ${flagOf(name)} +\\S.* \\[.+\\]$`, 'm'))
@@ -21,7 +21,7 @@ describe('first use: --help', () => {
     expect(information(['--gateway-port', 'x', '-h'], {})).toBe(text)
   })
 
-  it('and docs/settings.md name the same settings', () => {
+  it('lists the same settings as docs/settings.md', () => {
     const table = SETTINGS.split('\n').filter((line) => line.startsWith('| `'))
     const named = table.flatMap((line) =>
       [...(line.split('|')[1] ?? '').matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name),
@@ -30,15 +30,15 @@ describe('first use: --help', () => {
   })
 })
 
-describe('first use: --version', () => {
-  it('is that of the package', () => {
+describe('--version', () => {
+  it('prints the version of the package', () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
     expect(information(['--version'], {})).toBe(`${version}\n`)
   })
 })
 
-describe('first use: --help-first-steps', () => {
-  it('shows the commands for the addresses that are set, with placeholders and without any secret', () => {
+describe('--help-first-steps', () => {
+  it('prints the commands for the configured addresses, with placeholders and without secrets', () => {
     const text = information(['--help-first-steps', '--gateway-port', '9000'], {
       BASE_URL: 'https://api.example',
       ADMIN_CLIENT_ID: 'operator',
@@ -51,7 +51,7 @@ describe('first use: --help-first-steps', () => {
   })
 })
 
-describe('first use: a credential with characters that a shell reads', () => {
+describe('a credential with shell characters', () => {
   it('is quoted and encoded in the commands', () => {
     const admin = { clientId: 'plain-id_1', clientSecret: `it's $HOME & "more"` }
     const [line] = firstSteps({ ...PLACES, admin, client: null })

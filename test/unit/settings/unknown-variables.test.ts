@@ -5,7 +5,7 @@ import { unknownVariables } from '../../../src/settings/unknown-variables.ts'
 const found = (...names: string[]) =>
   unknownVariables(Object.fromEntries(names.map((name) => [name, 'a-value'])), SETTING_NAMES)
 
-describe('first use: a variable of the environment', () => {
+describe('an environment variable', () => {
   it.each([
     ['GATEWAY_PROT', 'GATEWAY_PORT'],
     ['DATADIR', 'DATA_DIR'],
@@ -15,17 +15,17 @@ describe('first use: a variable of the environment', () => {
     ['LOGLEVEL', 'LOG_LEVEL'],
     ['TOLLGATE_GATEWAY_PORT', 'GATEWAY_PORT'],
     ['TOLLGATE_CLIENTID', 'TOLLGATE_CLIENT_ID'],
-  ])('that is named %s is unknown, and the nearest name is %s', (name, nearest) => {
+  ])('named %s is unknown, and the nearest name is %s', (name, nearest) => {
     expect(found(name)).toEqual([{ name, nearest }])
   })
 
-  it('that is a setting, or one of the client, is known', () => {
+  it('is known if it is a setting or belongs to the command line tool', () => {
     expect(
       found(...SETTING_NAMES, 'TOLLGATE_URL', 'TOLLGATE_TOKEN', 'TOLLGATE_CLIENT_ID', 'TOLLGATE_CLIENT_SECRET'),
     ).toEqual([])
   })
 
-  it('of another program is left alone', () => {
+  it('is ignored if it belongs to another program', () => {
     const names = [
       'HOME',
       'HOSTNAME',
@@ -42,7 +42,7 @@ describe('first use: a variable of the environment', () => {
     expect(found(...names)).toEqual([])
   })
 
-  it('that is empty is as good as unset', () => {
+  it('is ignored if it is empty', () => {
     expect(unknownVariables({ GATEWAY_PROT: '' }, SETTING_NAMES)).toEqual([])
   })
 })

@@ -24,7 +24,7 @@ const document = (kind: string, body: unknown): Document => ({
   updatedAtMs: 0,
 })
 
-/** The compiler checks these calls; none of them runs. */
+/** Calls that only the compiler checks; none of them runs. */
 export async function readBodies({ get, find, list }: Registry): Promise<unknown[]> {
   const book: Document<BookBody> | null = await get(BOOK, 'one')
   // @ts-expect-error: a book has no number of books
@@ -41,7 +41,7 @@ export async function readBodies({ get, find, list }: Registry): Promise<unknown
 }
 
 describe('a document kind', () => {
-  it('is the name that stores keep', () => {
+  it('equals the stored name', () => {
     expect(`${BOOK} ${SHELF}`).toBe('book shelf')
   })
 
@@ -63,12 +63,12 @@ describe('document kinds of the service', () => {
     [...text.matchAll(/^(?:export )?const \w+_KIND = documentKind<[^\n]+>\('(\w+)'\)$/gm)].map(([, name]) => name),
   )
 
-  it('are constants at module level, never made on the fly', () => {
+  it('are constants at module level', () => {
     expect(calls.length).toBeGreaterThan(30)
     expect(declared).toHaveLength(calls.length)
   })
 
-  it('are declared once each', () => {
+  it('are each declared once', () => {
     expect(declared.filter((name, index) => declared.indexOf(name) !== index)).toEqual([])
   })
 })

@@ -20,16 +20,16 @@ function fill(spool: MemorySpool, random = createRandom(1)): void {
   }
 }
 
-function open(spool: MemorySpool, from: { metered?: SpoolPosition; judged?: SpoolPosition } = {}) {
-  const seen = { metered: 0, judged: 0 }
+function open(spool: MemorySpool, from: { metered?: SpoolPosition; evaluated?: SpoolPosition } = {}) {
+  const seen = { metered: 0, evaluated: 0 }
   const counted: string[] = []
   const state = { isFull: false }
   const intake = createIntake({
     reader: spool,
     metered: from.metered ?? {},
-    judged: from.judged ?? {},
+    evaluated: from.evaluated ?? {},
     meter: (batch: RecordBatch) => (seen.metered += batch.count),
-    judge: (batch: RecordBatch) => (seen.judged += batch.count),
+    evaluate: (batch: RecordBatch) => (seen.evaluated += batch.count),
     isFull: () => state.isFull,
     count: (reason) => counted.push(reason),
   })
@@ -49,9 +49,9 @@ describe('the intake', () => {
     expect(intake.isLevel).toBe(false)
     readAll()
 
-    expect(seen).toEqual({ metered: BATCHES * RECORDS, judged: BATCHES * RECORDS })
+    expect(seen).toEqual({ metered: BATCHES * RECORDS, evaluated: BATCHES * RECORDS })
     expect(intake.isLevel).toBe(true)
-    expect(intake.metered).toEqual(intake.judged)
+    expect(intake.metered).toEqual(intake.evaluated)
   })
 
   it('continues for risk while metering is full, and lets metering follow', () => {
@@ -60,12 +60,12 @@ describe('the intake', () => {
     const { seen, counted, state, readAll } = open(spool)
     state.isFull = true
     readAll()
-    expect(seen).toEqual({ metered: 0, judged: BATCHES * RECORDS })
+    expect(seen).toEqual({ metered: 0, evaluated: BATCHES * RECORDS })
     expect(counted).toEqual(['metering_held_back'])
     state.isFull = false
     readAll()
 
-    expect(seen).toEqual({ metered: BATCHES * RECORDS, judged: BATCHES * RECORDS })
+    expect(seen).toEqual({ metered: BATCHES * RECORDS, evaluated: BATCHES * RECORDS })
   })
 
   it('reads each record once for metering and once for risk, from any two committed positions', () => {
@@ -78,16 +78,16 @@ describe('the intake', () => {
         for (let read = 0; read < reads; read++) intake.read()
         return { position: intake.metered, records: seen.metered }
       })
-      const [metered, judged] = before
-      if (metered === undefined || judged === undefined) throw new Error('two positions')
-      const { seen, state, readAll } = open(spool, { metered: metered.position, judged: judged.position })
+      const [metered, evaluated] = before
+      if (metered === undefined || evaluated === undefined) throw new Error('two positions')
+      const { seen, state, readAll } = open(spool, { metered: metered.position, evaluated: evaluated.position })
       state.isFull = random.below(2) === 0
       readAll()
       state.isFull = false
       readAll()
 
       const all = BATCHES * RECORDS
-      expect(seen, `seed ${seed}`).toEqual({ metered: all - metered.records, judged: all - judged.records })
+      expect(seen, `seed ${seed}`).toEqual({ metered: all - metered.records, evaluated: all - evaluated.records })
     }
   })
 
@@ -95,10 +95,10 @@ describe('the intake', () => {
     const spool = createMemorySpool()
     spool.append('one', [call(attribution(), START_MS)])
     const gone = { one: { segment: 7, offset: 3 } }
-    const { intake, readAll } = open(spool, { judged: gone })
+    const { intake, readAll } = open(spool, { evaluated: gone })
     spool.release({ one: { segment: 8, offset: 0 } })
     readAll()
 
-    expect(intake.metered).toEqual(intake.judged)
+    expect(intake.metered).toEqual(intake.evaluated)
   })
 })

@@ -5,7 +5,7 @@ import { readWhileMore } from '../../../src/stream/read-while-more.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
 
 describe('coalesce', () => {
-  it('emits the first signal at once and the following ones as one, a gap later', async () => {
+  it('emits the first signal immediately and the following ones as one after the gap', async () => {
     const clock = createFakeClock(0)
     const signals$ = new Subject<void>()
     const emittedMs: number[] = []
@@ -52,7 +52,7 @@ describe('readWhileMore', () => {
     return { clock, signals$, seen, subscription }
   }
 
-  it('continues by itself while there is more, and yields to the event loop between stretches', async () => {
+  it('continues without a signal while there is more, and yields to the event loop between stretches', async () => {
     const { clock, signals$, seen } = read([true, true, false])
     signals$.next()
     expect(seen.reads).toBe(1)
@@ -61,7 +61,7 @@ describe('readWhileMore', () => {
     expect(seen.reads).toBe(3)
   })
 
-  it('ignores a signal that arrives while it continues anyway', async () => {
+  it('ignores a signal that arrives while it continues', async () => {
     const { clock, signals$, seen } = read([true, false])
     signals$.next()
     signals$.next()
@@ -70,7 +70,7 @@ describe('readWhileMore', () => {
     expect(seen.reads).toBe(2)
   })
 
-  it('fails with the error of a stretch, also of one that it started by itself', async () => {
+  it('fails with the error of any stretch, also without a signal', async () => {
     const { clock, signals$, seen } = read([true, new Error('disk')])
     signals$.next()
     await clock.advance(10)

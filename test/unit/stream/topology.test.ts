@@ -29,7 +29,7 @@ const refused = (count: number, timeMs = stream.clock.nowMs()) =>
 const billed = () => stream.items.reduce((sum, { calls }) => sum + calls, 0)
 
 describe('the pipeline', () => {
-  it('publishes a first risk at once, and a burst within 20 ms', async () => {
+  it('publishes a first risk immediately, and a burst within 20 ms', async () => {
     await stream.start()
     write(refused(1))
     expect(stream.told).toMatchObject([
@@ -191,7 +191,7 @@ describe('the pipeline', () => {
     await stream.clock.advance(3_000)
     const steps = stream.steps
     await stream.clock.advance(10_000)
-    // Releasing and asking the outbox, each before and after.
+    // A release and a query of the outbox, each counted before and after.
     expect(stream.steps - steps).toBe(10 * 4)
   })
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { parseDeclaration } from '../../../src/opensla/declaration.ts'
 import type { RuntimePlan } from '../../../src/plan/sla-plan.ts'
-import { createServiceJudge, type PromiseSource } from '../../../src/service-level/service-judge.ts'
+import { createServiceEvaluator, type PromiseSource } from '../../../src/service-level/service-evaluator.ts'
 import type { CallRecord } from '../../../src/record/call-record.ts'
 import { createRandom } from '../../random.ts'
 import { attribution, call, START_MS } from '../../fixtures/calls.ts'
@@ -61,52 +61,65 @@ function minute(index: number, of: Minute = {}): CallRecord[] {
   })
 }
 
-/** What was broken in each minute, once a later one has closed it. */
-function judged(minutes: readonly Minute[], text = DECLARED): string[] {
+/** Returns the broken promises of each minute. */
+function evaluated(minutes: readonly Minute[], text = DECLARED): string[] {
   const spool = createMemorySpool()
   const counted: string[] = []
-  const judge = createServiceJudge({ promises: promised(text), saved: null, count: (reason) => counted.push(reason) })
-  const told: string[] = []
+  const evaluator = createServiceEvaluator({
+    promises: promised(text),
+    saved: null,
+    count: (reason) => counted.push(reason),
+  })
+  const breaches: string[] = []
   minutes.forEach((of, index) => {
     const from = spool.read({}, () => {})
-    judge.reading(from)
+    evaluator.reading(from)
     spool.append('one', minute(index, of))
-    spool.read(from, judge.add)
-    told.push(...judge.close().map(({ measure, isGrave }) => `${index - 1} ${measure}${isGrave ? ' grave' : ''}`))
+    spool.read(from, evaluator.add)
+    breaches.push(
+      ...evaluator.close().map(({ measure, isGrave }) => `${index - 1} ${measure}${isGrave ? ' grave' : ''}`),
+    )
   })
   const end = START_MS + ((minutes.at(-1)?.hour ?? 12) * 60 + minutes.length) * MINUTE_MS
-  const last = judge.close(end + 5_000)
-  return [...told, ...last.map(({ measure, isGrave }) => `${minutes.length - 1} ${measure}${isGrave ? ' grave' : ''}`)]
+  const last = evaluator.close(end + 5_000)
+  return [
+    ...breaches,
+    ...last.map(({ measure, isGrave }) => `${minutes.length - 1} ${measure}${isGrave ? ' grave' : ''}`),
+  ]
 }
 
 describe('a provider', () => {
   it.each<[string, Minute, readonly string[]]>([
-    ['keeps all', {}, []],
-    ['keeps availability at its bound', { calls: 100, unanswered: 1 }, []],
+    ['keeps all promises', {}, []],
+    ['keeps availability at exactly the promised percentage', { calls: 100, unanswered: 1 }, []],
     ['breaks availability', { calls: 200, unanswered: 3 }, ['0 availability']],
-    ['breaks it by far', { calls: 100, unanswered: 2 }, ['0 availability grave']],
-    ['keeps its errors at the bound', { calls: 100, failed: 2 }, []],
-    ['breaks them', { calls: 100, failed: 3 }, ['0 5xxResponsePercent']],
-    ['breaks them by far', { calls: 100, failed: 4 }, ['0 5xxResponsePercent grave']],
-    ['is slow on the mean and in the percentile', { ms: 150 }, ['0 latency', '0 meanLatency grave']],
-    ['is slow by far', { ms: 250 }, ['0 latency grave', '0 meanLatency grave']],
-    ['may be slower under more load', { calls: 120, ms: 300 }, []],
-    ['but not that slow', { calls: 120, ms: 500 }, ['0 latency']],
-    ['under more load than any promise is for', { calls: 700, ms: 5_000 }, []],
-    ['is not judged by few calls', { calls: 19, unanswered: 19 }, []],
-    ['is judged by twenty', { calls: 20, unanswered: 20 }, ['0 availability grave']],
-    ['of another API has promised nothing', { api: 'other-v1', unanswered: 30 }, []],
-    ['keeps a promise of the night by day', { operation: 'other', calls: 200, unanswered: 1 }, []],
-    ['breaks it at night', { operation: 'other', calls: 200, unanswered: 1, hour: 23 }, ['0 availability']],
+    ['breaks availability gravely', { calls: 100, unanswered: 2 }, ['0 availability grave']],
+    ['keeps the percentage of errors at exactly the promised one', { calls: 100, failed: 2 }, []],
+    ['breaks the percentage of errors', { calls: 100, failed: 3 }, ['0 5xxResponsePercent']],
+    ['breaks the percentage of errors gravely', { calls: 100, failed: 4 }, ['0 5xxResponsePercent grave']],
+    ['breaks the mean and the percentile of latency', { ms: 150 }, ['0 latency', '0 meanLatency grave']],
+    ['breaks both promises of latency gravely', { ms: 250 }, ['0 latency grave', '0 meanLatency grave']],
+    ['has a higher promised latency under more load', { calls: 120, ms: 300 }, []],
+    ['breaks the higher promised latency', { calls: 120, ms: 500 }, ['0 latency']],
+    ['breaks no promise of latency above all promised loads', { calls: 700, ms: 5_000 }, []],
+    ['is not evaluated by 19 calls', { calls: 19, unanswered: 19 }, []],
+    ['is evaluated by 20 calls', { calls: 20, unanswered: 20 }, ['0 availability grave']],
+    ['breaks no promise at an API without promises', { api: 'other-v1', unanswered: 30 }, []],
+    ['breaks no promise of the night by day', { operation: 'other', calls: 200, unanswered: 1 }, []],
+    [
+      'breaks a promise of the night at night',
+      { operation: 'other', calls: 200, unanswered: 1, hour: 23 },
+      ['0 availability'],
+    ],
   ])('%s', (_, of, expected) => {
-    expect(judged([of])).toEqual(expected)
+    expect(evaluated([of])).toEqual(expected)
   })
 
-  it('that breaks a promise in the fifth consecutive minute breaks it gravely', () => {
+  it('breaks a promise gravely from the fifth consecutive minute on', () => {
     const slow = { ms: 130, calls: 30 }
     const text = 'guarantees: { latency: { p95: 100ms } }'
 
-    expect(judged([slow, slow, slow, slow, slow, slow], text)).toEqual([
+    expect(evaluated([slow, slow, slow, slow, slow, slow], text)).toEqual([
       '0 latency',
       '1 latency',
       '2 latency',
@@ -114,34 +127,34 @@ describe('a provider', () => {
       '4 latency grave',
       '5 latency grave',
     ])
-    expect(judged([slow, slow, slow, slow, {}, slow], text)).not.toContain('5 latency grave')
-    expect(judged([slow, slow, slow, slow, { api: 'other-v1' }, slow], text)).not.toContain('5 latency grave')
+    expect(evaluated([slow, slow, slow, slow, {}, slow], text)).not.toContain('5 latency grave')
+    expect(evaluated([slow, slow, slow, slow, { api: 'other-v1' }, slow], text)).not.toContain('5 latency grave')
   })
 
-  it('is not evaluated by calls that arrive after their minute was closed', () => {
+  it('is not evaluated by calls that arrive after the evaluation of their minute', () => {
     const counted: string[] = []
     const spool = createMemorySpool()
-    const judge = createServiceJudge({
+    const evaluator = createServiceEvaluator({
       promises: promised(DECLARED),
       saved: null,
       count: (reason) => counted.push(reason),
     })
     spool.append('one', minute(0))
-    const at = spool.read({}, judge.add)
-    expect(judge.close(START_MS + 12 * 60 * MINUTE_MS + MINUTE_MS + 4_999)).toEqual([])
-    judge.close(START_MS + 12 * 60 * MINUTE_MS + MINUTE_MS + 5_000)
+    const at = spool.read({}, evaluator.add)
+    expect(evaluator.close(START_MS + 12 * 60 * MINUTE_MS + MINUTE_MS + 4_999)).toEqual([])
+    evaluator.close(START_MS + 12 * 60 * MINUTE_MS + MINUTE_MS + 5_000)
     spool.append('one', minute(0, { unanswered: 30 }))
-    spool.read(at, judge.add)
+    spool.read(at, evaluator.add)
 
-    expect(judge.close(START_MS + 13 * 60 * MINUTE_MS)).toEqual([])
+    expect(evaluator.close(START_MS + 13 * 60 * MINUTE_MS)).toEqual([])
     expect(counted).toEqual(Array<string>(30).fill('service_level_late'))
   })
 })
 
 describe('a breach of a promise', () => {
-  /** Minutes of traffic of which some break a promise; the process dies at `dieAt`. Returns what was told and held. */
+  /** Runs minutes of traffic, some of which break a promise; the process dies at the steps `dieAts`. Returns the episodes. */
   async function live(dieAts: readonly number[]) {
-    const folder = mkdtempSync(join(tmpdir(), 'judge-'))
+    const folder = mkdtempSync(join(tmpdir(), 'evaluator-'))
     const stream = await createTestStream(join(folder, 'stream.db'), START_MS + 12 * 60 * MINUTE_MS)
     onTestFinished(() => {
       stream.close()
@@ -186,7 +199,7 @@ describe('a breach of a promise', () => {
     expect(severities).toBe('Critical')
   })
 
-  it('is published once, wherever the process crashes, and however often', { timeout: 120_000 }, async () => {
+  it('is published once if the process crashes at any step, also repeatedly', { timeout: 120_000 }, async () => {
     const whole = await live([])
     for (let dieAt = 1; dieAt < 200; dieAt += 9) {
       expect((await live([dieAt])).reasons, `died at step ${dieAt}`).toEqual(whole.reasons)

@@ -1,0 +1,156 @@
+/** Missing segments, ranges and batches of a spool, and their reports. */
+
+import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createRandom } from '../../random.ts'
+import { createSpoolCopies, sizeOf, START_MS, startProcess, type Written } from '../../fixtures/spool-copy.ts'
+import { batchesOf, killedSpool, SOURCE } from './killed-spool.ts'
+
+const copies = createSpoolCopies()
+afterAll(() => copies.removeAll())
+
+describe('a gap', () => {
+  it('of a missing segment is reported with the exact number of its records', async () => {
+    const { folder, path, idsIn, segments, ids } = await killedSpool(copies)
+    rmSync(path(1))
+    const process = startProcess(folder, [])
+    const read = process.read({})
+    const lost = idsIn(segments[1]!)
+
+    expect(read.ids).toEqual(ids.filter((id) => !lost.includes(id)))
+    expect(process.damages).toEqual([
+      expect.objectContaining({ records: lost.length, isExact: true, fromMs: START_MS + lost[0]! - 1 }),
+    ])
+    process.kill()
+  })
+
+  it.each([
+    ['empty', (path: string) => truncateSync(path, 0)],
+    ['cut in its header', (path: string) => truncateSync(path, 30)],
+    ['all garbage', (path: string) => writeFileSync(path, Buffer.alloc(sizeOf(path), 0x5a))],
+    ['all zeros', (path: string) => writeFileSync(path, Buffer.alloc(sizeOf(path)))],
+  ])('of a segment that is %s is reported with the exact number of its records', async (_, damage) => {
+    const { folder, path, idsIn, segments, ids } = await killedSpool(copies)
+    damage(path(2))
+    const process = startProcess(folder, [])
+    const read = process.read({})
+    const lost = idsIn(segments[2]!)
+
+    expect(read.ids).toEqual(ids.filter((id) => !lost.includes(id)))
+    expect(process.damages.reduce((sum, { records }) => sum + records, 0)).toBe(lost.length)
+    expect(process.damages.every(({ isExact }) => isExact)).toBe(true)
+    process.kill()
+  })
+
+  it('of a missing last segment, which the previous one announces, is reported with the number from the mark', async () => {
+    const { folder, path, idsIn, segments, ids } = await killedSpool(copies)
+    rmSync(path(-1))
+    const process = startProcess(folder, [])
+    await process.write(SOURCE, createRandom(3), 1)
+    const read = process.read({})
+
+    expect(read.ids.slice(0, -idsIn(segments.at(-1)!).length || undefined).every((id) => ids.includes(id))).toBe(true)
+    expect(process.damages).toEqual([
+      expect.objectContaining({ records: 0, isExact: false }),
+      expect.objectContaining({ records: idsIn(segments.at(-1)!).length, isExact: false }),
+    ])
+    process.kill()
+  })
+
+  it.each([
+    ['at the end of a batch', 0],
+    ['within a batch', 40],
+  ])('after a truncation %s is reported, unlike a batch that a crash truncated', async (_, inside) => {
+    const { folder, path, idsIn, segments } = await killedSpool(copies, { segmentBytesMax: 1_000_000 })
+    const { at, records } = batchesOf(path(-1)).at(-1)!
+    truncateSync(path(-1), at + inside)
+    const process = startProcess(folder, [])
+    await process.write(SOURCE, createRandom(3), 1)
+    const read = process.read({})
+
+    expect(read.ids).toEqual(expect.arrayContaining(idsIn(segments.at(-1)!).slice(0, -records)))
+    expect(process.damages.map((damage) => damage.records)).toEqual([records])
+    process.kill()
+  })
+
+  it('of an uncounted batch that a crash truncated is not reported', async () => {
+    const { folder, path } = await killedSpool(copies, { segmentBytesMax: 1_000_000 })
+    const { at, bytes } = batchesOf(path(-1)).at(-1)!
+    const batch = readFileSync(path(-1)).subarray(at, at + bytes - 8)
+    appendFileSync(path(-1), batch)
+    const process = startProcess(folder, [])
+    await process.write(SOURCE, createRandom(3), 1)
+    process.read({})
+
+    expect(process.damages).toEqual([])
+    process.kill()
+  })
+
+  it('after the position of the checkpoint is reported once over restarts if the segment is missing', async () => {
+    const { folder, position } = await killedSpool(copies)
+    rmSync(join(folder, SOURCE), { recursive: true })
+    const process = startProcess(folder, [], position)
+    process.read(position)
+    expect(process.damages).toEqual([
+      expect.objectContaining({ what: 'A spool segment that the checkpoint refers to is missing.', isExact: false }),
+    ])
+    process.kill()
+
+    const more: Written[] = []
+    const next = startProcess(folder, more, position)
+    await next.write(SOURCE, createRandom(3), 3)
+    expect(next.read(position).ids).toEqual(more.map(({ id }) => id))
+    expect(next.damages).toEqual([])
+    next.kill()
+  })
+
+  it('is reported if a segment is shorter than the position of the checkpoint, and nothing is read twice', async () => {
+    const { folder, path, position } = await killedSpool(copies, { segmentBytesMax: 1 << 20 })
+    truncateSync(path(0), batchesOf(path(0))[4]!.at)
+    const more: Written[] = []
+    const process = startProcess(folder, more, position)
+    await process.write(SOURCE, createRandom(3), 3)
+
+    expect(process.read(position).ids).toEqual(more.map(({ id }) => id))
+    expect(process.damages).toEqual([
+      expect.objectContaining({
+        what: 'A spool segment is shorter than the position in the checkpoint.',
+        isExact: false,
+      }),
+    ])
+    process.kill()
+  })
+
+  it('in a range that was read before is reported, and the range has the same end', async () => {
+    const { folder, path, position } = await killedSpool(copies, { segmentBytesMax: 1 << 20 })
+    const batches = batchesOf(path(0))
+    truncateSync(path(0), batches[4]!.at)
+    const records = batches.slice(0, 4).reduce((sum, batch) => sum + batch.records, 0)
+    const process = startProcess(folder, [])
+    const range = process.read({}, { until: position })
+
+    expect(range.ids).toHaveLength(records)
+    expect(range.position).toEqual(position)
+    expect(process.damages).toEqual([
+      expect.objectContaining({ records: position[SOURCE]!.records! - records, isExact: true }),
+    ])
+    process.kill()
+  })
+
+  it('between batches is detected by record numbers alone', async () => {
+    const { folder, path, ids } = await killedSpool(copies, { segmentBytesMax: 1 << 20 })
+    const batches = batchesOf(path(0))
+    const cut = batches.findIndex(({ definitionBytes }, index) => index > 5 && definitionBytes === 0)
+    const bytes = readFileSync(path(0))
+    const { at, bytes: length, records } = batches[cut]!
+    writeFileSync(path(0), Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + length)]))
+    const process = startProcess(folder, [])
+
+    expect(process.read({}).ids).toHaveLength(ids.length - records)
+    expect(process.damages).toEqual([
+      expect.objectContaining({ what: 'A part of a spool segment is missing.', records, isExact: true }),
+    ])
+    process.kill()
+  })
+})
