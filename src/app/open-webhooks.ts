@@ -58,7 +58,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     onTrouble: (id, tenant, receiver) => queue.add({ id, receiver, tenant, atMs: clock.nowMs() + AGAIN_AFTER_MS }),
   })
   const queue = createDeliveryQueue({ clock, send })
-  const fanOut = createFanOut({ ...options, waitingFor: queue.sizeOf })
+  const fanOut = createFanOut({ ...options, waitingFor: (receiver) => queue.sizeOf(receiver) })
   metrics.measured('webhook_deliveries_waiting', 'Deliveries that wait for their time or their turn', () =>
     queue.sizeOf(),
   )
