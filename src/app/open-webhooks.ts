@@ -48,10 +48,10 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     ...options,
     outbound,
     random: Math.random,
-    onTrouble: (id, tenant, receiver) => queue.add({ id, receiver, tenant, atMs: clock.nowMs() + RETRY_AFTER_MS }),
+    onStoreFailure: (id, tenant, receiver) => queue.add({ id, receiver, tenant, atMs: clock.nowMs() + RETRY_AFTER_MS }),
   })
   const queue = createDeliveryQueue({ clock, send })
-  const fanOut = createFanOut({ ...options, waitingFor: (receiver) => queue.sizeOf(receiver) })
+  const fanOut = createFanOut({ ...options, queuedFor: (receiver) => queue.sizeOf(receiver) })
   metrics.measured('webhook_deliveries_waiting', 'Deliveries that are queued', () => queue.sizeOf())
   const feed = createQueueFeed({ registry, queue, log, count })
   let stopRetention = (): void => {}

@@ -61,8 +61,8 @@ async function open(answer: Answer, { resolve, allowPrivate = true }: Setting = 
   const silent = { error: () => {} }
   const registrations = createEventSubscriptions({ ...shared, randomBytes, refuseTarget: async () => null })
   const deliveries = createDeliveries(shared)
-  const send = createSender({ ...shared, outbound, random: () => 0.5, log: silent, onTrouble: () => {} })
-  const fanOut = createFanOut({ ...shared, tenant: 'own', waitingFor: () => 0, log: silent })
+  const send = createSender({ ...shared, outbound, random: () => 0.5, log: silent, onStoreFailure: () => {} })
+  const fanOut = createFanOut({ ...shared, tenant: 'own', queuedFor: () => 0, log: silent })
   onTestFinished(async () => {
     await fanOut.stop()
     await outbound.close()
@@ -331,7 +331,7 @@ describe('an event of a webhook', () => {
         createId,
         clock,
         tenant: 'own',
-        waitingFor: () => 0,
+        queuedFor: () => 0,
         count: () => {},
         log: { error() {} },
       })
@@ -368,7 +368,7 @@ describe('an event of a webhook', () => {
       createId,
       clock,
       tenant: 'own',
-      waitingFor: () => 10_000,
+      queuedFor: () => 10_000,
       count: (reason) => void counted.push(reason),
       log: { error() {} },
     })
