@@ -33,7 +33,7 @@ export interface OpenedDataFolder {
   readonly folder: DataFolder
   readonly vault: Vault
   readonly registry: Registry
-  readonly kept: IdempotencyStore
+  readonly idempotencyKeys: IdempotencyStore
 }
 
 /** Throws `StartRefused`. */
@@ -45,7 +45,7 @@ export function openDataFolder({ config, clock, log, count, opened }: OpenDataFo
   const vault = createVault(loadMasterKey({ dataDir, masterKey }))
   const registry = openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
   opened('registry', () => registry.close())
-  const kept = openSqliteIdempotencyStore({
+  const idempotencyKeys = openSqliteIdempotencyStore({
     path: join(dataDir, 'idempotency.db'),
     clock,
     onDamaged(cause, aside) {
@@ -56,7 +56,7 @@ export function openDataFolder({ config, clock, log, count, opened }: OpenDataFo
       )
     },
   })
-  opened('idempotency keys', () => kept.close())
+  opened('idempotency keys', () => idempotencyKeys.close())
   const stopCheck = checkLargeFiles({
     dataDir,
     onDamaged: (sentence) => endWith(sentence, log),
@@ -66,7 +66,7 @@ export function openDataFolder({ config, clock, log, count, opened }: OpenDataFo
     },
   })
   opened('file check', stopCheck)
-  return { folder, vault, registry, kept }
+  return { folder, vault, registry, idempotencyKeys }
 }
 
 const EXIT_REFUSED = 2
