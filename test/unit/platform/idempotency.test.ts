@@ -125,7 +125,7 @@ describe('a duplicate request', () => {
   })
 })
 
-it.each(['', ' ', 'two words', 'x'.repeat(256), 'ü'])('the key %j is refused', async (key) => {
+it.each(['', ' ', 'two words', 'x'.repeat(256), 'ü'])('the Idempotency-Key %j is refused', async (key) => {
   const platform = await open()
   const answer = await post(platform, key)
   expect([answer.status, await countOf(platform)]).toEqual([400, 0])

@@ -17,15 +17,15 @@ async function listen(
 }
 
 interface Reader {
-  /** All that came, as text. */
+  /** All received text. */
   readonly text: () => string
-  /** Resolves when `text` has come. */
+  /** Resolves when `text` has been received. */
   seen(text: string | RegExp): Promise<void>
   readonly ended: Promise<void>
   readonly socket: Socket
 }
 
-/** A connection of its own, so that a test sees what is on the wire. */
+/** Opens a raw connection, so that a test sees the bytes on the wire. */
 function read(port: number, token: string, path = '/v1/events/subscribe', headers = ''): Reader {
   const socket = connect(port, '127.0.0.1')
   onTestFinished(() => void socket.destroy())
@@ -112,7 +112,7 @@ describe('the risk stream', () => {
   })
 
   it.each(['evt_1', 'nonsense', 'evt_01m7xqt5n2e10b7m6zza79hete x', 'rsk_01m7xqt5n2e10b7m6zza79hete'])(
-    '400 for Last-Event-ID: %s',
+    'answers 400 for Last-Event-ID: %s',
     async (id) => {
       const platform = await openTestPlatform()
       const headers = { 'last-event-id': id }
@@ -222,7 +222,7 @@ describe('the risk stream', () => {
     await read(port, platform.token('acme')).seen('200 OK')
   })
 
-  it('does not open if the call cannot be recorded, and takes no place', async () => {
+  it('does not open if the call cannot be recorded, and does not count against the limit', async () => {
     const { platform, port } = await listen({ readersMax: 1 })
     const token = platform.token('acme')
     platform.refuseRecords = new Error('the disk is full')
@@ -261,7 +261,7 @@ describe('the risk stream', () => {
     const [connection] = await opened
     await reader.seen('retry')
     reader.socket.pause()
-    // More than the kernel takes, less than makes a reader slow.
+    // More than the kernel buffers, less than the limit of a slow reader.
     for (let sent = 0; sent < 2_000 && connection.writableLength < 100_000; sent++) {
       platform.risks.publish(riskEvent({ message: 'm'.repeat(8_000) }))
       await new Promise((resolve) => setImmediate(resolve))

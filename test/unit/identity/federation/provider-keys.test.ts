@@ -1,4 +1,4 @@
-/** Keys of providers that publish, rotate, go away and lie, over real HTTP and a real registry. */
+/** Keys of providers that publish, rotate, fail and send invalid documents, over real HTTP and a real registry. */
 
 import { generateKeyPairSync } from 'node:crypto'
 import { createServer, type Server, type ServerResponse } from 'node:http'
@@ -18,7 +18,7 @@ function makeKey(kid: string): Record<string, unknown> {
   return { ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }), kid, use: 'sig' }
 }
 
-/** What a provider answers on each of its paths; `reads` of its keys. */
+/** The responses of a provider by path; `reads` counts requests for its keys. */
 async function openProvider() {
   const state = {
     issuer: '',
@@ -27,7 +27,7 @@ async function openProvider() {
     status: 200,
     reads: 0,
     discoveries: 0,
-    /** Answers wait for it. */
+    /** Delays the responses until it resolves. */
     gate: Promise.resolve(),
   }
   const server: Server = createServer((request, response) => void answer(request.url ?? '', response))
@@ -84,7 +84,7 @@ function open({ registry = openRegistry(), allowPrivate = true } = {}) {
     federation.stop()
     await guarded.close()
   })
-  /** Until something was counted so often. */
+  /** Resolves when a reason was counted `times` times. */
   async function seen(reason: string, times = 1): Promise<void> {
     while (counted.filter((each) => each === reason).length < times) await heard.next.promise
   }
@@ -313,7 +313,7 @@ describe('the document of a provider', () => {
   })
 })
 
-/** Lets every promise that can settle do so. */
+/** Waits until all promises that can settle have settled. */
 function turns(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   setImmediate(resolve)
