@@ -63,7 +63,7 @@ describe('the first admin', () => {
     expect(await changesOf(catalogue)).toBe(changes)
   })
 
-  it('is replaced if the operator chooses another client id later; the start reports the revoked ones', async () => {
+  it('first use: is replaced if the operator chooses another client id later; the start reports the revoked ones', async () => {
     const catalogue = openTestCatalogue()
     const { made } = await start(catalogue)
     const { replaced } = await start(catalogue, { chosen: CHOSEN })

@@ -150,7 +150,7 @@ describe('validate', () => {
   })
 })
 
-describe('a verdict of validate', () => {
+describe('first use: a verdict of validate', () => {
   const clean = { ...RESULT, breakingChanges: [], compliance: { ...RESULT.compliance, band: 'clean' } }
   const breaking = RESULT.breakingChanges[0]!
 

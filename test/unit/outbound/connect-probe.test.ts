@@ -13,7 +13,7 @@ async function listen(): Promise<{ server: Server; url: string; accepted: () => 
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, accepted: () => accepted }
 }
 
-describe('the probe of a backend', () => {
+describe('first use: the probe of a backend', () => {
   const probe = createConnectProbe({ operator: 'default', withinMs: 500 })
 
   it('returns null for a backend that listens, and the reason for any other', async () => {
