@@ -40,7 +40,7 @@ interface Operation extends Described {
   readonly path: string
 }
 
-/** Query parameters that page, bound or shape a list, and name no field of its items. */
+/** Query parameters that page, limit or format a list, and name no field of its items. */
 const NO_FILTERS = new Set(['limit', 'cursor', 'from', 'to', 'groupBy', 'interval'])
 
 const document = buildOpenApi({ operations: ALL_OPERATIONS, baseUrl: BASE_URL, gatewayUrl: GATEWAY_URL })
@@ -65,7 +65,7 @@ function propertiesOf(schema: Schema): Readonly<Record<string, Schema>> {
   return (resolve(schema)['properties'] ?? {}) as Readonly<Record<string, Schema>>
 }
 
-/** Names of all members of a shape, at any depth. */
+/** Returns the names of all members of a schema, at any depth. */
 function fieldsOf(schema: Schema): readonly string[] {
   const { properties = {}, items } = resolve(schema) as {
     properties?: Readonly<Record<string, Schema>>
@@ -94,7 +94,7 @@ describe('contract, lists', () => {
     }
   })
 
-  it('name each filter after a field of their items, but for the deprecated names', () => {
+  it('name each filter after a field of their items, except for the deprecated names', () => {
     for (const operation of operations.filter(isList)) {
       const { items } = propertiesOf(answerOf(operation)) as { readonly items: { readonly items: Schema } }
       const fields = new Set(fieldsOf(items.items))
@@ -104,7 +104,7 @@ describe('contract, lists', () => {
     }
   })
 
-  it('answer one item a page, and the others behind `next`', async () => {
+  it('return one item per page, and the others through `next`', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const { subscription, proxy } = await publishApi(platform, token)
@@ -134,7 +134,7 @@ describe('contract, lists', () => {
 })
 
 describe('contract, filters', () => {
-  it('take the field names `status`, `ApiId` and `ApiProductId`, and the old names alike', async () => {
+  it('accept the field names `status`, `ApiId` and `ApiProductId` as well as the old names', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const { subscription, waiting, consumer, product } = await publishApi(platform, token)
@@ -160,7 +160,7 @@ describe('contract, filters', () => {
     }
   })
 
-  it('400 where the old and the new name of a filter disagree', async () => {
+  it('are refused with 400 if the old and the new name of a filter disagree', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     expect((await platform.send('GET', '/v1/subscriptions?ApiId=a-v1&api=a-v1', { token })).status).toBe(200)
@@ -183,7 +183,7 @@ describe('contract, fields', () => {
     }
   })
 
-  it('of a programme show its `specification` as it was sent', async () => {
+  it('of a programme show its `specification` as sent', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const specification = Buffer.from('openapi: 3.1.0\n# ü').toString('base64')
@@ -263,7 +263,7 @@ describe('contract, states and compliance', () => {
 })
 
 describe('contract, 201 and 202', () => {
-  it('declare a `Location` on every operation', () => {
+  it('declare a `Location` for every operation', () => {
     const answers = operations.flatMap(({ operationId, responses }) =>
       ['201', '202'].flatMap((status) => {
         const response = responses[status]
@@ -274,7 +274,7 @@ describe('contract, 201 and 202', () => {
     for (const { operationId, headers } of answers) expect(headers, operationId).toHaveProperty('Location')
   })
 
-  it('send a `Location` that resolves, whatever is made or begun', async () => {
+  it('send a `Location` that resolves, for every operation', async () => {
     const platform = await openTestPlatform()
     const operator = platform.token('acme')
     const made = await makeAll(platform, operator)
@@ -289,7 +289,7 @@ describe('contract, 201 and 202', () => {
 })
 
 describe('contract, tenants', () => {
-  it('are shown one by one to the operator alone, without a secret, and their first credential is watched', async () => {
+  it('are shown separately to the operator alone, without a secret, and their first credential has an expiry warning', async () => {
     const platform = await openTestPlatform()
     const operator = platform.token('acme')
     const made = await platform.send('POST', '/v1/tenants', { token: operator, body: { name: 'Other' } })
@@ -305,7 +305,7 @@ describe('contract, tenants', () => {
   })
 })
 
-/** Uses every operation that answers 201 or 202 once, and notes where it says its result is. */
+/** Calls every operation that answers 201 or 202 once, and returns each `Location`. */
 async function makeAll(platform: TestPlatform, token: string): Promise<{ operationId: string; location: string }[]> {
   const made: { operationId: string; location: string }[] = []
   const use = async (operationId: string, method: string, path: string, body?: unknown) => {
@@ -349,7 +349,7 @@ async function makeAll(platform: TestPlatform, token: string): Promise<{ operati
 
 type Use = (operationId: string, method: string, path: string, body?: unknown) => Promise<string>
 
-/** A programme whose document cannot be served. */
+/** Creates a programme whose document cannot be served, and waits for its failure. */
 async function failedProgramme(platform: TestPlatform, token: string, use: Use): Promise<string> {
   const specification = Buffer.from('openapi: 3.1.0').toString('base64')
   const id = await use('createProgramme', 'POST', '/v1/programmes', { name: 'Payments', specification })

@@ -105,7 +105,7 @@ describe('a webhook receiver', () => {
         response.write('.', () => written.resolve())
       }, at)
       const result = await attempt(async () => {
-        // The time is up once the head has come: until then it is not moved.
+        // The clock advances only after the response head has arrived.
         for (let rounds = 0; rounds < 50; rounds++) await new Promise((resolve) => setImmediate(resolve))
         clock.advanceSync(15_000)
       })
