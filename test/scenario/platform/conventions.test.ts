@@ -1,6 +1,7 @@
 import { connect, type AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { publishApi, openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
+import { publishApi } from '../../fixtures/published-api.ts'
+import { openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const errorsOf = ({ body }: Answer): unknown => body['errors']
 

@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from 'vitest'
 import { platformScopes } from '../../../src/platform/operations.ts'
-import { publishApi, openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
+import { publishApi } from '../../fixtures/published-api.ts'
+import { openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const OWN = ['consumers:read', 'credentials:read', 'credentials:write', 'subscriptions:read', 'subscriptions:write']
 const FORBIDDEN = { status: 403, body: { code: 'operation_forbidden' } }

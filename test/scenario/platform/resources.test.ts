@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { platformScopes } from '../../../src/platform/operations.ts'
 import type { Write } from '../../../src/store/registry.ts'
-import { BASE_URL, publishApi, openTestPlatform, PAYMENTS, PAYMENTS_SLA } from '../../fixtures/test-platform.ts'
+import { publishApi } from '../../fixtures/published-api.ts'
+import { BASE_URL, openTestPlatform, PAYMENTS, PAYMENTS_SLA } from '../../fixtures/test-platform.ts'
 
 describe('the platform API', () => {
   it('answers 201 with the address of the new resource, which then reads the same', async () => {

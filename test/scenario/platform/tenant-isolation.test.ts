@@ -3,22 +3,18 @@ import { OPERATORS_SCOPE } from '../../../src/access/tenants.ts'
 import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
 import type { RequestStore } from '../../../src/store/request-store.ts'
 import type { RiskEvent } from '../../../src/domain/risk.ts'
-import {
-  publishApi as publishOrders,
-  NOW_MS,
-  openTestPlatform,
-  type TestPlatform,
-} from '../../fixtures/test-platform.ts'
+import { publishApi } from '../../fixtures/published-api.ts'
+import { NOW_MS, openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'
 
-type Resources = Awaited<ReturnType<typeof publishApi>>
+type Resources = Awaited<ReturnType<typeof createOwned>>
 
 /** Creates the resources of the owner, and a risk episode. */
-async function publishApi(platform: TestPlatform, token: string) {
+async function createOwned(platform: TestPlatform, token: string) {
   const event = riskEvent({ riskId: 'rsk_own' })
   platform.risks.history.push(event)
   platform.risks.positions.push({ event, state: 'open' })
-  const resources = await publishOrders(platform, token)
+  const resources = await publishApi(platform, token)
   const approval = { minScore: 100, allowErrors: false, allowBreaking: false, exposures: [] }
   await platform.send('PUT', '/v1/policy', { token, body: { approval } })
   const { body: made } = await platform.send('POST', '/v1/rulesets', { token, body: { rules: {} } })
@@ -134,7 +130,7 @@ describe('a tenant', () => {
     async (id, operation) => {
       const platform = await openTestPlatform({ requests: REQUESTS })
       const owner = platform.token('acme')
-      const resources = await publishApi(platform, owner)
+      const resources = await createOwned(platform, owner)
       const before = await snapshot(platform, owner, resources)
       const path = pathsOf(operation.path, resources)
 
@@ -153,7 +149,7 @@ describe('a tenant', () => {
   it.each(LISTS)('sees nothing of another tenant in %s, nor with its cursor', async (_, { path }) => {
     const platform = await openTestPlatform({ requests: REQUESTS })
     const owner = platform.token('acme')
-    await publishApi(platform, owner)
+    await createOwned(platform, owner)
     await platform.send('POST', '/v1/consumers', { token: owner, body: { name: 'Second', kind: 'agent' } })
     platform.lineItems.push(lineItem(NOW_MS - 2), lineItem(NOW_MS - 1))
     const event: RiskEvent = riskEvent({ tenant: 'acme' })
@@ -172,7 +168,7 @@ describe('a tenant', () => {
   it('cannot refer to another tenant’s resources', async () => {
     const platform = await openTestPlatform()
     const owner = platform.token('acme')
-    const { consumer } = await publishApi(platform, owner)
+    const { consumer } = await createOwned(platform, owner)
     const token = platform.token('rival')
     const own = await platform.send('POST', '/v1/consumers', { token, body: { name: 'Mine', kind: 'agent' } })
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { publishApi, openTestPlatform } from '../../fixtures/test-platform.ts'
+import { publishApi } from '../../fixtures/published-api.ts'
+import { openTestPlatform } from '../../fixtures/test-platform.ts'
 
 describe('a decision', () => {
   it('on the caller’s own request is forbidden and raises a risk', async () => {

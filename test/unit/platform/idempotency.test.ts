@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { publishApi, openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
+import { publishApi } from '../../fixtures/published-api.ts'
+import { openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const consumer = { name: 'Ada', kind: 'application' }
 
