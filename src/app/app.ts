@@ -23,7 +23,7 @@ import { openCore, type Core, type CoreOptions } from './open-core.ts'
 import { openGateway, type GatewayServices } from './open-gateway.ts'
 import { openIdentity, type Identity } from './open-identity.ts'
 import { openPlatform } from './open-platform.ts'
-import { bringSample, openSampleBackend } from './open-sample.ts'
+import { createSample, openSampleBackend } from './open-sample.ts'
 import { openStream, type StreamServices } from './open-stream.ts'
 import { createWebhooks } from './open-webhooks.ts'
 import { createResources, type Resources } from './resources.ts'
@@ -75,7 +75,7 @@ async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
   const isWanted = core.sampleFiles !== null && admin.made !== null
   const sampleBackend = await openSampleBackend({ ...core, isWanted, host: config.host })
   await listen(parts, platform)
-  const sample = isWanted ? await createSample(parts, sampleBackend) : null
+  const sample = isWanted ? await openSample(parts, sampleBackend) : null
   await startWork(parts)
   notStarted = null
   void backends.warn()
@@ -148,10 +148,10 @@ async function listen({ core, stream, gateway: { pool } }: Parts, platform: Plat
   await openControl({ ...core, holds: stream.holds })
 }
 
-async function createSample({ core, resources }: Parts, backend: SampleBackend | null): Promise<Facts['sample']> {
+async function openSample({ core, resources }: Parts, backend: SampleBackend | null): Promise<Facts['sample']> {
   const { sampleFiles: files } = core
   if (files === null || backend === null) return null
-  return bringSample({ ...core, ...resources, files, backendUrl: backend.url })
+  return createSample({ ...core, ...resources, files, backendUrl: backend.url })
 }
 
 /** Starts webhooks and the work that the service starts on its own initiative. */

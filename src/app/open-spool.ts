@@ -77,7 +77,7 @@ export function openSpool(checkpoint: SqliteCheckpoint, options: SpoolOptions): 
     onDamage,
     onTornTail(path, bytes) {
       count('spool_torn_tail')
-      log.warn({ path, bytes }, 'the end of a spool segment was torn and is passed over')
+      log.warn({ path, bytes }, 'end of a spool segment is truncated and is skipped')
     },
   })
   opened('spool reader', () => reader.close())
@@ -128,5 +128,5 @@ export function openPlatformSpool({ gauge, faults, reader, threadSpools }: Spool
 export function spoolRefusal({ faults: { reason }, gauge }: Spool): string | null {
   if (reason !== null) return `The spool cannot be written (${reason}); calls are answered 503 until it can.`
   if (!gauge.isFull) return null
-  return 'The spool has reached SPOOL_MAX_BYTES; calls are answered 503 until the store has taken records in.'
+  return 'The spool has reached SPOOL_MAX_BYTES; calls are answered 503 until the store accepts records.'
 }

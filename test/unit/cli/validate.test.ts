@@ -117,7 +117,7 @@ describe('validate', () => {
     expect(report).toMatch(/^ {2}4:17 {3}error {4}A secret/m)
     expect(report).toMatch(/^ {2}120:3 {2}info {5}No example\. {2}example$/m)
     expect(report).toContain('and 7 more')
-    expect(report).toMatch(/Towards the previous version:\n {2}breaking {2}The operation was removed\./)
+    expect(report).toMatch(/Changes from the previous version:\n {2}breaking {2}The operation was removed\./)
     expect(report).toContain('+12.3  Revoke it. (1×)')
     expect(report).not.toMatch(/[\u0000\u001b]/)
   })
@@ -125,7 +125,7 @@ describe('validate', () => {
   it('shows the parts that Spectral’s rules did not check', async () => {
     const coverage = { operations: 60, of: 1_200, failed: [{ rule: 'owner', detail: 'It throws.' }] }
     const { report } = await run([], { ...RESULT, compliance: { ...RESULT.compliance, coverage } })
-    expect(report).toContain("Spectral's rules saw 60 of 1200 operations")
+    expect(report).toContain("Spectral's rules checked 60 of 1200 operations")
     expect(report).toContain('owner could not be applied: It throws.')
     const whole = { operations: 3, of: 3, failed: [] }
     const { report: quiet } = await run([], { ...RESULT, compliance: { ...RESULT.compliance, coverage: whole } })
