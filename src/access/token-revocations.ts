@@ -36,7 +36,7 @@ interface RevokedBody {
   readonly untilMs: number
 }
 
-interface Held extends RevokedBody {
+interface Revocation extends RevokedBody {
   readonly tenant: string
 }
 
@@ -44,55 +44,24 @@ export const REVOKED_TOKEN_KIND = documentKind<RevokedBody>('revoked_token')
 const PER_CREDENTIAL_MAX = 10_000
 const PAGE = 500
 /** Expired revocations deleted with each new one. */
-const DELETED_AT_ONCE = 8
+const DELETED_PER_REVOCATION = 8
 
-/** Not split: its functions are small and share the state at the top of the closure. */
 export async function openTokenRevocations(options: TokenRevocationsOptions): Promise<TokenRevocations> {
   const { registry, gateway, clock } = options
-  /** In the order of revocation. */
-  const held = new Map<string, Held>()
-  const counts = new Map<string, number>()
-
-  for (let after = ''; ;) {
-    const page = await registry.list(REVOKED_TOKEN_KIND, { after, limit: PAGE })
-    for (const { id, tenant, body } of page) hold(id, { tenant, ...body })
-    if (page.length < PAGE) break
-    after = page.at(-1)?.id ?? ''
-  }
-
-  function hold(jti: string, token: Held): void {
-    held.set(jti, token)
-    counts.set(token.credential, (counts.get(token.credential) ?? 0) + 1)
-  }
-
-  function drop(jti: string, { credential }: Held): void {
-    held.delete(jti)
-    const left = (counts.get(credential) ?? 1) - 1
-    if (left === 0) counts.delete(credential)
-    else counts.set(credential, left)
-  }
-
-  /** Deletes the oldest revocations whose tokens have expired. */
-  async function deleteExpired(): Promise<void> {
-    const writes: Write[] = []
-    for (const [jti, token] of held) {
-      if (writes.length >= DELETED_AT_ONCE || token.untilMs > clock.nowMs()) break
-      drop(jti, token)
-      writes.push({ kind: REVOKED_TOKEN_KIND, id: jti, tenant: token.tenant, expected: 1, body: null })
-    }
-    if (writes.length > 0) await registry.commit(author('default'), 'revoked_token.forget', writes).catch(ignoreRace)
-  }
+  const revocations = await loadRevocations(registry)
 
   return {
-    isRevoked: (jti) => held.has(jti),
+    isRevoked: (jti) => revocations.has(jti),
     live() {
       const nowMs = clock.nowMs()
-      return [...held].filter(([, { untilMs }]) => untilMs > nowMs).map(([jti, { untilMs }]) => ({ jti, untilMs }))
+      return [...revocations.entries()]
+        .filter(([, { untilMs }]) => untilMs > nowMs)
+        .map(([jti, { untilMs }]) => ({ jti, untilMs }))
     },
     async revoke({ tenant, credential, jti, expiresAtMs: untilMs }) {
-      if (!held.has(jti)) {
-        await deleteExpired()
-        if ((counts.get(credential) ?? 0) >= PER_CREDENTIAL_MAX) {
+      if (!revocations.has(jti)) {
+        await deleteExpired(registry, revocations, clock.nowMs())
+        if (revocations.countOf(credential) >= PER_CREDENTIAL_MAX) {
           throw new Problem(
             'unavailable',
             'The client has revoked too many tokens that have not expired yet; try again later.',
@@ -101,12 +70,63 @@ export async function openTokenRevocations(options: TokenRevocationsOptions): Pr
         const body: RevokedBody = { credential, untilMs }
         const write: Write = { kind: REVOKED_TOKEN_KIND, id: jti, tenant, expected: 0, body }
         await registry.commit(author(tenant), 'token.revoke', [write]).catch(ignoreRace)
-        if (!held.has(jti)) hold(jti, { tenant, credential, untilMs })
+        if (!revocations.has(jti)) revocations.add(jti, { tenant, credential, untilMs })
       }
       // Also for a token that is already revoked: this call too resolves only when every thread has the revocation.
       await gateway.revokeToken({ jti, untilMs })
     },
   }
+}
+
+/** Revocations in memory, in the order in which they were added, with their number per credential. */
+class RevocationTable {
+  readonly #byToken = new Map<string, Revocation>()
+  readonly #counts = new Map<string, number>()
+
+  entries(): IterableIterator<[jti: string, revocation: Revocation]> {
+    return this.#byToken.entries()
+  }
+
+  has(jti: string): boolean {
+    return this.#byToken.has(jti)
+  }
+
+  countOf(credential: string): number {
+    return this.#counts.get(credential) ?? 0
+  }
+
+  add(jti: string, revocation: Revocation): void {
+    this.#byToken.set(jti, revocation)
+    this.#counts.set(revocation.credential, this.countOf(revocation.credential) + 1)
+  }
+
+  delete(jti: string, { credential }: Revocation): void {
+    this.#byToken.delete(jti)
+    const left = (this.#counts.get(credential) ?? 1) - 1
+    if (left === 0) this.#counts.delete(credential)
+    else this.#counts.set(credential, left)
+  }
+}
+
+async function loadRevocations(registry: Registry): Promise<RevocationTable> {
+  const revocations = new RevocationTable()
+  for (let after = ''; ;) {
+    const page = await registry.list(REVOKED_TOKEN_KIND, { after, limit: PAGE })
+    for (const { id, tenant, body } of page) revocations.add(id, { tenant, ...body })
+    if (page.length < PAGE) return revocations
+    after = page.at(-1)?.id ?? ''
+  }
+}
+
+/** Deletes the oldest revocations whose tokens have expired. */
+async function deleteExpired(registry: Registry, revocations: RevocationTable, nowMs: number): Promise<void> {
+  const writes: Write[] = []
+  for (const [jti, revocation] of revocations.entries()) {
+    if (writes.length >= DELETED_PER_REVOCATION || revocation.untilMs > nowMs) break
+    revocations.delete(jti, revocation)
+    writes.push({ kind: REVOKED_TOKEN_KIND, id: jti, tenant: revocation.tenant, expected: 1, body: null })
+  }
+  if (writes.length > 0) await registry.commit(author('default'), 'revoked_token.forget', writes).catch(ignoreRace)
 }
 
 function author(tenant: string): Author {

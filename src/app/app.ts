@@ -1,57 +1,53 @@
 /** The composition root: constructs every part once, in the order of dependencies, and closes them in reverse order. */
 
-import { randomBytes } from 'node:crypto'
-import { claimAddresses } from '../settings/addresses.ts'
 import type { Facts } from '../onboarding/banner.ts'
-import { createBackends } from './backend-rules.ts'
-import { exemptOldBackends } from '../publishing/exempt-backends.ts'
-import { createGrants } from '../access/grants.ts'
-import { PLATFORM_API } from '../domain/platform-api.ts'
-import { migrateOldProxies } from '../publishing/revision-zero.ts'
-import { createTokenScopes } from '../access/token-scopes.ts'
-import { createKeyedMutex } from '../command/keyed-mutex.ts'
+import { rootPage } from '../onboarding/root-page.ts'
 import type { Config } from '../config.ts'
-import { openControl } from './open-control.ts'
-import { createDamageReport } from '../self-metering/damage-report.ts'
-import { openDataFolder } from './open-data-folder.ts'
-import { claimConnections } from '../runtime/file-descriptors.ts'
-import { startScheduledWork } from './scheduled-work.ts'
-import { createAuthenticator } from '../gateway/authentication/authenticate.ts'
-import { createGatewayPool } from '../gateway/threads/gateway-pool.ts'
-import { createGatewayPort, platformPlan } from './gateway-adapter.ts'
-import { openIdentity } from './open-identity.ts'
-import { openKeyRing } from '../identity/key-ring.ts'
-import { platformOperations, platformScopes } from '../platform/operations.ts'
-import { createPlatformLimits } from '../self-metering/platform-limits.ts'
-import { ownDocument } from '../platform/openapi.ts'
-import { createPlatform } from '../platform/server.ts'
-import { systemClock as clock } from '../runtime/clock.ts'
-import { createIdFactory } from '../runtime/ids.ts'
-import { createLifecycle, type Opened } from '../runtime/lifecycle.ts'
-import type { Log } from '../runtime/log.ts'
-import { metricsAccess, openMetricsPort } from '../platform/metrics-server.ts'
-import { createEventCounter, createMetrics } from '../runtime/metrics.ts'
-import { openStream } from './open-stream.ts'
-import { openAdmin } from './open-admin.ts'
-import { createResources } from './resources.ts'
-import { toParty } from '../self-metering/oauth-attempts.ts'
-import { asksForRootPage, rootPage, sendRootPage } from '../onboarding/root-page.ts'
-import { bringSample, openSampleBackend, readSample } from './open-sample.ts'
+import { PLATFORM_API } from '../domain/platform-api.ts'
 import { createConnectProbe } from '../outbound/connect-probe.ts'
 import { createTargetCheck } from '../outbound/target-check.ts'
+import { ownDocument } from '../platform/openapi.ts'
+import { openMetricsPort } from '../platform/metrics-server.ts'
+import type { Platform } from '../platform/server.ts'
+import { exemptOldBackends } from '../publishing/exempt-backends.ts'
+import { migrateOldProxies } from '../publishing/revision-zero.ts'
+import { createTokenScopes } from '../access/token-scopes.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { createLifecycle } from '../runtime/lifecycle.ts'
+import type { Log } from '../runtime/log.ts'
+import type { SampleBackend } from '../sample/backend.ts'
+import { createDamageReport } from '../self-metering/damage-report.ts'
+import { platformPlan } from './gateway-adapter.ts'
+import { openControl } from './open-control.ts'
+import { openCore, type Core, type CoreOptions } from './open-core.ts'
+import { openGateway, type GatewayServices } from './open-gateway.ts'
+import { openIdentity, type Identity } from './open-identity.ts'
+import { openPlatform } from './open-platform.ts'
+import { createSample, openSampleBackend } from './open-sample.ts'
+import { openStream, type StreamServices } from './open-stream.ts'
 import { createWebhooks } from './open-webhooks.ts'
-import { openMonitors } from './open-monitors.ts'
+import { createResources, type Resources } from './resources.ts'
+import { startScheduledWork } from './scheduled-work.ts'
 
 export interface App {
   readonly facts: Facts
   stop(): Promise<void>
 }
 
+/** The parts that the earlier stages of startup constructed. */
+interface Parts {
+  readonly core: Core
+  readonly stream: StreamServices
+  readonly gateway: GatewayServices
+  readonly identity: Identity
+  readonly resources: Resources
+}
+
 export async function startApp({ config, log }: { config: Config; log: Log }): Promise<App> {
   const startedAt = performance.now()
-  const lifecycle = createLifecycle({ clock, log })
+  const lifecycle = createLifecycle({ clock: systemClock, log })
   try {
-    const facts = await build(config, log, lifecycle.opened, startedAt)
+    const facts = await build({ config, log, opened: lifecycle.opened }, startedAt)
     return { facts, stop: lifecycle.close }
   } catch (cause) {
     await lifecycle.close()
@@ -59,232 +55,109 @@ export async function startApp({ config, log }: { config: Config; log: Log }): P
   }
 }
 
-async function build(config: Config, log: Log, opened: Opened, startedAt: number): Promise<Facts> {
-  const { host, dataDir } = config
-  const addresses = await claimAddresses(config)
-  const { gatewayPort, platformPort, riskPort, metricsPort, gatewayUrl, baseUrl, riskUrl } = addresses
-  const sampleFiles = config.empty ? null : await readSample()
+async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
+  const { config, log, opened } = options
+  const core = await openCore(options)
+  const { addresses, admin, backends } = core
+  const page = rootPage(addresses)
+  const damage = createDamageReport(core)
+  const stream = await openStream({ ...core, onDamage: damage.report, registryEnd: core.registry.end })
+  opened('damage report', damage.connect(stream.recorder, config.adminTenant))
 
-  const metrics = createMetrics()
-  const createId = createIdFactory(clock.nowMs)
-  const count = createEventCounter(metrics)
+  const gateway = openGateway({ core, stream, onDamage: damage.report, rootPage: page, identity: () => identity })
+  const identity = await startIdentity(core, stream, gateway)
+  const resources = constructResources(core, stream, gateway)
+  const parts: Parts = { core, stream, gateway, identity, resources }
+  await activateStored(parts)
 
-  const { folder, vault, registry, kept } = openDataFolder({ config, clock, log, count, opened })
-  const connections = claimConnections(config.gatewayThreads, log)
-  const backends = createBackends({ config, addresses, clock, log, count })
-  const author = { tenant: config.adminTenant, consumer: 'system' }
-  const secrets = { vault, createId, randomBytes }
-  const scopes = platformScopes()
-  const admin = await openAdmin({ ...secrets, config, registry, clock, scopes, log })
-  const keyRing = await openKeyRing({ registry, vault, clock, author })
-  const grants = createGrants({ registry })
+  let notStarted: string | null = 'The gateway threads are starting.'
+  const platform = openPlatform({ ...parts, rootPage: page, notStarted: () => notStarted })
+  const isWanted = core.sampleFiles !== null && admin.made !== null
+  const sampleBackend = await openSampleBackend({ ...core, isWanted, host: config.host })
+  await listen(parts, platform)
+  const sample = isWanted ? await openSample(parts, sampleBackend) : null
+  await startWork(parts)
+  notStarted = null
+  void backends.warn()
 
-  const damage = createDamageReport({ metrics, clock, log, count })
-  const shared = { config, metrics, createId, clock, log, count, opened }
-  const stream = await openStream({ ...shared, onDamage: damage.report, folder, registryEnd: registry.end })
-  const { pipeline, limits, recorder, reader, usage } = stream
-  opened('damage report', damage.connect(recorder, config.adminTenant))
+  const { gatewayUrl, baseUrl, riskUrl } = addresses
+  const threads = config.gatewayThreads
+  log.info({ gatewayUrl, baseUrl, riskUrl, threads }, 'tollgate is up')
+  const startedInMs = performance.now() - startedAt
+  return { gatewayUrl, baseUrl, riskUrl, dataDir: config.dataDir, threads, startedInMs, admin: admin.made, sample }
+}
 
-  const authenticator = createAuthenticator({
-    gatewayUrl,
-    keyedHash: vault.keyedHash,
-    resolve: grants.resolve,
-    tenantOf: (api) => (api === PLATFORM_API ? config.adminTenant : null),
-    refetch: (provider) => federation.refetch(provider),
-    clock,
-    count,
-  })
-  const scopesOf = createTokenScopes({ registry })
-  const page = rootPage({ gatewayUrl, baseUrl, riskUrl })
-  const gatewayPool = createGatewayPool({
-    entry: new URL('../thread.ts', import.meta.url),
-    threads: config.gatewayThreads,
-    port: gatewayPort,
-    settings: {
-      host,
-      gatewayUrl,
-      ...stream.threadSpools,
-      hashKey: vault.hashKey,
-      reusePort: config.gatewayThreads > 1,
-      connections,
-      ownAddresses: backends.own,
-      rootPage: page,
-    },
-    handlers: {
-      resolve: grants.resolve,
-      block: (parameters) => limits.declarations.block(parameters),
-      oauth: (call) => oauth(call),
-      refetch: ({ provider }) => federation.refetch(provider),
-    },
-    clock,
-    log,
-    onSpoolGrowth: () => reader.notify(),
-    onCount: count,
-    onDrift: (drift) => monitors.onDrift(drift),
-    onUpstream: (reports) => monitors.upstreams.report(reports),
-    onDamage: damage.report,
-    onThreadGone(thread) {
-      count('gateway_thread_gone')
-      limits.memory.releaseThread(thread)
-    },
-  })
-  const mutex = createKeyedMutex()
-  const monitors = openMonitors({
-    registry,
-    mutex,
+function startIdentity(core: Core, { recorder }: StreamServices, gateway: GatewayServices): Promise<Identity> {
+  const { config, registry, addresses } = core
+  const { authenticator, pool } = gateway
+  return openIdentity({
+    ...core,
+    gateway: gateway.port,
+    gatewayUrl: addresses.gatewayUrl,
+    scopesOf: createTokenScopes({ registry }),
     recorder,
-    gauge: stream.gauge,
-    setGate: gatewayPool.setGate,
-    connectBackend: backends.connect,
-    tenant: config.adminTenant,
-    createId,
-    clock,
-    log,
-    count,
-    opened,
-  })
-  const platformLimits = createPlatformLimits({
-    memory: limits.platformMemory,
-    operationIds: platformOperations().map(({ operationId }) => operationId),
-    operatorTenant: config.adminTenant,
-    clock,
-  })
-  const gateway = createGatewayPort({
-    gatewayPool,
-    declarations: limits.declarations,
-    platformLimits,
-    authenticator,
-    onBackend: monitors.upstreams.watch,
-  })
-  const identity = await openIdentity({
-    ...secrets,
-    registry,
-    gateway,
-    grants,
-    keyRing,
-    scopesOf,
-    recorder,
-    clock,
-    gatewayUrl,
-    log,
-    count,
     allowPrivate: config.allowPrivateAddresses.includes('federation'),
     async publishKeys(jwks) {
       authenticator.setKeys(jwks)
-      await gatewayPool.setKeys(jwks)
+      await pool.setKeys(jwks)
     },
   })
-  const allowsPrivateHooks = config.allowPrivateAddresses.includes('webhooks')
-  const { federation, oauth, rotation } = identity
-  opened('identity', identity.close)
-  const resources = createResources({
-    ...secrets,
-    registry,
-    gateway,
-    clock,
+}
+
+function constructResources(core: Core, { limits, levels }: StreamServices, gateway: GatewayServices): Resources {
+  const { config, clock, backends } = core
+  const { port, mutex, monitors } = gateway
+  return createResources({
+    ...core,
+    gateway: port,
     mutex,
     limits,
-    levels: stream.levels,
+    levels,
     compliance: monitors.compliance,
     probeBackend: createConnectProbe({ operator: config.adminTenant }),
-    refuseTarget: createTargetCheck({ clock, allowPrivate: allowsPrivateHooks }),
+    refuseTarget: createTargetCheck({ clock, allowPrivate: config.allowPrivateAddresses.includes('webhooks') }),
     backendRule: backends.rule,
-    scopes,
-    log,
   })
+}
 
+/** Activates the platform API and every API of the registry, after upgrading documents of earlier versions. */
+async function activateStored({ core, gateway: { port }, resources }: Parts): Promise<void> {
+  const { config, registry, backends, scopes } = core
   const platformSlas = await resources.specifications.plansInForce(PLATFORM_API, [])
-  await (await gateway.prepare(platformPlan(config.adminTenant, scopes), platformSlas)).swap()
+  await (await port.prepare(platformPlan(config.adminTenant, scopes), platformSlas)).swap()
   await migrateOldProxies(registry)
   await exemptOldBackends(registry, config.adminTenant)
   for await (const { plan, slas } of resources.proxies.activePlans()) {
-    await (await gateway.prepare(plan, slas)).swap()
+    await (await port.prepare(plan, slas)).swap()
     backends.serves(plan)
   }
-  let notReady: string | null = 'The gateway threads are starting.'
-  const platform = createPlatform({
-    ...resources,
-    users: identity.users,
-    identityProviders: identity.providers,
-    signingKeys: rotation,
-    onSelfApproval: (caller) => recorder.note('self_approval', caller.grant.tenant, PLATFORM_API, caller),
-    usage,
-    requests: stream.requests,
-    connectionsMax: connections.platform,
-    requestLog: config.requestLog,
-    idempotency: { store: kept, vault },
-    risks: pipeline.risks,
-    clock,
-    newRequestId: () => recorder.newRequestId(),
-    metrics,
-    metricsAccess: metricsAccess(config),
-    log,
-    notReady: () => notReady ?? stream.refusing(),
-    cannotRecord: stream.cannotRecord,
-    onUnrecorded: () => count('platform_call_unrecorded'),
-    addresses: () => ({ baseUrl, gatewayUrl }),
-    limits: platformLimits,
-    rootPage: { isAskedFor: asksForRootPage, send: (response) => sendRootPage(response, page) },
-    authenticate: async (authorization, apiKey) => authenticator.authenticate(authorization, apiKey, PLATFORM_API),
-    record: ({ operationId, caller, grant, ...call }) =>
-      recorder.record({
-        tenant: config.adminTenant,
-        api: PLATFORM_API,
-        operation: operationId,
-        party: caller ?? (grant === null ? null : toParty(grant)),
-        ...call,
-      }),
-  })
-  const isWanted = sampleFiles !== null && admin.made !== null
-  const sampleBackend = await openSampleBackend({ isWanted, host, registry, log, opened })
-  await pipeline.start()
-  opened('gateway threads', () => gatewayPool.stop())
-  await gatewayPool.start()
+}
+
+/** Starts the pipeline and the gateway threads, then listens on every port. */
+async function listen({ core, stream, gateway: { pool } }: Parts, platform: Platform): Promise<void> {
+  const { config, addresses, opened, metrics } = core
+  const { host, metricsToken: token } = config
+  const { platformPort, riskPort, metricsPort } = addresses
+  await stream.pipeline.start()
+  opened('gateway threads', () => pool.stop())
+  await pool.start()
   opened('platform API', () => platform.close())
   await platform.app.listen({ host, port: platformPort })
   if (riskPort !== null) await platform.createRiskApp().listen({ host, port: riskPort })
-  await openMetricsPort({ host, token: config.metricsToken, port: metricsPort, metrics, recorder, opened })
-  await openControl({ config, holds: stream.holds, clock, log, opened })
+  await openMetricsPort({ host, token, port: metricsPort, metrics, recorder: stream.recorder, opened })
+  await openControl({ ...core, holds: stream.holds })
+}
 
-  const isSample = sampleFiles !== null && admin.made !== null && sampleBackend !== null
-  const sample = isSample
-    ? await bringSample({ ...resources, files: sampleFiles, backendUrl: sampleBackend.url, registry, author })
-    : null
-  const webhooks = createWebhooks({
-    registry,
-    vault,
-    allowPrivate: allowsPrivateHooks,
-    mutex,
-    tenant: config.adminTenant,
-    createId,
-    clock,
-    log,
-    metrics,
-    count,
-  })
-  await startScheduledWork({
-    ...resources,
-    ownDocument: ownDocument(),
-    webhooks,
-    registry,
-    recorder,
-    createId,
-    clock,
-    log,
-    count,
-    opened,
-  })
-  notReady = null
-  void backends.warn()
-  log.info({ gatewayUrl, baseUrl, riskUrl, threads: config.gatewayThreads }, 'tollgate is up')
-  return {
-    gatewayUrl,
-    baseUrl,
-    riskUrl,
-    dataDir,
-    threads: config.gatewayThreads,
-    startedInMs: performance.now() - startedAt,
-    admin: admin.made,
-    sample,
-  }
+async function openSample({ core, resources }: Parts, backend: SampleBackend | null): Promise<Facts['sample']> {
+  const { sampleFiles: files } = core
+  if (files === null || backend === null) return null
+  return createSample({ ...core, ...resources, files, backendUrl: backend.url })
+}
+
+/** Starts webhooks and the work that the service starts on its own initiative. */
+async function startWork({ core, stream: { recorder }, gateway: { mutex }, resources }: Parts): Promise<void> {
+  const { adminTenant: tenant, allowPrivateAddresses } = core.config
+  const allowPrivate = allowPrivateAddresses.includes('webhooks')
+  const webhooks = createWebhooks({ ...core, mutex, tenant, allowPrivate })
+  await startScheduledWork({ ...core, ...resources, ownDocument: ownDocument(), webhooks, recorder })
 }

@@ -18,7 +18,7 @@ export interface Backends {
   readonly connect: BackendConnect
   /** Registers a revision that serves from startup, for `warn`. */
   serves(plan: Pick<RoutePlan, 'tenant' | 'api' | 'backend'>): void
-  /** Logs each registered backend that its tenant could not set today. Runs beside startup, one host name at a time. */
+  /** Logs each registered backend that its tenant could not set today. Runs after startup, one host name at a time. */
   warn(): Promise<void>
 }
 
@@ -45,7 +45,7 @@ export function createBackends({ config, addresses, clock, log, count }: Backend
     guard,
     clock,
     resolve,
-    onOwnLoop: (url) => log.warn({ url }, 'the backend of an API leads back to this service; its calls would loop'),
+    onOwnLoop: (url) => log.warn({ url }, 'backend of an API leads back to this service; its calls would loop'),
   })
   return {
     own,

@@ -1,4 +1,4 @@
-/** The admin credential at startup: created at the first start, or taken from the settings. */
+/** The admin credential at startup: created at the first start, or set by the settings. */
 
 import { createFirstAdmin, type FirstAdmin, type FirstAdminOptions } from '../access/first-admin.ts'
 import type { Config } from '../config.ts'
@@ -17,7 +17,7 @@ export async function openAdmin({ config, log, ...options }: OpenAdminOptions): 
   if (admin.replaced.length > 0) {
     log.warn(
       { clientId, revoked: admin.replaced },
-      'ADMIN_CLIENT_ID is new: it replaces the admin credentials of before, which are revoked',
+      'ADMIN_CLIENT_ID is new: it replaces the previous admin credentials, which are revoked',
     )
   }
   return admin

@@ -22,7 +22,7 @@ export async function openControl({ config, holds, clock, log, opened }: Control
   const { dataDir } = config
   try {
     const onFailure = (cause: unknown): void =>
-      log.error({ err: cause }, 'backup failed in the service; nothing is held')
+      log.error({ err: cause }, 'backup failed in the service; inserts and the spool are released')
     const socket = await openControlSocket({ ...holds, dataDir, clock, onFailure })
     opened('control socket', () => socket.close())
   } catch (cause) {

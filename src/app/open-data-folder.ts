@@ -33,7 +33,7 @@ export interface OpenedDataFolder {
   readonly folder: DataFolder
   readonly vault: Vault
   readonly registry: Registry
-  readonly kept: IdempotencyStore
+  readonly idempotencyKeys: IdempotencyStore
 }
 
 /** Throws `StartRefused`. */
@@ -45,33 +45,33 @@ export function openDataFolder({ config, clock, log, count, opened }: OpenDataFo
   const vault = createVault(loadMasterKey({ dataDir, masterKey }))
   const registry = openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
   opened('registry', () => registry.close())
-  const kept = openSqliteIdempotencyStore({
+  const idempotencyKeys = openSqliteIdempotencyStore({
     path: join(dataDir, 'idempotency.db'),
     clock,
     onDamaged(cause, aside) {
       count('idempotency_reset')
       log.error(
         { err: cause, file: 'idempotency.db', aside },
-        'idempotency.db is damaged and was moved aside; requests of the last day that are repeated are done again',
+        'idempotency.db is damaged and was moved aside; repeated requests of the last day are executed again',
       )
     },
   })
-  opened('idempotency keys', () => kept.close())
+  opened('idempotency keys', () => idempotencyKeys.close())
   const stopCheck = checkLargeFiles({
     dataDir,
     onDamaged: (sentence) => endWith(sentence, log),
     onFailed(cause) {
       count('file_check_failed')
-      log.error({ err: cause }, 'the check of the database files did not end; it is repeated at the next start')
+      log.error({ err: cause }, 'check of the database files failed; it is repeated at the next start')
     },
   })
   opened('file check', stopCheck)
-  return { folder, vault, registry, kept }
+  return { folder, vault, registry, idempotencyKeys }
 }
 
 const EXIT_REFUSED = 2
 
-/** Ends the process at once, as `kill -9` does: nothing more may be written into damaged files. */
+/** Exits immediately, without a shutdown, so that nothing more is written to damaged files. */
 function endWith(sentence: string, log: Log): void {
   log.fatal(sentence)
   process.stderr.write(`tollgate: ${sentence}\n`)

@@ -70,7 +70,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     publish: ({ keys }) => publishKeys({ keys: keys.map((key) => ({ ...key })) }),
     onFailure(cause) {
       count('key_rotation_failed')
-      log.error({ err: cause }, 'the signing keys could not be rotated; it is tried again in a minute')
+      log.error({ err: cause }, 'signing keys could not be rotated; retrying in a minute')
     },
   })
   const revocations = await openTokenRevocations({ registry, gateway, clock })

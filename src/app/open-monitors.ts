@@ -1,6 +1,6 @@
 /**
- * Composes what the main thread monitors: drift and backend health as the gateway reports them, spool
- * pressure, and the compliance of what serves.
+ * Composes the monitoring on the main thread: drift and backend health that the gateway reports, spool
+ * pressure, and the compliance of active revisions.
  */
 
 import { createCompliance, CRITICAL_BELOW, type Compliance } from '../programmes/compliance.ts'
@@ -60,11 +60,14 @@ export function openMonitors(options: MonitorsOptions): Monitors {
 
   function onChange({ tenant, api, from, to, ok, failed }: UpstreamChange): void {
     count(`upstream_${to}`)
-    log[to === 'healthy' ? 'info' : 'warn']({ tenant, api, from, to, ok, failed }, 'the backend of an API has changed')
+    log[to === 'healthy' ? 'info' : 'warn'](
+      { tenant, api, from, to, ok, failed },
+      'backend health of an API has changed',
+    )
     if (to !== 'unhealthy' && to !== 'degraded') return
     raise({ tenant, api, state: to, ok, failed }).catch((cause: unknown) => {
       count('upstream_issue_not_told')
-      log.error({ err: cause, api }, 'an issue of a backend could not be written down')
+      log.error({ err: cause, api }, 'event about a backend issue could not be stored')
     })
   }
 

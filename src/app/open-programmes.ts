@@ -11,25 +11,28 @@ import { createTenantPolicies, type TenantPolicies } from '../programmes/tenant-
 import { createKeyedMutex } from '../command/keyed-mutex.ts'
 import type { Log } from '../runtime/log.ts'
 
-export interface ProgrammeDesk {
+export interface ProgrammeServices {
   readonly programmes: Programmes
   readonly policies: TenantPolicies
   readonly runner: ProgrammeRunner
   readonly rulesets: Rulesets
 }
 
-export interface ProgrammeDeskOptions extends Omit<ProgrammeStepsOptions, 'policies' | 'compliance' | 'apiPolicies'> {
+export interface ProgrammeServicesOptions extends Omit<
+  ProgrammeStepsOptions,
+  'policies' | 'compliance' | 'apiPolicies'
+> {
   readonly backendRule: Pick<BackendRule, 'refuse'>
   readonly compliance: Pick<Compliance, 'lint' | 'checkRuleset'>
   readonly apiPolicies: Pick<ApiPolicies, 'get'>
   readonly log: Log
 }
 
-export function openProgrammes(options: ProgrammeDeskOptions): ProgrammeDesk {
+export function openProgrammes(options: ProgrammeServicesOptions): ProgrammeServices {
   const { registry } = options
   const policies = createTenantPolicies({ registry })
   const steps = createProgrammeSteps({ ...options, policies })
-  // A mutex of their own: the steps of a programme lock the API, in the mutex of all commands.
+  // A separate mutex, because the steps of a programme lock the API in the mutex of all commands.
   const mutex = createKeyedMutex()
   return {
     policies,

@@ -89,13 +89,13 @@ export async function openSampleBackend(options: SampleBackendOptions): Promise<
     return backend
   } catch (cause) {
     if (stored === null) throw cause
-    log.warn({ err: cause, port }, 'the backend of the sample cannot listen; its API answers 502')
+    log.warn({ err: cause, port }, 'backend of the sample API cannot listen; calls of the API are answered 502')
     return null
   }
 }
 
-/** The facts of a sample that this start created, for the banner. */
-export async function bringSample(options: SampleOptions): Promise<SampleFacts> {
+/** Creates the sample. Returns its facts for the banner. */
+export async function createSample(options: SampleOptions): Promise<SampleFacts> {
   const { files, backendUrl, registry, proxies, specifications, consumers, subscriptions, credentials, author } =
     options
   const { api } = files

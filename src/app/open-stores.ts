@@ -41,7 +41,7 @@ export async function openStores({ config, log, count, opened }: StoresOptions):
     count('store_view_remade')
     log.error(
       { views: remadeViews },
-      'views of the embedded store were missing or damaged and are created again; no row is lost',
+      'views of the embedded store were missing or damaged and are recreated; no row is lost',
     )
   }
   return {

@@ -1,11 +1,5 @@
-/** Composes webhooks: events become deliveries, deliveries wait in a queue, a sender sends them. */
+/** Composes webhooks: an event becomes deliveries, which are queued until a sender sends them. */
 
-import { DELIVERY_KIND, stateOfDelivery, type DeliveryBody } from '../webhooks/delivery-document.ts'
-import {
-  EVENT_SUBSCRIPTION_KIND,
-  stateOfSubscription,
-  type EventSubscriptionBody,
-} from '../webhooks/event-subscription-document.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { createGuardedFetch } from '../outbound/guarded-fetch.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
@@ -14,9 +8,10 @@ import type { CreateId } from '../runtime/ids.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Vault } from '../runtime/vault.ts'
-import { isOfKind, type Change, type Document, type Registry } from '../store/registry.ts'
+import type { Registry } from '../store/registry.ts'
 import { BOUNDS, createDeliveryQueue } from '../webhooks/delivery-queue.ts'
 import { createFanOut } from '../webhooks/fan-out.ts'
+import { createQueueFeed } from '../webhooks/queue-feed.ts'
 import { startDeliveryRetention } from '../webhooks/delivery-retention.ts'
 import { createSender } from '../webhooks/sender.ts'
 
@@ -36,90 +31,41 @@ export interface WebhooksOptions {
 }
 
 export interface Webhooks {
-  /** Loads the pending deliveries and continues by itself. */
+  /** Resolves when the pending deliveries are loaded. */
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-const PAGE = 500
-const OFF_MAX = 100_000
-const AGAIN_AFTER_MS = 30_000
+const RETRY_AFTER_MS = 30_000
 /** Time that a delivery in flight has to finish at shutdown. */
 const DRAIN_MS = 5_000
 
 export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { registry, clock, log, count, metrics } = options
-  // Receivers of several tenants may share a host: none of them may hold up the connections of another.
+  // Receivers of several tenants may share a host: the connections of one tenant must not delay another tenant.
   const outbound = createGuardedFetch({ ...options, connectionsMax: BOUNDS.all })
   const send = createSender({
     ...options,
     outbound,
     random: Math.random,
-    onTrouble: (id, tenant, receiver) => queue.add({ id, receiver, tenant, atMs: clock.nowMs() + AGAIN_AFTER_MS }),
+    onStoreFailure: (id, tenant, receiver) => queue.add({ id, receiver, tenant, atMs: clock.nowMs() + RETRY_AFTER_MS }),
   })
   const queue = createDeliveryQueue({ clock, send })
-  const fanOut = createFanOut({ ...options, waitingFor: queue.sizeOf })
-  metrics.measured('webhook_deliveries_waiting', 'Deliveries that wait for their time or their turn', () =>
-    queue.sizeOf(),
-  )
-  /** Event subscriptions that are disabled: their pending deliveries are read again when they are enabled. */
-  const off = new Set<string>()
-  let unwatch = (): void => {}
-  let stopForgetting = (): void => {}
-
-  function enter({ id, tenant, body }: Pick<Document<DeliveryBody>, 'id' | 'tenant' | 'body'>): void {
-    if (stateOfDelivery(body) === 'pending') queue.add({ id, tenant, receiver: body.subscription, atMs: body.nextAtMs })
-  }
-
-  function hear({ document, removed }: Change): void {
-    if (isOfKind(document, DELIVERY_KIND) && !removed) enter(document)
-    if (document.kind !== EVENT_SUBSCRIPTION_KIND) return
-    const { id, body } = document as Document<EventSubscriptionBody>
-    if (removed) queue.forget(id)
-    if (!removed && stateOfSubscription(body) === 'disabled') {
-      queue.drop(id)
-      off.add(id)
-      // Pending deliveries of a deleted event subscription are marked as abandoned when they are due.
-    } else if (off.delete(id)) {
-      takeUp({ subscription: id }).catch((cause: unknown) => {
-        count('webhook_not_taken_up')
-        log.error(
-          { err: cause, subscription: id },
-          'webhook queue could not be loaded for this subscription; its deliveries are paused until restart',
-        )
-      })
-    }
-  }
-
-  async function takeUp(where: Readonly<Record<string, string>>): Promise<void> {
-    for (let after = ''; ;) {
-      const page = await registry.list(DELIVERY_KIND, {
-        where: { ...where, state: 'pending' },
-        limit: PAGE,
-        ...(after !== '' && { after }),
-      })
-      page.forEach(enter)
-      if (page.length < PAGE) return
-      after = page.at(-1)?.id ?? ''
-    }
-  }
+  const fanOut = createFanOut({ ...options, queuedFor: (receiver) => queue.sizeOf(receiver) })
+  metrics.measured('webhook_deliveries_waiting', 'Deliveries that are queued', () => queue.sizeOf())
+  const feed = createQueueFeed({ registry, queue, log, count })
+  let stopRetention = (): void => {}
 
   return {
     async start() {
-      unwatch = registry.watch(await registry.end(), hear)
-      for (const { id } of await registry.list(EVENT_SUBSCRIPTION_KIND, {
-        where: { state: 'disabled' },
-        limit: OFF_MAX,
-      }))
-        off.add(id)
-      await takeUp({})
+      await feed.start()
       await fanOut.start()
-      stopForgetting = startDeliveryRetention(options)
+      stopRetention = startDeliveryRetention(options)
     },
     async stop() {
-      stopForgetting()
+      stopRetention()
       await fanOut.stop()
-      unwatch()
+      feed.stop()
       const cancel = clock.after(DRAIN_MS, () => void outbound.close())
       await queue.stop()
       cancel()

@@ -51,6 +51,8 @@ export interface ResourcesOptions extends Secrets {
   readonly log: Log
 }
 
+export type Resources = ReturnType<typeof createResources>
+
 export function createResources(options: ResourcesOptions) {
   const { registry, createId, levels: store, compliance } = options
   const operations = platformOperations()

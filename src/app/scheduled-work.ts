@@ -1,5 +1,5 @@
 /**
- * Composes the work that the service starts by itself: due times, the waiting list, compliance scores,
+ * Composes the work that the service starts without a request: due times, the waiting list, compliance scores,
  * programmes and webhooks.
  */
 
@@ -44,7 +44,7 @@ export interface ScheduledWorkOptions {
 /** The platform's own document is scored when the work of startup is done. */
 const OWN_SCORE_DELAY_MS = 2_000
 
-/** Resolves when everything that was already due is done; continues by itself. */
+/** Resolves when all work that was already due is complete. */
 export async function startScheduledWork(options: ScheduledWorkOptions): Promise<void> {
   const { registry, compliance, runner, webhooks, retirement, recorder, createId, clock, log, count, opened } = options
   const scheduler = createScheduler({
@@ -58,7 +58,7 @@ export async function startScheduledWork(options: ScheduledWorkOptions): Promise
         clock,
         onEscalation(tenant, approvalFlow) {
           count('approval_silent')
-          log.warn({ tenant, approvalFlow }, 'a request has waited three days for a decision; see /v1/approvals')
+          log.warn({ tenant, approvalFlow }, 'approval request has been pending for three days; see /v1/approvals')
         },
       }),
       [CREDENTIAL_DUE]: createCredentialExpiry({ registry, clock, createId }),
@@ -66,7 +66,10 @@ export async function startScheduledWork(options: ScheduledWorkOptions): Promise
         if (await retirement.retirementDue(tenant, api)) return
         count('retirement_blocked')
         await recorder.note('retirement_blocked', tenant, api, null)
-        log.warn({ tenant, api }, 'the retirement date of an API has come while subscriptions are active; it serves on')
+        log.warn(
+          { tenant, api },
+          'retirement date of an API has passed while subscriptions are active; the API keeps serving',
+        )
       },
     },
   })

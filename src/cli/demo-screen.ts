@@ -1,8 +1,8 @@
 /**
- * Draws the demo: takes a view, returns lines.
+ * Renders a view of the demo as lines.
  *
- * Colour only repeats what a word says. Names come from outside and may hold anything: control characters are
- * shown as `?`, never sent to a terminal.
+ * Colour only repeats the meaning of a word. Names are untrusted input: control characters are shown as `?`,
+ * never sent to a terminal.
  */
 
 import type { DemoView, RiskRow } from './demo-view.ts'

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 
 export interface DemoSettings {
   readonly seconds: number
-  /** A service that already runs; null: the demo starts one of its own. */
+  /** A service that already runs; null: the demo starts one. */
   readonly service: {
     readonly gatewayUrl: string
     readonly baseUrl: string

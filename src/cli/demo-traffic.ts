@@ -1,5 +1,5 @@
 /**
- * A minute of typical traffic: two applications and an agent, with the faults of every such minute: a forged
+ * A minute of typical traffic: two applications and an agent, with typical faults: a forged
  * token, an invalid payload, an agent beyond its scopes, a burst of payouts over its limit.
  *
  * Calls are sent at a steady pace, whether or not responses arrive. Calls that would exceed the concurrency

@@ -1,6 +1,6 @@
 /**
  * Keeps the demo's tally current: requests the bill every two seconds, and follows the risk stream. Both
- * continue after a failed request; `trouble` is the reason of the last one.
+ * continue after a failed request; `trouble` is the reason of the latest failure.
  */
 
 import { readEventStream } from './event-stream.ts'

@@ -1,8 +1,7 @@
 /**
  * `npm run demo`: sends mixed traffic through a gateway and shows live what the platform reports.
  *
- * A client like any other: consumers, subscriptions, tokens, the bill and the risks all come through the
- * public API.
+ * Uses only the public API: for consumers, subscriptions, tokens, the bill and the risks.
  */
 
 import { createPlatformClient } from './platform-client.ts'
@@ -64,7 +63,7 @@ async function run({ seconds }: DemoSettings, service: ServiceAddress, terminal:
 
 function troubleOf(traffic: { leftOut(): number }): string {
   const leftOut = traffic.leftOut()
-  return leftOut > 0 ? `${leftOut} calls were left out: too many without an answer` : ''
+  return leftOut > 0 ? `${leftOut} calls were skipped: too many without a response` : ''
 }
 
 function everyTick(ticks: number, signal: AbortSignal, onTick: (tick: number) => void): Promise<void> {

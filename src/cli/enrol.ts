@@ -33,7 +33,7 @@ export async function enrol({ platform, gatewayUrl, api, name, kind, scopes }: E
   )
   const client = items.find(({ type }) => type === 'OAuth2')
   const key = items.find(({ type }) => type === 'ApiKey')
-  if (client === undefined || key === undefined) throw new Error(`${name} was not given a client and a key`)
+  if (client === undefined || key === undefined) throw new Error(`${name} got no client id and API key`)
 
   const { clientId, clientSecret } = client
   const { accessToken } = await fetchToken({ gatewayUrl, api, clientId, clientSecret })

@@ -1,7 +1,7 @@
 /**
  * Reads server-sent events (WHATWG HTML section 9.2): calls `onEvent` for each, until the stream ends.
  *
- * Throws at an event longer than a megabyte: the server does not send events.
+ * Throws at an event longer than a megabyte: such a stream does not consist of events.
  */
 
 import { createParser } from 'eventsource-parser'
@@ -37,7 +37,7 @@ export async function readEventStream({ url, token, signal, onOpen, onEvent }: E
   for await (const chunk of body as AsyncIterable<string>) parse(chunk)
 }
 
-/** Takes the text of a stream in chunks that may be cut anywhere. */
+/** Parses the text of a stream in chunks of any size. */
 export function createEventParser(onEvent: (event: ServerSentEvent) => void): (chunk: string) => void {
   let id = ''
   const parser = createParser({

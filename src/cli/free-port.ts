@@ -1,4 +1,4 @@
-/** Returns a port that is free at this moment; another process may take it before it is used. */
+/** Returns a port that is free at this moment; another process may bind it before it is used. */
 
 import { createServer, type AddressInfo } from 'node:net'
 

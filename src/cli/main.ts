@@ -3,7 +3,7 @@
  * `tollgate <command>`.
  *
  * `validate` is a client of the public API. `admin`, `backup`, `restore`, `recover` and `spool` work on a data folder, in a
- * process of their own that has the modules of the service. Exit codes: 0 done, 1 not good enough, 2 refused.
+ * separate process with the modules of the service. Exit codes: 0 done, 1 validation failed, 2 refused.
  */
 
 import { spawnSync } from 'node:child_process'

@@ -118,7 +118,7 @@ async function isReady(baseUrl: string): Promise<boolean> {
   }
 }
 
-/** Sends SIGTERM first, and ends a process that does not react. */
+/** Sends SIGTERM first, and SIGKILL to a process that does not exit. */
 async function terminate(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = new Promise((resolve) => child.once('exit', resolve))

@@ -21,7 +21,7 @@ const HIDE_CURSOR = '\x1b[?25l'
 const SHOW_CURSOR = '\x1b[?25h'
 const CLEAR_LINE = '\x1b[K'
 const CLEAR_BELOW = '\x1b[J'
-/** Pipes have no size, and some terminals say zero. */
+/** Pipes have no size, and some terminals report zero. */
 const COLUMNS_UNKNOWN = 100
 
 export function openTerminal(out: WriteStream, noColour: boolean): Terminal {

@@ -17,9 +17,9 @@ export interface ValidateSettings {
 export const VALIDATE_HELP = `tollgate validate <openapi file> [--previous FILE] [--min-score 80] [--format ${FORMATS.join('|')}]
                   [--gateway-url URL] [--base-url URL]
 
-Judges a document by a running service, and exits with 1 where it scores below the bar or breaks what
---previous promised. The service is GATEWAY_URL and BASE_URL (or the flags); the client that asks is CLIENT_ID
-with CLIENT_SECRET, a subscription to platform-v1 with the scope programmes:read.
+Lints a document with a running service. Exits with 1 if the score is below the minimum, or if the document
+has breaking changes from --previous. GATEWAY_URL and BASE_URL (or the flags) name the service; CLIENT_ID
+and CLIENT_SECRET belong to a subscription to platform-v1 with the scope programmes:read.
 `
 
 const MIN_SCORE = 80

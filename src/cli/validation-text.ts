@@ -1,4 +1,4 @@
-/** Validation results for people: findings with their place, breaking changes, and what to fix first. */
+/** Validation results as text: findings with their location, breaking changes, and recommended fixes. */
 
 import { reasonsAgainst, showScore, type ShownFinding, type ValidationResult } from './validation-result.ts'
 
@@ -37,14 +37,14 @@ export function toText(result: ValidationResult, { file, minScore, colour }: Tex
     ...more(findings, compliance.omitted).map((text) => paint('dim', text)),
     ...unseen(compliance.coverage).map((text) => paint('dim', text)),
     ...section(
-      'Towards the previous version',
+      'Changes from the previous version',
       breakingChanges.map(
         ({ level, message, pointer }) =>
           `  ${paint(level, level.padEnd(8))}  ${plain(message)}  ${paint('dim', plain(pointer))}`,
       ),
     ),
     ...section(
-      'What to do first',
+      'Recommended first',
       recommendations
         .slice(0, ADVICE_MAX)
         .map(
@@ -76,7 +76,7 @@ function unseen(coverage: ValidationResult['compliance']['coverage']): readonly 
   if (coverage === null) return []
   const { operations, of, failed } = coverage
   return [
-    ...(operations < of ? [`  Spectral's rules saw ${operations} of ${of} operations: the document is large`] : []),
+    ...(operations < of ? [`  Spectral's rules checked ${operations} of ${of} operations: the document is large`] : []),
     ...failed.map(({ rule, detail }) => `  ${rule} could not be applied: ${plain(detail)}`),
   ]
 }

@@ -62,7 +62,7 @@ interface KeyBody {
 
 export const SIGNING_KEY_KIND = documentKind<KeyBody>('signing_key')
 
-interface Held extends KeyBody {
+interface StoredKey extends KeyBody {
   readonly id: string
   readonly createdAtMs: number
   readonly sinceMs: number
@@ -84,77 +84,85 @@ const LEEWAY_MS = 60_000
 const KEYS_MAX = 100
 const generate = promisify(generateKeyPair)
 
-/** Not split: its functions are small and share the state at the top of the closure. */
 export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
   const { registry, clock, author } = options
-  let held = await load(options)
-  const missing = ALGORITHMS.flatMap((algorithm) =>
-    (['signing', 'next'] as const)
-      .filter((role) => !held.some((key) => key.algorithm === algorithm && key.role === role))
-      .map((role) => ({ algorithm, role })),
-  )
-  if (missing.length > 0) {
-    const sinceMs = clock.nowMs()
-    const made = await Promise.all(missing.map(({ algorithm, role }) => makeKey(options, algorithm, role, sinceMs)))
-    await registry.commit(author, 'signing_key.create', made)
-    held = await load(options)
-  }
+  let keys = await loadOrCreate(options)
 
-  function published(): readonly Held[] {
+  function published(): readonly StoredKey[] {
     const nowMs = clock.nowMs()
-    return held.filter(({ role, publishedUntilMs }) => role !== 'retired' || publishedUntilMs > nowMs)
+    return keys.filter(({ role, publishedUntilMs }) => role !== 'retired' || publishedUntilMs > nowMs)
   }
 
   return {
     publicKeys: () => ({ keys: published().map(({ publicKey }) => publicKey) }),
     sign(claims, algorithm, typ) {
-      const signing = held.find((key) => key.algorithm === algorithm && key.role === 'signing')
+      const signing = keys.find((key) => key.algorithm === algorithm && key.role === 'signing')
       if (signing === undefined) throw new Error(`there is no ${algorithm} key that signs`)
-      const header = { alg: algorithm, typ, kid: signing.id }
-      const text = `${encode(header)}.${encode(claims)}`
-      const key = algorithm === 'ES256' ? { key: signing.key, dsaEncoding: 'ieee-p1363' as const } : signing.key
-      return `${text}.${signBytes('sha256', Buffer.from(text), key).toString('base64url')}`
+      return signJwt(signing, claims, typ)
     },
     async rotate() {
-      const sinceMs = clock.nowMs()
-      const publishedUntilMs = sinceMs + TOKEN_LIFETIME_MS + LEEWAY_MS
-      const made = await Promise.all(ALGORITHMS.map((algorithm) => makeKey(options, algorithm, 'next', sinceMs)))
-      const moved = held.flatMap((key): Write[] => {
-        const { role } = key
-        if (role === 'next') return [change(key, { role: 'signing', sinceMs })]
-        if (role === 'signing') return [change(key, { role: 'retired', sinceMs, publishedUntilMs })]
-        return isExpired(key) ? [change(key, null)] : []
-      })
+      const nowMs = clock.nowMs()
+      const made = await Promise.all(ALGORITHMS.map((algorithm) => makeKey(options, algorithm, 'next', nowMs)))
+      const moved = keys.flatMap((key) => advance(author, key, nowMs))
       await registry.commit(author, 'signing_key.rotate', [...moved, ...made])
-      held = await load(options)
+      keys = await load(options)
     },
     async deleteExpired() {
-      const expired = held.filter(isExpired).map((key) => change(key, null))
+      const nowMs = clock.nowMs()
+      const expired = keys.filter((key) => isExpired(key, nowMs)).map((key) => change(author, key, null))
       if (expired.length === 0) return
       await registry.commit(author, 'signing_key.forget', expired)
-      held = await load(options)
+      keys = await load(options)
     },
-    times: () => timesOf(held),
-    list: () => held.map(toListedKey),
-  }
-
-  function isExpired({ role, publishedUntilMs }: Held): boolean {
-    return role === 'retired' && publishedUntilMs <= clock.nowMs()
-  }
-
-  function change(held: Held, to: Partial<KeyBody> | null): Write {
-    const { id, revision, key: _key, createdAtMs: _createdAtMs, ...body } = held
-    return {
-      kind: SIGNING_KEY_KIND,
-      id,
-      tenant: author.tenant,
-      expected: revision,
-      body: to === null ? null : { ...body, ...to },
-    }
+    times: () => timesOf(keys),
+    list: () => keys.map(toListedKey),
   }
 }
 
-async function load(options: KeyRingOptions): Promise<readonly Held[]> {
+/** Loads the keys, after creating those that are missing. */
+async function loadOrCreate(options: KeyRingOptions): Promise<readonly StoredKey[]> {
+  const { registry, clock, author } = options
+  const keys = await load(options)
+  const missing = ALGORITHMS.flatMap((algorithm) =>
+    (['signing', 'next'] as const)
+      .filter((role) => !keys.some((key) => key.algorithm === algorithm && key.role === role))
+      .map((role) => ({ algorithm, role })),
+  )
+  if (missing.length === 0) return keys
+  const sinceMs = clock.nowMs()
+  const made = await Promise.all(missing.map(({ algorithm, role }) => makeKey(options, algorithm, role, sinceMs)))
+  await registry.commit(author, 'signing_key.create', made)
+  return load(options)
+}
+
+function signJwt({ id, algorithm, key }: StoredKey, claims: object, typ: string): string {
+  const header = { alg: algorithm, typ, kid: id }
+  const text = `${encode(header)}.${encode(claims)}`
+  const signer = algorithm === 'ES256' ? { key, dsaEncoding: 'ieee-p1363' as const } : key
+  return `${text}.${signBytes('sha256', Buffer.from(text), signer).toString('base64url')}`
+}
+
+/** Returns the write that advances a key by one role or deletes it, or nothing if a retired key is still published. */
+function advance(author: Author, key: StoredKey, nowMs: number): readonly Write[] {
+  const { role } = key
+  if (role === 'next') return [change(author, key, { role: 'signing', sinceMs: nowMs })]
+  if (role === 'signing') {
+    const publishedUntilMs = nowMs + TOKEN_LIFETIME_MS + LEEWAY_MS
+    return [change(author, key, { role: 'retired', sinceMs: nowMs, publishedUntilMs })]
+  }
+  return isExpired(key, nowMs) ? [change(author, key, null)] : []
+}
+
+function isExpired({ role, publishedUntilMs }: StoredKey, nowMs: number): boolean {
+  return role === 'retired' && publishedUntilMs <= nowMs
+}
+
+function change({ tenant }: Author, stored: StoredKey, to: Partial<KeyBody> | null): Write {
+  const { id, revision: expected, key: _key, createdAtMs: _createdAtMs, ...body } = stored
+  return { kind: SIGNING_KEY_KIND, id, tenant, expected, body: to === null ? null : { ...body, ...to } }
+}
+
+async function load(options: KeyRingOptions): Promise<readonly StoredKey[]> {
   const documents = await options.registry.list(SIGNING_KEY_KIND, { limit: KEYS_MAX })
   return documents.map(({ id, revision, body, createdAtMs }) => ({
     ...body,
@@ -166,10 +174,10 @@ async function load(options: KeyRingOptions): Promise<readonly Held[]> {
   }))
 }
 
-function timesOf(held: readonly Held[]): KeyTimes {
+function timesOf(keys: readonly StoredKey[]): KeyTimes {
   const since = (role: KeyBody['role']): number =>
-    Math.min(...held.filter((key) => key.role === role).map((key) => key.sinceMs))
-  const ends = held.filter(({ role }) => role === 'retired').map(({ publishedUntilMs }) => publishedUntilMs)
+    Math.min(...keys.filter((key) => key.role === role).map((key) => key.sinceMs))
+  const ends = keys.filter(({ role }) => role === 'retired').map(({ publishedUntilMs }) => publishedUntilMs)
   return {
     signingSinceMs: since('signing'),
     nextSinceMs: since('next'),
@@ -177,7 +185,7 @@ function timesOf(held: readonly Held[]): KeyTimes {
   }
 }
 
-function toListedKey({ id, algorithm, role, createdAtMs, publishedUntilMs }: Held): ListedKey {
+function toListedKey({ id, algorithm, role, createdAtMs, publishedUntilMs }: StoredKey): ListedKey {
   return { id, algorithm, role, createdAtMs, publishedUntilMs: role === 'retired' ? publishedUntilMs : null }
 }
 

@@ -36,99 +36,119 @@ const KEY_SET_SECONDS = 300
 const DAY_MS = 86_400_000
 const EVERY_DAYS = 30
 const RETRY_MS = 60_000
-/** Timers overflow at 24.8 days, so a longer sleep is split. */
+/** `setTimeout` overflows above 2^31 − 1 ms (24.8 days), so a longer sleep is split. */
 const SLEEP_MS_MAX = DAY_MS
 
-/** Not split: its functions are small and share the state at the top of the closure. */
 export function createKeyRotation(options: KeyRotationOptions): KeyRotation {
-  const { keyRing, publish, clock, onFailure, everyDays = EVERY_DAYS } = options
-  let cancel = (): void => {}
-  let isStopped = false
-  let isPublished = false
-  let queue: Promise<unknown> = Promise.resolve()
+  return new ScheduledRotation(options)
+}
+
+class ScheduledRotation implements KeyRotation {
+  readonly list: KeyRing['list']
+  readonly #options: KeyRotationOptions
+  readonly #everyMs: number
+  #cancel = (): void => {}
+  #isStopped = false
+  #isPublished = false
+  #queue: Promise<unknown> = Promise.resolve()
+
+  constructor(options: KeyRotationOptions) {
+    const { keyRing, everyDays = EVERY_DAYS } = options
+    this.#options = options
+    this.#everyMs = everyDays * DAY_MS
+    this.list = keyRing.list
+  }
+
+  async start(): Promise<void> {
+    await this.#publish()
+    await this.#enqueue(() => this.#runDue())
+  }
+
+  rotateNow(): Promise<void> {
+    return this.#enqueue(async () => {
+      try {
+        await this.#rotate()
+      } finally {
+        if (this.#isPublished) this.#schedule()
+        else if (!this.#isStopped) this.#wake(RETRY_MS)
+      }
+    })
+  }
+
+  async settled(): Promise<void> {
+    await this.#queue
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#cancel()
+  }
 
   /** Runs `work` after all earlier work. */
-  function enqueue<T>(work: () => Promise<T>): Promise<T> {
-    const done = queue.then(work)
-    queue = done.catch(() => {})
+  #enqueue<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#queue.then(work)
+    this.#queue = done.catch(() => {})
     return done
   }
 
-  async function rotate(): Promise<void> {
-    const { nextSinceMs, unpublishAtMs } = keyRing.times()
-    const publishedMs = clock.nowMs() - nextSinceMs
-    // The keys of a first start were published together, so no verifier can have cached the set without one.
-    if (unpublishAtMs !== null && publishedMs < KEY_SET_SECONDS * 1_000) {
-      const waitSeconds = Math.ceil(KEY_SET_SECONDS - publishedMs / 1_000)
-      throw new Problem(
-        'state_conflict',
-        `Verifiers may not have fetched the next key yet; try again in ${waitSeconds} s.`,
-      )
-    }
+  /** Performs the step that is due, if any, and schedules the next run. */
+  async #runDue(): Promise<void> {
+    const { keyRing, clock } = this.#options
+    const nowMs = clock.nowMs()
+    const { signingSinceMs, unpublishAtMs } = keyRing.times()
+    if (signingSinceMs + this.#everyMs <= nowMs) await this.#rotate()
+    else if (unpublishAtMs !== null && unpublishAtMs <= nowMs) {
+      await keyRing.deleteExpired()
+      await this.#publish()
+    } else if (!this.#isPublished) await this.#publish()
+    this.#schedule()
+  }
+
+  async #rotate(): Promise<void> {
+    const { keyRing, clock } = this.#options
+    checkNextIsKnown(keyRing, clock.nowMs())
     try {
       await keyRing.rotate()
     } catch (cause) {
       if (!(cause instanceof RevisionConflict)) throw cause
       throw new Problem('state_conflict', 'Another key rotation is in progress.', { cause })
     }
-    await publishAll()
+    await this.#publish()
   }
 
-  /** A failure leaves `isPublished` false, so that the next run publishes the keys. */
-  async function publishAll(): Promise<void> {
-    isPublished = false
-    await publish(keyRing.publicKeys())
-    isPublished = true
+  /** A failure leaves `#isPublished` false, so that the next run publishes the keys. */
+  async #publish(): Promise<void> {
+    this.#isPublished = false
+    await this.#options.publish(this.#options.keyRing.publicKeys())
+    this.#isPublished = true
   }
 
-  /** Does what is due now and schedules the next run. */
-  async function runDue(): Promise<void> {
-    const nowMs = clock.nowMs()
+  #schedule(): void {
+    if (this.#isStopped) return
+    const { keyRing, clock } = this.#options
     const { signingSinceMs, unpublishAtMs } = keyRing.times()
-    if (signingSinceMs + everyDays * DAY_MS <= nowMs) await rotate()
-    else if (unpublishAtMs !== null && unpublishAtMs <= nowMs) {
-      await keyRing.deleteExpired()
-      await publishAll()
-    } else if (!isPublished) await publishAll()
-    schedule()
+    const dueMs = Math.min(signingSinceMs + this.#everyMs, unpublishAtMs ?? Infinity)
+    this.#wake(Math.min(SLEEP_MS_MAX, Math.max(0, dueMs - clock.nowMs())))
   }
 
-  function schedule(): void {
-    if (isStopped) return
-    const { signingSinceMs, unpublishAtMs } = keyRing.times()
-    const dueMs = Math.min(signingSinceMs + everyDays * DAY_MS, unpublishAtMs ?? Infinity)
-    wake(Math.min(SLEEP_MS_MAX, Math.max(0, dueMs - clock.nowMs())))
-  }
-
-  function wake(afterMs: number): void {
-    cancel()
-    cancel = clock.after(afterMs, () => {
-      void enqueue(runDue).catch((cause: unknown) => {
-        onFailure(cause)
-        if (!isStopped) wake(RETRY_MS)
+  #wake(afterMs: number): void {
+    this.#cancel()
+    this.#cancel = this.#options.clock.after(afterMs, () => {
+      void this.#enqueue(() => this.#runDue()).catch((cause: unknown) => {
+        this.#options.onFailure(cause)
+        if (!this.#isStopped) this.#wake(RETRY_MS)
       })
     })
   }
+}
 
-  return {
-    async start() {
-      await publishAll()
-      await enqueue(runDue)
-    },
-    rotateNow: () =>
-      enqueue(async () => {
-        try {
-          await rotate()
-        } finally {
-          if (isPublished) schedule()
-          else if (!isStopped) wake(RETRY_MS)
-        }
-      }),
-    list: keyRing.list,
-    settled: async () => void (await queue),
-    stop() {
-      isStopped = true
-      cancel()
-    },
-  }
+/** Throws `Problem('state_conflict')` if a verifier may have cached the key set without the next key. */
+function checkNextIsKnown(keyRing: KeyRing, nowMs: number): void {
+  const { nextSinceMs, unpublishAtMs } = keyRing.times()
+  // The keys of a first start were published together, so no verifier can have cached the set without one.
+  if (unpublishAtMs === null) return
+  const publishedMs = nowMs - nextSinceMs
+  if (publishedMs >= KEY_SET_SECONDS * 1_000) return
+  const waitSeconds = Math.ceil(KEY_SET_SECONDS - publishedMs / 1_000)
+  throw new Problem('state_conflict', `Verifiers may not have fetched the next key yet; try again in ${waitSeconds} s.`)
 }

@@ -50,7 +50,7 @@ export interface Flusher {
 const RETRY_MS = [100, 300, 1_000, 3_000] as const
 
 export function createFlusher(options: FlushOptions): Flusher {
-  const { checkpoint, flushLog, clock, log, count, ...stores } = options
+  const { checkpoint, flushLog, clock, log, count } = options
   const stopping = new AbortController()
   const interrupted = checkpoint.pending()
   let nextFrom = interrupted?.to ?? checkpoint.position()
@@ -62,11 +62,11 @@ export function createFlusher(options: FlushOptions): Flusher {
     for (let attempt = 0; !stopping.signal.aborted; attempt++) {
       try {
         // Read on each attempt: the one before may have stored some of the rows.
-        const held = noted?.tokens === 'range' ? await flushLog.held(noted) : null
-        if (noted !== null && held?.isDone === true) return checkpoint.commit(noted, held.registryEnd)
+        const held = noted === null ? NEW : await readHeld(flushLog, noted)
+        if (noted !== null && held.isDone) return checkpoint.commit(noted, held.registryEnd)
         metered ??= make()
         flush ??= checkpoint.begin(to)
-        checkpoint.commit(flush, await insert(flush, metered, held))
+        checkpoint.commit(flush, await insert(options, { flush, metered, held }, stopping.signal))
         return
       } catch (cause) {
         if (stopping.signal.aborted) break
@@ -79,40 +79,6 @@ export function createFlusher(options: FlushOptions): Flusher {
       }
     }
     throw new FlushAborted()
-  }
-
-  /** Returns the recorded position of the registry; undefined if an earlier version began the flush, which recorded none. */
-  async function insert(flush: PendingFlush, metered: Metered, held: HeldFlush | null): Promise<number | undefined> {
-    const { items, levels, requests } = metered
-    const { signal } = stopping
-    // Under a token that the store remembers, it would drop rows that it does not have.
-    const token = (table: string, presence: Presence = 'unknown'): string =>
-      flushToken(table, checkpoint.instance, flush) + (presence === 'absent' ? '-again' : '')
-    const totals = withStored(totalsOf({ items, levels }), held?.stored ?? {})
-    // The first note is kept: it says what the rows that are there were to be.
-    if (flush.tokens === 'range' && held === null) await flushLog.begin(flush, totals, signal)
-    await insertItems(held?.items ?? 'unknown', items, token)
-    if (held?.levels !== 'there') await stores.levels.insert(token('levels', held?.levels), levels, signal)
-    await stores.requests.insert(token('requests'), requests, signal)
-    return flush.tokens === 'range' ? flushLog.done(flush, totals, signal) : undefined
-  }
-
-  function insertItems(
-    presence: HeldFlush['items'],
-    items: Metered['items'],
-    token: (table: string, presence?: Presence) => string,
-  ): Promise<void> {
-    switch (presence) {
-      case 'there':
-        return Promise.resolve()
-      case 'without-totals':
-        return stores.usage.insertTotals(token('usage-totals'), items, stopping.signal)
-      case 'without-line-items':
-        return stores.usage.insertWithoutTotals(items, stopping.signal)
-      case 'absent':
-      case 'unknown':
-        return stores.usage.insert(token('usage', presence), items, stopping.signal)
-    }
   }
 
   function pause(delayMs: number): Promise<void> {
@@ -137,6 +103,68 @@ export function createFlusher(options: FlushOptions): Flusher {
     },
     stop: () => stopping.abort(),
   }
+}
+
+/** What the store has of a flush, with whether it has a note of it. */
+type Held = HeldFlush & { readonly isNoted: boolean }
+
+/** A flush that is stored for the first time: the tokens drop what an attempt before has stored. */
+const NEW: Held = { isDone: false, isNoted: false, items: 'unknown', levels: 'unknown', stored: {}, registryEnd: 0 }
+/** The note precedes the rows, so without it there are none. */
+const ABSENT: Held = { ...NEW, items: 'absent', levels: 'absent' }
+
+async function readHeld(flushLog: FlushLog, flush: PendingFlush): Promise<Held> {
+  if (flush.tokens !== 'range') return NEW
+  const held = await flushLog.held(flush)
+  return held === null ? ABSENT : { ...held, isNoted: true }
+}
+
+interface Insertion {
+  readonly flush: PendingFlush
+  readonly metered: Metered
+  readonly held: Held
+}
+
+/** Returns the recorded position of the registry; undefined if an earlier version began the flush, which recorded none. */
+async function insert(
+  { checkpoint, flushLog, usage, levels, requests }: FlushOptions,
+  { flush, metered, held }: Insertion,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const hasNotes = flush.tokens === 'range'
+  const token = (table: string, presence: Presence): string => tokenOf(table, checkpoint.instance, flush, presence)
+  const totals = withStored(totalsOf(metered), held.stored)
+  // The first note is kept: it has the totals of the rows that are there.
+  if (hasNotes && !held.isNoted) await flushLog.begin(flush, totals, signal)
+  await insertItems(usage, metered.items, held.items, token, signal)
+  if (held.levels !== 'there') await levels.insert(token('levels', held.levels), metered.levels, signal)
+  await requests.insert(token('requests', 'unknown'), metered.requests, signal)
+  return hasNotes ? flushLog.done(flush, totals, signal) : undefined
+}
+
+function insertItems(
+  usage: FlushOptions['usage'],
+  items: Metered['items'],
+  presence: HeldFlush['items'],
+  token: (table: string, presence: Presence) => string,
+  signal: AbortSignal,
+): Promise<void> {
+  switch (presence) {
+    case 'there':
+      return Promise.resolve()
+    case 'without-totals':
+      return usage.insertTotals(token('usage-totals', 'unknown'), items, signal)
+    case 'without-line-items':
+      return usage.insertWithoutTotals(items, signal)
+    case 'absent':
+    case 'unknown':
+      return usage.insert(token('usage', presence), items, signal)
+  }
+}
+
+/** Rows that are absent get another token: the store would drop them under one that it remembers. */
+function tokenOf(table: string, instance: string, flush: PendingFlush, presence: Presence): string {
+  return flushToken(table, instance, flush) + (presence === 'absent' ? '-again' : '')
 }
 
 function meterRange(reader: Pick<SpoolReader, 'read'>, { from, to }: PendingFlush, metering: Metering): Metered {

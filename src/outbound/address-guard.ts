@@ -3,8 +3,8 @@
  *
  * Customers name issuers, webhook targets and backends, and none of them may lead into the network of this service.
  * Refuses every IPv6 address outside global unicast (2000::/3), and the special-purpose ranges of IANA (RFC 6890).
- * An IPv4 address embedded in IPv6 is judged as IPv4 if hosts reach it that way (mapped, NAT64); the older embeddings
- * (compatible, 6to4, Teredo) are refused. Metadata services of clouds lie in the link-local, unique-local and shared
+ * An IPv4 address embedded in IPv6 is checked as IPv4 if hosts reach it that way (mapped, NAT64); the older embeddings
+ * (compatible, 6to4, Teredo) are refused. Cloud metadata services are in the link-local, unique-local and shared
  * ranges, and one has an address that looks public.
  */
 

@@ -1,8 +1,8 @@
 /**
- * One reader of an event stream: its connection and the end of it.
+ * One connection of an event stream.
  *
- * A comment every 15 s keeps the connection alive. A reader that falls behind is disconnected before its unsent events fill the
- * memory, and can resume. After the end, a reader that does not close its side in time is disconnected as well.
+ * A comment every 15 s keeps the connection alive. A client that falls behind is disconnected before its unsent events fill the
+ * memory, and can resume. A client that does not close its side in time after the end is disconnected as well.
  */
 
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
@@ -12,7 +12,7 @@ export interface EventReader {
   /** Sends the text of an event or a comment. */
   send(text: string): void
   /** Resolves when the send buffer has room; rejects after the end. */
-  readonly drained: () => Promise<void>
+  drained(): Promise<void>
   /** Registers the function that stops the source of events; it is called at the end. */
   onStop(stop: () => void): void
   /** Ends the stream; returns false if it had ended before. */
@@ -45,70 +45,75 @@ const RETRY_MS = 1_000
 const TIMER_MS_MAX = 2_147_483_647
 
 export function createEventReader(options: EventReaderOptions): EventReader {
-  const { response, clock, endsAtMs, isStillOpen, onEnd } = options
-  let isOver = false
-  let stop: (() => void) | null = null
-  let wake: (() => void) | null = null
-  const stopHeartbeat = clock.every(HEARTBEAT_MS, beat)
-  const lifeMs = Math.min(TIMER_MS_MAX, Math.max(0, endsAtMs - clock.nowMs()))
-  const cancelExpiry = clock.after(lifeMs, () => end('token_expired'))
+  return new ResponseReader(options)
+}
 
-  response.on('close', () => end('reader_gone'))
-  response.on('error', () => end('reader_gone'))
-  response.on('drain', () => wake?.())
-  beginStream(options)
-  if (response.destroyed) end('reader_gone')
+class ResponseReader implements EventReader {
+  readonly #options: EventReaderOptions
+  readonly #response: ServerResponse
+  readonly #stopHeartbeat: () => void
+  readonly #cancelExpiry: () => void
+  #isOver = false
+  #stopSource: (() => void) | null = null
+  #wake: (() => void) | null = null
 
-  function beat(): void {
-    send(': alive\n\n')
-    void isStillOpen().then((isOpen) => isOpen || end('credential_closed'))
+  constructor(options: EventReaderOptions) {
+    const { response, clock, endsAtMs } = options
+    this.#options = options
+    this.#response = response
+    this.#stopHeartbeat = clock.every(HEARTBEAT_MS, () => this.#beat())
+    const lifeMs = Math.min(TIMER_MS_MAX, Math.max(0, endsAtMs - clock.nowMs()))
+    this.#cancelExpiry = clock.after(lifeMs, () => this.end('token_expired'))
+    response.on('close', () => this.end('reader_gone'))
+    response.on('error', () => this.end('reader_gone'))
+    response.on('drain', () => this.#wake?.())
+    beginStream(options)
+    if (response.destroyed) this.end('reader_gone')
   }
 
-  function send(text: string): void {
-    if (isOver) return
-    response.write(text)
-    if (response.writableLength > UNSENT_BYTES_MAX) disconnect()
+  send(text: string): void {
+    if (this.#isOver) return
+    this.#response.write(text)
+    if (this.#response.writableLength > UNSENT_BYTES_MAX) this.#disconnect()
   }
 
-  function disconnect(): void {
-    end('reader_slow')
-    response.destroy()
-  }
-
-  async function drained(): Promise<void> {
-    if (!isOver && response.writableNeedDrain) {
-      const cancel = clock.after(DRAIN_MS_MAX, disconnect)
-      await new Promise<void>((resolve) => (wake = resolve))
+  async drained(): Promise<void> {
+    if (!this.#isOver && this.#response.writableNeedDrain) {
+      const cancel = this.#options.clock.after(DRAIN_MS_MAX, () => this.#disconnect())
+      await new Promise<void>((resolve) => (this.#wake = resolve))
       cancel()
     }
-    if (isOver) throw new Error('the reader is gone')
+    if (this.#isOver) throw new Error('the event stream has ended')
   }
 
-  function end(reason: EndReason): boolean {
-    if (isOver) return false
-    isOver = true
-    stopHeartbeat()
-    cancelExpiry()
-    stop?.()
-    wake?.()
-    onEnd(reason)
-    if (response.closed) return true
-    response.once(
-      'close',
-      clock.after(CLOSE_MS_MAX, () => response.destroy()),
-    )
-    response.end()
+  onStop(stop: () => void): void {
+    this.#stopSource = stop
+    if (this.#isOver) stop()
+  }
+
+  end(reason: EndReason): boolean {
+    if (this.#isOver) return false
+    this.#isOver = true
+    this.#stopHeartbeat()
+    this.#cancelExpiry()
+    this.#stopSource?.()
+    this.#wake?.()
+    this.#options.onEnd(reason)
+    if (this.#response.closed) return true
+    const destroy = (): void => void this.#response.destroy()
+    this.#response.once('close', this.#options.clock.after(CLOSE_MS_MAX, destroy))
+    this.#response.end()
     return true
   }
 
-  return {
-    send,
-    drained,
-    end,
-    onStop(stopSource) {
-      stop = stopSource
-      if (isOver) stopSource()
-    },
+  #beat(): void {
+    this.send(': alive\n\n')
+    void this.#options.isStillOpen().then((isOpen) => isOpen || this.end('credential_closed'))
+  }
+
+  #disconnect(): void {
+    this.end('reader_slow')
+    this.#response.destroy()
   }
 }
 

@@ -5,8 +5,8 @@ import { PROBLEMS } from '../domain/problem.ts'
 import { isOutcome, OUTCOME_TABLE, outcomeIndex } from '../domain/outcome.ts'
 import type { LoggedRequest } from '../store/request-store.ts'
 
-/** Days for which single calls are kept; `sql/schema/0004_request_log.sql` removes them after that. */
-export const KEPT_DAYS = 7
+/** Days for which single calls are stored; `sql/schema/0004_request_log.sql` removes them after that. */
+export const STORED_DAYS = 7
 
 export type ShownRequest = Omit<LoggedRequest, 'tenant'>
 
@@ -23,11 +23,11 @@ export function explainRequest({ outcome, explanation }: ShownRequest): Record<s
 }
 
 /** Returns why a call is not stored; `mode` is `REQUEST_LOG`. */
-export function whyNotKept(mode: 'off' | 'refused' | 'all'): string {
+export function reasonNotStored(mode: 'off' | 'refused' | 'all'): string {
   if (mode === 'off') return 'REQUEST_LOG is off, so single calls are not stored. Set it to refused or all.'
-  const kept = mode === 'all' ? 'calls' : 'refused calls (REQUEST_LOG=refused)'
+  const stored = mode === 'all' ? 'calls' : 'refused calls (REQUEST_LOG=refused)'
   return (
-    `No such call is stored. The log holds ${kept} of the last ${KEPT_DAYS} days, sampled under high load. ` +
+    `No such call is stored. The log holds ${stored} of the last ${STORED_DAYS} days, sampled under high load. ` +
     'A call appears some seconds after it has ended.'
   )
 }

@@ -37,8 +37,8 @@ const tokenForm = form(
     grant_type: { type: 'string', enum: ['client_credentials', 'authorization_code'] },
     ...client,
     scope: { ...long, description: 'Scopes, separated by spaces. Default: all granted scopes.' },
-    code: { ...long, description: 'Of an authorization code.' },
-    code_verifier: { ...long, description: 'Of an authorization code (RFC 7636).' },
+    code: { ...long, description: 'The authorization code.' },
+    code_verifier: { ...long, description: 'Required with an authorization code (RFC 7636).' },
     redirect_uri: { ...long, description: 'If sent, the redirect URI of the authorization request.' },
     resource: { ...long, description: 'The address of the API (RFC 8707).' },
   },
@@ -50,7 +50,7 @@ const tokenAnswer = object(
     token_type: { type: 'string', const: 'Bearer' },
     expires_in: { type: 'integer', description: 'Seconds.' },
     scope: text,
-    id_token: { ...text, description: 'Of an authorization code whose scopes hold `openid`.' },
+    id_token: { ...text, description: 'Issued for an authorization code whose scopes include `openid`.' },
   },
   ['access_token', 'token_type', 'expires_in', 'scope'],
 )
@@ -63,7 +63,7 @@ export function buildOauthOpenApi({ baseUrl, gatewayUrl }: OauthOpenApiOptions):
       title: 'Gateway OAuth',
       version: '1.0.0',
       description:
-        'Tokens, keys and discovery of every API of the gateway. Each API is an issuer of its own. The platform API is ' +
+        'Tokens, keys and discovery of every API of the gateway. Each API is a separate issuer. The platform API is ' +
         'described by the document in `externalDocs`.',
       contact: { name: 'The operator of this gateway', url: baseUrl },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
@@ -71,8 +71,8 @@ export function buildOauthOpenApi({ baseUrl, gatewayUrl }: OauthOpenApiOptions):
     externalDocs: { description: 'The platform API', url: `${baseUrl}/openapi.json` },
     servers: [{ url: gatewayUrl }],
     tags: [
-      { name: 'Tokens', description: 'Tokens: issued, examined, revoked.' },
-      { name: 'Login', description: 'People who log in (OpenID Connect).' },
+      { name: 'Tokens', description: 'Issue, introspect and revoke tokens.' },
+      { name: 'Login', description: 'Login of people (OpenID Connect).' },
       { name: 'Discovery', description: 'Keys and metadata for clients and resource servers.' },
     ],
     security: [],
@@ -104,7 +104,7 @@ function tokenPaths(): Fragment {
         [`${path}/token`, posting(`issueToken${suffix}`, `Issues a token${of}`, tokenForm, token)],
         [
           `${path}/introspect`,
-          posting(`introspectToken${suffix}`, `Examines a token (RFC 7662)${of}`, tokenInput, {
+          posting(`introspectToken${suffix}`, `Introspects a token (RFC 7662)${of}`, tokenInput, {
             ...object({ active: { type: 'boolean' } }),
             additionalProperties: true,
           }),
@@ -145,15 +145,15 @@ function userinfo(suffix: string, of: string): Fragment {
 function loginPaths(): Fragment {
   const wanted: Readonly<Record<string, Schema>> = {
     response_type: { type: 'string', enum: ['code'], description: 'An authorization code.' },
-    client_id: { ...long, description: 'Of a PKCE credential.' },
+    client_id: { ...long, description: 'The client id of a PKCE credential.' },
     code_challenge: { ...long, description: 'RFC 7636, 4.2.' },
     code_challenge_method: { type: 'string', enum: ['S256'], description: 'RFC 7636, 4.2.' },
   }
   const optional: Readonly<Record<string, Schema>> = {
     redirect_uri: { ...long, description: 'Default: the only one that is registered.' },
-    scope: { ...long, description: '`openid` among them adds an ID token.' },
-    state: { ...long, description: 'Comes back unchanged.' },
-    nonce: { ...long, description: 'Becomes a claim of the ID token.' },
+    scope: { ...long, description: 'Scopes, separated by spaces. `openid` also requests an ID token.' },
+    state: { ...long, description: 'Returned unchanged.' },
+    nonce: { ...long, description: 'Copied into the ID token.' },
     resource: { ...long, description: 'The address of an API. Default: that of the subscription.' },
   }
   const parameters = Object.entries({ ...wanted, ...optional }).map(([name, { description, ...schema }]) => ({
@@ -161,9 +161,9 @@ function loginPaths(): Fragment {
   }))
   const html = { 'text/html': { schema: { type: 'string' } } }
   const responses = {
-    200: { description: 'A page for the person: login, consent.', content: html },
-    303: { description: 'Back to the client, with `code` or `error` (RFC 6749, 4.1.2).' },
-    400: { description: 'The client or its redirect URI is not known; nobody is sent there.', content: html },
+    200: { description: 'The login page or the consent page.', content: html },
+    303: { description: 'Redirects to the client, with `code` or `error` (RFC 6749, 4.1.2).' },
+    400: { description: 'The client or its redirect URI is unknown; the browser is not redirected.', content: html },
     503: failure('503'),
     default: failure('default'),
   }
@@ -179,7 +179,7 @@ function loginPaths(): Fragment {
       },
       post: {
         operationId: 'continueLogin',
-        summary: 'Continues a login: what the pages send',
+        summary: 'Continues a login with the form of the login page or the consent page',
         tags: ['Login'],
         security: [],
         requestBody: { required: true, content: { [FORM]: { schema: { type: 'object' } } } },

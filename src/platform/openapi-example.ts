@@ -64,6 +64,6 @@ function exampleOfText({ format, minLength }: Schema, name: string): string {
   if (format === 'date-time') return '2030-01-01T00:00:00.000Z'
   const known = Object.hasOwn(TEXTS, name) ? TEXTS[name] : undefined
   if (known !== undefined) return known
-  const text = name === 'scopes' ? 'payments:read' : 'As it is.'
+  const text = name === 'scopes' ? 'payments:read' : 'An example.'
   return text.padEnd(Number(minLength ?? 0), '.')
 }

@@ -39,14 +39,14 @@ export interface Operation {
   readonly problems?: readonly ProblemCode[]
   /** The operation that reads the changed resource; `If-Match` is compared with the ETag of its answer. */
   readonly changes?: string
-  /** The answer does not end by itself: no HEAD, no ETag. */
+  /** The answer is a stream without an end: no HEAD, no ETag. */
   readonly endless?: true
 }
 
 /** By operationId. */
 export type Operations = Readonly<Record<string, Operation>>
 
-/** A call of an operation, with the types that its declaration gives to what the caller sends. */
+/** A call of an operation, typed by its declaration. */
 export interface Call<Of extends Operation = Operation> {
   readonly params: ParamsOf<Of>
   readonly query: QueryOf<Of>

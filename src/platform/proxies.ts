@@ -56,7 +56,7 @@ const deployed = named(
       type: 'array',
       items: text,
       description:
-        'For a backend from the document: that it differs from the active one; for the operator also that it is unreachable.',
+        'Reports that a backend from the document differs from the active one and, to the operator, that it is unreachable.',
     },
   }),
 )

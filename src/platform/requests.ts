@@ -7,7 +7,7 @@ import { LIMIT_KINDS } from '../domain/limit-rule.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { LoggedRequest, RequestStore } from '../store/request-store.ts'
-import { explainRequest, KEPT_DAYS, whyNotKept } from './explain-request.ts'
+import { explainRequest, STORED_DAYS, reasonNotStored } from './explain-request.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
 import { checkRange, toRange } from './time-range.ts'
@@ -125,11 +125,11 @@ export function requestHandlers({
   return {
     async getRequest({ author, params }) {
       const requestId = params.id
-      if (requestLog === 'off' || requestId === '') throw new Problem('not_found', whyNotKept(requestLog))
+      if (requestLog === 'off' || requestId === '') throw new Problem('not_found', reasonNotStored(requestLog))
       const nowMs = clock.nowMs()
-      const range = { fromMs: nowMs - KEPT_DAYS * DAY_MS, toMs: nowMs + AHEAD_MS }
+      const range = { fromMs: nowMs - STORED_DAYS * DAY_MS, toMs: nowMs + AHEAD_MS }
       const [found] = await store.find({ tenant: author.tenant, ...range, requestId, limit: 1 })
-      if (found === undefined) throw new Problem('not_found', whyNotKept(requestLog))
+      if (found === undefined) throw new Problem('not_found', reasonNotStored(requestLog))
       return { ...show(found), ...explainRequest(found) }
     },
     async listRequests({ author, query }) {

@@ -90,7 +90,7 @@ export function createRiskStream(options: RiskStreamOptions): RiskStream {
           if (passes(event)) reader.send(textOf(event))
         }
         try {
-          reader.onStop(await risks.subscribe(author.tenant, lastEventIdOf(call), send, reader.drained))
+          reader.onStop(await risks.subscribe(author.tenant, lastEventIdOf(call), send, () => reader.drained()))
         } catch (cause) {
           const failed = reader.end('resume_failed')
           if (failed) log.warn({ err: cause, requestId: request.id }, 'risk stream could not resume; it is closed')

@@ -1,7 +1,7 @@
 /**
  * Types of the values that a JSON schema accepts, so that a handler needs no cast after validation.
  *
- * The schemas stay plain JSON, which `/openapi.json` shows as it is; a schema library would bring its own validator or builders.
+ * The schemas stay plain JSON, which `/openapi.json` contains unchanged; a schema library would bring its own validator or builders.
  * The types cover the keywords that the platform's request schemas use: `const`, `enum`, `type`, `items`, `properties`, `required`,
  * `default` and `additionalProperties`. Other keywords narrow values, not types. A schema whose `type` is only known as `string`
  * (declared without `as const`) accepts `unknown`, which no handler can pass on by mistake.
@@ -61,7 +61,7 @@ type FromMembers<Of> = Of extends { readonly properties: infer Properties }
     ? Readonly<Record<string, never>>
     : Readonly<Record<string, unknown>>
 
-/** Members that are there after validation: the required ones, and those with a default. */
+/** Members that are present after validation: the required ones, and those with a default. */
 type Present<Of, Properties> =
   | (Of extends { readonly required: readonly (infer Name)[] } ? Extract<keyof Properties, Name> : never)
   | {

@@ -51,46 +51,80 @@ const REPAIR_DECLARATION = {
 }
 
 export function createPlatformLimits(options: PlatformLimitsOptions): PlatformLimits {
-  const { memory, operationIds, operatorTenant, clock } = options
-  const limiter = createLimiter({ thread: 0, threads: 1 })
-  const { verdict } = limiter
+  const { operationIds, operatorTenant, clock } = options
+  const counters = new PlatformCounters(options)
   const positions = new Map(operationIds.map((id, position) => [id, position]))
   /** The declarations in force, by variant. */
   const inForce = new Map<string, CompiledSla>()
-  const blocks = new WeakMap<object, Block>()
-  const repair = limiter.compile(
-    parseDeclaration(Buffer.from(JSON.stringify(REPAIR_DECLARATION)), { technicalName: REPAIR_NAME, operationIds }),
-    operationIds,
-  )
 
-  function blockOf(subscription: string, { plan }: CompiledSla): Block {
-    const ref = memory.blockFor(subscription, plan)
+  return {
+    setPlan(plan) {
+      if (plan.api === PLATFORM_API) inForce.set(plan.variant, counters.compile(plan))
+    },
+    admit(caller, operationId) {
+      const { variant, tenant } = caller.grant
+      const sla = inForce.get(variant) ?? inForce.get('')
+      const operation = positions.get(operationId)
+      if (sla === undefined || operation === undefined) throw new Error(`${operationId} has no limits`)
+      const nowMs = clock.nowMs()
+      const result = counters.count(caller, sla, operation, nowMs)
+      const isRepair = 'code' in result && tenant === operatorTenant && REPAIRS.has(operationId)
+      if (!isRepair) return result
+      const repaired = counters.count(caller, counters.repair, operation, nowMs)
+      return 'code' in repaired ? result : repaired
+    },
+  }
+}
+
+/** Counts calls of the main thread against compiled declarations. */
+class PlatformCounters {
+  readonly repair: CompiledSla
+  readonly #memory: PlatformLimitsOptions['memory']
+  readonly #operationIds: readonly string[]
+  readonly #limiter = createLimiter({ thread: 0, threads: 1 })
+  readonly #blocks = new WeakMap<object, Block>()
+
+  constructor({ memory, operationIds }: PlatformLimitsOptions) {
+    this.#memory = memory
+    this.#operationIds = operationIds
+    const declaration = Buffer.from(JSON.stringify(REPAIR_DECLARATION))
+    this.repair = this.compile(parseDeclaration(declaration, { technicalName: REPAIR_NAME, operationIds }))
+  }
+
+  compile(plan: SlaPlan): CompiledSla {
+    return this.#limiter.compile(plan, this.#operationIds)
+  }
+
+  count({ grant }: Caller, sla: CompiledSla, operation: number, nowMs: number): AdmittedCall | RefusedCall {
+    const block = this.#blockOf(grant.subscription, sla)
+    this.#limiter.take(sla, block, operation, nowMs)
+    const { verdict } = this.#limiter
+    if (verdict.refusedBy !== ADMITTED) return toLimitRefusal(sla, operation, verdict, nowMs)
+    return this.#toAdmitted(sla, block, operation, nowMs)
+  }
+
+  #blockOf(subscription: string, { plan }: CompiledSla): Block {
+    const ref = this.#memory.blockFor(subscription, plan)
     // A call without counters would be a call without limits.
     if (ref === null) throw new Problem('unavailable', 'The limits of this call cannot be counted at the moment.')
-    const known = blocks.get(ref)
+    const known = this.#blocks.get(ref)
     if (known !== undefined) return known
-    const block = limiter.open(ref)
-    blocks.set(ref, block)
+    const block = this.#limiter.open(ref)
+    this.#blocks.set(ref, block)
     return block
   }
 
-  function take({ grant }: Caller, sla: CompiledSla, operation: number, nowMs: number): AdmittedCall | RefusedCall {
-    const block = blockOf(grant.subscription, sla)
-    limiter.take(sla, block, operation, nowMs)
-    if (verdict.refusedBy !== ADMITTED) return toLimitRefusal(sla, operation, verdict, nowMs)
-    return toAdmitted(sla, block, operation, nowMs)
-  }
-
   /** Reads the verdict of the last `take`, which the next one overwrites. */
-  function toAdmitted(sla: CompiledSla, block: Block, operation: number, nowMs: number): AdmittedCall {
-    const { gauge, quotaStartMs, approaching: isApproaching } = verdict
+  #toAdmitted(sla: CompiledSla, block: Block, operation: number, nowMs: number): AdmittedCall {
+    const limiter = this.#limiter
+    const { gauge, quotaStartMs, approaching: isApproaching } = limiter.verdict
     const unitsMicro = sla.unitsMicro[operation]!
     const { variant, currency, priceMicro } = sla.plan
-    const isCounted = sla !== repair
+    const isCounted = sla !== this.repair
     let isCharged = true
     let isRunning = true
     return {
-      headers: appendLimitHeaders([], sla, operation, verdict),
+      headers: appendLimitHeaders([], sla, operation, limiter.verdict),
       terms: { admittedMs: nowMs, unitsMicro, isCounted, isApproaching, variant, currency, priceMicro },
       giveBack() {
         if (isCharged) limiter.giveBack(sla, block, unitsMicro, quotaStartMs)
@@ -101,23 +135,5 @@ export function createPlatformLimits(options: PlatformLimitsOptions): PlatformLi
         isRunning = false
       },
     }
-  }
-
-  return {
-    setPlan(plan) {
-      if (plan.api === PLATFORM_API) inForce.set(plan.variant, limiter.compile(plan, operationIds))
-    },
-    admit(caller, operationId) {
-      const { variant, tenant } = caller.grant
-      const sla = inForce.get(variant) ?? inForce.get('')
-      const operation = positions.get(operationId)
-      if (sla === undefined || operation === undefined) throw new Error(`${operationId} has no limits`)
-      const nowMs = clock.nowMs()
-      const result = take(caller, sla, operation, nowMs)
-      const isRepair = 'code' in result && tenant === operatorTenant && REPAIRS.has(operationId)
-      if (!isRepair) return result
-      const repaired = take(caller, repair, operation, nowMs)
-      return 'code' in repaired ? result : repaired
-    },
   }
 }

@@ -3,7 +3,7 @@
  *
  * A receiver counts as proven while its last response was a success. An unproven receiver has one connection; all
  * unproven receivers together have a share of the total, and those of one tenant a part of that share. Receivers with
- * deliveries that are due take turns.
+ * deliveries that are due are served in rotation.
  */
 
 import type { Clock } from '../runtime/clock.ts'
@@ -57,127 +57,144 @@ interface Receiver {
 
 export const BOUNDS: QueueBounds = { all: 256, unproven: 128, unprovenOfTenant: 32, ofReceiver: 4 }
 
-/** Not split: its functions are small and share the state at the top of the closure. */
-export function createDeliveryQueue({ clock, send, bounds = BOUNDS }: DeliveryQueueOptions): DeliveryQueue {
-  const receivers = new Map<string, Receiver>()
-  /** Receivers with deliveries that are due, in the order in which they are served. */
-  const rotation = new Set<string>()
-  const inProgress = new Set<Promise<void>>()
-  let unproven = 0
-  const unprovenOf = new Map<string, number>()
-  let isStopped = false
+export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueue {
+  return new FairDeliveryQueue(options)
+}
 
-  function receiverOf(name: string, tenant: string): Receiver {
-    let receiver = receivers.get(name)
+class FairDeliveryQueue implements DeliveryQueue {
+  readonly #clock: DeliveryQueueOptions['clock']
+  readonly #send: DeliveryQueueOptions['send']
+  readonly #bounds: QueueBounds
+  readonly #receivers = new Map<string, Receiver>()
+  /** Receivers with deliveries that are due, in the order in which they are served. */
+  readonly #rotation = new Set<string>()
+  readonly #inProgress = new Set<Promise<void>>()
+  #unproven = 0
+  readonly #unprovenOf = new Map<string, number>()
+  #isStopped = false
+
+  constructor({ clock, send, bounds = BOUNDS }: DeliveryQueueOptions) {
+    this.#clock = clock
+    this.#send = send
+    this.#bounds = bounds
+  }
+
+  get receivers(): number {
+    return this.#receivers.size
+  }
+
+  add({ id, receiver: name, tenant, atMs }: QueuedDelivery): void {
+    if (this.#isStopped) return
+    const receiver = this.#receiverOf(name, tenant)
+    receiver.later.get(id)?.()
+    receiver.later.delete(id)
+    const delayMs = atMs - this.#clock.nowMs()
+    if (delayMs <= 0 && receiver.sending.has(id)) receiver.sending.set(id, true)
+    else if (delayMs <= 0) this.#enqueue(name, receiver, id)
+    else this.#delay(name, receiver, id, delayMs)
+  }
+
+  drop(name: string): void {
+    const receiver = this.#receivers.get(name)
+    if (receiver === undefined) return
+    for (const cancel of receiver.later.values()) cancel()
+    receiver.later.clear()
+    receiver.ready.clear()
+    this.#rotation.delete(name)
+    if (isIdle(receiver)) this.#receivers.delete(name)
+  }
+
+  forget(name: string): void {
+    const receiver = this.#receivers.get(name)
+    if (receiver === undefined) return
+    receiver.isProven = false
+    if (isIdle(receiver)) this.#receivers.delete(name)
+  }
+
+  sizeOf(name?: string): number {
+    const all = name === undefined ? [...this.#receivers.values()] : [this.#receivers.get(name)]
+    return all.reduce((sum, each) => sum + (each === undefined ? 0 : each.ready.size + each.later.size), 0)
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    for (const name of this.#receivers.keys()) this.drop(name)
+    await Promise.all(this.#inProgress)
+  }
+
+  #receiverOf(name: string, tenant: string): Receiver {
+    let receiver = this.#receivers.get(name)
     if (receiver === undefined) {
       receiver = { tenant, ready: new Set(), later: new Map(), sending: new Map(), isProven: false }
-      receivers.set(name, receiver)
+      this.#receivers.set(name, receiver)
     }
     return receiver
   }
 
-  function serve(): void {
-    for (let isMore = true; isMore && !isStopped;) {
+  #delay(name: string, receiver: Receiver, id: string, delayMs: number): void {
+    receiver.ready.delete(id)
+    const cancel = this.#clock.after(delayMs, () => {
+      receiver.later.delete(id)
+      this.#enqueue(name, receiver, id)
+    })
+    receiver.later.set(id, cancel)
+  }
+
+  #enqueue(name: string, receiver: Receiver, id: string): void {
+    receiver.ready.add(id)
+    this.#rotation.add(name)
+    this.#serve()
+  }
+
+  /** Starts deliveries, one per receiver and round, until none may start. */
+  #serve(): void {
+    for (let isMore = true; isMore && !this.#isStopped;) {
       isMore = false
-      for (const name of [...rotation]) {
-        if (inProgress.size >= bounds.all) return
-        const receiver = receivers.get(name)
+      for (const name of [...this.#rotation]) {
+        if (this.#inProgress.size >= this.#bounds.all) return
+        const receiver = this.#receivers.get(name)
         const [id] = receiver?.ready ?? []
-        if (receiver === undefined || id === undefined) rotation.delete(name)
-        else if (hasRoom(receiver)) {
+        if (receiver === undefined || id === undefined) this.#rotation.delete(name)
+        else if (this.#hasRoom(receiver)) {
           isMore = true
           receiver.ready.delete(id)
           // Moves the receiver to the end.
-          rotation.delete(name)
-          if (receiver.ready.size > 0) rotation.add(name)
-          begin(name, receiver, id)
+          this.#rotation.delete(name)
+          if (receiver.ready.size > 0) this.#rotation.add(name)
+          this.#begin(name, receiver, id)
         }
       }
     }
   }
 
-  function hasRoom({ isProven, tenant, sending: { size: own } }: Receiver): boolean {
-    if (isProven) return own < bounds.ofReceiver
-    return own === 0 && unproven < bounds.unproven && (unprovenOf.get(tenant) ?? 0) < bounds.unprovenOfTenant
+  #hasRoom({ isProven, tenant, sending: { size: own } }: Receiver): boolean {
+    const { ofReceiver, unproven, unprovenOfTenant } = this.#bounds
+    if (isProven) return own < ofReceiver
+    return own === 0 && this.#unproven < unproven && (this.#unprovenOf.get(tenant) ?? 0) < unprovenOfTenant
   }
 
-  function countUnproven(tenant: string, change: 1 | -1): void {
-    unproven += change
-    const left = (unprovenOf.get(tenant) ?? 0) + change
-    if (left === 0) unprovenOf.delete(tenant)
-    else unprovenOf.set(tenant, left)
-  }
-
-  function begin(name: string, receiver: Receiver, id: string): void {
+  #begin(name: string, receiver: Receiver, id: string): void {
     const wasProven = receiver.isProven
     receiver.sending.set(id, false)
-    if (!wasProven) countUnproven(receiver.tenant, 1)
-    const work = send(id).then((isGood) => {
+    if (!wasProven) this.#countUnproven(receiver.tenant, 1)
+    const work = this.#send(id).then((isGood) => {
       const isDueAgain = receiver.sending.get(id) === true && !receiver.later.has(id)
       receiver.sending.delete(id)
-      if (!wasProven) countUnproven(receiver.tenant, -1)
+      if (!wasProven) this.#countUnproven(receiver.tenant, -1)
       if (isGood !== null) receiver.isProven = isGood
-      inProgress.delete(work)
-      if (isDueAgain) enqueue(name, receiver, id)
-      else if (isIdle(receiver)) receivers.delete(name)
-      serve()
+      this.#inProgress.delete(work)
+      if (isDueAgain) this.#enqueue(name, receiver, id)
+      else if (isIdle(receiver)) this.#receivers.delete(name)
+      this.#serve()
     })
-    inProgress.add(work)
+    this.#inProgress.add(work)
   }
 
-  function delay(name: string, receiver: Receiver, id: string, delayMs: number): void {
-    receiver.ready.delete(id)
-    const cancel = clock.after(delayMs, () => {
-      receiver.later.delete(id)
-      enqueue(name, receiver, id)
-    })
-    receiver.later.set(id, cancel)
-  }
-
-  function enqueue(name: string, receiver: Receiver, id: string): void {
-    receiver.ready.add(id)
-    rotation.add(name)
-    serve()
-  }
-
-  return {
-    add({ id, receiver: name, tenant, atMs }) {
-      if (isStopped) return
-      const receiver = receiverOf(name, tenant)
-      receiver.later.get(id)?.()
-      receiver.later.delete(id)
-      const delayMs = atMs - clock.nowMs()
-      if (delayMs <= 0 && receiver.sending.has(id)) receiver.sending.set(id, true)
-      else if (delayMs <= 0) enqueue(name, receiver, id)
-      else delay(name, receiver, id, delayMs)
-    },
-    drop(name) {
-      const receiver = receivers.get(name)
-      if (receiver === undefined) return
-      for (const cancel of receiver.later.values()) cancel()
-      receiver.later.clear()
-      receiver.ready.clear()
-      rotation.delete(name)
-      if (isIdle(receiver)) receivers.delete(name)
-    },
-    forget(name) {
-      const receiver = receivers.get(name)
-      if (receiver === undefined) return
-      receiver.isProven = false
-      if (isIdle(receiver)) receivers.delete(name)
-    },
-    get receivers() {
-      return receivers.size
-    },
-    sizeOf(name) {
-      const all = name === undefined ? [...receivers.values()] : [receivers.get(name)]
-      return all.reduce((sum, each) => sum + (each === undefined ? 0 : each.ready.size + each.later.size), 0)
-    },
-    async stop() {
-      isStopped = true
-      for (const name of receivers.keys()) this.drop(name)
-      await Promise.all(inProgress)
-    },
+  #countUnproven(tenant: string, change: 1 | -1): void {
+    this.#unproven += change
+    const left = (this.#unprovenOf.get(tenant) ?? 0) + change
+    if (left === 0) this.#unprovenOf.delete(tenant)
+    else this.#unprovenOf.set(tenant, left)
   }
 }
 

@@ -27,7 +27,7 @@ export interface FanOutOptions {
   /** The tenant of the gateway itself, which owns the position. */
   readonly tenant: string
   /** Returns the number of queued deliveries of an event subscription. */
-  readonly waitingFor: (subscription: string) => number
+  readonly queuedFor: (subscription: string) => number
   readonly count: CountEvent
   readonly log: { error(fields: object, message: string): void }
 }
@@ -58,7 +58,7 @@ const POSITION_ID = 'webhooks'
 const POSITION_EVERY = 1_000
 const RETRY_MS = 5_000
 const PENDING_MAX = 1_000
-const WAITING_MAX = 10_000
+const QUEUED_MAX = 10_000
 
 export function createFanOut(options: FanOutOptions): FanOut {
   const state: State = {
@@ -144,7 +144,7 @@ function watchLater(state: State): void {
 }
 
 async function deliveriesOf(
-  { registry, createId, clock, waitingFor, count }: FanOutOptions,
+  { registry, createId, clock, queuedFor, count }: FanOutOptions,
   { id, tenant, body }: Document<EventBody>,
 ): Promise<Write[]> {
   const { type } = body
@@ -157,7 +157,7 @@ async function deliveriesOf(
     .map((each) => {
       const delivery = freshDelivery(each.id, { id, type }, clock.nowMs())
       const made = newDelivery(createId, tenant, delivery)
-      if (waitingFor(each.id) < WAITING_MAX) return made.write
+      if (queuedFor(each.id) < QUEUED_MAX) return made.write
       // The overflow is stored as failed, so that it can be redelivered.
       count('webhook_overflow')
       return deliveryWrite(made.id, tenant, 0, { ...delivery, actor: transitionDelivery(delivery, 'abandoned') })

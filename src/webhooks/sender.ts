@@ -48,7 +48,7 @@ export interface SenderOptions {
   readonly count: CountEvent
   readonly log: { error(fields: object, message: string): void }
   /** Called if the result could not be stored, so that the delivery is queued again. */
-  readonly onTrouble: (id: string, tenant: string, subscription: string) => void
+  readonly onStoreFailure: (id: string, tenant: string, subscription: string) => void
 }
 
 interface Sender extends SenderOptions {
@@ -77,7 +77,7 @@ export function createSender(options: SenderOptions): (id: string) => Promise<bo
 }
 
 async function send(sender: Sender, id: string): Promise<boolean | null> {
-  const { registry, mutex, count, clock, onTrouble } = sender
+  const { registry, mutex, count, clock, onStoreFailure } = sender
   const delivery = await registry.get(DELIVERY_KIND, id)
   if (delivery === null || stateOfDelivery(delivery.body) !== 'pending') return null
   const subscription = await registry.get(EVENT_SUBSCRIPTION_KIND, delivery.body.subscription)
@@ -100,7 +100,7 @@ async function send(sender: Sender, id: string): Promise<boolean | null> {
       storeResult(sender, delivery, attempt, isAccepted, retryAfterOf(result), nowMs),
     )
   } catch (cause) {
-    onTrouble(id, subscription.tenant, subscription.id)
+    onStoreFailure(id, subscription.tenant, subscription.id)
     throw cause
   }
   return isAccepted

@@ -1,4 +1,4 @@
-/** Issue 14, point 8: backends of tenants other than the operator's, in the whole service. */
+/** Backend addresses of tenants other than the operator's, in the whole service. */
 
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -38,10 +38,10 @@ async function call(api: string, caller: Enrolled): Promise<{ status: number; co
   return { status: statusCode, code: statusCode < 400 ? null : (JSON.parse(text) as { code: string }).code }
 }
 
-describe('point 8: a tenant other than the operator', () => {
+describe('a tenant other than the operator', () => {
   it.each([
     ['its own machine', () => backend.url],
-    ['a name of it', () => backend.url.replace('127.0.0.1', 'localhost')],
+    ['a name of its own machine', () => backend.url.replace('127.0.0.1', 'localhost')],
     ['the gateway', () => service.gatewayUrl],
     ['the platform API', () => service.baseUrl],
     ['a metadata service', () => 'http://169.254.169.254'],
@@ -52,7 +52,7 @@ describe('point 8: a tenant other than the operator', () => {
     await expect(programme).rejects.toThrow('/backend/url')
   })
 
-  it('is served by a private backend while ALLOW_PRIVATE_ADDRESSES names backends, and gets 502 after that', async () => {
+  it('is served by a private backend while ALLOW_PRIVATE_ADDRESSES includes backends, and gets 502 otherwise', async () => {
     await service.stop()
     env['ALLOW_PRIVATE_ADDRESSES'] = 'backends'
     await service.start()
@@ -73,8 +73,8 @@ describe('point 8: a tenant other than the operator', () => {
   })
 })
 
-describe('point 8: the operator', () => {
-  it('may set a private backend, and is warned of one that leads back to the gateway', async () => {
+describe('the operator', () => {
+  it('may set a private backend, and one that leads back to the gateway is logged as a warning', async () => {
     await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
     const caller = await enrol(service, 'ledger-v1')
     expect(await call('ledger-v1', caller)).toEqual({ status: 200, code: null })

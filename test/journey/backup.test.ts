@@ -1,7 +1,7 @@
 /**
- * `tollgate backup` and `tollgate restore`: the bill of a copy is that of its moment, and the service goes on meanwhile.
+ * `tollgate backup` and `tollgate restore`: a copy has the bill of its point in time, and the service continues during the copy.
  *
- * `BACKUPS` says how often under load (2 in the suite; `npm run backups` makes it 20).
+ * `BACKUPS` sets the number of backups under load (2 in the suite; `npm run backups` makes it 20).
  */
 
 import { spawnSync } from 'node:child_process'
@@ -55,14 +55,14 @@ afterAll(async () => {
 const manifestOf = (backup: string): Manifest =>
   JSON.parse(readFileSync(join(backup, MANIFEST_NAME), 'utf8')) as Manifest
 
-/** Restores a backup and starts a service on it, on ports of its own. */
+/** Restores a backup and starts a service on it, on other ports. */
 async function openRestored(backup: string): Promise<Service> {
   const dataDir = `${backup}-restored`
   const { code, err } = await tollgate(['restore', backup, '--data-dir', dataDir])
   expect([code, err]).toEqual([0, ''])
   const restored = await createService({ args: ['--empty'], dataDir })
   await restored.start()
-  // A clean stop stores all that is recorded.
+  // A clean stop stores all recorded calls.
   await restored.stop()
   await restored.start()
   return restored
@@ -112,7 +112,7 @@ describe('backup of a running service', () => {
     }
   }
 
-  it('holds exactly the calls of its moment if nobody calls meanwhile, also those that are only in the spool', async () => {
+  it('contains exactly the calls of its point in time if no call arrives meanwhile, also calls that are only in the spool', async () => {
     const load = startLoad(service, callers)
     await load.reached(50)
     await load.stop()
@@ -122,7 +122,7 @@ describe('backup of a running service', () => {
 
     const restored = await openRestored(backup)
     expect(await billOf(restored)).toEqual(bill)
-    // The copy lives a life of its own.
+    // The copy is independent of the original.
     const more = startLoad(restored, callers)
     await more.reached(1)
     await more.stop()
@@ -130,7 +130,7 @@ describe('backup of a running service', () => {
     await restored.remove()
   })
 
-  it('is readable by its owner alone, and lists every file with its hash', async () => {
+  it('is readable only by its owner, and lists every file with its hash', async () => {
     const backup = join(folder, 'private')
     await tollgate(['backup', backup, '--data-dir', service.dataDir])
     const open = spawnSync('find', ['.', '-perm', '/077', '!', '-type', 'l'], { cwd: backup, encoding: 'utf8' })
@@ -144,12 +144,12 @@ describe('backup of a running service', () => {
     expect(listed).toContain('./master.key')
   })
 
-  it('leaves nothing in the data folder, and none of it waits', async () => {
+  it('leaves nothing in the data folder, and no pause behind', async () => {
     expect(existsSync(join(service.dataDir, 'clickhouse/shadow'))).toBe(false)
     expect(statSync(join(service.dataDir, 'control.sock')).mode & 0o777).toBe(0o600)
   })
 
-  it('goes on with its bill if a client freezes it and dies', async () => {
+  it('does not stop billing if a client freezes the service and dies', async () => {
     const socket = connect(join(service.dataDir, 'control.sock'))
     const { promise: frozen, resolve } = Promise.withResolvers<void>()
     socket.once('data', () => resolve())
@@ -169,7 +169,7 @@ describe('backup of a running service', () => {
   })
 })
 
-/** The bill when everything that was answered is in it. */
+/** Returns the bill once it contains every answered call. */
 async function settledBill(): Promise<ReadonlyMap<string, number>> {
   await service.stop()
   await service.start()
@@ -177,7 +177,7 @@ async function settledBill(): Promise<ReadonlyMap<string, number>> {
 }
 
 describe('backup of a stopped service', () => {
-  it.each(['stopped', 'killed'] as const)('holds its bill after it was %s', async (how) => {
+  it.each(['stopped', 'killed'] as const)('has the bill of a service that was %s', async (how) => {
     const load = startLoad(service, callers)
     await load.reached(100)
     await load.stop()
@@ -210,7 +210,11 @@ describe('backup and restore refuse', () => {
       () => ['restore', join(folder, 'quiet'), '--data-dir', service.dataDir],
       /is not empty/,
     ],
-    ['a restore of what is no backup', () => ['restore', tmpdir(), '--data-dir', join(folder, 'x')], /is not a backup/],
+    [
+      'a restore of a folder that is not a backup',
+      () => ['restore', tmpdir(), '--data-dir', join(folder, 'x')],
+      /is not a backup/,
+    ],
   ] as const)('%s', async (_name, args, message) => {
     const { code, err } = await tollgate(args(), { DATA_DIR: service.dataDir })
     expect([code, err]).toEqual([2, expect.stringMatching(message)])
@@ -231,7 +235,7 @@ describe('backup and restore refuse', () => {
     expect(existsSync(target)).toBe(false)
   })
 
-  it('a start on a restore that was not finished', async () => {
+  it('a start on an unfinished restore', async () => {
     const dataDir = join(folder, 'half-restored')
     mkdirSync(dataDir)
     writeFileSync(join(dataDir, 'restore.incomplete'), '')

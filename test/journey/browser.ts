@@ -1,6 +1,6 @@
 /**
- * As much of a browser as a login needs: cookies of one origin, redirects that are not followed, and
- * forms sent as the page has them. It runs no scripts.
+ * A minimal browser for logins: keeps the cookies of one origin, does not follow redirects, and
+ * submits forms with the fields of the page. It runs no scripts.
  */
 
 import { request } from 'undici'
@@ -14,7 +14,7 @@ export interface Page {
 
 export interface Browser {
   open(url: string): Promise<Page>
-  /** Sends the page's one form with what it holds, and with `fields` typed in; `press` names the button. */
+  /** Submits the only form of the page with its own values and `fields`; `press` names the button. */
   submit(page: Page, fields: Readonly<Record<string, string>>, press?: readonly [string, string]): Promise<Page>
 }
 
@@ -54,7 +54,7 @@ export function createBrowser(): Browser {
   }
 }
 
-/** The button of the page's form whose text is `label`, as name and value. */
+/** Returns name and value of the form's button with the text `label`. */
 export function buttonOf({ html }: Page, label: string): readonly [string, string] {
   for (const [, tag = '', text = ''] of html.matchAll(/(<button\b[^>]*>)([^<]*)</g)) {
     if (text.trim() === label) return [attribute(tag, 'name'), attribute(tag, 'value')]

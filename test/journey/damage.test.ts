@@ -1,8 +1,8 @@
 /**
- * No damaged file makes a wrong bill in silence.
+ * No damaged file leads to a wrong bill without a report.
  *
- * Data folders that were killed under load are damaged, one fault each, and started. Each start ends exact, reported or
- * refused (`damage/verdict.ts`). `CASES` says how many (8 in the suite; `npm run damage` makes it 300); `SEED` repeats a
+ * Data folders of a service that was killed under load get one fault each. Each start on them ends exact, reported or
+ * refused (`damage/verdict.ts`). `CASES` sets the number of cases (8 in the suite; `npm run damage` makes it 300); `SEED` repeats a
  * run, `CASE` one case of it, and `TARGET=store-metadata` damages the small files of the embedded store only.
  */
 

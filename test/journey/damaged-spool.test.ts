@@ -1,4 +1,4 @@
-/** The service on a spool that was damaged after a kill: it is ready, the bill is right, and what is missing is reported. */
+/** The service on a spool that was damaged after a kill: it is ready, the bill is right, and missing calls are reported. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -33,7 +33,7 @@ afterAll(async () => {
   await backend.close()
 })
 
-it('reports exactly the calls that are missing from the bill, and charges nobody for another', async () => {
+it('a service with a damaged spool reports exactly the calls that are missing, and bills every other call to its consumer', async () => {
   let lost: Lost | null = null
   while (lost === null) {
     await callAll()
@@ -68,7 +68,7 @@ interface Lost {
   readonly of: ReadonlyMap<string, number>
 }
 
-/** All consumers in turns, so that every part of the segment has calls of each. */
+/** Calls with all consumers alternately, so that every part of the segment has calls of each. */
 async function callAll(): Promise<void> {
   for (let call = 0; call < CALLS; call++) {
     await Promise.all(
@@ -81,7 +81,7 @@ async function callAll(): Promise<void> {
   }
 }
 
-/** Flips a bit in a batch that no flush holds. Null: there is none with another behind it. */
+/** Flips a bit in a batch that no flush contains. Returns null if no such batch is followed by another. */
 function damageUnbilled(): Lost | null {
   const at = placeOfBill()
   if (at === null) return null

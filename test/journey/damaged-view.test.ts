@@ -1,4 +1,4 @@
-/** A definition file of the store's view that was cut off takes no call from the bill. */
+/** A truncated definition file of a view of the store removes no call from the bill. */
 
 import { readFileSync, realpathSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ afterAll(async () => {
   await backend.close()
 })
 
-/** Calls, and reads the bill until it has as many calls as it should. */
+/** Calls, and reads the bill until it has the expected number of calls. */
 async function callAndWait(billed: number): Promise<void> {
   for (let number = 0; number < CALLS; number++) {
     const response = await fetch(`${service.gatewayUrl}/ledger-v1/entries`, {
@@ -38,7 +38,7 @@ async function callAndWait(billed: number): Promise<void> {
   expect(await bill()).toBe(billed)
 }
 
-/** Over whole hours, which are read from what the view feeds. */
+/** Covers whole hours, which are read from the table that the view feeds. */
 async function bill(): Promise<number> {
   const path = '/v1/summaries?api=ledger-v1&from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z'
   const { items } = await service.platform.get<{ items: readonly { calls: number }[] }>(path)

@@ -36,7 +36,7 @@ afterAll(async () => {
   await backend.close()
 })
 
-/** Connections that send nothing; those that the service closes are counted. */
+/** Opens connections that send nothing, and counts those that the service closes. */
 async function crowd(url: string, connections: number): Promise<void> {
   const { hostname, port } = new URL(url)
   const opened = Array.from({ length: connections }, () => {
@@ -58,7 +58,7 @@ describe('a low limit of open files', () => {
     )
   })
 
-  it('leaves known clients served and recorded, and the platform answering, while other connections take all that they get', async () => {
+  it('does not affect known clients or the platform while other connections use up their share', async () => {
     const agent = new Agent({ connections: 4, pipelining: 1 })
     onTestFinished(() => agent.destroy())
     const call = async (): Promise<number> => {
@@ -80,11 +80,11 @@ describe('a low limit of open files', () => {
     const { statusCode, body } = await request(`${service.baseUrl}/readyz`)
     await body.dump()
     expect(statusCode).toBe(200)
-    // A command that writes, and a flush, need files of their own.
+    // A command that writes and a flush open further files.
     await enrol(service, 'ledger-v1', { name: 'Bea' })
     for (let bill = await billOf(service); bill.get(caller.consumer) !== CALLS + 8;) bill = await billOf(service)
     expect(service.errors()).not.toContain('EMFILE')
-    // A busy machine may give up judging a document; that has nothing to do with files.
+    // A busy machine may abort the linting of a document, which does not depend on open files.
     const errors = service
       .errors()
       .split('\n')
@@ -93,7 +93,7 @@ describe('a low limit of open files', () => {
   })
 })
 
-describe('a limit of open files that is too low to serve anybody', () => {
+describe('a limit of open files that is too low to serve clients', () => {
   it('refuses the start with the number and the command', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-descriptors-'))
     onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }))

@@ -1,6 +1,6 @@
 /**
- * A disk that is full or fails under load: calls are refused and not lost, the platform says why, and everything
- * goes on by itself when the disk does. Each call that was answered 200 is billed once, and no other.
+ * A disk that is full or fails under load: calls are refused instead of lost, the platform reports the reason, and the
+ * service recovers together with the disk. Each call that was answered 200 is billed once, and no other call is billed.
  */
 
 import { readdirSync } from 'node:fs'
@@ -16,7 +16,7 @@ import { openSmallDisk, type SmallDisk } from './small-disk.ts'
 const CLIENTS = 4
 const DISK_BYTES = 64 * 1024 * 1024
 const EVENTUALLY = { timeout: 60_000, interval: 100 }
-/** A little less than the ten seconds: the lines carry a time of their own. */
+/** Slightly less than ten seconds, because the lines have their own time. */
 const LINES_APART_MS = 9_900
 
 let backend: LedgerBackend
@@ -29,7 +29,7 @@ interface Bench {
   readonly service: Service
   readonly proxy: string
   readonly caller: Enrolled
-  /** Calls of all loads that were answered. */
+  /** Answered calls of all loads. */
   answered: number
 }
 
@@ -47,7 +47,7 @@ function load({ service, caller }: Bench): Load {
   return made
 }
 
-/** Resolves when `calls` more were answered. */
+/** Resolves when `calls` more calls were answered. */
 async function answersMore({ answered }: Load, calls = 100): Promise<void> {
   const goal = answered() + calls
   await expect.poll(answered, EVENTUALLY).toBeGreaterThanOrEqual(goal)
@@ -76,7 +76,7 @@ async function billed({ service }: Bench): Promise<number> {
   return items.reduce((sum, { calls }) => sum + calls, 0)
 }
 
-/** Stops the load; resolves when every answered call is billed. What is billed twice shows then, or after a restart. */
+/** Stops the load; resolves when every answered call is billed. A call that is billed twice shows then, or after a restart. */
 async function settle(bench: Bench, { stop, answered, others }: Load): Promise<void> {
   await stop()
   bench.answered += answered()
@@ -103,7 +103,7 @@ interface LogLine {
   readonly err?: { readonly type?: string; readonly code?: string }
 }
 
-/** Lines that repeat sooner than allowed. */
+/** Returns the lines that are repeated sooner than allowed. */
 function repeatedLines(log: string): readonly string[] {
   const last = new Map<string, number>()
   return log.split('\n').flatMap((line) => {
@@ -128,7 +128,7 @@ describe('a full disk', () => {
     disk.remove()
   })
 
-  it('refuses calls and commands, answers reads, and goes on by itself with an exact bill', async () => {
+  it('refuses calls and commands, answers reads, and has an exact bill after the recovery', async () => {
     const { service, proxy, caller } = bench
     const { platform } = service
     const path = `/v1/subscriptions/${caller.subscription}/credentials`
@@ -145,7 +145,7 @@ describe('a full disk', () => {
     expect(await ask(bench, 'GET', '/readyz')).toMatchObject({ status: 503 })
     const refused = calls.refused()
     await expect.poll(calls.refused, EVENTUALLY).toBeGreaterThan(refused + 1_000)
-    // The last page of the platform's own spool may have room for some records.
+    // The last page of the platform's spool may have room for some records.
     await expect
       .poll(async () => {
         expect(await ask(bench, 'GET', `/v1/proxies/${proxy}`, token)).toMatchObject({ status: 200 })
@@ -155,7 +155,7 @@ describe('a full disk', () => {
     expect(await ask(bench, 'GET', '/healthz')).toMatchObject({ status: 200 })
     expect(await eventsOf(bench, 'spool_write_failed')).toBeGreaterThan(0)
     expect(await ask(bench, 'GET', '/v1/summaries?api=ledger-v1', token)).toMatchObject({ status: 200 })
-    // A token of a client leaves nothing on the disk: an operator who comes now can read.
+    // A client token writes nothing to the disk, so an operator can still obtain one and read.
     expect(await caller.token()).toMatch(/^ey/)
     for (const [method, command] of [
       ['POST', `/v1/proxies/${proxy}/activate`],
@@ -188,7 +188,7 @@ const databases = ({ service }: Bench) =>
   ['checkpoint.db', 'registry.db', 'idempotency.db'].flatMap((name) =>
     [name, `${name}-wal`].map((each) => join(service.dataDir, each)),
   )
-/** The store keeps the tokens of its inserts there. */
+/** The files in which the store logs the tokens of its inserts. */
 const tokenLogs = ({ service }: Bench) =>
   readdirSync(join(service.dataDir, 'clickhouse'), { recursive: true, withFileTypes: true })
     .filter(({ name }) => name.startsWith('deduplication_log'))
@@ -199,7 +199,7 @@ interface Case {
   readonly what: string
   readonly calls: Faults['calls']
   readonly paths: (bench: Bench) => readonly string[]
-  /** Counts when the fault has had its effect; null: nothing tells of it. */
+  /** Counter that shows that the fault took effect; null: there is none. */
   readonly reason: string | null
   readonly isReady: boolean
 }
@@ -219,9 +219,9 @@ const CASES: readonly Case[] = [
     reason: 'flush_failed',
     isReady: true,
   },
-  // Only the store makes folders while it runs: one for each insert.
+  // Only the store creates folders while it runs: one per insert.
   { what: 'new parts of the store', calls: ['mkdir'], paths: () => [], reason: 'flush_failed', isReady: true },
-  // The store goes on without them while it runs.
+  // The store continues without them while it runs.
   { what: 'insert tokens of the store', calls: ['write'], paths: tokenLogs, reason: null, isReady: true },
 ]
 
@@ -233,7 +233,7 @@ describe('a failing disk', () => {
   afterAll(() => bench.service.remove())
 
   describe.each(['ENOSPC', 'EIO'] as const)('with %s', (error) => {
-    it.each(CASES)('for $what costs no call and bills none twice', async ({ calls, paths, reason, isReady }) => {
+    it.each(CASES)('for $what loses no call and bills none twice', async ({ calls, paths, reason, isReady }) => {
       const { service } = bench
       const made = load(bench)
       await answersMore(made)
@@ -253,7 +253,7 @@ describe('a failing disk', () => {
     })
   })
 
-  it('that does not sync the spool has calls refused until a new segment is on the disk, and says what is uncertain', async () => {
+  it('that does not sync the spool causes refusals until a new segment is on the disk, and a report of the uncertain calls', async () => {
     const { service } = bench
     const made = load(bench)
     await answersMore(made)
@@ -271,5 +271,5 @@ describe('a failing disk', () => {
     await settle(bench, made)
   })
 
-  it('has left a bill that is the same after a restart', () => settleForGood(bench))
+  it('leaves a bill that is the same after a restart', () => settleForGood(bench))
 })

@@ -1,4 +1,4 @@
-/** Issue 14, point 14: what the whole service says of a call that it refused, found by the X-Request-Id. */
+/** The explanation of a refused call in the whole service, found by its X-Request-Id. */
 
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -60,14 +60,14 @@ async function call(path: string, key = caller.apiKey): Promise<{ status: number
   return { status: statusCode, id: String(headers['x-request-id']) }
 }
 
-/** A call appears some seconds after its end. */
+/** Waits until the call appears, some seconds after its end. */
 const explained = (id: string) =>
   expect.poll(() => service.platform.get(`/v1/requests/${id}`).catch((cause: unknown) => String(cause)), {
     timeout: 20_000,
     interval: 200,
   })
 
-describe('point 14: a refused call', () => {
+describe('a refused call', () => {
   it(
     'is explained by the stage, the reason and the limit as it was, also after kill -9',
     { timeout: 60_000 },
@@ -132,7 +132,7 @@ describe('point 14: a refused call', () => {
     })
   })
 
-  it('is 404 if it was served, is not known, or REQUEST_LOG is off, and the detail says why', async () => {
+  it('is answered 404 with the reason if it was served, is unknown, or REQUEST_LOG is off', async () => {
     const served = await call('/list')
     expect(served.status).toBe(200)
     const of = (id: string) => service.platform.get(`/v1/requests/${id}`)

@@ -1,6 +1,6 @@
 /**
- * An identity provider written by others (`oidc-provider`), on a port that it keeps: it can rotate its
- * keys, go away and come back. Its clients get JWT access tokens for an API by naming it as `resource`.
+ * An independent identity provider (`oidc-provider`) on a fixed port: it can rotate its keys, stop and
+ * start again. Its clients get JWT access tokens for an API by naming it as `resource`.
  */
 
 import { createServer, type Server } from 'node:http'
@@ -11,13 +11,13 @@ import { request } from 'undici'
 
 export interface FederatedProvider {
   readonly issuer: string
-  /** An access token whose `aud` is `audience`. */
+  /** Returns an access token whose `aud` is `audience`. */
   token(client: string, audience: string): Promise<string>
-  /** Another key signs from now on; the one before is published no longer, unless `keep`. */
+  /** Signs with another key from now on; the previous one is no longer published, unless `keep`. */
   rotate(options?: { keep: boolean }): Promise<void>
   leave(): Promise<void>
   comeBack(): Promise<void>
-  /** Requests for its key set so far. */
+  /** Number of requests for its key set so far. */
   readonly keySetReads: () => number
 }
 

@@ -1,4 +1,4 @@
-/** A federated provider, written by others: its tokens open an API, through its key rotation and its outage. */
+/** An independent federated provider: its tokens are accepted at an API, also across its key rotation and its outage. */
 
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -54,7 +54,7 @@ const invalid = { status: 401, code: 'credential_invalid' }
 const unsubscribed = { status: 403, code: 'subscription_required' }
 
 describe('a federated provider', () => {
-  it('is nobody before it is registered, and its clients are nobody before they are subscribed', async () => {
+  it('is refused before it is registered, and its clients before they are subscribed', async () => {
     const token = await provider.token(CLIENT.id, 'ledger-v1')
     expect(await call(token)).toEqual(invalid)
     await service.platform.post('/v1/identityproviders', { issuer: provider.issuer })
@@ -65,7 +65,7 @@ describe('a federated provider', () => {
     expect(await call(await provider.token(STRANGER.id, 'ledger-v1'))).toEqual(unsubscribed)
   })
 
-  it('is refused for another audience, and with a changed signature', async () => {
+  it('has tokens refused for another audience and with a changed signature', async () => {
     expect(await call(await provider.token(CLIENT.id, 'journal-v1'))).toEqual(invalid)
     const token = await provider.token(CLIENT.id, 'ledger-v1')
     const at = token.lastIndexOf('.') + 10
@@ -73,7 +73,7 @@ describe('a federated provider', () => {
     expect(await call(token.slice(0, at) + other + token.slice(at + 1))).toEqual(invalid)
   })
 
-  it('rotates its key without a failed call, and forged key names cost it one look at most', async () => {
+  it('rotates its key without a failed call, and gets at most one request for forged key names', async () => {
     const before = await provider.token(CLIENT.id, 'ledger-v1')
     expect(await call(before)).toEqual(served)
     await provider.rotate({ keep: true })
@@ -92,7 +92,7 @@ describe('a federated provider', () => {
     expect(provider.keySetReads() - reads).toBeLessThanOrEqual(1)
   })
 
-  it('may be away: what it has signed is served, also by a service that starts meanwhile', async () => {
+  it('may be unreachable: its tokens are accepted, also by a service that starts meanwhile', async () => {
     const token = await provider.token(CLIENT.id, 'ledger-v1')
     await provider.leave()
     expect(await call(token)).toEqual(served)
@@ -103,7 +103,7 @@ describe('a federated provider', () => {
     expect(await call(await provider.token(CLIENT.id, 'ledger-v1'))).toEqual(served)
   })
 
-  it('opens nothing from the answer to a cancellation on, and again when subscribed anew', async () => {
+  it('has tokens refused once a cancellation is answered, and accepted after a new subscription', async () => {
     const token = await provider.token(CLIENT.id, 'ledger-v1')
     expect(await call(token)).toEqual(served)
     await service.platform.post(`/v1/subscriptions/${subscription}/cancel`)
@@ -112,7 +112,7 @@ describe('a federated provider', () => {
     expect(await call(token)).toEqual(served)
   })
 
-  it('opens nothing from the answer to its removal on', async () => {
+  it('has tokens refused once its removal is answered', async () => {
     const token = await provider.token(CLIENT.id, 'ledger-v1')
     expect(await call(token)).toEqual(served)
     const { items } = await service.platform.get<{ items: readonly { id: string }[] }>('/v1/identityproviders')

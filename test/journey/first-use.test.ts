@@ -39,7 +39,7 @@ const admin = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
   })
 
 describe.each(SHELLS)('first use: the commands that a first start prints, pasted into $name', (shell) => {
-  it('end by themselves, make a call, raise a risk that is seen, and show a bill', { timeout: 120_000 }, async () => {
+  it('terminate, make a call, raise a risk, and show the risk and a bill', { timeout: 120_000 }, async () => {
     const service = await started()
     const lines = service.output().split('\n')
     const commands = lines.slice(lines.findIndex((line) => line.startsWith('ADMIN=')))
@@ -98,19 +98,22 @@ describe('first use: a page at / for browsers', () => {
     },
   )
 
-  it.each(['gatewayUrl', 'baseUrl'] as const)('404 at %s for a client that does not ask for HTML', async (place) => {
-    for (const accept of ['application/json', '*/*']) {
-      const { statusCode, body } = await request(`${service[place]}/`, { headers: { accept } })
-      expect([statusCode, ((await body.json()) as { code: string }).code]).toEqual([404, 'not_found'])
-    }
-    const { statusCode, body } = await request(`${service[place]}/`, { method: 'POST', headers: html })
-    await body.dump()
-    expect(statusCode).toBe(404)
-  })
+  it.each(['gatewayUrl', 'baseUrl'] as const)(
+    'answers 404 at %s for a client that does not request HTML',
+    async (place) => {
+      for (const accept of ['application/json', '*/*']) {
+        const { statusCode, body } = await request(`${service[place]}/`, { headers: { accept } })
+        expect([statusCode, ((await body.json()) as { code: string }).code]).toEqual([404, 'not_found'])
+      }
+      const { statusCode, body } = await request(`${service[place]}/`, { method: 'POST', headers: html })
+      await body.dump()
+      expect(statusCode).toBe(404)
+    },
+  )
 })
 
 describe('first use: a shutdown', () => {
-  it.each(['SIGINT', 'SIGTERM'] as const)('by %s prints one line that says that the service drains', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('by %s prints one line about the draining', async (signal) => {
     const service = await started({ args: ['--empty'] })
     const before = service.output()
     expect(await service.stop(signal)).toBe(0)
@@ -120,7 +123,7 @@ describe('first use: a shutdown', () => {
 })
 
 describe('first use: a variable with a wrong name', () => {
-  it('logs a warning with the nearest name, and its value is not logged', async () => {
+  it('is logged as a warning with the nearest name and without its value', async () => {
     const service = await started({
       args: ['--empty'],
       env: { GATEWAY_PROT: 'value-1', TOLLGATE_DATA_DIR: 'value-2', TOLLGATE_CLIENT_SECRET: 'value-3' },
@@ -130,7 +133,7 @@ describe('first use: a variable with a wrong name', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>)
-      // The machine may allow fewer open files than the settings could use.
+      // This machine may allow fewer open files than the settings need.
       .filter(({ variable }) => variable !== undefined)
     expect(warnings.map(({ variable, nearest }) => [variable, nearest]).toSorted()).toEqual([
       ['GATEWAY_PROT', 'GATEWAY_PORT'],
@@ -168,7 +171,7 @@ describe('first use: tollgate admin reset', () => {
     expect(service.output()).not.toContain(newSecret)
   })
 
-  it('is refused for a folder that is none, and for one whose master key it does not have', async () => {
+  it('is refused for a folder that is not a data folder, and with another master key', async () => {
     const empty = folder()
     expect(admin(['reset', '--data-dir', empty])).toMatchObject({ status: 2, stdout: '' })
     const service = await started({ args: ['--empty'], env: { MASTER_KEY } })
@@ -181,7 +184,7 @@ describe('first use: tollgate admin reset', () => {
 })
 
 describe('first use: a second admin that is set through the environment', () => {
-  it('replaces the first, and the log says which', async () => {
+  it('replaces the first, which the log names', async () => {
     const service = await started({ args: ['--empty'] })
     const { clientId, clientSecret } = { clientId: 'second-admin', clientSecret: 'second-admin-secret-0123' }
     await service.stop()
@@ -217,7 +220,7 @@ describe('first use: npm start', () => {
     ['--help', /^Usage: npm start/m],
     ['--version', /^\d+\.\d+\.\d+$/m],
     ['--help-first-steps', /^ADMIN=\$\(curl .*YOUR_ADMIN_CLIENT_ID/m],
-  ])('prints and exits for %s, and touches nothing', async (flag, expected) => {
+  ])('prints and exits for %s, and creates no file', async (flag, expected) => {
     const data = folder()
     rmSync(data, { recursive: true })
     const { PATH, HOME } = process.env

@@ -1,4 +1,4 @@
-/** The gateway as a stranger meets it: every refusal with its code, broken HTTP, backends that misbehave. */
+/** The gateway from outside: every refusal with its code, invalid HTTP, and backends that misbehave. */
 
 import { createServer, type Server } from 'node:http'
 import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net'
@@ -103,7 +103,7 @@ function urlOf(server: Server | ReturnType<typeof createTcpServer>): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Answers by the path it is asked for. */
+/** Answers by the requested path. */
 function misbehave(socket: Socket): void {
   socket.on('error', () => {})
   socket.once('data', (data) => {
@@ -130,8 +130,8 @@ async function call(path: string, options: Parameters<typeof request>[1] = {}) {
 const bearer = async (by = caller) => ({ authorization: `Bearer ${await by.token()}` })
 const withType = async (type: string) => ({ ...(await bearer()), 'content-type': type })
 
-describe('refusals', () => {
-  it('tells the cases of a failed credential apart, with their challenges', async () => {
+describe('the gateway', () => {
+  it('distinguishes the failures of a credential, with their challenges', async () => {
     const missing = await call('/things-v1/things')
     expect([missing.status, missing.code, missing.headers['www-authenticate']]).toEqual([
       401,
@@ -157,7 +157,7 @@ describe('refusals', () => {
     expect([other.status, other.code]).toEqual([401, 'credential_invalid'])
   })
 
-  it('takes a key in x-api-key and a public operation without anything', async () => {
+  it('accepts a key in x-api-key, and a public operation without a credential', async () => {
     expect((await call('/things-v1/things', { headers: { 'x-api-key': caller.apiKey } })).status).toBe(200)
     expect((await call('/things-v1/things', { headers: { authorization: `Bearer ${caller.apiKey}` } })).status).toBe(
       401,
@@ -165,7 +165,7 @@ describe('refusals', () => {
     expect((await call('/things-v1/public')).status).toBe(200)
   })
 
-  it('knows 404, 405 and paths that could be read in two ways', async () => {
+  it('answers 404, 405, and refuses ambiguous paths', async () => {
     expect((await call('/nothing-v1/things')).code).toBe('not_found')
     expect((await call('/things-v1/a/b/c', { headers: await bearer() })).code).toBe('not_found')
     const method = await call('/things-v1/things', { method: 'DELETE', headers: await bearer() })
@@ -197,8 +197,8 @@ describe('refusals', () => {
   })
 })
 
-describe('bodies', () => {
-  it('are judged where a schema is declared', async () => {
+describe('a request body', () => {
+  it('is validated if a schema is declared', async () => {
     const writer = await enrol(service, 'things-v1')
     const headers = { ...(await bearer(writer)), 'content-type': 'application/json' }
     const post = (body: string, type = 'application/json') =>
@@ -212,7 +212,7 @@ describe('bodies', () => {
     expect((await post(`{"name":"${'a'.repeat(1_100_000)}"}`)).code).toBe('payload_too_large')
   })
 
-  it('over the bound are refused while they are read, and the connection is closed', async () => {
+  it('above the limit is refused while it is read, and the connection is closed', async () => {
     const writer = await enrol(service, 'things-v1')
     const socket = open()
     const { authorization } = await bearer(writer)
@@ -227,7 +227,7 @@ describe('bodies', () => {
     expect(await answerOf(socket)).toContain('HTTP/1.1 413')
   })
 
-  it('without a schema stream through, however long', async () => {
+  it('without a schema is streamed, whatever its length', async () => {
     const answer = await call('/things-v1/upload', {
       method: 'POST',
       headers: await withType('application/octet-stream'),
@@ -237,8 +237,8 @@ describe('bodies', () => {
   })
 })
 
-describe('what the backend hears', () => {
-  it('is who calls, as the gateway knows it, and never the credential or what a client claims', async () => {
+describe('a request to the backend', () => {
+  it('names the verified caller, and contains neither the credential nor claims of the client', async () => {
     seen.length = 0
     const headers = {
       ...(await bearer()),
@@ -260,22 +260,22 @@ describe('what the backend hears', () => {
   })
 })
 
-describe('backends that misbehave', () => {
+describe('a backend that misbehaves', () => {
   it.each([
     ['/broken-v1/reset', 502, 'upstream_broken'],
     ['/broken-v1/garbage', 502, 'upstream_broken'],
-  ])('%s is %i %s', async (path, status, code) => {
+  ])('at %s is answered %i %s', async (path, status, code) => {
     const answer = await call(path, { headers: await bearer(brokenCaller) })
     expect([answer.status, answer.code]).toEqual([status, code])
   })
 
-  it('that refuse connections are 502 upstream_refused', async () => {
+  it('by refusing connections is answered 502 upstream_refused', async () => {
     const gone = await enrol(service, 'gone-v1')
     const answer = await call('/gone-v1/things', { headers: await bearer(gone) })
     expect([answer.status, answer.code]).toEqual([502, 'upstream_refused'])
   })
 
-  it('that say nothing are 504 when their time is up', async () => {
+  it('by not responding is answered 504 after the time limit', async () => {
     const { items } = await service.platform.get<{ items: readonly { id: string }[] }>('/v1/proxies?api=broken-v1')
     const specification = Buffer.from(JSON.stringify(document('Broken'))).toString('base64')
     await service.platform.post('/v1/proxies', {
@@ -288,7 +288,7 @@ describe('backends that misbehave', () => {
     expect([answer.status, answer.code]).toEqual([504, 'upstream_timeout'])
   })
 
-  it('that break off in mid-answer break off the connection to the client', async () => {
+  it('by closing the connection during a response makes the gateway close that of the client', async () => {
     const headers = await bearer(brokenCaller)
     await expect(call('/broken-v1/middle', { headers })).rejects.toThrow()
     await expect(call('/broken-v1/chunked', { headers })).rejects.toThrow()
@@ -297,14 +297,14 @@ describe('backends that misbehave', () => {
 })
 
 describe('a backend that leads back to the gateway', () => {
-  it('is answered 508 loop_detected, after one round', async () => {
+  it('is answered 508 loop_detected after one pass', async () => {
     await publish(service, 'loop-v1', document('Loop'), `${service.gatewayUrl}/loop-v1`)
     const answer = await call('/loop-v1/public')
     expect([answer.status, answer.code]).toEqual([508, 'loop_detected'])
   })
 })
 
-describe('what is not HTTP as it should be', () => {
+describe('invalid HTTP:', () => {
   it.each([
     [
       'both lengths',
@@ -332,7 +332,7 @@ function open(): Socket {
   return socket
 }
 
-/** Everything that comes back until the connection is closed by the other side. */
+/** Returns all bytes that arrive until the peer closes the connection. */
 function answerOf(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let text = ''

@@ -1,4 +1,4 @@
-/** From a document to a running API, on to its next versions, and to its end. */
+/** The life of an API: a document, its deployment, its next versions, and its retirement. */
 
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -76,7 +76,7 @@ const call = async (api: string, apiKey: string, path = 'books'): Promise<number
   return statusCode
 }
 
-/** Somebody else than the admin, with every right that the platform gives. */
+/** A caller other than the admin, with all scopes of the platform. */
 async function colleague(): Promise<string> {
   const { id: consumer } = await service.platform.post<{ id: string }>('/v1/consumers', {
     name: 'Boss',
@@ -108,7 +108,7 @@ it(
     })
     expect(await until(id, 'waiting')).toMatchObject({ currentStep: 5 })
 
-    // Readers of one programme are bounded, and hold up no end of the service.
+    // The number of readers of a programme is limited, and they do not delay a shutdown.
     const authorization = `Bearer ${await service.platform.token()}`
     const reading = Array.from({ length: 21 }, () =>
       fetch(`${service.baseUrl}/v1/programmes/${id}/progress`, {
@@ -120,7 +120,7 @@ it(
     expect(await service.stop()).toBe(0)
     await service.start()
 
-    // The process dies while somebody thinks; the decision finds the programme where it was.
+    // The process is killed while a decision is pending; the programme keeps its state.
     await service.kill()
     await service.start()
     const { approvalFlow } = await service.platform.get<{ approvalFlow: string }>(`/v1/programmes/${id}`)
@@ -146,7 +146,7 @@ it(
 
     await service.platform.put('/v1/policy', { approval: { ...approval, minScore: 50, exposures: ['Internal'] } })
     await service.platform.put(`/v1/programmes/${id}`, { specification: document('1.1.0', ['books', 'loans']) })
-    // It dies on the way, at whatever step it is.
+    // The process is killed during the programme, at any step.
     await service.kill()
     await service.start()
     await until(id, 'succeeded')
@@ -164,7 +164,7 @@ it(
       specification: document('2.0.0', ['loans']),
       backend: { url: backendUrl },
     })
-    // Whom the new major breaks, somebody has to answer for: the policy says so.
+    // The policy requires an approval for a major version with breaking changes.
     await until(next, 'waiting')
     const { approvalFlow: asked } = await service.platform.get<{ approvalFlow: string }>(`/v1/programmes/${next}`)
     expect((await service.platform.get<{ items: readonly object[] }>('/v1/approvals')).items).toMatchObject([
@@ -183,7 +183,7 @@ it(
   },
 )
 
-/** Progress as it comes over the wire. */
+/** Returns the progress events of the stream. */
 async function follow(id: string): Promise<readonly Progress[]> {
   const events: Progress[] = []
   const response = await fetch(`${service.baseUrl}/v1/programmes/${id}/progress`, {

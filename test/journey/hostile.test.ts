@@ -1,8 +1,8 @@
 /**
  * Hostile clients and backends beside a well-behaved client: slow readers, slow uploads, fuzzed requests,
- * floods and backends that break every rule, all at once.
+ * floods and backends that violate the protocol, all at the same time.
  *
- * `HOSTILE_SECONDS` says for how long (20 in the suite; `npm run hostile` makes it 900); `SEED` repeats a
+ * `HOSTILE_SECONDS` sets the duration (20 in the suite; `npm run hostile` makes it 900); `SEED` repeats a
  * run. The counts are asserted; times and memory are printed, for `bench/RESULTS.md`.
  */
 
@@ -16,7 +16,7 @@ import { createService, enrol, publish, type Enrolled, type Service } from './se
 const SECONDS = Number(process.env['HOSTILE_SECONDS'] ?? 20)
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 const CALL_EVERY_MS = 20
-/** The hostile clients come all at once; their arrival is reported by itself. */
+/** The hostile clients connect at the same moment, which is reported separately. */
 const ARRIVAL_MS = 15_000
 
 let service: Service
@@ -89,7 +89,7 @@ describe(`a well-behaved client beside ${SECONDS} s of hostile ones`, () => {
   )
 })
 
-/** Calls at a steady pace, whatever the answers take; a call that fails counts as status 0. */
+/** Calls at a steady pace, whatever the response times; a failed call counts as status 0. */
 async function callWell(isOn: () => boolean, memory: number[]) {
   const agent = new Agent({ connections: 50, pipelining: 1 })
   const statuses = new Map<number, number>()
@@ -142,7 +142,7 @@ function report(tally: string, latenciesMs: readonly number[], memory: readonly 
   )
 }
 
-/** Calls are in the order in which they ended. */
+/** Calls are sorted by the time of their end. */
 function spread(latenciesMs: readonly number[]): string {
   const sorted = [...latenciesMs].sort((a, b) => a - b)
   const at = (share: number): string => (sorted[Math.floor((sorted.length - 1) * share)] ?? NaN).toFixed(1)

@@ -1,7 +1,7 @@
 /**
- * The bill is true: `kill -9` at random moments under load loses nothing and counts nothing twice.
+ * The bill is exact: `kill -9` at random moments under load loses no call and bills none twice.
  *
- * `KILLS` says how often (10 in the suite; `npm run kill` makes it 100); `SEED` repeats a run.
+ * `KILLS` sets the number of kills (10 in the suite; `npm run kill` makes it 100); `SEED` repeats a run.
  */
 
 import { Agent } from 'undici'
@@ -53,7 +53,7 @@ describe('kill -9 under load', () => {
   )
 })
 
-/** Drives clients until about `calls` answers were seen whole, runs `end`, and waits for all clients. */
+/** Runs clients until about `calls` responses were received completely, runs `end`, and waits for all clients. */
 async function loadUntil(
   tally: { sent: number; whole: number },
   calls: number,
@@ -99,7 +99,7 @@ const totalOf = async (): Promise<number> => {
   return items.reduce((sum, { calls }) => sum + calls, 0)
 }
 
-/** The same total from the line items. */
+/** Returns the same total from the line items. */
 async function twice(): Promise<number> {
   let total = 0
   for (let cursor = ''; ;) {
@@ -112,13 +112,13 @@ async function twice(): Promise<number> {
   }
 }
 
-/** Asks until everything that was answered is billed and the bill stands still; the pipeline is behind by its flush. */
+/** Waits until every answered call is billed and the bill no longer changes; the pipeline lags by one flush. */
 async function billedWhenSettled(whole: number): Promise<number> {
   for (let attempt = 0; attempt < 20_000; attempt++) {
     const billed = await totalOf()
     if (billed >= whole) break
   }
-  // A clean stop takes in all that is recorded; what then stands in the bill is final.
+  // A clean stop stores all recorded calls, so the bill is final.
   await service.stop()
   await service.start()
   return totalOf()

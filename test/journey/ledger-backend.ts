@@ -1,13 +1,13 @@
-/** A backend that answers at once with a body of a known length, and remembers which calls it saw. */
+/** A backend that responds immediately with a body of a known length, and stores the calls that it received. */
 
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface LedgerBackend {
   readonly url: string
-  /** Every value of the query parameter `n` that arrived, and how often. */
+  /** Number of calls by value of the query parameter `n`. */
   readonly seen: Map<string, number>
-  /** Headers of the call that came last. */
+  /** Headers of the latest call. */
   readonly last: () => IncomingHttpHeaders
   close(): Promise<void>
 }
@@ -37,7 +37,7 @@ export async function startLedgerBackend(answer = 'ok'): Promise<LedgerBackend> 
   }
 }
 
-/** `Ledger` 1.0.0 with one read operation, and a second one to tell revisions apart. */
+/** `Ledger` 1.0.0 with one read operation, and a second one to distinguish revisions. */
 export function ledgerDocument(version = '1.0.0'): object {
   return {
     openapi: '3.1.0',

@@ -1,4 +1,4 @@
-/** One declaration: limits, quotas, units and money, held over `kill -9` and added up by hand. */
+/** Limits, quotas, units and prices of a declaration: exact across `kill -9`, and compared with sums of the test. */
 
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -32,8 +32,8 @@ afterAll(async () => {
   backend.close()
 })
 
-describe('limits over kill -9 under load', () => {
-  it('admit exactly what is declared, and the bill says so', { timeout: 120_000 }, async () => {
+describe('limits across kill -9 under load', () => {
+  it('admit exactly the declared number of calls, which the bill shows', { timeout: 120_000 }, async () => {
     const caller = await open('total', { limits: [{ name: 'all', totals: { month: 1_000 } }] })
     const before = arrived
     const answered = [
@@ -66,7 +66,7 @@ describe('limits over kill -9 under load', () => {
 })
 
 describe('a refusal', () => {
-  it('names the limit, its window and when it opens again', async () => {
+  it('names the limit, its window and the time of its reset', async () => {
     const caller = await open('few', { limits: [{ name: 'few', totals: { day: 1 } }] })
     expect((await call('few-v1', caller, 'cheap')).status).toBe(200)
     const refused = await call('few-v1', caller, 'cheap')
@@ -81,7 +81,7 @@ describe('a refusal', () => {
 })
 
 describe('the bill', () => {
-  it('is what every call adds up to by hand, to the last digit', { timeout: 60_000 }, async () => {
+  it('equals the sum of every call, to the last digit', { timeout: 60_000 }, async () => {
     const { cheap, odd, dear } = MICRO_UNITS
     const sla = {
       resourceUnits: { default: toDecimal(cheap), operations: { odd: toDecimal(odd), dear: toDecimal(dear) } },
@@ -132,7 +132,7 @@ interface Bill {
   readonly amount: string
 }
 
-/** An API of its own under a declaration, and a caller. */
+/** Publishes a separate API with a declaration, and enrols a caller. */
 async function open(title: string, sla: object): Promise<Enrolled> {
   const operations = OPERATIONS.map((id) => [
     `/${id}`,
@@ -171,7 +171,7 @@ function asDocument(text: string): Record<string, unknown> {
   return JSON.parse(text) as Record<string, unknown>
 }
 
-/** Calls until `goal` answers have come or nothing is admitted, then runs `end`; returns how many were served. */
+/** Calls until `goal` responses arrived or no call is admitted, then runs `end`. Returns the number of served calls. */
 async function load(api: string, { apiKey }: Enrolled, goal: number, end: () => Promise<void>): Promise<number> {
   const agent = new Agent({ connections: CLIENTS, pipelining: 1 })
   let served = 0
@@ -202,14 +202,14 @@ async function load(api: string, { apiKey }: Enrolled, goal: number, end: () => 
   return served
 }
 
-/** Summaries after a clean stop, which takes in all that is recorded. */
+/** Returns the summaries after a clean stop, which stores all recorded calls. */
 async function billed(api: string): Promise<readonly Bill[]> {
   await service.stop()
   await service.start()
   return (await service.platform.get<{ items: readonly Bill[] }>(`/v1/summaries?api=${api}`)).items
 }
 
-/** The first operation of the caller's subscription, as it is shown. */
+/** Returns the first operation of the caller's subscription, as the API shows it. */
 async function left({ subscription }: Enrolled): Promise<unknown> {
   const path = `/v1/subscriptions/${subscription}/operations`
   return (await service.platform.get<{ items: readonly unknown[] }>(path)).items[0]
@@ -219,7 +219,7 @@ function byCustomer(a: { customer: string }, b: { customer: string }): number {
   return a.customer < b.customer ? -1 : 1
 }
 
-/** By hand: whole parts of 10^-places as the shortest decimal. */
+/** Formats an integer number of 10^-places as the shortest decimal. */
 function toDecimal(parts: bigint, places = 6): string {
   const one = 10n ** BigInt(places)
   const fraction = String(parts % one)

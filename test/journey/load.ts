@@ -1,4 +1,4 @@
-/** Clients that call an API without a pause, and what they have seen of it. */
+/** Clients that call an API without a pause, and count the responses. */
 
 import { Agent } from 'undici'
 import type { Enrolled, Service } from './service.ts'
@@ -7,15 +7,15 @@ import type { Enrolled, Service } from './service.ts'
 export interface Tally {
   readonly caller: Enrolled
   sent: number
-  /** Answered with 200, to the last byte. */
+  /** Calls that were answered 200, to the last byte. */
   whole: number
 }
 
 export interface Load {
   readonly tallies: readonly Tally[]
-  /** Resolves when at least so many calls of each consumer were answered whole since the load began. */
+  /** Resolves when at least `calls` calls of each consumer were answered completely since the load began. */
   reached(calls: number): Promise<void>
-  /** Resolves when no call is in flight. Rejects if one was answered with anything but 200. */
+  /** Resolves when no call is in flight. Rejects if one was not answered 200. */
   stop(): Promise<void>
 }
 
@@ -53,7 +53,7 @@ export function startLoad(
   }
 
   const running = Promise.all(tallies.flatMap((tally) => Array.from({ length: clients }, () => client(tally))))
-  // Whoever waits for progress learns of a failure as well.
+  // A caller that waits for progress receives the failure as well.
   const failed = running.then(() => new Promise<never>(() => {}))
   failed.catch(() => {})
   return {

@@ -1,4 +1,4 @@
-/** Issue 14, point 9: /metrics of the whole service, on a port of its own and with a token. */
+/** `/metrics` of the whole service, on a separate port and with a token. */
 
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -22,7 +22,7 @@ async function get(url: string, headers: Record<string, string> = {}): Promise<{
   return { status: statusCode, text: await body.text() }
 }
 
-describe('point 9: METRICS_PORT', () => {
+describe('METRICS_PORT', () => {
   it('serves /metrics to holders of METRICS_TOKEN, and the platform port no longer does', async () => {
     const own = `http://127.0.0.1:${port}`
     const authorization = `Bearer ${TOKEN}`
@@ -35,7 +35,7 @@ describe('point 9: METRICS_PORT', () => {
     expect(await get(`${service.baseUrl}/metrics`, { authorization })).toMatchObject({ status: 404 })
   })
 
-  it('is closed with the service, which still ends with exit code 0', async () => {
+  it('is closed with the service, which exits with code 0', async () => {
     expect(await service.stop()).toBe(0)
     await expect(get(`http://127.0.0.1:${port}/metrics`)).rejects.toThrow()
   })

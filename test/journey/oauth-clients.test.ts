@@ -1,6 +1,6 @@
 /**
- * Real OAuth clients of others against the running service, from discovery on: `oauth4webapi` and
- * `openid-client` know nothing of it but an issuer, a client and a redirect URI.
+ * Independent OAuth clients with the running service, beginning with discovery: `oauth4webapi` and
+ * `openid-client` are configured only with an issuer, a client and a redirect URI.
  */
 
 import * as oauth from 'oauth4webapi'
@@ -13,7 +13,7 @@ import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
 
 const REDIRECT = 'https://app.example/back?from=login'
-/** openid-client takes the address it was called at for the redirect URI, without its query. */
+/** openid-client derives the redirect URI from the address of the callback, without its query. */
 const PLAIN_REDIRECT = 'https://app.example/back'
 const PERSON = { username: 'grace', password: 'nanoseconds are eleven inches', name: 'Grace Hopper' }
 const insecure = { [oauth.allowInsecureRequests]: true }
@@ -58,7 +58,7 @@ async function enrolPublic(name: string, kind: string): Promise<{ clientId: stri
   return { clientId: items[0]?.clientId ?? '', consumer }
 }
 
-/** Logs in and consents as a person would; the address that the browser is sent back to. */
+/** Logs in and consents like a person. Returns the address that the browser is redirected to. */
 async function logIn(authorizeUrl: URL): Promise<URL> {
   const browser = createBrowser()
   const login = await browser.open(authorizeUrl.href)
@@ -104,7 +104,7 @@ describe('oauth4webapi', () => {
     }
   })
 
-  it('brings a person through login and consent to a token, an ID token and userinfo', async () => {
+  it('gets a token, an ID token and userinfo after login and consent of a person', async () => {
     const as = await discover('oidc')
     const client: oauth.Client = { client_id: app.clientId }
     const verifier = oauth.generateRandomCodeVerifier()
@@ -146,7 +146,7 @@ describe('oauth4webapi', () => {
     expect(await callLedger(answer.access_token)).toBe(401)
   })
 
-  it('introspects and revokes what it was given', async () => {
+  it('introspects and revokes its token', async () => {
     const as = await discover('oauth2')
     const client = { client_id: machine.clientId }
     const secret = oauth.ClientSecretBasic(machine.clientSecret)
@@ -174,7 +174,7 @@ describe('openid-client', () => {
     expect(await callLedger(token)).toBe(200)
   })
 
-  it('lets an agent act for a person, who is named to the backend', async () => {
+  it('lets an agent act on behalf of a person, whom the gateway names to the backend', async () => {
     const config = await openid.discovery(issuer(), agent.clientId, undefined, openid.None(), options)
     openid.enableNonRepudiationChecks(config)
     const verifier = openid.randomPKCECodeVerifier()
@@ -200,7 +200,7 @@ describe('openid-client', () => {
     expect(backend.last()).not.toHaveProperty('authorization')
   })
 
-  it('names the agent and the person in the risk of what it may not do', async () => {
+  it('causes a risk that names the agent and the person if the agent exceeds its scopes', async () => {
     const config = await openid.discovery(issuer(), agent.clientId, undefined, openid.None(), options)
     const verifier = openid.randomPKCECodeVerifier()
     const url = openid.buildAuthorizationUrl(config, {

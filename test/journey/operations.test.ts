@@ -1,4 +1,4 @@
-/** The commands of `docs/operations.md` for backup and restore, run as they stand there. */
+/** The commands of `docs/operations.md` for backup and restore, run unchanged. */
 
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
@@ -43,7 +43,7 @@ async function run(block: string): Promise<string> {
   return out
 }
 
-/** Starts the service with the command of the docs, on the ports that the other one had. */
+/** Starts the service with the command of the docs, on the ports of the previous one. */
 async function startAsDocumented(): Promise<() => Promise<void>> {
   const ports = {
     GATEWAY_PORT: new URL(service.gatewayUrl).port,
@@ -68,7 +68,7 @@ async function startAsDocumented(): Promise<() => Promise<void>> {
 }
 
 describe('docs/operations.md', () => {
-  it('has the commands that are run here, and no other', () => {
+  it('has exactly the commands that this test runs', () => {
     expect(BLOCKS).toHaveLength(4)
     expect(BACKUP).toContain('tollgate backup ./backups/monday --data-dir ./data')
     expect(COPY).toBe('cp -a ./data ./backups/stopped')

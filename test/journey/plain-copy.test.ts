@@ -1,8 +1,8 @@
 /**
- * A plain copy of a running data folder, its files taken in many orders with calls in between: the bill of a service on the copy is
- * exact, or what is missing is reported, or the start is refused. It is never wrong in silence.
+ * A plain copy of a running data folder, its files copied in many orders with calls in between: the bill of a service on the copy is
+ * exact, or the missing calls are reported, or the start is refused. It is never wrong without a report.
  *
- * `COPIES` says how many (6 in the suite); `SEED` repeats a run.
+ * `COPIES` sets the number of copies (6 in the suite); `SEED` repeats a run.
  */
 
 import {
@@ -26,7 +26,7 @@ import { createService, enrol, publish, type Enrolled, type Service } from './se
 const COPIES = Number(process.env['COPIES'] ?? 6)
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 const CALLS_BETWEEN = 60
-/** What belongs together as the operating system sees it; each is copied in one go, calls go on between two. */
+/** Groups of files that are copied together; calls continue between two groups. */
 const PIECES = [
   'registry.db',
   'registry.db-wal',
@@ -69,7 +69,7 @@ afterAll(async () => {
   await backend.close()
 })
 
-/** As `cp -a` does it: what vanishes meanwhile is passed over. */
+/** Copies like `cp -a`, but skips files that are removed meanwhile. */
 function copyPiece(from: string, to: string): void {
   const kind = lstatSync(from, { throwIfNoEntry: false })
   if (kind === undefined) return
@@ -94,7 +94,7 @@ function unlessGone<T>(work: () => T): T | undefined {
 
 interface Taken {
   readonly dataDir: string
-  /** Answered whole before the first piece was copied; sent before the last one was. */
+  /** Calls answered before the first group was copied, and calls sent before the last group was copied. */
   readonly before: readonly number[]
   readonly after: readonly number[]
 }

@@ -1,4 +1,4 @@
-/** `platform-v1` as an API of its own gateway: scored, declared, limited, billed and watched like any other. */
+/** `platform-v1` as an API of its own gateway: scored, declared, limited, billed and monitored like any other. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createService, enrol, type Enrolled, type Service } from './service.ts'
@@ -48,14 +48,14 @@ describe('platform-v1', () => {
     expect(compliance).toMatchObject({ score: 100, band: 'clean', specification: 100, history: [{ revision: 0 }] })
   })
 
-  it('sends the limit that holds by default', async () => {
+  it('sends the default limit', async () => {
     const response = await call(await caller.token(), '/v1/openslaspecs')
     expect(response.status).toBe(200)
     expect(response.headers.get('ratelimit-policy')).toBe('"default rate";q=6000;w=60')
     expect(response.headers.get('ratelimit')).toMatch(/^"default rate";r=\d+;t=\d+$/)
   })
 
-  it('admits exactly what its declaration allows, also over kill -9', { timeout: 120_000 }, async () => {
+  it('admits exactly the calls that its declaration allows, also across kill -9', { timeout: 120_000 }, async () => {
     expect(await declare(DECLARATION)).toMatchObject({ version: '2.0.0', inForce: true })
     const token = await caller.token()
     const before = await Promise.all(Array.from({ length: 8 }, () => call(token)))
@@ -72,25 +72,29 @@ describe('platform-v1', () => {
     }
   })
 
-  it('bills its calls by the declaration, and refusals are a risk of the caller', { timeout: 60_000 }, async () => {
-    type Items = { items: readonly Readonly<Record<string, unknown>>[] }
-    const query = `api=platform-v1&subscription=${caller.subscription}&operation=listConsumers&groupBy=operation`
-    const billed = async () => {
-      const { items } = await service.platform.get<Items>(`/v1/summaries?${query}`)
-      return items
-        .filter(({ currency }) => currency === 'EUR')
-        .map(({ calls, value, amount }) => ({ calls, value, amount }))
-    }
-    await expect.poll(billed, { timeout: 50_000 }).toEqual([{ calls: LIMIT, value: LIMIT / 2, amount: '1' }])
-    const risks = async () =>
-      (await service.platform.get<Items>('/v1/risks?type=RateLimitBreach&api=platform-v1')).items
-    await expect.poll(async () => (await risks()).length, { timeout: 30_000 }).toBe(1)
-    expect(await risks()).toMatchObject([
-      { attributedTo: { kind: 'consumer', id: caller.consumer }, operation: 'listConsumers' },
-    ])
-  })
+  it(
+    'bills its calls by the declaration, and raises a risk of the caller for refusals',
+    { timeout: 60_000 },
+    async () => {
+      type Items = { items: readonly Readonly<Record<string, unknown>>[] }
+      const query = `api=platform-v1&subscription=${caller.subscription}&operation=listConsumers&groupBy=operation`
+      const billed = async () => {
+        const { items } = await service.platform.get<Items>(`/v1/summaries?${query}`)
+        return items
+          .filter(({ currency }) => currency === 'EUR')
+          .map(({ calls, value, amount }) => ({ calls, value, amount }))
+      }
+      await expect.poll(billed, { timeout: 50_000 }).toEqual([{ calls: LIMIT, value: LIMIT / 2, amount: '1' }])
+      const risks = async () =>
+        (await service.platform.get<Items>('/v1/risks?type=RateLimitBreach&api=platform-v1')).items
+      await expect.poll(async () => (await risks()).length, { timeout: 30_000 }).toBe(1)
+      expect(await risks()).toMatchObject([
+        { attributedTo: { kind: 'consumer', id: caller.consumer }, operation: 'listConsumers' },
+      ])
+    },
+  )
 
-  it('can always be given another declaration by its operator', { timeout: 60_000 }, async () => {
+  it('accepts another declaration of its operator under any declaration', { timeout: 60_000 }, async () => {
     await declare({ opensla: '1.0.0', info: { version: '3.0.0' }, limits: [{ name: 'one', totals: { month: 1 } }] })
     const refused = service.platform.get('/v1/consumers')
     const isRefused = await refused.then(

@@ -1,4 +1,4 @@
-/** A machine that stopped while the service ran, as the operator learns of it. */
+/** The report after a machine has stopped while the service ran. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** The quickstart of the docs, run as it stands there: in the folder of a checkout, pasted into an interactive shell. */
+/** The quickstart of the docs, run unchanged: in the folder of a checkout, pasted into an interactive shell. */
 
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const QUICKSTART = readFileSync(join(ROOT, 'docs/quickstart.md'), 'utf8')
 const BLOCKS = [...QUICKSTART.matchAll(/^```sh\n([^]*?)\n```$/gm)].map(([, block]) => block ?? '')
 const BILL = BLOCKS.at(-1)?.split('\n').at(-1) ?? ''
-/** Until the bill shows an amount, at most so many times: the last command, again. */
+/** Upper bound for repeating the last command until the bill shows an amount. */
 const TRIES = Array.from({ length: 30 }, (_, index) => index).join(' ')
 
 /** A folder that looks like a checkout, so that logs and data of the test do not end up in this one. */
@@ -28,12 +28,12 @@ describe('first use: the quickstart', () => {
     expect(BLOCKS).toHaveLength(3)
     expect(BLOCKS[0]).toBe('npm ci')
     for (const block of BLOCKS) {
-      // Interactive zsh has no comments, interactive bash expands `!`; the rest is GNU's alone, or not everywhere.
+      // Interactive zsh has no comments, and interactive bash expands `!`; the rest is specific to GNU or not available everywhere.
       expect(block).not.toMatch(/#|!|base64 -w|sed -i|date -d|grep -P|readlink -f|\b(python3?|jq|seq|timeout)\b/)
     }
   })
 
-  it.each(SHELLS)('pasted into $name ends with a risk that is seen and a bill', { timeout: 150_000 }, async (shell) => {
+  it.each(SHELLS)('pasted into $name ends with a visible risk and a bill', { timeout: 150_000 }, async (shell) => {
     const cwd = checkout()
     const [gatewayPort, platformPort, backendPort] = await Promise.all([freePort(), freePort(), freePort()])
     const env = {

@@ -1,13 +1,13 @@
-/** Calls without a pause until they are stopped, and what became of them. */
+/** Calls without a pause until it is stopped, and counts the results. */
 
 import { Agent } from 'undici'
 
 export interface Load {
-  /** Calls that were answered 200, seen whole. */
+  /** Calls that were answered 200 completely. */
   answered(): number
   /** Calls that were answered 503. */
   refused(): number
-  /** What else was seen, by what it was. */
+  /** Number of other results, by description. */
   readonly others: ReadonlyMap<string, number>
   /** Resolves when every call has ended. */
   stop(): Promise<void>
@@ -40,7 +40,7 @@ export function startLoad({ origin, path, apiKey, clients }: LoadOptions): Load 
   }
 
   async function client(): Promise<void> {
-    // A response that was under way when its record was refused is broken off.
+    // A response that had begun when its record was refused is aborted.
     while (!isOver) await call().catch((cause: NodeJS.ErrnoException) => note(cause.code ?? cause.message))
   }
 

@@ -1,8 +1,8 @@
 /**
  * Starts that are refused: exit code 2, and one line that names the file and the remedy.
  *
- * The service is started for real on a copy of a good data folder that is spoiled in one way. Root passes all permission checks, so
- * the tests give up its capabilities (`setpriv`); a case that needs what this machine does not allow (mounting) is skipped.
+ * The service starts on a copy of an intact data folder with one fault. Root passes all permission checks, so the tests drop its
+ * capabilities (`setpriv`); a case that needs a right that this machine does not grant (mounting) is skipped.
  */
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
@@ -111,7 +111,7 @@ describe('a start on a file that this user may not use', () => {
     ])
   })
 
-  it('a part of the store is refused, where the store itself would set it aside', async () => {
+  it('that is a part of the store is refused, although the engine alone would detach the part', async () => {
     const folder = goodFolder()
     const part = join(folder, partOf(folder))
     chmodSync(part, 0o000)
@@ -121,14 +121,14 @@ describe('a start on a file that this user may not use', () => {
     expect(globSync('clickhouse/store/*/*/detached/*', { cwd: folder })).toEqual([])
   })
 
-  it('what is none of its own is left alone, as lost+found on a volume', async () => {
+  it('that does not belong to the service succeeds and leaves the file alone, like lost+found on a volume', async () => {
     const folder = goodFolder()
     mkdirSync(join(folder, 'lost+found'), { mode: 0o000 })
     const { lines } = await start(folder, { CLICKHOUSE_URL: 'http://127.0.0.1:1' })
     expect(lines).toEqual([expect.stringContaining('CLICKHOUSE_URL http://127.0.0.1:1 does not answer')])
   })
 
-  it.skipIf(!IS_ROOT)('a file of another user is refused and says whose it is (needs root)', async () => {
+  it.skipIf(!IS_ROOT)('that belongs to another user is refused with the name of the owner (needs root)', async () => {
     const folder = goodFolder()
     const path = join(folder, 'registry.db')
     chmodSync(path, 0o600)
@@ -142,7 +142,7 @@ describe('a start on a file that this user may not use', () => {
     ])
   })
 
-  it('a folder that cannot be made is refused and names the one above', async () => {
+  it('in a folder that cannot be created is refused with the name of the parent folder', async () => {
     const parent = goodFolder()
     chmodSync(parent, 0o500)
     const { code, lines } = await start(join(parent, 'new'))
@@ -187,7 +187,7 @@ describe('a start on a file of the wrong kind', () => {
     expect(lines[0]).toContain(folder)
   })
 
-  it('a lock with garbage is not taken for another process: without it the service starts', async () => {
+  it('does not mistake a lock with garbage for another process, and succeeds without the lock', async () => {
     const folder = goodFolder()
     garbage(join(folder, 'lock'))
     expect((await start(folder)).code).toBe(2)
@@ -197,7 +197,7 @@ describe('a start on a file of the wrong kind', () => {
     expect(await again.stop()).toBe(0)
   })
 
-  it('a file in place of DATA_DIR is refused', async () => {
+  it('in place of DATA_DIR is refused', async () => {
     const path = join(goodFolder(), 'file')
     writeFileSync(path, '')
     const { code, lines } = await start(path)
@@ -208,7 +208,7 @@ describe('a start on a file of the wrong kind', () => {
   })
 })
 
-describe('a start on a disk that takes nothing', () => {
+describe('a start on a disk that cannot be written', () => {
   const canMount = IS_ROOT && trialMount()
 
   /** Mounts a small file system; its options are those of tmpfs. */
@@ -252,8 +252,8 @@ describe('a start on a disk that takes nothing', () => {
   })
 })
 
-describe('a start on what the service does not reach', () => {
-  it('a ClickHouse server that does not answer is refused, and its password is not shown', async () => {
+describe('a start with an unreachable dependency', () => {
+  it('is refused if a ClickHouse server does not respond, without showing its password', async () => {
     const port = await freePort()
     const url = `http://user:secret-word@127.0.0.1:${port}`
     const { code, lines } = await start(goodFolder(), { CLICKHOUSE_URL: url })
@@ -268,7 +268,7 @@ describe('a start on what the service does not reach', () => {
     expect(lines.join()).not.toContain('secret-word')
   })
 
-  it('an address that is not of this machine is refused, and nothing is touched', async () => {
+  it('is refused for an address of another machine, and creates no file', async () => {
     const folder = join(goodFolder(), 'new')
     const { code, lines } = await start(folder, { HOST: '192.0.2.1' })
     expect([code, lines]).toEqual([

@@ -1,8 +1,8 @@
 /**
- * Activation under load: no call fails, and every answer comes from exactly one revision.
+ * Activation under load: no call fails, and exactly one revision serves each call.
  *
- * `REVISIONS` says how many are activated or discarded (200 in the suite; `npm run revisions` makes
- * it 1,000). Every revision has a backend of its own that says its name.
+ * `REVISIONS` sets the number of activations and discards (200 in the suite; `npm run revisions` makes
+ * it 1,000). Every revision has a separate backend that returns its name.
  */
 
 import { Agent } from 'undici'
@@ -41,7 +41,7 @@ describe('revisions under load', () => {
       const failed: string[] = []
       let calls = 0
       let isOver = false
-      /** Backends that may answer a call that begins now. */
+      /** Backends that may serve a call that begins now. */
       let allowed: readonly string[] = ['blue']
 
       async function client(): Promise<void> {
@@ -90,7 +90,7 @@ describe('revisions under load', () => {
     },
   )
 
-  it('comes back from a restart with the same revision, and serves it', async () => {
+  it('are unchanged after a restart, and the same revision serves', async () => {
     const before = await service.platform.get<Record<string, unknown>>(`/v1/proxies/${proxy}`)
     await service.kill()
     await service.start()

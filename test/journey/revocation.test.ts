@@ -1,6 +1,6 @@
 /**
- * What is taken away is gone from the answer on: clients hammer all threads with a credential while it
- * is taken from them, and no call that is sent after the answer is served.
+ * A revocation is complete when it is answered: clients call all threads with a credential while it is revoked,
+ * and no call that is sent after the answer is served.
  */
 
 import { Pool, request } from 'undici'
@@ -10,7 +10,7 @@ import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger
 import { createService, enrol, publish, type Service } from './service.ts'
 
 const THREADS = 3
-/** More than enough that every thread holds some of them. */
+/** Enough connections for every thread to accept some of them. */
 const CONNECTIONS = 24
 
 let service: Service
@@ -30,9 +30,9 @@ afterAll(async () => {
 })
 
 interface Hammering {
-  /** Resolves when so many calls were served since it was asked. */
+  /** Resolves when `count` more calls were served. */
   served(count: number): Promise<void>
-  /** What was taken is gone: statuses of the calls sent from now on, until `count` of them were answered. */
+  /** Returns the statuses of the calls that are sent from now on, until `count` of them were answered. */
   after(count: number): Promise<ReadonlyMap<number, number>>
   stop(): Promise<void>
 }
@@ -81,7 +81,7 @@ function hammer(headers: Readonly<Record<string, string>>, path = '/ledger-v1/en
   }
 }
 
-/** Takes something away under load; what calls sent after the answer got. */
+/** Revokes access under load. Returns the statuses of calls that were sent after the answer. */
 async function takeAway(
   headers: Readonly<Record<string, string>>,
   take: () => Promise<unknown>,
@@ -215,7 +215,7 @@ it('deprecates an API without a failed call, and answers 410 on every thread onc
   expect(await late.body.json()).toMatchObject({ code: 'api_retired' })
 })
 
-it('rotates the signing keys under load without a failed call, and old tokens stay good', async () => {
+it('rotates the signing keys under load without a failed call, and old tokens stay valid', async () => {
   const { token } = await enrol(service, 'ledger-v1')
   const before = await token()
   const kidOf = (text: string) =>

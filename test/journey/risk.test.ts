@@ -1,4 +1,4 @@
-/** Risk as a security team lives with it: a stream that is cut off and resumes, drift, a backend that goes down. */
+/** Risks in the whole service: a stream that is interrupted and resumes, drift, and a backend that fails. */
 
 import { createServer as createBackend, type Server } from 'node:http'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
@@ -100,57 +100,64 @@ async function risksOf(query: string): Promise<readonly Risk[]> {
   return (await service.platform.get<{ items: readonly Risk[] }>(`/v1/risks?limit=500&${query}`)).items
 }
 
-describe('the stream', () => {
-  it('is cut off ten times at random, and brings every event exactly once', { timeout: 90_000 }, async () => {
-    await publish(service, 'stream-v1', document('Stream'), backendUrl)
-    const random = createRandom(SEED)
-    const callers: Enrolled[] = []
-    for (let index = 0; index < 25; index++)
-      callers.push(await enrol(service, 'stream-v1', { name: `Caller ${index}`, scopes: ['items:read'] }))
-    const relay = await openRelay(service.baseUrl)
-    const heard = await follow(relay.url, '&api=stream-v1')
+describe('the risk stream', () => {
+  it(
+    'delivers every event exactly once although it is interrupted ten times at random',
+    { timeout: 90_000 },
+    async () => {
+      await publish(service, 'stream-v1', document('Stream'), backendUrl)
+      const random = createRandom(SEED)
+      const callers: Enrolled[] = []
+      for (let index = 0; index < 25; index++)
+        callers.push(await enrol(service, 'stream-v1', { name: `Caller ${index}`, scopes: ['items:read'] }))
+      const relay = await openRelay(service.baseUrl)
+      const heard = await follow(relay.url, '&api=stream-v1')
 
-    let cuts = 0
-    for (const [index, caller] of callers.entries()) {
-      const token = await caller.token()
-      for (let times = 0; times < 1 + random.below(12); times++) {
-        const { body } = await request(`${service.gatewayUrl}/stream-v1/items`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${token}` },
-        })
-        await body.text()
+      let cuts = 0
+      for (const [index, caller] of callers.entries()) {
+        const token = await caller.token()
+        for (let times = 0; times < 1 + random.below(12); times++) {
+          const { body } = await request(`${service.gatewayUrl}/stream-v1/items`, {
+            method: 'POST',
+            headers: { authorization: `Bearer ${token}` },
+          })
+          await body.text()
+        }
+        // A reader without an event has no position to resume from: it starts with new events.
+        await vi.waitFor(() => expect(heard.risks.length).toBeGreaterThan(0), WAIT)
+        if (cuts < 10 && (random.below(2) === 0 || callers.length - index <= 10 - cuts)) {
+          cuts++
+          relay.cut()
+          await vi.waitFor(() => expect(relay.connections).toBeGreaterThan(0), WAIT)
+        }
       }
-      // A reader that has heard nothing has nothing to resume from: it starts from now again.
-      await vi.waitFor(() => expect(heard.risks.length).toBeGreaterThan(0), WAIT)
-      if (cuts < 10 && (random.below(2) === 0 || callers.length - index <= 10 - cuts)) {
-        cuts++
-        relay.cut()
-        await vi.waitFor(() => expect(relay.connections).toBeGreaterThan(0), WAIT)
-      }
-    }
-    expect(cuts).toBe(10)
-    // Each consumer has an episode of its own; its first event opens it.
-    await vi.waitFor(() => expect(new Set(heard.risks.map(({ riskId }) => riskId)).size).toBe(25), WAIT)
+      expect(cuts).toBe(10)
+      // Each consumer has a separate episode, which its first event opens.
+      await vi.waitFor(() => expect(new Set(heard.risks.map(({ riskId }) => riskId)).size).toBe(25), WAIT)
 
-    const position = await risksOf('api=stream-v1')
-    await vi.waitFor(async () => {
-      const last = new Map(heard.risks.map((risk) => [risk.riskId, risk]))
-      for (const { riskId, severity, attributedTo } of position) {
-        expect(last.get(riskId), `seed ${SEED}`).toMatchObject({ severity, attributedTo })
-      }
-    }, WAIT)
-    const ids = heard.risks.map(({ id }) => id)
-    expect(new Set(ids).size, `seed ${SEED}`).toBe(ids.length)
-    expect(ids).toEqual(ids.toSorted())
-    // A reader that was never cut off reads the same from the first of them on.
-    const again = await follow(service.baseUrl, '&api=stream-v1', ids[0])
-    await vi.waitFor(() => expect(again.risks.map(({ id }) => id)).toEqual(expect.arrayContaining(ids.slice(1))), WAIT)
-    expect(again.risks.slice(0, ids.length - 1).map(({ id }) => id)).toEqual(ids.slice(1))
-  })
+      const position = await risksOf('api=stream-v1')
+      await vi.waitFor(async () => {
+        const last = new Map(heard.risks.map((risk) => [risk.riskId, risk]))
+        for (const { riskId, severity, attributedTo } of position) {
+          expect(last.get(riskId), `seed ${SEED}`).toMatchObject({ severity, attributedTo })
+        }
+      }, WAIT)
+      const ids = heard.risks.map(({ id }) => id)
+      expect(new Set(ids).size, `seed ${SEED}`).toBe(ids.length)
+      expect(ids).toEqual(ids.toSorted())
+      // A reader that was never interrupted receives the same events from the first one on.
+      const again = await follow(service.baseUrl, '&api=stream-v1', ids[0])
+      await vi.waitFor(
+        () => expect(again.risks.map(({ id }) => id)).toEqual(expect.arrayContaining(ids.slice(1))),
+        WAIT,
+      )
+      expect(again.risks.slice(0, ids.length - 1).map(({ id }) => id)).toEqual(ids.slice(1))
+    },
+  )
 })
 
 describe('drift', () => {
-  it('is told by kind, of the provider and of the caller, and written down once', { timeout: 60_000 }, async () => {
+  it('is reported by kind, for the provider and for the caller, and stored once', { timeout: 60_000 }, async () => {
     await publish(service, 'drift-v1', document('Drift'), backendUrl)
     const caller = await enrol(service, 'drift-v1')
     for (let times = 0; times < 5; times++) {
@@ -177,7 +184,7 @@ describe('drift', () => {
     }, WAIT)
   })
 
-  it('and refusals are found call by call, and episode by episode', { timeout: 60_000 }, async () => {
+  it('is listed with refusals by call and by episode', { timeout: 60_000 }, async () => {
     const [provider] = await risksOf('api=drift-v1&type=DesignDrift')
     const shown = await service.platform.get<Risk & { timeline: readonly { phase: string }[] }>(
       `/v1/risks/${provider?.riskId ?? ''}`,
@@ -192,8 +199,8 @@ describe('drift', () => {
   })
 })
 
-describe('a backend that goes down', () => {
-  it('is shut off at once, and comes back by itself', { timeout: 90_000 }, async () => {
+describe('a backend that fails', () => {
+  it('is cut off immediately, and is used again after its recovery', { timeout: 90_000 }, async () => {
     let server = createBackend((_, response) => response.end('{}'))
     const url = await listen(server)
     await publish(service, 'down-v1', document('Down'), url)
@@ -224,7 +231,7 @@ describe('a backend that goes down', () => {
   })
 })
 
-/** Between a reader and the service: it forwards bytes, and can cut every connection. */
+/** A proxy between a reader and the service, which can close every connection. */
 async function openRelay(baseUrl: string) {
   const { hostname, port } = new URL(baseUrl)
   const sockets = new Set<Socket>()
@@ -258,7 +265,7 @@ async function openRelay(baseUrl: string) {
   }
 }
 
-/** A client of another make, that reconnects by itself. */
+/** An independent client, which reconnects automatically. */
 async function follow(baseUrl: string, filter: string, lastEventId?: string) {
   const risks: Risk[] = []
   const token = await service.platform.token()

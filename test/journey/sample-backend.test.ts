@@ -1,4 +1,4 @@
-/** The backend of a deployment, when its document names another: the sample API with a new version of its document. */
+/** The backend of a deployment whose new document names another backend: a new version of the sample document. */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => service.remove())
 
 describe('first use: replacing the document of the sample API', () => {
-  it('keeps the backend that answers, and the response says so', async () => {
+  it('keeps the working backend, and the response reports it', async () => {
     const staged = await stage('payments-v1', PAYMENTS.replace('version: 1.4.0', 'version: 1.5.0'))
     const activated = await service.platform.post<Deployed>(`/v1/proxies/${staged.id}/activate`)
     expect(staged.staging).toMatchObject({ backendSource: 'activeRevision', backend: { url: staged.backend.url } })
@@ -44,7 +44,7 @@ describe('first use: replacing the document of the sample API', () => {
     expect(statusCode).toBe(200)
   })
 
-  it('with another servers[0] shows and warns that the backend changes, and that it is not reachable', async () => {
+  it('with another servers[0] shows and warns that the backend changes, and that it is unreachable', async () => {
     const server = `http://127.0.0.1:${await freePort()}`
     const { staging, warnings, backend } = await stage(
       'payments-v1',
@@ -61,7 +61,7 @@ describe('first use: replacing the document of the sample API', () => {
 })
 
 describe('first use: a backend from servers[0]', () => {
-  it('warns the operator if it is not reachable, and is not tried for another tenant', async () => {
+  it('causes a warning to the operator if it is unreachable, and is not probed for another tenant', async () => {
     const document = (title: string): string =>
       JSON.stringify({ ...ledgerDocument(), info: { title, version: '1.0.0' } })
     const own = await stage('ledger-v1', document('Ledger'))

@@ -1,6 +1,6 @@
 /**
  * The whole service as a real process, with a data folder that outlives it: it can be stopped, killed
- * and started again, as a machine would do it.
+ * and restarted.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -17,7 +17,7 @@ export interface Service {
   readonly baseUrl: string
   readonly dataDir: string
   readonly platform: PlatformClient
-  /** What stood on stdout and stderr since the last start. */
+  /** Output on stdout and stderr since the last start. */
   readonly output: () => string
   readonly errors: () => string
   start(): Promise<void>
@@ -26,7 +26,7 @@ export interface Service {
   /** SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>
   readonly pid: () => number
-  /** Stops what runs and removes the data folder. */
+  /** Stops the running services and removes the data folder. */
   remove(): Promise<void>
 }
 
@@ -138,7 +138,7 @@ export interface Enrolled {
   token(): Promise<string>
 }
 
-/** A consumer with an active subscription and its credentials, made over the platform API. */
+/** Creates a consumer with an active subscription and its credentials through the platform API. */
 export async function enrol(
   service: Service,
   api: string,

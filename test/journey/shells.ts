@@ -1,4 +1,4 @@
-/** Shells that a person pastes commands into, run as interactive ones: with jobs, and with the expansions of a terminal. */
+/** Interactive shells for pasted commands: with job control, and with the expansions of a terminal. */
 
 import { spawn, spawnSync } from 'node:child_process'
 
@@ -19,7 +19,7 @@ export interface Pasted {
   readonly err: string
 }
 
-/** Runs `script` in an interactive shell without a terminal. Programs in the background get no input: a pipe would be the script. */
+/** Runs `script` in an interactive shell without a terminal. Background programs get no input, because they would read the script from the pipe. */
 export function paste(shell: Shell, script: string, options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}) {
   const { cwd = process.cwd(), env = {} } = options
   const child = spawn(shell.program, [...shell.args, '-c', script], {

@@ -1,8 +1,8 @@
 /**
- * A disk that can be filled and given room again while the service runs on it.
+ * A disk that can be filled and freed while the service runs on it.
  *
- * With the right to mount it is a small tmpfs, where every program gets ENOSPC. Without, the size of files is
- * limited for the process itself (`prlimit`): every write to a file fails, with EFBIG.
+ * With the right to mount, it is a small tmpfs, where every program gets ENOSPC. Without it, `prlimit` limits the
+ * size of files of the process, and every write to a file fails with EFBIG.
  */
 
 import { spawnSync } from 'node:child_process'
@@ -12,9 +12,9 @@ import { join } from 'node:path'
 
 export interface SmallDisk {
   readonly dataDir: string
-  /** Code of the error that a write to the full disk gets. */
+  /** Code of the error of a write to the full disk. */
   readonly code: 'ENOSPC' | 'EFBIG'
-  /** Leaves no room for what the process `pid` writes from now on. */
+  /** Fills the disk, so that every further write of the process `pid` fails. */
   fill(pid: number): void
   free(pid: number): void
   remove(): void
@@ -49,12 +49,12 @@ function run(program: string, ...args: readonly string[]): boolean {
   return spawnSync(program, args, { stdio: 'ignore' }).status === 0
 }
 
-/** The soft limit: it can be raised again. */
+/** Sets the soft limit, which can be raised again. */
 function limitFiles(pid: number, bytes: string): void {
   if (!run('prlimit', `--pid=${pid}`, `--fsize=${bytes}:`)) throw new Error('prlimit (util-linux) is needed')
 }
 
-/** Down to the last byte: others write as well, so it goes on where it stopped until nothing goes in. */
+/** Fills the disk to the last byte, and repeats because other processes may free or use space meanwhile. */
 function fillUp(path: string): void {
   const file = openSync(path, 'w')
   try {

@@ -1,4 +1,4 @@
-/** How the service starts and ends, as its operator sees it. */
+/** Startup and shutdown of the service, as the operator sees them. */
 
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -29,7 +29,7 @@ async function started(args: readonly string[] = []): Promise<Service> {
   return service
 }
 
-/** Runs the service until it ends by itself. */
+/** Runs the service until it exits. */
 function refused(
   args: readonly string[],
   env: Record<string, string> = {},
@@ -44,8 +44,8 @@ function refused(
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, lines: text.trim().split('\n') })))
 }
 
-describe('a start that cannot be', () => {
-  it('tells everything that is wrong with the settings, a line each, and touches nothing', async () => {
+describe('a refused start', () => {
+  it('prints every fault of the settings on a line, and creates no file', async () => {
     const data = join(folder(), 'data')
     const { code, lines } = await refused(['--gateway-port', 'x', '--nonsense', '--spool-sync=sometimes'], {
       DATA_DIR: data,
@@ -60,12 +60,12 @@ describe('a start that cannot be', () => {
     expect(existsSync(data)).toBe(false)
   })
 
-  it('does not show a secret it cannot use', async () => {
+  it('does not print an invalid secret', async () => {
     const { lines } = await refused([], { MASTER_KEY: 'x'.repeat(2_000), DATA_DIR: folder() })
     expect(lines.join()).not.toContain('xxx')
   })
 
-  it('names a port that is in use, and touches nothing', async () => {
+  it('names a port that is in use, and creates no file', async () => {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     opened.push(() => server.close())
@@ -78,14 +78,14 @@ describe('a start that cannot be', () => {
     expect(existsSync(data)).toBe(false)
   })
 
-  it('finds out a port that another service shares between its threads', async () => {
+  it('detects a port that another service shares among its threads', async () => {
     const service = await started(['--empty'])
     const { port } = new URL(service.gatewayUrl)
     const { code, lines } = await refused([], { GATEWAY_PORT: port, PLATFORM_PORT: '0', DATA_DIR: folder() })
     expect([code, lines.length]).toEqual([2, 1])
   })
 
-  it('names a data folder that is not one, or that another process uses', async () => {
+  it('names a folder that is not a data folder, or that another process uses', async () => {
     const path = join(folder(), 'file')
     writeFileSync(path, 'not a folder')
     const ports = { GATEWAY_PORT: '0', PLATFORM_PORT: '0' }
@@ -102,7 +102,7 @@ describe('a start that cannot be', () => {
 })
 
 describe('a start', () => {
-  it('keeps its secret to the first time, and its sample too', async () => {
+  it('prints a secret and creates the sample only the first time', async () => {
     const service = await started()
     await service.stop()
     await service.start()
@@ -113,8 +113,8 @@ describe('a start', () => {
   })
 })
 
-describe('an end', () => {
-  it('lets a call in flight finish and exits 0', async () => {
+describe('a shutdown', () => {
+  it('waits for a call in flight and exits with code 0', async () => {
     const backend = await slowBackend()
     const service = await started(['--empty'])
     await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
@@ -129,7 +129,7 @@ describe('an end', () => {
   })
 })
 
-/** Answers its one call only when the gateway takes no new connections. */
+/** Answers its only call when the gateway accepts no more connections. */
 async function slowBackend() {
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
   let answer = (): void => {}

@@ -1,4 +1,4 @@
-/** Two tenants of one gateway: each works, and sees and reaches nothing of the other. */
+/** Two tenants of one gateway: each can work, and can neither see nor call resources of the other. */
 
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -50,7 +50,7 @@ describe('a tenant', () => {
     expect(claims).toMatchObject({ tenant: tenant.id })
   })
 
-  it('sees nothing of another, whose tokens open nothing of its', async () => {
+  it('sees no resource of another tenant, and refuses its tokens', async () => {
     await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
     const caller = await enrol(service, 'ledger-v1')
     expect(await statusOf('ledger-v1', await caller.token())).toBe(200)
@@ -65,7 +65,7 @@ describe('a tenant', () => {
     )
   })
 
-  it('administers itself and not the gateway', async () => {
+  it('can administer itself, but not the gateway', async () => {
     await expect(other.get('/v1/tenants')).rejects.toThrow('403')
     await expect(other.post('/v1/signingkeys/rotate')).rejects.toThrow('403')
     const { id: consumer } = await other.post<{ id: string }>('/v1/consumers', { name: 'CI', kind: 'application' })
@@ -88,7 +88,7 @@ describe('a tenant', () => {
     await forbidden.body.dump()
   })
 
-  it('is there after a restart, and the operator’s credential too', async () => {
+  it('exists after a restart, like the operator’s credential', async () => {
     await service.stop()
     await service.start()
     const { items } = await service.platform.get<{ items: readonly { name: string }[] }>('/v1/tenants')

@@ -1,4 +1,4 @@
-/** Runs `tollgate <command>` as its users do. */
+/** Runs `tollgate <command>` as a separate process. */
 
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'

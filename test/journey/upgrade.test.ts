@@ -1,4 +1,4 @@
-/** Data folders that earlier versions wrote, opened by this one. `docs/upgrades.md` says how they are made and kept. */
+/** Data folders of earlier versions, opened by this one. `docs/upgrades.md` describes how they are created and stored. */
 
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => neighbours.close())
 
-it('upgrade: the reference data folder of commit 091145f is kept', () => {
+it('upgrade: the reference data folder of commit 091145f exists', () => {
   expect(FIXTURES.map(({ fixture }) => fixture.commit)).toContain('091145f')
 })
 
@@ -28,7 +28,7 @@ describe.each(FIXTURES)('upgrade: a data folder written by $fixture.commit', ({ 
   const { admin, callers, suspended, otherAdmin, otherCaller, from, to } = fixture
   let service: Service
 
-  /** Opens the folder at the time at which it was packed, or today. */
+  /** Opens the folder with the clock at the time of packing, or today. */
   async function open(clock: 'packed' | 'today'): Promise<void> {
     const shift = { CLOCK_STARTS_AT: fixture.packedAt, NODE_OPTIONS: `--import ${PRELOAD}` }
     const env = {
@@ -69,7 +69,7 @@ describe.each(FIXTURES)('upgrade: a data folder written by $fixture.commit', ({ 
     expect((await read(otherAdmin)).lineItems).toEqual(fixture.otherState.lineItems)
   })
 
-  it('has every resource in the state in which it was, and every document byte for byte', async () => {
+  it('has every resource in its previous state, and every document byte for byte', async () => {
     const { lists, contents } = await read(admin)
     expect(lists).toEqual(fixture.state.lists)
     expect(contents).toEqual(fixture.state.contents)
@@ -83,7 +83,7 @@ describe.each(FIXTURES)('upgrade: a data folder written by $fixture.commit', ({ 
     expect(fixture.state.audit.filter((entry) => !entries.has(JSON.stringify(entry)))).toEqual([])
   })
 
-  it('lets callers go on with the access token that they hold', async () => {
+  it('accepts the access tokens of before the upgrade', async () => {
     const headers = { authorization: `Bearer ${fixture.token}` }
     expect(await call(service.gatewayUrl, callers['Ada']!, { headers })).toBe(200)
   })
@@ -108,7 +108,7 @@ describe.each(FIXTURES)('upgrade: a data folder written by $fixture.commit', ({ 
     },
   )
 
-  it('takes new subscriptions, and activates the revision that was staged', async () => {
+  it('accepts new subscriptions, and activates the revision that was staged', async () => {
     const platform = createPlatformClient({ ...service, ...admin })
     const { id: consumer } = await platform.post<{ id: string }>('/v1/consumers', { name: 'New', kind: 'application' })
     const { id } = await platform.post<{ id: string }>('/v1/subscriptions', { consumer, api: 'ledger-v1' })
@@ -125,7 +125,7 @@ describe.each(FIXTURES)('upgrade: a data folder written by $fixture.commit', ({ 
   })
 })
 
-/** Calls of the tenant that were billed, of all time. */
+/** Returns the number of calls that were ever billed to the tenant. */
 async function callsOfAll(service: Service, admin: Client): Promise<number> {
   const platform = createPlatformClient({ ...service, ...admin })
   const { items } = await platform.get<{ items: readonly { calls: number }[] }>(

@@ -1,4 +1,4 @@
-/** The gate for builds, as a build runs it. */
+/** `tollgate validate` as a build runs it. */
 
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -37,7 +37,7 @@ function gate(args: readonly string[]): Promise<{ code: number; out: string; err
   })
 }
 
-it('lets a good document pass, and stops one below the bar, one that breaks, and one that is none', async () => {
+it('validate passes a good document, and fails one below the minimum score, one with a breaking change, and an invalid one', async () => {
   const good = await gate([SAMPLE])
   expect([good.code, good.err]).toEqual([0, ''])
   expect(good.out).toMatch(/█+░* \d+\.\d of 100, clean; asked for 80: good/)
@@ -56,14 +56,14 @@ it('lets a good document pass, and stops one below the bar, one that breaks, and
   expect(await gate([html])).toMatchObject({ code: 1, err: '' })
 })
 
-it('says why it could not ask', async () => {
+it('validate prints the reason if the service cannot be reached', async () => {
   expect(await gate([join(folder, 'none.yaml')])).toMatchObject({ code: 2, out: '' })
   expect(await gate([])).toMatchObject({ code: 2, out: '' })
   const { code, err } = await gate([SAMPLE, '--base-url', 'http://127.0.0.1:1'])
   expect([code, err]).toEqual([2, expect.stringContaining('ECONNREFUSED')])
 })
 
-it('every activation is scored, and a low one is a risk of the provider', { timeout: 30_000 }, async () => {
+it('every activation is scored, and a low score is a risk of the provider', { timeout: 30_000 }, async () => {
   const responses = { 200: { description: 'ok' } }
   const operation = (id: string) => ({ operationId: id, security: [], responses })
   await publish(

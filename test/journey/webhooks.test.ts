@@ -1,4 +1,4 @@
-/** Events as they reach a receiver: each kind by what really happens, and all of them over the death of the process. */
+/** Events at a receiver: each kind from its real cause, and many of them across kills of the process. */
 
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,7 +9,7 @@ import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createService, enrol, publish, type Service } from './service.ts'
 
-/** In all. */
+/** Total number of messages. */
 const MESSAGES = Number(process.env['MESSAGES'] ?? 10_000)
 const RECEIVERS = 100
 const DEAD = 10
@@ -28,7 +28,7 @@ let receiver: Server
 let receiverUrl: string
 let received: Received[] = []
 const secrets = new Map<string, Webhook>()
-/** Paths that hang, and such as answer 500. */
+/** Paths that hang, and paths that answer 500. */
 const hanging = new Set<string>()
 const broken = new Set<string>()
 
@@ -47,7 +47,7 @@ beforeAll(async () => {
       if (broken.has(path)) return response.writeHead(500).end()
       const text = Buffer.concat(chunks).toString()
       const headers = incoming.headers as Record<string, string>
-      // Throws where it is not signed as it should be, which fails the delivery.
+      // Throws if the signature is invalid, which fails the delivery.
       const body = secrets.get(path)!.verify(text, headers) as Received['body']
       received.push({ path, id: headers['webhook-id']!, body })
       return response.writeHead(204).end()
@@ -103,7 +103,7 @@ async function call(api: string, apiKey: string): Promise<number> {
 
 const dataOf = (type: string) => received.filter(({ body }) => body.type === type).map(({ body }) => body.data)
 
-describe('each kind', () => {
+describe('the webhook event', () => {
   let status = 418
   let backend: Server
   let onDown: string
@@ -122,7 +122,7 @@ describe('each kind', () => {
     backend.close()
   })
 
-  it('DesignDrift: an answer that the contract does not know', { timeout: 60_000 }, async () => {
+  it('DesignDrift is sent for a response that the contract does not declare', { timeout: 60_000 }, async () => {
     const { apiKey } = await enrol(service, 'shop-v1')
     expect(await call('shop-v1', apiKey)).toBe(418)
     await vi.waitFor(
@@ -132,7 +132,7 @@ describe('each kind', () => {
     status = 200
   })
 
-  it('UpstreamHealthIssue: a backend that is not there', { timeout: 90_000 }, async () => {
+  it('UpstreamHealthIssue is sent for an unreachable backend', { timeout: 90_000 }, async () => {
     const { apiKey, subscription } = await enrol(service, 'down-v1')
     onDown = subscription
     await vi.waitFor(async () => {
@@ -142,7 +142,7 @@ describe('each kind', () => {
     expect(dataOf('UpstreamHealthIssue')[0]).toMatchObject({ api: 'down-v1' })
   })
 
-  it('CredentialExpiringSoon and CredentialRevoked', { timeout: 60_000 }, async () => {
+  it('CredentialExpiringSoon and CredentialRevoked are sent', { timeout: 60_000 }, async () => {
     await service.platform.put('/v1/apis/shop-v1/policy', { credentialLifetimeDays: 1 })
     const { subscription, clientId } = await enrol(service, 'shop-v1')
     await service.platform.put('/v1/apis/shop-v1/policy', {})
@@ -157,37 +157,41 @@ describe('each kind', () => {
     }, WAIT)
   })
 
-  it('SlaChanged, SubscriptionWaitlistedForCapacity and TierChangeRequested', { timeout: 60_000 }, async () => {
-    const limits = [{ name: 'all', concurrent: 2 }]
-    await declare('shop-v1', { version: '1.0.0' }, { runtime: [{ name: 'promise', concurrency: 3 }], limits })
-    await declare('shop-v1', { version: '1.1.0' }, { runtime: [{ name: 'promise', concurrency: 3 }], limits })
-    await declare('shop-v1', { version: '1.0.0', variant: 'gold' }, { limits })
-    // The first one too, since the API has subscriptions; their order is not promised.
-    await vi.waitFor(() => {
-      const changes = dataOf('SlaChanged').map(({ api, from, to }) => ({ api, from, to }))
-      expect(changes).toHaveLength(2)
-      expect(changes).toContainEqual({ api: 'shop-v1', from: null, to: '1.0.0' })
-      expect(changes).toContainEqual({ api: 'shop-v1', from: '1.0.0', to: '1.1.0' })
-    }, WAIT)
+  it(
+    'SlaChanged, SubscriptionWaitlistedForCapacity and TierChangeRequested are sent',
+    { timeout: 60_000 },
+    async () => {
+      const limits = [{ name: 'all', concurrent: 2 }]
+      await declare('shop-v1', { version: '1.0.0' }, { runtime: [{ name: 'promise', concurrency: 3 }], limits })
+      await declare('shop-v1', { version: '1.1.0' }, { runtime: [{ name: 'promise', concurrency: 3 }], limits })
+      await declare('shop-v1', { version: '1.0.0', variant: 'gold' }, { limits })
+      // Including the first one, because the API has subscriptions; the order is not guaranteed.
+      await vi.waitFor(() => {
+        const changes = dataOf('SlaChanged').map(({ api, from, to }) => ({ api, from, to }))
+        expect(changes).toHaveLength(2)
+        expect(changes).toContainEqual({ api: 'shop-v1', from: null, to: '1.0.0' })
+        expect(changes).toContainEqual({ api: 'shop-v1', from: '1.0.0', to: '1.1.0' })
+      }, WAIT)
 
-    const { id: consumer } = await service.platform.post<{ id: string }>('/v1/consumers', {
-      name: 'Late',
-      kind: 'application',
-    })
-    const { id } = await service.platform.post<{ id: string }>('/v1/subscriptions', { consumer, api: 'shop-v1' })
-    await vi.waitFor(() => {
-      expect(dataOf('SubscriptionWaitlistedForCapacity')).toMatchObject([{ subscription: id, api: 'shop-v1' }])
-    }, WAIT)
+      const { id: consumer } = await service.platform.post<{ id: string }>('/v1/consumers', {
+        name: 'Late',
+        kind: 'application',
+      })
+      const { id } = await service.platform.post<{ id: string }>('/v1/subscriptions', { consumer, api: 'shop-v1' })
+      await vi.waitFor(() => {
+        expect(dataOf('SubscriptionWaitlistedForCapacity')).toMatchObject([{ subscription: id, api: 'shop-v1' }])
+      }, WAIT)
 
-    await service.platform.put('/v1/apis/down-v1/policy', { subscriptionApproval: 'Manual' })
-    await declare('down-v1', { version: '1.0.0', variant: 'gold' }, { limits })
-    await service.platform.post(`/v1/subscriptions/${onDown}/tierChanges`, { slaVariant: 'gold', reason: 'More.' })
-    await vi.waitFor(() => {
-      expect(dataOf('TierChangeRequested')).toMatchObject([{ subscription: onDown, to: 'gold', reason: 'More.' }])
-    }, WAIT)
-  })
+      await service.platform.put('/v1/apis/down-v1/policy', { subscriptionApproval: 'Manual' })
+      await declare('down-v1', { version: '1.0.0', variant: 'gold' }, { limits })
+      await service.platform.post(`/v1/subscriptions/${onDown}/tierChanges`, { slaVariant: 'gold', reason: 'More.' })
+      await vi.waitFor(() => {
+        expect(dataOf('TierChangeRequested')).toMatchObject([{ subscription: onDown, to: 'gold', reason: 'More.' }])
+      }, WAIT)
+    },
+  )
 
-  it('VersionDeprecated and VersionSunset', { timeout: 60_000 }, async () => {
+  it('VersionDeprecated and VersionSunset are sent', { timeout: 60_000 }, async () => {
     const retirementDate = new Date(Date.now() + 86_400_000).toISOString()
     await service.platform.post('/v1/apis/down-v1/deprecate', { retirementDate })
     await service.platform.post('/v1/apis/down-v1/retire', { force: true })
@@ -197,7 +201,7 @@ describe('each kind', () => {
     }, WAIT)
   })
 
-  it('arrived once, as it is published, and no refusal did', async () => {
+  it('of each kind arrived once and as published, and no refusal was sent', async () => {
     expect(new Set(received.map(({ id }) => id)).size).toBe(received.length)
     expect(new Set(received.map(({ body }) => body.type)).size).toBe(9)
     const { webhooks } = (await (await fetch(`${service.baseUrl}/openapi.json`)).json()) as { webhooks: Webhooks }
@@ -209,7 +213,7 @@ describe('each kind', () => {
   })
 })
 
-describe('many messages', () => {
+describe('many webhook messages', () => {
   it(
     'reach every receiver that lives, over three deaths of the process, and wait for those that do not',
     { timeout: 600_000 },
@@ -240,7 +244,7 @@ describe('many messages', () => {
         },
         { timeout: 300_000, interval: 200 },
       )
-      // One id a message, wherever it went and however often.
+      // One id per message, for every receiver and every attempt.
       for (const path of living) {
         const own = received.filter((each) => each.path === path)
         expect(new Set(own.map(({ id }) => id)).size).toBe(events)

@@ -1,7 +1,7 @@
 /**
  * Fetches what a provider publishes: its discovery document (OpenID Connect Discovery, 4) and its key set.
  *
- * The document must name exactly the registered issuer (4.3), so that no provider can speak for another. Responses are
+ * The document must name exactly the registered issuer (4.3), so that no provider can impersonate another. Responses are
  * bounded in size, and only keys that verify signatures are kept.
  */
 

@@ -1,8 +1,8 @@
 /**
- * ClickHouse, embedded or elsewhere, always spoken to through one client.
+ * Opens a client of ClickHouse, embedded or on a server.
  *
- * Without an address the engine runs in this process on a folder of its own; with one the same
- * statements go over HTTP. Every statement has a time limit.
+ * Without an address the engine runs in this process on its own folder; with an address the same
+ * statements are sent over HTTP. Every statement has a time limit.
  */
 
 import { ClickHouseLogLevel, createClient, type ClickHouseClient } from '@clickhouse/client'
@@ -27,13 +27,13 @@ export function openClickHouse({ url, folder }: ClickHouseOptions): ClickHouse {
   >[0])
 }
 
-/** Ends a wait that lasts too long: of the caller's signal and the time limit whichever comes first. */
+/** Returns a signal that aborts at the time limit, or earlier with the caller's signal. */
 export function within(signal: AbortSignal | undefined): AbortSignal {
   const limit = AbortSignal.timeout(TIMEOUT_MS)
   return signal === undefined ? limit : AbortSignal.any([signal, limit])
 }
 
-/** The address of a server without what opens it, for people to read. */
+/** Returns the address of a server without user name and password, for messages. */
 export function withoutCredentials(url: string): string {
   const { protocol, host, pathname } = new URL(url)
   return `${protocol}//${host}${pathname === '/' ? '' : pathname}`

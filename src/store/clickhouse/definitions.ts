@@ -12,9 +12,9 @@ import { SQL_FOLDER, statementsOf } from './migrations.ts'
 
 export interface Definitions {
   readonly missingTables: readonly string[]
-  /** Tables whose definition is not that of the migrations. */
+  /** Tables whose definition differs from that of the migrations. */
   readonly changedTables: readonly string[]
-  /** Views that are missing, or whose definition is not that of the migrations. */
+  /** Views that are missing, or whose definition differs from that of the migrations. */
   readonly lostViews: readonly string[]
 }
 
@@ -45,9 +45,9 @@ export async function compareDefinitions(client: ClickHouse): Promise<Definition
 }
 
 /**
- * Creates views again.
+ * Recreates views.
  *
- * A view holds no rows of its own, and an insert that is repeated through the new one is recognised by the table that the view feeds.
+ * A view holds no rows. If an insert is repeated through the new view, the table that it feeds recognises the duplicate.
  */
 export async function remakeViews(client: ClickHouse, names: readonly string[]): Promise<void> {
   for (const { name, statement } of readDefinitions().filter((each) => each.isView && names.includes(each.name))) {
@@ -86,7 +86,7 @@ function namesOf(definitions: readonly Definition[]): readonly string[] {
   return definitions.map(({ name }) => name)
 }
 
-/** Versions of the engine may lay out a statement differently, so the engine formats both. */
+/** Versions of the engine may format a statement differently, so the engine formats both. */
 async function haveOneMeaning(client: ClickHouse, one: string, other: string): Promise<boolean> {
   const result = await client.query({
     query: 'SELECT formatQuerySingleLine({one:String}) = formatQuerySingleLine({other:String}) AS is_same',

@@ -1,8 +1,8 @@
 /**
  * Freezes the store for a backup: hard links to the active parts, made by `ALTER TABLE … FREEZE`.
  *
- * Parts never change, so the links stay valid while inserts and merges continue. A server elsewhere is not
- * frozen; its rows are only counted. The caller pauses inserts meanwhile.
+ * Parts never change, so the links stay valid while inserts and merges continue. An external server is
+ * not frozen; its rows are only counted. The caller pauses inserts meanwhile.
  */
 
 import { rm } from 'node:fs/promises'
@@ -10,17 +10,17 @@ import { join } from 'node:path'
 import { within, withoutCredentials, type ClickHouse } from './client.ts'
 
 export interface FrozenStore {
-  /** Folder of the frozen parts, laid out as the engine's own folder; null: the store is a server elsewhere. */
+  /** Folder of the frozen parts, laid out as the engine's own folder; null: the store is an external server. */
   readonly folder: string | null
   /** Address of the server, without credentials; null: the store is embedded. */
   readonly server: string | null
-  /** Calls of all line items, but for those of the API that is left out. */
+  /** Calls of all line items, except those of the API `leaveOut`. */
   readonly calls: number
 }
 
 export interface StoreFreezer {
   freeze(name: string): Promise<FrozenStore>
-  /** Removes what was frozen, and what an earlier process has left. */
+  /** Removes the frozen parts, including those of an earlier process. */
   thaw(): Promise<void>
 }
 
@@ -64,7 +64,7 @@ export function createStoreFreezer({ client, url, folder, leaveOut }: StoreFreez
   }
 }
 
-/** Calls of all line items that are stored, but for those of the API `leaveOut`. */
+/** Returns the number of calls in all line items, except those of the API `leaveOut`. */
 export async function countCalls(client: ClickHouse, leaveOut: string): Promise<number> {
   const result = await client.query({
     query: 'SELECT sum(line_items.calls) AS calls FROM line_items WHERE api != {leave_out: String}',

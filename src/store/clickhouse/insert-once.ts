@@ -1,15 +1,15 @@
 /**
  * Inserts rows under a token: a second insert with the same token changes nothing, views included.
  *
- * The settings are part of the statement. Given beside it they would stay with the embedded engine's one
- * session, and a later insert without a token would be taken for a repetition and dropped.
+ * The settings are part of the statement. Sent separately they would persist in the only session of the
+ * embedded engine, which would then drop a later insert without a token as a duplicate.
  */
 
 import { Readable } from 'node:stream'
 import { within, type ClickHouse } from './client.ts'
 
 export interface InsertOnce {
-  /** A name of ours, never of a caller. */
+  /** Part of the statement, so it must never come from a caller. */
   readonly table: string
   readonly token: string
   readonly rows: readonly Readonly<Record<string, unknown>>[]
@@ -20,7 +20,7 @@ const TOKEN = /^[\w-]{1,200}$/
 
 export async function insertOnce(client: ClickHouse, { table, token, rows, signal }: InsertOnce): Promise<void> {
   if (rows.length === 0) return
-  if (!TOKEN.test(token)) throw new Error(`${token} is no token`)
+  if (!TOKEN.test(token)) throw new Error(`${token} is not a valid token`)
   const { stream } = await client.exec({
     query: `INSERT INTO ${table} SETTINGS insert_deduplicate = 1, async_insert = 0,
               deduplicate_blocks_in_dependent_materialized_views = 1, insert_deduplication_token = '${token}'
@@ -33,7 +33,7 @@ export async function insertOnce(client: ClickHouse, { table, token, rows, signa
 
 const CHUNK = 1_000
 
-/** The text of many rows is never in memory as a whole twice. */
+/** Serialises the rows in chunks, so that their whole text is never in memory twice. */
 function* inChunks(rows: InsertOnce['rows']): Iterable<string> {
   for (let from = 0; from < rows.length; from += CHUNK)
     yield `${rows

@@ -1,6 +1,6 @@
 /**
- * Where a page of line items ended: the key of its last row, so that the next one begins behind it
- * whatever was added meanwhile. Text from a caller is taken only in the form that was given out.
+ * The cursor of a page of line items: the key of its last row. The next page begins after this key, even if
+ * rows were added meanwhile. Text from a caller is accepted only in the form that was issued.
  */
 
 import { Problem } from '../../domain/problem.ts'
@@ -29,9 +29,9 @@ export function parseCursor(text: string): Cursor {
     const value: unknown = JSON.parse(text)
     if (isCursor(value)) return value
   } catch {
-    // Falls through: what is not JSON is no cursor either.
+    // Not JSON: refused below.
   }
-  throw new Problem('cursor_invalid', 'Give the `next` of the page before, unchanged.')
+  throw new Problem('cursor_invalid', 'Send the `next` of the previous page unchanged.')
 }
 
 export function toCursorParams(cursor: Cursor): Record<string, unknown> {

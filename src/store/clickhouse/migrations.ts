@@ -1,8 +1,8 @@
 /**
- * Brings the schema up to date from the files of `sql/schema`, in the order of their numbers.
+ * Migrates the schema: applies the files of `sql/schema` in the order of their numbers.
  *
- * Files are only ever added: the hash of each that was applied is kept, and one that has changed since
- * stops the start, because the tables would no longer be what the file says.
+ * Applied files never change: the hash of each is stored, and a different hash refuses the start, because the
+ * tables would no longer match the file.
  */
 
 import { createHash } from 'node:crypto'
@@ -37,7 +37,7 @@ function ifMissing(statement: string): string {
   return statement.replace(/^CREATE (TABLE|MATERIALIZED VIEW) /, 'CREATE $1 IF NOT EXISTS ')
 }
 
-/** Statements end with a semicolon at the end of a line; comments may hold any. */
+/** Splits a file into statements, which end with a semicolon at the end of a line; comments may contain any text. */
 export function statementsOf(text: string): string[] {
   return text
     .replace(/^--.*$/gm, '')
@@ -46,7 +46,7 @@ export function statementsOf(text: string): string[] {
     .filter((statement) => statement !== '')
 }
 
-/** The text of a query of `sql/query`. */
+/** Returns the text of a query of `sql/query`. */
 export function readQuery(name: string): string {
   return readFileSync(join(SQL_FOLDER, 'query', `${name}.sql`), 'utf8')
 }

@@ -1,8 +1,8 @@
 /**
  * Opens the embedded engine, also if it cannot parse the definition file of a view.
  *
- * The engine opens nothing if one definition is not a statement. A view holds no rows, so the start goes on without it and creates it
- * again; files of tables stay where they are.
+ * The engine does not open if one definition is not a statement. A view holds no rows, so the start continues without it and
+ * recreates it; files of tables are not moved.
  */
 
 import { existsSync, renameSync, rmSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { openClickHouse, type ClickHouse } from './client.ts'
 import { viewNames } from './definitions.ts'
 
-/** If the engine does not open without the views either, the folder is left as it was and the first error is thrown. */
+/** If the engine does not open without the views either, restores the folder and throws the first error. */
 export function openEmbedded(folder: string): ClickHouse {
   try {
     return openClickHouse({ url: null, folder })
@@ -28,7 +28,7 @@ export function openEmbedded(folder: string): ClickHouse {
   }
 }
 
-/** Renamed, not read and written: the disk may be full. */
+/** Renames the files instead of copying them, because the disk may be full. */
 function moveViews(folder: string): readonly { readonly file: string; readonly aside: string }[] {
   const files = viewNames().map((name) => ({
     file: join(folder, 'metadata/default', `${name}.sql`),

@@ -27,7 +27,7 @@ interface Row {
   readonly explanation: string
 }
 
-/** After every call there is. */
+/** Sorts after every call. */
 const END = { timeMs: Number.MAX_SAFE_INTEGER, requestId: '' }
 
 export function createClickHouseRequestStore(client: ClickHouse): RequestStore {

@@ -1,4 +1,4 @@
-/** Risk events in ClickHouse: the history behind the live stream. */
+/** Risk events in ClickHouse, which the live stream replays to readers that resume. */
 
 import type { RiskEvent } from '../../domain/risk.ts'
 import type { RiskStore } from '../risk-store.ts'
@@ -43,7 +43,7 @@ function toRow(event: RiskEvent): Record<string, unknown> {
   }
 }
 
-/** No event of an episode has a lower id: both carry the time at which they were made. */
+/** Returns a lower bound for the ids of an episode's events: all these ids contain the time of their creation. */
 function firstEventId(riskId: string): string {
   return `evt_${riskId.slice(4, 14)}`
 }

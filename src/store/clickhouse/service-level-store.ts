@@ -1,4 +1,4 @@
-/** Measures of the providers' side in ClickHouse. */
+/** Service levels of providers in ClickHouse. */
 
 import { Problem } from '../../domain/problem.ts'
 import type { MeasuredStretch, ServiceLevelQuery, ServiceLevelRow, ServiceLevelStore } from '../service-level-store.ts'
@@ -17,7 +17,7 @@ interface Row {
   readonly latency: Readonly<Record<string, number | string>>
 }
 
-/** All time in one. */
+/** Width of an interval that covers all time. */
 const UNDIVIDED_S = 2 ** 32 - 1
 
 export function createClickHouseServiceLevelStore(client: ClickHouse): ServiceLevelStore {

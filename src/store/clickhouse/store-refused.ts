@@ -1,4 +1,4 @@
-/** Why the store cannot be opened at startup: the folder of the embedded engine, or the server elsewhere, and the remedy. */
+/** Converts a failure to open the store to a `StartRefused` that names the folder or the server, and the remedy. */
 
 import { StartRefused, toStartRefused } from '../../runtime/start-refused.ts'
 import { withoutCredentials, type ClickHouseOptions } from './client.ts'
@@ -7,7 +7,7 @@ const MESSAGE_CHARS_MAX = 200
 /** Error code of ClickHouse: `NOT_ENOUGH_SPACE`. */
 const NOT_ENOUGH_SPACE = '243'
 
-/** A refusal is returned as it is. The engine names no reason for a folder that it cannot open; permissions were checked before. */
+/** Returns a `StartRefused` unchanged. The engine gives no reason for a folder that it cannot open; permissions were checked before. */
 export function toStoreRefused({ url, folder }: ClickHouseOptions, cause: unknown, remedy: string): Error {
   if (cause instanceof StartRefused) return cause
   const { code, message } = cause as { code?: unknown; message?: unknown }

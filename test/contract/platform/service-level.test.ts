@@ -9,7 +9,8 @@ import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/c
 import { migrate } from '../../../src/store/clickhouse/migrations.ts'
 import { createClickHouseServiceLevelStore } from '../../../src/store/clickhouse/service-level-store.ts'
 import type { ServiceLevelRow, ServiceLevelStore } from '../../../src/store/service-level-store.ts'
-import { publishApi, NOW_MS, openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
+import { publishApi } from '../../fixtures/published-api.ts'
+import { NOW_MS, openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const MINUTE_MS = 60_000
 const PATH = '/v1/apis/payments-v1/serviceLevel'

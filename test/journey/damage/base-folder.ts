@@ -1,8 +1,8 @@
 /**
- * Data folders that were killed under load, and what is true of them.
+ * Data folders of a service that was killed under load, with the facts that a verdict needs.
  *
  * Three consumers call at different rates. The service is killed twice: the folder after the first kill is the old
- * copy of the one after the second. Between the two an API key is revoked, which an old registry would bring back.
+ * copy of the one after the second. Between the two an API key is revoked, which an old registry would restore.
  */
 
 import { cpSync, mkdtempSync } from 'node:fs'
@@ -19,9 +19,9 @@ const SHARES = { Ada: 6, Ben: 3, Cleo: 1 } as const
 const CLIENTS = 8
 
 export interface Tally {
-  /** Calls that were begun: the bill is never above. */
+  /** Calls that were sent: the upper bound of the bill. */
   sent: number
-  /** Calls that were answered whole: the bill is never below. */
+  /** Calls that were answered completely: the lower bound of the bill. */
   answered: number
 }
 
@@ -30,7 +30,7 @@ export interface BaseFolder {
   /** The same folder at an earlier time. */
   readonly oldDir: string
   readonly threads: number
-  /** By id of the consumer. */
+  /** By consumer id. */
   readonly truth: ReadonlyMap<string, Tally>
   /** Has not called yet. */
   readonly sentinel: Enrolled

@@ -17,7 +17,7 @@ import {
 import { basename, join } from 'node:path'
 import type { Random } from '../../random.ts'
 
-/** What a fault is about. Each is chosen as often as the others, however many files it has. */
+/** Targets of a fault. Each is equally likely, whatever its number of files. */
 const GROUPS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['spool', /^spool\//],
   ['checkpoint', /^checkpoint\./],
@@ -28,9 +28,9 @@ const GROUPS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['store rest', /^clickhouse\//],
   ['other files', /^(?:lock|master\.key|running|[^/]+\.mark|[^/]+\.json)/],
 ]
-/** Small files of the embedded store that say what its data is. Each name is chosen as often as the others. */
+/** Small files of the embedded store that describe its data. Each name is equally likely. */
 const STORE_METADATA = /^clickhouse\/.*(?:\.sql|\.txt|\.json|\.dat|minmax_\w+\.idx)$/
-/** What an operator restores or loses in one piece. */
+/** Files that an operator restores or loses together. */
 const SETS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['checkpoint with its log', /^checkpoint\./],
   ['checkpoint without its log', /^checkpoint\.db$/],
@@ -47,7 +47,7 @@ const KINDS = ['truncate', 'cut the end', 'flip bits', 'remove', 'empty', 'garba
 
 export type DamageTarget = 'any' | 'store-metadata'
 
-/** Applies a fault to `dataDir`; returns what was done, or null if this fault changes nothing here. */
+/** Applies a fault to `dataDir`. Returns its description, or null if the fault changes nothing in this folder. */
 export function applyDamage(random: Random, dataDir: string, oldDir: string, target: DamageTarget): string | null {
   if (target === 'store-metadata') return damageMetadata(random, dataDir, oldDir)
   return random.next() < 0.3 ? damageSet(random, dataDir, oldDir) : damageFile(random, dataDir, oldDir)
@@ -149,7 +149,7 @@ function overwrite(path: string, at: number, length: number, byte: () => number)
   closeSync(file)
 }
 
-/** Regular files below `folder`, by path relative to it, in a stable order. Links are not followed: ClickHouse has them. */
+/** Regular files below `folder`, by path relative to it, in a stable order. Does not follow links, which ClickHouse creates. */
 function filesOf(folder: string, within = ''): string[] {
   const entries = readdirSync(join(folder, within), { withFileTypes: true })
   return entries
@@ -161,7 +161,7 @@ function filesOf(folder: string, within = ''): string[] {
     })
 }
 
-/** A copy that keeps what ClickHouse links. */
+/** Copies a folder including the links of ClickHouse. */
 export function copyFolder(from: string, to: string): void {
   rmSync(to, { recursive: true, force: true })
   cpSync(from, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true })

@@ -1,11 +1,11 @@
 /**
- * What the service makes of a damaged data folder.
+ * The verdict on the start of the service on a damaged data folder.
  *
- * - `exact`: it starts, and the bill of every consumer is what was called, by the hour and by line items.
- * - `reported`: something is missing, and log, counter and risk stream say so.
+ * - `exact`: it starts, and the bill of every consumer equals its calls, by the hour and by line items.
+ * - `reported`: something is missing, and log, counter and risk stream report it.
  * - `refused`: it ends with exit code 2 and a sentence.
  *
- * Everything else is a fault of ours, and named as one.
+ * Every other result is a defect of the service, and the verdict names it.
  */
 
 import { request } from 'undici'
@@ -37,7 +37,7 @@ export async function judge(base: BaseFolder, dataDir: string): Promise<Verdict>
   }
 }
 
-/** Null if the service is up. */
+/** Returns null if the service has started. */
 async function start(service: Service): Promise<Verdict | null> {
   let onSlow: NodeJS.Timeout | undefined
   const slow = new Promise<'slow'>((resolve) => (onSlow = setTimeout(resolve, READY_MS_MAX, 'slow')))
@@ -57,7 +57,7 @@ async function start(service: Service): Promise<Verdict | null> {
 
 async function judgeRunning(base: BaseFolder, service: Service): Promise<Verdict> {
   if ((await call(service, base.revokedKey)) === 200) return fault('a revoked key opens the API again', service)
-  // What is read before a call of now is billed before it, so its line is the sign that the replay is over.
+  // Records are billed in order, so the line of a new call shows that the replay is complete.
   const sentinelStatus = await call(service, base.sentinel.apiKey)
   if (sentinelStatus !== 200) return fault(`a good key is answered with ${sentinelStatus}`, service)
   let bill = new Map<string, number>()
@@ -123,7 +123,7 @@ function callsOf(billed: readonly Billed[]): Map<string, number> {
   return calls
 }
 
-/** The places that should name the damage and do not. */
+/** Returns the places that should report the damage and do not. */
 async function whatIsUnsaid(service: Service): Promise<string[]> {
   const unsaid: string[] = []
   const errors = service.errors().split('\n')

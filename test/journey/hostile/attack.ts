@@ -1,6 +1,6 @@
 /**
- * Everything that strangers and bad customers do to a gateway, at once and for a while; run as a process
- * of its own. Each kind keeps a bounded number of connections and a bounded pace. Prints what it did.
+ * Attacks of unknown clients and bad customers on a gateway, all at the same time; run as a separate
+ * process. Each kind has a bounded number of connections and a bounded pace. Prints its counts.
  */
 
 import { connect, type Socket } from 'node:net'
@@ -19,7 +19,7 @@ const tally: Record<string, number> = {}
 const isOver = (): boolean => Date.now() >= ENDS_AT
 const count = (what: string): void => void (tally[what] = (tally[what] ?? 0) + 1)
 
-/** Opens connections again and again, `limit` at a time, until the time is over. */
+/** Opens connections repeatedly, at most `limit` at a time, until the time is over. */
 function keepUp(limit: number, what: string, use: (socket: Socket) => void, pauseMs = 0): Promise<void>[] {
   return Array.from({ length: limit }, async () => {
     while (!isOver()) {
@@ -120,7 +120,7 @@ function sendFuzzed(socket: Socket): void {
   setTimeout(() => socket.destroy(), 200)
 }
 
-/** One after the other on one connection. */
+/** Sends the requests one after the other on one connection. */
 function flood(requestOf: () => string): (socket: Socket) => void {
   return (socket) => {
     let left = 200

@@ -1,6 +1,6 @@
 /**
- * A backend that answers by the path it is asked for, well or badly; run as a process of its own. Prints
- * its two ports: one speaks HTTP, the other whatever `misbehave` makes of it.
+ * A backend whose responses, valid or not, depend on the path; run as a separate process. Prints its two
+ * ports: one speaks HTTP, the other sends the bytes of `misbehave`.
  */
 
 import { createServer } from 'node:http'

@@ -6,15 +6,9 @@ import { describe, expect, it } from 'vitest'
 import { buildOpenApi } from '../../../src/platform/openapi.ts'
 import { OPERATORS_SCOPE } from '../../../src/access/tenants.ts'
 import { ALL_OPERATIONS, platformScopes } from '../../../src/platform/operations.ts'
-import {
-  BASE_URL,
-  publishApi,
-  GATEWAY_URL,
-  openTestPlatform,
-  PAYMENTS,
-  PAYMENTS_SLA,
-  type TestPlatform,
-} from '../../fixtures/test-platform.ts'
+import { publishApi } from '../../fixtures/published-api.ts'
+import { BASE_URL, GATEWAY_URL, openTestPlatform } from '../../fixtures/test-platform.ts'
+import { createAll, settled } from '../../fixtures/created-resources.ts'
 import { CREDENTIAL_KIND } from '../../../src/access/credential-document.ts'
 import { DUE_KIND } from '../../../src/command/due-times.ts'
 
@@ -40,7 +34,7 @@ interface Operation extends Described {
   readonly path: string
 }
 
-/** Query parameters that page, bound or shape a list, and name no field of its items. */
+/** Query parameters that page, limit or format a list, and name no field of its items. */
 const NO_FILTERS = new Set(['limit', 'cursor', 'from', 'to', 'groupBy', 'interval'])
 
 const document = buildOpenApi({ operations: ALL_OPERATIONS, baseUrl: BASE_URL, gatewayUrl: GATEWAY_URL })
@@ -65,7 +59,7 @@ function propertiesOf(schema: Schema): Readonly<Record<string, Schema>> {
   return (resolve(schema)['properties'] ?? {}) as Readonly<Record<string, Schema>>
 }
 
-/** Names of all members of a shape, at any depth. */
+/** Returns the names of all members of a schema, at any depth. */
 function fieldsOf(schema: Schema): readonly string[] {
   const { properties = {}, items } = resolve(schema) as {
     properties?: Readonly<Record<string, Schema>>
@@ -94,7 +88,7 @@ describe('contract, lists', () => {
     }
   })
 
-  it('name each filter after a field of their items, but for the deprecated names', () => {
+  it('name each filter after a field of their items, except for the deprecated names', () => {
     for (const operation of operations.filter(isList)) {
       const { items } = propertiesOf(answerOf(operation)) as { readonly items: { readonly items: Schema } }
       const fields = new Set(fieldsOf(items.items))
@@ -104,7 +98,7 @@ describe('contract, lists', () => {
     }
   })
 
-  it('answer one item a page, and the others behind `next`', async () => {
+  it('return one item per page, and the others through `next`', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const { subscription, proxy } = await publishApi(platform, token)
@@ -134,7 +128,7 @@ describe('contract, lists', () => {
 })
 
 describe('contract, filters', () => {
-  it('take the field names `status`, `ApiId` and `ApiProductId`, and the old names alike', async () => {
+  it('accept the field names `status`, `ApiId` and `ApiProductId` as well as the old names', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const { subscription, waiting, consumer, product } = await publishApi(platform, token)
@@ -160,7 +154,7 @@ describe('contract, filters', () => {
     }
   })
 
-  it('400 where the old and the new name of a filter disagree', async () => {
+  it('are refused with 400 if the old and the new name of a filter disagree', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     expect((await platform.send('GET', '/v1/subscriptions?ApiId=a-v1&api=a-v1', { token })).status).toBe(200)
@@ -183,7 +177,7 @@ describe('contract, fields', () => {
     }
   })
 
-  it('of a programme show its `specification` as it was sent', async () => {
+  it('of a programme show its `specification` as sent', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const specification = Buffer.from('openapi: 3.1.0\n# ü').toString('base64')
@@ -210,60 +204,8 @@ describe('contract, fields', () => {
   })
 })
 
-describe('contract, states and compliance', () => {
-  it('refuse a subscription to a deprecated API with 409, unless it is forced', async () => {
-    const platform = await openTestPlatform()
-    const token = platform.token('acme')
-    const { consumer } = await publishApi(platform, token)
-    const deprecation = { retirementDate: '2030-01-01T00:00:00Z' }
-    await platform.send('POST', '/v1/apis/payments-v1/deprecate', { token, body: deprecation })
-    const to = { consumer, api: 'payments-v1' }
-    for (const body of [to, { ...to, force: false }]) {
-      const answer = await platform.send('POST', '/v1/subscriptions', { token, body })
-      const conflict = { code: 'state_conflict', state: 'Deprecated', allowed: ['force'] }
-      expect(answer).toMatchObject({ status: 409, body: conflict })
-    }
-    expect((await platform.send('POST', '/v1/subscriptions', { token, body: { ...to, force: true } })).status).toBe(201)
-  })
-
-  it('show the compliance of an API that was deployed without a programme, and of one that is only staged', async () => {
-    const platform = await openTestPlatform()
-    const token = platform.token('acme')
-    await publishApi(platform, token)
-    await platform.registry.commit({ tenant: 'acme', consumer: 'system' }, 'test.scored', [
-      {
-        kind: 'compliance',
-        id: 'spc_1',
-        tenant: 'acme',
-        expected: 0,
-        body: { api: 'payments-v1', revision: 1, score: 93.5, scoredAtMs: 0 },
-        keys: { api: 'payments-v1' },
-      },
-    ])
-    const scored = await platform.send('GET', '/v1/apis/payments-v1/compliance', { token })
-    expect(scored).toMatchObject({
-      status: 200,
-      body: {
-        score: 93.5,
-        band: 'clean',
-        specification: 93.5,
-        runtime: 100,
-        violations: [],
-        history: [{ revision: 1 }],
-      },
-    })
-    const specification = Buffer.from(PAYMENTS.toString().replace('title: Payments', 'title: Drafts')).toString(
-      'base64',
-    )
-    const staged = await platform.send('POST', '/v1/proxies', { token, body: { api: 'drafts-v1', specification } })
-    expect(staged.status, staged.text).toBe(201)
-    const unscored = await platform.send('GET', '/v1/apis/drafts-v1/compliance', { token })
-    expect(unscored).toMatchObject({ status: 200, body: { score: null, band: null, specification: null, history: [] } })
-  })
-})
-
 describe('contract, 201 and 202', () => {
-  it('declare a `Location` on every operation', () => {
+  it('declare a `Location` for every operation', () => {
     const answers = operations.flatMap(({ operationId, responses }) =>
       ['201', '202'].flatMap((status) => {
         const response = responses[status]
@@ -274,10 +216,10 @@ describe('contract, 201 and 202', () => {
     for (const { operationId, headers } of answers) expect(headers, operationId).toHaveProperty('Location')
   })
 
-  it('send a `Location` that resolves, whatever is made or begun', async () => {
+  it('send a `Location` that resolves, for every operation', async () => {
     const platform = await openTestPlatform()
     const operator = platform.token('acme')
-    const made = await makeAll(platform, operator)
+    const made = await createAll(platform, operator)
     const declared = operations.filter(({ responses }) => '201' in responses || '202' in responses)
     expect(made.map(({ operationId }) => operationId).sort()).toEqual(declared.map((each) => each.operationId).sort())
     for (const { operationId, location } of made) {
@@ -289,7 +231,7 @@ describe('contract, 201 and 202', () => {
 })
 
 describe('contract, tenants', () => {
-  it('are shown one by one to the operator alone, without a secret, and their first credential is watched', async () => {
+  it('are shown separately to the operator alone, without a secret, and their first credential has an expiry warning', async () => {
     const platform = await openTestPlatform()
     const operator = platform.token('acme')
     const made = await platform.send('POST', '/v1/tenants', { token: operator, body: { name: 'Other' } })
@@ -304,61 +246,3 @@ describe('contract, tenants', () => {
     expect(due).toHaveLength(1)
   })
 })
-
-/** Uses every operation that answers 201 or 202 once, and notes where it says its result is. */
-async function makeAll(platform: TestPlatform, token: string): Promise<{ operationId: string; location: string }[]> {
-  const made: { operationId: string; location: string }[] = []
-  const use = async (operationId: string, method: string, path: string, body?: unknown) => {
-    const answer = await platform.send(method, path, { token, ...(body !== undefined && { body }) })
-    expect([201, 202], `${operationId} ${answer.text}`).toContain(answer.status)
-    made.push({ operationId, location: answer.headers['location'] ?? '' })
-    return String(answer.body['id'])
-  }
-  const specification = PAYMENTS.toString('base64')
-  const backend = { url: 'https://backend.example' }
-  const proxy = await use('stageRevision', 'POST', '/v1/proxies', { api: 'payments-v1', specification, backend })
-  await platform.send('POST', `/v1/proxies/${proxy}/activate`, { token })
-  const openSla = PAYMENTS_SLA.toString()
-  const declare = (text: string) => ({ api: 'payments-v1', specification: Buffer.from(text).toString('base64') })
-  await use('createOpenSlaSpec', 'POST', '/v1/openslaspecs', declare(openSla))
-  const gold = openSla.replace(/^info:/m, 'info:\n  variant: gold')
-  expect((await platform.send('POST', '/v1/openslaspecs', { token, body: declare(gold) })).status).toBe(201)
-  const consumer = await use('createConsumer', 'POST', '/v1/consumers', { name: 'Shop', kind: 'application' })
-  const to = { consumer, api: 'payments-v1' }
-  const subscription = await use('createSubscription', 'POST', '/v1/subscriptions', to)
-  const tier = { slaVariant: 'gold' }
-  await use('requestTierChange', 'POST', `/v1/subscriptions/${subscription}/tierChanges`, tier)
-  await use('createTenant', 'POST', '/v1/tenants', { name: 'Other' })
-  await use('createProduct', 'POST', '/v1/products', { name: 'Bundle', apis: ['payments-v1'] })
-  await use('createUser', 'POST', '/v1/users', { username: 'grace', password: 'a long password', name: 'Grace' })
-  await use('createIdentityProvider', 'POST', '/v1/identityproviders', { issuer: 'https://idp.example' })
-  await use('createRuleset', 'POST', '/v1/rulesets', { rules: { 'info-contact': 'off' } })
-  const words = { context: 'Because.', decision: 'So.', consequences: 'Thus.' }
-  await use('createAdr', 'POST', '/v1/adrs', { title: 'Why', status: 'Accepted', ...words })
-  await use('createPrinciple', 'POST', '/v1/principles', { name: 'Plain', statement: 'Be.', rationale: 'It helps.' })
-  const url = 'https://receiver.example/hook'
-  const receiver = `/v1/eventsubscriptions/${await use('createEventSubscription', 'POST', '/v1/eventsubscriptions', { url })}`
-  await use('testEventSubscription', 'POST', `${receiver}/test`, { type: 'DesignDrift' })
-  await use('redeliver', 'POST', `${receiver}/redeliver`, { since: '2027-01-01T00:00:00Z' })
-  const programme = await failedProgramme(platform, token, use)
-  await use('retryProgramme', 'POST', `/v1/programmes/${programme}/retry`)
-  await settled(platform, token, programme)
-  await use('updateProgramme', 'PUT', `/v1/programmes/${programme}`, { specification })
-  return made
-}
-
-type Use = (operationId: string, method: string, path: string, body?: unknown) => Promise<string>
-
-/** A programme whose document cannot be served. */
-async function failedProgramme(platform: TestPlatform, token: string, use: Use): Promise<string> {
-  const specification = Buffer.from('openapi: 3.1.0').toString('base64')
-  const id = await use('createProgramme', 'POST', '/v1/programmes', { name: 'Payments', specification })
-  await settled(platform, token, id)
-  return id
-}
-
-async function settled(platform: TestPlatform, token: string, programme: string): Promise<void> {
-  const isSettled = async (): Promise<boolean> =>
-    (await platform.send('GET', `/v1/programmes/${programme}/progress`, { token })).body['status'] === 'failed'
-  await expect.poll(isSettled, { timeout: 30_000 }).toBe(true)
-}

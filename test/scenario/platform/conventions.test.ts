@@ -1,6 +1,7 @@
 import { connect, type AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { publishApi, openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
+import { publishApi } from '../../fixtures/published-api.ts'
+import { openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const errorsOf = ({ body }: Answer): unknown => body['errors']
 
@@ -8,22 +9,22 @@ async function makeConsumer(platform: TestPlatform, token: string, body: unknown
   return platform.send('POST', '/v1/consumers', { token, body })
 }
 
-describe('bodies', () => {
+describe('a request body', () => {
   it.each([
     ['a member that is not declared', { name: 'a', kind: 'agent', 'x/~y': 1 }, '/x~1~0y'],
     ['a member that is missing', { kind: 'agent' }, '/name'],
-    ['a number for a text', { name: 7, kind: 'agent' }, '/name'],
+    ['a number instead of a string', { name: 7, kind: 'agent' }, '/name'],
     ['null', null, ''],
     ['a list', [], ''],
-    ['a name without an end', { name: 'n'.repeat(129), kind: 'agent' }, '/name'],
+    ['a name that is too long', { name: 'n'.repeat(129), kind: 'agent' }, '/name'],
     ['an empty name', { name: '', kind: 'agent' }, '/name'],
     ['a blank name', { name: ' \u00a0 ', kind: 'agent' }, '/name'],
     ['a line break in a name', { name: 'a\nb', kind: 'agent' }, '/name'],
     ['a NUL in a name', { name: 'a\u0000', kind: 'agent' }, '/name'],
     ['half of a surrogate pair', { name: '\ud800', kind: 'agent' }, '/name'],
-    ['a word outside the list', { name: 'a', kind: 'robot' }, '/kind'],
+    ['a value outside the enumeration', { name: 'a', kind: 'robot' }, '/kind'],
     ['a control character in a contact', { name: 'a', kind: 'agent', contact: '\u0085' }, '/contact'],
-  ])('400 with a pointer for %s', async (_, body, pointer) => {
+  ])('is refused with 400 and a pointer for %s', async (_, body, pointer) => {
     const platform = await openTestPlatform()
     const answer = await makeConsumer(platform, platform.token('acme'), body)
 
@@ -32,32 +33,32 @@ describe('bodies', () => {
     expect(answer.headers['content-type']).toMatch('application/problem+json')
   })
 
-  it('takes a name of 128 characters of any script', async () => {
+  it('may contain a name of 128 characters of any script', async () => {
     const platform = await openTestPlatform()
     const answer = await makeConsumer(platform, platform.token('acme'), { name: '𝒜'.repeat(128), kind: 'agent' })
     expect(answer.status).toBe(201)
   })
 
   it.each([
-    ['cut off', '{"name":'],
-    ['words', 'hello'],
-    ['a prototype to poison', '{"name":"a","kind":"agent","__proto__":{"x":1}}'],
-    ['deeper than anything', '['.repeat(400_000)],
-  ])('400 for a body that is no JSON of ours: %s', async (_, body) => {
+    ['truncated', '{"name":'],
+    ['plain text', 'hello'],
+    ['`__proto__` as a member', '{"name":"a","kind":"agent","__proto__":{"x":1}}'],
+    ['deeply nested', '['.repeat(400_000)],
+  ])('is refused with 400 if it is not acceptable JSON: %s', async (_, body) => {
     const platform = await openTestPlatform()
     const answer = await makeConsumer(platform, platform.token('acme'), body)
     expect(answer).toMatchObject({ status: 400, body: { code: 'payload_invalid' } })
     expect(answer.text.length).toBeLessThan(1_000)
   })
 
-  it('tells of a long member no more than its beginning', async () => {
+  it('with a long member name causes an error with the beginning of that name only', async () => {
     const platform = await openTestPlatform()
     const answer = await makeConsumer(platform, platform.token('acme'), { ['x'.repeat(500_000)]: 1 })
     expect(answer.status).toBe(400)
     expect(answer.text.length).toBeLessThan(1_000)
   })
 
-  it('413 beyond 1 MB, and beyond 15 MB where a document is sent', async () => {
+  it('is refused with 413 above 1 MB, and above 15 MB for a document', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const answer = await makeConsumer(platform, token, { name: 'n'.repeat(1_100_000), kind: 'agent' })
@@ -85,14 +86,14 @@ describe('bodies', () => {
     },
   )
 
-  it('415 for a body that is compressed', async () => {
+  it('is refused with 415 if it is compressed', async () => {
     const platform = await openTestPlatform()
     const headers = { 'content-encoding': 'gzip' }
     const answer = await platform.send('POST', '/v1/consumers', { token: platform.token('acme'), headers, body: '{}' })
     expect(answer).toMatchObject({ status: 415, body: { code: 'media_type_unsupported' } })
   })
 
-  it('takes an action with no body, an empty one or an empty object, and nothing else', async () => {
+  it('of an action must be missing, empty or an empty object', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const path = '/v1/proxies/prx_none/activate'
@@ -104,7 +105,7 @@ describe('bodies', () => {
   })
 })
 
-describe('queries', () => {
+describe('a query', () => {
   it.each([
     'limit=0',
     'limit=501',
@@ -116,7 +117,7 @@ describe('queries', () => {
     'name=a',
     'cursor=',
     'tenant=rival',
-  ])('400 for ?%s', async (query) => {
+  ])('is refused with 400: ?%s', async (query) => {
     const platform = await openTestPlatform()
     const answer = await platform.send('GET', `/v1/consumers?${query}`, { token: platform.token('acme') })
     expect(answer).toMatchObject({ status: 400, body: { code: 'payload_invalid' } })
@@ -132,7 +133,7 @@ describe('queries', () => {
     },
   )
 
-  it('refuses what an operation does not ask for', async () => {
+  it('is refused with a parameter that the operation does not declare', async () => {
     const platform = await openTestPlatform()
     const answer = await platform.send('GET', '/v1/consumers/con_a?tenant=rival', { token: platform.token('acme') })
     expect(answer.status).toBe(400)
@@ -156,14 +157,14 @@ describe('paths and methods', () => {
     ['HEAD', '/v1/events/subscribe', 'GET'],
     ['OPTIONS', '/v1', 'GET, HEAD'],
     ['PATCH', '/healthz?x=1', 'GET, HEAD'],
-  ])('405 with Allow for %s %s', async (method, path, allow) => {
+  ])('answer 405 with Allow for %s %s', async (method, path, allow) => {
     const platform = await openTestPlatform()
     const answer = await platform.send(method, path)
     expect(answer.status).toBe(405)
     expect(answer.headers['allow']).toBe(allow)
   })
 
-  it('400 for a path that cannot be decoded, 404 for one that is too long', async () => {
+  it('answer 400 for a path that cannot be decoded, and 404 for one that is too long', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     expect(await platform.send('GET', '/v1/consumers/%zz', { token })).toMatchObject({ status: 400 })
@@ -171,7 +172,7 @@ describe('paths and methods', () => {
     expect((await platform.send('GET', '/v1/consumers/%00', { token })).status).toBe(404)
   })
 
-  it('answers HEAD as GET, without the body, and records it', async () => {
+  it('answer HEAD like GET without the body, and record it', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const get = await platform.send('GET', '/v1/consumers', { token })
@@ -186,7 +187,7 @@ describe('paths and methods', () => {
     ['GET / HTTP/9\r\n\r\n', 400],
     [`GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
     ['POST /v1/consumers HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
-  ])('answers what is no HTTP with a problem and closes', async (text, status) => {
+  ])('answer invalid HTTP with a problem and close the connection', async (text, status) => {
     const platform = await openTestPlatform()
     await platform.server.app.listen({ host: '127.0.0.1', port: 0 })
     const { port } = platform.server.app.server.address() as AddressInfo
@@ -199,8 +200,8 @@ describe('paths and methods', () => {
   })
 })
 
-describe('conditions', () => {
-  it('304 for what the reader has, 200 once it has changed', async () => {
+describe('a conditional request', () => {
+  it('is answered 304 if the ETag is current, and 200 after a change', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const { proxy } = await publishApi(platform, token)
@@ -215,7 +216,7 @@ describe('conditions', () => {
     expect((await platform.send('GET', path, { token, headers: { 'if-none-match': tag } })).status).toBe(200)
   })
 
-  it('412 for a change of what is no longer as its caller knows it, and nothing is changed', async () => {
+  it('that changes a resource is answered 412 without an effect if the ETag is outdated', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const { proxy } = await publishApi(platform, token)
@@ -240,7 +241,7 @@ describe('service paths', () => {
     expect(platform.calls).toEqual([])
   })
 
-  it('503 with the reason while the service is not ready', async () => {
+  it('answer 503 with the reason while the service is not ready', async () => {
     const platform = await openTestPlatform()
     platform.notReady = 'The spool cannot be written.'
     const answer = await platform.send('GET', '/readyz')
@@ -249,7 +250,7 @@ describe('service paths', () => {
     expect((await platform.send('GET', '/healthz')).status).toBe(200)
   })
 
-  it('shows what is measured, as Prometheus reads it', async () => {
+  it('show the metrics in the text format of Prometheus', async () => {
     const platform = await openTestPlatform()
     const answer = await platform.send('GET', '/metrics')
     expect(answer.headers['content-type']).toMatch('text/plain; version=0.0.4')
@@ -257,7 +258,7 @@ describe('service paths', () => {
   })
 })
 
-it('makes a change under one condition once, however many come at once', async () => {
+it('of several concurrent changes with the same If-Match exactly one is made', async () => {
   const platform = await openTestPlatform()
   const token = platform.token('acme')
   const { product } = await publishApi(platform, token)

@@ -40,7 +40,7 @@ const list = (platform: TestPlatform, token: string): Promise<Answer> =>
   platform.send('GET', '/v1/consumers', { token })
 
 describe('platform-v1 as an API', () => {
-  it('sends `RateLimit` and `RateLimit-Policy` of a default limit while nothing is declared', async () => {
+  it('sends `RateLimit` and `RateLimit-Policy` of a default limit without a declaration', async () => {
     const { platform, token } = await open()
     const { status, headers } = await list(platform, token)
     expect(status).toBe(200)
@@ -71,13 +71,13 @@ describe('platform-v1 as an API', () => {
     const recorded = platform.calls.filter(({ status }) => status === 429)
     expect(recorded).toHaveLength(15)
     for (const call of recorded) expect(call).toMatchObject({ code: 'rate_limited', grant, terms: null })
-    // Each subscription counts by itself.
+    // Each subscription has separate counters.
     expect((await list(platform, platform.token('other'))).status).toBe(200)
     platform.clock.advanceSync(60_000)
     expect((await list(platform, token)).status).toBe(200)
   })
 
-  it('charges resource units as declared: none for what was not served, and 402 when the quota is used up', async () => {
+  it('charges resource units as declared: none for calls that were not served, and 402 after the quota is used up', async () => {
     const { platform, token } = await open()
     const units = { default: 1, operations: { listConsumers: 1.5, createConsumer: 2 } }
     const quotas = { period: 'Daily', resourceUnits: 5 }
@@ -108,7 +108,7 @@ describe('platform-v1 as an API', () => {
     ])
   })
 
-  it('counts calls that run at once, until they end or their client leaves', async () => {
+  it('counts concurrent calls until they end or their client disconnects', async () => {
     const { platform, token } = await open()
     expect((await declare(platform, token, { limits: [{ name: 'one', concurrent: 1 }] })).status).toBe(201)
     const waiting = Promise.withResolvers<void>()
@@ -132,7 +132,7 @@ describe('platform-v1 as an API', () => {
     await expect.poll(async () => (await list(platform, token)).status).toBe(200)
   })
 
-  it('frees the place of a client that left while its credential was looked up', async () => {
+  it('no longer counts a call whose client disconnected during the look-up of its credential', async () => {
     const { platform, token } = await open()
     expect((await declare(platform, token, { limits: [{ name: 'one', concurrent: 1 }] })).status).toBe(201)
     const found = Promise.withResolvers<Caller>()
@@ -169,7 +169,7 @@ describe('platform-v1 as an API', () => {
     expect(await limitOf()).toMatchObject({ resourceUnits: 3, limits: [{ name: 'few', kind: 'total', value: 9 }] })
   })
 
-  it('takes a declaration from the operator’s tenant alone, and only of operations that it has', async () => {
+  it('accepts a declaration only from the operator’s tenant, and only for its own operations', async () => {
     const { platform, token } = await open()
     expect((await declare(platform, platform.token('other'), {})).status).toBe(400)
     const limits = [{ name: 'x', operationIds: ['none'], totals: { day: 1 } }]
@@ -180,7 +180,7 @@ describe('platform-v1 as an API', () => {
   })
 })
 
-describe('a declaration of platform-v1 that admits next to nothing', () => {
+describe('a very low limit in a declaration of platform-v1', () => {
   it.each([
     ['1 a week', { limits: [{ name: 'one', totals: { week: 1 } }] }],
     ['a quota of no units', { quotas: { period: 'Annual', resourceUnits: 0 } }],
@@ -203,7 +203,7 @@ describe('a declaration of platform-v1 that admits next to nothing', () => {
     expect((await list(platform, token)).status).toBe(200)
   })
 
-  it('lets the operator try 10 times a minute, and no more', async () => {
+  it('admits ten repairs per minute by the operator, and no more', async () => {
     const { platform, token } = await open()
     await declare(platform, token, { limits: [{ name: 'one', totals: { week: 1 } }] })
     await list(platform, token)
@@ -215,7 +215,7 @@ describe('a declaration of platform-v1 that admits next to nothing', () => {
     expect(await read()).toBe(200)
   })
 
-  it('of 0 switches the limit off', async () => {
+  it('of 0 disables the limit', async () => {
     const { platform, token } = await open()
     await declare(platform, token, { limits: [{ name: 'none', totals: { minute: 0 } }] })
     for (let call = 0; call < 20; call++) expect((await list(platform, token)).status).toBe(200)

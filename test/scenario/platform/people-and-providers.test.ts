@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { publishApi, openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
+import { publishApi } from '../../fixtures/published-api.ts'
+import { openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const PASSWORD = 'a long password'
 
@@ -12,7 +13,7 @@ async function refusalOf(platform: TestPlatform, method: string, path: string, b
 const user = { username: 'grace', password: PASSWORD, name: 'Grace' }
 const many = Array.from({ length: 101 }, (_, at) => `api${at}-v1`)
 
-describe('bodies that are not as declared', () => {
+describe('an invalid body of people, products and providers', () => {
   it.each([
     ['POST', '/v1/users', { ...user, password: 'too short' }, '/password'],
     ['POST', '/v1/users', { ...user, password: 'x'.repeat(257) }, '/password'],
@@ -36,7 +37,7 @@ describe('bodies that are not as declared', () => {
     ['PUT', '/v1/apis/payments-v1/policy', { credentialLifetimeDays: 0 }, '/credentialLifetimeDays'],
     ['PUT', '/v1/apis/payments-v1/policy', { credentialLifetimeDays: 1.5 }, '/credentialLifetimeDays'],
     ['POST', '/v1/signingkeys/rotate', { now: true }, '/now'],
-  ])('%s %s %j is refused at its place', async (method, path, body, pointer) => {
+  ])('%s %s %j is refused with a pointer', async (method, path, body, pointer) => {
     const platform = await openTestPlatform()
     await publishApi(platform, platform.token('acme'))
     expect(await refusalOf(platform, method, path, body)).toEqual([400, 'payload_invalid', [pointer]])
@@ -46,7 +47,7 @@ describe('bodies that are not as declared', () => {
     [{ overlapSeconds: -1 }, '/overlapSeconds'],
     [{ overlapSeconds: 31_536_001 }, '/overlapSeconds'],
     [{ overlap: 1 }, '/overlap'],
-  ])('a rotation with %j is refused', async (body, pointer) => {
+  ])('of a rotation, %j, is refused', async (body, pointer) => {
     const platform = await openTestPlatform()
     const { subscription } = await publishApi(platform, platform.token('acme'))
     const path = `/v1/subscriptions/${subscription}/credentials/rotate`
@@ -55,7 +56,7 @@ describe('bodies that are not as declared', () => {
 })
 
 describe('people', () => {
-  it('are made and listed without their passwords, and once each', async () => {
+  it('are created and listed once each, without their passwords', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const made = await platform.send('POST', '/v1/users', { token, body: user })
@@ -69,8 +70,8 @@ describe('people', () => {
   })
 })
 
-describe('a provider', () => {
-  it('that does not answer is refused with why', async () => {
+describe('an identity provider', () => {
+  it('that does not respond is refused with the reason', async () => {
     const platform = await openTestPlatform()
     platform.probe = (issuer) => `${issuer} answers 404.`
     const body = { issuer: 'https://idp.example' }
@@ -78,7 +79,7 @@ describe('a provider', () => {
     expect(answer.body['errors']).toEqual([{ pointer: '/issuer', detail: 'https://idp.example answers 404.' }])
   })
 
-  it('is registered once in a tenant, and gone when it is removed', async () => {
+  it('is registered once per tenant, and does not exist after its removal', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const body = { issuer: 'https://idp.example', claims: { person: 'email' }, audience: 'apis' }

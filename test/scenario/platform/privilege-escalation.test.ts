@@ -1,8 +1,9 @@
-/** With a token of the platform nobody comes by more of the platform than the token opens. */
+/** A platform token cannot be used to escalate privileges. */
 
 import { describe, expect, it } from 'vitest'
 import { platformScopes } from '../../../src/platform/operations.ts'
-import { publishApi, openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
+import { publishApi } from '../../fixtures/published-api.ts'
+import { openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const OWN = ['consumers:read', 'credentials:read', 'credentials:write', 'subscriptions:read', 'subscriptions:write']
 const FORBIDDEN = { status: 403, body: { code: 'operation_forbidden' } }
@@ -23,8 +24,8 @@ function subscribe(platform: TestPlatform, token: string, consumer: string, more
 
 const pathOf = ({ body }: Answer) => `/v1/subscriptions/${String(body['id'])}`
 
-describe('a caller who holds some scopes of the platform', () => {
-  it('is given a subscription with these alone, and none with others', async () => {
+describe('a caller with some scopes of the platform', () => {
+  it('can create a subscription with these scopes only', async () => {
     const { platform, clerk, consumer } = await open()
     const made = await subscribe(platform, clerk, consumer)
     expect(made.status).toBe(201)
@@ -37,7 +38,7 @@ describe('a caller who holds some scopes of the platform', () => {
     expect((await platform.send('GET', '/v1/subscriptions', { token: clerk })).text).toBe(before)
   })
 
-  it('widens no subscription beyond them, and may narrow any', async () => {
+  it('cannot extend a subscription beyond them, and can reduce any', async () => {
     const { platform, admin, clerk, consumer } = await open()
     const path = pathOf(await subscribe(platform, admin, consumer))
     const put = (scopes: readonly string[]) =>
@@ -49,7 +50,7 @@ describe('a caller who holds some scopes of the platform', () => {
     expect(await put([...OWN, 'users:write'])).toMatchObject(FORBIDDEN)
   })
 
-  it('neither reads nor rotates credentials that open more, and no secret is in the answer', async () => {
+  it('can neither read nor rotate credentials with other scopes, and gets no secret in the answer', async () => {
     const { platform, admin, clerk, consumer } = await open()
     const path = `${pathOf(await subscribe(platform, admin, consumer))}/credentials`
     const { text } = await platform.send('GET', path, { token: admin })
@@ -65,7 +66,7 @@ describe('a caller who holds some scopes of the platform', () => {
     expect((await platform.send('GET', path, { token: admin })).text).toBe(text)
   })
 
-  it('may do both with credentials that open no more than its own', async () => {
+  it('can read and rotate credentials whose scopes it holds', async () => {
     const { platform, clerk, consumer } = await open()
     const path = `${pathOf(await subscribe(platform, clerk, consumer))}/credentials`
     expect(await platform.send('GET', path, { token: clerk })).toMatchObject({ status: 200 })
@@ -85,7 +86,7 @@ describe('the body of a subscription', () => {
     [{ redirectUris: uris(20) }],
     [{ redirectUris: [uri(2_048)] }],
     [{ securityTypes: ['PKCE'], redirectUris: ['http://[::1]:4000/back', 'com.example.app:/back'] }],
-  ])('%j is taken, and its addresses are shown as they were given', async (more) => {
+  ])('%j is accepted, and its addresses are shown unchanged', async (more) => {
     expect(await send(more)).toMatchObject({ status: 201, body: { redirectUris: more.redirectUris } })
   })
 
@@ -100,7 +101,7 @@ describe('the body of a subscription', () => {
     [{ federated: { issuer: 'https://idp.example' } }, '/federated/clientId'],
     [{ federated: { issuer: 'https://idp.example', clientId: 'a', secret: 'b' } }, '/federated/secret'],
     [{ state: 'Active' }, '/state'],
-  ])('%j is refused at its place', async (more, pointer) => {
+  ])('%j is refused with a pointer', async (more, pointer) => {
     const { status, body } = await send(more)
     const errors = body['errors'] as { pointer: string }[] | undefined
     expect([status, errors?.map((each) => each.pointer)]).toEqual([400, [pointer]])

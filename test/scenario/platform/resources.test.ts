@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { platformScopes } from '../../../src/platform/operations.ts'
 import type { Write } from '../../../src/store/registry.ts'
-import { BASE_URL, publishApi, openTestPlatform, PAYMENTS, PAYMENTS_SLA } from '../../fixtures/test-platform.ts'
+import { publishApi } from '../../fixtures/published-api.ts'
+import { BASE_URL, openTestPlatform, PAYMENTS, PAYMENTS_SLA } from '../../fixtures/test-platform.ts'
 
-describe('resources', () => {
-  it('201 with the address of what was made, which then reads the same', async () => {
+describe('the platform API', () => {
+  it('answers 201 with the address of the new resource, which then reads the same', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const body = { name: 'Shöp ✓', kind: 'agent', contact: 'ops@acme.example' }
@@ -32,7 +33,7 @@ describe('resources', () => {
     expect((await platform.send('GET', '/v1/apis/payments-v1', { token })).body).toMatchObject({ state: 'Active' })
   })
 
-  it('gives documents back byte for byte', async () => {
+  it('returns documents byte for byte', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const { openApi, openSla } = await publishApi(platform, token)
@@ -44,7 +45,7 @@ describe('resources', () => {
     expect(declaration.bytes.equals(PAYMENTS_SLA)).toBe(true)
   })
 
-  it('shows credentials to no cache, and refuses one that was revoked again', async () => {
+  it('forbids caching of credentials, and refuses a second revocation', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const { subscription, credential } = await publishApi(platform, token)
@@ -59,7 +60,7 @@ describe('resources', () => {
     expect(after.find(({ id }) => id === credential)?.state).toBe('Revoked')
   })
 
-  it('ends a subscription once: the second time is 409 with the state and what it allows', async () => {
+  it('cancels a subscription once: the second time it answers 409 with the state and the allowed events', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const { subscription } = await publishApi(platform, token)
@@ -71,7 +72,7 @@ describe('resources', () => {
     expect(again).toMatchObject({ status: 409, body: { code: 'state_conflict', state: 'Cancelled', allowed: [] } })
   })
 
-  it('lists what a subscription to the platform itself may call', async () => {
+  it('lists the operations that a subscription to the platform may call', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const { consumer } = await publishApi(platform, token)

@@ -1,4 +1,4 @@
-/** Issue 14, point 9: what a new tenant can learn of the operator that made it. */
+/** The information about the operator that a new tenant can read. */
 
 import { expect, describe, it } from 'vitest'
 import { platformScopes } from '../../../src/platform/operations.ts'
@@ -15,8 +15,8 @@ async function openTenant(): Promise<{ platform: TestPlatform; token: string; te
 
 type Items = readonly { readonly actor: object; readonly action: string }[]
 
-describe('point 9: a new tenant', () => {
-  it('sees in its audit that the operator made it, and none of the operator’s ids', async () => {
+describe('a new tenant', () => {
+  it('sees in its audit log that the operator created it, and none of the operator’s ids', async () => {
     const { platform, token } = await openTenant()
     const { body, text } = await platform.send('GET', '/v1/audit', { token })
     const items = body['items'] as Items
@@ -42,7 +42,7 @@ describe('point 9: a new tenant', () => {
     expect(body['items']).toMatchObject([{ action: 'consumer.create', actor: { consumer: `con_${tenant}` } }])
   })
 
-  it('finds none of the operator’s ids in anything that it may read', async () => {
+  it('finds none of the operator’s ids in any answer', async () => {
     const { platform, token } = await openTenant()
     const document = JSON.parse((await platform.send('GET', '/openapi.json')).text) as {
       paths: Record<string, { get?: { security: readonly object[] } }>

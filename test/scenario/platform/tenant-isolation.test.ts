@@ -3,30 +3,26 @@ import { OPERATORS_SCOPE } from '../../../src/access/tenants.ts'
 import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
 import type { RequestStore } from '../../../src/store/request-store.ts'
 import type { RiskEvent } from '../../../src/domain/risk.ts'
-import {
-  publishApi as publishOrders,
-  NOW_MS,
-  openTestPlatform,
-  type TestPlatform,
-} from '../../fixtures/test-platform.ts'
+import { publishApi } from '../../fixtures/published-api.ts'
+import { NOW_MS, openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'
 
-type Rooms = Awaited<ReturnType<typeof publishApi>>
+type Resources = Awaited<ReturnType<typeof createOwned>>
 
-/** The rooms of the owner, and an episode of risk in them. */
-async function publishApi(platform: TestPlatform, token: string) {
+/** Creates the resources of the owner, and a risk episode. */
+async function createOwned(platform: TestPlatform, token: string) {
   const event = riskEvent({ riskId: 'rsk_own' })
   platform.risks.history.push(event)
   platform.risks.positions.push({ event, state: 'open' })
-  const rooms = await publishOrders(platform, token)
+  const resources = await publishApi(platform, token)
   const approval = { minScore: 100, allowErrors: false, allowBreaking: false, exposures: [] }
   await platform.send('PUT', '/v1/policy', { token, body: { approval } })
   const { body: made } = await platform.send('POST', '/v1/rulesets', { token, body: { rules: {} } })
   const own = { risk: event.riskId, ruleset: String(made['id']) }
-  return { ...rooms, ...(await waitingProgramme(platform, token)), ...own }
+  return { ...resources, ...(await waitingProgramme(platform, token)), ...own }
 }
 
-/** One that waits for a decision, and so stands still. */
+/** Creates a programme that waits for a decision, so its state does not change. */
 async function waitingProgramme(platform: TestPlatform, token: string) {
   const document = {
     openapi: '3.1.0',
@@ -44,46 +40,48 @@ async function waitingProgramme(platform: TestPlatform, token: string) {
   }
 }
 
-/** The victim's own ids, in the place of each parameter. */
-function pathsOf(path: string, rooms: Rooms): string {
+/** Replaces each path parameter with an id of the victim. */
+function pathsOf(path: string, resources: Resources): string {
   const own: Readonly<Record<string, string>> = {
-    '/v1/consumers': rooms.consumer,
+    '/v1/consumers': resources.consumer,
     '/v1/apis': 'payments-v1',
-    '/v1/proxies': rooms.proxy,
-    '/v1/openapispecs': rooms.openApi,
-    '/v1/openslaspecs': rooms.openSla,
-    '/v1/subscriptions': rooms.subscription,
-    '/v1/products': rooms.product,
-    '/v1/adrs': rooms.adr,
-    '/v1/principles': rooms.principle,
-    '/v1/users': rooms.user,
-    '/v1/identityproviders': rooms.provider,
-    '/v1/eventsubscriptions': rooms.receiver,
-    '/v1/risks': rooms.risk,
-    '/v1/rulesets': rooms.ruleset,
+    '/v1/proxies': resources.proxy,
+    '/v1/openapispecs': resources.openApi,
+    '/v1/openslaspecs': resources.openSla,
+    '/v1/subscriptions': resources.subscription,
+    '/v1/products': resources.product,
+    '/v1/adrs': resources.adr,
+    '/v1/principles': resources.principle,
+    '/v1/users': resources.user,
+    '/v1/identityproviders': resources.provider,
+    '/v1/eventsubscriptions': resources.receiver,
+    '/v1/risks': resources.risk,
+    '/v1/rulesets': resources.ruleset,
     '/v1/requests': loggedRequest(2).requestId,
   }
   const collection = Object.keys(own).find((start) => path.startsWith(`${start}/`)) ?? ''
   if (path.startsWith('/v1/programmes/:id')) {
-    return path.replace(':id', rooms.programme).replace(':flowId', rooms.programmeFlow)
+    return path.replace(':id', resources.programme).replace(':flowId', resources.programmeFlow)
   }
-  if (path.includes(':flowId')) return path.replace(':id', rooms.waiting).replace(':flowId', rooms.flow)
+  if (path.includes(':flowId')) return path.replace(':id', resources.waiting).replace(':flowId', resources.flow)
   return path
-    .replace(':credentialId', rooms.credential)
-    .replace(':deliveryId', rooms.delivery)
+    .replace(':credentialId', resources.credential)
+    .replace(':deliveryId', resources.delivery)
     .replace(/:(id|name|riskId)/, own[collection] ?? 'missing')
 }
 
-async function snapshot(platform: TestPlatform, token: string, rooms: Rooms): Promise<unknown> {
+async function snapshot(platform: TestPlatform, token: string, resources: Resources): Promise<unknown> {
   const reads = Object.values(ALL_OPERATIONS).filter(
-    // The audit notes that the others are read.
+    // The reads of the other operations add audit entries.
     ({ method, path, scope, endless }) =>
       method === 'GET' && scope !== null && scope !== OPERATORS_SCOPE && endless !== true && path !== '/v1/audit',
   )
-  return Promise.all(reads.map(async ({ path }) => (await platform.send('GET', pathsOf(path, rooms), { token })).text))
+  return Promise.all(
+    reads.map(async ({ path }) => (await platform.send('GET', pathsOf(path, resources), { token })).text),
+  )
 }
 
-/** What is sent where a body is needed. */
+/** Bodies of the operations that require one. */
 const BODIES: Readonly<Record<string, unknown>> = {
   putApiPolicy: {},
   decide: { outcome: 'Approved' },
@@ -103,13 +101,13 @@ const SINGLE = Object.entries(ALL_OPERATIONS).filter(
 )
 const LISTS = Object.entries(ALL_OPERATIONS).filter(
   ([, { method, path, scope, endless }]) =>
-    // What is `platform:admin`'s to see is the gateway's and no tenant's.
+    // Operations of `platform:admin` show resources of the gateway, not of a tenant.
     method === 'GET' &&
     scope !== null &&
     scope !== OPERATORS_SCOPE &&
     !path.includes(':') &&
     !endless &&
-    // Of each tenant there is one.
+    // Each tenant has exactly one.
     path !== '/v1/policy',
 )
 
@@ -120,7 +118,7 @@ function loggedRequest(ago: number) {
   return { timeMs: NOW_MS - ago, ...call, ...nobody, ...numbers, explanation: '' }
 }
 
-/** The request log, of which one tenant has two calls. */
+/** A request log with two calls of one tenant. */
 const REQUESTS: RequestStore = {
   insert: async () => {},
   find: async ({ tenant, limit }) => [loggedRequest(2), loggedRequest(1)].slice(0, tenant === 'acme' ? limit : 0),
@@ -132,9 +130,9 @@ describe('a tenant', () => {
     async (id, operation) => {
       const platform = await openTestPlatform({ requests: REQUESTS })
       const owner = platform.token('acme')
-      const rooms = await publishApi(platform, owner)
-      const before = await snapshot(platform, owner, rooms)
-      const path = pathsOf(operation.path, rooms)
+      const resources = await createOwned(platform, owner)
+      const before = await snapshot(platform, owner, resources)
+      const path = pathsOf(operation.path, resources)
 
       const answer = await platform.send(operation.method, path, { token: platform.token('rival'), body: BODIES[id] })
       expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } })
@@ -144,14 +142,14 @@ describe('a tenant', () => {
         headers: { 'if-match': '*', 'if-none-match': '*' },
       }
       expect((await platform.send(operation.method, path, conditional)).status).toBe(404)
-      expect(await snapshot(platform, owner, rooms)).toEqual(before)
+      expect(await snapshot(platform, owner, resources)).toEqual(before)
     },
   )
 
   it.each(LISTS)('sees nothing of another tenant in %s, nor with its cursor', async (_, { path }) => {
     const platform = await openTestPlatform({ requests: REQUESTS })
     const owner = platform.token('acme')
-    await publishApi(platform, owner)
+    await createOwned(platform, owner)
     await platform.send('POST', '/v1/consumers', { token: owner, body: { name: 'Second', kind: 'agent' } })
     platform.lineItems.push(lineItem(NOW_MS - 2), lineItem(NOW_MS - 1))
     const event: RiskEvent = riskEvent({ tenant: 'acme' })
@@ -167,10 +165,10 @@ describe('a tenant', () => {
     expect(stolen.body).toEqual({ items: [], next: null })
   })
 
-  it('cannot build on another tenant’s resources', async () => {
+  it('cannot refer to another tenant’s resources', async () => {
     const platform = await openTestPlatform()
     const owner = platform.token('acme')
-    const { consumer } = await publishApi(platform, owner)
+    const { consumer } = await createOwned(platform, owner)
     const token = platform.token('rival')
     const own = await platform.send('POST', '/v1/consumers', { token, body: { name: 'Mine', kind: 'agent' } })
 

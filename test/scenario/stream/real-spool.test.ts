@@ -14,6 +14,7 @@ import { openSpoolReader } from '../../../src/record/spool-reader.ts'
 import { createSpoolWriter } from '../../../src/record/spool-writer.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
 import { createLog } from '../../../src/runtime/log.ts'
+import type { HeldFlush } from '../../../src/store/flush-log.ts'
 import { matches, openSqliteCheckpoint } from '../../../src/store/sqlite/checkpoint.ts'
 import type { LineItem } from '../../../src/store/usage-store.ts'
 import { createRandom, type Random } from '../../random.ts'
@@ -30,12 +31,15 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
+const UNKNOWN_ROWS: HeldFlush = { isDone: false, items: 'unknown', levels: 'unknown', stored: {}, registryEnd: 0 }
+
 /** State that outlives every process: the store, and the events that subscribers received. */
 function createOutside() {
   const tokens = new Map<string, readonly LineItem[]>()
   const history = new Map<string, readonly RiskEvent[]>()
   const told: RiskEvent[] = []
-  return { tokens, history, told, items: () => [...tokens.values()].flat(), isAway: false }
+  const begun = new Set<number>()
+  return { tokens, history, told, begun, items: () => [...tokens.values()].flat(), isAway: false }
 }
 
 /** One process on the folder: everything is real except the time and the stores. */
@@ -58,7 +62,11 @@ async function startProcess(outside: ReturnType<typeof createOutside>, nowMs: nu
     promises: NO_PROMISES,
     levels: { insert: async () => {} },
     requests: { insert: async () => {} },
-    flushLog: { held: async () => null, begin: async () => {}, done: async () => 0 },
+    flushLog: {
+      held: async ({ number }) => (outside.begun.has(number) ? UNKNOWN_ROWS : null),
+      begin: async ({ number }) => void outside.begun.add(number),
+      done: async () => 0,
+    },
     requestLog: 'refused',
     reader,
     checkpoint,

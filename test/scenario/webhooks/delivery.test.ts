@@ -1,4 +1,4 @@
-/** Webhooks put together, with a clock of the test's own. */
+/** All parts of webhooks together, with a fake clock. */
 
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -78,7 +78,7 @@ async function open() {
   }
 }
 
-/** Until it is so; nothing is asserted about when. */
+/** Waits until the condition holds; the duration is not asserted. */
 const until = (check: () => Promise<void> | void) => vi.waitFor(check, { timeout: 10_000, interval: 5 })
 
 it('a failed delivery is retried when it is due, also after a restart', async () => {
@@ -142,7 +142,7 @@ it('deliveries and events are deleted after 30 days, except pending deliveries',
   const { id: waiting } = await test()
   await until(async () => expect((await registrations.get('acme', registration)).state).toBe('disabled'))
   clock.advanceSync(31 * DAY_MS)
-  // The sweep that began first has seen the time of its beginning; the next one sees it now.
+  // The first sweep used the time of its start; the next one uses the new time.
   await until(async () => {
     clock.advanceSync(3_600_000)
     expect(await stateOf(old)).toBeUndefined()

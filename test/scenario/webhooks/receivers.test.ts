@@ -1,109 +1,18 @@
-/** Receivers of every kind, good and bad, as the sender meets them: over real connections, from a real registry. */
+/** The sender with receivers that accept, fail, hang, redirect and reset, over real connections. */
 
-import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { createDeliveries } from '../../../src/webhooks/deliveries.ts'
-import { createEventSubscriptions } from '../../../src/webhooks/event-subscriptions.ts'
-import { eventWrite } from '../../../src/command/event-outbox.ts'
-import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
-import { createGuardedFetch } from '../../../src/outbound/guarded-fetch.ts'
+import { describe, expect, it } from 'vitest'
 import type { Resolve } from '../../../src/outbound/guarded-lookup.ts'
-import { createIdFactory } from '../../../src/runtime/ids.ts'
-import { createVault } from '../../../src/runtime/vault.ts'
-import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
-import { createFanOut } from '../../../src/webhooks/fan-out.ts'
-import { createSender } from '../../../src/webhooks/sender.ts'
-import { createFakeClock } from '../../fixtures/fake-clock.ts'
-import { DELIVERY_KIND } from '../../../src/webhooks/delivery-document.ts'
+import { ACME, loopback, NOW_MS, openTestReceiver, type Message } from '../../fixtures/test-receiver.ts'
 
-const ACME = { tenant: 'acme', consumer: 'con_1' }
-const NOW_MS = Math.floor(Date.now() / 1_000) * 1_000
-
-interface Message {
-  readonly headers: Record<string, string>
-  readonly body: string
-}
-
-type Answer = (response: ServerResponse, request: IncomingMessage) => void
-
-interface Setting {
-  readonly resolve?: Resolve
-  readonly allowPrivate?: boolean
-}
-
-async function open(answer: Answer, { resolve, allowPrivate = true }: Setting = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-webhooks-'))
-  const clock = createFakeClock(NOW_MS)
-  const registry = openSqliteRegistry({ path: join(folder, 'registry.db'), clock })
-  const messages: Message[] = []
-  const server = createServer((request, response) => {
-    let body = ''
-    request.on('data', (chunk: Buffer) => (body += chunk.toString()))
-    request.on('end', () => {
-      messages.push({ headers: request.headers as Record<string, string>, body })
-      answer(response, request)
-    })
-  })
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  const { port } = server.address() as AddressInfo
-  const createId = createIdFactory(clock.nowMs)
-  const vault = createVault(randomBytes(32))
-  const mutex = createKeyedMutex()
-  const outbound = createGuardedFetch({ clock, allowPrivate, ...(resolve && { resolve }) })
-  const counted: string[] = []
-  const shared = { registry, clock, createId, mutex, vault, count: (reason: string) => void counted.push(reason) }
-  const silent = { error: () => {} }
-  const registrations = createEventSubscriptions({ ...shared, randomBytes, refuseTarget: async () => null })
-  const deliveries = createDeliveries(shared)
-  const send = createSender({ ...shared, outbound, random: () => 0.5, log: silent, onTrouble: () => {} })
-  const fanOut = createFanOut({ ...shared, tenant: 'own', waitingFor: () => 0, log: silent })
-  onTestFinished(async () => {
-    await fanOut.stop()
-    await outbound.close()
-    server.closeAllConnections()
-    server.close()
-    registry.close()
-    rmSync(folder, { recursive: true })
-  })
-  const registration = await registrations.create(ACME, { url: `http://receiver.example:${port}/hook?a=b` })
-  const deliveriesOf = async (id = registration.id) => (await deliveries.list('acme', id, { limit: 500 })).items
-  /** A sample on its way; what came of it. */
-  async function attempt(during?: () => Promise<void>) {
-    const { id } = await deliveries.test(ACME, registration.id, 'SlaChanged')
-    const sending = send(id)
-    await during?.()
-    const isGood = await sending
-    return { isGood, delivery: (await deliveriesOf()).find((each) => each.id === id)! }
-  }
-  const stateOf = async () => (await registrations.get('acme', registration.id)).state
-  return {
-    ...shared,
-    messages,
-    registration,
-    registrations,
-    deliveries,
-    deliveriesOf,
-    attempt,
-    send,
-    fanOut,
-    stateOf,
-    counted,
-    port,
-  }
-}
-
-const loopback: Resolve = async () => [{ address: '127.0.0.1', family: 4 }]
 const at = { resolve: loopback }
 
 describe('a webhook message', () => {
   it('is verified by an independent receiver, with both secrets during a rotation', async () => {
-    const { attempt, messages, registration, registrations } = await open((response) => response.end('thanks'), at)
+    const { attempt, messages, registration, registrations } = await openTestReceiver(
+      (response) => response.end('thanks'),
+      at,
+    )
     expect(await attempt()).toMatchObject({
       isGood: true,
       delivery: { state: 'delivered', nextAttempt: null, attempts: [{ status: 200, response: 'thanks' }] },
@@ -119,7 +28,10 @@ describe('a webhook message', () => {
   })
 
   it('is signed with the previous secret for one day only', async () => {
-    const { attempt, messages, registration, registrations, clock } = await open((response) => response.end(), at)
+    const { attempt, messages, registration, registrations, clock } = await openTestReceiver(
+      (response) => response.end(),
+      at,
+    )
     const { secret } = await registrations.rotateSecret(ACME, registration.id)
     clock.advanceSync(86_400_000)
     await attempt()
@@ -130,7 +42,7 @@ describe('a webhook message', () => {
 
   it('has the same id and the same bytes in every attempt', async () => {
     let status = 500
-    const { attempt, deliveries, registration, send, messages } = await open(
+    const { attempt, deliveries, registration, send, messages } = await openTestReceiver(
       (response) => response.writeHead(status).end(),
       at,
     )
@@ -148,7 +60,7 @@ describe('a webhook message', () => {
 describe('a webhook receiver', () => {
   it('that returns 500 is retried after its Retry-After, and is failing until a success', async () => {
     let status = 500
-    const { attempt, stateOf, clock, send } = await open(
+    const { attempt, stateOf, clock, send } = await openTestReceiver(
       (response) => response.writeHead(status, { 'retry-after': '60' }).end('<b>broken</b>\n'),
       at,
     )
@@ -166,7 +78,7 @@ describe('a webhook receiver', () => {
 
   it('that hangs times out after 15 seconds', async () => {
     const asked = Promise.withResolvers<void>()
-    const { attempt, clock } = await open(() => asked.resolve(), at)
+    const { attempt, clock } = await openTestReceiver(() => asked.resolve(), at)
     const { delivery } = await attempt(async () => {
       await asked.promise
       clock.advanceSync(15_000)
@@ -188,12 +100,12 @@ describe('a webhook receiver', () => {
     'that trickles a body behind %d is not waited for longer than that, and its status counts',
     async (status, isGood) => {
       const written = Promise.withResolvers<void>()
-      const { attempt, clock } = await open((response) => {
+      const { attempt, clock } = await openTestReceiver((response) => {
         response.writeHead(status)
         response.write('.', () => written.resolve())
       }, at)
       const result = await attempt(async () => {
-        // The time is up once the head has come: until then it is not moved.
+        // The clock advances only after the response head has arrived.
         for (let rounds = 0; rounds < 50; rounds++) await new Promise((resolve) => setImmediate(resolve))
         clock.advanceSync(15_000)
       })
@@ -202,14 +114,14 @@ describe('a webhook receiver', () => {
   )
 
   it('that resets the connection is retried', async () => {
-    const { attempt } = await open((response) => response.socket?.resetAndDestroy(), at)
+    const { attempt } = await openTestReceiver((response) => response.socket?.resetAndDestroy(), at)
     const { isGood, delivery } = await attempt()
     expect([isGood, delivery.state, delivery.attempts[0]?.status]).toEqual([false, 'pending', null])
   })
 
   it('that returns 200 with 10 MB succeeds, and only the beginning is read and stored', async () => {
     let sent = 0
-    const { attempt } = await open((response) => {
+    const { attempt } = await openTestReceiver((response) => {
       const more = (): void => {
         for (let isFree = true; isFree && sent < 10_000_000; sent += 10_000) isFree = response.write('x'.repeat(10_000))
         if (sent < 10_000_000) response.once('drain', more)
@@ -223,7 +135,7 @@ describe('a webhook receiver', () => {
   })
 
   it('that redirects fails, and the redirect is not followed', async () => {
-    const { attempt, messages, port } = await open(
+    const { attempt, messages, port } = await openTestReceiver(
       (response) => response.writeHead(307, { location: `http://127.0.0.1:${port}/admin` }).end(),
       at,
     )
@@ -232,7 +144,7 @@ describe('a webhook receiver', () => {
   })
 
   it('that returns 410 gets no more deliveries until it is enabled again', async () => {
-    const { attempt, stateOf, deliveries, registration, registrations, messages, send } = await open(
+    const { attempt, stateOf, deliveries, registration, registrations, messages, send } = await openTestReceiver(
       (response) => response.writeHead(410).end(),
       at,
     )
@@ -248,7 +160,7 @@ describe('a webhook receiver', () => {
   })
 
   it('that always fails is disabled after five days', async () => {
-    const { attempt, stateOf, clock } = await open((response) => response.writeHead(503).end(), at)
+    const { attempt, stateOf, clock } = await openTestReceiver((response) => response.writeHead(503).end(), at)
     await attempt()
     clock.advanceSync(5 * 86_400_000 - 1)
     await attempt()
@@ -259,7 +171,7 @@ describe('a webhook receiver', () => {
   })
 
   it('that fails ten times has a failed delivery, which can be redelivered with all others since a time', async () => {
-    const { attempt, send, deliveries, deliveriesOf, registration } = await open(
+    const { attempt, send, deliveries, deliveriesOf, registration } = await openTestReceiver(
       (response) => response.writeHead(500).end(),
       at,
     )
@@ -277,7 +189,7 @@ describe('the address of a webhook receiver', () => {
   const privately = { allowPrivate: false }
 
   it('is refused at delivery if it has become private since the registration', async () => {
-    const { deliveries, registrations, registration, send, messages, deliveriesOf } = await open(
+    const { deliveries, registrations, registration, send, messages, deliveriesOf } = await openTestReceiver(
       (response) => response.end(),
       { ...privately, resolve: loopback },
     )
@@ -291,91 +203,7 @@ describe('the address of a webhook receiver', () => {
   it('is resolved once per connection, so that a different later answer has no effect', async () => {
     let asked = 0
     const resolve: Resolve = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '203.0.113.1', family: 4 }]
-    const { attempt } = await open((response) => response.end(), { resolve })
+    const { attempt } = await openTestReceiver((response) => response.end(), { resolve })
     expect([(await attempt()).isGood, asked]).toEqual([true, 1])
-  })
-})
-
-describe('an event of a webhook', () => {
-  it('is delivered once to each receiver of its tenant that subscribes to its type, also across restarts', async () => {
-    const { registrations, registration, registry, createId, fanOut, deliveriesOf } = await open((response) =>
-      response.end(),
-    )
-    const url = 'https://receiver.example/'
-    const register = (author: typeof ACME, events?: ['SlaChanged' | 'VersionSunset']) =>
-      registrations.create(author, { url, ...(events && { events }) })
-    const wanted = await register(ACME, ['SlaChanged'])
-    const other = await register(ACME, ['VersionSunset'])
-    const off = await register(ACME)
-    await registrations.update(ACME, off.id, { state: 'disabled' })
-    const rival = await register({ tenant: 'rival', consumer: 'con_2' })
-    const happen = () => registry.commit(ACME, 'test', [eventWrite(createId, 'acme', 'SlaChanged', { to: '1' })])
-    await happen()
-    await fanOut.start()
-    await happen()
-    await fanOut.stop()
-    // Of what came before anybody listened nothing is told; of the rest everything, once.
-    const count = async (id: string) => (await deliveriesOf(id)).length
-    expect([await count(registration.id), await count(wanted.id), await count(other.id), await count(off.id)]).toEqual([
-      1, 1, 0, 0,
-    ])
-    expect(await registry.list(DELIVERY_KIND, { tenant: 'rival', limit: 10 })).toEqual([])
-    expect(rival.state).toBe('active')
-  })
-
-  it('from the time when the process was down is delivered at the next start', async () => {
-    const { registry, createId, clock, registration, fanOut, deliveriesOf } = await open((response) => response.end())
-    const next = () =>
-      createFanOut({
-        registry,
-        createId,
-        clock,
-        tenant: 'own',
-        waitingFor: () => 0,
-        count: () => {},
-        log: { error() {} },
-      })
-    await fanOut.start()
-    await fanOut.stop()
-    await registry.commit(ACME, 'test', [eventWrite(createId, 'acme', 'SlaChanged', { to: '1' })])
-    for (let starts = 0; starts < 2; starts++) {
-      const again = next()
-      await again.start()
-      await again.stop()
-    }
-    expect(await deliveriesOf(registration.id)).toHaveLength(1)
-  })
-
-  it('is delivered once even if more events arrive than memory holds', async () => {
-    const { registry, createId, registration, fanOut } = await open((response) => response.end())
-    await fanOut.start()
-    const events = 2_500
-    const writes = Array.from({ length: events }, (_, to) => eventWrite(createId, 'acme', 'SlaChanged', { to }))
-    await registry.commit(ACME, 'test', writes)
-    const where = { subscription: registration.id }
-    const delivered = () => registry.list(DELIVERY_KIND, { where, limit: 10_000 })
-    await vi.waitFor(async () => expect(await delivered()).toHaveLength(events), { timeout: 30_000, interval: 20 })
-    await registry.commit(ACME, 'test', [eventWrite(createId, 'acme', 'SlaChanged', { to: 'last' })])
-    await vi.waitFor(async () => expect(await delivered()).toHaveLength(events + 1), { timeout: 30_000, interval: 20 })
-    expect(new Set((await delivered()).map(({ body }) => body.event)).size).toBe(events + 1)
-  })
-
-  it('for a receiver with too many queued deliveries is stored as failed, and counted', async () => {
-    const { registry, createId, clock, registration, deliveriesOf } = await open((response) => response.end())
-    const counted: string[] = []
-    const fanOut = createFanOut({
-      registry,
-      createId,
-      clock,
-      tenant: 'own',
-      waitingFor: () => 10_000,
-      count: (reason) => void counted.push(reason),
-      log: { error() {} },
-    })
-    await fanOut.start()
-    await registry.commit(ACME, 'test', [eventWrite(createId, 'acme', 'SlaChanged', { to: '1' })])
-    await fanOut.stop()
-    expect(await deliveriesOf(registration.id)).toMatchObject([{ state: 'failed', attempts: [] }])
-    expect(counted).toEqual(['webhook_overflow'])
   })
 })

@@ -14,7 +14,7 @@ const start = (catalogue: TestCatalogue, chosen: { clientId: string; clientSecre
 const reset = (catalogue: TestCatalogue, vault = catalogue.vault) =>
   resetAdmin({ ...catalogue, vault, randomBytes, clock })
 
-describe('first use: a reset of the admin', () => {
+describe('first use: a reset of the admin credential', () => {
   it('creates a credential with all scopes and revokes all others, each with an event', async () => {
     const catalogue = openTestCatalogue()
     const { made } = await start(catalogue)

@@ -8,7 +8,7 @@ import { OUTBOX_EVENT_KIND } from '../../../src/command/event-outbox.ts'
 
 const DAY_MS = 86_400_000
 
-/** Does what is due until `untilMs`, as the scheduler would; how many days before the end each warning came. */
+/** Runs the due work until `untilMs` as the scheduler does. Returns the days before the expiry of each warning. */
 async function live(catalogue: TestCatalogue, untilMs: number): Promise<void> {
   const { registry, createId } = catalogue
   const warn = createCredentialExpiry({ registry, createId, clock: { nowMs: () => catalogue.clock.nowMs } })

@@ -5,7 +5,7 @@ import { begin, step, type PersistedActor } from '../../../src/command/persisted
 type Verb = CredentialEvent['type']
 const VERBS: readonly Verb[] = ['expiring', 'expired', 'revoked']
 
-/** How each state is reached, and what it takes to where; all else it refuses. */
+/** For each state: the events that lead to it, and its transitions; all other events are refused. */
 const STATES: Readonly<
   Record<CredentialState, { by: readonly Verb[]; to: Readonly<Partial<Record<Verb, CredentialState>>> }>
 > = {

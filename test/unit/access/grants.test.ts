@@ -57,7 +57,7 @@ describe('a grant', () => {
     expect(await catalogue.grants.resolve({ kind: 'key', hash: '' })).toBeNull()
   })
 
-  it('comes with the hash of the client secret for the token endpoint', async () => {
+  it('includes the hash of the client secret for the token endpoint', async () => {
     const catalogue = openTestCatalogue()
     const { client } = await subscribe(catalogue)
     const found = await catalogue.grants.clientFor(client.clientId ?? '')
@@ -90,7 +90,7 @@ describe('a grant', () => {
     expect(cancelled.version).toBeGreaterThan(revoked.version)
   })
 
-  it('reaches threads in rising versions, of which the last is current, under concurrent changes', async () => {
+  it('reaches the threads in increasing versions under concurrent changes, and the last one is current', async () => {
     const catalogue = openTestCatalogue()
     const { subscription, client, key } = await subscribe(catalogue)
     await Promise.allSettled([

@@ -31,7 +31,7 @@ describe('a user', () => {
     expect(await users.create(RIVAL, input)).toMatchObject({ username: 'grace' })
   })
 
-  it('is the same person however the letters of the user name are composed', async () => {
+  it('is found by any Unicode composition of the user name', async () => {
     const users = usersOf(openTestCatalogue())
     await users.create(ACME, { username: 'Ame\u0301lie', password: `${PASSWORD} \u00e9`, name: 'A' })
     expect(await users.verify('acme', 'Am\u00e9lie', `${PASSWORD} e\u0301`)).toMatchObject({ name: 'A' })

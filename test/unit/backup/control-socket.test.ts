@@ -1,4 +1,4 @@
-/** The socket of a running service for backups, asked by clients that do not do as `tollgate backup` does. */
+/** The control socket with clients that break the protocol of `tollgate backup`. */
 
 import {
   existsSync,
@@ -23,7 +23,7 @@ let dataDir: string
 let clock: FakeClock
 let control: ControlSocket | null
 let clients: Client[]
-/** What is held at the moment. */
+/** The parts of the service that are paused at the moment. */
 let held: { store: boolean; spool: boolean; frozen: boolean }
 let failures: unknown[]
 
@@ -75,12 +75,12 @@ async function open(holds: Partial<Holds> = {}): Promise<void> {
 interface Client {
   readonly socket: Socket
   readonly closed: Promise<void>
-  /** The kinds of the replies until now. */
+  /** The kinds of the replies received so far. */
   readonly replies: string[]
   reply(kind: string): Promise<void>
 }
 
-async function ask(...lines: string[]): Promise<Client> {
+async function connectAndSend(...lines: string[]): Promise<Client> {
   const socket = connect(path())
   const replies: string[] = []
   socket.setEncoding('utf8').on('data', (text: string) => {
@@ -98,17 +98,17 @@ async function ask(...lines: string[]): Promise<Client> {
   return client
 }
 
-/** Asks until nothing of an earlier client is in the way. */
+/** Requests a freeze until the service has released the slot of an earlier client. */
 async function freeze(): Promise<Client> {
   for (;;) {
-    const client = await ask(FREEZE)
+    const client = await connectAndSend(FREEZE)
     while (client.replies.length === 0) await new Promise<void>((done) => client.socket.once('data', () => done()))
     if (client.replies[0] === 'frozen') return client
     await client.closed
   }
 }
 
-it('is accessible only to its owner from its creation on', async () => {
+it('the control socket is accessible only to its owner from its creation on', async () => {
   const { listen } = Server.prototype
   const modes: number[] = []
   const spied = vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server, ...args: unknown[]) {
@@ -127,7 +127,7 @@ it('is accessible only to its owner from its creation on', async () => {
   expect([modes, statSync(path()).mode & 0o777]).toEqual([[0], 0o600])
 })
 
-it('replaces the socket of an earlier process, and does not follow a link', async () => {
+it('the control socket replaces the socket of an earlier process, and does not follow a link', async () => {
   const other = join(dataDir, 'other')
   writeFileSync(other, 'kept')
   symlinkSync(other, path())
@@ -138,10 +138,10 @@ it('replaces the socket of an earlier process, and does not follow a link', asyn
   expect(existsSync(path())).toBe(false)
   writeFileSync(path(), 'garbage')
   await open()
-  await (await ask(FREEZE)).reply('frozen')
+  await (await connectAndSend(FREEZE)).reply('frozen')
 })
 
-it('fails to open if its path is too long, and creates no other file', async () => {
+it('the control socket fails to open if its path is too long, and creates no other file', async () => {
   dataDir = join(dataDir, 'x'.repeat(120))
   mkdirSync(dataDir)
   await expect(open()).rejects.toThrow('EINVAL')
@@ -149,10 +149,10 @@ it('fails to open if its path is too long, and creates no other file', async () 
   dataDir = join(dataDir, '..')
 })
 
-it('closes connections without requests, and is not blocked by them', async () => {
+it('the control socket closes connections without requests, and is not blocked by them', async () => {
   await open()
-  const idle = [await ask(), await ask('{"ask"'), await ask()]
-  const backup = await ask(FREEZE)
+  const idle = [await connectAndSend(), await connectAndSend('{"ask"'), await connectAndSend()]
+  const backup = await connectAndSend(FREEZE)
   await backup.reply('frozen')
   clock.advanceSync(10_000)
   await Promise.all(idle.map(({ closed }) => closed))
@@ -160,21 +160,21 @@ it('closes connections without requests, and is not blocked by them', async () =
   await backup.reply('resumed')
 })
 
-it('takes eight connections at a time', async () => {
+it('the control socket accepts eight connections at a time', async () => {
   await open()
-  const many = await Promise.all(Array.from({ length: 50 }, () => ask()))
+  const many = await Promise.all(Array.from({ length: 50 }, () => connectAndSend()))
   const left = () => many.filter(({ socket }) => !socket.destroyed)
   while (left().length > 8) await new Promise((done) => setImmediate(done))
   clock.advanceSync(10_000)
   await Promise.all(many.map(({ closed }) => closed))
-  await (await ask(FREEZE)).reply('frozen')
+  await (await connectAndSend(FREEZE)).reply('frozen')
 })
 
-it('refuses a second backup while the first continues', async () => {
+it('the control socket refuses a second backup while the first continues', async () => {
   await open()
-  const first = await ask(FREEZE)
+  const first = await connectAndSend(FREEZE)
   await first.reply('frozen')
-  const second = await ask(FREEZE)
+  const second = await connectAndSend(FREEZE)
   await second.reply('refused')
   await second.closed
   expect(held).toEqual({ store: true, spool: true, frozen: true })
@@ -183,41 +183,44 @@ it('refuses a second backup while the first continues', async () => {
 })
 
 it.each([
-  ['garbage before an ask', ['garbage\n', FREEZE]],
-  ['an ask that is none', ['{"ask":"thaw"}\n', FREEZE]],
-  ['no object', ['null\n', FREEZE]],
-  ['an ask out of turn', [RESUME, FREEZE]],
-  ['asks that do not wait for the replies', [FREEZE + RESUME + RELEASE]],
-  ['a line without end', ['x'.repeat(1_000_000)]],
-])('ends a connection that sends %s, and holds nothing', async (_name, lines) => {
+  ['garbage before a request', ['garbage\n', FREEZE]],
+  ['an unknown request', ['{"ask":"thaw"}\n', FREEZE]],
+  ['JSON that is not an object', ['null\n', FREEZE]],
+  ['requests in the wrong order', [RESUME, FREEZE]],
+  ['requests without waiting for the replies', [FREEZE + RESUME + RELEASE]],
+  ['a line without an end', ['x'.repeat(1_000_000)]],
+])('the control socket ends a connection that sends %s, and releases everything', async (_name, lines) => {
   await open()
   await (
-    await ask(...lines)
+    await connectAndSend(...lines)
   ).closed
   await freeze()
   await control?.close()
   expect([held, clock.pending, failures]).toEqual([NOTHING, 0, []])
 })
 
-it.each([['frozen'], ['resumed'], ['released']])('holds nothing when a client goes away that is %s', async (state) => {
-  await open()
-  const client = await ask(FREEZE)
-  for (const [kind, next] of [
-    ['frozen', RESUME],
-    ['resumed', RELEASE],
-    ['released', null],
-  ] as const) {
-    await client.reply(kind)
-    if (kind === state || next === null) break
-    client.socket.write(next)
-  }
-  client.socket.destroy()
-  await freeze()
-  await control?.close()
-  expect([held, clock.pending]).toEqual([NOTHING, 0])
-})
+it.each([['frozen'], ['resumed'], ['released']])(
+  'the control socket releases everything if a client disconnects in the state %s',
+  async (state) => {
+    await open()
+    const client = await connectAndSend(FREEZE)
+    for (const [kind, next] of [
+      ['frozen', RESUME],
+      ['resumed', RELEASE],
+      ['released', null],
+    ] as const) {
+      await client.reply(kind)
+      if (kind === state || next === null) break
+      client.socket.write(next)
+    }
+    client.socket.destroy()
+    await freeze()
+    await control?.close()
+    expect([held, clock.pending]).toEqual([NOTHING, 0])
+  },
+)
 
-it('opens the store at once when a freeze takes too long, though the freeze goes on', async () => {
+it('the control socket resumes inserts when a freeze exceeds its time limit, even while the freeze continues', async () => {
   const { promise: end, resolve: endFreeze } = Promise.withResolvers<void>()
   await open({
     async freezeStore() {
@@ -225,7 +228,7 @@ it('opens the store at once when a freeze takes too long, though the freeze goes
       return { folder: null, server: null, calls: 0 }
     },
   })
-  const client = await ask(FREEZE)
+  const client = await connectAndSend(FREEZE)
   while (!held.spool) await new Promise((done) => setImmediate(done))
   clock.advanceSync(30_000)
   await client.reply('refused')
@@ -233,7 +236,7 @@ it('opens the store at once when a freeze takes too long, though the freeze goes
   endFreeze()
 })
 
-it('closes while connections are open and the store is busy, and waits until nothing is frozen', async () => {
+it('the control socket closes with open connections and a busy store, after all frozen parts are removed', async () => {
   let isThawed = false
   await open({
     async thawStore() {
@@ -242,21 +245,21 @@ it('closes while connections are open and the store is busy, and waits until not
     },
   })
   isThawed = false
-  await ask()
-  await (await ask(FREEZE)).reply('frozen')
+  await connectAndSend()
+  await (await connectAndSend(FREEZE)).reply('frozen')
   await control?.close()
   expect([isThawed, held.store, held.spool, clock.pending]).toEqual([true, false, false, 0])
 
   const { promise: busy, resolve: onIdle } = Promise.withResolvers<() => void>()
-  let isAsked = false
+  let isRequested = false
   await open({
     holdStore() {
-      isAsked = true
+      isRequested = true
       return busy
     },
   })
-  await ask(FREEZE)
-  while (!isAsked) await new Promise((done) => setImmediate(done))
+  await connectAndSend(FREEZE)
+  while (!isRequested) await new Promise((done) => setImmediate(done))
   await control?.close()
   let isOpened = false
   onIdle(() => (isOpened = true))

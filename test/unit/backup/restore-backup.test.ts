@@ -1,4 +1,4 @@
-/** Backups that somebody made by hand: whatever the manifest says, nothing is written outside of the target, or read by it. */
+/** Forged backups: no manifest makes the restore read or write outside of the target. */
 
 import {
   existsSync,
@@ -42,8 +42,8 @@ function link(path: string, to: string): void {
   symlinkSync(to, join(backup, path))
 }
 
-/** Writes the manifest of what is there, changed by `change`. */
-function note(change: (manifest: Record<string, unknown> & { files: unknown[] }) => unknown = () => {}): void {
+/** Writes the manifest of the present files, changed by `change`. */
+function writeManifest(change: (manifest: Record<string, unknown> & { files: unknown[] }) => unknown = () => {}): void {
   const manifest = {
     format: 1,
     version: '0.1.0',
@@ -71,45 +71,45 @@ const refusal = (): string => {
   return 'restored'
 }
 
-it('restores what is as the manifest says, its links included', () => {
-  note()
+it('a backup is restored with its links if it matches its manifest', () => {
+  writeManifest()
   expect(restoreBackup(backup, target).calls).toEqual({ stored: 1, inSpool: 0 })
   expect(readFileSync(join(target, 'clickhouse/metadata/default/part/data.bin'), 'utf8')).toBe('rows')
 })
 
-describe('a manifest is refused before anything is written', () => {
+describe('a restore writes nothing and refuses a manifest', () => {
   const ofFile = { bytes: 5, sha256: 'f'.repeat(64) }
 
   it.each([
-    ['a path above it', { path: '../outside', ...ofFile }],
-    ['a path above it, hidden', { path: 'spool/../../outside', ...ofFile }],
+    ['a path outside of the backup', { path: '../outside', ...ofFile }],
+    ['a path that leaves the backup by `..`', { path: 'spool/../../outside', ...ofFile }],
     ['an absolute path', { path: '/etc/passwd', ...ofFile }],
-    ['a path that is not plain', { path: './registry.db', ...ofFile }],
+    ['a path that is not normalised', { path: './registry.db', ...ofFile }],
     ['an empty path', { path: '', ...ofFile }],
     ['a path with NUL', { path: 'a\0b', ...ofFile }],
-    ['a path that is no text', { path: 5, ...ofFile }],
+    ['a path that is not a string', { path: 5, ...ofFile }],
     ['a file without a hash', { path: 'lock', bytes: 5 }],
     ['a size below 0', { path: 'lock', bytes: -5, sha256: ofFile.sha256 }],
-    ['a size that is none', { path: 'lock', bytes: '5', sha256: ofFile.sha256 }],
-    ['no entry', null],
-    ['a link that leads out', { path: 'clickhouse/data/x', link: '../../../other' }],
+    ['a size that is not a number', { path: 'lock', bytes: '5', sha256: ofFile.sha256 }],
+    ['an entry that is null', null],
+    ['a link that points outside', { path: 'clickhouse/data/x', link: '../../../other' }],
     ['a link to an absolute path', { path: 'clickhouse/data/x', link: '/other' }],
     ['a link to itself', { path: 'clickhouse', link: 'clickhouse' }],
-    ['a link beside the store', { path: 'spool', link: 'clickhouse/store' }],
+    ['a link outside of the store', { path: 'spool', link: 'clickhouse/store' }],
   ])('with %s', (_name, file) => {
-    note(({ files }) => void files.push(file))
+    writeManifest(({ files }) => void files.push(file))
     expect(refusal()).toMatch(/backup\.json (is not the manifest|names|lists)/)
     expect(existsSync(target)).toBe(false)
   })
 
-  it('with a file twice', () => {
-    note(({ files }) => void files.push(files[0]))
+  it('that lists a file twice', () => {
+    writeManifest(({ files }) => void files.push(files[0]))
     expect(refusal()).toMatch(/backup\.json/)
     expect(existsSync(target)).toBe(false)
   })
 
   it.each(['calls', 'checkpoint', 'spoolEnd', 'at', 'hasMasterKey', 'files'])('without %s', (name) => {
-    note((manifest) => ({ ...manifest, [name]: undefined }))
+    writeManifest((manifest) => ({ ...manifest, [name]: undefined }))
     expect(refusal()).toMatch(/backup\.json is not the manifest/)
     expect(existsSync(target)).toBe(false)
   })
@@ -126,23 +126,23 @@ it.each([
   ['clickhouse/data/default', '/somewhere'],
   ['clickhouse/data/default', '../../../somewhere'],
   ['master.key', '../../master.key'],
-])('refuses a backup in which %s is a link to %s, though its manifest says so', (path, to) => {
+])('a restore refuses a backup in which %s is a link to %s, even if the manifest lists it', (path, to) => {
   link(path, to)
-  note()
+  writeManifest()
   expect(refusal()).toMatch(/backup\.json/)
   expect(existsSync(target)).toBe(false)
 })
 
-it('refuses a size that no file has, and a manifest that lists more than there is', () => {
-  note(({ files }) => void Object.assign(files.at(-1) as object, { bytes: Number.MAX_SAFE_INTEGER }))
+it('a restore refuses a size that differs from the file, and a listed file that does not exist', () => {
+  writeManifest(({ files }) => void Object.assign(files.at(-1) as object, { bytes: Number.MAX_SAFE_INTEGER }))
   expect(refusal()).toMatch(/differs from its entry in the manifest/)
-  note(({ files }) => void files.push({ path: 'more', bytes: 2 ** 50, sha256: 'f'.repeat(64) }))
+  writeManifest(({ files }) => void files.push({ path: 'more', bytes: 2 ** 50, sha256: 'f'.repeat(64) }))
   expect(refusal()).toMatch(/is missing/)
   expect(existsSync(target)).toBe(false)
 })
 
-it('refuses a target that lies in the backup, whatever it is called and wherever it leads', () => {
-  note()
+it('a restore refuses a target within the backup, also through a link', () => {
+  writeManifest()
   const inside = join(backup, 'inside')
   const before = readdirSync(backup)
   symlinkSync(backup, join(folder, 'elsewhere'))

@@ -37,7 +37,7 @@ describe('the tally of the demo', () => {
     ])
   })
 
-  it('keeps one row an episode, the worst first, and forgets it when it clears', () => {
+  it('has one row per episode, the worst first, and removes it when it clears', () => {
     const tally = createTally(0)
     tally.heard(news())
     tally.heard(news({ riskId: 'rsk_2', severity: 'Critical' }))
@@ -51,7 +51,7 @@ describe('the tally of the demo', () => {
     expect(tally.view(0, FACTS)).toMatchObject({ events: 4, risks: [{ severity: 'Warning' }] })
   })
 
-  it('tells outcomes apart by status', () => {
+  it('classifies outcomes by status', () => {
     expect([200, 201, 400, 401, 402, 403, 404, 429, 503].map(outcomeOf)).toEqual([
       'served',
       'served',
@@ -67,7 +67,7 @@ describe('the tally of the demo', () => {
 })
 
 describe('the screen of the demo', () => {
-  it('says the same with colour and without', () => {
+  it('shows the same text with and without colour', () => {
     const coloured = drawScreen(filled(), { ...PLAIN, colour: true }).join('\n')
     expect(coloured).toContain('\x1b[')
     expect(coloured.replace(/\x1b\[\d+m/g, '')).toBe(drawScreen(filled(), PLAIN).join('\n'))
@@ -93,7 +93,7 @@ describe('the screen of the demo', () => {
 })
 
 describe('the event stream', () => {
-  it('gives whole events however the text is cut', () => {
+  it('parses complete events for any chunking of the text', () => {
     const text = ': keep\n\nid: 1\nevent: risk\ndata: {"a":\ndata: 1}\n\nid: 2\r\ndata: x\r\n\r\n'
     for (let cut = 1; cut < text.length; cut++) {
       const seen: ServerSentEvent[] = []
@@ -107,7 +107,7 @@ describe('the event stream', () => {
     }
   })
 
-  it('throws at a line and at an event without an end', () => {
+  it('throws for a line and for an event without an end', () => {
     const parse = (text: string) => createEventParser(() => {})(text)
     expect(() => parse(`data: ${'x'.repeat(2_000_000)}`)).toThrow('an event without an end')
     expect(() => parse('data: x\n'.repeat(1_000_000))).toThrow('an event without an end')
@@ -115,7 +115,7 @@ describe('the event stream', () => {
 })
 
 describe('the settings of the demo', () => {
-  it('starts a service of its own unless both addresses and the credential are given', () => {
+  it('start a service unless both addresses and the credential are given', () => {
     expect(readDemoSettings([], {})).toEqual({ seconds: 60, service: null })
     expect(readDemoSettings(['--seconds', '0'], {})).toContain('--seconds takes')
     expect(readDemoSettings(['--gateway-url', 'http://a'], {})).toContain('A running service needs')

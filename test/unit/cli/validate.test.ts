@@ -60,7 +60,7 @@ async function run(args: readonly string[], result = RESULT) {
   return { ...(await validate(settings, false, platform)), asked }
 }
 
-it('is what the package puts on the path: a file that may be run', () => {
+it('the command of the package is an executable file', () => {
   const root = join(import.meta.dirname, '../../..')
   const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { bin: Record<string, string> }
   for (const file of Object.values(bin)) {
@@ -99,7 +99,7 @@ describe('the settings of validate', () => {
 })
 
 describe('validate', () => {
-  it('sends what the files hold, and passes where the bar is reached and nothing breaks', async () => {
+  it('sends the content of the files, and passes if the score is reached and no change is breaking', async () => {
     const { asked } = await run(['--previous', 'OLD'])
     expect(asked).toEqual([['/v1/programmes/validate', { specification: 'bmV3', previous: 'b2xk' }]])
     const fine = { ...RESULT, breakingChanges: [] }
@@ -109,7 +109,7 @@ describe('validate', () => {
     expect((await run([])).isGood).toBe(false)
   })
 
-  it('tells people what stands where, what breaks and what to do first', async () => {
+  it('shows findings with their places, breaking changes and the first fixes as text', async () => {
     const { report } = await run([])
     expect(report).toContain(
       '84.5 of 100, attention; asked for 80: not good enough: 1 breaking change since the previous version\n',
@@ -117,22 +117,22 @@ describe('validate', () => {
     expect(report).toMatch(/^ {2}4:17 {3}error {4}A secret/m)
     expect(report).toMatch(/^ {2}120:3 {2}info {5}No example\. {2}example$/m)
     expect(report).toContain('and 7 more')
-    expect(report).toMatch(/Towards the previous version:\n {2}breaking {2}The operation was removed\./)
+    expect(report).toMatch(/Changes from the previous version:\n {2}breaking {2}The operation was removed\./)
     expect(report).toContain('+12.3  Revoke it. (1×)')
     expect(report).not.toMatch(/[\u0000\u001b]/)
   })
 
-  it('tells people what Spectral’s rules have not seen', async () => {
+  it('shows the parts that Spectral’s rules did not check', async () => {
     const coverage = { operations: 60, of: 1_200, failed: [{ rule: 'owner', detail: 'It throws.' }] }
     const { report } = await run([], { ...RESULT, compliance: { ...RESULT.compliance, coverage } })
-    expect(report).toContain("Spectral's rules saw 60 of 1200 operations")
+    expect(report).toContain("Spectral's rules checked 60 of 1200 operations")
     expect(report).toContain('owner could not be applied: It throws.')
     const whole = { operations: 3, of: 3, failed: [] }
     const { report: quiet } = await run([], { ...RESULT, compliance: { ...RESULT.compliance, coverage: whole } })
     expect(quiet).not.toContain('Spectral')
   })
 
-  it('tells machines the same', async () => {
+  it('writes the same result as JSON, SARIF and JUnit', async () => {
     expect(JSON.parse((await run(['--format', 'json'])).report)).toEqual(RESULT)
     const sarif = JSON.parse((await run(['--format', 'sarif'])).report) as { runs: { results: object[] }[] }
     expect(sarif.runs[0]?.results).toMatchObject([
@@ -154,7 +154,7 @@ describe('first use: a verdict of validate', () => {
   const clean = { ...RESULT, breakingChanges: [], compliance: { ...RESULT.compliance, band: 'clean' } }
   const breaking = RESULT.breakingChanges[0]!
 
-  it('that is "not good enough" stands beside every reason for it', async () => {
+  it('shows every reason with "not good enough"', async () => {
     const { report } = await run(['--min-score', '90'], {
       ...clean,
       score: 78.2,
@@ -166,7 +166,7 @@ describe('first use: a verdict of validate', () => {
     )
   })
 
-  it('never shows a score as reaching the bar that it does not reach', async () => {
+  it('never rounds a score up to the minimum', async () => {
     const { report, isGood } = await run(['--min-score', '80'], { ...clean, score: 79.96 })
     expect(isGood).toBe(false)
     expect(report).toContain('79.9 of 100, clean; asked for 80: not good enough: the score is below 80')
@@ -175,7 +175,7 @@ describe('first use: a verdict of validate', () => {
     )
   })
 
-  it('as JUnit fails the case of the score only for the score', async () => {
+  it('fails the JUnit case of the score only because of the score', async () => {
     const { report } = await run(['--format', 'junit'])
     expect(report).toContain('name="score"/>')
     expect(report).toContain('The operation was removed.')

@@ -16,9 +16,9 @@ describe('an authorization request without a valid redirect URI', () => {
     ['in another case', { redirect_uri: REDIRECT.toUpperCase() }],
     ['of another host', { redirect_uri: 'https://app.example.evil.example/back' }],
     ['with a user in front', { redirect_uri: 'https://app.example@evil.example/back' }],
-    ['encoded otherwise', { redirect_uri: REDIRECT.replace('b', '%62') }],
-    ['with a path that leads back', { redirect_uri: 'https://app.example/x/../back' }],
-    ['that is empty', { redirect_uri: '' }],
+    ['in another encoding', { redirect_uri: REDIRECT.replace('b', '%62') }],
+    ['with `..` in the path', { redirect_uri: 'https://app.example/x/../back' }],
+    ['an empty redirect URI', { redirect_uri: '' }],
   ])('shows an error to the person: %s', async (_, parameters) => {
     const answer = await openTestLogin().browser().open(parameters)
     expect(answer.status).toBe(400)
@@ -36,14 +36,14 @@ describe('an authorization request without a valid redirect URI', () => {
   it.each([
     ['is revoked', { valid: false }],
     ['has expired', { expiresAtMs: 1 }],
-    ['has no login', { type: 'ApiKey' as const }],
-  ])('is one of a client that %s', async (_, grant) => {
+    ['does not support logins', { type: 'ApiKey' as const }],
+  ])('shows an error to the person if the client %s', async (_, grant) => {
     const server = openTestLogin()
     server.grant = { ...server.grant, ...grant }
     expect(await server.browser().open()).toMatchObject({ status: 400 })
   })
 
-  it('must name one of several registered redirect URIs', async () => {
+  it('shows an error to the person if it names none of several registered redirect URIs', async () => {
     const server = openTestLogin()
     server.redirectUris = [REDIRECT, 'com.example.app:/back']
     expect((await server.browser().open()).status).toBe(400)
@@ -51,7 +51,7 @@ describe('an authorization request without a valid redirect URI', () => {
   })
 })
 
-describe('an invalid authorization request redirects with an error:', () => {
+describe('an authorization request redirects to the client with an error for', () => {
   it.each([
     ['no response_type', { response_type: undefined }, 'invalid_request'],
     ['the implicit flow', { response_type: 'token' }, 'unsupported_response_type'],
@@ -65,9 +65,9 @@ describe('an invalid authorization request redirects with an error:', () => {
     ['a challenge of other characters', { code_challenge: `${'x'.repeat(42)}=` }, 'invalid_request'],
     ['a request object', { request: 'x' }, 'request_not_supported'],
     ['a request object elsewhere', { request_uri: 'https://evil.example' }, 'request_uri_not_supported'],
-    ['nobody to be asked', { prompt: 'none' }, 'login_required'],
-    ['an API that is not there', { resource: `${GATEWAY_URL}/none-v1` }, 'invalid_target'],
-    ['an API of others', { resource: `${GATEWAY_URL}/orders-v1` }, 'invalid_target'],
+    ['a login without interaction', { prompt: 'none' }, 'login_required'],
+    ['an unknown API', { resource: `${GATEWAY_URL}/none-v1` }, 'invalid_target'],
+    ['an API without a subscription', { resource: `${GATEWAY_URL}/orders-v1` }, 'invalid_target'],
     ['a resource elsewhere', { resource: `https://evil.example/${API}` }, 'invalid_target'],
     ['the gateway as a resource', { resource: GATEWAY_URL }, 'invalid_target'],
   ])('%s', async (_, parameters, error) => {
@@ -77,7 +77,7 @@ describe('an invalid authorization request redirects with an error:', () => {
   })
 
   it.each(['scope', 'nonce', 'code_challenge', 'response_type', 'prompt', 'resource', 'unheard_of'])(
-    'a second %s',
+    'a duplicate %s',
     async (name) => {
       const again = [
         [name, 'a'],
@@ -108,7 +108,7 @@ describe('an invalid authorization request redirects with an error:', () => {
     expect(backOf(await server.browser().open()).searchParams.get('error')).toBe('unauthorized_client')
   })
 
-  it('a redirect URI keeps its query', async () => {
+  it('an invalid parameter, to a redirect URI that keeps its query', async () => {
     const server = openTestLogin()
     server.redirectUris = [`${REDIRECT}?from=login&from=again`]
     const back = backOf(await server.browser().open({ prompt: 'none' }))
@@ -116,7 +116,7 @@ describe('an invalid authorization request redirects with an error:', () => {
   })
 
   it.each(['a b&c=d#e', '"><script>', 'x\r\nSet-Cookie: a=b', '\u0000\u2028é😀', '%41'])(
-    'with the state %j unchanged, and nothing else with it',
+    'an invalid parameter, with the unchanged state %j and no other parameter',
     async (state) => {
       const answer = await openTestLogin().browser().open({ prompt: 'none', state })
       const back = backOf(answer)

@@ -26,7 +26,7 @@ async function personal(server: TestOauthServer): Promise<string> {
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** The claims of a good token under a header and a signature of the forger's own. */
+/** Returns the claims of a valid token with a forged header and signature. */
 function forge(token: string, header: object, signed: (text: string) => Buffer): string {
   const text = `${encode(header)}.${token.split('.')[1]}`
   return `${text}.${signed(text).toString('base64url')}`
@@ -104,7 +104,7 @@ describe('introspection', () => {
   it.each([
     ['a public client', { client_id: 'cli_public' }, 400, 'unauthorized_client'],
     ['a wrong secret', { ...client, client_secret: 'wrong' }, 401, 'invalid_client'],
-    ['nobody', {}, 401, 'invalid_client'],
+    ['a request without a client', {}, 401, 'invalid_client'],
   ])('is refused to %s', async (_, who, status, error) => {
     const { call, token } = await withToken()
     expect(await call('introspect', { ...who, token })).toMatchObject({ status, body: { error } })
@@ -153,8 +153,8 @@ describe('userinfo', () => {
 
   it.each([
     ['no token', {}, 401, 'Bearer'],
-    ['what is no token', bearer('x'), 401, 'Bearer error="invalid_token"'],
-    ['a key', { authorization: 'Basic eDp5' }, 401, 'Bearer error="invalid_token"'],
+    ['an invalid token', bearer('x'), 401, 'Bearer error="invalid_token"'],
+    ['HTTP Basic', { authorization: 'Basic eDp5' }, 401, 'Bearer error="invalid_token"'],
   ])('is refused to %s', async (_, more, status, challenge) => {
     const { call } = await openTestOauthServer()
     expect(await call('userinfo', {}, more)).toMatchObject({ status, headers: { 'WWW-Authenticate': challenge } })

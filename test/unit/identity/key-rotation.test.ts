@@ -10,33 +10,33 @@ import { AUTHOR, NOW_MS } from '../../fixtures/token-endpoints.ts'
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
-interface Sleeper {
+interface Timer {
   readonly atMs: number
   readonly task: () => void
 }
 
-/** Time that goes on by hand, and wakes whoever sleeps on its way. */
+/** A clock that the test advances; it runs each timer that falls due, and waits for its work. */
 function createTime() {
   let nowMs = NOW_MS
-  const sleepers = new Set<Sleeper>()
+  const timers = new Set<Timer>()
   const clock: Clock = {
     nowMs: () => nowMs,
     after(delayMs, task) {
-      const sleeper = { atMs: nowMs + delayMs, task }
-      sleepers.add(sleeper)
-      return () => void sleepers.delete(sleeper)
+      const timer = { atMs: nowMs + delayMs, task }
+      timers.add(timer)
+      return () => void timers.delete(timer)
     },
     every: () => () => {},
   }
   return {
     clock,
-    sleeping: () => sleepers.size,
+    pendingTimers: () => timers.size,
     async forward(ms: number, settle: () => Promise<unknown>) {
       const untilMs = nowMs + ms
       for (;;) {
-        const next = [...sleepers].toSorted((a, b) => a.atMs - b.atMs)[0]
+        const next = [...timers].toSorted((a, b) => a.atMs - b.atMs)[0]
         if (next === undefined || next.atMs > untilMs) break
-        sleepers.delete(next)
+        timers.delete(next)
         nowMs = Math.max(nowMs, next.atMs)
         next.task()
         await settle()
@@ -57,14 +57,14 @@ async function open(registry?: Registry, time = createTime()) {
     keyRing,
     clock,
     async publish({ keys }) {
-      if (threads.failing-- > 0) throw new Error('a thread does not answer')
+      if (threads.failing-- > 0) throw new Error('a thread does not respond')
       published.push(keys.map(({ kid }) => String(kid)).sort())
     },
     onFailure: (cause) => failures.push(cause),
   })
   const signing = () =>
     JSON.parse(Buffer.from(keyRing.sign({}, 'ES256', 'x').split('.')[0] ?? '', 'base64url').toString())
-  /** Until what was begun is through: a rotation makes keys, which takes turns of the loop. */
+  /** Resolves when the rotations that have started are complete: the creation of keys is asynchronous. */
   const settle = () => rotation.settled()
   const forward = (ms: number) => time.forward(ms, settle)
   return { registry: store, rotation, published, failures, threads, forward, time, kid: () => String(signing().kid) }
@@ -154,7 +154,7 @@ describe('the key rotation schedule', () => {
     await rotation.start()
     threads.failing = 1
     await forward(30 * DAY_MS)
-    expect(failures).toMatchObject([{ message: 'a thread does not answer' }])
+    expect(failures).toMatchObject([{ message: 'a thread does not respond' }])
     await forward(MINUTE_MS)
     expect(published.at(-1)).toHaveLength(6)
   })
@@ -162,8 +162,8 @@ describe('the key rotation schedule', () => {
   it('arms no timer after it is stopped', async () => {
     const { rotation, time } = await open()
     await rotation.start()
-    expect(time.sleeping()).toBe(1)
+    expect(time.pendingTimers()).toBe(1)
     rotation.stop()
-    expect(time.sleeping()).toBe(0)
+    expect(time.pendingTimers()).toBe(0)
   })
 })

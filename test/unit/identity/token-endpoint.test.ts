@@ -40,14 +40,14 @@ describe('200: a token', () => {
   })
 
   it.each([
-    ['what is granted, declared and allowed where none is asked for', undefined, 'read write'],
-    ['what is asked for of it', 'write', 'write'],
-    ['only what is granted', 'read admin', 'read'],
-    ['only what is declared', 'read gone', 'read'],
-    ['only what the proxy allows', 'read secret', 'read'],
-    ['nothing where nothing is left', 'admin unheard-of', ''],
-    ['no scope by a part of its name', 'rea READ', ''],
-    ['all of it where the parameter is empty (RFC 6749, 3.2)', '', 'read write'],
+    ['the granted, declared and allowed scopes if none is requested', undefined, 'read write'],
+    ['only the requested scopes', 'write', 'write'],
+    ['only granted scopes', 'read admin', 'read'],
+    ['only declared scopes', 'read gone', 'read'],
+    ['only scopes that the proxy allows', 'read secret', 'read'],
+    ['no scope if none of the requested ones is available', 'admin unheard-of', ''],
+    ['no scope for a part of its name or another case', 'rea READ', ''],
+    ['all scopes if the parameter is empty (RFC 6749, 3.2)', '', 'read write'],
   ])('carries %s', async (_, asked, given) => {
     const { post } = await openTestOauthServer()
     const answer = await post({ scope: asked })
@@ -81,8 +81,8 @@ describe('400: a token request', () => {
   it.each([
     ['without grant_type', { grant_type: undefined }, 'invalid_request'],
     ['with an empty grant_type', { grant_type: '' }, 'invalid_request'],
-    ['of another grant', { grant_type: 'password' }, 'unsupported_grant_type'],
-    ['of a grant that is a word of the language', { grant_type: 'constructor' }, 'unsupported_grant_type'],
+    ['with another grant', { grant_type: 'password' }, 'unsupported_grant_type'],
+    ['with a grant named like a member of Object.prototype', { grant_type: 'constructor' }, 'unsupported_grant_type'],
     ['with a very long value', { scope: 'x'.repeat(4_097) }, 'invalid_request'],
   ])('%s is refused', async (_, fields, error) => {
     const { post } = await openTestOauthServer()
@@ -133,10 +133,10 @@ describe('400: a token request', () => {
 
   it.each([
     ['suspended', { grant: { active: false } }],
-    ['of another API', { grant: { api: 'orders-v1' } }],
-    ['of a product that no longer holds the API', { grant: { api: '', apiProductId: 'prd_2' } }],
+    ['for another API', { grant: { api: 'orders-v1' } }],
+    ['for a product without the API', { grant: { api: '', apiProductId: 'prd_2' } }],
     ['of another tenant', { grant: { tenant: 'globex' } }],
-    ['of no API', { grant: { api: '' } }],
+    ['for no API', { grant: { api: '' } }],
   ])('of a client whose subscription is %s is refused and recorded for the client', async (_, options) => {
     const { post } = await openTestOauthServer(options)
 
@@ -224,9 +224,9 @@ it('404: an unknown API issues no tokens', async () => {
 
 describe('a client at the token endpoint', () => {
   it.each([
-    ['that names nobody', { client_id: undefined, client_secret: undefined }, 'credential_missing'],
-    ['that sends its name alone', { client_secret: undefined }, 'credential_missing'],
-    ['that sends a secret alone', { client_id: undefined }, 'credential_invalid'],
+    ['without an id and a secret', { client_id: undefined, client_secret: undefined }, 'credential_missing'],
+    ['with an id alone', { client_secret: undefined }, 'credential_missing'],
+    ['with a secret alone', { client_id: undefined }, 'credential_invalid'],
   ])('%s is recorded as %s, without a subject', async (_, fields, outcome) => {
     const { post } = await openTestOauthServer()
     expect(await post(fields)).toMatchObject({

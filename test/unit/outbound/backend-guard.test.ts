@@ -1,4 +1,4 @@
-/** Issue 14, point 8: at which addresses the backends of tenants may be. */
+/** The addresses that backends of tenants may have. */
 
 import { describe, expect, it } from 'vitest'
 import { createBackendGuard, endpointOf } from '../../../src/outbound/backend-guard.ts'
@@ -34,7 +34,7 @@ function open({ names = {}, allowPrivate = false }: { names?: Record<string, str
   return { rule, loops, names: known }
 }
 
-describe('point 8: a backend of a tenant', () => {
+describe('a backend of a tenant', () => {
   it.each([
     'http://127.0.0.1:9000',
     'http://127.1',
@@ -113,8 +113,8 @@ describe('point 8: a backend of a tenant', () => {
   })
 })
 
-describe('point 8: a backend of the operator', () => {
-  it('may be at a private address', async () => {
+describe('a backend of the operator', () => {
+  it('may have a private address', async () => {
     const { rule, loops } = open()
     expect(await rule.refuse('default', 'http://127.0.0.1:9000')).toBeNull()
     expect(rule.mayBePrivate('default')).toBe(true)
@@ -122,7 +122,7 @@ describe('point 8: a backend of the operator', () => {
     expect(loops).toEqual([])
   })
 
-  it('may be at this service itself, which is logged', async () => {
+  it('may lead back to this service, which is logged', async () => {
     const { rule, loops } = open()
     expect(await rule.refuse('default', 'http://127.0.0.1:8080')).toBeNull()
     await expect.poll(() => loops).toEqual(['http://127.0.0.1:8080'])

@@ -16,7 +16,7 @@ async function listen(): Promise<{ server: Server; url: string; accepted: () => 
 describe('first use: the probe of a backend', () => {
   const probe = createConnectProbe({ operator: 'default', withinMs: 500 })
 
-  it('returns null for a backend that listens, and else the reason', async () => {
+  it('returns null for a backend that listens, and the reason for any other', async () => {
     const { server, url } = await listen()
     expect(await probe('default', url)).toBeNull()
     await new Promise((resolve) => server.close(resolve))
@@ -24,14 +24,14 @@ describe('first use: the probe of a backend', () => {
     expect(await probe('default', 'http://backend.invalid')).toMatch(/ENOTFOUND|EAI_AGAIN|no connection in time/)
   })
 
-  it('gives up in time on an address that does not answer', async () => {
-    // TEST-NET-1: nothing is there.
+  it('gives up after its time limit on an address that does not respond', async () => {
+    // TEST-NET-1, which never responds.
     expect(await createConnectProbe({ operator: 'default', withinMs: 50 })('default', 'http://192.0.2.1:81')).toMatch(
       /no connection in time|E[A-Z]+/,
     )
   })
 
-  it('tries nothing for another tenant than the operator, so that it cannot scan ports', async () => {
+  it('opens no connection for tenants other than the operator, so that they cannot scan ports', async () => {
     const { server, url, accepted } = await listen()
     expect(await probe('acme', url)).toBeNull()
     await new Promise((resolve) => server.close(resolve))

@@ -1,4 +1,4 @@
-/** Outbound calls over TLS, to real servers with certificates of an authority of the test. */
+/** Outbound requests over TLS to real servers, with certificates of a test authority. */
 
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,7 +17,7 @@ const at = (name: string): string => join(folder, name)
 const openssl = (...args: readonly string[]): Buffer => execFileSync('openssl', args, { stdio: 'pipe' })
 const trusted = getCACertificates('default')
 
-/** A key and a certificate for a name; signed by the authority, or by itself. */
+/** Creates a key and a certificate for a name, signed by the authority or self-signed. */
 function certify(name: string, host: string, { signer = '', days = '30' } = {}) {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', at(`${name}.key`)]
   const signed = signer === '' ? [] : ['-CA', at(`${signer}.pem`), '-CAkey', at(`${signer}.key`)]
@@ -71,7 +71,7 @@ it('an outbound request reaches a receiver whose certificate matches its name, a
 
 it.each([
   ['is for another name', 'other', 'ERR_TLS_CERT_ALTNAME_INVALID'],
-  ['nobody vouches for', 'own', 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+  ['is self-signed', 'own', 'DEPTH_ZERO_SELF_SIGNED_CERT'],
 ])('an outbound request sends nothing to a receiver whose certificate %s', async (_, certificate, code) => {
   const { result, names } = await ask(certificate)
   expect(result).toEqual({ kind: 'failed', reason: 'unreachable', detail: `The host could not be reached (${code}).` })

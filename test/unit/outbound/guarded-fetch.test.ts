@@ -1,4 +1,4 @@
-/** Outbound calls against a real server. */
+/** Outbound requests to a real server. */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -145,13 +145,13 @@ describe('a guarded look-up', () => {
   })
 
   it('returns exactly the addresses that it has checked, for one address and for all', async () => {
-    const judged: string[] = []
+    const checked: string[] = []
     const lookup = createGuardedLookup(
       async () => [
         { address: '1.1.1.1', family: 4 },
         { address: '2400::1', family: 6 },
       ],
-      (address) => judged.push(address) > 0,
+      (address) => checked.push(address) > 0,
     )
     const all = Promise.withResolvers<unknown>()
     lookup('host.example', { all: true }, (error, addresses) => all.resolve(error ?? addresses))
@@ -159,7 +159,7 @@ describe('a guarded look-up', () => {
       { address: '1.1.1.1', family: 4 },
       { address: '2400::1', family: 6 },
     ])
-    expect(judged).toEqual(['1.1.1.1', '2400::1'])
+    expect(checked).toEqual(['1.1.1.1', '2400::1'])
     const one = Promise.withResolvers<unknown>()
     lookup('host.example', {}, (error, address, family) => one.resolve(error ?? [address, family]))
     expect(await one.promise).toEqual(['1.1.1.1', 4])

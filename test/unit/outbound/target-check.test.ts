@@ -27,7 +27,7 @@ it.each([
   'fd00:ec2::254',
   'ff02::1',
   '64:ff9b::7f00:1',
-])('the target check refuses a host that resolves to %s, also beside a public address', async (address) => {
+])('the target check refuses a host that resolves to %s, also together with a public address', async (address) => {
   expect(await leadingTo(address)('https://receiver.example/')).toBe('The host must resolve to public addresses only.')
   expect(await leadingTo('93.184.216.34', address)('https://receiver.example/')).not.toBeNull()
 })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { publishApi, openTestPlatform } from '../../fixtures/test-platform.ts'
+import { publishApi } from '../../fixtures/published-api.ts'
+import { openTestPlatform } from '../../fixtures/test-platform.ts'
 
 describe('a decision', () => {
   it('on the caller’s own request is forbidden and raises a risk', async () => {
@@ -18,7 +19,7 @@ describe('a decision', () => {
     [{ outcome: 'Approved', comments: '' }, '/comments'],
     [{ outcome: 'Approved', comments: 'x'.repeat(20_001) }, '/comments'],
     [{ outcome: 'Approved', approver: 'con_boss' }, '/approver'],
-  ])('as %j is refused at its place', async (body, pointer) => {
+  ])('%j is refused with a pointer', async (body, pointer) => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const { waiting, flow } = await publishApi(platform, token)
@@ -34,7 +35,7 @@ describe('a change of tier', () => {
     [{ slaVariant: 'none' }, '/slaVariant'],
     [{ slaVariant: 'gold', reason: '' }, '/reason'],
     [{ slaVariant: 'gold', scopes: [] }, '/scopes'],
-  ])('as %j is refused at its place', async (body, pointer) => {
+  ])('%j is refused with a pointer', async (body, pointer) => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const { subscription } = await publishApi(platform, token)
@@ -50,7 +51,7 @@ describe('the deprecation and retirement of an API', () => {
     [{ retirementDate: '2020-01-01T00:00:00Z' }, '/retirementDate'],
     [{ retirementDate: '2099-01-01T00:00:00Z', successor: 'none-v2' }, '/successor'],
     [{ retirementDate: '2099-01-01T00:00:00Z', force: true }, '/force'],
-  ])('announced as %j is refused at its place', async (body, pointer) => {
+  ])('with %j is refused with a pointer', async (body, pointer) => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     await publishApi(platform, token)

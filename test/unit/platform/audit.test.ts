@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { publishApi, openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
+import { publishApi } from '../../fixtures/published-api.ts'
+import { openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 type Entry = Readonly<Record<string, unknown>>
 

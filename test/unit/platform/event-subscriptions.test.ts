@@ -1,4 +1,4 @@
-/** `/v1/eventsubscriptions` over HTTP: what is taken, what is shown, what is refused. */
+/** `/v1/eventsubscriptions` over HTTP. */
 
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
@@ -80,13 +80,13 @@ describe('an event subscription', () => {
   it.each<[string, object, string]>([
     ['no address', {}, '/url'],
     ['another scheme', { url: 'ftp://receiver.example/' }, '/url'],
-    ['an address that leads home', { url: 'https://localhost/' }, '/url'],
-    ['a kind that there is not', { url: URL_OF, events: ['AuthFailure401'] }, '/events/0'],
-    ['no kinds', { url: URL_OF, events: [] }, '/events'],
+    ['an address of this machine', { url: 'https://localhost/' }, '/url'],
+    ['an unknown kind', { url: URL_OF, events: ['AuthFailure401'] }, '/events/0'],
+    ['an empty list of kinds', { url: URL_OF, events: [] }, '/events'],
     ['a kind twice', { url: URL_OF, events: ['SlaChanged', 'SlaChanged'] }, '/events'],
-    ['a secret that is none', { url: URL_OF, secret: 'hunter2' }, '/secret'],
+    ['a malformed secret', { url: URL_OF, secret: 'hunter2' }, '/secret'],
     ['a short secret', { url: URL_OF, secret: `whsec_${'A'.repeat(31)}=` }, '/secret'],
-    ['a member of another name', { url: URL_OF, state: 'active' }, '/state'],
+    ['an undeclared member', { url: URL_OF, state: 'active' }, '/state'],
   ])('with %s is refused', async (_, body, pointer) => {
     const { send } = await open()
     const answer = await send('POST', '', body)
@@ -107,7 +107,7 @@ describe('an event subscription', () => {
     [{ delivery: 'dlv_1', since: '2026-01-01T00:00:00Z' }],
     [{ since: 'yesterday' }],
     [{ delivery: 'dlv_1' }],
-  ])('sends nothing again for %j', async (asked) => {
+  ])('refuses a redelivery of %j', async (asked) => {
     const { send } = await open()
     const { body } = await send('POST', '', { url: URL_OF })
     expect((await send('POST', `/${String(body['id'])}/redeliver`, asked)).status).toBe(400)

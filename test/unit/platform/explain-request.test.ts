@@ -1,4 +1,4 @@
-/** Issue 14, point 14: GET /v1/requests/{id}. */
+/** `GET /v1/requests/{id}`. */
 
 import { describe, expect, it } from 'vitest'
 import { toExplanationText, type Explanation } from '../../../src/domain/explanation.ts'
@@ -29,7 +29,7 @@ const request = (changes: Partial<LoggedRequest> = {}): LoggedRequest => ({
   ...changes,
 })
 
-/** A store that holds these calls. */
+/** A store with these calls. */
 function storeOf(...calls: LoggedRequest[]): RequestStore & { readonly queries: RequestQuery[] } {
   const queries: RequestQuery[] = []
   return {
@@ -94,12 +94,15 @@ describe('GET /v1/requests/{id}', () => {
     ['unavailable', 'record'],
     ['served', null],
     ['client_aborted', null],
-  ])('200 says of %s that the stage was %s, also for a call of before explanations', async (outcome, stage) => {
-    const platform = await openTestPlatform({ requests: storeOf(request({ outcome })) })
-    const { body } = await get(platform)
-    expect(body).toMatchObject({ stage, errors: [], limit: null })
-    expect(body['detail']).toMatch(/^[A-Z].+\.$/)
-  })
+  ])(
+    'answers 200 for %s with the stage %s, also for a call of a version without explanations',
+    async (outcome, stage) => {
+      const platform = await openTestPlatform({ requests: storeOf(request({ outcome })) })
+      const { body } = await get(platform)
+      expect(body).toMatchObject({ stage, errors: [], limit: null })
+      expect(body['detail']).toMatch(/^[A-Z].+\.$/)
+    },
+  )
 
   it('answers 200 with the first validation errors, and the stage of a call that could not be served', async () => {
     const explained = (explanation: Explanation, outcome: string) =>

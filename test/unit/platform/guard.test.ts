@@ -81,7 +81,7 @@ describe('the record of a platform call', () => {
     expect(new Set(platform.calls.map(({ requestId }) => requestId)).size).toBe(5)
   })
 
-  it('is tried once; if it cannot be written, the caller gets only a 503 problem', async () => {
+  it('is attempted once; if it cannot be written, the caller gets only a 503 problem', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     await platform.send('POST', '/v1/consumers', { token, body: { name: 'Secretive', kind: 'agent' } })

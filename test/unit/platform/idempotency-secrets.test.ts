@@ -1,4 +1,4 @@
-/** What the keys of requests leave on the disk. */
+/** The data that idempotency keys leave on the disk. */
 
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { publishApi, openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
+import { publishApi } from '../../fixtures/published-api.ts'
+import { openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const consumer = { name: 'Ada', kind: 'application' }
 
@@ -125,7 +126,7 @@ describe('a duplicate request', () => {
   })
 })
 
-it.each(['', ' ', 'two words', 'x'.repeat(256), 'ü'])('the key %j is refused', async (key) => {
+it.each(['', ' ', 'two words', 'x'.repeat(256), 'ü'])('the Idempotency-Key %j is refused', async (key) => {
   const platform = await open()
   const answer = await post(platform, key)
   expect([answer.status, await countOf(platform)]).toEqual([400, 0])

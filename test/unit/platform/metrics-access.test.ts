@@ -1,4 +1,4 @@
-/** Issue 14, point 9: who may read /metrics. */
+/** Access to `/metrics`. */
 
 import { describe, expect, it } from 'vitest'
 import type { MetricsAccess } from '../../../src/platform/metrics-access.ts'
@@ -25,7 +25,7 @@ describe('/metrics without METRICS_TOKEN and METRICS_PORT', () => {
   )
 
   it.each(['10.0.0.1', '93.184.216.34', '::ffff:10.0.0.1', 'fe80::1', '2606:4700::1111'])(
-    '403 to the peer %s, whatever it says of itself, and nothing is shown',
+    'answers 403 to the peer %s, also with forwarding headers, and shows no metrics',
     async (peer) => {
       for (const headers of [{}, { 'x-forwarded-for': '127.0.0.1' }, { host: 'localhost' }] as const) {
         const { status, text } = await readMetrics(undefined, peer, headers)
@@ -36,7 +36,7 @@ describe('/metrics without METRICS_TOKEN and METRICS_PORT', () => {
   )
 
   it.each(['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'])(
-    '403 to a request that a proxy on this machine passes on with %s',
+    'answers 403 to a request that a proxy on this machine forwards with %s',
     async (name) => {
       expect(await readMetrics(undefined, '127.0.0.1', { [name]: '93.184.216.34' })).toMatchObject({ status: 403 })
     },
@@ -52,7 +52,7 @@ describe('/metrics with METRICS_TOKEN', () => {
   })
 
   it.each([undefined, 'Bearer ', `Bearer ${TOKEN}x`, `Bearer ${TOKEN.slice(1)}`, `Basic ${TOKEN}`, TOKEN])(
-    '401 with a challenge to %s, from this machine too',
+    'answers 401 with a challenge to %s, also on this machine',
     async (authorization) => {
       const answer = await readMetrics(access, '127.0.0.1', authorization === undefined ? {} : { authorization })
       expect(answer).toMatchObject({ status: 401, challenge: 'Bearer' })

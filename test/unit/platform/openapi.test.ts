@@ -34,7 +34,7 @@ const operationsOf = ({ paths }: Document): (Described & { path: string; method:
     Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
   )
 
-/** What fastify itself says it serves. */
+/** The routes that fastify has registered. */
 function routesOf({ server }: TestPlatform): string[] {
   const tree = server.app.printRoutes({ commonPrefix: false })
   const stack: string[] = []
@@ -65,7 +65,7 @@ describe('/openapi.json', () => {
 
     const { coverage, ...result } = await lint(bytes)
     expect(result).toMatchObject({ score: 100, findings: [] })
-    // Spectral's rules have seen all of it.
+    // Spectral's rules checked the whole document.
     expect(coverage).toMatchObject({ operations: coverage?.of, failed: [] })
   })
 

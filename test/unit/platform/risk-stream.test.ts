@@ -17,15 +17,15 @@ async function listen(
 }
 
 interface Reader {
-  /** All that came, as text. */
+  /** All received text. */
   readonly text: () => string
-  /** Resolves when `text` has come. */
+  /** Resolves when `text` has been received. */
   seen(text: string | RegExp): Promise<void>
   readonly ended: Promise<void>
   readonly socket: Socket
 }
 
-/** A connection of its own, so that a test sees what is on the wire. */
+/** Opens a raw connection, so that a test sees the bytes on the wire. */
 function read(port: number, token: string, path = '/v1/events/subscribe', headers = ''): Reader {
   const socket = connect(port, '127.0.0.1')
   onTestFinished(() => void socket.destroy())
@@ -54,11 +54,11 @@ describe('the risk stream', () => {
     onTestFinished(() => source.close())
     await new Promise((resolve) => source.addEventListener('open', resolve, { once: true }))
     await vi.waitFor(() => expect(platform.risks.subscribers).toBe(1))
-    const came = new Promise<MessageEvent>((resolve) => source.addEventListener('risk', resolve, { once: true }))
+    const received = new Promise<MessageEvent>((resolve) => source.addEventListener('risk', resolve, { once: true }))
     const event = riskEvent()
     platform.risks.publish(event)
 
-    const message = await came
+    const message = await received
     expect(message.lastEventId).toBe(event.id)
     const { tenant: _, firstSeenMs: __, lastSeenMs: ___, ...rest } = event
     const times = { firstSeen: '2027-01-15T11:59:55.000Z', lastSeen: '2027-01-15T12:00:00.000Z' }
@@ -112,7 +112,7 @@ describe('the risk stream', () => {
   })
 
   it.each(['evt_1', 'nonsense', 'evt_01m7xqt5n2e10b7m6zza79hete x', 'rsk_01m7xqt5n2e10b7m6zza79hete'])(
-    '400 for Last-Event-ID: %s',
+    'answers 400 for Last-Event-ID: %s',
     async (id) => {
       const platform = await openTestPlatform()
       const headers = { 'last-event-id': id }
@@ -222,7 +222,7 @@ describe('the risk stream', () => {
     await read(port, platform.token('acme')).seen('200 OK')
   })
 
-  it('does not open if the call cannot be recorded, and takes no place', async () => {
+  it('does not open if the call cannot be recorded, and does not count against the limit', async () => {
     const { platform, port } = await listen({ readersMax: 1 })
     const token = platform.token('acme')
     platform.refuseRecords = new Error('the disk is full')
@@ -261,7 +261,7 @@ describe('the risk stream', () => {
     const [connection] = await opened
     await reader.seen('retry')
     reader.socket.pause()
-    // More than the kernel takes, less than makes a reader slow.
+    // More than the kernel buffers, less than the limit of a slow reader.
     for (let sent = 0; sent < 2_000 && connection.writableLength < 100_000; sent++) {
       platform.risks.publish(riskEvent({ message: 'm'.repeat(8_000) }))
       await new Promise((resolve) => setImmediate(resolve))
@@ -294,43 +294,5 @@ describe('the risk stream', () => {
     await reader.seen(event.id)
     expect((await app.inject({ url: '/v1/consumers' })).statusCode).toBe(404)
     expect((await app.inject({ url: '/v1/risks' })).statusCode).toBe(401)
-  })
-})
-
-describe('the risk position', () => {
-  it('has one item per episode, with its riskId, and lists open episodes by default', async () => {
-    const platform = await openTestPlatform()
-    const token = platform.token('acme')
-    const [open, next, cleared] = [riskEvent(), riskEvent(), riskEvent({ phase: 'cleared' })]
-    platform.risks.positions.push({ event: open, state: 'open' }, { event: next, state: 'open' })
-    platform.risks.positions.push({ event: cleared, state: 'cleared' })
-
-    const first = await platform.send('GET', '/v1/risks?limit=1', { token })
-    expect(first.body['items']).toMatchObject([{ id: open.riskId, riskId: open.riskId, state: 'open' }])
-    const second = await platform.send('GET', `/v1/risks?limit=1&cursor=${String(first.body['next'])}`, { token })
-    expect(second.body).toMatchObject({ items: [{ id: next.riskId }], next: null })
-    const past = await platform.send('GET', '/v1/risks?state=cleared&severity=Warning', { token })
-    expect(past.body['items']).toMatchObject([{ id: cleared.riskId, state: 'cleared' }])
-    expect((await platform.send('GET', '/v1/risks?severity=Severe', { token })).status).toBe(400)
-  })
-
-  it('shows one episode with its timeline, and no episode of another tenant', async () => {
-    const platform = await openTestPlatform()
-    const token = platform.token('acme')
-    const opened = riskEvent()
-    const escalated = riskEvent({ riskId: opened.riskId, phase: 'escalated', severity: 'Critical' })
-    platform.risks.history.push(opened, escalated, riskEvent())
-    platform.risks.positions.push({ event: escalated, state: 'open' })
-    const shown = await platform.send('GET', `/v1/risks/${opened.riskId}`, { token })
-
-    expect(shown).toMatchObject({ status: 200, body: { id: opened.riskId, state: 'open', severity: 'Critical' } })
-    expect(shown.body['timeline']).toMatchObject([
-      { id: opened.id, phase: 'opened' },
-      { id: escalated.id, phase: 'escalated', severity: 'Critical' },
-    ])
-    expect(shown.text).not.toContain('acme')
-    const foreign = await platform.send('GET', `/v1/risks/${opened.riskId}`, { token: platform.token('rival') })
-    expect(foreign.status).toBe(404)
-    expect((await platform.send('GET', '/v1/risks/rsk_none', { token })).status).toBe(404)
   })
 })

@@ -47,7 +47,7 @@ describe('the type of a schema', () => {
     >().toEqualTypeOf<'a' | null>()
   })
 
-  it('includes null for a body that may be left out', () => {
+  it('includes null for a body that may be omitted', () => {
     const body = { ...object({ force: { type: 'boolean', default: false } }, []), type: ['object', 'null'] } as const
     expectTypeOf<FromSchema<typeof body>>().toEqualTypeOf<{ readonly force: boolean } | null>()
   })
@@ -62,7 +62,7 @@ describe('the type of a schema', () => {
   })
 
   it('requires no name that is not a property', () => {
-    // @ts-expect-error `nmae` is no property
+    // @ts-expect-error `nmae` is not a property
     expect(object({ name: reference }, ['nmae']).required).toEqual(['nmae'])
   })
 })

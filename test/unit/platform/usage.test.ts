@@ -84,7 +84,7 @@ describe('line items', () => {
   })
 
   it.each(['con_1', '1 2', '9 9 ', 'a b c', '-1 5 2', '99999999999999 1 1'])(
-    '400 cursor_invalid for a position of another kind: %s',
+    'answer 400 cursor_invalid for the malformed position %s',
     async (position) => {
       const platform = await openTestPlatform()
       const cursor = Buffer.from(`1 ${position}`).toString('base64url')
@@ -185,7 +185,7 @@ describe('CSV', () => {
     ['application/json;q=0.9, text/csv;q=0.5', 'application/json'],
     ['text/html, */*', 'application/json'],
     ['application/json;q=0.5, TEXT/CSV; header=present', 'text/csv'],
-  ])('is sent only where it is wanted most: %s', async (accept, mediaType) => {
+  ])('is sent only if Accept prefers it: %s', async (accept, mediaType) => {
     const platform = await openTestPlatform()
     const { headers } = await platform.send('GET', '/v1', { token: platform.token('acme'), headers: { accept } })
     expect(headers['content-type']).toMatch(mediaType)

@@ -4,7 +4,7 @@ import type { StoreClaims } from '../../../src/recovery/store-claims.ts'
 import type { CheckpointClaims, PendingFlush } from '../../../src/store/checkpoint.ts'
 import type { FlushNote } from '../../../src/store/flush-log.ts'
 
-/** Flush `n` takes in the bytes from `100 n - 100` to `100 n` of one segment. */
+/** Flush `n` covers the bytes from `100 n - 100` to `100 n` of one segment. */
 const at = (flush: number) => ({ 'gateway-0': { segment: 5, offset: flush * 100 } })
 
 const note = (number: number, changes: Partial<FlushNote> = {}): FlushNote => ({
@@ -68,11 +68,11 @@ const NOTHING_HELD = { holds: () => false }
 describe('checkpoint and store', () => {
   it.each<[string, CheckpointClaims, StoreClaims]>([
     ['are both new', claims(0), store(null, { isNew: true })],
-    ['are of a version before notes', claims(9, { isNoted: false }), store(null, { hasRows: true })],
+    ['were written by a version without notes', claims(9, { isNoted: false }), store(null, { hasRows: true })],
     ['are at the same flush', claims(3), store(note(3))],
-    ['were cut off before the note', claims(3, { pending: pending(4) }), store(note(3))],
-    ['were cut off before the rows', claims(3, { pending: pending(4) }), store(note(4, { isDone: false }))],
-    ['were cut off before the commit', claims(3, { pending: pending(4) }), store(note(4))],
+    ['were interrupted before the note', claims(3, { pending: pending(4) }), store(note(3))],
+    ['were interrupted before the rows', claims(3, { pending: pending(4) }), store(note(4, { isDone: false }))],
+    ['were interrupted before the commit', claims(3, { pending: pending(4) }), store(note(4))],
   ])('agree if they %s', (_, checkpoint, storeClaims) => {
     expect(verdict(checkpoint, storeClaims)).toEqual({ kind: 'agreed' })
   })
@@ -87,7 +87,7 @@ describe('checkpoint and store', () => {
     ],
     ['a table is missing', 'store', claims(3), store(null, { missingTables: ['line_items'] })],
     ['rows are missing', 'store', claims(3), store(note(3), { missing: ['1 of 2 rows'] })],
-    ['rows are there that no flush noted', 'store', claims(3), store(note(3), { excess: ['1 rows'] })],
+    ['rows exist that no flush noted', 'store', claims(3), store(note(3), { excess: ['1 rows'] })],
     [
       'such rows are there, and the checkpoint is behind',
       'store',
@@ -112,7 +112,7 @@ describe('checkpoint and store', () => {
     expect(verdict(checkpoint, storeClaims)).toMatchObject({ kind: 'refused', part })
   })
 
-  it('refuse the start if the checkpoint is empty beside a store with flushes, but not in a folder that is known', () => {
+  it('refuse the start if the checkpoint is empty beside a store with flushes, but not in a known folder', () => {
     const other = store(null, { others: [note(8, { instance: 'there' })], hasRows: true })
     expect(verdict(claims(0), other, { isKnown: false })).toMatchObject({ kind: 'refused', part: 'checkpoint' })
     expect(verdict(claims(0), other, { isKnown: true })).toEqual({ kind: 'agreed' })
@@ -148,7 +148,7 @@ describe('a checkpoint that is an older copy', () => {
     })
   })
 
-  it('never lets limits stand ahead of risks', () => {
+  it('never moves limits ahead of risks', () => {
     const holds = (_: string, { offset }: { offset: number }) => offset >= 300
     expect(verdict(claims(3), ahead, { limitPosition: at(2), holds })).toMatchObject({
       repair: { riskPosition: at(3), limitPosition: at(3) },
@@ -167,7 +167,7 @@ describe('a store that is an older copy', () => {
     })
   })
 
-  it('repeats a flush that the checkpoint counts and the store does not know to be done', () => {
+  it('repeats a flush that the checkpoint counts and the store has not marked as done', () => {
     expect(verdict(claims(3), store(note(3, { isDone: false })))).toMatchObject({
       kind: 'repaired',
       repair: { flushes: 2, pending: pending(3) },

@@ -1,4 +1,4 @@
-/** Segments that somebody copied within the spool. */
+/** Segments that were copied within the spool. */
 
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ async function spool() {
   return { folder, segments: segmentsOf(folder, SOURCE) }
 }
 
-it('an intact spool is none, also where segments were released, emptied or damaged', async () => {
+it('an intact spool is accepted, also with released, empty or damaged segments', async () => {
   const { folder, segments } = await spool()
   const process = startProcess(folder, [])
   process.reader.release(process.read({}).position)
@@ -42,7 +42,7 @@ it('an intact spool is none, also where segments were released, emptied or damag
 it.each([
   ['the same source', SOURCE],
   ['another source', 'gateway-9'],
-])('a copy of a segment in %s is refused, and both are named', async (_name, source) => {
+])('a copy of a segment in %s is refused, and the error names both files', async (_name, source) => {
   const { folder, segments } = await spool()
   mkdirSync(join(folder, source), { recursive: true })
   const [from, to] = [pathOf(folder, SOURCE, segments[1]!), pathOf(folder, source, segments.at(-1)! + 1)]
@@ -54,13 +54,13 @@ it.each([
   expect(() => refuseSpoolCopies(folder)).toThrow(`${to} and ${from} are copies of the same segment`)
 })
 
-it('a copy of a source under a name of its own is refused', async () => {
+it('a copy of a source under another name is refused', async () => {
   const { folder } = await spool()
   cpSync(join(folder, SOURCE), join(folder, `${SOURCE}.bak`), { recursive: true })
   expect(() => refuseSpoolCopies(folder)).toThrow(`${SOURCE}.bak was not created by this service`)
 })
 
-it('a segment that no other can follow is refused', async () => {
+it('a segment with the highest possible number is refused', async () => {
   const { folder } = await spool()
   writeFileSync(join(folder, SOURCE, '999999999999999.spool'), '')
   expect(() => refuseSpoolCopies(folder)).toThrow('999999999999999.spool has the highest possible segment number')

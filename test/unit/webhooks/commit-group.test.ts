@@ -30,7 +30,7 @@ it('a commit group commits a few results per turn of the event loop, in order of
   expect(groups.flat()).toEqual(Array.from({ length: 20 }, (_, index) => String(index)))
 })
 
-it('a commit group settles each result by itself, and rejects all if the registry fails', async () => {
+it('a commit group settles each result separately, and rejects all if the registry fails', async () => {
   let isFull = false
   const { add } = open(async (commits) => {
     if (isFull) throw new Error('full')

@@ -17,7 +17,7 @@ function open(given?: Omit<QueueBounds, 'unprovenOfTenant'> & Partial<QueueBound
     },
     ...(bounds !== undefined && { bounds }),
   })
-  /** The attempt ends, and what follows from it has happened. */
+  /** Ends the attempt, and resolves when its consequences are complete. */
   async function end(id: string, isGood: boolean | null = true): Promise<void> {
     open.get(id)?.(isGood)
     open.delete(id)
@@ -78,7 +78,7 @@ it('the queue evicts a removed receiver after its queued deliveries', async () =
   expect(queue.receivers).toBe(0)
 })
 
-it('the queue serves receivers in turn', async () => {
+it('the queue serves receivers in rotation', async () => {
   const { sent, end, add } = open({ all: 1, unproven: 1, ofReceiver: 1 })
   for (const id of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) add(id, id[0]!)
   for (const id of ['a1', 'a2', 'b1', 'c1', 'a3', 'b2']) {

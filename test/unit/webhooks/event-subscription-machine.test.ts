@@ -40,7 +40,7 @@ function after(events: readonly EventSubscriptionEvent[]): PersistedActor {
   )
 }
 
-describe.each(Object.entries(STATES))('a registration that is %s', (state, { by, to }) => {
+describe.each(Object.entries(STATES))('an event subscription that is %s', (state, { by, to }) => {
   const reached = (): PersistedActor => after(by.map((name) => EVENTS[name]!))
 
   it('is reached, also by a snapshot restored from JSON', () => expect(reached().value).toBe(state))
@@ -66,7 +66,7 @@ describe('a failing event subscription', () => {
     expect(after(events)).toMatchObject({ value: 'failing', context: { failingSinceMs: GIVES_UP_AFTER_MS } })
   })
 
-  it('starts to count again when it is enabled', () => {
+  it('ignores failures from before it was enabled', () => {
     expect(after([failed(0), { type: 'gone' }, { type: 'enabled' }])).toMatchObject({
       value: 'active',
       context: { failingSinceMs: null },

@@ -1,4 +1,4 @@
-/** The scheme's own example, and an implementation of others. */
+/** Compared with the example of the specification and with an independent implementation. */
 
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
@@ -37,8 +37,8 @@ describe('a webhook secret', () => {
   })
 
   it.each([
-    ['too short', `whsec_${randomBytes(23).toString('base64')}`],
-    ['too long', `whsec_${randomBytes(65).toString('base64')}`],
+    ['that is too short', `whsec_${randomBytes(23).toString('base64')}`],
+    ['that is too long', `whsec_${randomBytes(65).toString('base64')}`],
     ['without its prefix', randomBytes(32).toString('base64')],
     ['of another alphabet', `whsec_${'-_'.repeat(22)}`],
   ])('that is %s is refused', (_, secret) => expect(() => checkSecret(secret)).toThrow('does not match its schema'))

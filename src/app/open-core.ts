@@ -1,0 +1,86 @@
+/** Opens the parts that all others depend on: addresses, metrics, the data folder, and the credentials of the operator. */
+
+import { randomBytes } from 'node:crypto'
+import type { Secrets } from '../access/credential-document.ts'
+import type { FirstAdmin } from '../access/first-admin.ts'
+import { createGrants, type Grants } from '../access/grants.ts'
+import type { Config } from '../config.ts'
+import { openKeyRing, type KeyRing } from '../identity/key-ring.ts'
+import { platformScopes } from '../platform/operations.ts'
+import { systemClock as clock, type Clock } from '../runtime/clock.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
+import { claimConnections, type ConnectionShares } from '../runtime/file-descriptors.ts'
+import { createIdFactory } from '../runtime/ids.ts'
+import type { Opened } from '../runtime/lifecycle.ts'
+import type { Log } from '../runtime/log.ts'
+import { createEventCounter, createMetrics, type Metrics } from '../runtime/metrics.ts'
+import { claimAddresses, type Addresses } from '../settings/addresses.ts'
+import type { Author } from '../store/registry.ts'
+import { createBackends, type Backends } from './backend-rules.ts'
+import { openAdmin } from './open-admin.ts'
+import { openDataFolder, type OpenedDataFolder } from './open-data-folder.ts'
+import { readSample, type SampleFiles } from './open-sample.ts'
+
+export interface CoreOptions {
+  readonly config: Config
+  readonly log: Log
+  readonly opened: Opened
+}
+
+export interface Core extends CoreOptions, Secrets, OpenedDataFolder {
+  readonly clock: Clock
+  readonly metrics: Metrics
+  readonly count: CountEvent
+  readonly addresses: Addresses
+  /** Null if the settings exclude the sample. */
+  readonly sampleFiles: SampleFiles | null
+  readonly connections: ConnectionShares
+  readonly backends: Backends
+  /** Author of the changes that the service makes on its own initiative. */
+  readonly author: Author
+  /** All scopes of the platform API. */
+  readonly scopes: readonly string[]
+  readonly admin: FirstAdmin
+  readonly keyRing: KeyRing
+  readonly grants: Grants
+}
+
+/** Throws `StartRefused`. */
+export async function openCore({ config, log, opened }: CoreOptions): Promise<Core> {
+  const addresses = await claimAddresses(config)
+  const sampleFiles = config.empty ? null : await readSample()
+  const metrics = createMetrics()
+  const createId = createIdFactory(clock.nowMs)
+  const count = createEventCounter(metrics)
+
+  const dataFolder = openDataFolder({ config, clock, log, count, opened })
+  const { vault, registry } = dataFolder
+  const connections = claimConnections(config.gatewayThreads, log)
+  const backends = createBackends({ config, addresses, clock, log, count })
+  const author = { tenant: config.adminTenant, consumer: 'system' }
+  const secrets = { vault, createId, randomBytes }
+  const scopes = platformScopes()
+  const admin = await openAdmin({ ...secrets, config, registry, clock, scopes, log })
+  const keyRing = await openKeyRing({ registry, vault, clock, author })
+  const grants = createGrants({ registry })
+
+  return {
+    ...dataFolder,
+    ...secrets,
+    config,
+    log,
+    opened,
+    clock,
+    metrics,
+    count,
+    addresses,
+    sampleFiles,
+    connections,
+    backends,
+    author,
+    scopes,
+    admin,
+    keyRing,
+    grants,
+  }
+}

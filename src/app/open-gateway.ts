@@ -1,0 +1,113 @@
+/**
+ * Composes the gateway threads with the parts of the main thread that serve them: authentication, limits and monitoring.
+ * The threads do not start here.
+ */
+
+import { PLATFORM_API } from '../domain/platform-api.ts'
+import { createAuthenticator, type Authenticator } from '../gateway/authentication/authenticate.ts'
+import type { GatewayPool } from '../gateway/threads/gateway-pool-options.ts'
+import { createGatewayPool } from '../gateway/threads/gateway-pool.ts'
+import { createKeyedMutex, type KeyedMutex } from '../command/keyed-mutex.ts'
+import type { GatewayPort } from '../plan/gateway-port.ts'
+import { platformOperations } from '../platform/operations.ts'
+import type { OnDamage } from '../record/damage.ts'
+import { createPlatformLimits, type PlatformLimits } from '../self-metering/platform-limits.ts'
+import { createGatewayPort } from './gateway-adapter.ts'
+import type { Core } from './open-core.ts'
+import type { Identity } from './open-identity.ts'
+import { openMonitors, type Monitors } from './open-monitors.ts'
+import type { StreamServices } from './open-stream.ts'
+
+export interface GatewayOptions {
+  readonly core: Core
+  readonly stream: StreamServices
+  readonly onDamage: OnDamage
+  /** The HTML page at `/`. */
+  readonly rootPage: string
+  /** Called only when the threads run, after identity has been opened. */
+  readonly identity: () => Pick<Identity, 'federation' | 'oauth'>
+}
+
+export interface GatewayServices {
+  readonly pool: GatewayPool
+  readonly port: GatewayPort
+  readonly authenticator: Authenticator
+  readonly platformLimits: PlatformLimits
+  readonly monitors: Monitors
+  /** Locks by API, subscription or event subscription; shared by all commands. */
+  readonly mutex: KeyedMutex
+}
+
+export function openGateway(options: GatewayOptions): GatewayServices {
+  const { core, stream, identity } = options
+  const { config, backends, vault, grants, clock, count } = core
+  const { limits } = stream
+  const tenant = config.adminTenant
+
+  const authenticator = createAuthenticator({
+    gatewayUrl: core.addresses.gatewayUrl,
+    keyedHash: vault.keyedHash,
+    resolve: grants.resolve,
+    tenantOf: (api) => (api === PLATFORM_API ? tenant : null),
+    refetch: (provider) => identity().federation.refetch(provider),
+    clock,
+    count,
+  })
+  const pool = openPool(options, () => monitors)
+  const mutex = createKeyedMutex()
+  const { recorder, gauge } = stream
+  const { setGate } = pool
+  const monitors = openMonitors({ ...core, mutex, recorder, gauge, setGate, connectBackend: backends.connect, tenant })
+  const platformLimits = createPlatformLimits({
+    memory: limits.platformMemory,
+    operationIds: platformOperations().map(({ operationId }) => operationId),
+    operatorTenant: tenant,
+    clock,
+  })
+  const port = createGatewayPort({
+    gatewayPool: pool,
+    declarations: limits.declarations,
+    platformLimits,
+    authenticator,
+    onBackend: monitors.upstreams.watch,
+  })
+  return { pool, port, authenticator, platformLimits, monitors, mutex }
+}
+
+function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPool {
+  const { core, stream, identity, rootPage, onDamage } = options
+  const { config, addresses, vault, grants, connections, backends, clock, log, count } = core
+  const { limits, reader, threadSpools } = stream
+  return createGatewayPool({
+    entry: new URL('../thread.ts', import.meta.url),
+    threads: config.gatewayThreads,
+    port: addresses.gatewayPort,
+    settings: {
+      host: config.host,
+      gatewayUrl: addresses.gatewayUrl,
+      ...threadSpools,
+      hashKey: vault.hashKey,
+      reusePort: config.gatewayThreads > 1,
+      connections,
+      ownAddresses: backends.own,
+      rootPage,
+    },
+    handlers: {
+      resolve: grants.resolve,
+      block: (parameters) => limits.declarations.block(parameters),
+      oauth: (call) => identity().oauth(call),
+      refetch: ({ provider }) => identity().federation.refetch(provider),
+    },
+    clock,
+    log,
+    onSpoolGrowth: () => reader.notify(),
+    onCount: count,
+    onDrift: (drift) => monitors().onDrift(drift),
+    onUpstream: (reports) => monitors().upstreams.report(reports),
+    onDamage,
+    onThreadGone(thread) {
+      count('gateway_thread_gone')
+      limits.memory.releaseThread(thread)
+    },
+  })
+}

@@ -1,0 +1,69 @@
+/** Composes the server of the platform API. It does not listen yet. */
+
+import { PLATFORM_API } from '../domain/platform-api.ts'
+import { asksForRootPage, sendRootPage } from '../onboarding/root-page.ts'
+import { metricsAccess } from '../platform/metrics-server.ts'
+import { createPlatform, type Platform, type PlatformOptions } from '../platform/server.ts'
+import { toParty } from '../self-metering/oauth-attempts.ts'
+import type { Core } from './open-core.ts'
+import type { GatewayServices } from './open-gateway.ts'
+import type { Identity } from './open-identity.ts'
+import type { StreamServices } from './open-stream.ts'
+import type { Resources } from './resources.ts'
+
+export interface OpenPlatformOptions {
+  readonly core: Core
+  readonly stream: StreamServices
+  readonly gateway: Pick<GatewayServices, 'authenticator' | 'platformLimits'>
+  readonly identity: Identity
+  readonly resources: Resources
+  /** The HTML page at `/`. */
+  readonly rootPage: string
+  /** Returns why startup is not complete, or null. */
+  readonly notStarted: () => string | null
+}
+
+export function openPlatform(options: OpenPlatformOptions): Platform {
+  const { core, stream, gateway, identity, resources, rootPage, notStarted } = options
+  const { config, addresses, idempotencyKeys, vault, connections, clock, metrics, log, count } = core
+  const { recorder } = stream
+  const { gatewayUrl, baseUrl } = addresses
+  return createPlatform({
+    ...resources,
+    users: identity.users,
+    identityProviders: identity.providers,
+    signingKeys: identity.rotation,
+    onSelfApproval: (caller) => recorder.note('self_approval', caller.grant.tenant, PLATFORM_API, caller),
+    usage: stream.usage,
+    requests: stream.requests,
+    connectionsMax: connections.platform,
+    requestLog: config.requestLog,
+    idempotency: { store: idempotencyKeys, vault },
+    risks: stream.pipeline.risks,
+    clock,
+    newRequestId: () => recorder.newRequestId(),
+    metrics,
+    metricsAccess: metricsAccess(config),
+    log,
+    notReady: () => notStarted() ?? stream.refusing(),
+    cannotRecord: stream.cannotRecord,
+    onUnrecorded: () => count('platform_call_unrecorded'),
+    addresses: () => ({ baseUrl, gatewayUrl }),
+    limits: gateway.platformLimits,
+    rootPage: { isAskedFor: asksForRootPage, send: (response) => sendRootPage(response, rootPage) },
+    authenticate: async (authorization, apiKey) =>
+      gateway.authenticator.authenticate(authorization, apiKey, PLATFORM_API),
+    record: recordCall(options),
+  })
+}
+
+function recordCall({ core: { config }, stream: { recorder } }: OpenPlatformOptions): PlatformOptions['record'] {
+  return ({ operationId, caller, grant, ...call }) =>
+    recorder.record({
+      tenant: config.adminTenant,
+      api: PLATFORM_API,
+      operation: operationId,
+      party: caller ?? (grant === null ? null : toParty(grant)),
+      ...call,
+    })
+}

@@ -1,0 +1,132 @@
+/**
+ * Composes the spool: the shared memory of its size and its faults, the reader, and the writer for calls that the main
+ * thread serves.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import type { ThreadSettings } from '../gateway/messages/messages.ts'
+import type { OnDamage } from '../record/damage.ts'
+import { readBoot, setRunningMark } from '../record/running-mark.ts'
+import { createSpoolFaultsMemory, openSpoolFaults, type SpoolFaults } from '../record/spool-faults.ts'
+import { createSpoolGaugeMemory, openSpoolGauge, type SpoolGauge } from '../record/spool-gauge.ts'
+import { laterOf } from '../record/spool-position.ts'
+import { openSpoolReader, type OpenSpoolReader } from '../record/spool-reader.ts'
+import { createSpoolWriter, type SpoolWriter } from '../record/spool-writer.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Opened } from '../runtime/lifecycle.ts'
+import type { Log } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import { opening } from '../runtime/start-refused.ts'
+import { makeFolder } from '../runtime/sync-folder.ts'
+import type { SpoolPosition } from '../store/checkpoint.ts'
+import type { SqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
+
+export interface SpoolOptions {
+  readonly config: Config
+  readonly metrics: Metrics
+  readonly clock: Clock
+  readonly log: Log
+  readonly count: CountEvent
+  readonly onDamage: OnDamage
+  readonly opened: Opened
+}
+
+export interface Spool {
+  readonly gauge: SpoolGauge
+  readonly faults: SpoolFaults
+  readonly reader: OpenSpoolReader
+  /** Settings of the gateway threads' spools. */
+  readonly threadSpools: ThreadSpools
+}
+
+export type ThreadSpools = Pick<
+  ThreadSettings,
+  'spoolFolder' | 'spoolAfter' | 'spoolSync' | 'spoolGauge' | 'spoolBytesMax' | 'spoolFaults' | 'spoolExplains'
+>
+
+export const spoolFolderOf = (dataDir: string): string => join(dataDir, 'spool')
+
+/** The platform's writer reports faults under the number after those of the gateway threads. */
+export const platformWriterOf = ({ gatewayThreads }: Pick<Config, 'gatewayThreads'>): number => gatewayThreads
+
+/** Creates the folders of the spool, so that a file in their place refuses the start. Throws `StartRefused`. */
+export function makeSpoolFolders({ dataDir, gatewayThreads }: Config): void {
+  const sources = ['', 'platform', ...Array.from({ length: gatewayThreads }, (_, thread) => `gateway-${thread}`)]
+  for (const source of sources) {
+    opening(join(spoolFolderOf(dataDir), source), (path) => makeFolder(path, 0o700))
+  }
+}
+
+/** Opens the spool for reading, from the oldest position that a consumer has committed. */
+export function openSpool(checkpoint: SqliteCheckpoint, options: SpoolOptions): Spool {
+  const { config, metrics, clock, log, count, onDamage, opened } = options
+  const { dataDir, spoolSync, spoolMaxBytes } = config
+  const spoolFolder = spoolFolderOf(dataDir)
+  opened('running mark', setRunningMark({ dataDir, sync: spoolSync, nowMs: clock.nowMs(), boot: readBoot(), onDamage }))
+  const spoolGauge = createSpoolGaugeMemory()
+  const gauge = openSpoolGauge(spoolGauge, spoolMaxBytes)
+  metrics.measured('spool_used_ratio', 'Share of the spool limit that is used', () => gauge.share)
+  const spoolFaults = createSpoolFaultsMemory(config.gatewayThreads + 1)
+  const reader = openSpoolReader({
+    folder: spoolFolder,
+    gauge,
+    billed: checkpoint.position(),
+    onDamage,
+    onTornTail(path, bytes) {
+      count('spool_torn_tail')
+      log.warn({ path, bytes }, 'end of a spool segment is truncated and is skipped')
+    },
+  })
+  opened('spool reader', () => reader.close())
+  const threadSpools: ThreadSpools = {
+    spoolFolder,
+    spoolAfter: lastPositionOf(checkpoint),
+    spoolSync,
+    spoolGauge,
+    spoolBytesMax: spoolMaxBytes,
+    spoolFaults,
+    spoolExplains: config.requestLog !== 'off',
+  }
+  return { gauge, faults: openSpoolFaults(spoolFaults), reader, threadSpools }
+}
+
+/** Returns the latest position that any consumer has committed: new segments are numbered after it. */
+function lastPositionOf(checkpoint: SqliteCheckpoint): SpoolPosition {
+  const pendingTo = checkpoint.pending()?.to ?? {}
+  return [pendingTo, checkpoint.riskPosition(), checkpoint.limitPosition()].reduce(laterOf, checkpoint.position())
+}
+
+export function openPlatformSpool({ gauge, faults, reader, threadSpools }: Spool, options: SpoolOptions): SpoolWriter {
+  const { config, clock, log, count, onDamage, opened } = options
+  const spool = createSpoolWriter({
+    folder: join(threadSpools.spoolFolder, 'platform'),
+    requestPrefix: randomBytes(8).toString('hex'),
+    after: threadSpools.spoolAfter['platform'],
+    sync: config.spoolSync,
+    gauge,
+    clock,
+    ...(threadSpools.spoolExplains && { explanations: { onDropped: () => count('explanation_dropped') } }),
+    onGrowth: () => reader.notify(),
+    onFailure(cause) {
+      count('spool_write_failed')
+      log.error(
+        { err: cause },
+        'the spool of the platform API cannot be written; commands are answered 503 until it can',
+      )
+    },
+    onRefusing: (cause) => faults.note(platformWriterOf(config), cause),
+    onUncertain: onDamage,
+  })
+  opened('platform spool', () => spool.close())
+  return spool
+}
+
+/** Returns why calls are refused, or null. */
+export function spoolRefusal({ faults: { reason }, gauge }: Spool): string | null {
+  if (reason !== null) return `The spool cannot be written (${reason}); calls are answered 503 until it can.`
+  if (!gauge.isFull) return null
+  return 'The spool has reached SPOOL_MAX_BYTES; calls are answered 503 until the store accepts records.'
+}

@@ -1,0 +1,95 @@
+/**
+ * Fills the delivery queue from the registry: all pending deliveries at startup, then every change.
+ *
+ * The deliveries of a disabled event subscription leave the queue, and are loaded again when it is enabled.
+ */
+
+import type { CountEvent } from '../runtime/event-reasons.ts'
+import type { Log } from '../runtime/log.ts'
+import { isOfKind, type Change, type Document, type Registry } from '../store/registry.ts'
+import { DELIVERY_KIND, stateOfDelivery, type DeliveryBody } from './delivery-document.ts'
+import type { DeliveryQueue } from './delivery-queue.ts'
+import {
+  EVENT_SUBSCRIPTION_KIND,
+  stateOfSubscription,
+  type EventSubscriptionBody,
+} from './event-subscription-document.ts'
+
+export interface QueueFeed {
+  /** Resolves when all pending deliveries are in the queue. */
+  start(): Promise<void>
+  stop(): void
+}
+
+export interface QueueFeedOptions {
+  readonly registry: Pick<Registry, 'end' | 'list' | 'watch'>
+  readonly queue: Pick<DeliveryQueue, 'add' | 'drop' | 'forget'>
+  readonly log: Log
+  readonly count: CountEvent
+}
+
+const PAGE = 500
+const DISABLED_MAX = 100_000
+
+export function createQueueFeed(options: QueueFeedOptions): QueueFeed {
+  const { registry, queue } = options
+  const disabled = new Set<string>()
+  let unwatch = (): void => {}
+
+  function apply({ document, removed }: Change): void {
+    if (isOfKind(document, DELIVERY_KIND) && !removed) addIfPending(queue, document)
+    if (document.kind !== EVENT_SUBSCRIPTION_KIND) return
+    const { id, body } = document as Document<EventSubscriptionBody>
+    if (removed) queue.forget(id)
+    if (!removed && stateOfSubscription(body) === 'disabled') {
+      queue.drop(id)
+      disabled.add(id)
+      // Pending deliveries of a deleted event subscription are marked as abandoned when they are due.
+    } else if (disabled.delete(id)) void reload(id, options)
+  }
+
+  return {
+    async start() {
+      unwatch = registry.watch(await registry.end(), apply)
+      const where = { state: 'disabled' }
+      for (const { id } of await registry.list(EVENT_SUBSCRIPTION_KIND, { where, limit: DISABLED_MAX })) {
+        disabled.add(id)
+      }
+      await load({}, options)
+    },
+    stop: () => unwatch(),
+  }
+}
+
+async function reload(subscription: string, options: QueueFeedOptions): Promise<void> {
+  try {
+    await load({ subscription }, options)
+  } catch (cause) {
+    options.count('webhook_not_taken_up')
+    options.log.error(
+      { err: cause, subscription },
+      'webhook queue could not be loaded for this subscription; its deliveries are paused until restart',
+    )
+  }
+}
+
+/** Adds the pending deliveries that match `where` to the queue. */
+async function load(where: Readonly<Record<string, string>>, { registry, queue }: QueueFeedOptions): Promise<void> {
+  for (let after = ''; ;) {
+    const page = await registry.list(DELIVERY_KIND, {
+      where: { ...where, state: 'pending' },
+      limit: PAGE,
+      ...(after !== '' && { after }),
+    })
+    for (const delivery of page) addIfPending(queue, delivery)
+    if (page.length < PAGE) return
+    after = page.at(-1)?.id ?? ''
+  }
+}
+
+function addIfPending(
+  queue: Pick<DeliveryQueue, 'add'>,
+  { id, tenant, body }: Pick<Document<DeliveryBody>, 'id' | 'tenant' | 'body'>,
+): void {
+  if (stateOfDelivery(body) === 'pending') queue.add({ id, tenant, receiver: body.subscription, atMs: body.nextAtMs })
+}

@@ -1,0 +1,95 @@
+/** Events that become deliveries, also across restarts and beyond the memory of the fan-out. */
+
+import { describe, expect, it, vi } from 'vitest'
+import { eventWrite } from '../../../src/command/event-outbox.ts'
+import { DELIVERY_KIND } from '../../../src/webhooks/delivery-document.ts'
+import { createFanOut } from '../../../src/webhooks/fan-out.ts'
+import { ACME, openTestReceiver } from '../../fixtures/test-receiver.ts'
+
+describe('an event of a webhook', () => {
+  it('is delivered once to each receiver of its tenant that subscribes to its type, also across restarts', async () => {
+    const { registrations, registration, registry, createId, fanOut, deliveriesOf } = await openTestReceiver(
+      (response) => response.end(),
+    )
+    const url = 'https://receiver.example/'
+    const register = (author: typeof ACME, events?: ['SlaChanged' | 'VersionSunset']) =>
+      registrations.create(author, { url, ...(events && { events }) })
+    const wanted = await register(ACME, ['SlaChanged'])
+    const other = await register(ACME, ['VersionSunset'])
+    const off = await register(ACME)
+    await registrations.update(ACME, off.id, { state: 'disabled' })
+    const rival = await register({ tenant: 'rival', consumer: 'con_2' })
+    const happen = () => registry.commit(ACME, 'test', [eventWrite(createId, 'acme', 'SlaChanged', { to: '1' })])
+    await happen()
+    await fanOut.start()
+    await happen()
+    await fanOut.stop()
+    // Events from before the first start are not delivered; every later event is delivered once.
+    const count = async (id: string) => (await deliveriesOf(id)).length
+    expect([await count(registration.id), await count(wanted.id), await count(other.id), await count(off.id)]).toEqual([
+      1, 1, 0, 0,
+    ])
+    expect(await registry.list(DELIVERY_KIND, { tenant: 'rival', limit: 10 })).toEqual([])
+    expect(rival.state).toBe('active')
+  })
+
+  it('from the time when the process was down is delivered at the next start', async () => {
+    const { registry, createId, clock, registration, fanOut, deliveriesOf } = await openTestReceiver((response) =>
+      response.end(),
+    )
+    const next = () =>
+      createFanOut({
+        registry,
+        createId,
+        clock,
+        tenant: 'own',
+        queuedFor: () => 0,
+        count: () => {},
+        log: { error() {} },
+      })
+    await fanOut.start()
+    await fanOut.stop()
+    await registry.commit(ACME, 'test', [eventWrite(createId, 'acme', 'SlaChanged', { to: '1' })])
+    for (let starts = 0; starts < 2; starts++) {
+      const again = next()
+      await again.start()
+      await again.stop()
+    }
+    expect(await deliveriesOf(registration.id)).toHaveLength(1)
+  })
+
+  it('is delivered once even if more events arrive than memory holds', async () => {
+    const { registry, createId, registration, fanOut } = await openTestReceiver((response) => response.end())
+    await fanOut.start()
+    const events = 2_500
+    const writes = Array.from({ length: events }, (_, to) => eventWrite(createId, 'acme', 'SlaChanged', { to }))
+    await registry.commit(ACME, 'test', writes)
+    const where = { subscription: registration.id }
+    const delivered = () => registry.list(DELIVERY_KIND, { where, limit: 10_000 })
+    await vi.waitFor(async () => expect(await delivered()).toHaveLength(events), { timeout: 30_000, interval: 20 })
+    await registry.commit(ACME, 'test', [eventWrite(createId, 'acme', 'SlaChanged', { to: 'last' })])
+    await vi.waitFor(async () => expect(await delivered()).toHaveLength(events + 1), { timeout: 30_000, interval: 20 })
+    expect(new Set((await delivered()).map(({ body }) => body.event)).size).toBe(events + 1)
+  })
+
+  it('for a receiver with too many queued deliveries is stored as failed, and counted', async () => {
+    const { registry, createId, clock, registration, deliveriesOf } = await openTestReceiver((response) =>
+      response.end(),
+    )
+    const counted: string[] = []
+    const fanOut = createFanOut({
+      registry,
+      createId,
+      clock,
+      tenant: 'own',
+      queuedFor: () => 10_000,
+      count: (reason) => void counted.push(reason),
+      log: { error() {} },
+    })
+    await fanOut.start()
+    await registry.commit(ACME, 'test', [eventWrite(createId, 'acme', 'SlaChanged', { to: '1' })])
+    await fanOut.stop()
+    expect(await deliveriesOf(registration.id)).toMatchObject([{ state: 'failed', attempts: [] }])
+    expect(counted).toEqual(['webhook_overflow'])
+  })
+})
