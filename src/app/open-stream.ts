@@ -132,6 +132,7 @@ function openPipeline(options: StreamOptions, { checkpoint, limits, reader, stor
   const { clickHouse, ...others } = stores
   const flushLog = createFlushLog({
     client: clickHouse,
+    isEmbedded: config.clickhouseUrl === null,
     instance: () => checkpoint.instance,
     nowMs: clock.nowMs,
     registryEnd,

@@ -12,23 +12,13 @@ import type { CountEvent } from '../runtime/event-reasons.ts'
 import { scheduledDelayMs } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
-import type { Checkpoint, PendingFlush, SpoolPosition } from '../store/checkpoint.ts'
-import type { FlushLog, HeldFlush, Presence } from '../store/flush-log.ts'
-import type { RequestStore } from '../store/request-store.ts'
-import type { ServiceLevelStore } from '../store/service-level-store.ts'
-import type { UsageStore } from '../store/usage-store.ts'
+import type { PendingFlush, SpoolPosition } from '../store/checkpoint.ts'
 import type { RequestLogMode } from './request-log.ts'
-import { flushToken } from '../store/flush-token.ts'
-import { totalsOf, withStored } from './flush-totals.ts'
+import { insertFlush, needsNewTokens, NEW, readHeld, type FlushTargets, type Held } from './insert-flush.ts'
 import { createMetering, type Metered, type Metering } from './metering.ts'
 import { readRange } from '../record/read-range.ts'
 
-export interface FlushOptions {
-  readonly checkpoint: Checkpoint & { readonly instance: string }
-  readonly usage: Pick<UsageStore, 'insert' | 'insertTotals' | 'insertWithoutTotals'>
-  readonly levels: Pick<ServiceLevelStore, 'insert'>
-  readonly requests: Pick<RequestStore, 'insert'>
-  readonly flushLog: FlushLog
+export interface FlushOptions extends FlushTargets {
   readonly requestLog: RequestLogMode
   readonly clock: Clock
   readonly log: Log
@@ -55,9 +45,15 @@ export function createFlusher(options: FlushOptions): Flusher {
   const interrupted = checkpoint.pending()
   let nextFrom = interrupted?.to ?? checkpoint.position()
 
+  function begin(noted: PendingFlush | null, to: SpoolPosition, held: Held): PendingFlush {
+    if (noted === null) return checkpoint.begin(to)
+    // The store would drop absent rows under tokens that it remembers.
+    return needsNewTokens(held) ? checkpoint.beginAgain(noted, clock.nowMs()) : noted
+  }
+
   /** Retries until the rows are stored. A failure of any step (read, begin, insert, commit) leaves the rows complete. */
   async function store(noted: PendingFlush | null, to: SpoolPosition, make: () => Metered): Promise<void> {
-    let flush = noted
+    let flush: PendingFlush | null = null
     let metered: Metered | null = null
     for (let attempt = 0; !stopping.signal.aborted; attempt++) {
       try {
@@ -65,8 +61,8 @@ export function createFlusher(options: FlushOptions): Flusher {
         const held = noted === null ? NEW : await readHeld(flushLog, noted)
         if (noted !== null && held.isDone) return checkpoint.commit(noted, held.registryEnd)
         metered ??= make()
-        flush ??= checkpoint.begin(to)
-        checkpoint.commit(flush, await insert(options, { flush, metered, held }, stopping.signal))
+        flush ??= begin(noted, to, held)
+        checkpoint.commit(flush, await insertFlush(options, { flush, metered, held }, stopping.signal))
         return
       } catch (cause) {
         if (stopping.signal.aborted) break
@@ -75,17 +71,10 @@ export function createFlusher(options: FlushOptions): Flusher {
           { err: cause, attempt, items: metered?.items.length },
           'usage flush failed; records stay in the spool, retrying',
         )
-        await pause(scheduledDelayMs(attempt + 1, RETRY_MS))
+        await pause(clock, scheduledDelayMs(attempt + 1, RETRY_MS), stopping.signal)
       }
     }
     throw new FlushAborted()
-  }
-
-  function pause(delayMs: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const cancel = clock.after(delayMs, resolve)
-    stopping.signal.addEventListener('abort', () => resolve(), { once: true })
-    return promise.finally(cancel)
   }
 
   return {
@@ -105,66 +94,11 @@ export function createFlusher(options: FlushOptions): Flusher {
   }
 }
 
-/** What the store has of a flush, with whether it has a note of it. */
-type Held = HeldFlush & { readonly isNoted: boolean }
-
-/** A flush that is stored for the first time: the tokens drop what an attempt before has stored. */
-const NEW: Held = { isDone: false, isNoted: false, items: 'unknown', levels: 'unknown', stored: {}, registryEnd: 0 }
-/** The note precedes the rows, so without it there are none. */
-const ABSENT: Held = { ...NEW, items: 'absent', levels: 'absent' }
-
-async function readHeld(flushLog: FlushLog, flush: PendingFlush): Promise<Held> {
-  if (flush.tokens !== 'range') return NEW
-  const held = await flushLog.held(flush)
-  return held === null ? ABSENT : { ...held, isNoted: true }
-}
-
-interface Insertion {
-  readonly flush: PendingFlush
-  readonly metered: Metered
-  readonly held: Held
-}
-
-/** Returns the recorded position of the registry; undefined if an earlier version began the flush, which recorded none. */
-async function insert(
-  { checkpoint, flushLog, usage, levels, requests }: FlushOptions,
-  { flush, metered, held }: Insertion,
-  signal: AbortSignal,
-): Promise<number | undefined> {
-  const hasNotes = flush.tokens === 'range'
-  const token = (table: string, presence: Presence): string => tokenOf(table, checkpoint.instance, flush, presence)
-  const totals = withStored(totalsOf(metered), held.stored)
-  // The first note is kept: it has the totals of the rows that are there.
-  if (hasNotes && !held.isNoted) await flushLog.begin(flush, totals, signal)
-  await insertItems(usage, metered.items, held.items, token, signal)
-  if (held.levels !== 'there') await levels.insert(token('levels', held.levels), metered.levels, signal)
-  await requests.insert(token('requests', 'unknown'), metered.requests, signal)
-  return hasNotes ? flushLog.done(flush, totals, signal) : undefined
-}
-
-function insertItems(
-  usage: FlushOptions['usage'],
-  items: Metered['items'],
-  presence: HeldFlush['items'],
-  token: (table: string, presence: Presence) => string,
-  signal: AbortSignal,
-): Promise<void> {
-  switch (presence) {
-    case 'there':
-      return Promise.resolve()
-    case 'without-totals':
-      return usage.insertTotals(token('usage-totals', 'unknown'), items, signal)
-    case 'without-line-items':
-      return usage.insertWithoutTotals(items, signal)
-    case 'absent':
-    case 'unknown':
-      return usage.insert(token('usage', presence), items, signal)
-  }
-}
-
-/** Rows that are absent get another token: the store would drop them under one that it remembers. */
-function tokenOf(table: string, instance: string, flush: PendingFlush, presence: Presence): string {
-  return flushToken(table, instance, flush) + (presence === 'absent' ? '-again' : '')
+function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const cancel = clock.after(delayMs, resolve)
+  signal.addEventListener('abort', () => resolve(), { once: true })
+  return promise.finally(cancel)
 }
 
 function meterRange(reader: Pick<SpoolReader, 'read'>, { from, to }: PendingFlush, metering: Metering): Metered {

@@ -24,6 +24,8 @@ export interface PendingFlush {
   readonly to: SpoolPosition
   /** `range`: its tokens contain the range, and the flush log of the store records it. Missing: an earlier version began the flush. */
   readonly tokens?: 'range'
+  /** Part of the tokens of a flush that was begun again, because the store may have its first tokens without the rows. */
+  readonly attempt?: number
 }
 
 export interface Checkpoint {
@@ -32,6 +34,8 @@ export interface Checkpoint {
   pending(): PendingFlush | null
   /** Starts a flush, which is on disk when the method returns. */
   begin(to: SpoolPosition): PendingFlush
+  /** Begins the pending flush again, under tokens that were not used before; `attempt` tells them apart. */
+  beginAgain(flush: PendingFlush, attempt: number): PendingFlush
   /** `registryEnd`: position of the registry's last change, to detect an older copy of the registry at the next start. */
   commit(flush: PendingFlush, registryEnd?: number): void
 }

@@ -14,7 +14,9 @@ const HASH_CHARS = 24
 /** Returns the token of a flush. A flush that an earlier version began keeps the token of that version. */
 export function flushToken(table: string, instance: string, flush: PendingFlush): string {
   const plain = `${table}-${instance}-${flush.number}`
-  return flush.tokens === 'range' ? `${plain}-${hash([placesOf(flush.from), placesOf(flush.to)])}` : plain
+  if (flush.tokens !== 'range') return plain
+  const token = `${plain}-${hash([placesOf(flush.from), placesOf(flush.to)])}`
+  return flush.attempt === undefined ? token : `${token}-${flush.attempt}`
 }
 
 /** Returns the token of a batch of risk events. A batch that an earlier version claimed keeps the token of that version. */

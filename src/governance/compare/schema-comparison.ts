@@ -26,6 +26,7 @@ const ALL = ['null', 'boolean', 'object', 'array', 'number', 'string'] as const
 const LOWER = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'] as const
 const UPPER = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'] as const
 
+// oxlint-disable-next-line max-lines-per-function -- its parts share the report, and the pairs that were compared before
 export function createSchemaComparison(documents: { previous: Fields; next: Fields }, report: Report): CompareSchemas {
   const seen = new WeakMap<object, Map<object, Set<Direction>>>()
   let depth = 0

@@ -6,13 +6,15 @@
  */
 
 import type { PendingFlush } from '../checkpoint.ts'
-import type { FlushLog, FlushNote, FlushTotals } from '../flush-log.ts'
+import type { FlushLog, FlushNote, FlushTotals, HeldFlush } from '../flush-log.ts'
 import { within, type ClickHouse } from './client.ts'
 import { countRows, lastNotes, noteOf, subtract, sumOf, writeNote } from './flush-notes.ts'
 import { readHeldFlush } from './held-flush.ts'
 
 export interface FlushLogOptions {
   readonly client: ClickHouse
+  /** False: the store is a server, which may still execute an insert of a process that has ended. */
+  readonly isEmbedded: boolean
   readonly instance: () => string
   readonly nowMs: () => number
   readonly registryEnd: () => Promise<number>
@@ -22,7 +24,7 @@ export interface FlushLogOptions {
 const KEPT = 300_000
 const FORGOTTEN_EVERY = 100_000
 
-export function createFlushLog({ client, instance, nowMs, registryEnd }: FlushLogOptions): FlushLog {
+export function createFlushLog({ client, isEmbedded, instance, nowMs, registryEnd }: FlushLogOptions): FlushLog {
   let before: FlushNote | null = null
 
   async function precedingOf({ number, from }: PendingFlush): Promise<FlushNote> {
@@ -60,7 +62,10 @@ export function createFlushLog({ client, instance, nowMs, registryEnd }: FlushLo
   }
 
   return {
-    held: (flush) => readHeldFlush(client, instance(), flush),
+    async held(flush) {
+      const held = await readHeldFlush(client, instance(), flush)
+      return held === null || isEmbedded ? held : withoutAbsent(held)
+    },
     begin: async (flush, rows, signal) => void (await note(flush, rows, false, signal)),
     async done(flush, rows, signal) {
       before = await note(flush, rows, true, signal)
@@ -68,6 +73,12 @@ export function createFlushLog({ client, instance, nowMs, registryEnd }: FlushLo
       return before.registryEnd
     },
   }
+}
+
+/** Rows that are absent may still be on their way to a server, so the tokens decide. */
+function withoutAbsent(held: HeldFlush): HeldFlush {
+  const items = held.items === 'there' ? 'there' : 'unknown'
+  return { ...held, items, levels: held.levels === 'there' ? 'there' : 'unknown' }
 }
 
 /** The table removes them in the background. */

@@ -74,6 +74,11 @@ function flushCheckpoint(file: CheckpointFile): Checkpoint {
       once(() => setState('pending', flush))
       return flush
     },
+    beginAgain(flush, attempt) {
+      const again: PendingFlush = { ...flush, attempt }
+      once(() => setState('pending', again))
+      return again
+    },
     commit(flush, registryEnd) {
       once(() => {
         setState('position', flush.to)

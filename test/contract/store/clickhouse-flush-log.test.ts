@@ -34,6 +34,7 @@ const ROWS = { [`line_items/${MONTH}`]: 1, [`calls/${MONTH}`]: 3 }
 function open(instance: string) {
   return createFlushLog({
     client,
+    isEmbedded: true,
     instance: () => instance,
     nowMs: () => NOW,
     registryEnd: async () => 42,

@@ -33,9 +33,10 @@ async function open(): Promise<void> {
 const at = (flush: number) => ({ 'gateway-0': { segment: 5, offset: flush * 100 } })
 const flush = (number: number): PendingFlush => ({ number, from: at(number - 1), to: at(number), tokens: 'range' })
 
-const logOf = (instance: string) =>
+const logOf = (instance: string, isEmbedded = true) =>
   createFlushLog({
     client,
+    isEmbedded,
     instance: () => instance,
     nowMs: () => NOW,
     registryEnd: async () => 42,
@@ -147,6 +148,14 @@ describe('a flush that was cut off', () => {
     })
     await store('a', 3)
     expect(await storedRows()).toMatchObject({ lineItems: 3, calls: 9 })
+  })
+
+  it('is repeated under its own tokens if the store is a server, which may still insert the rows', async () => {
+    await store('a', 1)
+    await logOf('a').begin(flush(2), ROWS)
+    expect(await logOf('a', false).held(flush(2))).toMatchObject({ items: 'unknown' })
+    await insertRow('a-2')
+    expect(await logOf('a', false).held(flush(2))).toMatchObject({ items: 'there' })
   })
 
   it('is not held if the store noted another range under its number', async () => {

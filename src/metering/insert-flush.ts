@@ -1,0 +1,87 @@
+/** Inserts the rows of a flush, or those that the store lacks, between two notes in its flush log. */
+
+import type { Checkpoint, PendingFlush } from '../store/checkpoint.ts'
+import type { FlushLog, HeldFlush } from '../store/flush-log.ts'
+import { flushToken } from '../store/flush-token.ts'
+import type { RequestStore } from '../store/request-store.ts'
+import type { ServiceLevelStore } from '../store/service-level-store.ts'
+import type { UsageStore } from '../store/usage-store.ts'
+import { totalsOf, withStored } from './flush-totals.ts'
+import type { Metered } from './metering.ts'
+
+export interface FlushTargets {
+  readonly checkpoint: Checkpoint & { readonly instance: string }
+  readonly usage: Pick<UsageStore, 'insert' | 'insertTotals' | 'insertWithoutTotals'>
+  readonly levels: Pick<ServiceLevelStore, 'insert'>
+  readonly requests: Pick<RequestStore, 'insert'>
+  readonly flushLog: FlushLog
+}
+
+/** The rows of a flush that the store has, and whether it has a note of the flush. */
+export type Held = HeldFlush & { readonly isNoted: boolean }
+
+/** A flush that is stored for the first time: the tokens drop what an attempt before has stored. */
+export const NEW: Held = {
+  isDone: false,
+  isNoted: false,
+  items: 'unknown',
+  levels: 'unknown',
+  stored: {},
+  registryEnd: 0,
+}
+/** The note precedes the rows, so without it there are none. */
+const ABSENT: Held = { ...NEW, items: 'absent', levels: 'absent' }
+
+export async function readHeld(flushLog: FlushLog, flush: PendingFlush): Promise<Held> {
+  if (flush.tokens !== 'range') return NEW
+  const held = await flushLog.held(flush)
+  return held === null ? ABSENT : { ...held, isNoted: true }
+}
+
+/** Whether absent rows must be inserted under other tokens. Rows of unknown presence need their first tokens. */
+export function needsNewTokens({ items, levels }: Held): boolean {
+  return items === 'absent' || (levels === 'absent' && items !== 'unknown')
+}
+
+interface Insertion {
+  readonly flush: PendingFlush
+  readonly metered: Metered
+  readonly held: Held
+}
+
+/** Returns the recorded position of the registry; undefined if an earlier version began the flush, which recorded none. */
+export async function insertFlush(
+  { checkpoint, flushLog, usage, levels, requests }: FlushTargets,
+  { flush, metered, held }: Insertion,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const hasNotes = flush.tokens === 'range'
+  const token = (table: string): string => flushToken(table, checkpoint.instance, flush)
+  const totals = withStored(totalsOf(metered), held.stored)
+  // The first note is kept: it has the totals of the rows that are there.
+  if (hasNotes && !held.isNoted) await flushLog.begin(flush, totals, signal)
+  await insertItems(usage, metered.items, held.items, token, signal)
+  if (held.levels !== 'there') await levels.insert(token('levels'), metered.levels, signal)
+  await requests.insert(token('requests'), metered.requests, signal)
+  return hasNotes ? flushLog.done(flush, totals, signal) : undefined
+}
+
+function insertItems(
+  usage: FlushTargets['usage'],
+  items: Metered['items'],
+  presence: HeldFlush['items'],
+  token: (table: string) => string,
+  signal: AbortSignal,
+): Promise<void> {
+  switch (presence) {
+    case 'there':
+      return Promise.resolve()
+    case 'without-totals':
+      return usage.insertTotals(token('usage-totals'), items, signal)
+    case 'without-line-items':
+      return usage.insertWithoutTotals(items, signal)
+    case 'absent':
+    case 'unknown':
+      return usage.insert(token('usage'), items, signal)
+  }
+}
