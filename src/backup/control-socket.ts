@@ -1,8 +1,8 @@
 /**
- * Server of the control socket: freezes the data folder of the running service while `tollgate backup` copies it.
+ * Serves the control socket, through which `tollgate backup` freezes the data folder of the running service while it copies it.
  *
- * One backup runs at a time. The service does not depend on the client: it resumes when the connection ends, when the client misses a
- * time limit, and when the spool becomes half full because its segments are kept. It closes a connection that sends no request.
+ * One backup runs at a time. The service does not depend on the client: it resumes when the connection ends, when the client
+ * exceeds a time limit, and when the spool, which keeps its segments during a backup, becomes half full. It closes a connection that sends no request.
  */
 
 import { chmodSync, rmSync } from 'node:fs'
@@ -16,7 +16,7 @@ export interface ControlSocketOptions extends Omit<ControlSessionOptions, 'claim
 }
 
 export interface ControlSocket {
-  /** Resolves when everything is released. */
+  /** Closes all connections; resolves when each session has released what it holds. */
   close(): Promise<void>
 }
 
@@ -26,7 +26,7 @@ const PATH_BYTES_MAX = 100
 const CONNECTIONS_MAX = 8
 const PRIVATE_UMASK = 0o077
 
-/** Returns the shortest path of the socket, absolute or relative to the working directory. */
+/** Returns the socket path in `dataDir`; if it is too long, the path relative to the working directory, unless that one is longer. */
 export function socketPath(dataDir: string): string {
   const path = join(dataDir, SOCKET_NAME)
   const short = relative(process.cwd(), path)
@@ -38,14 +38,15 @@ export async function openControlSocket(options: ControlSocketOptions): Promise<
   const path = socketPath(dataDir)
   /** Open connections, each with the promise that resolves when its session has released everything. */
   const connections = new Map<Socket, Promise<void>>()
-  let current: Socket | null = null
+  let backupClient: Socket | null = null
   rmSync(join(dataDir, SOCKET_NAME), { force: true })
+  // An earlier process may have ended during a backup and left the store frozen.
   await options.thawStore()
 
   const server = createServer((socket) => {
     const claimBackup = (): boolean => {
-      if (current !== null) return false
-      current = socket
+      if (backupClient !== null) return false
+      backupClient = socket
       return true
     }
     socket.on('error', () => socket.destroy())
@@ -56,7 +57,7 @@ export async function openControlSocket(options: ControlSocketOptions): Promise<
       .catch(onFailure)
       .then(() => {
         connections.delete(socket)
-        if (current === socket) current = null
+        if (backupClient === socket) backupClient = null
       })
     connections.set(socket, ended)
   })
@@ -71,16 +72,16 @@ export async function openControlSocket(options: ControlSocketOptions): Promise<
   }
 }
 
-/** `listen` binds the socket synchronously; the umask restricts it to the owner from its creation on. */
+/** `server.listen` creates the socket file synchronously, so the umask makes the file private from the start. */
 function listen(server: Server, path: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const before = process.umask(PRIVATE_UMASK)
+  const previousUmask = process.umask(PRIVATE_UMASK)
   try {
     server.once('error', reject)
     server.listen(path, resolve)
     if (server.listening) chmodSync(path, 0o600)
   } finally {
-    process.umask(before)
+    process.umask(previousUmask)
   }
   return promise
 }

@@ -1,10 +1,10 @@
 /**
  * Stores metered rows exactly once.
  *
- * A flush is a transaction over a range of the spool: it records the range on disk and in the store, inserts the rows under a
- * token that names the range, records their presence in the store, and moves the position. After a crash in between, the same
- * range gives the same rows and the same token, and the store drops duplicates. While the store is unavailable, the same flush
- * is retried with back-off; reading for the bill stops at a bound, and the records stay in the spool.
+ * A flush has four steps: it notes the range of the spool on disk and in the store, inserts the rows under a token derived from the
+ * range, notes in the store that they are inserted, and advances the position. After a crash at any step, the same range produces the
+ * same rows and the same token, so the store drops duplicates. While the store is unavailable, the flush is retried with back-off.
+ * Metering stops when too many rows are waiting, and the records stay in the spool.
  */
 
 import type { SpoolReader } from '../record/spool-reader.ts'
@@ -14,7 +14,14 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { PendingFlush, SpoolPosition } from '../store/checkpoint.ts'
 import type { RequestLogMode } from './request-log.ts'
-import { insertFlush, needsNewTokens, NEW, readHeld, type FlushTargets, type Held } from './insert-flush.ts'
+import {
+  insertFlush,
+  needsNewTokens,
+  NOTHING_STORED,
+  readStoredRows,
+  type FlushTargets,
+  type StoredRows,
+} from './insert-flush.ts'
 import { createMetering, type Metered, type Metering } from './metering.ts'
 import { readRange } from '../record/read-range.ts'
 
@@ -30,14 +37,14 @@ export interface Flusher {
   readonly to: SpoolPosition
   /** Finishes the flush that an earlier process began; resolves when it is stored, however long that takes. */
   resume(reader: Pick<SpoolReader, 'read'>): Promise<void>
-  /** Stores the rows of the spool up to `to`; resolves when they are stored, however long that takes. */
+  /** Stores the rows metered from the spool up to `to`; resolves when they are stored, however long that takes. */
   flush(to: SpoolPosition, metered: Metered): Promise<void>
   /** Stops retrying; the next start finishes the pending flush. */
   stop(): void
 }
 
-/** The longest delay is short too: a disk that has room again is used within seconds. */
-const RETRY_MS = [100, 300, 1_000, 3_000] as const
+/** Even the longest delay is short, so that flushing resumes within seconds after a full disk has space again. */
+const RETRY_DELAYS_MS = [100, 300, 1_000, 3_000] as const
 
 export function createFlusher(options: FlushOptions): Flusher {
   const { checkpoint, flushLog, clock, log, count } = options
@@ -45,24 +52,24 @@ export function createFlusher(options: FlushOptions): Flusher {
   const interrupted = checkpoint.pending()
   let nextFrom = interrupted?.to ?? checkpoint.position()
 
-  function begin(noted: PendingFlush | null, to: SpoolPosition, held: Held): PendingFlush {
-    if (noted === null) return checkpoint.begin(to)
-    // The store would drop absent rows under tokens that it remembers.
-    return needsNewTokens(held) ? checkpoint.beginAgain(noted, clock.nowMs()) : noted
+  function begin(interruptedFlush: PendingFlush | null, to: SpoolPosition, stored: StoredRows): PendingFlush {
+    if (interruptedFlush === null) return checkpoint.begin(to)
+    // Rows are missing, but the store may still remember their tokens, and would drop the rows as duplicates.
+    return needsNewTokens(stored) ? checkpoint.beginAgain(interruptedFlush, clock.nowMs()) : interruptedFlush
   }
 
-  /** Retries until the rows are stored. A failure of any step (read, begin, insert, commit) leaves the rows complete. */
-  async function store(noted: PendingFlush | null, to: SpoolPosition, make: () => Metered): Promise<void> {
+  /** Retries until the rows are stored. A failure in any step neither loses nor duplicates rows. */
+  async function store(interruptedFlush: PendingFlush | null, to: SpoolPosition, make: () => Metered): Promise<void> {
     let flush: PendingFlush | null = null
     let metered: Metered | null = null
     for (let attempt = 0; !stopping.signal.aborted; attempt++) {
       try {
-        // Read on each attempt: the one before may have stored some of the rows.
-        const held = noted === null ? NEW : await readHeld(flushLog, noted)
-        if (noted !== null && held.isDone) return checkpoint.commit(noted, held.registryEnd)
+        // A resumed flush is compared with the store before each attempt, because the previous attempt may have stored some rows.
+        const stored = interruptedFlush === null ? NOTHING_STORED : await readStoredRows(flushLog, interruptedFlush)
+        if (interruptedFlush !== null && stored.isDone) return checkpoint.commit(interruptedFlush, stored.registryEnd)
         metered ??= make()
-        flush ??= begin(noted, to, held)
-        checkpoint.commit(flush, await insertFlush(options, { flush, metered, held }, stopping.signal))
+        flush ??= begin(interruptedFlush, to, stored)
+        checkpoint.commit(flush, await insertFlush(options, { flush, metered, stored }, stopping.signal))
         return
       } catch (cause) {
         if (stopping.signal.aborted) break
@@ -71,7 +78,7 @@ export function createFlusher(options: FlushOptions): Flusher {
           { err: cause, attempt, items: metered?.items.length },
           'usage flush failed; records stay in the spool, retrying',
         )
-        await pause(clock, scheduledDelayMs(attempt + 1, RETRY_MS), stopping.signal)
+        await pause(clock, scheduledDelayMs(attempt + 1, RETRY_DELAYS_MS), stopping.signal)
       }
     }
     throw new FlushAborted()
@@ -83,7 +90,7 @@ export function createFlusher(options: FlushOptions): Flusher {
     },
     async resume(reader) {
       if (interrupted === null) return
-      log.info({ flush: interrupted.number }, 'finishing the flush that the last process did not complete')
+      log.info({ flush: interrupted.number }, 'finishing the flush that the previous process did not complete')
       await store(interrupted, interrupted.to, () => meterRange(reader, interrupted, createMetering(options)))
     },
     flush(to, metered) {
@@ -106,7 +113,7 @@ function meterRange(reader: Pick<SpoolReader, 'read'>, { from, to }: PendingFlus
   return metering.take()
 }
 
-/** The pipeline stops; the flush stays pending and is finished by the next start. */
+/** Thrown if the pipeline stops before the rows are stored. The flush stays pending, and the next start finishes it. */
 export class FlushAborted extends Error {
   override readonly name = 'FlushAborted'
 }

@@ -18,10 +18,10 @@ export interface FlushTargets {
 }
 
 /** The rows of a flush that the store has, and whether it has a note of the flush. */
-export type Held = HeldFlush & { readonly isNoted: boolean }
+export type StoredRows = HeldFlush & { readonly isNoted: boolean }
 
 /** A flush that is stored for the first time: the tokens drop what an attempt before has stored. */
-export const NEW: Held = {
+export const NOTHING_STORED: StoredRows = {
   isDone: false,
   isNoted: false,
   items: 'unknown',
@@ -30,38 +30,38 @@ export const NEW: Held = {
   registryEnd: 0,
 }
 /** The note precedes the rows, so without it there are none. */
-const ABSENT: Held = { ...NEW, items: 'absent', levels: 'absent' }
+const ABSENT: StoredRows = { ...NOTHING_STORED, items: 'absent', levels: 'absent' }
 
-export async function readHeld(flushLog: FlushLog, flush: PendingFlush): Promise<Held> {
-  if (flush.tokens !== 'range') return NEW
+export async function readStoredRows(flushLog: FlushLog, flush: PendingFlush): Promise<StoredRows> {
+  if (flush.tokens !== 'range') return NOTHING_STORED
   const held = await flushLog.held(flush)
   return held === null ? ABSENT : { ...held, isNoted: true }
 }
 
 /** Whether absent rows must be inserted under other tokens. Rows of unknown presence need their first tokens. */
-export function needsNewTokens({ items, levels }: Held): boolean {
+export function needsNewTokens({ items, levels }: StoredRows): boolean {
   return items === 'absent' || (levels === 'absent' && items !== 'unknown')
 }
 
 interface Insertion {
   readonly flush: PendingFlush
   readonly metered: Metered
-  readonly held: Held
+  readonly stored: StoredRows
 }
 
 /** Returns the recorded position of the registry; undefined if an earlier version began the flush, which recorded none. */
 export async function insertFlush(
   { checkpoint, flushLog, usage, levels, requests }: FlushTargets,
-  { flush, metered, held }: Insertion,
+  { flush, metered, stored }: Insertion,
   signal: AbortSignal,
 ): Promise<number | undefined> {
   const hasNotes = flush.tokens === 'range'
   const token = (table: string): string => flushToken(table, checkpoint.instance, flush)
-  const totals = withStored(totalsOf(metered), held.stored)
+  const totals = withStored(totalsOf(metered), stored.stored)
   // The first note is kept: it has the totals of the rows that are there.
-  if (hasNotes && !held.isNoted) await flushLog.begin(flush, totals, signal)
-  await insertItems(usage, metered.items, held.items, token, signal)
-  if (held.levels !== 'there') await levels.insert(token('levels'), metered.levels, signal)
+  if (hasNotes && !stored.isNoted) await flushLog.begin(flush, totals, signal)
+  await insertItems(usage, metered.items, stored.items, token, signal)
+  if (stored.levels !== 'there') await levels.insert(token('levels'), metered.levels, signal)
   await requests.insert(token('requests'), metered.requests, signal)
   return hasNotes ? flushLog.done(flush, totals, signal) : undefined
 }

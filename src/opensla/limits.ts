@@ -7,7 +7,7 @@ import type { LimitKind, LimitRule } from '../domain/limit-rule.ts'
 import type { LimitPlan, Validity } from '../plan/sla-plan.ts'
 import { CONCURRENT_DECLARATION } from './concurrent-declaration.ts'
 import type { Definition, LimitDeclaration } from './limit-declaration.ts'
-import { warnOfShadowed } from './limit-warnings.ts'
+import { warnAboutShadowedLimits } from './limit-warnings.ts'
 import { RATE_DECLARATION } from './rate-declaration.ts'
 import { fieldsAt, listAt, operationsAt, textAt, type Faults, type Fields } from './reader.ts'
 import { TOTAL_DECLARATION } from './total-declaration.ts'
@@ -43,7 +43,7 @@ export function compileLimits(value: unknown, operationIds: ReadonlySet<string>,
     return [readDefinition(fields, name, pointer, operationIds, limits, faults)]
   })
   const byOperation = resolve(definitions, operationIds)
-  warnOfShadowed(definitions, limits, byOperation, faults)
+  warnAboutShadowedLimits(definitions, limits, byOperation, faults)
   for (const definition of definitions) {
     for (const { warn } of DECLARATIONS) warn(definition, limits, faults)
   }

@@ -1,7 +1,7 @@
 /** Addresses of the service: the ports that it claimed, and the public addresses in tokens and links. */
 
 import type { Config } from '../config.ts'
-import { claimPort } from '../runtime/claim-port.ts'
+import { checkPort } from '../runtime/check-port.ts'
 
 export interface Addresses {
   readonly gatewayPort: number
@@ -18,10 +18,10 @@ export interface Addresses {
 /** Throws `StartRefused` if a port is in use. */
 export async function claimAddresses(config: Config): Promise<Addresses> {
   const { host } = config
-  const gatewayPort = await claimPort('GATEWAY_PORT', host, config.gatewayPort)
-  const platformPort = await claimPort('PLATFORM_PORT', host, config.platformPort)
-  const riskPort = config.riskPort === null ? null : await claimPort('RISK_PORT', host, config.riskPort)
-  const metricsPort = config.metricsPort === null ? null : await claimPort('METRICS_PORT', host, config.metricsPort)
+  const gatewayPort = await checkPort('GATEWAY_PORT', host, config.gatewayPort)
+  const platformPort = await checkPort('PLATFORM_PORT', host, config.platformPort)
+  const riskPort = config.riskPort === null ? null : await checkPort('RISK_PORT', host, config.riskPort)
+  const metricsPort = config.metricsPort === null ? null : await checkPort('METRICS_PORT', host, config.metricsPort)
   const baseUrl = config.baseUrl ?? urlOf(host, platformPort)
   return {
     gatewayPort,

@@ -1,8 +1,8 @@
 /**
  * Deduplication tokens of inserts into the store.
  *
- * A token contains a hash of the range of the spool, or of the events. An older copy of the checkpoint uses the same number again for
- * another range: with a token of only the number, the store would drop those rows as duplicates.
+ * A token contains a hash of the range of the spool, or of the events. The number alone is not enough: after an older checkpoint is
+ * restored, the service uses a number again for another range, and the store would drop the new rows as duplicates.
  */
 
 import { createHash } from 'node:crypto'
@@ -11,22 +11,22 @@ import type { OutboxBatch } from './risk-checkpoint.ts'
 
 const HASH_CHARS = 24
 
-/** Returns the token of a flush. A flush that an earlier version began keeps the token of that version. */
+/** Returns the token of a flush. A flush that an earlier release of tollgate began keeps that release's token format. */
 export function flushToken(table: string, instance: string, flush: PendingFlush): string {
-  const plain = `${table}-${instance}-${flush.number}`
-  if (flush.tokens !== 'range') return plain
-  const token = `${plain}-${hash([placesOf(flush.from), placesOf(flush.to)])}`
+  const numberToken = `${table}-${instance}-${flush.number}`
+  if (flush.tokens !== 'range') return numberToken
+  const token = `${numberToken}-${hash([segmentOffsetsOf(flush.from), segmentOffsetsOf(flush.to)])}`
   return flush.attempt === undefined ? token : `${token}-${flush.attempt}`
 }
 
-/** Returns the token of a batch of risk events. A batch that an earlier version claimed keeps the token of that version. */
+/** Returns the token of a batch of risk events. A batch that an earlier release claimed keeps that release's token format. */
 export function riskToken(instance: string, { number, events, isNumbered }: OutboxBatch): string {
-  const plain = `risk-${instance}-${number}`
-  return isNumbered ? plain : `${plain}-${hash(events.map(({ id }) => id))}`
+  const numberToken = `risk-${instance}-${number}`
+  return isNumbered ? numberToken : `${numberToken}-${hash(events.map(({ id }) => id))}`
 }
 
-/** Returns only the fields that identify bytes, in sorted order, so that equal ranges have equal hashes. */
-function placesOf(position: SpoolPosition): unknown {
+/** Returns only the fields that locate a byte in the spool, sorted by source, so that equal ranges have equal hashes. */
+function segmentOffsetsOf(position: SpoolPosition): unknown {
   return Object.entries(position)
     .map(([source, { segment, offset }]) => [source, segment, offset] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1))

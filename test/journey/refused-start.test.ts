@@ -273,7 +273,9 @@ describe('a start with an unreachable dependency', () => {
     const { code, lines } = await start(folder, { HOST: '192.0.2.1' })
     expect([code, lines]).toEqual([
       2,
-      ['tollgate: HOST 192.0.2.1 is not an address of this machine; set one that is, or 0.0.0.0 for all'],
+      [
+        'tollgate: HOST 192.0.2.1 is not an address of this machine; set HOST to one of its addresses, or to 0.0.0.0 to listen on all of them',
+      ],
     ])
     expect(existsSync(folder)).toBe(false)
   })

@@ -1,15 +1,16 @@
-/** The connections of a backend are shared fairly among slow and fast callers. */
+/** Slow and fast callers share the connections to a backend fairly. */
 
 import { request, type ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { openBackend, openRawBackend, openTestGateway, type TestGateway } from '../../fixtures/test-gateway.ts'
 
-const upload = (headers: string, key = 'a', path = '/things-v1/keyed'): string =>
+const uploadRequest = (headers: string, key = 'a', path = '/things-v1/keyed'): string =>
   `POST ${path} HTTP/1.1\r\nHost: a\r\nx-api-key: key-${key}\r\nContent-Type: application/octet-stream\r\n${headers}\r\n\r\n`
 
-const download = (key = 'a'): string => `GET /things-v1/keyed HTTP/1.1\r\nHost: a\r\nx-api-key: key-${key}\r\n\r\n`
+const downloadRequest = (key = 'a'): string =>
+  `GET /things-v1/keyed HTTP/1.1\r\nHost: a\r\nx-api-key: key-${key}\r\n\r\n`
 
-function get(gateway: TestGateway, key: string): Promise<number> {
+function getStatus(gateway: TestGateway, key: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const options = {
       port: gateway.port,
@@ -26,38 +27,38 @@ function get(gateway: TestGateway, key: string): Promise<number> {
   })
 }
 
-describe('the connections of a backend', () => {
-  const pending: ServerResponse[] = []
-  const openHolding = () =>
+describe('connections to a backend', () => {
+  const heldResponses: ServerResponse[] = []
+  const openStallingBackend = () =>
     openBackend((incoming, response) => {
       if (incoming.headers['x-consumer-id'] === 'con_good') response.end('ok')
-      else pending.push(response)
+      else heldResponses.push(response)
     })
 
-  it('are limited to half of them per subscription, even without competition', async () => {
-    const origin = await openHolding()
+  it('are limited, for each subscription, to half of the total, even when no other subscription waits', async () => {
+    const origin = await openStallingBackend()
     const gateway = await openTestGateway({ backend: { origin, connections: 8, waitMs: 100 } })
-    const statuses = Array.from({ length: 8 }, () => get(gateway, 'greedy'))
+    const statuses = Array.from({ length: 8 }, () => getStatus(gateway, 'greedy'))
     await gateway.recorded(4)
     expect(gateway.records.every(({ outcome, status }) => outcome === 'backend_busy' && status === 503)).toBe(true)
     expect(gateway.revision.backend?.slots.held).toBe(4)
-    expect(await get(gateway, 'good')).toBe(200)
+    expect(await getStatus(gateway, 'good')).toBe(200)
     expect(gateway.revision.backend?.gate.hasFailed).toBe(false)
-    for (const response of pending.splice(0)) response.end()
+    for (const response of heldResponses.splice(0)) response.end()
     expect((await Promise.all(statuses)).sort()).toEqual([200, 200, 200, 200, 503, 503, 503, 503])
   })
 
-  it('count all public calls as one subscription', async () => {
-    const origin = await openHolding()
+  it('are shared as if all unauthenticated calls were one subscription', async () => {
+    const origin = await openStallingBackend()
     const gateway = await openTestGateway({ backend: { origin, connections: 4, waitMs: 50 } })
     const sockets = await Promise.all(Array.from({ length: 4 }, () => gateway.open()))
     for (const socket of sockets) socket.write('GET /things-v1/open HTTP/1.1\r\nHost: a\r\n\r\n')
     await gateway.recorded(2)
-    expect(await get(gateway, 'good')).toBe(200)
-    pending.length = 0
+    expect(await getStatus(gateway, 'good')).toBe(200)
+    for (const response of heldResponses.splice(0)) response.end()
   })
 
-  it('are reclaimed from the slowest reader of the largest holder if all are in use for long', async () => {
+  it('are taken back, when all stay in use, from the slowest client of the subscription that holds the most', async () => {
     const origin = await openBackend((incoming, response) => {
       if (incoming.headers['x-consumer-id'] === 'con_good') response.end('ok')
       else response.end(Buffer.alloc(50_000_000))
@@ -66,10 +67,10 @@ describe('the connections of a backend', () => {
     const sockets = await Promise.all(Array.from({ length: 4 }, () => gateway.open()))
     sockets.forEach((socket, index) => {
       socket.pause()
-      socket.write(download(index < 2 ? 'a' : 'b'))
+      socket.write(downloadRequest(index < 2 ? 'a' : 'b'))
     })
     await new Promise((resolve) => sockets[3]!.once('readable', resolve))
-    expect(await get(gateway, 'good')).toBe(200)
+    expect(await getStatus(gateway, 'good')).toBe(200)
     expect(gateway.records.map(({ outcome }) => outcome)).toEqual(['client_too_slow', 'served'])
   })
 
@@ -81,9 +82,9 @@ describe('the connections of a backend', () => {
     })
     const gateway = await openTestGateway({ backend: { origin, connections: 4, waitMs: 100, timeoutMs: 50 } })
     const sockets = await Promise.all(Array.from({ length: 10 }, () => gateway.open()))
-    for (const socket of sockets) socket.write(upload('Transfer-Encoding: chunked') + '1\r\nx\r\n')
+    for (const socket of sockets) socket.write(uploadRequest('Transfer-Encoding: chunked') + '1\r\nx\r\n')
     await gateway.recorded(8)
-    for (let index = 0; index < 5; index++) expect(await get(gateway, 'good')).toBe(200)
+    for (let index = 0; index < 5; index++) expect(await getStatus(gateway, 'good')).toBe(200)
     expect(gateway.revision.backend?.gate.hasFailed).toBe(false)
   })
 })

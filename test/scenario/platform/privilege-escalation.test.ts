@@ -5,61 +5,67 @@ import { platformScopes } from '../../../src/platform/operations.ts'
 import { publishApi } from '../../fixtures/published-api.ts'
 import { openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
 
-const OWN = ['consumers:read', 'credentials:read', 'credentials:write', 'subscriptions:read', 'subscriptions:write']
+const CLERK_SCOPES = [
+  'consumers:read',
+  'credentials:read',
+  'credentials:write',
+  'subscriptions:read',
+  'subscriptions:write',
+]
 const FORBIDDEN = { status: 403, body: { code: 'operation_forbidden' } }
 
-async function open() {
+async function setUp() {
   const platform = await openTestPlatform()
   const admin = platform.token('acme')
-  const rooms = await publishApi(platform, admin)
+  const resources = await publishApi(platform, admin)
   const body = { title: 'Platform', major: 1, version: '1.0.0', state: 'Active', ownScopes: platformScopes() }
   const entry = { kind: 'api', id: 'platform-v1', tenant: 'acme', expected: 0, body, keys: { state: 'Active' } }
   await platform.registry.commit({ tenant: 'acme', consumer: 'system' }, 'test', [entry])
-  return { platform, admin, clerk: platform.token('acme', OWN), ...rooms }
+  return { platform, admin, clerk: platform.token('acme', CLERK_SCOPES), ...resources }
 }
 
-function subscribe(platform: TestPlatform, token: string, consumer: string, more: object = {}): Promise<Answer> {
-  return platform.send('POST', '/v1/subscriptions', { token, body: { consumer, api: 'platform-v1', ...more } })
+function subscribe(platform: TestPlatform, token: string, consumer: string, fields: object = {}): Promise<Answer> {
+  return platform.send('POST', '/v1/subscriptions', { token, body: { consumer, api: 'platform-v1', ...fields } })
 }
 
 const pathOf = ({ body }: Answer) => `/v1/subscriptions/${String(body['id'])}`
 
-describe('a caller with some scopes of the platform', () => {
-  it('can create a subscription with these scopes only', async () => {
-    const { platform, clerk, consumer } = await open()
-    const made = await subscribe(platform, clerk, consumer)
-    expect(made.status).toBe(201)
-    expect((made.body['scopes'] as string[]).toSorted()).toEqual(OWN)
+describe('a caller that holds only some platform scopes', () => {
+  it('can give a new subscription only the scopes that it holds', async () => {
+    const { platform, clerk, consumer } = await setUp()
+    const created = await subscribe(platform, clerk, consumer)
+    expect(created.status).toBe(201)
+    expect((created.body['scopes'] as string[]).toSorted()).toEqual(CLERK_SCOPES)
 
     const before = (await platform.send('GET', '/v1/subscriptions', { token: clerk })).text
-    for (const scopes of [['users:write'], [...OWN, 'platform:admin']]) {
+    for (const scopes of [['users:write'], [...CLERK_SCOPES, 'platform:admin']]) {
       expect(await subscribe(platform, clerk, consumer, { scopes })).toMatchObject(FORBIDDEN)
     }
     expect((await platform.send('GET', '/v1/subscriptions', { token: clerk })).text).toBe(before)
   })
 
-  it('cannot extend a subscription beyond them, and can reduce any', async () => {
-    const { platform, admin, clerk, consumer } = await open()
+  it('cannot add scopes that it does not hold to a subscription, but can remove any scope', async () => {
+    const { platform, admin, clerk, consumer } = await setUp()
     const path = pathOf(await subscribe(platform, admin, consumer))
     const put = (scopes: readonly string[]) =>
       platform.send('PUT', `${path}/scopes`, { token: clerk, body: { scopes } })
 
     expect(await put(['consumers:read', 'users:write'])).toMatchObject({ status: 200 })
-    expect(await put([...OWN, 'users:write', 'platform:admin'])).toMatchObject(FORBIDDEN)
-    expect(await put(OWN)).toMatchObject({ status: 200 })
-    expect(await put([...OWN, 'users:write'])).toMatchObject(FORBIDDEN)
+    expect(await put([...CLERK_SCOPES, 'users:write', 'platform:admin'])).toMatchObject(FORBIDDEN)
+    expect(await put(CLERK_SCOPES)).toMatchObject({ status: 200 })
+    expect(await put([...CLERK_SCOPES, 'users:write'])).toMatchObject(FORBIDDEN)
   })
 
-  it('can neither read nor rotate credentials with other scopes, and gets no secret in the answer', async () => {
-    const { platform, admin, clerk, consumer } = await open()
+  it('cannot read or rotate credentials that have scopes it does not hold, and receives no secret in the response', async () => {
+    const { platform, admin, clerk, consumer } = await setUp()
     const path = `${pathOf(await subscribe(platform, admin, consumer))}/credentials`
     const { text } = await platform.send('GET', path, { token: admin })
     const secrets = [...text.matchAll(/"(?:clientSecret|apiKey)":"([^"]+)"/g)].map(([, secret]) => secret ?? '')
     expect(secrets).toHaveLength(2)
 
-    const reading = await platform.send('GET', path, { token: clerk })
-    const rotation = await platform.send('POST', `${path}/rotate`, { token: clerk, body: { overlapSeconds: 0 } })
-    for (const answer of [reading, rotation]) {
+    const readResponse = await platform.send('GET', path, { token: clerk })
+    const rotateResponse = await platform.send('POST', `${path}/rotate`, { token: clerk, body: { overlapSeconds: 0 } })
+    for (const answer of [readResponse, rotateResponse]) {
       expect(answer).toMatchObject(FORBIDDEN)
       for (const secret of secrets) expect(answer.text).not.toContain(secret)
     }
@@ -67,27 +73,28 @@ describe('a caller with some scopes of the platform', () => {
   })
 
   it('can read and rotate credentials whose scopes it holds', async () => {
-    const { platform, clerk, consumer } = await open()
+    const { platform, clerk, consumer } = await setUp()
     const path = `${pathOf(await subscribe(platform, clerk, consumer))}/credentials`
     expect(await platform.send('GET', path, { token: clerk })).toMatchObject({ status: 200 })
     expect(await platform.send('POST', `${path}/rotate`, { token: clerk })).toMatchObject({ status: 200 })
   })
 })
 
-describe('the body of a subscription', () => {
-  const uri = (length: number) => `https://app.example/${'x'.repeat(length - 20)}`
-  const uris = (count: number) => Array.from({ length: count }, (_, at) => `https://app.example/${at}`)
-  const send = async (more: object) => {
-    const { platform, admin, consumer } = await open()
-    return subscribe(platform, admin, consumer, { api: 'payments-v1', ...more })
+describe('the body of a subscription request', () => {
+  const prefix = 'https://app.example/'
+  const uri = (length: number) => prefix + 'x'.repeat(length - prefix.length)
+  const uris = (count: number) => Array.from({ length: count }, (_, at) => `${prefix}${at}`)
+  const send = async (fields: object) => {
+    const { platform, admin, consumer } = await setUp()
+    return subscribe(platform, admin, consumer, { api: 'payments-v1', ...fields })
   }
 
   it.each([
     [{ redirectUris: uris(20) }],
     [{ redirectUris: [uri(2_048)] }],
     [{ securityTypes: ['PKCE'], redirectUris: ['http://[::1]:4000/back', 'com.example.app:/back'] }],
-  ])('%j is accepted, and its addresses are shown unchanged', async (more) => {
-    expect(await send(more)).toMatchObject({ status: 201, body: { redirectUris: more.redirectUris } })
+  ])('%j is accepted, and its redirect URIs are returned unchanged', async (fields) => {
+    expect(await send(fields)).toMatchObject({ status: 201, body: { redirectUris: fields.redirectUris } })
   })
 
   it.each([
@@ -101,9 +108,9 @@ describe('the body of a subscription', () => {
     [{ federated: { issuer: 'https://idp.example' } }, '/federated/clientId'],
     [{ federated: { issuer: 'https://idp.example', clientId: 'a', secret: 'b' } }, '/federated/secret'],
     [{ state: 'Active' }, '/state'],
-  ])('%j is refused with a pointer', async (more, pointer) => {
-    const { status, body } = await send(more)
+  ])('%j is rejected with a JSON Pointer to the invalid field', async (fields, pointer) => {
+    const { status, body } = await send(fields)
     const errors = body['errors'] as { pointer: string }[] | undefined
-    expect([status, errors?.map((each) => each.pointer)]).toEqual([400, [pointer]])
+    expect([status, errors?.map((error) => error.pointer)]).toEqual([400, [pointer]])
   })
 })

@@ -11,7 +11,7 @@ async function subscribe(catalogue: TestCatalogue, kind: 'application' | 'agent'
   return { consumer, subscription, client, key }
 }
 
-const byClient = (catalogue: TestCatalogue, clientId: string | null): Promise<Grant | null> =>
+const grantForClient = (catalogue: TestCatalogue, clientId: string | null): Promise<Grant | null> =>
   catalogue.grants.resolve({ kind: 'client', clientId: clientId ?? '' })
 
 describe('a grant', () => {
@@ -34,7 +34,7 @@ describe('a grant', () => {
     }
     const hash = catalogue.vault.keyedHash(key.apiKey ?? '')
 
-    expect(await byClient(catalogue, client.clientId)).toMatchObject({
+    expect(await grantForClient(catalogue, client.clientId)).toMatchObject({
       ...common,
       credential: client.id,
       type: 'OAuth2',
@@ -46,18 +46,18 @@ describe('a grant', () => {
     })
   })
 
-  it('is null for an unknown name, another kind of name, or the key itself', async () => {
+  it('is not found for an empty id, an id of another kind, or an unhashed key', async () => {
     const catalogue = openTestCatalogue()
     const { client, key } = await subscribe(catalogue)
 
-    expect(await byClient(catalogue, '')).toBeNull()
-    expect(await byClient(catalogue, key.id)).toBeNull()
+    expect(await grantForClient(catalogue, '')).toBeNull()
+    expect(await grantForClient(catalogue, key.id)).toBeNull()
     expect(await catalogue.grants.resolve({ kind: 'key', hash: key.apiKey ?? '' })).toBeNull()
     expect(await catalogue.grants.resolve({ kind: 'key', hash: client.clientId ?? '' })).toBeNull()
     expect(await catalogue.grants.resolve({ kind: 'key', hash: '' })).toBeNull()
   })
 
-  it('includes the hash of the client secret for the token endpoint', async () => {
+  it('is returned together with the hash of the client secret for the token endpoint', async () => {
     const catalogue = openTestCatalogue()
     const { client } = await subscribe(catalogue)
     const found = await catalogue.grants.clientFor(client.clientId ?? '')
@@ -67,11 +67,11 @@ describe('a grant', () => {
     expect(await catalogue.grants.clientFor('cli_none')).toBeNull()
   })
 
-  it('has a higher version after every change of its documents', async () => {
+  it('gets a higher version with each change to its credential or subscription', async () => {
     const catalogue = openTestCatalogue()
     const { subscription, client } = await subscribe(catalogue)
     const read = async (): Promise<Grant> => {
-      const grant = await byClient(catalogue, client.clientId)
+      const grant = await grantForClient(catalogue, client.clientId)
       if (grant === null) throw new Error('the credential is gone')
       return grant
     }
@@ -90,7 +90,7 @@ describe('a grant', () => {
     expect(cancelled.version).toBeGreaterThan(revoked.version)
   })
 
-  it('reaches the threads in increasing versions under concurrent changes, and the last one is current', async () => {
+  it('sends its newest version to the gateway threads after concurrent changes', async () => {
     const catalogue = openTestCatalogue()
     const { subscription, client, key } = await subscribe(catalogue)
     await Promise.allSettled([
@@ -100,10 +100,10 @@ describe('a grant', () => {
     ])
 
     for (const { id, clientId } of [client, key]) {
-      const told = catalogue.gateway.grants.filter(({ credential }) => credential === id)
-      const newest = told.toSorted((a, b) => a.version - b.version).at(-1)
+      const sentGrants = catalogue.gateway.grants.filter(({ credential }) => credential === id)
+      const newest = sentGrants.toSorted((a, b) => a.version - b.version).at(-1)
       expect(newest).toMatchObject({ valid: false, active: false })
-      if (clientId !== null) expect(newest).toEqual(await byClient(catalogue, clientId))
+      if (clientId !== null) expect(newest).toEqual(await grantForClient(catalogue, clientId))
     }
   })
 })

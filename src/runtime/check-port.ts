@@ -4,10 +4,10 @@ import { createServer, type AddressInfo } from 'node:net'
 import { StartRefused } from './start-refused.ts'
 
 /**
- * Binds the port and releases it. Returns its number; port 0 selects a free one. Binds exclusively, to detect a process that
- * shares the port too. Throws `StartRefused`.
+ * Binds the port and releases it. Returns its number; port 0 selects a free one. Rejects with `StartRefused` if the port cannot be
+ * bound.
  */
-export function claimPort(name: string, host: string, port: number): Promise<number> {
+export function checkPort(name: string, host: string, port: number): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const server = createServer()
   server.once('error', (cause: NodeJS.ErrnoException) =>
@@ -22,9 +22,9 @@ export function claimPort(name: string, host: string, port: number): Promise<num
 
 function reasonFor(name: string, host: string, port: number, code: string | undefined): string {
   if (code === 'EADDRINUSE')
-    return `${name} ${port} on ${host} is in use; stop the process that listens there, or set another port`
-  if (code === 'EACCES') return `${name} ${port} on ${host} is not allowed for this user; set one above 1023`
+    return `${name} ${port} on ${host} is in use; stop the process that uses it, or set another port`
+  if (code === 'EACCES') return `this user may not listen on ${name} ${port} at ${host}; set a port above 1023`
   if (code === 'EADDRNOTAVAIL')
-    return `HOST ${host} is not an address of this machine; set one that is, or 0.0.0.0 for all`
+    return `HOST ${host} is not an address of this machine; set HOST to one of its addresses, or to 0.0.0.0 to listen on all of them`
   return `${name} ${port} on ${host} cannot be bound (${code ?? 'unknown'}); set another port or HOST`
 }
