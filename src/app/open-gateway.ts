@@ -77,7 +77,7 @@ export function openGateway(options: GatewayOptions): GatewayServices {
 function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPool {
   const { core, stream, identity, rootPage, onDamage } = options
   const { config, addresses, vault, grants, connections, backends, clock, log, count } = core
-  const { limits, reader, threadSpools } = stream
+  const { limits, reader, threadSpoolSettings } = stream
   return createGatewayPool({
     entry: new URL('../thread.ts', import.meta.url),
     threads: config.gatewayThreads,
@@ -85,7 +85,7 @@ function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPoo
     settings: {
       host: config.host,
       gatewayUrl: addresses.gatewayUrl,
-      ...threadSpools,
+      ...threadSpoolSettings,
       hashKey: vault.hashKey,
       reusePort: config.gatewayThreads > 1,
       connections,

@@ -1,6 +1,6 @@
 /**
- * Composes the spool: the shared memory of its size and its faults, the reader, and the writer for calls that the main
- * thread serves.
+ * Composes the spool: the memory in which the threads share its size and its faults, the reader, and the writer for calls that the
+ * main thread serves.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -38,21 +38,21 @@ export interface Spool {
   readonly gauge: SpoolGauge
   readonly faults: SpoolFaults
   readonly reader: OpenSpoolReader
-  /** Settings of the gateway threads' spools. */
-  readonly threadSpools: ThreadSpools
+  readonly threadSpoolSettings: ThreadSpoolSettings
 }
 
-export type ThreadSpools = Pick<
+/** Settings of the gateway threads' spools. */
+export type ThreadSpoolSettings = Pick<
   ThreadSettings,
   'spoolFolder' | 'spoolAfter' | 'spoolSync' | 'spoolGauge' | 'spoolBytesMax' | 'spoolFaults' | 'spoolExplains'
 >
 
 export const spoolFolderOf = (dataDir: string): string => join(dataDir, 'spool')
 
-/** The platform's writer reports faults under the number after those of the gateway threads. */
-export const platformWriterOf = ({ gatewayThreads }: Pick<Config, 'gatewayThreads'>): number => gatewayThreads
+/** Index of the platform's writer in the memory of the faults. The gateway threads use 0 to gatewayThreads − 1. */
+export const platformFaultIndex = ({ gatewayThreads }: Pick<Config, 'gatewayThreads'>): number => gatewayThreads
 
-/** Creates the folders of the spool, so that a file in their place refuses the start. Throws `StartRefused`. */
+/** Creates the folders of the spool, so that startup fails if a file has the name of one. Throws `StartRefused`. */
 export function makeSpoolFolders({ dataDir, gatewayThreads }: Config): void {
   const sources = ['', 'platform', ...Array.from({ length: gatewayThreads }, (_, thread) => `gateway-${thread}`)]
   for (const source of sources) {
@@ -60,12 +60,13 @@ export function makeSpoolFolders({ dataDir, gatewayThreads }: Config): void {
   }
 }
 
-/** Opens the spool for reading, from the oldest position that a consumer has committed. */
+/** Sets the running mark, creates the shared memory, and opens the spool for reading from the last billed position. */
 export function openSpool(checkpoint: SqliteCheckpoint, options: SpoolOptions): Spool {
   const { config, metrics, clock, log, count, onDamage, opened } = options
   const { dataDir, spoolSync, spoolMaxBytes } = config
   const spoolFolder = spoolFolderOf(dataDir)
-  opened('running mark', setRunningMark({ dataDir, sync: spoolSync, nowMs: clock.nowMs(), boot: readBoot(), onDamage }))
+  const removeMark = setRunningMark({ dataDir, sync: spoolSync, nowMs: clock.nowMs(), boot: readBoot(), onDamage })
+  opened('running mark', removeMark)
   const spoolGauge = createSpoolGaugeMemory()
   const gauge = openSpoolGauge(spoolGauge, spoolMaxBytes)
   metrics.measured('spool_used_ratio', 'Share of the spool limit that is used', () => gauge.share)
@@ -77,11 +78,11 @@ export function openSpool(checkpoint: SqliteCheckpoint, options: SpoolOptions): 
     onDamage,
     onTornTail(path, bytes) {
       count('spool_torn_tail')
-      log.warn({ path, bytes }, 'end of a spool segment is truncated and is skipped')
+      log.warn({ path, bytes }, 'a spool segment ends with an incomplete record, which is skipped')
     },
   })
   opened('spool reader', () => reader.close())
-  const threadSpools: ThreadSpools = {
+  const threadSpoolSettings: ThreadSpoolSettings = {
     spoolFolder,
     spoolAfter: lastPositionOf(checkpoint),
     spoolSync,
@@ -90,7 +91,7 @@ export function openSpool(checkpoint: SqliteCheckpoint, options: SpoolOptions): 
     spoolFaults,
     spoolExplains: config.requestLog !== 'off',
   }
-  return { gauge, faults: openSpoolFaults(spoolFaults), reader, threadSpools }
+  return { gauge, faults: openSpoolFaults(spoolFaults), reader, threadSpoolSettings }
 }
 
 /** Returns the latest position that any consumer has committed: new segments are numbered after it. */
@@ -99,25 +100,28 @@ function lastPositionOf(checkpoint: SqliteCheckpoint): SpoolPosition {
   return [pendingTo, checkpoint.riskPosition(), checkpoint.limitPosition()].reduce(laterOf, checkpoint.position())
 }
 
-export function openPlatformSpool({ gauge, faults, reader, threadSpools }: Spool, options: SpoolOptions): SpoolWriter {
+export function openPlatformSpool(
+  { gauge, faults, reader, threadSpoolSettings }: Spool,
+  options: SpoolOptions,
+): SpoolWriter {
   const { config, clock, log, count, onDamage, opened } = options
   const spool = createSpoolWriter({
-    folder: join(threadSpools.spoolFolder, 'platform'),
+    folder: join(threadSpoolSettings.spoolFolder, 'platform'),
     requestPrefix: randomBytes(8).toString('hex'),
-    after: threadSpools.spoolAfter['platform'],
+    after: threadSpoolSettings.spoolAfter['platform'],
     sync: config.spoolSync,
     gauge,
     clock,
-    ...(threadSpools.spoolExplains && { explanations: { onDropped: () => count('explanation_dropped') } }),
+    ...(threadSpoolSettings.spoolExplains && { explanations: { onDropped: () => count('explanation_dropped') } }),
     onGrowth: () => reader.notify(),
     onFailure(cause) {
       count('spool_write_failed')
       log.error(
         { err: cause },
-        'the spool of the platform API cannot be written; commands are answered 503 until it can',
+        'the spool of the platform API cannot be written; commands get 503 until writing succeeds',
       )
     },
-    onRefusing: (cause) => faults.note(platformWriterOf(config), cause),
+    onRefusing: (cause) => faults.note(platformFaultIndex(config), cause),
     onUncertain: onDamage,
   })
   opened('platform spool', () => spool.close())
@@ -126,7 +130,7 @@ export function openPlatformSpool({ gauge, faults, reader, threadSpools }: Spool
 
 /** Returns why calls are refused, or null. */
 export function spoolRefusal({ faults: { reason }, gauge }: Spool): string | null {
-  if (reason !== null) return `The spool cannot be written (${reason}); calls are answered 503 until it can.`
+  if (reason !== null) return `The spool cannot be written (${reason}); calls get 503 until writing succeeds.`
   if (!gauge.isFull) return null
-  return 'The spool has reached SPOOL_MAX_BYTES; calls are answered 503 until the store accepts records.'
+  return 'The spool has reached SPOOL_MAX_BYTES; calls get 503 until the store accepts records.'
 }

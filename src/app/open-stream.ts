@@ -22,11 +22,11 @@ import {
   makeSpoolFolders,
   openPlatformSpool,
   openSpool,
-  platformWriterOf,
+  platformFaultIndex,
   spoolFolderOf,
   spoolRefusal,
   type SpoolOptions,
-  type ThreadSpools,
+  type ThreadSpoolSettings,
 } from './open-spool.ts'
 import { openStores, type OpenedStores, type Stores } from './open-stores.ts'
 
@@ -46,7 +46,7 @@ export interface StreamServices extends Stores {
   readonly recorder: PlatformRecorder
   readonly gauge: SpoolGauge
   /** Settings of the gateway threads' spools. */
-  readonly threadSpools: ThreadSpools
+  readonly threadSpoolSettings: ThreadSpoolSettings
   /** Reason why calls are refused; null if they are not. */
   readonly refusing: () => string | null
   /** Reason why calls of the platform API cannot be recorded; null if they can. */
@@ -86,9 +86,9 @@ export async function openStream(options: StreamOptions): Promise<StreamServices
     spool: platformSpool,
     recorder: createPlatformRecorder({ spool: platformSpool, clock }),
     gauge: spool.gauge,
-    threadSpools: spool.threadSpools,
+    threadSpoolSettings: spool.threadSpoolSettings,
     refusing: () => spoolRefusal(spool),
-    cannotRecord: () => spool.faults.reasonOf(platformWriterOf(config)),
+    cannotRecord: () => spool.faults.reasonOf(platformFaultIndex(config)),
     holds,
   }
 }

@@ -19,7 +19,7 @@ export interface WebhooksOptions {
   readonly registry: Registry
   readonly vault: Vault
   readonly allowPrivate: boolean
-  /** Locks by event subscription, in the mutex that its commands use. */
+  /** The mutex that the commands of event subscriptions use too, keyed by their ids. */
   readonly mutex: KeyedMutex
   /** The tenant of the operator. */
   readonly tenant: string
@@ -36,19 +36,20 @@ export interface Webhooks {
   stop(): Promise<void>
 }
 
-const RETRY_AFTER_MS = 30_000
-/** Time that a delivery in flight has to finish at shutdown. */
+const STORE_RETRY_DELAY_MS = 30_000
+/** Time limit for deliveries in flight at shutdown. */
 const DRAIN_MS = 5_000
 
 export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { registry, clock, log, count, metrics } = options
-  // Receivers of several tenants may share a host: the connections of one tenant must not delay another tenant.
+  // Receivers of several tenants may share a host. As many connections as deliveries are allowed, so no tenant waits for another.
   const outbound = createGuardedFetch({ ...options, connectionsMax: BOUNDS.all })
   const send = createSender({
     ...options,
     outbound,
     random: Math.random,
-    onStoreFailure: (id, tenant, receiver) => queue.add({ id, receiver, tenant, atMs: clock.nowMs() + RETRY_AFTER_MS }),
+    onStoreFailure: (id, tenant, receiver) =>
+      queue.add({ id, receiver, tenant, atMs: clock.nowMs() + STORE_RETRY_DELAY_MS }),
   })
   const queue = createDeliveryQueue({ clock, send })
   const fanOut = createFanOut({ ...options, queuedFor: (receiver) => queue.sizeOf(receiver) })

@@ -1,9 +1,10 @@
 /**
- * Detects risks in call records and keeps their episodes.
+ * Detects risks in call records, and groups repeated occurrences of a risk into episodes.
  *
- * A record is examined by its outcome and flags alone, so that a served call costs one comparison. Episodes are evaluated
- * once per batch and once per second of call time: a flood of calls does not become a flood of events, and a replay emits the
- * same events as the first reading. Silence is evaluated by the clock, and only after the whole spool is read.
+ * Only the outcome and the flags of a record decide whether it is a risk, so a served call costs almost nothing. Episodes are
+ * evaluated once per batch, and once per second by the times of the records: a flood of calls does not become a flood of events, and
+ * a replay emits the same events as the first reading. Whether an episode has become quiet is checked against the clock, but only
+ * when the whole spool is read.
  */
 
 import { OUTCOME_TABLE, RISK_FLAGS, type OutcomeRisk } from '../domain/outcome.ts'
@@ -34,12 +35,12 @@ const RISKY_FLAGS = FLAGS.reduce((bits, { bit }) => bits | bit, 0)
 
 export class RiskDetector {
   readonly #episodes: OpenEpisodes
-  /** Episodes by segment, attribution and type, so that a flood of calls builds no text keys. */
+  /** Episodes by segment, then by a number made of attribution, type and party, which avoids building a string for each call. */
   readonly #bySegment = new Map<number, Episode[]>()
   /** Episodes with an occurrence since they were evaluated. */
-  readonly #changed = new Set<Episode>()
+  readonly #toEvaluate = new Set<Episode>()
   /** Episodes to save. */
-  readonly #dirty = new Set<Episode>()
+  readonly #toSave = new Set<Episode>()
   #events: RiskEvent[] = []
   #cleared: SavedEpisode[] = []
   #evaluatedMs = 0
@@ -48,7 +49,7 @@ export class RiskDetector {
     this.#episodes = new OpenEpisodes({
       ...options,
       onEvent: (event) => void this.#events.push(event),
-      onEvicted: (episode) => this.#drop(episode),
+      onEvicted: (episode) => this.#close(episode),
     })
   }
 
@@ -56,7 +57,7 @@ export class RiskDetector {
     return this.#events.length > 0
   }
 
-  get open(): Iterable<Episode> {
+  get openEpisodes(): Iterable<Episode> {
     return this.#episodes.all
   }
 
@@ -71,38 +72,38 @@ export class RiskDetector {
       }
       const row = OUTCOME_TABLE[outcome]
       if (row === undefined || row.risk === 'none') continue
-      if (row.risk.attributedTo === 'verified' && !isVerified(batch, index)) continue
+      if (row.risk.attributedTo === 'verified' && !hasVerifiedConsumer(batch, index)) continue
       this.#addCall(batch, index, row.risk, row.name)
     }
   }
 
-  /** Adds a risk that no single call shows. */
+  /** Adds an occurrence of a risk that is visible only across several calls. */
   addOccurrence(key: EpisodeKey, occurrence: RiskOccurrence): void {
     const episode = this.#currentEpisode(key, occurrence.timeMs)
     episode.add(occurrence)
-    this.#changed.add(episode)
+    this.#toEvaluate.add(episode)
   }
 
   /** Evaluates the episodes that changed, each as of its latest call. */
   evaluateChanged(): void {
-    // As of its own latest call: after a clock was set back, the latest call of all would make every episode look old.
-    for (const episode of this.#changed) this.#evaluate(episode, episode.lastSeenMs)
-    this.#changed.clear()
+    // If the clock was set back, the latest call of all would make every episode look old.
+    for (const episode of this.#toEvaluate) this.#evaluate(episode, episode.lastSeenMs)
+    this.#toEvaluate.clear()
   }
 
   /** Evaluates every episode as of `nowMs`. */
   evaluateAll(nowMs: number): void {
     for (const episode of this.#episodes.all) this.#evaluate(episode, nowMs)
-    this.#changed.clear()
+    this.#toEvaluate.clear()
   }
 
   take(): DetectedChanges {
     this.evaluateChanged()
-    const episodes = [...this.#cleared, ...[...this.#dirty].map((episode) => episode.save())]
+    const episodes = [...this.#cleared, ...[...this.#toSave].map((episode) => episode.save())]
     const changes = { events: this.#events, episodes }
     this.#events = []
     this.#cleared = []
-    this.#dirty.clear()
+    this.#toSave.clear()
     return changes
   }
 
@@ -116,32 +117,32 @@ export class RiskDetector {
     const { operation } = batch.attributions[batch.attributionId(index)]!
     const { isGrave } = risk
     episode.add({ timeMs, status: batch.status(index), reason, isGrave, operation, requestId: batch.requestId(index) })
-    this.#changed.add(episode)
+    this.#toEvaluate.add(episode)
   }
 
   #episodeOf(batch: RecordBatch, index: number, { type, attributedTo }: OutcomeRisk, timeMs: number): Episode {
     const isProvider = attributedTo === 'provider'
     const id = batch.attributionId(index)
-    const known = this.#knownIn(batch.segmentKey)
+    const episodes = this.#episodesOfSegment(batch.segmentKey)
     const slot = (id * RISK_TYPES.length + RISK_TYPES.indexOf(type)) * 2 + (isProvider ? 1 : 0)
-    const episode = known[slot]
+    const episode = episodes[slot]
     if (episode !== undefined && !episode.isCleared && timeMs - episode.lastSeenMs < QUIET_MS) return episode
     const attribution = batch.attributions[id]!
     const { tenant, api } = attribution
     const party = isProvider ? providerOf(tenant) : attributedPartyOf(attribution)
-    return (known[slot] = this.#currentEpisode({ tenant, type, api, attributedTo: party }, timeMs))
+    return (episodes[slot] = this.#currentEpisode({ tenant, type, api, attributedTo: party }, timeMs))
   }
 
-  #knownIn(segment: number): Episode[] {
-    let known = this.#bySegment.get(segment)
-    if (known === undefined) {
+  #episodesOfSegment(segment: number): Episode[] {
+    let episodes = this.#bySegment.get(segment)
+    if (episodes === undefined) {
       if (this.#bySegment.size >= SEGMENTS_MAX) this.#bySegment.clear()
-      this.#bySegment.set(segment, (known = []))
+      this.#bySegment.set(segment, (episodes = []))
     }
-    return known
+    return episodes
   }
 
-  /** Returns the open episode. One that was quiet for long enough by `timeMs` is cleared first, and a new one opens. */
+  /** Returns the open episode. If it has been quiet for `QUIET_MS` at `timeMs`, clears it and opens a new one. */
   #currentEpisode(key: EpisodeKey, timeMs: number): Episode {
     const episode = this.#episodes.getOrOpen(key, timeMs)
     if (episode.lastSeenMs === 0 || timeMs - episode.lastSeenMs < QUIET_MS) return episode
@@ -153,17 +154,17 @@ export class RiskDetector {
     episode.evaluate(atMs)
     if (episode.isCleared) {
       this.#episodes.remove(episode)
-      this.#drop(episode)
-    } else if (episode.isDirty) this.#dirty.add(episode)
+      this.#close(episode)
+    } else if (episode.isDirty) this.#toSave.add(episode)
   }
 
-  #drop(episode: Episode): void {
-    this.#dirty.delete(episode)
-    this.#changed.delete(episode)
+  #close(episode: Episode): void {
+    this.#toSave.delete(episode)
+    this.#toEvaluate.delete(episode)
     this.#cleared.push(episode.save())
   }
 }
 
-function isVerified(batch: RecordBatch, index: number): boolean {
+function hasVerifiedConsumer(batch: RecordBatch, index: number): boolean {
   return batch.attributions[batch.attributionId(index)]!.consumer !== ''
 }

@@ -1,12 +1,12 @@
 /**
- * Generates an account statement line by line while it is read, so that a year costs no more memory than a day.
+ * Generates a sample account statement one day at a time while it is read, so that a year needs no more memory than a day.
  *
- * The same account and day always yield the same movements, so that two downloads can be compared.
+ * The same account and day always yield the same entries, so that two downloads can be compared.
  */
 
 const DAY_MS = 86_400_000
 const DAYS_MAX = 366
-const MOVEMENTS_PER_DAY = 24
+const ENTRIES_PER_DAY = 24
 
 export function* statementLines(account: string, from: string, to: string): Generator<string> {
   yield 'date,reference,amount,currency\n'
@@ -14,22 +14,22 @@ export function* statementLines(account: string, from: string, to: string): Gene
   const days = Math.min(DAYS_MAX, Math.floor((Date.parse(to) - startMs) / DAY_MS))
   for (let day = 0; day < days; day++) {
     const date = new Date(startMs + day * DAY_MS).toISOString().slice(0, 10)
-    yield linesOfDay(account, date)
+    yield formatDay(account, date)
   }
 }
 
-function linesOfDay(account: string, date: string): string {
+function formatDay(account: string, date: string): string {
   let lines = ''
-  for (let movement = 0; movement < MOVEMENTS_PER_DAY; movement++) {
-    const cents = (mix(`${account}${date}${movement}`) % 500_000) - 150_000
+  for (let entry = 0; entry < ENTRIES_PER_DAY; entry++) {
+    const cents = (hashOf(`${account}${date}${entry}`) % 500_000) - 150_000
     const amount = `${cents < 0 ? '-' : ''}${Math.floor(Math.abs(cents) / 100)}.${String(Math.abs(cents) % 100).padStart(2, '0')}`
-    lines += `${date},M-${date}-${String(movement).padStart(2, '0')},${amount},EUR\n`
+    lines += `${date},M-${date}-${String(entry).padStart(2, '0')},${amount},EUR\n`
   }
   return lines
 }
 
-/** FNV-1a: sample data needs no better hash. */
-function mix(text: string): number {
+/** An FNV-1a hash, which is good enough for sample data. */
+function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
   return hash >>> 0

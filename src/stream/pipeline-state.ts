@@ -153,7 +153,7 @@ export class PipelineState {
   }
 
   openEpisodes(): Iterable<Episode> {
-    return this.#use(({ detector }) => detector.open)
+    return this.#use(({ detector }) => detector.openEpisodes)
   }
 
   /** Runs `work` on the stages; discards them if it throws. */

@@ -1,7 +1,7 @@
 /**
  * One delivery attempt: reads the event, signs it, sends it, and stores the result.
  *
- * The result is committed before anything else happens. A crash before that commit leads to another attempt with the same
+ * The attempt is complete only when its result is committed. After a crash before that, the delivery is sent again with the same
  * message id.
  */
 
@@ -40,11 +40,11 @@ export interface SenderOptions {
   readonly vault: Pick<Vault, 'decrypt'>
   readonly outbound: Pick<GuardedFetch, 'fetch'>
   readonly clock: Pick<Clock, 'nowMs'>
-  /** From 0 up to 1. */
+  /** Returns a number in [0, 1). */
   readonly random: () => number
   /** Keyed by event subscription. */
   readonly mutex: KeyedMutex
-  /** Called with the result of each attempt. */
+  /** Counts attempts, abandoned deliveries and changes of receiver states. */
   readonly count: CountEvent
   readonly log: { error(fields: object, message: string): void }
   /** Called if the result could not be stored, so that the delivery is queued again. */
@@ -60,7 +60,10 @@ const RESPONSE_BYTES_MAX = 64 * 1024
 const RESPONSE_BYTES_STORED = 1_024
 const GONE = 410
 
-/** Returns whether the receiver accepted the delivery; null if it was not sent. Never rejects. */
+/**
+ * Creates a function that attempts one delivery. It resolves with whether the receiver accepted it, or with null if nothing was sent
+ * or the result could not be stored. It never rejects.
+ */
 export function createSender(options: SenderOptions): (id: string) => Promise<boolean | null> {
   const { registry, count, log } = options
   const sender: Sender = { ...options, commits: createCommitGroup({ registry }) }
@@ -70,7 +73,7 @@ export function createSender(options: SenderOptions): (id: string) => Promise<bo
       count('webhook_not_noted')
       log.error(
         { err: cause, delivery: id },
-        'result of a webhook delivery could not be stored; it stays pending and is sent again',
+        'webhook delivery failed internally; it stays pending and will be retried',
       )
       return null
     })
@@ -92,7 +95,7 @@ async function send(sender: Sender, id: string): Promise<boolean | null> {
   const startedMs = clock.nowMs()
   const result = await request(sender, subscription, delivery.body.event, body, startedMs)
   const nowMs = clock.nowMs()
-  const attempt = describe(result, startedMs, nowMs)
+  const attempt = toAttempt(result, startedMs, nowMs)
   const isAccepted = attempt.status !== null && attempt.status >= 200 && attempt.status < 300
   count(isAccepted ? 'webhook_delivered' : `webhook_${result.kind === 'failed' ? result.reason : 'refused'}`)
   try {
@@ -166,7 +169,7 @@ async function storeResult(
   })
 }
 
-/** Returns the write of a state change of the current subscription, or nothing if the state stays. */
+/** Returns the write that changes the state of the subscription, or no write if the state does not change. */
 async function subscriptionWrites(
   { registry, count }: Sender,
   id: string,
@@ -181,12 +184,12 @@ async function subscriptionWrites(
   return [eventSubscriptionWrite(id, tenant, revision, next)]
 }
 
-/** Returns the same bytes for every attempt. */
+/** Serializes the message. Every attempt must send identical bytes. */
 function toMessage(type: string, atMs: number, data: EventBody['data']): string {
   return JSON.stringify({ type, timestamp: new Date(atMs).toISOString(), data })
 }
 
-function describe(result: OutboundResult, startedMs: number, nowMs: number): DeliveryAttempt {
+function toAttempt(result: OutboundResult, startedMs: number, nowMs: number): DeliveryAttempt {
   const shared = { time: new Date(startedMs).toISOString(), durationMs: Math.max(0, nowMs - startedMs) }
   if (result.kind === 'failed') return { ...shared, status: null, response: result.detail }
   const response = result.body.toString('utf8', 0, RESPONSE_BYTES_STORED).replaceAll(/[\p{Cc}\p{Cs}]/gu, ' ')
@@ -194,6 +197,6 @@ function describe(result: OutboundResult, startedMs: number, nowMs: number): Del
 }
 
 function retryAfterOf(result: OutboundResult): string | undefined {
-  const given = result.kind === 'answered' ? result.headers['retry-after'] : undefined
-  return typeof given === 'string' ? given : undefined
+  const value = result.kind === 'answered' ? result.headers['retry-after'] : undefined
+  return typeof value === 'string' ? value : undefined
 }

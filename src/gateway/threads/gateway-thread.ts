@@ -40,7 +40,7 @@ import { createGatewayServer } from '../server.ts'
 import { createServedRevisions, type ServedRevisions } from './served-revisions.ts'
 import { executeCommand, type ThreadParts } from './thread-commands.ts'
 
-const SPOOL_UNWRITABLE = 'the spool cannot be written; calls are answered 503 until it can'
+const SPOOL_UNWRITABLE = 'the spool cannot be written; calls get 503 until writing succeeds'
 const SPOOL_WRITABLE_AGAIN = 'the spool can be written again; calls are accepted'
 const OAUTH_FAILED = 'an OAuth request has failed'
 const CALL_FAILED = 'a call failed with an internal error and was ended'

@@ -1,33 +1,34 @@
 /**
- * Checks the paths of a tenant's rules before Spectral's engine evaluates them.
+ * Checks the JSONPath expressions (`given`) of a tenant's rules before Spectral's engine evaluates them.
  *
  * The engine compiles a path to a program and runs it: `$..[?(@.constructor.constructor('…')())]` would
- * execute foreign code in our process. A path may have members, indices, wildcards and filters that compare. The
- * only call is `.match(/…/)`, with an expression that runs in linear time.
+ * run the tenant's code in our process. A path may have members, indices, wildcards, and
+ * filters made of comparisons. The only method call is `.match(/…/)`, with an expression that runs in linear time; the only other
+ * call is a type test such as `@string()`.
  */
 
 import { compileLinear } from '../../json/linear-pattern.ts'
 
 const LENGTH_MAX = 500
 const NAME = /[A-Za-z_$][\w$-]*/y
-/** In a filter a hyphen would be a minus. */
+/** In a filter, a hyphen means subtraction. */
 const MEMBER = /[A-Za-z_$][\w$]*(?!-)/y
 const ALIAS = /#([A-Za-z][A-Za-z0-9_-]*)/y
 const QUOTED = /'[^'"\\\p{Cc}]*'|"[^'"\\\p{Cc}]*"/uy
 const INDEX = /-?\d{1,6}(?::-?\d{0,6}){0,2}|:-?\d{1,6}/y
 const SPACE = /\s*/y
-/** Start of a filter: the value, or a property of it. */
+/** Start of an operand: `@`, or a shorthand of Spectral such as `@property` or `@string()`. */
 const SUBJECT =
   /@(?:root|path|property|parentProperty|parent|string|number|boolean|scalar|array|null|object|integer)?(?:\(\))?(?![\w@])/y
 const CONSTANT = /(?:-?\d+(?:\.\d+)?|true|false|null|undefined|void 0)(?!\w)/y
 const OPERATOR = /===|!==|==|!=|<=|>=|&&|\|\||<|>/y
 const MATCH = /\.match\(\s*\/((?:[^\\/\n]|\\[^\n])+)\/(i?)\s*\)/y
-/** A repeated group, which makes a backtracking engine take exponential time. */
+/** A repeated group, which can make a backtracking engine take exponential time. */
 const REPEATED_GROUP = /\)[*+{]/
 const FORBIDDEN: ReadonlySet<string> = new Set(['constructor', 'prototype'])
 
-/** Returns why the path is refused; null: it is accepted. A path may begin with `#Name`, the name of an alias. */
-export function faultOfPath(path: string, aliases: ReadonlySet<string>): string | null {
+/** Returns the reason why the path is invalid, or null. A path may begin with `#Name`, the name of an alias. */
+export function checkPath(path: string, aliases: ReadonlySet<string>): string | null {
   if (path.length > LENGTH_MAX) return `A path must not exceed ${LENGTH_MAX} characters.`
   return new PathParser(path, aliases).fault()
 }
@@ -44,126 +45,126 @@ class PathParser {
   }
 
   fault(): string | null {
-    const start = this.#faultOfStart()
+    const start = this.#parseStart()
     if (start !== null) return start
     while (this.#at < this.#path.length) {
-      const fault = this.#faultOfStep()
+      const fault = this.#parseStep()
       if (fault !== null) return fault
     }
     return null
   }
 
-  #faultOfStart(): string | null {
+  #parseStart(): string | null {
     if (this.#path.startsWith('#')) {
-      const name = this.#read(ALIAS)?.[1]
+      const name = this.#match(ALIAS)?.[1]
       return name !== undefined && this.#aliases.has(name)
         ? null
         : `There is no alias ${name ?? this.#path.slice(0, 40)}.`
     }
-    return this.#skip('$') ? null : 'A path must begin with $, or with # and the name of an alias.'
+    return this.#accept('$') ? null : 'A path must begin with $, or with # and the name of an alias.'
   }
 
-  #faultOfStep(): string | null {
-    if (this.#skip('^') || this.#skip('~')) return null
-    if (this.#skip('[')) return this.#faultOfBracket()
-    const isDescent = this.#skip('..')
-    if (!isDescent && !this.#skip('.')) return this.#unexpected()
-    if (this.#skip('*') || (isDescent && this.#path[this.#at] === '[')) return null
-    return this.#faultOfName(this.#read(NAME)?.[0])
+  #parseStep(): string | null {
+    if (this.#accept('^') || this.#accept('~')) return null
+    if (this.#accept('[')) return this.#parseBracket()
+    const isDescent = this.#accept('..')
+    if (!isDescent && !this.#accept('.')) return this.#unexpected()
+    if (this.#accept('*') || (isDescent && this.#path[this.#at] === '[')) return null
+    return this.#checkName(this.#match(NAME)?.[0])
   }
 
   /** Names, indices or a filter, up to the closing bracket. */
-  #faultOfBracket(): string | null {
-    if (this.#skip('?(')) return this.#faultOfFilter()
-    if (!this.#skip('*') && this.#read(INDEX) === null) {
+  #parseBracket(): string | null {
+    if (this.#accept('?(')) return this.#parseFilter()
+    if (!this.#accept('*') && this.#match(INDEX) === null) {
       do {
-        this.#read(SPACE)
+        this.#match(SPACE)
         const isQuoted = this.#path[this.#at] === "'" || this.#path[this.#at] === '"'
-        const fault = isQuoted ? this.#faultOfQuoted() : this.#faultOfName(this.#read(NAME)?.[0])
+        const fault = isQuoted ? this.#parseQuoted() : this.#checkName(this.#match(NAME)?.[0])
         if (fault !== null) return fault
-        this.#read(SPACE)
-      } while (this.#skip(','))
+        this.#match(SPACE)
+      } while (this.#accept(','))
     }
-    return this.#skip(']') ? null : this.#unexpected()
+    return this.#accept(']') ? null : this.#unexpected()
   }
 
-  /** `?(…)]` */
-  #faultOfFilter(): string | null {
+  /** Parses the rest of a filter after `?(`, including the closing `)]`. */
+  #parseFilter(): string | null {
     let depth = 1
-    for (let isOperand = true; depth > 0;) {
-      this.#read(SPACE)
-      if (isOperand) {
-        if (this.#skipNot()) continue
-        if (this.#skip('(')) depth += 1
+    for (let expectsOperand = true; depth > 0;) {
+      this.#match(SPACE)
+      if (expectsOperand) {
+        if (this.#acceptNegation()) continue
+        if (this.#accept('(')) depth += 1
         else {
-          const fault = this.#faultOfOperand()
+          const fault = this.#parseOperand()
           if (fault !== null) return fault
-          isOperand = false
+          expectsOperand = false
         }
-      } else if (this.#skip(')')) depth -= 1
-      else if (this.#read(OPERATOR) !== null) isOperand = true
+      } else if (this.#accept(')')) depth -= 1
+      else if (this.#match(OPERATOR) !== null) expectsOperand = true
       else return this.#unexpected()
     }
-    return this.#skip(']') ? null : this.#unexpected()
+    return this.#accept(']') ? null : this.#unexpected()
   }
 
-  #faultOfOperand(): string | null {
-    if (this.#read(SUBJECT) !== null) return this.#faultOfMembers()
-    return this.#read(CONSTANT) !== null || this.#read(QUOTED) !== null ? null : this.#unexpected()
+  #parseOperand(): string | null {
+    if (this.#match(SUBJECT) !== null) return this.#parseMembers()
+    return this.#match(CONSTANT) !== null || this.#match(QUOTED) !== null ? null : this.#unexpected()
   }
 
   /** Checks the members of a filter's subject: `.name`, `['name']`, `[0]`, `.length`, `.match(/…/)`. */
-  #faultOfMembers(): string | null {
+  #parseMembers(): string | null {
     for (;;) {
-      const match = this.#read(MATCH)
-      if (match !== null) return faultOfExpression(match[1] ?? '')
+      const match = this.#match(MATCH)
+      if (match !== null) return checkRegularExpression(match[1] ?? '')
       let fault: string | null
-      if (this.#skip('.')) fault = this.#faultOfName(this.#read(MEMBER)?.[0])
-      else if (this.#skip('[')) {
-        fault = this.#read(INDEX) === null ? this.#faultOfQuoted() : null
-        if (fault === null && !this.#skip(']')) fault = this.#unexpected()
+      if (this.#accept('.')) fault = this.#checkName(this.#match(MEMBER)?.[0])
+      else if (this.#accept('[')) {
+        fault = this.#match(INDEX) === null ? this.#parseQuoted() : null
+        if (fault === null && !this.#accept(']')) fault = this.#unexpected()
       } else return null
       if (fault !== null) return fault
-      if (this.#path[this.#at] === '(') return 'The only call that a path may have is `.match(/…/)`.'
+      if (this.#path[this.#at] === '(') return '`.match(/…/)` is the only method call allowed in a path.'
     }
   }
 
-  #faultOfQuoted(): string | null {
-    return this.#faultOfName(this.#read(QUOTED)?.[0].slice(1, -1))
+  #parseQuoted(): string | null {
+    return this.#checkName(this.#match(QUOTED)?.[0].slice(1, -1))
   }
 
-  #faultOfName(name: string | undefined): string | null {
+  #checkName(name: string | undefined): string | null {
     if (name === undefined) return this.#unexpected()
-    return FORBIDDEN.has(name) || name.startsWith('__') ? `A path must not name ${name}.` : null
+    return FORBIDDEN.has(name) || name.startsWith('__') ? `A path must not contain the name ${name}.` : null
   }
 
   #unexpected(): string {
     const rest = this.#path.slice(this.#at, this.#at + 40)
-    return rest === ''
-      ? 'The path ends too early.'
-      : `The path is not supported from character ${this.#at + 1} on: ${rest}`
+    return rest === '' ? 'The path is incomplete.' : `Unsupported syntax at character ${this.#at + 1}: ${rest}`
   }
 
-  #read(pattern: RegExp): RegExpExecArray | null {
+  #match(pattern: RegExp): RegExpExecArray | null {
     pattern.lastIndex = this.#at
     const found = pattern.exec(this.#path)
     if (found !== null) this.#at += found[0].length
     return found
   }
 
-  #skip(text: string): boolean {
+  #accept(text: string): boolean {
     if (!this.#path.startsWith(text, this.#at)) return false
     this.#at += text.length
     return true
   }
 
-  /** A `!` that does not begin `!=`. */
-  #skipNot(): boolean {
-    return this.#path[this.#at + 1] !== '=' && this.#skip('!')
+  /** Consumes a `!` unless it starts `!=`. */
+  #acceptNegation(): boolean {
+    return this.#path[this.#at + 1] !== '=' && this.#accept('!')
   }
 }
 
-function faultOfExpression(expression: string): string | null {
+function checkRegularExpression(expression: string): string | null {
   const isLinear = !REPEATED_GROUP.test(expression) && compileLinear(expression) !== null
-  return isLinear ? null : 'The expression must not have a repeated group, look-around or a back-reference.'
+  return isLinear
+    ? null
+    : 'The regular expression is invalid, or uses a repeated group, a look-around or a back-reference.'
 }

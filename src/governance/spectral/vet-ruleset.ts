@@ -8,7 +8,7 @@
 import type { ProblemPointer } from '../../domain/problem.ts'
 import { escapePointer } from '../../json/references.ts'
 import { compileLinear } from '../../json/linear-pattern.ts'
-import { faultOfPath } from './given-path.ts'
+import { checkPath } from './given-path.ts'
 import { isDefinition, isObject, levelOf, type RulesetDocument } from '../ruleset-document.ts'
 
 export interface KnownNames {
@@ -106,7 +106,7 @@ class RulesetVetting {
       return this.#fault(pointer, `The list must have 1 to ${LIST_MAX} paths.`)
     paths.forEach((path, index) => {
       const detail =
-        typeof path === 'string' ? faultOfPath(path, this.#aliases) : 'The value must be a path, such as $.info.'
+        typeof path === 'string' ? checkPath(path, this.#aliases) : 'The value must be a path, such as $.info.'
       if (detail !== null) this.#fault(Array.isArray(given) ? `${pointer}/${index}` : pointer, detail)
     })
   }

@@ -1,10 +1,10 @@
 /**
  * Fetches the keys of all registered identity providers, keeps them current, and publishes them to the gateway threads.
  *
- * Keys are fetched every ten minutes, and at once when a token names an unknown key. Calls share such a fetch, and after
- * one without new keys the next is refused for 30 seconds, so that forged key names cause no load on the provider. While
- * a provider is unreachable its last keys stay in use, also after a restart, and fetches back off. A successful fetch
- * replaces all keys, so a key that the provider has removed is removed here too.
+ * Keys are fetched every ten minutes, and immediately when a token names an unknown key id. Concurrent calls share one fetch. If it
+ * finds no new keys, further fetches of this kind are suppressed for 30 seconds, so that forged key ids cause little load on the
+ * provider. While a provider is unreachable its last known keys stay in use, even after a restart, and retries back off. A successful
+ * fetch replaces all keys, so a key that the provider has removed is removed here too.
  *
  * Every publication contains the current keys of all providers, so an older state never overwrites a newer one.
  */
@@ -19,17 +19,20 @@ import type { Registry } from '../../store/registry.ts'
 import { discover, fetchKeys, type DiscoveryFault, type Published } from './discover.ts'
 import { createProviderKeyStore, type ProviderKeyStore } from './provider-key-store.ts'
 
-/** A provider as it is registered. */
+/** A registered provider, without its keys. */
 export type ProviderRecord = Omit<ProviderPlan, 'keys'>
 
 export interface Federation {
   /** Loads the registered providers, publishes their stored keys, and starts to fetch. */
   start(): Promise<void>
-  /** Applies a change of the registered providers. Resolves when every gateway thread has it, with the keys of new providers that respond. */
+  /**
+   * Applies changes of the registered providers. Resolves when every gateway thread has the new list, and the keys of each new provider
+   * that could be reached.
+   */
   changed(): Promise<void>
   /** Returns why a provider cannot be used now, or null. */
   probe(issuer: string): Promise<string | null>
-  /** Fetches the keys of a provider at once. Returns whether they have changed; new keys are published by then. */
+  /** Fetches the keys of a provider immediately, and publishes new ones. Returns whether they have changed. */
   refetch(provider: string): Promise<boolean>
   stop(): void
 }
@@ -41,7 +44,7 @@ export interface FederationOptions {
   readonly clock: Clock
   readonly log: Pick<Log, 'warn' | 'info'>
   readonly count: CountEvent
-  /** From 0 up to 1; spreads the fetches. */
+  /** Returns a number in [0, 1), which spreads the fetches. */
   readonly random: () => number
   readonly publish: (plans: readonly ProviderPlan[]) => Promise<void>
 }
@@ -49,6 +52,8 @@ export interface FederationOptions {
 interface Provider {
   record: ProviderRecord
   published: Published | null
+  /** True if the registry has the published keys. */
+  isStored: boolean
   failures: number
   /** No refetch before this time. */
   refetchAfterMs: number
@@ -57,7 +62,7 @@ interface Provider {
 }
 
 interface State extends Omit<FederationOptions, 'providers' | 'registry'> {
-  readonly registered: FederationOptions['providers']
+  readonly listRegistered: FederationOptions['providers']
   readonly store: ProviderKeyStore
   readonly providers: Map<string, Provider>
   isStopped: boolean
@@ -69,15 +74,15 @@ const REFRESH_MS = 600_000
 const REFETCH_PAUSE_MS = 30_000
 const RETRY = { firstMs: 5_000, maxMs: REFRESH_MS }
 const JITTER = 0.1
-/** Concurrent fetches at startup. */
+/** Limit of concurrent fetches at startup. */
 const FETCHES_MAX = 16
 
 export function createFederation({ providers, registry, ...options }: FederationOptions): Federation {
   const store = createProviderKeyStore(registry)
-  const state: State = { ...options, registered: providers, store, providers: new Map(), isStopped: false }
+  const state: State = { ...options, listRegistered: providers, store, providers: new Map(), isStopped: false }
   let queue: Promise<unknown> = Promise.resolve()
 
-  /** Reloads after all earlier reloads, and publishes. Returns the new providers. */
+  /** Waits for earlier reloads, then reloads and publishes. Returns the new providers. */
   function reloadInOrder(): Promise<readonly Provider[]> {
     const done = queue.then(async () => {
       const added = await reload(state)
@@ -113,13 +118,13 @@ export function createFederation({ providers, registry, ...options }: Federation
 /** Updates `state.providers` from the registry. Returns the new providers. */
 async function reload(state: State): Promise<readonly Provider[]> {
   const { providers, store } = state
-  const records = await state.registered()
+  const records = await state.listRegistered()
   const ids = new Set(records.map(({ id }) => id))
   for (const [id, { record, cancel }] of providers) {
     if (ids.has(id)) continue
     cancel()
     providers.delete(id)
-    await attempt(state, 'provider_keys_not_kept', () => store.remove(record))
+    await runAndLogFailure(state, 'provider_keys_not_kept', () => store.remove(record))
   }
   const added: Provider[] = []
   for (const record of records) {
@@ -133,6 +138,7 @@ async function reload(state: State): Promise<readonly Provider[]> {
     const provider: Provider = {
       record,
       published,
+      isStored: published !== null,
       failures: 0,
       refetchAfterMs: 0,
       fetching: null,
@@ -150,9 +156,11 @@ function publishAll({ providers, publish }: State): Promise<void> {
 }
 
 async function renewAll(state: State, providers: readonly Provider[]): Promise<void> {
-  const waiting = providers.values()
+  // All workers take from this iterator.
+  const remaining = providers.values()
   const work = async (): Promise<void> => {
-    for (const provider of waiting) await attempt(state, 'provider_keys_not_published', () => renew(state, provider))
+    for (const provider of remaining)
+      await runAndLogFailure(state, 'provider_keys_not_published', () => renew(state, provider))
   }
   await Promise.all(Array.from({ length: FETCHES_MAX }, work))
 }
@@ -168,23 +176,27 @@ async function refetch(state: State, id: string): Promise<boolean> {
   }
   provider.refetchAfterMs = clock.nowMs() + REFETCH_PAUSE_MS
   const isChanged = await renew(state, provider, fetchKnownKeySet)
-  // A forged key name causes only fetches without new keys.
+  // The fetch has found new keys, so the key id was not forged: the next fetch need not wait.
   if (isChanged) provider.refetchAfterMs = 0
   return isChanged
 }
 
 /** Fetches the keys of a provider, one fetch at a time. Returns whether they have changed. */
-function renew(state: State, provider: Provider, fetchPublished: FetchPublished = fetchAll): Promise<boolean> {
+function renew(
+  state: State,
+  provider: Provider,
+  fetchPublished: FetchPublished = fetchWithDiscovery,
+): Promise<boolean> {
   provider.cancel()
-  provider.fetching ??= fetchOnce(state, provider, fetchPublished).finally(() => {
+  provider.fetching ??= fetchAndPublish(state, provider, fetchPublished).finally(() => {
     provider.fetching = null
     schedule(state, provider)
   })
   return provider.fetching
 }
 
-async function fetchOnce(state: State, provider: Provider, fetchPublished: FetchPublished): Promise<boolean> {
-  const { providers, store, count, log } = state
+async function fetchAndPublish(state: State, provider: Provider, fetchPublished: FetchPublished): Promise<boolean> {
+  const { providers, count, log } = state
   const result = await fetchPublished(state, provider)
   const { record, published: before } = provider
   if (providers.get(record.id) !== provider) return false
@@ -192,13 +204,18 @@ async function fetchOnce(state: State, provider: Provider, fetchPublished: Fetch
     provider.failures++
     count('provider_away')
     const fields = { provider: record.id, issuer: record.issuer, fault: result.fault }
-    log.warn(fields, 'identity provider unreachable; its last keys stay in use, retrying')
+    log.warn(
+      fields,
+      'keys of an identity provider could not be fetched; its last keys stay in use until a retry succeeds',
+    )
     return false
   }
   provider.failures = 0
   provider.published = result
-  if (before !== null && JSON.stringify(before) === JSON.stringify(result)) return false
-  await attempt(state, 'provider_keys_not_kept', () => store.save(record, result))
+  const isChanged = before === null || JSON.stringify(before) !== JSON.stringify(result)
+  if (isChanged) provider.isStored = false
+  if (!provider.isStored) await storeKeys(state, provider, result)
+  if (!isChanged) return false
   try {
     await publishAll(state)
   } catch (cause) {
@@ -210,13 +227,21 @@ async function fetchOnce(state: State, provider: Provider, fetchPublished: Fetch
   return true
 }
 
-function fetchAll({ fetch }: State, { record }: Provider): Promise<Published | DiscoveryFault> {
+/** After a failure the next fetch stores the keys, also if it finds the same ones. */
+async function storeKeys(state: State, provider: Provider, keys: Published): Promise<void> {
+  await runAndLogFailure(state, 'provider_keys_not_kept', async () => {
+    await state.store.save(provider.record, keys)
+    provider.isStored = true
+  })
+}
+
+function fetchWithDiscovery({ fetch }: State, { record }: Provider): Promise<Published | DiscoveryFault> {
   return discover(record.issuer, fetch)
 }
 
 /** Skips the discovery document if the address of the key set is known, because a call is waiting. */
 async function fetchKnownKeySet(state: State, provider: Provider): Promise<Published | DiscoveryFault> {
-  if (provider.published === null) return fetchAll(state, provider)
+  if (provider.published === null) return fetchWithDiscovery(state, provider)
   const { jwksUri } = provider.published
   const found = await fetchKeys(jwksUri, state.fetch)
   return 'fault' in found ? found : { jwksUri, keys: found.keys }
@@ -229,19 +254,23 @@ function schedule(state: State, provider: Provider): void {
   const pauseMs = provider.failures === 0 ? REFRESH_MS : exponentialDelayMs(provider.failures, RETRY)
   const delayMs = Math.round(withJitter(pauseMs, JITTER, random()))
   provider.cancel = clock.after(delayMs, () => {
-    void attempt(state, 'provider_keys_not_published', () => renew(state, provider))
+    void runAndLogFailure(state, 'provider_keys_not_published', () => renew(state, provider))
   })
 }
 
-/** Counts and logs a failure instead of rejecting, because the next refresh repeats the work. */
-async function attempt({ count, log }: State, reason: EventReason, work: () => Promise<unknown>): Promise<void> {
+/** Counts and logs a failure instead of rejecting. */
+async function runAndLogFailure(
+  { count, log }: State,
+  reason: EventReason,
+  work: () => Promise<unknown>,
+): Promise<void> {
   try {
     await work()
   } catch (cause) {
     count(reason)
     log.warn(
       { err: cause },
-      'keys of an identity provider could not be stored or published; retrying at the next refresh',
+      'keys of an identity provider could not be stored, removed or published; retrying at the next refresh',
     )
   }
 }

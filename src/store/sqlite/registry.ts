@@ -1,8 +1,8 @@
 /**
  * The registry of one node, in SQLite.
  *
- * A commit is one transaction on disk (`synchronous = FULL`): documents, their keys, the change feed and the audit log together. No
- * documents are held in memory, so their number costs only disk space. The audit log is append-only.
+ * A commit is one transaction on disk (`synchronous = FULL`): documents, their keys, the change feed and the audit log together.
+ * Documents are not held in memory, so adding documents uses only disk space. The audit log is append-only.
  */
 
 import type { DatabaseSync } from 'node:sqlite'
@@ -16,14 +16,14 @@ import { toDocument, type DocumentRow } from './document-row.ts'
 import { createDocumentWriter } from './document-writer.ts'
 import { openRegistryFile } from './registry-file.ts'
 import { isFull, isUnwritable } from './sqlite-error.ts'
-import { transact, transactWithin } from './transaction.ts'
+import { transact, runInSavepoint } from './transaction.ts'
 
 export interface SqliteRegistryOptions {
   readonly path: string
   readonly clock: Clock
-  /** Size limit of the file; missing: the free space of the disk. */
+  /** Maximum size of the file. Defaults to the free disk space. */
   readonly bytesMax?: number
-  /** Opens a file that is older than its mark: the operator accepts the loss of the newer changes. */
+  /** If true, opens the file even if its marker file shows that newer commits are missing, because the operator accepts that loss. */
   readonly isLossAccepted?: boolean
 }
 
@@ -36,16 +36,16 @@ export function openSqliteRegistry(options: SqliteRegistryOptions): Registry {
   const statements = prepare(database)
   const list = createDocumentList(database)
   const feed = createChangeFeed(database)
-  const audit = createAuditReader(database)
+  const readAudit = createAuditReader(database)
   const apply = createDocumentWriter(database, clock)
 
-  function change<Result>(work: () => Result): Result {
+  function runInTransaction<Result>(work: () => Result): Result {
     try {
       const result = transact(database, work)
       file.committed()
       return result
     } catch (cause) {
-      throw refusal(cause)
+      throw toRegistryError(cause)
     }
   }
 
@@ -55,19 +55,19 @@ export function openSqliteRegistry(options: SqliteRegistryOptions): Registry {
       toDocumentOrNull<Body>(statements.find.get(kind, name, value)),
     list: async <Body>(kind: string, query: ListQuery) => list(kind, query).map((row) => toDocument<Body>(row)),
     commit: async (author, action, writes) => {
-      change(() => apply({ author, action, writes }))
+      runInTransaction(() => apply({ author, action, writes }))
       feed.notify()
     },
     commitEach: async (commits) => {
-      const errors = change(() => commits.map((commit) => tryApply(database, apply, commit)))
+      const errors = runInTransaction(() => commits.map((commit) => tryApply(database, apply, commit)))
       feed.notify()
       return errors
     },
     audit: async (author, action, { kind, id, tenant }) => {
-      change(() => statements.note.run(kind, id, tenant, clock.nowMs(), JSON.stringify(author), action))
+      runInTransaction(() => statements.insertNote.run(kind, id, tenant, clock.nowMs(), JSON.stringify(author), action))
     },
-    history: async (query) => audit(query),
-    end: async () => Number(statements.end.get()?.['position'] ?? 0),
+    history: async (query) => readAudit(query),
+    end: async () => Number(statements.lastPosition.get()?.['position'] ?? 0),
     watch: feed.watch,
     close: file.close,
   }
@@ -80,8 +80,10 @@ function prepare(database: DatabaseSync) {
       `SELECT d.* FROM document_key k CROSS JOIN document d ON d.kind = k.kind AND d.id = k.id
        WHERE k.kind = ? AND k.name = ? AND k.value = ? ORDER BY k.tenant, k.id LIMIT 1`,
     ),
-    end: database.prepare('SELECT max(position) AS position FROM change'),
-    note: database.prepare('INSERT INTO note (kind, id, tenant, at_ms, author, action) VALUES (?, ?, ?, ?, ?, ?)'),
+    lastPosition: database.prepare('SELECT max(position) AS position FROM change'),
+    insertNote: database.prepare(
+      'INSERT INTO note (kind, id, tenant, at_ms, author, action) VALUES (?, ?, ?, ?, ?, ?)',
+    ),
   }
 }
 
@@ -97,17 +99,18 @@ function toDocumentOrNull<Body>(row: Record<string, unknown> | undefined): Docum
 /** Applies a commit; if it is refused, undoes its writes and returns the error. */
 function tryApply(database: DatabaseSync, apply: (commit: Commit) => void, commit: Commit): Error | null {
   try {
-    transactWithin(database, () => apply(commit))
+    runInSavepoint(database, () => apply(commit))
     return null
   } catch (cause) {
+    // SQLite has rolled back the whole transaction, so the other commits are lost too.
     if (!database.isTransaction) throw cause
-    const error = refusal(cause)
+    const error = toRegistryError(cause)
     return error instanceof Error ? error : new Error(String(error))
   }
 }
 
-/** Returns the error that a commit throws for an error of SQLite. */
-function refusal(cause: unknown): unknown {
+/** Translates an SQLite error into an error of the registry. Returns other errors unchanged. */
+function toRegistryError(cause: unknown): unknown {
   if (isFull(cause)) return new RegistryFull('there is no room for the registry to grow', { cause })
   return isUnwritable(cause) ? new StoreUnwritable('the registry cannot be written', { cause }) : cause
 }

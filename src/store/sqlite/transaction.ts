@@ -18,7 +18,7 @@ export function transact<Result>(database: DatabaseSync, work: () => Result): Re
 }
 
 /** Runs `work` within a transaction. If it throws, undoes only its writes; the transaction continues. */
-export function transactWithin(database: DatabaseSync, work: () => void): void {
+export function runInSavepoint(database: DatabaseSync, work: () => void): void {
   database.exec('SAVEPOINT one')
   try {
     work()

@@ -1,6 +1,6 @@
 /**
- * A fault in one call ends that call with 500, and never the thread: the tests inject an exception at every stage and in every
- * callback of a call, and the next call is served.
+ * An exception in one call fails only that call, with 500 or an aborted connection, and never ends the gateway thread. The tests throw
+ * at every stage and in every callback, then check that the next call succeeds.
  */
 
 import { Agent, request } from 'node:http'
@@ -55,11 +55,11 @@ function call(
   })
 }
 
-/** Throws at the first call only. */
-function once<F extends (...given: never[]) => unknown>(then: F): F {
+/** Returns a function that throws the first time, and then delegates to `then`. */
+function once<F extends (...args: never[]) => unknown>(then: F): F {
   let isDone = false
-  return ((...given: Parameters<F>) => {
-    if (isDone) return then(...given)
+  return ((...args: Parameters<F>) => {
+    if (isDone) return then(...args)
     isDone = true
     return boom()
   }) as F
@@ -69,22 +69,25 @@ const withRevision = (change: (revision: CompiledRevision) => Partial<CompiledRe
   changeRevision: (revision: CompiledRevision): CompiledRevision => ({ ...revision, ...change(revision) }),
 })
 
-type Fault = readonly [stage: string, faulty: Partial<TestGatewayOptions>, sent?: Parameters<typeof call>[1]]
+type Fault = readonly [stage: string, options: Partial<TestGatewayOptions>, callOptions?: Parameters<typeof call>[1]]
 
-/** A caller whose `method` cannot be read. */
-const unauthorisable = Object.defineProperty({ ...callerOf('a') }, 'method', { get: boom })
+/** A caller whose `method` throws when it is read. */
+const callerThatThrows = Object.defineProperty({ ...callerOf('a') }, 'method', { get: boom })
 
 const FAULTS: readonly Fault[] = [
-  ['route', withRevision(({ routes }) => ({ routes: { ...routes, find: once((...given) => routes.find(...given)) } }))],
-  ['authenticate', { authenticator: { authenticate: once(() => boom()) } }],
-  ['authenticate, in a promise', { authenticator: { authenticate: () => Promise.reject(new Error('injected')) } }],
-  ['loop detection', { handle: { loops: { isLoop: once(() => false), pushTo: () => {} } } }],
-  ['the caller context', { handle: { callerContexts: { of: boom, release: () => {} } } }],
-  ['authorise', { authenticator: { authenticate: () => unauthorisable } }],
-  ['limit', { handle: { admissions: { admit: boom, release: () => {}, isApproaching: false } } }],
-  ['the check of the spool', { handle: { isAccepting: boom } }],
+  ['routing', withRevision(({ routes }) => ({ routes: { ...routes, find: once((...args) => routes.find(...args)) } }))],
+  ['authentication', { authenticator: { authenticate: boom } }],
   [
-    'validate parameters',
+    'authentication (rejected promise)',
+    { authenticator: { authenticate: () => Promise.reject(new Error('injected')) } },
+  ],
+  ['loop detection', { handle: { loops: { isLoop: once(() => false), pushTo: () => {} } } }],
+  ['caller context', { handle: { callerContexts: { of: boom, release: () => {} } } }],
+  ['authorisation', { authenticator: { authenticate: () => callerThatThrows } }],
+  ['limits', { handle: { admissions: { admit: boom, release: () => {}, isApproaching: false } } }],
+  ['spool check', { handle: { isAccepting: boom } }],
+  [
+    'parameter validation',
     withRevision(({ operations }) => ({
       operations: operations.map((operation) => ({
         ...operation,
@@ -93,7 +96,7 @@ const FAULTS: readonly Fault[] = [
     })),
   ],
   [
-    'validate the body',
+    'body validation',
     withRevision(({ operations }) => ({
       operations: operations.map((operation) => ({
         ...operation,
@@ -109,57 +112,59 @@ const FAULTS: readonly Fault[] = [
     { method: 'POST', body: BODY },
   ],
   [
-    'forward',
+    'forwarding',
     withRevision(({ backend }) => {
       backend!.slots.acquire = once(backend!.slots.acquire.bind(backend!.slots))
       return {}
     }),
   ],
   [
-    'dispatch',
+    'dispatching',
     withRevision(({ backend }) => {
       backend!.pool.dispatch = once(backend!.pool.dispatch.bind(backend!.pool))
       return {}
     }),
   ],
-  ['the head of the response', { send: { responseRules: { of: once(createResponseRules().of) } } }],
+  ['response head', { send: { responseRules: { of: once(createResponseRules().of) } } }],
   ['drift detection', { send: { drift: { checkHead: once(() => null), reportOperation: () => {} } } }],
-  ['the end of the turn', { send: { turnEnd: { join: once(() => {}) } } }],
+  ['end of the event-loop turn', { send: { turnEnd: { join: once(() => {}) } } }],
   [
-    'the health of the backend',
+    'backend health',
     withRevision(({ backend }) => {
       backend!.gate.answered = once(backend!.gate.answered.bind(backend!.gate))
       return {}
     }),
   ],
-  ['a streamed body', { send: { uploads: { create: once(() => boom()) } as never } }, { method: 'POST', body: BODY }],
+  ['upload of a streamed body', { send: { uploads: { create: boom } as never } }, { method: 'POST', body: BODY }],
 ]
 
-const isLasting = ({ handle }: Partial<TestGatewayOptions>): boolean =>
-  handle !== undefined && handle.loops === undefined
+const recursOnEveryCall = ({ handle, authenticator }: Partial<TestGatewayOptions>): boolean =>
+  authenticator !== undefined || (handle !== undefined && handle.loops === undefined)
 
 describe('an internal fault', () => {
   it.each(
-    FAULTS.map(([stage, faulty, sent]): { stage: string; faulty: Fault[1]; sent: Fault[2] } => ({
+    FAULTS.map(([stage, options, callOptions]): { stage: string; options: Fault[1]; callOptions: Fault[2] } => ({
       stage,
-      faulty,
-      sent,
+      options,
+      callOptions,
     })),
-  )('at $stage ends only that call, with 500, a record and a log entry', async ({ faulty, sent }) => {
-    const origin = await openBackend((_, response) => response.end('ok'))
-    const gateway = await openTestGateway({ backend: { origin }, ...faulty })
-    expect(await call(gateway.port, sent)).toEqual({ status: 500, code: 'internal' })
-    expect(gateway.records.map(({ outcome, status }) => [outcome, status])).toEqual([['internal', 500]])
-    expect(gateway.faults).toHaveLength(1)
-    // Some of the faults occur again with every call.
-    if (faulty.authenticator === undefined && !isLasting(faulty)) expect((await call(gateway.port))?.status).toBe(200)
-    expect(gateway.inFlight()).toBe(0)
-  })
+  )(
+    'in $stage fails only the current call, which gets 500 and is recorded and logged',
+    async ({ options, callOptions }) => {
+      const origin = await openBackend((_, response) => response.end('ok'))
+      const gateway = await openTestGateway({ backend: { origin }, ...options })
+      expect(await call(gateway.port, callOptions)).toEqual({ status: 500, code: 'internal' })
+      expect(gateway.records.map(({ outcome, status }) => [outcome, status])).toEqual([['internal', 500]])
+      expect(gateway.faults).toHaveLength(1)
+      if (!recursOnEveryCall(options)) expect((await call(gateway.port))?.status).toBe(200)
+      expect(gateway.inFlight()).toBe(0)
+    },
+  )
 
   it.each([
     ['adding to a sampled body', { add: boom, end: () => {} }],
     ['ending a sampled body', { add: () => {}, end: boom }],
-  ])('at %s ends only that call', async (_, sample) => {
+  ])('while %s fails only the current call', async (_, sample) => {
     const origin = await openBackend((_, response) => response.end('ok'))
     let isFirst = true
     const checkHead = () => {
@@ -177,7 +182,7 @@ describe('an internal fault', () => {
     expect(gateway.inFlight()).toBe(0)
   })
 
-  it('at recording aborts the response, because no response is sent without a record', async () => {
+  it('while the call is recorded aborts the response, because no response is sent without a record', async () => {
     const origin = await openBackend((_, response) => response.end('ok'))
     let isFirst = true
     const gateway = await openTestGateway({
@@ -194,7 +199,7 @@ describe('an internal fault', () => {
     expect(gateway.inFlight()).toBe(0)
   })
 
-  it('at sending the response after recording aborts the connection', async () => {
+  it('while a recorded response is sent aborts the connection', async () => {
     const origin = await openBackend((_, response) => response.end('ok'))
     const gateway = await openTestGateway({
       backend: { origin },
@@ -209,7 +214,7 @@ describe('an internal fault', () => {
     expect((await call(gateway.port))?.status).toBe(200)
   })
 
-  it.each(['pause', 'write'] as const)('in a callback of a paused response (%s) ends only that call', async (where) => {
+  it.each(['pause', 'resume'] as const)('when the response should %s aborts only that connection', async (where) => {
     const origin = await openBackend((_, response) => response.end(Buffer.alloc(20_000_000)))
     let isFirst = true
     const gateway = await openTestGateway({
@@ -222,7 +227,7 @@ describe('an internal fault', () => {
             boom()
           },
           leave: () => {
-            if (!isFirst || where !== 'write') return
+            if (!isFirst || where !== 'resume') return
             isFirst = false
             boom()
           },
@@ -247,7 +252,7 @@ describe('a request whose backend does not respond in time', () => {
     ['without a body', 'GET /things-v1/open HTTP/1.1\r\nHost: a\r\n\r\n', 504],
     ['streamed in chunks and never ended', `${head('Transfer-Encoding: chunked')}${chunk}`, 408],
     ['long and never ended', `${head('Content-Length: 200000')}${BODY}`, 408],
-  ])('gets its response and a record if it is %s, without a fault of the thread', async (_, text, status) => {
+  ])('that is %s gets its error response and a record, and the thread reports no fault', async (_, text, status) => {
     const origin = await openRawBackend((socket) => void socket.resume())
     const gateway = await openTestGateway({
       backend: { origin, timeoutMs: 100 },
@@ -265,9 +270,9 @@ describe('a request whose backend does not respond in time', () => {
   })
 
   it.each([
-    ['a deadline', 'GET /things-v1/open HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
-    ['the end of a slow upload', `${head('Transfer-Encoding: chunked')}${chunk}`],
-  ])('ends alone with 500 if a fault occurs at %s', async (_, text) => {
+    ['the deadline passes', 'GET /things-v1/open HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
+    ['a slow upload is cut off', `${head('Transfer-Encoding: chunked')}${chunk}`],
+  ])('fails with 500, without affecting other calls, if a fault occurs when %s', async (_, text) => {
     const origin = await openRawBackend((socket) => void socket.resume())
     const gateway = await openTestGateway({
       backend: { origin, timeoutMs: 100 },

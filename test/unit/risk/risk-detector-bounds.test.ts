@@ -11,10 +11,10 @@ describe('The risk detector', () => {
     add(crowd.map((by) => call(by, START_MS, 'payload_invalid')))
     const events = add([call(attribution({ tenant: 'other' }), START_MS, 'payload_invalid')])
 
-    expect([...detector.open]).toHaveLength(12)
+    expect([...detector.openEpisodes]).toHaveLength(12)
     expect(counted).toEqual(Array<string>(40).fill('risk_episode_merged'))
     expect(
-      [...detector.open].find(({ key }) => key.attributedTo.id === 'others')?.latest(START_MS).evidence.total,
+      [...detector.openEpisodes].find(({ key }) => key.attributedTo.id === 'others')?.latest(START_MS).evidence.total,
     ).toBe(40)
     expect(events).toMatchObject([{ tenant: 'other', attributedTo: { id: 'con_1' } }])
   })
@@ -34,7 +34,7 @@ describe('The risk detector', () => {
     expect(events[0]?.message).toContain('closed early')
     add([call(party('another'), START_MS + 62_000, 'credential_invalid')])
     expect(counted).toEqual(['risk_episode_let_go', 'risk_episode_merged'])
-    expect([...detector.open].map(({ key }) => key.attributedTo.id).sort()).toEqual([
+    expect([...detector.openEpisodes].map(({ key }) => key.attributedTo.id).sort()).toEqual([
       'con_busy',
       'con_grave',
       'con_new',
@@ -56,7 +56,7 @@ describe('The risk detector', () => {
       emitted += add(calls).length
     }
 
-    expect([...detector.open].length).toBeLessThanOrEqual(10_001)
+    expect([...detector.openEpisodes].length).toBeLessThanOrEqual(10_001)
     expect(emitted + counted.filter((reason) => reason === 'risk_episode_merged').length).toBeGreaterThanOrEqual(
       100_000,
     )

@@ -64,7 +64,7 @@ describe.each([
     const { add, detector } = openDetector()
     add(spread(count, 900))
 
-    expect([...detector.open].map((episode) => episode.severity)).toEqual([severity])
+    expect([...detector.openEpisodes].map((episode) => episode.severity)).toEqual([severity])
   })
 
   it('counts the events of the last sixty seconds only', () => {
@@ -134,7 +134,7 @@ describe('The risk detector under load', () => {
     )
 
     expect(events).toEqual(Array<string>(1_000).fill('opened Info'))
-    expect([...detector.open].every(({ severity }) => severity === 'Info')).toBe(true)
+    expect([...detector.openEpisodes].every(({ severity }) => severity === 'Info')).toBe(true)
   })
 
   it('emits two events for fifteen seconds of twenty thousand refused calls a second, and is Critical from the tenth call', () => {
@@ -189,7 +189,7 @@ it('keeps events and open episodes of tenants separate and consistent with each 
         last.set(riskId, { tenant, severity, state: phase === 'cleared' ? 'cleared' : 'open' })
       }
     }
-    const open = [...detector.open].map((episode) => ({
+    const open = [...detector.openEpisodes].map((episode) => ({
       riskId: episode.riskId,
       tenant: episode.key.tenant,
       severity: episode.severity as string,

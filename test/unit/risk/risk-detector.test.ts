@@ -119,7 +119,7 @@ describe('The risk detector', () => {
     const { add, detector } = openTestDetector()
     add([...each.map((party) => call(party, START_MS, 'rate_limited')), call(by, START_MS, 'payload_invalid')])
 
-    expect([...detector.open]).toHaveLength(6)
+    expect([...detector.openEpisodes]).toHaveLength(6)
   })
 
   it('collects evidence: totals by status and operation, the five latest requests, and a bounded number of names', () => {

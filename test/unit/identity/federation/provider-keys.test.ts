@@ -96,6 +96,23 @@ describe('an identity provider', () => {
     expect(second.kids()).toEqual([['k1']])
   })
 
+  it('whose keys could not be stored has them stored by the next fetch, also if they are the same', async () => {
+    const provider = await openTestProvider()
+    const registry = openTestRegistry()
+    let isFull = true
+    const commit: typeof registry.commit = async (...args) => {
+      if (isFull) throw new Error('the disk is full')
+      return registry.commit(...args)
+    }
+    const { changed, records, counted, refetch } = openTestFederation({ registry: { ...registry, commit } })
+    records.push(record(provider.issuer))
+    await changed()
+    expect(counted).toContain('provider_keys_not_kept')
+    isFull = false
+    expect(await refetch('idp_1')).toBe(false)
+    expect(await registry.get(PROVIDER_KEYS_KIND, 'idp_1')).toMatchObject({ body: { keys: [{ kid: 'k1' }] } })
+  })
+
   it('does not inherit the keys of another issuer', async () => {
     const [one, other] = [await openTestProvider(), await openTestProvider()]
     const registry = openTestRegistry()
