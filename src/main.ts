@@ -38,7 +38,7 @@ try {
     if (stoppingSinceMs !== null && performance.now() - stoppingSinceMs < SAME_SIGNAL_MS) return
     if (stoppingSinceMs !== null) process.exit(EXIT_FAILED)
     stoppingSinceMs = performance.now()
-    process.stdout.write('tollgate: draining; calls in flight finish first. Press Ctrl-C again to end at once.\n')
+    process.stdout.write('tollgate: draining; calls in flight finish first. Press Ctrl-C again to end immediately.\n')
     log.info({ signal }, 'draining: calls in flight finish first')
     app.stop().then(
       () => process.exit(0),

@@ -1,5 +1,5 @@
 /**
- * Emits `CredentialExpiringSoon` 30, 7 and 1 days before a credential expires, and at once if it is issued with less time left.
+ * Emits `CredentialExpiringSoon` 30, 7 and 1 days before a credential expires, and immediately if it is issued with less time left.
  *
  * Each credential has one due time; each warning schedules the next in the same commit. Revoked and replaced credentials
  * get no warnings.
@@ -23,7 +23,7 @@ export interface CredentialExpiryOptions {
   readonly createId: CreateId
 }
 
-/** Schedules the first warning of a new credential: at once if its lifetime begins inside a warning window. */
+/** Schedules the first warning of a new credential: immediately if its lifetime begins inside a warning window. */
 export function firstWarningWrite(id: string, tenant: string, expiresAtMs: number, issuedMs: number): Write {
   const atMs = Math.max(issuedMs, expiresAtMs - Math.max(...WARN_DAYS) * DAY_MS)
   return dueWrite({ tenant, kind: CREDENTIAL_DUE, subject: id, atMs })

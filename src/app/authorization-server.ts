@@ -70,7 +70,7 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
     },
     onFailure(cause) {
       count('oauth_failed')
-      log.error({ err: cause }, 'OAuth request failed; it is answered 503')
+      log.error({ err: cause }, 'OAuth request failed; the response is 503')
     },
   })
 }

@@ -52,14 +52,14 @@ export function findBrokenReferences(document: unknown, faultsMax: number): Prob
     }
     for (const [key, inner] of Object.entries(value)) {
       if (isNamed) walk(inner, `${pointer}/${escapePointer(key)}`, false)
-      else if (key === '$ref') judge(inner, `${pointer}/$ref`)
+      else if (key === '$ref') check(inner, `${pointer}/$ref`)
       else if (!DATA.has(key) && !key.startsWith('x-')) {
         walk(inner, `${pointer}/${escapePointer(key)}`, NAMED.has(key))
       }
     }
   }
 
-  function judge(reference: unknown, pointer: string): void {
+  function check(reference: unknown, pointer: string): void {
     if (typeof reference !== 'string' || !reference.startsWith('#/')) {
       faults.push({
         pointer,

@@ -1,5 +1,5 @@
 /**
- * The commands of a first start: tokens, a call, a risk, the bill. Each command ends by itself, and runs as
+ * The commands of a first start: tokens, a call, a risk, the bill. Each command ends without input, and runs as
  * pasted in sh, bash and zsh.
  *
  * A credential that is null becomes a placeholder, so that the commands can be shown again without a secret.

@@ -185,7 +185,7 @@ async function recordAnswer(
     // An error thrown here would run this hook again and record the call a second time.
     guard.options.log.error(
       { err: cause, requestId: request.id },
-      'platform call could not be recorded; it is answered 503',
+      'platform call could not be recorded; the response is 503',
     )
     guard.calls.get(request)?.admitted?.giveBack()
     reply.removeHeader('WWW-Authenticate')

@@ -104,7 +104,7 @@ export interface PlatformOptions extends GuardOptions {
   readonly onSelfApproval: ApprovalHandlersOptions['onSelfApproval']
   readonly usage: UsageStore
   readonly requests: RequestStore
-  /** Maximum number of connections per port; further ones are closed at once. Default: unlimited. */
+  /** Maximum number of connections per port; further ones are closed immediately. Default: unlimited. */
   readonly connectionsMax?: number
   /** `REQUEST_LOG`. */
   readonly requestLog: 'off' | 'refused' | 'all'

@@ -58,7 +58,7 @@ export const SPECIFICATION_OPERATIONS = {
     tag,
     method: 'POST',
     path: '/v1/openslaspecs',
-    summary: 'Publishes an OpenSLA declaration; it takes effect at once, also for existing subscriptions',
+    summary: 'Publishes an OpenSLA declaration; it takes effect immediately, also for existing subscriptions',
     description:
       'It replaces the declaration in force for the same API and variant, which is retained. `warnings` list members of the ' +
       'declaration that have no effect or are probably mistakes.',

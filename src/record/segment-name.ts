@@ -1,7 +1,7 @@
 /**
  * Names of spool segments: ten digits, so that they sort in order of creation.
  *
- * Numbers follow the time in seconds. Names with more digits are accepted too: a foreign file, or a clock far in the future, must
+ * Numbers follow the time in seconds. Names with more digits are accepted too: a file of another program, or a clock far in the future, must
  * not make a writer choose names that no reader finds.
  */
 

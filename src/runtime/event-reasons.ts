@@ -34,12 +34,12 @@ export const EVENT_REASONS = {
   header_too_long: 'A client sent a request head that is too long.',
   idempotency_reset: '`idempotency.db` was damaged and was replaced. Retries of earlier requests run again.',
   key_rotation_failed: 'Signing keys were not rotated. The log has the reason.',
-  lookup_failed: 'A gateway thread could not look up a credential. The call is answered 503.',
-  lookups_busy: 'A gateway thread had too many credential lookups in flight. The call is answered 503.',
+  lookup_failed: 'A gateway thread could not look up a credential. The call gets 503.',
+  lookups_busy: 'A gateway thread had too many credential lookups in flight. The call gets 503.',
   malformed: 'A client sent something that is not HTTP.',
   metering_held_back:
     'The pipeline stopped reading for the bill because the store is away or slow. Risks are still detected.',
-  newcomers_refused: 'Too many credentials were being verified on a gateway thread. The call is answered 503.',
+  newcomers_refused: 'Too many credentials were being verified on a gateway thread. The call gets 503.',
   oauth_failed: 'A token could not be issued because of an internal fault. The log has the stack.',
   pipeline_restarted: 'The pipeline failed and continued from its checkpoint. The log has the reason.',
   platform_call_unrecorded: 'A read of the platform API was answered without a record because the disk refused it.',
@@ -66,7 +66,7 @@ export const EVENT_REASONS = {
   service_level_late: 'A call arrived after the service level of its minute was evaluated.',
   spool_torn_tail: 'A batch at the end of the spool was incomplete at startup. Once after a hard stop is normal.',
   spool_write_failed:
-    'The disk refused a write of the spool. Calls are answered 503 until it accepts records again. Counted once a second and thread.',
+    'The disk refused a write of the spool. Calls get 503 until it accepts records again. Counted once a second and thread.',
   store_view_remade:
     'A view of the embedded store was missing or damaged at startup and was created again. No row is lost.',
   thread_fault: 'A fault was caught outside of any call. The log has the stack.',
@@ -74,7 +74,7 @@ export const EVENT_REASONS = {
   upstream_healthy: 'A backend answers its calls again.',
   upstream_issue_not_told: 'The state of a backend could not be stored as an issue. The log has the reason.',
   upstream_recovering: 'A backend that was unhealthy receives a few calls again.',
-  upstream_unhealthy: 'A backend fails most of its calls, or three probes in a row. Its calls are answered 503.',
+  upstream_unhealthy: 'A backend fails most of its calls, or three probes in a row. Its calls get 503.',
   waiting_list_failed: 'A waiting list could not be processed. It is retried.',
   webhook_abandoned: 'A delivery was given up because its event subscription was deleted.',
   webhook_address_refused: 'A delivery failed: the address of the receiver is private, or belongs to this service.',

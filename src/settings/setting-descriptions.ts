@@ -34,7 +34,7 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
   ADMIN_CLIENT_SECRET: { fallback: 'made, printed once', meaning: 'its secret, 16 to 256 characters' },
   ADMIN_TENANT: { fallback: 'default', meaning: 'tenant of the admin credential' },
   SPOOL_SYNC: { fallback: 'second', meaning: 'when records are synced to disk: always, second or never' },
-  SPOOL_MAX_BYTES: { fallback: '8 GiB', meaning: 'size of the spool at which calls are answered 503' },
+  SPOOL_MAX_BYTES: { fallback: '8 GiB', meaning: 'size of the spool at which calls get 503' },
   REQUEST_LOG: { fallback: 'refused', meaning: 'calls that GET /v1/requests shows for a week: off, refused or all' },
   METRICS_TOKEN: {
     fallback: 'unset',

@@ -126,7 +126,7 @@ export class GatewayWorker {
       const value = await (handlers[name] as (parameters: unknown) => Promise<unknown>)(parameters)
       this.#send({ type: 'response', id, value })
     } catch (cause) {
-      log.error({ err: cause, name }, 'request of a gateway thread failed on the main thread; its call is answered 503')
+      log.error({ err: cause, name }, 'request of a gateway thread failed on the main thread; its call gets 503')
       this.#send({ type: 'failed', id, reason: `${name} failed` })
     }
   }

@@ -20,7 +20,7 @@ export interface FlushLogOptions {
   readonly registryEnd: () => Promise<number>
 }
 
-/** Notes are kept for some days of constant traffic: a checkpoint that went back further is not repaired by itself. */
+/** Notes are kept for some days of constant traffic: a checkpoint that is older is not repaired automatically. */
 const KEPT = 300_000
 const FORGOTTEN_EVERY = 100_000
 

@@ -97,7 +97,7 @@ async function attachLineItems(client: ClickHouse, items: readonly LineItem[], s
   await run('DROP TABLE line_items_to_attach SYNC')
 }
 
-/** Half a surrogate pair is refused by the store: one such name must not hold up the bill of everybody. */
+/** The store refuses half a surrogate pair, and one such name must not delay the bill of every consumer. */
 function toRow(item: LineItem): Record<string, unknown> {
   return {
     window_start: Math.floor(item.windowStartMs / 1_000),
