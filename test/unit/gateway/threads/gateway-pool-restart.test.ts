@@ -1,0 +1,47 @@
+/** Real gateway threads that end and are restarted. */
+
+import { describe, expect, it } from 'vitest'
+import { toPlan } from '../../../fixtures/federated-issuer.ts'
+import { federated, key, openGatewayPool, token, UNTIL_MS } from '../../../fixtures/test-gateway-pool.ts'
+import { API, GRANT } from '../../../fixtures/token-authority.ts'
+
+describe('a gateway thread that ends', () => {
+  it('loses only its own calls, and the pool counts them', async () => {
+    const CALLS = 16
+    const pending: (() => void)[] = []
+    const { promise: allArrived, resolve: arriveAll } = Promise.withResolvers<void>()
+    const { request, counts, restarts } = await openGatewayPool({
+      arrived(answer) {
+        if (pending.push(answer) === CALLS) arriveAll()
+      },
+    })
+    const calls = Array.from({ length: CALLS }, () => request(`/${API}/payments`, token()).catch(() => 'lost'))
+    await allArrived
+    await request('/die', '').catch(() => {})
+    await restarts
+    for (const answer of pending) answer()
+
+    const outcomes = await Promise.all(calls)
+    const lost = outcomes.filter((outcome) => outcome === 'lost').length
+    expect(lost).toBeGreaterThan(0)
+    expect(outcomes.filter((outcome) => outcome === 200)).toHaveLength(CALLS - lost)
+    expect(counts.get('call_lost_with_thread')).toBe(lost)
+  })
+
+  it('is replaced by one with the same revoked tokens, membership and providers', async () => {
+    const { callAll, request, revokeToken, applyMembership, applyProviders, restarts } = await openGatewayPool({
+      grant: { ...GRANT, api: '', apiProductId: 'prd_9' },
+    })
+    await revokeToken({ jti: 'tok_1', untilMs: UNTIL_MS })
+    await applyMembership(API, ['prd_9'])
+    await applyProviders([toPlan([key])])
+    await request('/die', '').catch(() => {})
+    await restarts
+    // Like every command, this one waits until the replacement has started.
+    await applyProviders([toPlan([key])])
+
+    expect(await callAll(token())).toEqual(new Set([401]))
+    expect(await callAll(token({ jti: 'tok_2' }))).toEqual(new Set([200]))
+    expect(await callAll(federated())).toEqual(new Set([200]))
+  })
+})
