@@ -1,8 +1,8 @@
 /**
- * The credentials of a subscription: read with their secrets, revoke, rotate.
+ * Reads (with secrets), revokes and rotates the credentials of a subscription.
  *
  * A revocation has reached every gateway thread before the command returns. A platform credential cannot be used to
- * escalate privileges: it reads and rotates only credentials whose scopes it holds itself.
+ * escalate privileges: it reads and rotates the credentials of a subscription to the platform API only if it holds all scopes of that subscription.
  */
 
 import { Problem } from '../domain/problem.ts'
@@ -28,7 +28,7 @@ import { PLATFORM_API } from '../domain/platform-api.ts'
 import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 import type { HeldScopes } from './held-scopes.ts'
 
-/** The new credential of the client, and all new credentials as `items`. */
+/** The new credential that has a client id, or the first new one if none has; all new credentials are in `items`. */
 export interface RotatedCredentials extends Credential {
   readonly items: readonly Credential[]
 }
@@ -37,7 +37,7 @@ export interface Credentials {
   /** Returns the secrets in clear text, and writes an audit entry. */
   read(author: Author, subscription: string, held?: HeldScopes): Promise<Page<Credential>>
   revoke(author: Author, subscription: string, credential: string): Promise<void>
-  /** Creates a new credential for each active one; the old ones expire after the overlap. */
+  /** Replaces each active credential that is not federated and not yet replaced; the old ones expire after the overlap at the latest. */
   rotate(author: Author, subscription: string, overlapSeconds?: number, held?: HeldScopes): Promise<RotatedCredentials>
   of(tenant: string, subscription: string): Promise<readonly Document<CredentialBody>[]>
   /** Sends the current grants of a subscription to every gateway thread; resolves when all have them. */
@@ -128,7 +128,7 @@ async function rotate(
   if (all.length + old.length > CREDENTIALS_MAX) {
     throw new Problem(
       'state_conflict',
-      'The subscription has reached its limit of credentials; create another subscription.',
+      'The rotation would exceed the limit of 500 credentials of the subscription; create another subscription.',
     )
   }
   const { credentialLifetimeDays } = await policyOfSubscribed(registry, subscription.body)

@@ -2,8 +2,7 @@
  * Opens the data folder at startup: locks it, checks that it is complete, and opens the files of the control
  * plane.
  *
- * Files that are too large to be checked before use are checked while the service runs; a fault ends the
- * process.
+ * Files that are too large to be checked before use are checked while the service runs; if one is damaged, the process exits.
  */
 
 import { join } from 'node:path'
@@ -52,7 +51,7 @@ export function openDataFolder({ config, clock, log, count, opened }: OpenDataFo
       count('idempotency_reset')
       log.error(
         { err: cause, file: 'idempotency.db', aside },
-        'idempotency.db is damaged and was moved aside; repeated requests of the last day are executed again',
+        'idempotency.db is damaged and was moved aside; if a client repeats a request of the last day, it is executed again',
       )
     },
   })
@@ -62,7 +61,7 @@ export function openDataFolder({ config, clock, log, count, opened }: OpenDataFo
     onDamaged: (sentence) => endWith(sentence, log),
     onFailed(cause) {
       count('file_check_failed')
-      log.error({ err: cause }, 'check of the database files failed; it is repeated at the next start')
+      log.error({ err: cause }, 'database files could not be checked; the check is repeated at the next start')
     },
   })
   opened('file check', stopCheck)

@@ -1,5 +1,5 @@
 /**
- * Composes the monitoring on the main thread: drift and backend health that the gateway reports, spool
+ * Composes the monitoring on the main thread: drift that the gateway reports, backend health (reported and probed), spool
  * pressure, and the compliance of active revisions.
  */
 
@@ -46,7 +46,7 @@ export interface Monitors {
   readonly compliance: Compliance
 }
 
-/** For the platform's own document on a busy machine. */
+/** Time limit for linting the platform's own document, long enough for a busy machine. */
 const OWN_DEADLINE_MS = 120_000
 
 export function openMonitors(options: MonitorsOptions): Monitors {

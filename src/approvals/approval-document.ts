@@ -27,9 +27,9 @@ export interface ApprovalFlowBody {
   readonly reason: string | null
   readonly approvals: readonly Approval[]
   readonly actor: PersistedActor
-  /** Time of escalation if no decision is made; 0 if the flow is not pending. */
+  /** When the flow is due to be escalated without a decision; 0 if it is not pending. */
   readonly remindAtMs: number
-  /** Time of escalation, if the flow was escalated. */
+  /** When the flow was escalated; missing if it was not, or after a transition. */
   readonly escalatedAt?: string
 }
 
@@ -85,7 +85,7 @@ export function stepFlow({ actor }: Pick<ApprovalFlowBody, 'actor'>, event: Appr
   return result.next
 }
 
-/** Returns the writes of a transition; the escalation task follows the new state. */
+/** Returns the writes of a transition. They remove the escalation task, and create a new one if the flow is pending. */
 export async function movedFlow(
   registry: Pick<Registry, 'get'>,
   { id, tenant, revision, body: before }: Document<ApprovalFlowBody>,
@@ -99,7 +99,7 @@ export async function movedFlow(
   return [flowWrite(id, tenant, revision, next), ...dropped, ...(isPending ? [reminder(id, tenant, next)] : [])]
 }
 
-/** Returns the writes that withdraw the open flows of a subscription that ends. */
+/** Returns the writes that withdraw the unfinished flows (pending, to be amended, or approved but not completed) of a subscription that ends. */
 export async function withdrawnFlows(
   registry: Pick<Registry, 'get' | 'list'>,
   tenant: string,

@@ -1,17 +1,17 @@
-/** One connection to the control socket: handles the requests of its client and holds the resources for it. */
+/** One connection to the control socket: handles the requests of its client, and holds inserts and spool segments for its backup. */
 
 import type { Socket } from 'node:net'
 import type { Clock } from '../runtime/clock.ts'
 import { readLines, sendLine, type Frozen, type Reply } from './line-protocol.ts'
 
-/** The parts of the service that a backup pauses while it copies. */
+/** What a backup needs from the service: pausing inserts, keeping spool segments, freezing the store, and two facts. */
 export interface Holds {
   /** Pauses inserts: resolves when no insert is in flight, with the function that resumes them. */
   readonly holdStore: () => Promise<() => void>
   /** Stops the release of spool segments. Returns the function that resumes it. */
   readonly keepSpool: () => () => void
   readonly freezeStore: () => Promise<Omit<Frozen, 'hasMasterKey'>>
-  /** Removes frozen parts, including those of an earlier process. */
+  /** Removes the frozen parts of the store, including those that an earlier process left. */
   readonly thawStore: () => Promise<void>
   /** Share of the spool's limit that is used. */
   readonly spoolShare: () => number
@@ -21,7 +21,7 @@ export interface Holds {
 export interface ControlSessionOptions extends Holds {
   readonly clock: Clock
   readonly onFailure: (cause: unknown) => void
-  /** Claims the only backup slot. Returns false if another connection holds it; it is released when the connection ends. */
+  /** Claims the only backup slot for this connection, until its session has ended. Returns false if another connection holds the slot. */
   readonly claimBackup: () => boolean
 }
 
@@ -39,7 +39,7 @@ const FROZEN_MS_MAX = 30_000
 const CHECK_EVERY_MS = 1_000
 const SPOOL_SHARE_MAX = 0.5
 const SPOOL_HALF_FULL =
-  'the spool is half full, because the copy takes too long; the service no longer keeps its segments for the backup'
+  'the spool became half full before the copy was complete, so the service no longer keeps spool segments for the backup'
 
 type State = 'new' | 'freezing' | 'frozen' | 'resumed' | 'released' | 'ended'
 
@@ -97,11 +97,15 @@ class Session implements ControlSession {
     const holding = holdStore()
     if (!(await this.#isHeld(holding))) {
       void holding.then((resume) => resume())
-      return this.#refuse('the store is not accepting rows, so a copy of it would be incomplete; try again later')
+      return this.#refuse(
+        'inserts into the store did not finish within 30 seconds, so a copy of it could be incomplete; try again later',
+      )
     }
     this.#resumeInserts = await holding
     if (this.#isEnded()) return this.#resumeInserts()
-    this.#cancelTimer = clock.after(FROZEN_MS_MAX, () => this.#refuse('copying did not start in time'))
+    this.#cancelTimer = clock.after(FROZEN_MS_MAX, () =>
+      this.#refuse('the backup held inserts for longer than 30 seconds'),
+    )
     this.#releaseSpool = keepSpool()
     const frozen: Frozen = { ...(await freezeStore()), hasMasterKey }
     if (this.#isEnded()) return

@@ -1,6 +1,5 @@
 /**
- * Counts the demo's calls by outcome with their recent rate, and holds the latest bill and the open episodes
- * of risk.
+ * Counts the demo's calls by outcome with their recent rate, and holds the latest bill and up to 200 open risk episodes.
  *
  * Times are in milliseconds of any monotonic clock.
  */
@@ -31,7 +30,7 @@ const SEVERITIES = ['Critical', 'Warning', 'Info']
 
 export function createTally(startMs: number): Tally {
   const totals = new Map<Outcome, number>()
-  /** Calls of each of the last seconds, by second. */
+  /** Number of calls per outcome in each recent second. */
   const recent = new Map<number, Map<Outcome, number>>()
   const risks = new Map<string, RiskRow>()
   let customers: readonly CustomerRow[] = []

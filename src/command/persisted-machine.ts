@@ -1,8 +1,7 @@
 /**
- * One step of a state machine whose snapshot is stored in the registry: restore, send one event, persist.
+ * One step of a state machine whose snapshot is stored in the registry: restore, send one event, return the next snapshot for the caller to store.
  *
- * An event that the state does not accept is refused with the state and the events that it accepts, for the 409 response. Time
- * arrives as events, never by timers, because a restored snapshot does not restart its timers.
+ * If the state does not accept the event, the refusal names the state and its events, for the 409 response. Deadlines are sent as events. Machines use no timers, because a restored snapshot does not restart them.
  */
 
 import {

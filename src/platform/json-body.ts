@@ -1,5 +1,5 @@
 /**
- * Accepts JSON bodies only. An empty body counts as none, whatever its media type: many clients send `Content-Type` with every
+ * Accepts JSON bodies only, without a content encoding. An empty JSON body counts as no body: many clients send `Content-Type` with every
  * POST.
  */
 

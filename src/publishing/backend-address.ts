@@ -22,14 +22,17 @@ export interface BackendRule {
 
 const TIMEOUT_MS = 30_000
 
-/** Throws a problem if neither the request nor the document has a usable URL. */
+/** Uses the URL of the request, or that of the document if the request has none. Throws a problem if it is missing or unusable. */
 export function toBackend(input: BackendInput | undefined, serverUrl: string | null): Deployment['backend'] {
   const url = input?.url ?? serverUrl
   if (url === null) {
     throw new Problem('specification_invalid', 'The revision has no usable backend.', {
       errors: [
-        { pointer: '/backend', detail: 'Set a backend in the request, or' },
-        { pointer: '/servers/0/url', detail: 'set an absolute http or https URL in the document.' },
+        { pointer: '/backend', detail: 'Set a backend in the request, or an absolute URL in the document.' },
+        {
+          pointer: '/servers/0/url',
+          detail: 'Set an absolute http or https URL in the document, or a backend in the request.',
+        },
       ],
     })
   }
@@ -52,7 +55,7 @@ export function toBackend(input: BackendInput | undefined, serverUrl: string | n
   }
 }
 
-/** Checks the backend of a staged revision again: the rule or the address of its host may have changed since staging. */
+/** Checks the backend of a staged revision again: the rule, or the IP address of the backend's host, may have changed since staging. */
 export async function checkStaged(
   rule: Pick<BackendRule, 'refuse'>,
   tenant: string,

@@ -8,7 +8,10 @@ const FLAG_WIDTH = 26
 const OPTIONS = [
   ['--empty', 'start without the sample API'],
   ['--help', 'print this and exit'],
-  ['--help-first-steps', 'print the commands of a first start again, with placeholders for secrets, and exit'],
+  [
+    '--help-first-steps',
+    'print again the commands that the first start shows, with placeholders for secrets, and exit',
+  ],
   ['--version', 'print the version and exit'],
 ] as const
 
@@ -31,7 +34,7 @@ export function usage(version: string): string {
     'A flag overrides a variable. Defaults in brackets:',
     ...settings,
     '',
-    'Exit codes: 0 after a clean shutdown, 2 if the start was refused, 1 after an unexpected failure.',
+    'Exit codes: 0 after a clean shutdown, 2 if the start was refused or a data file is damaged, 1 after an unexpected failure.',
     'docs/README.md lists all documents; the running service describes its API at /openapi.json.',
   ].join('\n')}\n`
 }

@@ -1,8 +1,7 @@
 /**
- * The in-memory state of the pipeline between the spool and its stores, and its commits.
+ * The in-memory state of the pipeline, which runs from the spool to the stores, and the commits of this state.
  *
- * Metering is committed with the rows that it stored, and risk with the events that it emitted; each commit includes its spool
- * position. Any exception on the way makes the state in memory unreliable: it is discarded, and the next
+ * Metering and risk are committed separately, each with its own spool position: metering after its rows are stored, risk together with the events that it emitted. An exception in reading, evaluating or committing risk makes the state in memory unreliable: it is discarded, and the next
  * operation rebuilds it from the checkpoint.
  */
 
@@ -53,7 +52,7 @@ export interface PipelineStateOptions {
   readonly createId: CreateId
   readonly log: Log
   readonly count: CountEvent
-  /** Receives calls by API and outcome, about once a second. */
+  /** Receives calls by API and outcome after each commit of risk: about once a second while calls arrive, and more often while there are events. */
   readonly onCalls: (calls: readonly CountedCalls[]) => void
   /** Receives events after they are committed. */
   readonly publish: (events: readonly RiskEvent[]) => void
@@ -61,14 +60,14 @@ export interface PipelineStateOptions {
   readonly gate: Gate
 }
 
-/** Counts how much calls have used of their limits. */
+/** Counts, for each limit, how much of it the calls have used. */
 export interface LimitSink {
   add(batch: RecordBatch): void
   /** Returns the counters that changed since the last take. */
   take(): readonly SavedCounters[]
   /** Number of counters that `take` would return. */
   readonly changed: number
-  /** The counters of the last take are on disk. */
+  /** Tells the sink that the counters of the last `take` are on disk. */
   saved(): void
   /** Discards what was not saved; the same records are added again. */
   reset(): void
@@ -83,7 +82,7 @@ interface Stages {
   readonly counter: CallCounter
 }
 
-/** Up to this number, counters are saved once a second. More are saved every ten seconds; a start counts later records again. */
+/** Up to this many changed counters are saved every second; if more have changed, they are saved every ten seconds. A start counts the records after the last save again. */
 const SAVED_EVERY_SECOND_MAX = 1_000
 const SAVE_MANY_MS = 10_000
 const CLEARED_KEPT_MS = 30 * 86_400_000
@@ -93,7 +92,7 @@ export class PipelineState {
   readonly #flusher: Flusher
   readonly #newEventId: CreateId
   #limitsSavedMs: number
-  /** Null before the first operation: limits are configured only then. Null again after a failure. */
+  /** Null until the first operation, because limits are not configured yet in the constructor. Null again after a failure. */
   #stages: Stages | null = null
   /** Settles when the last flush has ended. */
   #flushing: Promise<void>
@@ -102,14 +101,14 @@ export class PipelineState {
     const { reader, checkpoint, clock, gate } = options
     this.#options = options
     this.#flusher = createFlusher(options)
-    // Ids of events also increase over a restart at which the clock was set back.
+    // Ids of events keep increasing even if the clock was set back before a restart.
     const lastEventMs = timeOfId(checkpoint.lastEventId())
     this.#newEventId = createIdFactory(() => Math.max(clock.nowMs(), lastEventMs + 1))
     this.#limitsSavedMs = clock.nowMs()
     this.#flushing = gate.run(() => this.#flusher.resume(reader))
   }
 
-  /** Reads one stretch of the spool and commits the events that follow; returns whether there is more to read. */
+  /** Reads one stretch of the spool and commits the risk events that result from it; returns whether there is more to read. */
   readNext(): boolean {
     return this.#use((stages) => {
       stages.evaluator.reading(stages.intake.evaluated)
@@ -121,7 +120,7 @@ export class PipelineState {
     })
   }
 
-  /** Evaluates silence if everything is read, commits the position of risk, and saves the counters of limits if due. */
+  /** If the spool is read to its end, evaluates the absence of calls up to now. Commits the position of risk, and saves the counters of limits if that is due. */
   evaluateSilence(): void {
     const { clock, checkpoint, limits } = this.#options
     this.#use((stages) => {
@@ -136,12 +135,12 @@ export class PipelineState {
     })
   }
 
-  /** Saves the counters of limits now. */
+  /** Saves the counters of limits now, if records were read since the last save. The position of risk must be committed first. */
   saveLimits(): void {
     this.#use((stages) => this.#saveLimits(stages))
   }
 
-  /** Stores what was metered, after any flush that runs. Rejects if it was aborted. */
+  /** Waits for a running flush, then stores what was metered. Rejects if `abortFlush` ended this flush. */
   flush(): Promise<void> {
     const flush = (): Promise<void> => this.#options.gate.run(() => this.#flush())
     return (this.#flushing = this.#flushing.then(flush, flush))
@@ -200,7 +199,7 @@ export class PipelineState {
     return { metering, detector, intake, evaluator, counter }
   }
 
-  /** Publishes events and counted calls after the commit: they can no longer be lost, and are not read again. */
+  /** Publishes events and counted calls only after the commit: the events are then on disk, and their records are not read again. */
   #commitRisk({ detector, intake, evaluator, counter }: Stages): void {
     const { checkpoint, clock, count, onCalls, publish } = this.#options
     const { events, episodes } = detector.take()
@@ -217,7 +216,7 @@ export class PipelineState {
     publish(events)
   }
 
-  /** The position of the counters never passes that of risk, because both are read together. */
+  /** The position of risk is committed first: if the counters were ahead of it, a restart would count records twice. */
   #saveLimits({ intake }: Stages): void {
     const { checkpoint, clock, limits } = this.#options
     const nowMs = clock.nowMs()

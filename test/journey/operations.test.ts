@@ -12,7 +12,7 @@ import { paste, SHELLS } from './shells.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const DOCS = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
-const SECTION = DOCS.slice(DOCS.indexOf('\n## Backing up\n'), DOCS.indexOf('\n## What to watch\n'))
+const SECTION = DOCS.slice(DOCS.indexOf('\n## Backing up\n'), DOCS.indexOf('\n## Monitoring\n'))
 const BLOCKS = [...SECTION.matchAll(/^```sh\n([^]*?)\n```$/gm)].map(([, block]) => block ?? '')
 const [BACKUP = '', COPY = '', RESTORE = '', START = ''] = BLOCKS
 

@@ -1,6 +1,6 @@
 /**
  * The cursor of a page of line items: the key of its last row. The next page begins after this key, even if
- * rows were added meanwhile. Text from a caller is accepted only in the form that was issued.
+ * rows were added meanwhile. Text from a caller is accepted only if it has this shape; it is not signed.
  */
 
 import { Problem } from '../../domain/problem.ts'

@@ -1,4 +1,4 @@
-/** Converts a failure to open the store to a `StartRefused` that names the folder or the server, and the remedy. */
+/** Converts the error from opening the store into a `StartRefused` that names the folder or the server, and the remedy. */
 
 import { StartRefused, toStartRefused } from '../../runtime/start-refused.ts'
 import { withoutCredentials, type ClickHouseOptions } from './client.ts'
@@ -7,7 +7,7 @@ const MESSAGE_CHARS_MAX = 200
 /** Error code of ClickHouse: `NOT_ENOUGH_SPACE`. */
 const NOT_ENOUGH_SPACE = '243'
 
-/** Returns a `StartRefused` unchanged. The engine gives no reason for a folder that it cannot open; permissions were checked before. */
+/** Returns a `StartRefused` unchanged. The message of the engine may not give the reason, so the caller gives the remedy. Permissions were checked before. */
 export function toStoreRefused({ url, folder }: ClickHouseOptions, cause: unknown, remedy: string): Error {
   if (cause instanceof StartRefused) return cause
   const { code, message } = cause as { code?: unknown; message?: unknown }
@@ -15,7 +15,7 @@ export function toStoreRefused({ url, folder }: ClickHouseOptions, cause: unknow
   if (url !== null) {
     const server = withoutCredentials(url)
     return new StartRefused(
-      `CLICKHOUSE_URL ${server} does not answer or refuses (${reason}); start that server, or correct the address and its user`,
+      `CLICKHOUSE_URL ${server} does not answer, or rejects the request (${reason}); start that server, or correct the address, user or password`,
       { cause },
     )
   }

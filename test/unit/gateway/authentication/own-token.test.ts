@@ -1,4 +1,4 @@
-/** Attacks with tokens of this gateway. */
+/** Verification of the gateway's own tokens: a valid one, and forged or altered ones. */
 
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
@@ -66,7 +66,7 @@ describe('a token of this gateway', () => {
     expect(verify(authority.forge({ crit: [] }, {}, byUs))).toHaveProperty('fault')
   })
 
-  it('is refused if it has another type, even with a valid signature', () => {
+  it('is refused if its type is not at+jwt, even with a valid signature', () => {
     for (const typ of ['JWT', 'id+jwt', 'logout+jwt', undefined]) {
       expect(verify(authority.forge({ typ }, {}, byUs))).toEqual({ fault: 'The token is not an access token.' })
     }
@@ -104,14 +104,14 @@ describe('a token of this gateway', () => {
     expect(verify(token.slice(0, -1) + sibling)).toEqual(WRONG_SIGNATURE)
   })
 
-  it('is refused if its header or claims were changed after signing', () => {
+  it('is refused if its claims were changed after signing', () => {
     const [head = '', , signature = ''] = authority.token().split('.')
     const claims = Buffer.from(JSON.stringify({ ...CLAIMS, scope: 'admin' })).toString('base64url')
 
     expect(verify(`${head}.${claims}.${signature}`)).toEqual(WRONG_SIGNATURE)
   })
 
-  it('is refused if its audience is a list, even one with the API', () => {
+  it('is refused if its audience is a list, even if the list contains the API', () => {
     expect(verify(authority.token({ aud: [API] }))).toEqual(UNUSABLE_CLAIMS)
     expect(verify(authority.token({ aud: [API, 'orders-v1'] }))).toEqual(UNUSABLE_CLAIMS)
   })
@@ -121,7 +121,7 @@ describe('a token of this gateway', () => {
     expect(verify(authority.token({ iss: `${GATEWAY_URL}/orders-v1` }))).toEqual(OTHER_ISSUER)
   })
 
-  it('is refused if its issuer differs from the gateway’s in any character', () => {
+  it('is refused if its issuer differs from the issuer of its API in any character', () => {
     for (const iss of [
       `${CLAIMS.iss}/`,
       CLAIMS.iss.toUpperCase(),
@@ -135,7 +135,7 @@ describe('a token of this gateway', () => {
     }
   })
 
-  it('is refused if a claim has the wrong type', () => {
+  it('is refused if a required claim is missing or a claim has the wrong form', () => {
     const odd: object[] = [
       { exp: undefined },
       { exp: '1900000000' },
@@ -152,13 +152,13 @@ describe('a token of this gateway', () => {
     for (const claims of odd) expect(verify(authority.token(claims)), JSON.stringify(claims)).toEqual(UNUSABLE_CLAIMS)
   })
 
-  it('is refused without being parsed if it is longer than 12 KB', () => {
+  it('is refused if it is longer than 12 KB', () => {
     expect(verify(authority.token({ filler: 'x'.repeat(12_288) }))).toEqual({
       fault: 'The token is longer than 12288 characters.',
     })
   })
 
-  it('is refused with duplicate members, even with a valid signature', () => {
+  it('is refused with duplicate members or a byte order mark, even with a valid signature', () => {
     const encode = (text: string) => Buffer.from(text).toString('base64url')
     const head = JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid: 'ec-1' })
     const claims = JSON.stringify(CLAIMS)

@@ -43,7 +43,7 @@ function open(addresses: () => readonly string[]) {
 }
 
 describe('a connection to the backend of a tenant', () => {
-  it('is refused and counted if the name resolves to a private address at that time', async () => {
+  it('is refused and counted if the name resolves to a private address when the connection is made', async () => {
     const port = await serve()
     const { fetch, counted } = open(() => ['127.0.0.1'])
     expect(await fetch(`http://rebound.example:${port}`)).toBe(BACKEND_ADDRESS_REFUSED)
@@ -64,7 +64,7 @@ describe('a connection to the backend of a tenant', () => {
     expect(asked).toBe(1)
   })
 
-  it('is refused if the URL names a private address itself', async () => {
+  it('is refused if the host in the URL is itself a private address', async () => {
     const port = await serve()
     const { fetch, counted } = open(() => [])
     expect(await fetch(`http://127.0.0.1:${port}`)).toBe(BACKEND_ADDRESS_REFUSED)
@@ -72,7 +72,7 @@ describe('a connection to the backend of a tenant', () => {
     expect(counted).toHaveLength(2)
   })
 
-  it('is made without a check if the plan may be private', async () => {
+  it('is made without a check if the plan allows a private address', async () => {
     const port = await serve()
     const { fetch, counted } = open(() => [])
     expect(await fetch(`http://127.0.0.1:${port}`, true)).toBe('served')
@@ -94,7 +94,7 @@ describe('a health probe', () => {
     expect(await probe.check({ ...local, mayBePrivate: false })).toBe(false)
   })
 
-  it('does not end the process if the body of the response has not arrived yet', async () => {
+  it('does not crash the process if it ends before the body of the response has arrived', async () => {
     const server = createServer((_, response) => response.writeHead(200).write('the rest never comes'))
     const { promise, resolve } = Promise.withResolvers<void>()
     server.listen(0, '127.0.0.1', resolve)
@@ -106,7 +106,7 @@ describe('a health probe', () => {
     const probe = createHealthProbe(open(() => []).connect)
     onTestFinished(probe.close)
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    // An error without a listener would fail the test run.
+    // An `error` event without a listener, raised when the probe drops the body, would fail the test run.
     expect(await probe.check({ origin, basePath: '', timeoutMs: 1_000, health: '/up', mayBePrivate: true })).toBe(true)
   })
 })
@@ -145,7 +145,7 @@ describe('connections to all backends together', () => {
     expect(counted).toEqual(['backend_connections_full'])
   })
 
-  it('do not include a refused connection', async () => {
+  it('do not count a connection that the backend refused', async () => {
     const { poolOf, fetch } = await openBounded(1)
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
