@@ -1,7 +1,7 @@
 /**
  * The audit log: every change with its author, time and revisions.
  *
- * Of the body of a document it shows the fields that the declaration of its kind lists.
+ * A body is shown with the fields that the declaration of its kind lists, and no others.
  */
 
 import {
