@@ -18,7 +18,7 @@ export interface Consumer extends ConsumerInput {
 
 export type ConsumerBody = ConsumerInput
 
-export const CONSUMER_KIND = documentKind<ConsumerBody>('consumer')
+export const CONSUMER_KIND = documentKind<ConsumerBody>('consumer', ['name', 'kind', 'contact'])
 
 export interface Consumers {
   create(author: Author, input: ConsumerInput): Promise<Consumer>

@@ -36,7 +36,16 @@ export interface CredentialBody {
   readonly isReplaced?: boolean
 }
 
-export const CREDENTIAL_KIND = documentKind<CredentialBody>('credential')
+export const CREDENTIAL_KIND = documentKind<CredentialBody>('credential', [
+  'subscription',
+  'type',
+  'clientId',
+  'issuer',
+  'scopes',
+  'apiProductId',
+  'state',
+  'expiresAtMs',
+])
 
 export interface Credential {
   readonly id: string

@@ -49,7 +49,12 @@ export interface IdentityProvidersOptions {
   readonly federation: FederationPort
 }
 
-const IDENTITY_PROVIDER_KIND = documentKind<IdentityProviderInput>('identity_provider')
+const IDENTITY_PROVIDER_KIND = documentKind<IdentityProviderInput>('identity_provider', [
+  'issuer',
+  'audience',
+  'claims',
+  'apis',
+])
 const PAGE = 100
 /** Bounds the keys that every thread holds and that each change sends to all threads. */
 const OF_TENANT_MAX = 100

@@ -24,7 +24,7 @@ export interface TenantBody {
   readonly name: string
 }
 
-export const TENANT_KIND = documentKind<TenantBody>('tenant')
+export const TENANT_KIND = documentKind<TenantBody>('tenant', ['name'])
 
 const LIFETIME_MS = 10 * 365 * 86_400_000
 

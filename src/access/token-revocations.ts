@@ -40,7 +40,7 @@ interface Revocation extends RevokedBody {
   readonly tenant: string
 }
 
-export const REVOKED_TOKEN_KIND = documentKind<RevokedBody>('revoked_token')
+export const REVOKED_TOKEN_KIND = documentKind<RevokedBody>('revoked_token', 'hidden')
 const PER_CREDENTIAL_MAX = 10_000
 const PAGE = 500
 /** Expired revocations deleted with each new one. */

@@ -42,7 +42,7 @@ export interface UsersOptions {
   readonly passwords: PasswordHasher
 }
 
-const USER_KIND = documentKind<UserBody>('user')
+const USER_KIND = documentKind<UserBody>('user', ['username', 'name'])
 
 export function createUsers({ registry, createId, passwords }: UsersOptions): Users {
   return {

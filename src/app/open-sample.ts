@@ -72,7 +72,7 @@ interface SampleBody {
   readonly subscription: string
 }
 
-const SAMPLE_KIND = documentKind<SampleBody>('sample')
+const SAMPLE_KIND = documentKind<SampleBody>('sample', 'hidden')
 
 /**
  * Opens the backend of the sample, if there is one: on the port of its deployment, or on a free one if this

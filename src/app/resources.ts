@@ -31,6 +31,8 @@ import { platformOperations } from '../platform/operations.ts'
 import { openProgrammes } from './open-programmes.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
+// Declares what the audit log shows of the documents that only `recover` writes.
+import '../recovery/loss.ts'
 import type { Registry } from '../store/registry.ts'
 import type { ServiceLevelStore } from '../store/service-level-store.ts'
 

@@ -39,7 +39,15 @@ export type FlowRequest = Pick<
   'kind' | 'subscription' | 'programme' | 'requester' | 'slaVariant' | 'reason'
 >
 
-export const APPROVAL_KIND = documentKind<ApprovalFlowBody>('approval_flow')
+export const APPROVAL_KIND = documentKind<ApprovalFlowBody>('approval_flow', [
+  'kind',
+  'subscription',
+  'requester',
+  'slaVariant',
+  'reason',
+  'state',
+  'approvals',
+])
 export const APPROVAL_DUE = 'approval_silent'
 const ESCALATE_AFTER_MS = 3 * 86_400_000
 

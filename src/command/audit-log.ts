@@ -1,11 +1,17 @@
 /**
  * The audit log: every change with its author, time and revisions.
  *
- * Each kind has an allow-list of visible fields, so that a field of a later version stays hidden until it is listed here. The
- * lists contain no secrets.
+ * A body is shown with the fields that the declaration of its kind lists, and no others.
  */
 
-import { FOREIGN_AUTHOR, type AuditEntry, type AuditPosition, type Author, type Registry } from '../store/registry.ts'
+import {
+  FOREIGN_AUTHOR,
+  shownFields,
+  type AuditEntry,
+  type AuditPosition,
+  type Author,
+  type Registry,
+} from '../store/registry.ts'
 import { toTime } from './commands.ts'
 import { fromCursor, toCursor, type Page, type PageQuery } from './page.ts'
 import { Problem } from '../domain/problem.ts'
@@ -35,29 +41,9 @@ export interface Audit {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Visible fields of each kind; `state` is the state of the resource's machine. */
-const SHOWN: Readonly<Record<string, readonly string[]>> = {
-  adr: ['title', 'status', 'context', 'decision', 'consequences', 'api'],
-  api: ['title', 'major', 'version', 'state', 'owner', 'complianceScore', 'programme', 'retirementDate', 'successor'],
-  api_policy: ['subscriptionApproval', 'exposure', 'tokenAlgorithm', 'credentialLifetimeDays'],
-  approval_flow: ['kind', 'subscription', 'requester', 'slaVariant', 'reason', 'state', 'approvals'],
-  consumer: ['name', 'kind', 'contact'],
-  event_subscription: ['events', 'state'],
-  credential: ['subscription', 'type', 'clientId', 'issuer', 'scopes', 'apiProductId', 'state', 'expiresAtMs'],
-  identity_provider: ['issuer', 'audience', 'claims', 'apis'],
-  openapispec: ['api', 'version', 'mediaType'],
-  openslaspec: ['api', 'variant', 'version', 'inForce'],
-  principle: ['name', 'statement', 'rationale', 'rules'],
-  product: ['name', 'apis'],
-  proxy: ['api', 'memberOfProductIds', 'state'],
-  recovery: ['part', 'loss'],
-  subscription: ['consumer', 'api', 'apiProductId', 'state', 'slaVariant', 'scopes', 'redirectUris'],
-  tenant: ['name'],
-  user: ['username', 'name'],
-}
-
 export function createAudit({ registry }: { registry: Pick<Registry, 'history'> }): Audit {
-  const bodiesOf = Object.keys(SHOWN)
+  const fieldsOf = shownFields()
+  const bodiesOf = [...fieldsOf.keys()]
 
   return {
     async list(tenant, { limit, cursor, ...filter }) {
@@ -72,21 +58,25 @@ export function createAudit({ registry }: { registry: Pick<Registry, 'history'> 
       const last = items.at(-1)
       const isMore = entries.length > limit && last !== undefined
       return {
-        items: items.map((item) => show(tenant, item)),
+        items: items.map((item) => show(tenant, item, fieldsOf.get(item.kind))),
         next: isMore ? toCursor(`${last.position.change} ${last.position.note}`) : null,
       }
     },
   }
 }
 
-function show(tenant: string, { position: _, atMs, author, kind, before, after, ...entry }: AuditEntry): AuditRecord {
+function show(
+  tenant: string,
+  { position: _, atMs, author, kind, before, after, ...entry }: AuditEntry,
+  fields: readonly string[] = [],
+): AuditRecord {
   return {
     time: toTime(atMs),
     actor: actorOf(author, tenant),
     kind,
     ...entry,
-    before: shown(kind, before),
-    after: shown(kind, after),
+    before: shown(before, fields),
+    after: shown(after, fields),
   }
 }
 
@@ -95,9 +85,8 @@ function actorOf({ tenant: of, ...actor }: Author, tenant: string): AuditRecord[
   return of === tenant || actor.consumer === 'system' ? actor : { consumer: FOREIGN_AUTHOR }
 }
 
-function shown(kind: string, body: unknown): unknown {
-  const fields = SHOWN[kind]
-  if (fields === undefined || typeof body !== 'object' || body === null) return null
+function shown(body: unknown, fields: readonly string[]): unknown {
+  if (fields.length === 0 || typeof body !== 'object' || body === null) return null
   const all = body as Fields
   const { actor } = all as { readonly actor?: { readonly value: unknown } }
   const own = actor === undefined ? all : { ...all, state: stateOf(actor.value, all) }

@@ -14,7 +14,7 @@ export interface DueTime {
   readonly atMs: number
 }
 
-export const DUE_KIND = documentKind<DueTime>('due')
+export const DUE_KIND = documentKind<DueTime>('due', 'hidden')
 
 export function dueWrite(due: DueTime): Write {
   const { tenant, kind, subject, atMs } = due

@@ -21,7 +21,7 @@ export interface EventBody {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-export const OUTBOX_EVENT_KIND = documentKind<EventBody>('event')
+export const OUTBOX_EVENT_KIND = documentKind<EventBody>('event', 'hidden')
 
 export function eventWrite(createId: CreateId, tenant: string, type: EventType, data: EventBody['data']): Write {
   const body: EventBody = { type, data }

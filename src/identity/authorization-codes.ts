@@ -63,7 +63,7 @@ export interface AuthorizationCodesOptions {
   readonly clock: Pick<Clock, 'nowMs'>
 }
 
-export const AUTHORIZATION_CODE_KIND = documentKind<CodeBody>('authorization_code')
+export const AUTHORIZATION_CODE_KIND = documentKind<CodeBody>('authorization_code', 'hidden')
 const LIFETIME_MS = 60_000
 const TOKEN_LIFETIME_MS = 3_600_000
 const SECRET_BYTES = 32

@@ -60,7 +60,7 @@ interface KeyBody {
   readonly sinceMs?: number
 }
 
-export const SIGNING_KEY_KIND = documentKind<KeyBody>('signing_key')
+export const SIGNING_KEY_KIND = documentKind<KeyBody>('signing_key', 'hidden')
 
 interface StoredKey extends KeyBody {
   readonly id: string

@@ -26,7 +26,8 @@ const BY_KIND: { readonly [K in LimitKind]: LimitDeclaration<K> } = {
   concurrent: CONCURRENT_DECLARATION,
 }
 const DECLARATIONS = Object.values(BY_KIND)
-const MEMBERS = ['name', 'operationIds', 'validity', ...DECLARATIONS.map(({ member }) => member)]
+/** Members of a definition. */
+export const MEMBERS = ['name', 'operationIds', 'validity', ...DECLARATIONS.map(({ member }) => member)]
 
 export function compileLimits(value: unknown, operationIds: ReadonlySet<string>, faults: Faults): LimitPlans {
   const limits: LimitPlan[] = []

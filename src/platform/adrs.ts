@@ -40,7 +40,7 @@ export const ADR_OPERATIONS = {
   getAdr: { ...reading, path: '/v1/adrs/:id', summary: 'Returns an architecture decision record', answer: adr },
 } as const satisfies Operations
 
-export function adrHandlers(adrs: Adrs): Handlers<typeof ADR_OPERATIONS> {
+export function adrHandlers({ adrs }: { readonly adrs: Adrs }): Handlers<typeof ADR_OPERATIONS> {
   return {
     createAdr: async ({ author, body }) => adrs.create(author, body),
     listAdrs: async ({ author, query }) => adrs.list(author.tenant, query),

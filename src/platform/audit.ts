@@ -37,7 +37,7 @@ export const AUDIT_OPERATIONS = {
   },
 } as const satisfies Operations
 
-export function auditHandlers(audit: Audit): Handlers<typeof AUDIT_OPERATIONS> {
+export function auditHandlers({ audit }: { readonly audit: Audit }): Handlers<typeof AUDIT_OPERATIONS> {
   return {
     listAudit: async ({ author, query }) => audit.list(author.tenant, query),
   }

@@ -43,7 +43,11 @@ export const CONSUMER_OPERATIONS = {
   },
 } as const satisfies Operations
 
-export function consumerHandlers(consumers: Consumers): Handlers<typeof CONSUMER_OPERATIONS> {
+export function consumerHandlers({
+  consumers,
+}: {
+  readonly consumers: Consumers
+}): Handlers<typeof CONSUMER_OPERATIONS> {
   return {
     createConsumer: async ({ author, body }) => consumers.create(author, body),
     listConsumers: async ({ author, query }) => consumers.list(author.tenant, query),

@@ -57,7 +57,11 @@ export const IDENTITY_PROVIDER_OPERATIONS = {
   },
 } as const satisfies Operations
 
-export function identityProviderHandlers(providers: IdentityProviders): Handlers<typeof IDENTITY_PROVIDER_OPERATIONS> {
+export function identityProviderHandlers({
+  identityProviders: providers,
+}: {
+  readonly identityProviders: IdentityProviders
+}): Handlers<typeof IDENTITY_PROVIDER_OPERATIONS> {
   return {
     createIdentityProvider: async ({ author, body }) => providers.create(author, body),
     listIdentityProviders: async ({ author, query }) => providers.list(author.tenant, query),

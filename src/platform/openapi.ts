@@ -6,7 +6,7 @@
 
 import { PROBLEMS } from '../domain/problem.ts'
 import { toOpenApiOperation } from './openapi-operation.ts'
-import type { Operation, Operations } from './operation.ts'
+import { TAGS, type Operation, type Operations } from './operation.ts'
 import { ALL_OPERATIONS, toTemplate } from './operations.ts'
 import { SERVICE_OPERATIONS } from './service-routes.ts'
 import type { Schema } from './schema-type.ts'
@@ -17,18 +17,6 @@ export interface OpenApiOptions {
   readonly operations: Operations
   readonly baseUrl: string
   readonly gatewayUrl: string
-}
-
-const TAGS: Readonly<Record<string, string>> = {
-  Consumers: 'Applications and agents that call APIs.',
-  Catalogue: 'APIs, one per major version.',
-  Proxies: 'Deployments of APIs: staged, activated, discarded.',
-  Specifications: 'OpenAPI and OpenSLA documents as published.',
-  Subscriptions: 'Access of consumers to APIs, with its credentials.',
-  Usage: 'Consumption and its cost.',
-  Risks: 'Risks of callers: position, live stream and refused calls.',
-  Events: 'Events, delivered to webhooks.',
-  Service: 'State of the service; no credential required.',
 }
 
 export function buildOpenApi({ operations, baseUrl, gatewayUrl }: OpenApiOptions): Schema {
@@ -55,7 +43,7 @@ export function buildOpenApi({ operations, baseUrl, gatewayUrl }: OpenApiOptions
       url: `${baseUrl}${SERVICE_OPERATIONS.getOauthOpenApi.path}`,
     },
     servers: [{ url: baseUrl }],
-    tags: tags.map((name) => ({ name, description: TAGS[name] ?? name })),
+    tags: tags.map((name) => ({ name, description: TAGS[name] })),
     paths,
     webhooks: buildWebhooks(),
     components: {

@@ -11,13 +11,33 @@ import type { ProblemCode } from '../domain/problem.ts'
 import type { Author } from '../store/registry.ts'
 import type { FromSchema, PathParams, Schema } from './schema-type.ts'
 
+/** Groups of operations, with their descriptions in `/openapi.json`. */
+export const TAGS = {
+  Approvals: 'Approval flows of subscriptions: decisions and changes of tier.',
+  Audit: 'The audit log: every change with its author, time and revisions.',
+  Catalogue: 'APIs, one per major version.',
+  Consumers: 'Applications and agents that call APIs.',
+  Events: 'Events, delivered to webhooks.',
+  Governance: 'Programmes, compliance scores, policies, rules, decision records and principles.',
+  Identity: 'External identity providers, and the signing keys of this service.',
+  Products: 'Bundles of APIs with a common subscription.',
+  Proxies: 'Deployments of APIs: staged, activated, discarded.',
+  Risks: 'Risks of callers: position, live stream and refused calls.',
+  Service: 'State of the service; no credential required.',
+  Specifications: 'OpenAPI and OpenSLA documents as published.',
+  Subscriptions: 'Access of consumers to APIs, with its credentials.',
+  Tenants: 'Tenants of this gateway; for the operator only.',
+  Usage: 'Consumption and its cost.',
+  Users: 'People who log in with a user name and a password.',
+} as const
+
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** fastify's form, `/v1/proxies/:id`. */
   readonly path: string
   readonly summary: string
   readonly description?: string
-  readonly tag: string
+  readonly tag: keyof typeof TAGS
   /** `null`: public. */
   readonly scope: string | null
   readonly query?: Schema

@@ -36,7 +36,11 @@ export const PRINCIPLE_OPERATIONS = {
   getPrinciple: { ...reading, path: '/v1/principles/:id', summary: 'Returns a design principle', answer: principle },
 } as const satisfies Operations
 
-export function principleHandlers(principles: Principles): Handlers<typeof PRINCIPLE_OPERATIONS> {
+export function principleHandlers({
+  principles,
+}: {
+  readonly principles: Principles
+}): Handlers<typeof PRINCIPLE_OPERATIONS> {
   return {
     createPrinciple: async ({ author, body }) => principles.create(author, body),
     listPrinciples: async ({ author, query }) => principles.list(author.tenant, query),

@@ -54,7 +54,7 @@ export const PRODUCT_OPERATIONS = {
   },
 } as const satisfies Operations
 
-export function productHandlers(products: Products): Handlers<typeof PRODUCT_OPERATIONS> {
+export function productHandlers({ products }: { readonly products: Products }): Handlers<typeof PRODUCT_OPERATIONS> {
   return {
     createProduct: async ({ author, body }) => products.create(author, body),
     listProducts: async ({ author, query }) => products.list(author.tenant, query),

@@ -148,7 +148,7 @@ export const PROXY_OPERATIONS = {
   },
 } as const satisfies Operations
 
-export function proxyHandlers(proxies: Proxies): Handlers<typeof PROXY_OPERATIONS> {
+export function proxyHandlers({ proxies }: { readonly proxies: Proxies }): Handlers<typeof PROXY_OPERATIONS> {
   return {
     stageRevision: async ({ author, body }) => proxies.stage(author, body),
     listProxies: async ({ author, query }) => proxies.list(author.tenant, query),

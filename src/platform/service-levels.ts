@@ -62,10 +62,15 @@ export const SERVICE_LEVEL_OPERATIONS = {
 const DEFAULT_RANGE_MS = 3_600_000
 const RANGE_MAX_DAYS = 31
 
-export function serviceLevelHandlers(
-  serviceLevels: ServiceLevels,
-  clock: Clock,
-): Handlers<typeof SERVICE_LEVEL_OPERATIONS> {
+export interface ServiceLevelHandlersOptions {
+  readonly serviceLevels: ServiceLevels
+  readonly clock: Clock
+}
+
+export function serviceLevelHandlers({
+  serviceLevels,
+  clock,
+}: ServiceLevelHandlersOptions): Handlers<typeof SERVICE_LEVEL_OPERATIONS> {
   return {
     async getServiceLevel({ author, params, query }) {
       const range = toRange(query, clock.nowMs(), DEFAULT_RANGE_MS)

@@ -51,7 +51,11 @@ export const SIGNING_KEY_OPERATIONS = {
   },
 } as const satisfies Operations
 
-export function signingKeyHandlers(keys: SigningKeys): Handlers<typeof SIGNING_KEY_OPERATIONS> {
+export function signingKeyHandlers({
+  signingKeys: keys,
+}: {
+  readonly signingKeys: SigningKeys
+}): Handlers<typeof SIGNING_KEY_OPERATIONS> {
   const show = () =>
     keys.list().map(({ createdAtMs, publishedUntilMs, ...shown }) => ({
       ...shown,

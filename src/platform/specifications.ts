@@ -90,7 +90,11 @@ export const SPECIFICATION_OPERATIONS = {
   },
 } as const satisfies Operations
 
-export function specificationHandlers(specifications: Specifications): Handlers<typeof SPECIFICATION_OPERATIONS> {
+export function specificationHandlers({
+  specifications,
+}: {
+  readonly specifications: Specifications
+}): Handlers<typeof SPECIFICATION_OPERATIONS> {
   return {
     listOpenApiSpecs: async ({ author, query }) => specifications.openApis(author.tenant, query),
     getOpenApiSpec: async ({ author, params }) => specifications.openApi(author.tenant, params.id),

@@ -249,10 +249,15 @@ export const SUBSCRIPTION_OPERATIONS = {
   },
 } as const satisfies Operations
 
-export function subscriptionHandlers(
-  subscriptions: Subscriptions,
-  credentials: Credentials,
-): Handlers<typeof SUBSCRIPTION_OPERATIONS> {
+export interface SubscriptionHandlersOptions {
+  readonly subscriptions: Subscriptions
+  readonly credentials: Credentials
+}
+
+export function subscriptionHandlers({
+  subscriptions,
+  credentials,
+}: SubscriptionHandlersOptions): Handlers<typeof SUBSCRIPTION_OPERATIONS> {
   return {
     createSubscription: async ({ author, body, caller }) => subscriptions.create(author, body, caller.scopes),
     listSubscriptions: async ({ author, query }) =>

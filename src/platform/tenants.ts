@@ -42,7 +42,7 @@ export const TENANT_OPERATIONS = {
   },
 } as const satisfies Operations
 
-export function tenantHandlers(tenants: Tenants): Handlers<typeof TENANT_OPERATIONS> {
+export function tenantHandlers({ tenants }: { readonly tenants: Tenants }): Handlers<typeof TENANT_OPERATIONS> {
   return {
     async createTenant({ author, body }, reply) {
       void reply.header('Cache-Control', 'no-store')

@@ -48,7 +48,7 @@ export const USER_OPERATIONS = {
   },
 } as const satisfies Operations
 
-export function userHandlers(users: Users): Handlers<typeof USER_OPERATIONS> {
+export function userHandlers({ users }: { readonly users: Users }): Handlers<typeof USER_OPERATIONS> {
   return {
     createUser: async ({ author, body }) => users.create(author, body),
     listUsers: async ({ author, query }) => users.list(author.tenant, query),

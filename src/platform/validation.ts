@@ -95,7 +95,11 @@ export const VALIDATION_OPERATIONS = {
 
 const RECOMMENDATIONS_MAX = 10
 
-export function validationHandlers(compliance: Pick<Compliance, 'lint'>): Handlers<typeof VALIDATION_OPERATIONS> {
+export function validationHandlers({
+  compliance,
+}: {
+  readonly compliance: Pick<Compliance, 'lint'>
+}): Handlers<typeof VALIDATION_OPERATIONS> {
   return {
     async validateSpecification({ author, body }) {
       const { specification, previous } = body

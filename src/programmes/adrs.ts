@@ -27,7 +27,7 @@ export interface Adrs {
   list(tenant: string, query: PageQuery & { api?: string }): Promise<Page<Adr>>
 }
 
-const ADR_KIND = documentKind<AdrInput>('adr')
+const ADR_KIND = documentKind<AdrInput>('adr', ['title', 'status', 'context', 'decision', 'consequences', 'api'])
 
 export function createAdrs({ registry, createId }: { registry: Registry; createId: CreateId }): Adrs {
   return {

@@ -24,7 +24,7 @@ export interface Principles {
   list(tenant: string, query: PageQuery): Promise<Page<Principle>>
 }
 
-export const PRINCIPLE_KIND = documentKind<PrincipleInput>('principle')
+export const PRINCIPLE_KIND = documentKind<PrincipleInput>('principle', ['name', 'statement', 'rationale', 'rules'])
 
 export function createPrinciples({ registry, createId }: { registry: Registry; createId: CreateId }): Principles {
   return {

@@ -22,8 +22,8 @@ export interface TenantPolicies {
   put(author: Author, policy: TenantPolicy): Promise<TenantPolicy>
 }
 
-const TENANT_POLICY_KIND = documentKind<TenantPolicy>('tenant_policy')
-export const RULESET_KIND = documentKind<RulesetDocument>('ruleset')
+const TENANT_POLICY_KIND = documentKind<TenantPolicy>('tenant_policy', 'hidden')
+export const RULESET_KIND = documentKind<RulesetDocument>('ruleset', 'hidden')
 const DEFAULT_TENANT_POLICY: TenantPolicy = {
   approval: { minScore: 80, allowErrors: false, allowBreaking: true, exposures: ['Internal', 'Partner', 'Public'] },
   ruleset: null,

@@ -25,7 +25,12 @@ export interface ApiPolicies {
   put(author: Author, api: string, policy: Partial<ApiPolicy>): Promise<ApiPolicy>
 }
 
-const API_POLICY_KIND = documentKind<ApiPolicy>('api_policy')
+const API_POLICY_KIND = documentKind<ApiPolicy>('api_policy', [
+  'subscriptionApproval',
+  'exposure',
+  'tokenAlgorithm',
+  'credentialLifetimeDays',
+])
 
 const DEFAULT_POLICY: ApiPolicy = {
   subscriptionApproval: 'Auto',

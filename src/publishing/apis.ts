@@ -26,7 +26,17 @@ export interface ApiBody {
   readonly ownScopes?: readonly string[]
 }
 
-export const API_KIND = documentKind<ApiBody>('api')
+export const API_KIND = documentKind<ApiBody>('api', [
+  'title',
+  'major',
+  'version',
+  'state',
+  'owner',
+  'complianceScore',
+  'programme',
+  'retirementDate',
+  'successor',
+])
 
 export interface Api extends Omit<ApiBody, 'ownScopes' | 'actor' | 'deprecatedAt'> {
   readonly id: string

@@ -20,7 +20,7 @@ interface CompiledBody extends CompiledDocument {
   readonly rules: number
 }
 
-export const COMPILED_KIND = documentKind<CompiledBody>('compiled')
+export const COMPILED_KIND = documentKind<CompiledBody>('compiled', 'hidden')
 
 /** Version of the compiler: incremented with every change of its output, so that published APIs are compiled again. */
 const RULES = 2

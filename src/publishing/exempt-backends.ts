@@ -9,7 +9,7 @@ import { listAll } from '../command/page.ts'
 import { documentKind, type Author, type Registry } from '../store/registry.ts'
 import { PROXY_KIND, activeDeployment, proxyWrite } from './proxy-document.ts'
 
-const MARKER_KIND = documentKind<unknown>('backend_exemption')
+const MARKER_KIND = documentKind<unknown>('backend_exemption', 'hidden')
 const MARKER_ID = 'backend_exemption'
 const BATCH_MAX = 100
 

@@ -40,7 +40,7 @@ export interface ProductsOptions {
   readonly mutex: KeyedMutex
 }
 
-export const PRODUCT_KIND = documentKind<ProductBody>('product')
+export const PRODUCT_KIND = documentKind<ProductBody>('product', ['name', 'apis'])
 /** Limited, because every gateway thread holds the list. */
 const PRODUCTS_PER_API_MAX = 500
 

@@ -13,7 +13,7 @@ export interface ProxyBody {
   readonly memberOfProductIds: readonly string[]
 }
 
-export const PROXY_KIND = documentKind<ProxyBody>('proxy')
+export const PROXY_KIND = documentKind<ProxyBody>('proxy', ['api', 'memberOfProductIds', 'state'])
 
 export interface Deployment {
   /** Id of the OpenAPI document. */

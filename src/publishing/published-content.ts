@@ -16,7 +16,7 @@ interface ContentBody {
   readonly base64: string
 }
 
-const CONTENT_KIND = documentKind<ContentBody>('content')
+const CONTENT_KIND = documentKind<ContentBody>('content', 'hidden')
 
 /** `id` is the id of the document. */
 export function contentWrite(id: string, tenant: string, { bytes, mediaType }: Content): Write {

@@ -52,7 +52,7 @@ export interface OpenApiSpecBody {
   readonly mediaType: string
 }
 
-export const OPENAPI_SPEC_KIND = documentKind<OpenApiSpecBody>('openapispec')
+export const OPENAPI_SPEC_KIND = documentKind<OpenApiSpecBody>('openapispec', ['api', 'version', 'mediaType'])
 
 export interface OpenSlaSpecBody {
   readonly api: string
@@ -63,7 +63,7 @@ export interface OpenSlaSpecBody {
   readonly operationIds: readonly string[]
 }
 
-export const OPENSLA_SPEC_KIND = documentKind<OpenSlaSpecBody>('openslaspec')
+export const OPENSLA_SPEC_KIND = documentKind<OpenSlaSpecBody>('openslaspec', ['api', 'variant', 'version', 'inForce'])
 
 export interface Specifications {
   openApi(tenant: string, id: string): Promise<OpenApiSpec>

@@ -13,11 +13,12 @@ import { lastNotes, writeNote } from '../store/clickhouse/flush-notes.ts'
 import type { ClickHouse } from '../store/clickhouse/client.ts'
 import { openSqliteCheckpoint, type SqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
 import { openSqliteRegistry } from '../store/sqlite/registry.ts'
-import { documentKind, type Registry } from '../store/registry.ts'
+import type { Registry } from '../store/registry.ts'
 import { positionsOf } from './agree.ts'
 import { compare } from './compare.ts'
 import { writeManifest } from './folder-manifest.ts'
 import { inspectFolder } from './folder-parts.ts'
+import { RECOVERY_KIND, type Loss } from './loss.ts'
 import { openStore } from './open-store.ts'
 import { adoptStore, openLostCheckpoint } from './recover-checkpoint.ts'
 import { recoverRegistry } from './recover-registry.ts'
@@ -36,13 +37,6 @@ export interface RecoverOptions {
   /** The operator's tenant, whose audit log receives the entries. */
   readonly tenantOf: (registry: Registry) => Promise<string>
 }
-
-export interface Loss {
-  readonly part: LossPart
-  readonly loss: string
-}
-
-const RECOVERY_KIND = documentKind<Loss>('recovery')
 
 /** Throws `StartRefused`. Returns what was lost, in the order of `LOSS_PARTS`. */
 export async function recover(options: RecoverOptions): Promise<readonly Loss[]> {

@@ -19,8 +19,26 @@ declare const BODY: unique symbol
  */
 export type DocumentKind<Body> = string & { readonly [BODY]: (body: Body) => Body }
 
-export function documentKind<Body>(name: string): DocumentKind<Body> {
+/** A field of the body, or `state`: the state of the resource's machine, if the body stores one. */
+export type ShownField<Body> = (keyof Body & string) | ('actor' extends keyof Body ? 'state' : never)
+
+/** Filled while the modules load, by the declarations; constant from then on. */
+const SHOWN_FIELDS = new Map<string, readonly string[]>()
+
+/**
+ * Declares a kind, at module level. `shown` lists the fields of the body that the audit log may show, never a secret; 'hidden': none.
+ *
+ * The list allows instead of forbidding, so that a field of a later version stays hidden until it is listed.
+ */
+export function documentKind<Body>(name: string, shown: readonly ShownField<Body>[] | 'hidden'): DocumentKind<Body> {
+  if (SHOWN_FIELDS.has(name)) throw new Error(`the kind of document ${name} is declared twice`)
+  SHOWN_FIELDS.set(name, shown === 'hidden' ? [] : shown)
   return name as DocumentKind<Body>
+}
+
+/** Returns the fields of each kind that the audit log may show; kinds without such fields are left out. */
+export function shownFields(): ReadonlyMap<string, readonly string[]> {
+  return new Map([...SHOWN_FIELDS].filter(([, fields]) => fields.length > 0))
 }
 
 /** Narrows a document of the change feed to its kind. */

@@ -38,7 +38,7 @@ export interface Delivery {
   readonly attempts: readonly DeliveryAttempt[]
 }
 
-export const DELIVERY_KIND = documentKind<DeliveryBody>('webhook_delivery')
+export const DELIVERY_KIND = documentKind<DeliveryBody>('webhook_delivery', 'hidden')
 const ATTEMPTS_MAX_STORED = 20
 
 export function stateOfDelivery({ actor }: Pick<DeliveryBody, 'actor'>): DeliveryState {

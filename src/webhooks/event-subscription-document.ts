@@ -29,7 +29,7 @@ export interface EventSubscription {
   readonly createdAt: string
 }
 
-export const EVENT_SUBSCRIPTION_KIND = documentKind<EventSubscriptionBody>('event_subscription')
+export const EVENT_SUBSCRIPTION_KIND = documentKind<EventSubscriptionBody>('event_subscription', ['events', 'state'])
 
 export const freshEventSubscription = (): PersistedActor => begin(machine, undefined)
 

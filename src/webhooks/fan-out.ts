@@ -52,7 +52,7 @@ interface State {
   cancelRetry: () => void
 }
 
-const POSITION_KIND = documentKind<{ readonly position: number }>('webhook_position')
+const POSITION_KIND = documentKind<{ readonly position: number }>('webhook_position', 'hidden')
 const POSITION_ID = 'webhooks'
 /** Commits the position after this many changes without an event, to bound what a restart reads again. */
 const POSITION_EVERY = 1_000

@@ -27,7 +27,7 @@ import { idsUpTo, promisedIds, type Promises } from './promises.ts'
 import { readAll, readRest, type ReadRecord } from './rest.ts'
 import { createTickClock } from './tick-clock.ts'
 
-const NOTE = documentKind<unknown>('note')
+const NOTE = documentKind<unknown>('note', 'hidden')
 
 export interface Verdict {
   /** Broken promises; empty if everything is correct. */

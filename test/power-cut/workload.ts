@@ -31,7 +31,7 @@ import { createTickClock } from './tick-clock.ts'
 import type { Line } from './promises.ts'
 import { readRest } from './rest.ts'
 
-const NOTE = documentKind<unknown>('note')
+const NOTE = documentKind<unknown>('note', 'hidden')
 
 export interface WorkloadOptions {
   readonly dataDir: string

@@ -6,7 +6,7 @@
  */
 
 import { describe, expect, it } from 'vitest'
-import { documentKind, type Registry } from '../../src/store/registry.ts'
+import type { DocumentKind, Registry } from '../../src/store/registry.ts'
 import {
   ACME,
   base64,
@@ -88,7 +88,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 }
 
 async function dump(registry: Registry): Promise<string> {
-  const documents = await Promise.all(KINDS.map((kind) => registry.list(documentKind(kind), { limit: 500 })))
+  const documents = await Promise.all(KINDS.map((kind) => registry.list(kind as DocumentKind<unknown>, { limit: 500 })))
   return JSON.stringify(documents)
 }
 

@@ -1,10 +1,12 @@
 /** The documentation and the code name the same things, and prose is wrapped at 100 columns. */
 
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { PROBLEMS } from '../../src/domain/problem.ts'
 import { RISK_TYPES } from '../../src/domain/risk.ts'
+import { MEMBERS } from '../../src/opensla/limits.ts'
+import { SHORT_FORMS } from '../../src/opensla/short-forms.ts'
 import { EVENT_TYPES } from '../../src/command/event-outbox.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -35,6 +37,21 @@ describe('The documentation', () => {
   it('is wrapped at 100 columns', () => {
     const pages = globSync('{*,docs/*,docs/adr/*}.md', { cwd: ROOT }).sort()
     expect(pages.flatMap(longLines)).toEqual([])
+  })
+
+  it('names only files that exist', () => {
+    const pages = globSync('{*,*/**/}*.md', { cwd: ROOT, exclude: ['node_modules', '**/node_modules'] }).sort()
+    expect(pages).toEqual(expect.arrayContaining(['CONTRIBUTING.md', 'docs/architecture.md']))
+    const named = pages.flatMap((page) =>
+      (read(page).match(/\bsrc\/[\w./-]+\.ts\b/g) ?? []).map((path) => ({ page, path })),
+    )
+    expect(named.length).toBeGreaterThan(0)
+    expect(named.filter(({ path }) => !existsSync(join(ROOT, path)))).toEqual([])
+  })
+
+  it('shows every member of a definition of limits, and every short form, in an example', () => {
+    const page = read('docs/declarations.md')
+    expect([...MEMBERS, ...SHORT_FORMS].filter((member) => !new RegExp(`\\b${member}:`).test(page))).toEqual([])
   })
 
   it('describes every type of risk, and no other', () => {

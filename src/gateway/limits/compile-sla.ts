@@ -3,12 +3,14 @@
 import type { LimitKind } from '../../domain/limit-rule.ts'
 import type { LimitPlan, SlaPlan } from '../../plan/sla-plan.ts'
 import type { CompiledLimit, CompiledLimitOf, CompiledSla } from './compiled-sla.ts'
+import { GROUPS_MAX } from './decision-context.ts'
 import { alertThreshold } from './limit-alert.ts'
 import { compileRule, counterLayoutOf, warnsOncePerWindow } from './limit-kinds.ts'
 import type { Layout } from './limit-layout.ts'
 import { compileQuota } from './quota-limit.ts'
 import { toUnits } from './resource-units.ts'
 
+/** Throws if an operation has more groups of limits than a decision can check, rather than leave some unchecked. */
 export function compileSla(
   plan: SlaPlan,
   operationIds: readonly string[],
@@ -24,12 +26,19 @@ export function compileSla(
     layout: layoutNumber,
     limits,
     quota: compileQuota(plan, layout.quota, unitsMicro),
-    groups: operationIds.map((id) =>
-      (ownOf(plan.byOperation, id) ?? []).map((group) => group.map((position) => limits[position]!)),
-    ),
+    groups: operationIds.map((id) => compileGroups(ownOf(plan.byOperation, id) ?? [], limits)),
     unitsMicro,
     costs: unitsMicro.map(toUnits),
   }
+}
+
+function compileGroups(
+  groups: readonly (readonly number[])[],
+  limits: readonly CompiledLimit[],
+): readonly (readonly CompiledLimit[])[] {
+  if (groups.length > GROUPS_MAX)
+    throw new RangeError(`an operation has ${groups.length} groups of limits; a decision checks at most ${GROUPS_MAX}`)
+  return groups.map((group) => group.map((position) => limits[position]!))
 }
 
 /** Reads own members only: an operation may have the name of an inherited one, such as `constructor`. */

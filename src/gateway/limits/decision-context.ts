@@ -23,8 +23,8 @@ export interface DecisionContextOptions {
   readonly threads: number
 }
 
-/** One group per property: `rate`, `concurrent`, six totals and three short forms. */
-const GROUPS_MAX = 16
+/** One group per property: `rate`, `concurrent`, six totals and three short forms. `compileSla` refuses a plan with more. */
+export const GROUPS_MAX = 16
 
 export function createDecisionContext({ verdict, thread, threads }: DecisionContextOptions): DecisionContext {
   return {

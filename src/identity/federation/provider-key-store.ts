@@ -22,7 +22,7 @@ interface StoredKeysBody extends Published {
   readonly issuer: string
 }
 
-export const PROVIDER_KEYS_KIND = documentKind<StoredKeysBody>('provider_keys')
+export const PROVIDER_KEYS_KIND = documentKind<StoredKeysBody>('provider_keys', 'hidden')
 
 export function createProviderKeyStore(registry: Registry): ProviderKeyStore {
   async function write({ id, tenant }: StoredProvider, action: string, body: StoredKeysBody | null): Promise<void> {

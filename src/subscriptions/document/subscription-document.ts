@@ -16,7 +16,15 @@ export interface SubscriptionBody {
   readonly redirectUris?: readonly string[]
 }
 
-export const SUBSCRIPTION_KIND = documentKind<SubscriptionBody>('subscription')
+export const SUBSCRIPTION_KIND = documentKind<SubscriptionBody>('subscription', [
+  'consumer',
+  'api',
+  'apiProductId',
+  'state',
+  'slaVariant',
+  'scopes',
+  'redirectUris',
+])
 
 export function subscriptionWrite(id: string, tenant: string, expected: number, body: SubscriptionBody): Write {
   const { consumer, api, apiProductId, actor } = body

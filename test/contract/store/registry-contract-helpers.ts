@@ -3,9 +3,9 @@
 import type { Clock } from '../../../src/runtime/clock.ts'
 import { documentKind, type Author, type Registry, type Write } from '../../../src/store/registry.ts'
 
-export const NONE = documentKind<unknown>('none')
-export const OTHER = documentKind<unknown>('other')
-export const THING = documentKind<unknown>('thing')
+export const NONE = documentKind<unknown>('none', 'hidden')
+export const OTHER = documentKind<unknown>('other', 'hidden')
+export const THING = documentKind<unknown>('thing', 'hidden')
 
 /** Opens the same registry on each call, also if the earlier one is still open. */
 export type OpenRegistry = (clock: Clock) => Registry

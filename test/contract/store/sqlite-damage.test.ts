@@ -11,7 +11,7 @@ import { markPathOf, readMark } from '../../../src/runtime/mark-file.ts'
 import { documentKind, type Registry } from '../../../src/store/registry.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 
-const THING = documentKind<unknown>('thing')
+const THING = documentKind<unknown>('thing', 'hidden')
 
 const clock = { nowMs: () => 5_000, after: () => () => {}, every: () => () => {} }
 const AUTHOR = { tenant: 'acme', consumer: 'con_1' }

@@ -13,7 +13,7 @@ import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { withFilesLimited } from '../../file-size-limit.ts'
 import { documentKind } from '../../../src/store/registry.ts'
 
-const THING = documentKind<unknown>('thing')
+const THING = documentKind<unknown>('thing', 'hidden')
 
 const author = { tenant: 'acme', consumer: 'system' }
 const clock = { nowMs: () => 1_800_000_000_000, after: () => () => {}, every: () => () => {} }

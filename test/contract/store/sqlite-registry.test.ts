@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
+import { THING } from './registry-contract-helpers.ts'
 import { documentKind, RegistryFull, type Author, type Commit, type Registry } from '../../../src/store/registry.ts'
 import { createDocumentList } from '../../../src/store/sqlite/document-list.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
@@ -12,9 +13,8 @@ import { auditContract } from './registry-audit.contract.ts'
 import { registryContract } from './registry.contract.ts'
 import type { OpenRegistry } from './registry-contract-helpers.ts'
 
-const LEFT = documentKind<number>('left')
-const RIGHT = documentKind<unknown>('right')
-const THING = documentKind<unknown>('thing')
+const LEFT = documentKind<number>('left', 'hidden')
+const RIGHT = documentKind<unknown>('right', 'hidden')
 
 const BY_KEY = 'PRIMARY KEY (kind=? AND name=? AND value=?'
 const BY_ID = 'PRIMARY KEY (kind=? AND id=?)'

@@ -18,7 +18,7 @@ import {
   orders,
   type TestCatalogue,
 } from '../../fixtures/test-catalogue.ts'
-import { documentKind } from '../../../src/store/registry.ts'
+import type { DocumentKind } from '../../../src/store/registry.ts'
 
 it('a full disk is answered 503, and the registry stays consistent and works again when space is free', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-full-'))
@@ -55,7 +55,7 @@ const REFUSED = { status: 503, code: 'unavailable' }
 async function dump(catalogue: TestCatalogue): Promise<string> {
   const kinds = ['api', 'proxy', 'subscription', 'credential', 'due', 'event']
   return JSON.stringify(
-    await Promise.all(kinds.map((kind) => catalogue.registry.list(documentKind(kind), { limit: 500 }))),
+    await Promise.all(kinds.map((kind) => catalogue.registry.list(kind as DocumentKind<unknown>, { limit: 500 }))),
   )
 }
 

@@ -43,6 +43,7 @@ async function waitingProgramme(platform: TestPlatform, token: string) {
 /** Replaces each path parameter with an id of the victim. */
 function pathsOf(path: string, resources: Resources): string {
   const own: Readonly<Record<string, string>> = {
+    ...resources.plain,
     '/v1/consumers': resources.consumer,
     '/v1/apis': 'payments-v1',
     '/v1/proxies': resources.proxy,
@@ -50,10 +51,6 @@ function pathsOf(path: string, resources: Resources): string {
     '/v1/openslaspecs': resources.openSla,
     '/v1/subscriptions': resources.subscription,
     '/v1/products': resources.product,
-    '/v1/adrs': resources.adr,
-    '/v1/principles': resources.principle,
-    '/v1/users': resources.user,
-    '/v1/identityproviders': resources.provider,
     '/v1/eventsubscriptions': resources.receiver,
     '/v1/risks': resources.risk,
     '/v1/rulesets': resources.ruleset,
@@ -67,7 +64,11 @@ function pathsOf(path: string, resources: Resources): string {
   return path
     .replace(':credentialId', resources.credential)
     .replace(':deliveryId', resources.delivery)
-    .replace(/:(id|name|riskId)/, own[collection] ?? 'missing')
+    .replace(/:(id|name|riskId)/, (parameter) => own[collection] ?? noResource(path, parameter))
+}
+
+function noResource(path: string, parameter: string): never {
+  throw new Error(`the test has no resource for ${parameter} of ${path}`)
 }
 
 async function snapshot(platform: TestPlatform, token: string, resources: Resources): Promise<unknown> {

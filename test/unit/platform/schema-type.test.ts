@@ -20,13 +20,13 @@ const OPERATIONS = {
     method: 'POST',
     path: '/v1/shops/:shop/orders/:id',
     summary: 'Places an order',
-    tag: 'Orders',
+    tag: 'Service',
     scope: null,
     body: order,
     query: pagedQuery({ tier, old: formerly('tier', tier) }),
     status: 201,
   },
-  pause: { method: 'POST', path: '/v1/pause', summary: 'Pauses', tag: 'Orders', scope: null, status: 200 },
+  pause: { method: 'POST', path: '/v1/pause', summary: 'Pauses', tag: 'Service', scope: null, status: 200 },
 } as const satisfies Operations
 
 describe('the type of a schema', () => {

@@ -1,7 +1,14 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { documentKind, isOfKind, type Document, type DocumentKind, type Registry } from '../../../src/store/registry.ts'
+import {
+  documentKind,
+  isOfKind,
+  shownFields,
+  type Document,
+  type DocumentKind,
+  type Registry,
+} from '../../../src/store/registry.ts'
 
 interface BookBody {
   readonly title: string
@@ -11,8 +18,8 @@ interface ShelfBody {
   readonly books: number
 }
 
-const BOOK = documentKind<BookBody>('book')
-const SHELF = documentKind<ShelfBody>('shelf')
+const BOOK = documentKind<BookBody>('book', ['title'])
+const SHELF = documentKind<ShelfBody>('shelf', 'hidden')
 
 const document = (kind: string, body: unknown): Document => ({
   kind,
@@ -37,12 +44,24 @@ export async function readBodies({ get, find, list }: Registry): Promise<unknown
   const plain = await get('book', 'one')
   // @ts-expect-error: the handle of one kind does not stand for another
   const handle: DocumentKind<ShelfBody> = BOOK
-  return [book, shelf, named, wider, plain, handle]
+  // @ts-expect-error: the audit log cannot show a field that the body lacks
+  const author = documentKind<BookBody>('novel', ['author'])
+  // @ts-expect-error: nor the state of a body without a machine
+  const state = documentKind<BookBody>('play', ['state'])
+  return [book, shelf, named, wider, plain, handle, author, state]
 }
 
 describe('a document kind', () => {
   it('equals the stored name', () => {
     expect(`${BOOK} ${SHELF}`).toBe('book shelf')
+  })
+
+  it('lists the fields that the audit log may show', () => {
+    expect([...shownFields()]).toEqual([['book', ['title']]])
+  })
+
+  it('cannot be declared twice', () => {
+    expect(() => documentKind<BookBody>('book', 'hidden')).toThrow('declared twice')
   })
 
   it('narrows a document of the change feed to its body', () => {
@@ -60,7 +79,7 @@ describe('document kinds of the service', () => {
     .map((file) => readFileSync(join(src, file), 'utf8'))
   const calls = texts.flatMap((text) => [...text.matchAll(/\bdocumentKind[<(].*/g)].map(([call]) => call))
   const declared = texts.flatMap((text) =>
-    [...text.matchAll(/^(?:export )?const \w+_KIND = documentKind<[^\n]+>\('(\w+)'\)$/gm)].map(([, name]) => name),
+    [...text.matchAll(/^(?:export )?const \w+_KIND = documentKind<[^\n]+>\(\s*'(\w+)',/gm)].map(([, name]) => name),
   )
 
   it('are constants at module level', () => {

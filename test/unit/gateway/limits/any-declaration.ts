@@ -1,5 +1,6 @@
 /** Random declarations: limits of all kinds, with times of the day, listed operations and a quota. */
 
+import type { LimitKind } from '../../../../src/domain/limit-rule.ts'
 import { OPERATIONS } from '../../../fixtures/test-limits.ts'
 import type { ReferenceDefinition } from './reference-limiter.ts'
 
@@ -10,8 +11,24 @@ const SPANS = [
   ['16:30:00', '20:00:00'],
   ['00:00:00', '04:30:00'],
 ] as const
+const DURATIONS = ['second', 'minute', 'hour', 'day', 'week']
+
+type Random = (below: number) => number
+
+/** Random members of a definition, by the kind of their limits. A kind without a generator does not compile. */
+const ANY: Readonly<Record<LimitKind, (random: Random, isTimed: boolean) => Partial<ReferenceDefinition>>> = {
+  total(random, isTimed) {
+    const windows = ['minute', 'hour', 'day', 'week', 'month', ...(isTimed ? ['period'] : [])]
+    return {
+      totals: Object.fromEntries(windows.filter(() => random(3) === 0).map((window) => [window, random(12)])),
+    }
+  },
+  rate: (random) => (random(2) === 0 ? { rate: { value: random(9), duration: DURATIONS[random(5)] ?? 'day' } } : {}),
+  concurrent: (random) => (random(3) === 0 ? { concurrent: random(5) } : {}),
+}
+
 /** mulberry32 */
-export function createRandom(seed: number): (below: number) => number {
+export function createRandom(seed: number): Random {
   let state = seed
   return (below) => {
     state = (state + 0x6d2b79f5) | 0
@@ -21,22 +38,18 @@ export function createRandom(seed: number): (below: number) => number {
   }
 }
 
-function anyDefinition(random: (below: number) => number, index: number): ReferenceDefinition {
+function anyDefinition(random: Random, index: number): ReferenceDefinition {
   const span = SPANS[random(SPANS.length)] ?? SPANS[0]
   const isTimed = random(2) === 0
-  const windows = ['minute', 'hour', 'day', 'week', 'month', ...(isTimed ? ['period'] : [])]
-  const durations = ['second', 'minute', 'hour', 'day', 'week']
-  return {
+  const definition: ReferenceDefinition = {
     name: `d${index}`,
     ...(random(2) === 0 && { operationIds: OPERATIONS.filter((_, at) => at === index % 3 || random(2) === 0) }),
     ...(isTimed && { validity: [{ name: 'v', start: span[0], end: span[1] }] }),
-    totals: Object.fromEntries(windows.filter(() => random(3) === 0).map((window) => [window, random(12)])),
-    ...(random(2) === 0 && { rate: { value: random(9), duration: durations[random(5)] ?? 'day' } }),
-    ...(random(3) === 0 && { concurrent: random(5) }),
   }
+  return Object.values(ANY).reduce((made, membersOf) => ({ ...made, ...membersOf(random, isTimed) }), definition)
 }
 
-export function anyPlan(random: (below: number) => number) {
+export function anyPlan(random: Random) {
   const period = ['Daily', 'Monthly', 'Quarterly', 'Annual'][random(4)] ?? 'Daily'
   return {
     limits: Array.from({ length: 1 + random(4) }, (_, index) => anyDefinition(random, index)),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createLimiter } from '../../../../src/gateway/limits/limiter.ts'
 import { createLimitMemory } from '../../../../src/gateway/limits/limit-memory.ts'
+import { GROUPS_MAX } from '../../../../src/gateway/limits/decision-context.ts'
 import { openTestLimiter, openLimit, planOf } from '../../../fixtures/test-limits.ts'
 
 describe('which definition applies', () => {
@@ -188,5 +189,25 @@ describe('a decision', () => {
 
     expect(limiter.take(sla, block, 0, 1)).toBe(0)
     expect(limiter.verdict).toMatchObject({ retryAfterMs: 1_000, gauge: 0 })
+  })
+})
+
+describe('a plan with many groups of limits', () => {
+  /** The first groups allow many calls, the last one allows one. */
+  const planWith = (groups: number) => {
+    const limits = Array.from({ length: groups }, (_, index) => ({ name: `d${index}`, totals: { day: index + 1 } }))
+    const plan = planOf({ limits: limits.toReversed() })
+    return { ...plan, byOperation: { '*': limits.map((_, position) => [position]) } }
+  }
+
+  it('is enforced to its last group', () => {
+    const { take } = openTestLimiter(planWith(GROUPS_MAX))
+
+    expect(take('2026-03-04T10:00:00')).toBe(true)
+    expect(take('2026-03-04T10:00:00')).toBe('d0 day')
+  })
+
+  it('is refused if a decision could not check all of them', () => {
+    expect(() => openTestLimiter(planWith(GROUPS_MAX + 1))).toThrow(`at most ${GROUPS_MAX}`)
   })
 })
