@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../runtime/clock.ts'
 import { readLines, sendLine, type Frozen, type Reply } from './line-protocol.ts'
 
-/** What a backup needs from the service: pausing inserts, keeping spool segments, freezing the store, and two facts. */
+/** Functions of the service that a backup needs: pausing inserts, keeping spool segments, freezing the store, and two facts. */
 export interface Holds {
   /** Pauses inserts: resolves when no insert is in flight, with the function that resumes them. */
   readonly holdStore: () => Promise<() => void>
