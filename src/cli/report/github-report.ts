@@ -76,7 +76,7 @@ function toFile(file: string): string {
   return file.replace(/^git:[^:]*:/, '')
 }
 
-/** A line of text must not start like a command. */
+/** A line of text must not hold a command, in the present notation or in the former one. */
 function withoutCommand(line: string): string {
-  return line.replaceAll('::', ':\u200b:')
+  return line.replaceAll('::', ':\u200b:').replaceAll('##[', '#\u200b#[')
 }

@@ -39,7 +39,11 @@ function casesOf(document: ReportDocument): readonly Case[] {
   const first: Case =
     score === null
       ? { name: 'comparison', outcome: null, text: '' }
-      : { name: 'score', outcome: isScoreLow(document) ? 'failure' : null, text: describeScore(score) }
+      : {
+          name: 'score',
+          outcome: isScoreLow(document) ? 'failure' : null,
+          text: isScoreLow(document) ? describeScore(score) : '',
+        }
   return [first, ...[...byRule].map(([rule, items]) => toCase(rule, items))]
 }
 
@@ -69,7 +73,8 @@ function toSuite(file: string, cases: readonly Case[]): string {
 
 function toElement({ name, outcome, text }: Case): string {
   const open = `<testcase classname="openapi" name="${escapeXml(name)}"`
-  if (outcome === null) return `${open}/>`
+  if (outcome === null)
+    return text === '' ? `${open}/>` : `${open}><system-out>${escapeXml(text)}</system-out></testcase>`
   const message = escapeXml(text.split('\n', 1)[0] ?? '')
   if (outcome === 'skipped') return `${open}><skipped message="${message}"/></testcase>`
   return `${open}><${outcome} message="${message}">${escapeXml(text)}</${outcome}></testcase>`
