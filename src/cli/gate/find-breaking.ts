@@ -53,12 +53,15 @@ async function readSide(input: Input): Promise<ReadSide> {
     return { ...input, specification: await readSpecification(bytes) }
   } catch (cause) {
     if (!(cause instanceof Problem)) throw cause
-    const [first] = cause.errors
-    const detail = first?.detail ?? cause.message
-    throw new InputFault(file, `${placeOfFault(input, first?.pointer ?? '')}: it cannot be compared: ${detail}`, {
-      cause,
-    })
+    const { pointer, detail } = cause.errors[0] ?? { pointer: '', detail: cause.message }
+    const place = placeOfFault(input, pointer)
+    throw new InputFault(file, `${place}: it cannot be compared: ${toSentence(pointer, detail)}`, { cause })
   }
+}
+
+/** The library that checks documents writes the predicate only: `must be object`. */
+function toSentence(pointer: string, detail: string): string {
+  return detail.endsWith('.') ? detail : `${pointer || 'the document'} ${detail}.`
 }
 
 function placeOfFault({ file, bytes }: Input, pointer: string): string {

@@ -1,8 +1,10 @@
 /** Escapes text that may quote a hostile document, for each output format. */
 
+const UNSAFE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
+
 /** Replaces control characters, which could move the cursor or start a new line, and marks that reverse the direction of text. */
 export function toPlain(text: string): string {
-  return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '?')
+  return text.replace(UNSAFE, '?')
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -13,10 +15,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&apos;',
 }
 
-/** XML 1.0 allows neither most control characters nor lone surrogates, not even escaped. */
+/** Escapes one line. XML 1.0 allows neither most control characters nor lone surrogates, not even escaped. */
 export function escapeXml(text: string): string {
-  return text
-    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '?')
+  return toPlain(text)
+    .replace(/[^\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '?')
     .replace(/[&<>"']/g, (character) => ENTITIES[character]!)
 }
 
@@ -36,7 +38,8 @@ export function escapeMarkdown(text: string): string {
 
 /** Escapes the message of a workflow command of GitHub Actions. */
 export function escapeCommandMessage(text: string): string {
-  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+  const encoded = text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+  return toPlain(encoded)
 }
 
 /** Escapes a property of a workflow command. */

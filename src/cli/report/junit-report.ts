@@ -1,6 +1,6 @@
 /** Reports as JUnit XML: one suite per document, one case per rule that has findings, and one for the score. */
 
-import { escapeXml, toPlain } from './escape.ts'
+import { escapeXml } from './escape.ts'
 import {
   describeScore,
   describeState,
@@ -16,7 +16,7 @@ type Outcome = 'failure' | 'error' | 'skipped'
 interface Case {
   readonly name: string
   readonly outcome: Outcome | null
-  readonly text: string
+  readonly lines: readonly string[]
 }
 
 export function toJunit(report: Report): string {
@@ -26,7 +26,7 @@ export function toJunit(report: Report): string {
     ...[...troubles].map(([file, items]) =>
       toSuite(
         file,
-        items.map(({ message }): Case => ({ name: 'input', outcome: 'error', text: message })),
+        items.map(({ message }): Case => ({ name: 'input', outcome: 'error', lines: [message] })),
       ),
     ),
   ]
@@ -37,31 +37,23 @@ function casesOf(document: ReportDocument): readonly Case[] {
   const { score, findings } = document
   const byRule = Map.groupBy(findings, ({ rule }) => rule)
   const first: Case =
-    score === null
-      ? { name: 'comparison', outcome: null, text: '' }
-      : {
-          name: 'score',
-          outcome: isScoreLow(document) ? 'failure' : null,
-          text: isScoreLow(document) ? describeScore(score) : '',
-        }
+    score !== null && isScoreLow(document)
+      ? { name: 'score', outcome: 'failure', lines: [describeScore(score)] }
+      : { name: score === null ? 'comparison' : 'score', outcome: null, lines: [] }
   return [first, ...[...byRule].map(([rule, items]) => toCase(rule, items))]
 }
 
 /** A rule fails if one of its findings does, and is skipped if all of them are ignored, known or allowed. */
 function toCase(name: string, findings: readonly ReportFinding[]): Case {
   const failing = findings.filter(({ isFailure }) => isFailure)
-  if (failing.length > 0) return { name, outcome: 'failure', text: textOf(failing) }
+  if (failing.length > 0) return { name, outcome: 'failure', lines: failing.map(toLine) }
   const isSkipped = findings.every(({ state }) => state !== 'new')
-  return { name, outcome: isSkipped ? 'skipped' : null, text: textOf(findings) }
+  return { name, outcome: isSkipped ? 'skipped' : null, lines: findings.map(toLine) }
 }
 
-function textOf(findings: readonly ReportFinding[]): string {
-  return findings
-    .map((finding) => {
-      const { line, column } = finding.place
-      return toPlain(`${line}:${column} ${sentencesOf(finding)} ${finding.pointer}${describeState(finding)}`)
-    })
-    .join('\n')
+function toLine(finding: ReportFinding): string {
+  const { line, column } = finding.place
+  return `${line}:${column} ${sentencesOf(finding)} ${finding.pointer}${describeState(finding)}`
 }
 
 function toSuite(file: string, cases: readonly Case[]): string {
@@ -71,11 +63,11 @@ function toSuite(file: string, cases: readonly Case[]): string {
   return `  <testsuite name="${escapeXml(file)}" ${counts}>\n${lines}  </testsuite>\n`
 }
 
-function toElement({ name, outcome, text }: Case): string {
+function toElement({ name, outcome, lines }: Case): string {
   const open = `<testcase classname="openapi" name="${escapeXml(name)}"`
-  if (outcome === null)
-    return text === '' ? `${open}/>` : `${open}><system-out>${escapeXml(text)}</system-out></testcase>`
-  const message = escapeXml(text.split('\n', 1)[0] ?? '')
+  const text = lines.map(escapeXml).join('\n')
+  if (outcome === null) return text === '' ? `${open}/>` : `${open}><system-out>${text}</system-out></testcase>`
+  const message = escapeXml(lines[0] ?? '')
   if (outcome === 'skipped') return `${open}><skipped message="${message}"/></testcase>`
-  return `${open}><${outcome} message="${message}">${escapeXml(text)}</${outcome}></testcase>`
+  return `${open}><${outcome} message="${message}">${text}</${outcome}></testcase>`
 }

@@ -64,7 +64,7 @@ export interface ReportFinding {
 }
 
 export const EXIT_GOOD = 0
-export const EXIT_NOT_GOOD = 1
+const EXIT_NOT_GOOD = 1
 export const EXIT_TROUBLE = 2
 
 /** Exit codes as in `diff(1)`. */
