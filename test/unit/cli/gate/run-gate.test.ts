@@ -174,7 +174,9 @@ describe('tollgate breaking', () => {
       expect({ code, out }).toEqual({ code: 2, out: '' })
       expect(err).toMatch(/^tollgate: [^\n]+\.\n$/)
     }
-    expect((await gate('breaking', ['wrong.yaml', 'api.json'])).err).toContain('wrong.yaml:2:1: it cannot be compared: /info must be object.\n')
+    expect((await gate('breaking', ['wrong.yaml', 'api.json'])).err).toContain(
+      'wrong.yaml:2:1: it cannot be compared: /info must be object.\n',
+    )
   })
 
   it('accepts breaking changes that the ignore file or the baseline lists', async () => {
