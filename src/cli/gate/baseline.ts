@@ -1,8 +1,8 @@
 /**
  * The baseline: findings that a document had when the gate was introduced, so that only new ones fail.
  *
- * Findings are identified by fingerprint, which does not depend on lines. Of several with the same fingerprint as many are known as
- * the baseline has.
+ * Findings are identified by fingerprint, which does not depend on lines. If several have the same fingerprint, the baseline knows
+ * as many as it lists.
  */
 
 import { normalize } from 'node:path'
