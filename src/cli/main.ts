@@ -2,13 +2,14 @@
 /**
  * `tollgate <command>`.
  *
- * `validate` is a client of the public API. `admin`, `backup`, `restore`, `recover` and `spool` work on a data folder, in a
- * separate process with the modules of the service. Exit codes: 0 done, 1 validation failed, 2 refused.
+ * `lint` and `breaking` need nothing but their files. `validate` is a client of the public API. `admin`, `backup`, `restore`, `recover` and `spool` work on a data folder, in a
+ * separate process with the modules of the service. Exit codes: 0 done, 1 not good enough, 2 refused.
  */
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { GATE_HELP, type GateCommand } from './gate/gate-settings.ts'
 import { validate } from './validate.ts'
 import { readValidateSettings, VALIDATE_HELP } from './validate-settings.ts'
 
@@ -23,7 +24,8 @@ const FOLDER_COMMANDS: ReadonlyMap<string, string> = new Map([
   ['spool', '../maintenance/spool-command.ts'],
 ])
 const PACKAGE = join(import.meta.dirname, '../../package.json')
-const HELP = `${VALIDATE_HELP}
+const HELP = `${GATE_HELP}
+${VALIDATE_HELP}
 tollgate admin reset [--data-dir DIR]
 
 Replaces a lost admin secret while the service is stopped.
@@ -49,12 +51,29 @@ tollgate --version
 const [command, ...args] = process.argv.slice(2)
 const folderCommand = FOLDER_COMMANDS.get(command ?? '')
 if (command === 'validate') await runValidate()
+else if (command === 'lint' || command === 'breaking') process.exitCode = await runOffline(command)
 else if (folderCommand !== undefined) process.exitCode = runOnFolder(folderCommand)
 else if (command === '--version') process.stdout.write(`${readVersion()}\n`)
 else if (command === undefined || command === '--help') process.stdout.write(HELP)
 else {
   process.stderr.write(`tollgate: there is no command ${command.slice(0, 100)}\n\n${HELP}`)
   process.exitCode = EXIT_REFUSED
+}
+
+/** Loads the rules on demand: other commands do not need them. */
+async function runOffline(gate: GateCommand): Promise<number> {
+  const { runGate } = await import('./gate/run-gate.ts')
+  return runGate(gate, args, {
+    stdin: process.stdin,
+    out: (text) => void process.stdout.write(text),
+    err: (text) => void process.stderr.write(text),
+    colour: isColoured(),
+    nowMs: Date.now(),
+  })
+}
+
+function isColoured(): boolean {
+  return process.stdout.isTTY && process.env['NO_COLOR'] === undefined
 }
 
 function runOnFolder(module: string): number {
@@ -74,7 +93,7 @@ async function runValidate(): Promise<void> {
     return
   }
   try {
-    const { report, isGood } = await validate(settings, process.stdout.isTTY && process.env['NO_COLOR'] === undefined)
+    const { report, isGood } = await validate(settings, isColoured())
     process.stdout.write(report)
     process.exitCode = isGood ? 0 : EXIT_NOT_GOOD
   } catch (cause) {

@@ -35,11 +35,6 @@ export interface ValidationResult {
   readonly recommendations: readonly { readonly advice: string; readonly count: number; readonly gain: number }[]
 }
 
-/** The message and the advice, if the two differ. */
-export function sentencesOf({ message, advice }: Pick<ShownFinding, 'message' | 'advice'>): string {
-  return message === advice ? message : `${message} ${advice}`
-}
-
 /** Whether the build passes. */
 export function isGood(result: ValidationResult, minScore: number): boolean {
   return reasonsAgainst(result, minScore).length === 0
@@ -54,9 +49,4 @@ export function reasonsAgainst({ score, breakingChanges }: ValidationResult, min
       ? [`${breaking} breaking ${breaking === 1 ? 'change' : 'changes'} since the previous version`]
       : []),
   ]
-}
-
-/** Rounds the score down to one decimal place: a score below the minimum never looks as if it reached it. */
-export function showScore(score: number): string {
-  return (Math.floor(Number((score * 10).toFixed(6))) / 10).toFixed(1)
 }

@@ -1,6 +1,8 @@
 /** Validation results as text: findings with their location, breaking changes, and recommended fixes. */
 
-import { reasonsAgainst, showScore, type ShownFinding, type ValidationResult } from './validation-result.ts'
+import { toPlain } from './report/escape.ts'
+import { showScore } from './report/report.ts'
+import { reasonsAgainst, type ShownFinding, type ValidationResult } from './validation-result.ts'
 
 export interface TextOptions {
   readonly file: string
@@ -32,7 +34,7 @@ export function toText(result: ValidationResult, { file, minScore, colour }: Tex
     '',
     ...findings.slice(0, FINDINGS_MAX).map((finding, index) => {
       const { severity, message, rule } = finding
-      return `  ${places[index]!.padEnd(width)}  ${paint(severity, severity.padEnd(7))}  ${plain(message)}  ${paint('dim', rule)}`
+      return `  ${places[index]!.padEnd(width)}  ${paint(severity, severity.padEnd(7))}  ${toPlain(message)}  ${paint('dim', rule)}`
     }),
     ...more(findings, compliance.omitted).map((text) => paint('dim', text)),
     ...unseen(compliance.coverage).map((text) => paint('dim', text)),
@@ -40,7 +42,7 @@ export function toText(result: ValidationResult, { file, minScore, colour }: Tex
       'Changes from the previous version',
       breakingChanges.map(
         ({ level, message, pointer }) =>
-          `  ${paint(level, level.padEnd(8))}  ${plain(message)}  ${paint('dim', plain(pointer))}`,
+          `  ${paint(level, level.padEnd(8))}  ${toPlain(message)}  ${paint('dim', toPlain(pointer))}`,
       ),
     ),
     ...section(
@@ -49,7 +51,7 @@ export function toText(result: ValidationResult, { file, minScore, colour }: Tex
         .slice(0, ADVICE_MAX)
         .map(
           ({ advice, count, gain }) =>
-            `  +${gain.toFixed(1).padEnd(5)} ${plain(advice)} ${paint('dim', `(${count}×)`)}`,
+            `  +${gain.toFixed(1).padEnd(5)} ${toPlain(advice)} ${paint('dim', `(${count}×)`)}`,
         ),
     ),
   ]
@@ -66,18 +68,13 @@ function more(findings: readonly ShownFinding[], omitted: number): readonly stri
   return rest === 0 ? [] : [`  and ${rest} more: --format json shows ${omitted === 0 ? 'them all' : 'the first 500'}`]
 }
 
-/** A message may quote the document: control characters must not reach the terminal. */
-function plain(text: string): string {
-  return text.replace(/\p{Cc}/gu, '?')
-}
-
 /** Parts of the document that Spectral's rules did not check. */
 function unseen(coverage: ValidationResult['compliance']['coverage']): readonly string[] {
   if (coverage === null) return []
   const { operations, of, failed } = coverage
   return [
     ...(operations < of ? [`  Spectral's rules checked ${operations} of ${of} operations: the document is large`] : []),
-    ...failed.map(({ rule, detail }) => `  ${rule} could not be applied: ${plain(detail)}`),
+    ...failed.map(({ rule, detail }) => `  ${rule} could not be applied: ${toPlain(detail)}`),
   ]
 }
 

@@ -5,6 +5,9 @@ export type FindingCategory = 'validity' | 'design' | 'documentation' | 'securit
 
 export const FINDING_CATEGORIES = ['validity', 'design', 'documentation', 'security'] as const
 
+/** The default cap on the findings of a document; the rest is counted. */
+export const FINDINGS_MAX = 500
+
 export interface Finding {
   /** Stable name of the rule. */
   readonly rule: string

@@ -25,7 +25,7 @@ export function usage(version: string): string {
     `tollgate ${version}`,
     '',
     'Usage: npm start -- [options]',
-    '       npx tollgate validate FILE | admin reset | backup DIR | restore DIR   (see npx tollgate --help)',
+    '       npx tollgate lint FILE | breaking OLD NEW | validate FILE | admin reset | backup DIR | restore DIR   (see npx tollgate --help)',
     '',
     'Options:',
     ...options,

@@ -37,7 +37,7 @@ function gate(args: readonly string[]): Promise<{ code: number; out: string; err
   })
 }
 
-it('validate passes a good document, and fails one below the minimum score, one with a breaking change, and an invalid one', async () => {
+it('validate passes a good document, and fails one below the minimum score, one with a breaking change, an invalid one, and one whose previous version cannot be read', async () => {
   const good = await gate([SAMPLE])
   expect([good.code, good.err]).toEqual([0, ''])
   expect(good.out).toMatch(/█+░* \d+\.\d of 100, clean; asked for 80: good/)
@@ -54,6 +54,9 @@ it('validate passes a good document, and fails one below the minimum score, one 
   const html = join(folder, 'page.html')
   writeFileSync(html, '<!doctype html>')
   expect(await gate([html])).toMatchObject({ code: 1, err: '' })
+  const unread = await gate([SAMPLE, '--previous', html])
+  expect(unread).toMatchObject({ code: 2, out: '' })
+  expect(unread.err).toMatch(/^tollgate: \S+page\.html: The previous document cannot be read, [^\n]+\n$/)
 })
 
 it('validate prints the reason if the service cannot be reached', async () => {

@@ -117,9 +117,15 @@ const TABLE: Readonly<Record<string, Row>> = {
     folders: [...PORTS, 'record', 'access', 'backup', 'recovery', 'settings', 'store/clickhouse', 'store/sqlite'],
     packages: ['node:'],
   },
-  // A client of the public API, and a backend for trying things out: neither imports anything of the service.
+  // A backend for trying things out.
   sample: { folders: [], packages: ['node:'] },
-  cli: { folders: [], packages: ['eventsource-parser', 'undici', 'node:'] },
+  // The command line. Its gates run the rules of the service on this machine; the rest is a client of the public API.
+  'cli/report': { folders: [], packages: ['node:'] },
+  'cli/gate': {
+    folders: [...BASE, 'json', 'governance', 'governance/compare', 'governance/lint', 'cli/report'],
+    packages: ['node:'],
+  },
+  cli: { folders: ['cli/gate', 'cli/report'], packages: ['eventsource-parser', 'undici', 'node:'] },
 }
 
 /** Composition: may import every folder, and no other folder may import it. */

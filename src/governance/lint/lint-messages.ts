@@ -16,6 +16,7 @@ export interface LintRequest {
   readonly specification: Uint8Array | null
   readonly previous: Uint8Array | null
   readonly ruleset: RulesetDocument
+  readonly findingsMax: number
 }
 
 export type LintResponse =

@@ -3,7 +3,7 @@
 import { parentPort } from 'node:worker_threads'
 import type { RulesetDocument } from '../ruleset-document.ts'
 import { compareVersions } from './compare-versions.ts'
-import { lintServable, lintUnservable, OWN_RULES, readToLint } from './lint.ts'
+import { lintServable, lintUnservable, OWN_RULES, readToLint, type LintResult } from './lint.ts'
 import type { LintRequest, LintResponse } from './lint-messages.ts'
 
 const RULE_NAMES: ReadonlySet<string> = new Set(OWN_RULES.map(({ id }) => id))
@@ -16,14 +16,15 @@ parentPort?.on('message', (request: LintRequest) => {
   )
 })
 
-async function respond({ id, specification, previous, ruleset }: LintRequest): Promise<LintResponse> {
+async function respond({ id, specification, previous, ruleset, findingsMax }: LintRequest): Promise<LintResponse> {
   if (specification === null) return { id, faults: await faultsOf(ruleset) }
   const read = await readToLint(specification)
-  if ('faults' in read) return { id, report: { ...lintUnservable(specification, read.faults), changes: [] } }
+  if ('faults' in read)
+    return { id, report: { ...lintUnservable(specification, read.faults, findingsMax), changes: [] } }
   const changes = previous === null ? [] : await compareVersions(previous, read)
-  const result = await lintServable(specification, read, ruleset, (partial) => {
+  const onOwnResult = (partial: LintResult): void =>
     parentPort?.postMessage({ id, partial: { ...partial, changes } } satisfies LintResponse)
-  })
+  const result = await lintServable(specification, read, ruleset, { onOwnResult, findingsMax })
   return { id, report: { ...result, changes } }
 }
 

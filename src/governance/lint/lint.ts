@@ -15,7 +15,7 @@ import { readSpecification, type Specification } from '../specification.ts'
 import { COVERAGE_RULES, gapsOf, unfinished } from './coverage-rules.ts'
 import { DESIGN_RULES } from './design-rules.ts'
 import { DOCUMENTATION_RULES } from './documentation-rules.ts'
-import { compareFindings, type Finding, type Spot } from '../finding.ts'
+import { compareFindings, FINDINGS_MAX, type Finding, type Spot } from '../finding.ts'
 import { toLintDocument } from './lint-document.ts'
 import { findPlaces } from './places.ts'
 import type { Rule } from './rule.ts'
@@ -32,11 +32,17 @@ export interface LintResult extends Score {
   readonly coverage: Coverage | null
 }
 
+interface ServableOptions {
+  /** Receives the result of our own rules, which holds if the Spectral rules do not finish. */
+  readonly onOwnResult?: (partial: LintResult) => void
+  /** A cap on findings; the rest is counted. */
+  readonly findingsMax?: number
+}
+
 const RULES: readonly Rule[] = [...DESIGN_RULES, ...DOCUMENTATION_RULES, ...SECURITY_RULES]
 /** All rules that run outside Spectral. */
 export const OWN_RULES: readonly Omit<Rule, 'find'>[] = [...RULES, ...COVERAGE_RULES]
 
-const FINDINGS_MAX = 500
 const VALIDITY = { rule: 'valid', category: 'validity', severity: 'error' } as const
 const VALIDITY_ADVICE = 'Correct the document; the gateway serves valid documents only.'
 
@@ -46,19 +52,22 @@ export async function lint(bytes: Uint8Array, ruleset: RulesetDocument = EMPTY_R
 }
 
 /**
- * Lints a document that can be served; `bytes` give the findings their positions. Calls `onOwnResult` with the result of our own
- * rules, which holds if the Spectral rules do not finish.
- */
+ * Lints a document that can be served; `bytes` give the findings their positions. */
 export async function lintServable(
   bytes: Uint8Array,
   { document, operations, mediaType }: Specification,
   ruleset: RulesetDocument,
-  onOwnResult: (partial: LintResult) => void = () => {},
+  { onOwnResult = () => {}, findingsMax = FINDINGS_MAX }: ServableOptions = {},
 ): Promise<LintResult> {
   const own = [...spotsIn(document, ruleset)]
   const text = new TextDecoder().decode(bytes)
   const resultOf = (spots: readonly Spot[], coverage: Coverage): LintResult =>
-    toResult([...spots, ...gapSpots(coverage, ruleset)], coverage, text, mediaType === 'application/json')
+    toResult([...spots, ...gapSpots(coverage, ruleset)], {
+      coverage,
+      text,
+      isJson: mediaType === 'application/json',
+      findingsMax,
+    })
   onOwnResult(resultOf(own, unfinished(operations.length)))
   // Imported on demand: loading takes a third of a second.
   const { judgeBySpectral } = await import('../spectral/engine.ts')
@@ -81,14 +90,15 @@ export async function readToLint(bytes: Uint8Array): Promise<Specification | { r
   }
 }
 
-export function lintUnservable(bytes: Uint8Array, faults: readonly Spot[]): LintResult {
+export function lintUnservable(bytes: Uint8Array, faults: readonly Spot[], findingsMax = FINDINGS_MAX): LintResult {
   const parsed = parseDocumentBytes(bytes)
   if ('fault' in parsed) {
-    const result = toResult(faults, null, '', false)
+    const result = toResult(faults, { coverage: null, text: '', isJson: false, findingsMax })
     // A document that does not parse has no pointers, but may have a position.
     return { ...result, findings: result.findings.map((finding) => ({ ...finding, ...parsed.place })) }
   }
-  return toResult(faults, null, new TextDecoder().decode(bytes), parsed.mediaType === 'application/json')
+  const isJson = parsed.mediaType === 'application/json'
+  return toResult(faults, { coverage: null, text: new TextDecoder().decode(bytes), isJson, findingsMax })
 }
 
 function* spotsIn(fields: Fields, ruleset: RulesetDocument): Iterable<Spot> {
@@ -110,10 +120,17 @@ function* gapSpots(coverage: Coverage, ruleset: RulesetDocument): Iterable<Spot>
   }
 }
 
-function toResult(spots: readonly Spot[], coverage: Coverage | null, text: string, isJson: boolean): LintResult {
+interface ResultOptions {
+  readonly coverage: Coverage | null
+  readonly text: string
+  readonly isJson: boolean
+  readonly findingsMax: number
+}
+
+function toResult(spots: readonly Spot[], { coverage, text, isJson, findingsMax }: ResultOptions): LintResult {
   const isServable = coverage !== null
   const sorted = [...spots].sort(compareFindings)
-  const shown = sorted.slice(0, FINDINGS_MAX)
+  const shown = sorted.slice(0, findingsMax)
   const placeOf = findPlaces(
     text,
     isJson,

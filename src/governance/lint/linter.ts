@@ -8,6 +8,7 @@
 import { Worker } from 'node:worker_threads'
 import { Problem, type ProblemPointer } from '../../domain/problem.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { FINDINGS_MAX } from '../finding.ts'
 import { EMPTY_RULESET, type RulesetDocument } from '../ruleset-document.ts'
 import type { LintOutcome, LintReport, LintRequest, LintResponse } from './lint-messages.ts'
 import { createLintQueue, type LintJob } from './lint-queue.ts'
@@ -32,6 +33,8 @@ export interface LinterOptions {
   readonly clock: Clock
   readonly log: { error(fields: object, message: string): void }
   readonly deadlineMs?: number
+  /** A cap on the findings of a report; the rest is counted. */
+  readonly findingsMax?: number
 }
 
 const DEADLINE_MS = 5_000
@@ -46,16 +49,17 @@ type SubmitLint = (
 ) => Promise<LintOutcome>
 
 export function createLinter(options: LinterOptions): Linter {
+  const { findingsMax = FINDINGS_MAX } = options
   const { submit, close } = createLintThread(options)
 
   return {
     async lint(specification, previous = null, ruleset = EMPTY_RULESET, tenant, deadlineMs) {
-      const outcome = await submit({ specification, previous, ruleset }, tenant, deadlineMs)
+      const outcome = await submit({ specification, previous, ruleset, findingsMax }, tenant, deadlineMs)
       if (!('report' in outcome)) throw new Error('the lint thread answered a document with the faults of a ruleset')
       return outcome.report
     },
     async checkRuleset(ruleset, tenant) {
-      const outcome = await submit({ specification: null, previous: null, ruleset }, tenant)
+      const outcome = await submit({ specification: null, previous: null, ruleset, findingsMax }, tenant)
       if (!('faults' in outcome)) throw new Error('the lint thread answered a ruleset with a report')
       return outcome.faults
     },
@@ -130,11 +134,11 @@ function createLintThread({ clock, log, deadlineMs: defaultMs = DEADLINE_MS }: L
     }
     current = job
     worker ??= startThread()
-    const { id, specification, previous, ruleset, deadlineMs } = job
+    const { id, specification, previous, ruleset, findingsMax, deadlineMs } = job
     cancelTimer = clock.after(deadlineMs, () =>
       abort(`Linting the document takes longer than ${deadlineMs / 1_000} s.`),
     )
-    worker.postMessage({ id, specification, previous, ruleset } satisfies LintRequest)
+    worker.postMessage({ id, specification, previous, ruleset, findingsMax } satisfies LintRequest)
   }
 
   return {

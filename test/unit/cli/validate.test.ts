@@ -136,17 +136,50 @@ describe('validate', () => {
     expect(JSON.parse((await run(['--format', 'json'])).report)).toEqual(RESULT)
     const sarif = JSON.parse((await run(['--format', 'sarif'])).report) as { runs: { results: object[] }[] }
     expect(sarif.runs[0]?.results).toMatchObject([
+      { ruleId: 'operation.removed', level: 'error' },
       {
         ruleId: 'security-secret',
-        level: 'error',
+        level: 'warning',
         locations: [{ physicalLocation: { region: { startLine: 4, startColumn: 17 } } }],
       },
       { ruleId: 'example', level: 'note' },
-      { ruleId: 'operation.removed', level: 'error' },
     ])
     const { report: junit } = await run(['--format', 'junit'])
-    expect(junit).toContain('tests="4" failures="2"')
+    expect(junit).toContain('tests="4" failures="1"')
     expect(junit).toContain('&lt;b&gt;&quot;it&apos;s&quot;&lt;/b&gt; &amp; ??[31m')
+  })
+})
+
+describe('the inputs of validate', () => {
+  const unread = { id: 'previous.invalid', level: 'warning', pointer: '', message: 'It cannot be read.' } as const
+
+  it('fail with one sentence if the previous version is no document', async () => {
+    await expect(run(['--previous', 'OLD'], { ...RESULT, breakingChanges: [unread] })).rejects.toThrow(
+      /old\.yaml: It cannot be read\.$/,
+    )
+  })
+
+  it.each(['missing.yaml', 'src', '/dev/null'])(
+    'fail with one sentence if the previous version is %s',
+    async (name) => {
+      await expect(run(['--previous', name])).rejects.toThrow(
+        /^\S+( is a folder;.*|: there is no such file| is empty)\.$/,
+      )
+    },
+  )
+})
+
+describe('SARIF, JUnit and the exit code of validate', () => {
+  it.each([
+    ['a good document', [], { breakingChanges: [] }],
+    ['a low score', ['--min-score', '90'], { breakingChanges: [] }],
+    ['a breaking change', [], {}],
+  ])('agree on %s', async (_, args, changes) => {
+    const result = { ...RESULT, ...changes }
+    const sarif = await run([...args, '--format', 'sarif'], result)
+    const junit = await run([...args, '--format', 'junit'], result)
+    expect(sarif.report.includes('"level": "error"')).toBe(!sarif.isGood)
+    expect(junit.report.includes('<failure')).toBe(!junit.isGood)
   })
 })
 

@@ -1,0 +1,120 @@
+/**
+ * `tollgate lint`: lints documents on a thread of this process, by the rules that the service applies.
+ *
+ * The score that is compared with `--min-score` leaves out ignored and known findings.
+ */
+
+import type { Readable } from 'node:stream'
+import { Problem } from '../../domain/problem.ts'
+import { createLinter, type Linter, type LintReport } from '../../governance/lint/linter.ts'
+import { scoreOf } from '../../governance/lint/score.ts'
+import { EMPTY_RULESET, type RulesetDocument } from '../../governance/ruleset-document.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import type { ReportDocument, ReportFinding, Trouble } from '../report/report.ts'
+import { findInputs } from './find-inputs.ts'
+import type { LintSettings } from './gate-settings.ts'
+import { InputFault } from './input-fault.ts'
+import { judgeFindings, type JudgeOptions, type RawDocument } from './judge-findings.ts'
+import { readOptionFile } from './option-file.ts'
+import { readInput } from './read-input.ts'
+
+export interface Judged {
+  readonly documents: readonly ReportDocument[]
+  readonly troubles: readonly Trouble[]
+  readonly baselineText: string | null
+}
+
+interface Linted extends RawDocument {
+  readonly report: LintReport
+}
+
+/** Longer than in the service: a build may wait, and has no other tenants. */
+const DEADLINE_MS = 60_000
+const FINDINGS_MAX = 50_000
+
+export async function lintDocuments(settings: LintSettings, options: JudgeOptions, stdin: Readable): Promise<Judged> {
+  const log = { error: () => {} }
+  const linter = createLinter({ clock: systemClock, log, deadlineMs: DEADLINE_MS, findingsMax: FINDINGS_MAX })
+  try {
+    const ruleset = settings.ruleset === null ? EMPTY_RULESET : await readRuleset(settings.ruleset, linter, stdin)
+    const linted: Linted[] = []
+    const troubles: Trouble[] = []
+    for (const input of findInputs(settings.files)) {
+      const result = input instanceof InputFault ? input : await lintOne(input, ruleset, linter, stdin)
+      if (result instanceof InputFault) troubles.push({ file: result.file, message: result.message })
+      else linted.push(result)
+    }
+    const { findings, baselineText } = judgeFindings(linted, options)
+    const documents = linted.map((each, index) => toDocument(each, findings[index]!, settings.minScore))
+    return { documents, troubles, baselineText }
+  } finally {
+    await linter.close()
+  }
+}
+
+async function readRuleset(name: string, linter: Linter, stdin: Readable): Promise<RulesetDocument> {
+  const given = await readOptionFile('ruleset', name, stdin)
+  if (given['rules'] === undefined && given['extends'] === undefined) {
+    throw new InputFault(name, `--ruleset ${name}: A ruleset must have \`rules\`, \`extends\`, or both.`)
+  }
+  const rules = given['rules'] ?? {}
+  if (typeof rules !== 'object' || rules === null || Array.isArray(rules)) {
+    throw new InputFault(name, `--ruleset ${name}: \`rules\` must be an object.`)
+  }
+  const document: RulesetDocument = { ...given, rules: rules as RulesetDocument['rules'] }
+  const faults = await linter.checkRuleset(document)
+  if (faults.length === 0) return document
+  const sentences = faults.map(({ pointer, detail }) => `${pointer || '/'}: ${detail}`)
+  throw new InputFault(name, `--ruleset ${name}: ${sentences.join(' ')}`)
+}
+
+async function lintOne(
+  name: string,
+  ruleset: RulesetDocument,
+  linter: Linter,
+  stdin: Readable,
+): Promise<Linted | InputFault> {
+  try {
+    const { file, bytes } = await readInput(name, stdin)
+    const report = await linter.lint(bytes, null, ruleset).catch((cause: unknown) => {
+      const reason = cause instanceof Problem ? cause.message : `It could not be linted: ${String(cause)}`
+      throw new InputFault(file, `${file}: ${reason}`, { cause })
+    })
+    return { file, report, findings: report.findings.map((finding) => toRaw(file, finding)) }
+  } catch (cause) {
+    if (cause instanceof InputFault) return cause
+    throw cause
+  }
+}
+
+function toRaw(file: string, finding: LintReport['findings'][number]): RawDocument['findings'][number] {
+  const { rule, severity, message, advice, pointer, line, column, fingerprint } = finding
+  const place = { file, line, column }
+  return { rule, severity, message, advice, pointer, place, previousPlace: null, fingerprint, allowance: null }
+}
+
+function toDocument({ file, report }: Linted, findings: readonly ReportFinding[], minimum: number): ReportDocument {
+  const counted = countedScore(report, findings)
+  return { file, score: { value: report.score, counted, minimum }, findings, notes: notesOf(report) }
+}
+
+/** Returns the score without findings that are ignored or known. */
+function countedScore({ score, costs, isServable }: LintReport, findings: readonly ReportFinding[]): number {
+  const spared = findings.filter(({ state }) => state !== 'new')
+  if (spared.length === 0) return score
+  const byRule = Map.groupBy(spared, ({ rule }) => rule)
+  const counts = costs
+    .map((cost) => ({ ...cost, count: cost.count - (byRule.get(cost.rule)?.length ?? 0) }))
+    .filter(({ count }) => count > 0)
+  const isSpared = counts.every(({ category }) => category !== 'validity')
+  return scoreOf(counts, isServable || isSpared).score
+}
+
+function notesOf({ coverage, omitted }: LintReport): readonly string[] {
+  const { operations = 0, of = 0, failed = [] } = coverage ?? {}
+  return [
+    ...(omitted > 0 ? [`${omitted} more findings are not listed`] : []),
+    ...(operations < of ? [`Spectral's rules checked ${operations} of ${of} operations: the document is large`] : []),
+    ...failed.map(({ rule, detail }) => `${rule} could not be applied: ${detail}`),
+  ]
+}

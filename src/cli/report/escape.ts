@@ -1,0 +1,48 @@
+/** Escapes text that may quote a hostile document, for each output format. */
+
+const UNSAFE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
+
+/** Replaces control characters, which could move the cursor or start a new line, and marks that reverse the direction of text. */
+export function toPlain(text: string): string {
+  return text.replace(UNSAFE, '?')
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+}
+
+/** Escapes one line. XML 1.0 allows neither most control characters nor lone surrogates, not even escaped. */
+export function escapeXml(text: string): string {
+  return toPlain(text)
+    .replace(/[^\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '?')
+    .replace(/[&<>"']/g, (character) => ENTITIES[character]!)
+}
+
+export function escapeHtml(text: string): string {
+  return toPlain(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}
+
+/**
+ * Escapes a text for one line or table cell of Markdown. Uses entities, which no renderer reads as structure. A zero-width space
+ * after `@` prevents mentions.
+ */
+export function escapeMarkdown(text: string): string {
+  return toPlain(text)
+    .replace(/[&<>|`*_[\]\\#~!$]/g, (character) => `&#${character.charCodeAt(0)};`)
+    .replaceAll('@', '@\u200b')
+}
+
+/** Escapes the message of a workflow command of GitHub Actions. */
+export function escapeCommandMessage(text: string): string {
+  const encoded = text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+  return toPlain(encoded)
+}
+
+/** Escapes a property of a workflow command. */
+export function escapeCommandProperty(text: string): string {
+  return escapeCommandMessage(text).replaceAll(':', '%3A').replaceAll(',', '%2C')
+}

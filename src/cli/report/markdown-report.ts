@@ -1,0 +1,66 @@
+/** Reports as Markdown: for `$GITHUB_STEP_SUMMARY`, for a note of a merge request, and as a changelog of an API. */
+
+import { escapeMarkdown } from './escape.ts'
+import {
+  describeScore,
+  describeState,
+  sentencesOf,
+  verdictOf,
+  type Report,
+  type ReportDocument,
+  type ReportFinding,
+  type ReportPlace,
+} from './report.ts'
+
+export function toMarkdown(report: Report): string {
+  const sections = [
+    `# ${report.command === 'breaking' ? 'Changes of the API' : 'Findings'}`,
+    ...report.troubles.map(({ message }) => `**Trouble:** ${escapeMarkdown(message)}`),
+    ...report.documents.flatMap((document) => toSections(document, report.command)),
+    ...report.notes.map((note) => `_${escapeMarkdown(note)}_`),
+  ]
+  return `${sections.join('\n\n')}\n`
+}
+
+function toSections(document: ReportDocument, command: Report['command']): readonly string[] {
+  const { file, score, findings, notes } = document
+  const points = score === null ? '' : `${describeScore(score)}: `
+  return [
+    `## ${escapeMarkdown(file)}`,
+    escapeMarkdown(`${points}${verdictOf(document)}`),
+    ...(command === 'breaking' ? toChangelog(findings) : toTable(findings)),
+    ...notes.map((note) => `_${escapeMarkdown(note)}_`),
+  ]
+}
+
+function toTable(findings: readonly ReportFinding[]): readonly string[] {
+  if (findings.length === 0) return []
+  const rows = findings.map((finding) => {
+    const { place, severity, rule, isFailure } = finding
+    const text = escapeMarkdown(sentencesOf(finding) + describeState(finding))
+    return `| ${showPlace(place)} | ${severity} | ${isFailure ? 'yes' : 'no'} | ${text} | ${escapeMarkdown(rule)} |`
+  })
+  return [['| Place | Severity | Fails | Finding | Rule |', '| --- | --- | --- | --- | --- |', ...rows].join('\n')]
+}
+
+const HEADINGS = { error: 'Breaking', warning: 'Attention', info: 'Compatible' } as const
+
+function toChangelog(findings: readonly ReportFinding[]): readonly string[] {
+  const bySeverity = Map.groupBy(findings, ({ severity }) => severity)
+  const sections = (['error', 'warning', 'info'] as const).flatMap((severity) => {
+    const changes = bySeverity.get(severity) ?? []
+    return changes.length === 0 ? [] : [`### ${HEADINGS[severity]}`, changes.map(toItem).join('\n')]
+  })
+  return sections.length === 0 ? ['No changes.'] : sections
+}
+
+function toItem(finding: ReportFinding): string {
+  const { place, previousPlace, pointer, rule } = finding
+  const was = previousPlace === null ? '' : `, was line ${showPlace(previousPlace)}`
+  const text = escapeMarkdown(sentencesOf(finding) + describeState(finding))
+  return `- ${text} ${escapeMarkdown(pointer)} (line ${showPlace(place)}${was}; ${escapeMarkdown(rule)})`
+}
+
+function showPlace({ line, column }: ReportPlace): string {
+  return `${line}:${column}`
+}
