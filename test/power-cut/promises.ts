@@ -8,7 +8,7 @@ export type Line =
   /** The master key is in use. */
   | { readonly did: 'key'; readonly hex: string }
   | { readonly did: 'open'; readonly instance: string; readonly commits: number }
-  /** Records up to `sequence` are passed to the writer; then its caller was told that they are safe. */
+  /** Records up to `sequence` are passed to the writer; then its caller received the confirmation that they are safe. */
   | { readonly did: 'offer' | 'safe'; readonly prefix: string; readonly sequence: number }
   /** The sync timer of the writer fired; then its sync has ended. */
   | { readonly did: 'tick' | 'ticked' }

@@ -41,7 +41,7 @@ export function compareDocuments(previous: Side, next: Side, nowMs = -Infinity):
   return changes()
 }
 
-/** Its end was told (`x-sunset`, RFC 8594's date), and has come. */
+/** Whether the sunset date of the operation (`x-sunset`, RFC 8594) has passed. */
 function isSunset({ fields }: DeclaredOperation, nowMs: number): boolean {
   const sunsetMs = Date.parse(String(fields['x-sunset']))
   return fields['deprecated'] === true && sunsetMs <= nowMs

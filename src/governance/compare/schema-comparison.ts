@@ -95,9 +95,9 @@ export function createSchemaComparison(documents: { previous: Fields; next: Fiel
     }
     const isOther = JSON.stringify(previous['default']) !== JSON.stringify(next['default'])
     if (direction === 'request' && previous['default'] !== undefined && isOther) report('request.default', pointer)
-    const [told, telling] = [discriminatorOf(previous), discriminatorOf(next)]
-    if (told !== telling && told !== null)
-      report('discriminator.changed', pointer, `${told} to ${telling ?? 'nothing'}`)
+    const [discriminator, nextDiscriminator] = [discriminatorOf(previous), discriminatorOf(next)]
+    if (discriminator !== nextDiscriminator && discriminator !== null)
+      report('discriminator.changed', pointer, `${discriminator} to ${nextDiscriminator ?? 'nothing'}`)
   }
 
   function compareProperties({ previous, next, direction, pointer }: Sides): void {

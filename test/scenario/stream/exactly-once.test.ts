@@ -146,7 +146,7 @@ describe('the pipeline', () => {
       expect(totalsIn(stream), `seed ${seed}`).toEqual(totalsOf(records))
       expect(stream.counted.get('pipeline_restarted'), `seed ${seed}`).toBeGreaterThan(0)
       expect(
-        stream.told.map(({ id }) => id),
+        stream.notified.map(({ id }) => id),
         `seed ${seed}`,
       ).toEqual(stream.history.map(({ id }) => id))
     }

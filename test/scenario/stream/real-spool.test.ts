@@ -37,9 +37,9 @@ const UNKNOWN_ROWS: HeldFlush = { isDone: false, items: 'unknown', levels: 'unkn
 function createOutside() {
   const tokens = new Map<string, readonly LineItem[]>()
   const history = new Map<string, readonly RiskEvent[]>()
-  const told: RiskEvent[] = []
+  const notified: RiskEvent[] = []
   const begun = new Set<number>()
-  return { tokens, history, told, begun, items: () => [...tokens.values()].flat(), isAway: false }
+  return { tokens, history, notified, begun, items: () => [...tokens.values()].flat(), isAway: false }
 }
 
 /** One process on the folder: everything is real except the time and the stores. */
@@ -96,7 +96,7 @@ async function startProcess(outside: ReturnType<typeof createOutside>, nowMs: nu
     onCalls: () => {},
   })
   void pipeline.start()
-  await pipeline.risks.subscribe('acme', null, (event) => outside.told.push(event))
+  await pipeline.risks.subscribe('acme', null, (event) => outside.notified.push(event))
   const writers = Array.from({ length: threads }, (_, thread) =>
     createSpoolWriter({
       folder: join(folder, 'spool', `gateway-${thread}`),
@@ -219,7 +219,7 @@ describe(`pipeline on the spool's own files (seed ${SEED})`, () => {
       expect(torn).toBeGreaterThan(0)
       expect(last.damages).toEqual([])
 
-      const ids = outside.told.map(({ id }) => id)
+      const ids = outside.notified.map(({ id }) => id)
       expect(ids).toEqual([...new Set(ids)].sort())
       const events = [...outside.history.values()].flat().map(({ id }) => id)
       expect(new Set(events).size).toBe(events.length)

@@ -20,8 +20,8 @@ describe('a revoked token', () => {
     await revocations.revoke(token(catalogue, 'tok_1'))
     await revocations.revoke(token(catalogue, 'tok_1'))
 
-    const told = { jti: 'tok_1', untilMs: catalogue.clock.nowMs + HOUR_MS }
-    expect(catalogue.gateway.revoked).toEqual([told, told])
+    const notified = { jti: 'tok_1', untilMs: catalogue.clock.nowMs + HOUR_MS }
+    expect(catalogue.gateway.revoked).toEqual([notified, notified])
     expect(revocations.isRevoked('tok_1')).toBe(true)
     expect(revocations.isRevoked('tok_2')).toBe(false)
   })

@@ -32,14 +32,14 @@ describe('the pipeline', () => {
   it('publishes a first risk immediately, and a burst within 20 ms', async () => {
     await stream.start()
     write(refused(1))
-    expect(stream.told).toMatchObject([
+    expect(stream.notified).toMatchObject([
       { phase: 'opened', tenant: 'acme', riskId: expect.stringMatching(/^rsk_/) as string },
     ])
     await stream.clock.advance(1)
     write([call(attribution({ consumer: 'con_2' }), stream.clock.nowMs(), 'payload_invalid')])
     await stream.clock.advance(20)
 
-    expect(stream.told).toHaveLength(2)
+    expect(stream.notified).toHaveLength(2)
   })
 
   it('stores line items about a second after the calls', async () => {
@@ -77,7 +77,7 @@ describe('the pipeline', () => {
       write([...served(100), call(attribution({ consumer: `con_${minute}` }), stream.clock.nowMs(), 'payload_invalid')])
       await stream.clock.advance(60_000)
     }
-    expect(stream.told.filter(({ phase }) => phase === 'opened')).toHaveLength(6)
+    expect(stream.notified.filter(({ phase }) => phase === 'opened')).toHaveLength(6)
     expect(stream.called).toBe(606)
     expect(billed()).toBe(0)
     stream.away = false
@@ -85,7 +85,7 @@ describe('the pipeline', () => {
 
     expect(billed()).toBe(600)
     expect(stream.counted.get('flush_failed')).toBeGreaterThan(10)
-    expect(new Set(stream.history.map(({ id }) => id))).toEqual(new Set(stream.told.map(({ id }) => id)))
+    expect(new Set(stream.history.map(({ id }) => id))).toEqual(new Set(stream.notified.map(({ id }) => id)))
   })
 
   it('blocks metering at a bound, but not risk, while the store is unavailable', { timeout: 60_000 }, async () => {
@@ -103,7 +103,7 @@ describe('the pipeline', () => {
     expect(stream.counted.get('metering_held_back')).toBe(1)
     write(refused(1, START_MS + 2_000_000_000))
     await stream.clock.advance(100)
-    expect(stream.told).toMatchObject([{ phase: 'opened' }])
+    expect(stream.notified).toMatchObject([{ phase: 'opened' }])
     stream.away = false
     await stream.clock.advance(20_000)
 
@@ -144,13 +144,15 @@ describe('the pipeline', () => {
     await stream.start()
     write(refused(1))
     await stream.clock.advance(299_000)
-    expect(stream.told.map(({ phase }) => phase)).toEqual(['opened'])
+    expect(stream.notified.map(({ phase }) => phase)).toEqual(['opened'])
     await stream.clock.advance(2_000)
 
-    expect(stream.told.map(({ phase }) => phase)).toEqual(['opened', 'cleared'])
+    expect(stream.notified.map(({ phase }) => phase)).toEqual(['opened', 'cleared'])
     expect(await stream.pipeline.risks.position({ tenant: 'acme', state: 'open', limit: 10 })).toEqual([])
     const cleared = await stream.pipeline.risks.position({ tenant: 'acme', state: 'cleared', limit: 10 })
-    expect(cleared).toMatchObject([{ state: 'cleared', event: { riskId: stream.told[0]?.riskId, phase: 'cleared' } }])
+    expect(cleared).toMatchObject([
+      { state: 'cleared', event: { riskId: stream.notified[0]?.riskId, phase: 'cleared' } },
+    ])
   })
 
   it('returns the position with current numbers, by tenant and filter', async () => {
@@ -180,9 +182,9 @@ describe('the pipeline', () => {
     write(refused(1))
     await stream.clock.advance(11_000)
 
-    expect(stream.told.map(({ phase }) => phase)).toEqual(['opened', 'updated'])
-    expect(new Set(stream.told.map(({ riskId }) => riskId)).size).toBe(1)
-    expect(stream.told[1]!.id > stream.told[0]!.id).toBe(true)
+    expect(stream.notified.map(({ phase }) => phase)).toEqual(['opened', 'updated'])
+    expect(new Set(stream.notified.map(({ riskId }) => riskId)).size).toBe(1)
+    expect(stream.notified[1]!.id > stream.notified[0]!.id).toBe(true)
   })
 
   it('writes nothing to the disk while there are no calls', async () => {

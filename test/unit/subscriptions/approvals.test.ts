@@ -215,10 +215,10 @@ describe('a tier change', () => {
 
 describe('an overdue request', () => {
   /** Runs the due tasks, like the scheduler. */
-  async function silence(catalogue: TestCatalogue, told: string[]) {
+  async function silence(catalogue: TestCatalogue, notified: string[]) {
     const { registry } = catalogue
     const clock = { nowMs: () => catalogue.clock.nowMs }
-    const escalate = createApprovalEscalation({ registry, clock, onEscalation: (_, flow) => void told.push(flow) })
+    const escalate = createApprovalEscalation({ registry, clock, onEscalation: (_, flow) => void notified.push(flow) })
     for (const { body } of await registry.list(DUE_KIND, { limit: 99 })) {
       if (body.kind === APPROVAL_DUE && body.atMs <= catalogue.clock.nowMs) await escalate(body)
     }
@@ -234,14 +234,14 @@ describe('an overdue request', () => {
   it('is escalated once after three days, as the list shows', async () => {
     const catalogue = openTestCatalogue()
     const { flow } = await asked(catalogue)
-    const told: string[] = []
+    const notified: string[] = []
     catalogue.clock.nowMs += 3 * 86_400_000 - 1
-    await silence(catalogue, told)
-    expect(told).toEqual([])
+    await silence(catalogue, notified)
+    expect(notified).toEqual([])
     catalogue.clock.nowMs += 1
-    await silence(catalogue, told)
-    await silence(catalogue, told)
-    expect(told).toEqual([flow])
+    await silence(catalogue, notified)
+    await silence(catalogue, notified)
+    expect(notified).toEqual([flow])
     const { items } = await catalogue.approvals.list('acme', { limit: 9 })
     expect(items).toMatchObject([{ id: flow, escalatedAt: new Date(catalogue.clock.nowMs).toISOString() }])
   })
@@ -249,14 +249,14 @@ describe('an overdue request', () => {
   it('is not overdue after it was sent back, and again three days after it was resubmitted', async () => {
     const catalogue = openTestCatalogue()
     const { id, flow } = await asked(catalogue)
-    const told: string[] = []
+    const notified: string[] = []
     catalogue.clock.nowMs += 3 * 86_400_000
-    await silence(catalogue, told)
+    await silence(catalogue, notified)
     await catalogue.approvals.decide(BOSS, id, flow, { outcome: 'AmendmentRequired' })
     expect(await catalogue.approvals.flow('acme', id, flow)).toMatchObject({ escalatedAt: null })
     await catalogue.subscriptions.setScopes(ACME, id, [])
     catalogue.clock.nowMs += 3 * 86_400_000
-    await silence(catalogue, told)
-    expect(told).toEqual([flow, flow])
+    await silence(catalogue, notified)
+    expect(notified).toEqual([flow, flow])
   })
 })

@@ -45,16 +45,16 @@ describe('the end of', () => {
     const { subscription, credentials } = await subscribe(catalogue)
     const [client, key] = credentials.map(({ id }) => id)
     const acknowledged = Promise.withResolvers<void>()
-    const told = Promise.withResolvers<void>()
+    const notified = Promise.withResolvers<void>()
     catalogue.gateway.onGrant = async () => {
-      told.resolve()
+      notified.resolve()
       await acknowledged.promise
     }
     let isAnswered = false
     const revoked = catalogue.credentials
       .revoke(ACME, subscription.id, client ?? '')
       .then(() => void (isAnswered = true))
-    await told.promise
+    await notified.promise
     expect(isAnswered).toBe(false)
     acknowledged.resolve()
     await revoked

@@ -11,8 +11,8 @@ describe('a waiting subscription', () => {
     await catalogue.subscriptions.cancel(ACME, ids[0])
     await catalogue.waitingList.settled()
     expect(await statesOf(...ids)).toEqual(['Cancelled', 'Active', WAITING])
-    const told = catalogue.gateway.grants.filter(({ subscription }) => subscription === ids[1])
-    expect(told.map(({ active }) => active)).toEqual([true, true])
+    const notified = catalogue.gateway.grants.filter(({ subscription }) => subscription === ids[1])
+    expect(notified.map(({ active }) => active)).toEqual([true, true])
   })
 
   it('is admitted when another is suspended, which then cannot be resumed', async () => {
@@ -152,8 +152,8 @@ describe('a tier change with limited capacity', () => {
     await catalogue.waitingList.settled()
     expect(await tierOf(ids[0])).toBe('gold')
     expect(await stateOfFlow(ids[0], flow.id)).toBe('Complete')
-    const told = catalogue.gateway.grants.filter(({ subscription }) => subscription === ids[0])
-    expect(told.map(({ variant }) => variant)).toEqual(['gold', 'gold'])
+    const notified = catalogue.gateway.grants.filter(({ subscription }) => subscription === ids[0])
+    expect(notified.map(({ variant }) => variant)).toEqual(['gold', 'gold'])
     const events = await catalogue.registry.list(OUTBOX_EVENT_KIND, { limit: 9 })
     expect(events.map(({ body }) => body.type)).toEqual([
       'TierChangeRequested',
