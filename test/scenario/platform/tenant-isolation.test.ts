@@ -7,10 +7,10 @@ import { publishApi } from '../../fixtures/published-api.ts'
 import { NOW_MS, openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'
 
-type Resources = Awaited<ReturnType<typeof createOwned>>
+type Resources = Awaited<ReturnType<typeof createResources>>
 
-/** Creates the resources of the owner, and a risk episode. */
-async function createOwned(platform: TestPlatform, token: string) {
+/** Creates one resource of each kind for the owner, and a risk event. */
+async function createResources(platform: TestPlatform, token: string) {
   const event = riskEvent({ riskId: 'rsk_own' })
   platform.risks.history.push(event)
   platform.risks.positions.push({ event, state: 'open' })
@@ -19,11 +19,11 @@ async function createOwned(platform: TestPlatform, token: string) {
   await platform.send('PUT', '/v1/policy', { token, body: { approval } })
   const { body: made } = await platform.send('POST', '/v1/rulesets', { token, body: { rules: {} } })
   const own = { risk: event.riskId, ruleset: String(made['id']) }
-  return { ...resources, ...(await waitingProgramme(platform, token)), ...own }
+  return { ...resources, ...(await createWaitingProgramme(platform, token)), ...own }
 }
 
 /** Creates a programme that waits for a decision, so its state does not change. */
-async function waitingProgramme(platform: TestPlatform, token: string) {
+async function createWaitingProgramme(platform: TestPlatform, token: string) {
   const document = {
     openapi: '3.1.0',
     info: { title: 'Tiny', version: '1.0.0' },
@@ -40,8 +40,8 @@ async function waitingProgramme(platform: TestPlatform, token: string) {
   }
 }
 
-/** Replaces each path parameter with an id of the victim. */
-function pathsOf(path: string, resources: Resources): string {
+/** Replaces each path parameter with an id of one of the owner's resources. */
+function fillPath(path: string, resources: Resources): string {
   const own: Readonly<Record<string, string>> = {
     ...resources.plain,
     '/v1/consumers': resources.consumer,
@@ -73,16 +73,16 @@ function noResource(path: string, parameter: string): never {
 
 async function snapshot(platform: TestPlatform, token: string, resources: Resources): Promise<unknown> {
   const reads = Object.values(ALL_OPERATIONS).filter(
-    // The reads of the other operations add audit entries.
+    // The audit log changes with every read, so it is left out.
     ({ method, path, scope, endless }) =>
       method === 'GET' && scope !== null && scope !== OPERATORS_SCOPE && endless !== true && path !== '/v1/audit',
   )
   return Promise.all(
-    reads.map(async ({ path }) => (await platform.send('GET', pathsOf(path, resources), { token })).text),
+    reads.map(async ({ path }) => (await platform.send('GET', fillPath(path, resources), { token })).text),
   )
 }
 
-/** Bodies of the operations that require one. */
+/** Request bodies for the operations that require one. */
 const BODIES: Readonly<Record<string, unknown>> = {
   putApiPolicy: {},
   decide: { outcome: 'Approved' },
@@ -97,18 +97,18 @@ const BODIES: Readonly<Record<string, unknown>> = {
   redeliver: { since: '2026-01-01T00:00:00Z' },
 }
 
-const SINGLE = Object.entries(ALL_OPERATIONS).filter(
+const ITEM_OPERATIONS = Object.entries(ALL_OPERATIONS).filter(
   ([, { path, scope }]) => path.includes(':') && scope !== OPERATORS_SCOPE,
 )
-const LISTS = Object.entries(ALL_OPERATIONS).filter(
+const LIST_OPERATIONS = Object.entries(ALL_OPERATIONS).filter(
   ([, { method, path, scope, endless }]) =>
-    // Operations of `platform:admin` show resources of the gateway, not of a tenant.
+    // Operations that require the operator's scope return resources of the gateway, not of a tenant.
     method === 'GET' &&
     scope !== null &&
     scope !== OPERATORS_SCOPE &&
     !path.includes(':') &&
     !endless &&
-    // Each tenant has exactly one.
+    // Every tenant has exactly one policy, so it is not a list.
     path !== '/v1/policy',
 )
 
@@ -119,21 +119,21 @@ function loggedRequest(ago: number) {
   return { timeMs: NOW_MS - ago, ...call, ...nobody, ...numbers, explanation: '' }
 }
 
-/** A request log with two calls of one tenant. */
+/** A request log with two calls that belong to the tenant `acme`. */
 const REQUESTS: RequestStore = {
   insert: async () => {},
   find: async ({ tenant, limit }) => [loggedRequest(2), loggedRequest(1)].slice(0, tenant === 'acme' ? limit : 0),
 }
 
 describe('a tenant', () => {
-  it.each(SINGLE)(
+  it.each(ITEM_OPERATIONS)(
     'gets 404, never 403, for another tenant’s resource at %s, and changes nothing',
     async (id, operation) => {
       const platform = await openTestPlatform({ requests: REQUESTS })
       const owner = platform.token('acme')
-      const resources = await createOwned(platform, owner)
+      const resources = await createResources(platform, owner)
       const before = await snapshot(platform, owner, resources)
-      const path = pathsOf(operation.path, resources)
+      const path = fillPath(operation.path, resources)
 
       const answer = await platform.send(operation.method, path, { token: platform.token('rival'), body: BODIES[id] })
       expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } })
@@ -147,29 +147,32 @@ describe('a tenant', () => {
     },
   )
 
-  it.each(LISTS)('sees nothing of another tenant in %s, nor with its cursor', async (_, { path }) => {
-    const platform = await openTestPlatform({ requests: REQUESTS })
-    const owner = platform.token('acme')
-    await createOwned(platform, owner)
-    await platform.send('POST', '/v1/consumers', { token: owner, body: { name: 'Second', kind: 'agent' } })
-    platform.lineItems.push(lineItem(NOW_MS - 2), lineItem(NOW_MS - 1))
-    const event: RiskEvent = riskEvent({ tenant: 'acme' })
-    platform.risks.positions.push({ event, state: 'open' }, { event: { ...event, riskId: 'rsk_2' }, state: 'open' })
-    const own = await platform.send('GET', `${path}?limit=1`, { token: owner })
-    expect(own.body['items']).toHaveLength(1)
+  it.each(LIST_OPERATIONS)(
+    'sees nothing of another tenant in %s, even with that tenant’s cursor',
+    async (_, { path }) => {
+      const platform = await openTestPlatform({ requests: REQUESTS })
+      const owner = platform.token('acme')
+      await createResources(platform, owner)
+      await platform.send('POST', '/v1/consumers', { token: owner, body: { name: 'Second', kind: 'agent' } })
+      platform.lineItems.push(lineItem(NOW_MS - 2), lineItem(NOW_MS - 1))
+      const event: RiskEvent = riskEvent({ tenant: 'acme' })
+      platform.risks.positions.push({ event, state: 'open' }, { event: { ...event, riskId: 'rsk_2' }, state: 'open' })
+      const own = await platform.send('GET', `${path}?limit=1`, { token: owner })
+      expect(own.body['items']).toHaveLength(1)
 
-    const token = platform.token('rival')
-    expect((await platform.send('GET', path, { token })).body).toEqual({ items: [], next: null })
-    if (own.body['next'] === null) return
-    const next = encodeURIComponent(String(own.body['next']))
-    const stolen = await platform.send('GET', `${path}?cursor=${next}`, { token })
-    expect(stolen.body).toEqual({ items: [], next: null })
-  })
+      const token = platform.token('rival')
+      expect((await platform.send('GET', path, { token })).body).toEqual({ items: [], next: null })
+      if (own.body['next'] === null) return
+      const next = encodeURIComponent(String(own.body['next']))
+      const pageWithForeignCursor = await platform.send('GET', `${path}?cursor=${next}`, { token })
+      expect(pageWithForeignCursor.body).toEqual({ items: [], next: null })
+    },
+  )
 
   it('cannot refer to another tenant’s resources', async () => {
     const platform = await openTestPlatform()
     const owner = platform.token('acme')
-    const { consumer } = await createOwned(platform, owner)
+    const { consumer } = await createResources(platform, owner)
     const token = platform.token('rival')
     const own = await platform.send('POST', '/v1/consumers', { token, body: { name: 'Mine', kind: 'agent' } })
 
