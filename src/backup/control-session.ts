@@ -66,7 +66,7 @@ class Session implements ControlSession {
     this.#cancelTimer = options.clock.after(REQUEST_WITHIN_MS, () => socket.destroy())
   }
 
-  /** Executes a command in the order freeze, resume, release; closes the connection on anything else. */
+  /** Accepts freeze, resume and release in this order; closes the connection on anything else, unless the session has ended. */
   receive(message: unknown): void {
     const command = (message as { ask?: unknown } | null)?.ask
     if (command === 'freeze' && this.#state === 'new') this.#startFreeze()

@@ -20,7 +20,7 @@ export interface FlushTargets {
 /** The rows of a flush that the store has, and whether it has a note of the flush. */
 export type StoredRows = HeldFlush & { readonly isNoted: boolean }
 
-/** A flush that is stored for the first time: the tokens drop what an attempt before has stored. */
+/** A flush that this process began: if it is retried, its tokens make the store drop the rows that it already has. */
 export const NOTHING_STORED: StoredRows = {
   isDone: false,
   isNoted: false,
