@@ -19,13 +19,13 @@ interface Row {
 const BASE = ['domain', 'runtime']
 const PORTS = [...BASE, 'store']
 /** What the gateway and the control plane have in common. */
-const SHARED = [...PORTS, 'record', 'json', 'plan', 'outbound']
+const SHARED = [...PORTS, 'record', 'json', 'plan', 'schema', 'outbound']
 const FASTIFY = ['fastify']
 const AJV = ['ajv', 'ajv-formats']
 
 const COMMANDS = [...PORTS, 'plan', 'command']
 const DOCUMENTS = [...PORTS, 'json', 'plan']
-const PUBLISHING = [...COMMANDS, 'json', 'opensla', 'subscriptions/document', 'governance', 'governance/compare']
+const PUBLISHING = [...COMMANDS, 'json', 'schema', 'opensla', 'subscriptions/document', 'governance', 'governance/compare']
 const RESOURCES = [...PUBLISHING, 'approvals', 'publishing', 'access', 'subscriptions', 'programmes', 'webhooks']
 
 const GATEWAY_BELOW_CALL = [
@@ -46,6 +46,8 @@ const TABLE: Readonly<Record<string, Row>> = {
   runtime: { folders: ['domain'], packages: ['pino', 'prom-client', 'node:'] },
   json: { folders: BASE, packages: ['re2js', 'node:'] },
   plan: { folders: BASE, packages: ['node:'] },
+  // JSON Schema as the gateway enforces it; documents are compared with the same validator.
+  schema: { folders: [...BASE, 'json', 'plan'], packages: [...AJV, 'node:'] },
   outbound: { folders: BASE, packages: ['undici', 'node:'] },
 
   // Stores and the spool.

@@ -8,7 +8,7 @@
 
 import type { ResponsePlan, RoutePlan } from '../../plan/route-plan.ts'
 import { isJson, parseMediaType } from './media-type.ts'
-import { createSchemaCompiler, type Check, type SchemaCompiler } from './schema-compiler.ts'
+import { createSchemaCompiler, type Check, type SchemaCompiler } from '../../schema/schema-compiler.ts'
 
 export interface DeclaredResponses {
   /** Null where nothing is declared for it: then the status is not known to the contract. */

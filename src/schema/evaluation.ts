@@ -6,7 +6,7 @@
  * apply only if another one accepts the value are kept as branches.
  */
 
-import { compileLinear, type LinearPattern } from '../../json/linear-pattern.ts'
+import { compileLinear, type LinearPattern } from '../json/linear-pattern.ts'
 
 export interface Evaluation {
   hasAllMembers: boolean

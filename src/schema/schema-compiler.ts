@@ -11,11 +11,11 @@
 import { str, type ErrorObject } from 'ajv'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { compileLinear } from '../../json/linear-pattern.ts'
-import type { RoutePlan } from '../../plan/route-plan.ts'
+import { compileLinear } from '../json/linear-pattern.ts'
+import type { RoutePlan } from '../plan/route-plan.ts'
 import { compileMultipleOf } from './multiple-of.ts'
 import { EQUALS, toAjvSchema } from './to-ajv-schema.ts'
-import { hasDuplicates, toCanonicalText } from './canonical-value.ts'
+import { hasDuplicates, toCanonicalText } from '../json/canonical-value.ts'
 import { addUnevaluated } from './unevaluated.ts'
 
 /** The faults of a value; null where it is as declared. */
