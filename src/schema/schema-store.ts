@@ -29,6 +29,10 @@ export interface SchemaStoreOptions {
   /** Direction of the values: a request may omit `readOnly` members, a response `writeOnly` ones. */
   readonly direction: 'request' | 'response'
   readonly faults: ProblemPointer[]
+  /** Precedes the names of the components; keeps those of two documents apart. Default: none. */
+  readonly namePrefix?: string
+  /** Called with each schema taken and its place in the document. */
+  readonly locate?: (schema: object, pointer: string) => void
 }
 
 /**
@@ -39,7 +43,8 @@ const PARTS_MAX = 1_000
 const COMPONENT = '#/components/schemas/'
 const PLAIN_NAME = /^[A-Za-z0-9._-]+$/
 
-export function createSchemaStore({ document, dialect, direction, faults }: SchemaStoreOptions): SchemaStore {
+export function createSchemaStore(options: SchemaStoreOptions): SchemaStore {
+  const { document, dialect, direction, faults, namePrefix = '', locate } = options
   const notSent = direction === 'request' ? 'readOnly' : 'writeOnly'
   const kept: [name: string, schema: unknown][] = []
   /** By reference. */
@@ -48,6 +53,12 @@ export function createSchemaStore({ document, dialect, direction, faults }: Sche
   let parts = 0
 
   function toSchema(schema: unknown, pointer: string): unknown {
+    const converted = convert(schema, pointer)
+    if (locate !== undefined && typeof converted === 'object' && converted !== null) locate(converted, pointer)
+    return converted
+  }
+
+  function convert(schema: unknown, pointer: string): unknown {
     if (typeof schema === 'boolean') return schema
     if (++parts > PARTS_MAX) {
       if (parts === PARTS_MAX + 1)
@@ -73,7 +84,9 @@ export function createSchemaStore({ document, dialect, direction, faults }: Sche
       faults.push({ pointer: `${pointer}/$dynamicRef`, detail })
     }
     dropNotSent(result, fieldsOf(fields['properties']))
-    return dialect === '3.0' ? fromDialect30(result, fields['nullable'] === true) : result
+    if (dialect !== '3.0') return result
+    locate?.(result, pointer)
+    return fromDialect30(result, fields['nullable'] === true)
   }
 
   function toInner(value: unknown, pointer: string): unknown {
@@ -97,7 +110,7 @@ export function createSchemaStore({ document, dialect, direction, faults }: Sche
     if (name === undefined) {
       const own = reference.startsWith(COMPONENT) ? reference.slice(COMPONENT.length) : ''
       // `$` is in no component's name, and means itself in a pointer and in an address.
-      name = PLAIN_NAME.test(own) ? own : `$${names.size}`
+      name = namePrefix + (PLAIN_NAME.test(own) ? own : `$${names.size}`)
       names.set(reference, name)
       waiting.push(reference)
     }
