@@ -25,7 +25,15 @@ const AJV = ['ajv', 'ajv-formats']
 
 const COMMANDS = [...PORTS, 'plan', 'command']
 const DOCUMENTS = [...PORTS, 'json', 'plan']
-const PUBLISHING = [...COMMANDS, 'json', 'schema', 'opensla', 'subscriptions/document', 'governance', 'governance/compare']
+const PUBLISHING = [
+  ...COMMANDS,
+  'json',
+  'schema',
+  'opensla',
+  'subscriptions/document',
+  'governance',
+  'governance/compare',
+]
 const RESOURCES = [...PUBLISHING, 'approvals', 'publishing', 'access', 'subscriptions', 'programmes', 'webhooks']
 
 const GATEWAY_BELOW_CALL = [
@@ -83,7 +91,11 @@ const TABLE: Readonly<Record<string, Row>> = {
   // Documents.
   opensla: { folders: [...PORTS, 'plan'], packages: ['yaml', ...AJV, 'node:'] },
   governance: { folders: DOCUMENTS, packages: ['yaml', '@seriousme/openapi-schema-validator', 'node:'] },
-  'governance/compare': { folders: [...DOCUMENTS, 'governance'], packages: ['node:'] },
+  'governance/containment': { folders: [...BASE, 'json'], packages: [] },
+  'governance/compare': {
+    folders: [...DOCUMENTS, 'schema', 'governance', 'governance/containment'],
+    packages: ['node:'],
+  },
   'governance/spectral': { folders: [...DOCUMENTS, 'governance'], packages: ['@stoplight', 'node:'] },
   'governance/lint': {
     folders: [...DOCUMENTS, 'governance', 'governance/compare', 'governance/spectral'],
