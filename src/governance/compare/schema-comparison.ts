@@ -10,8 +10,9 @@ import { resolvePointer } from '../../json/references.ts'
 import { createSchemaCompiler } from '../../schema/schema-compiler.ts'
 import { createSchemaStore } from '../../schema/schema-store.ts'
 import { createCandidates } from '../containment/candidates.ts'
-import type { SchemaSet } from '../containment/schema-set.ts'
+import type { Prover } from '../containment/proof.ts'
 import { createProver } from '../containment/prover.ts'
+import type { SchemaSet } from '../containment/schema-set.ts'
 import type { Specification } from '../specification.ts'
 import type { Report, RuleId } from './change.ts'
 import { createMemberComparison } from './member-comparison.ts'
@@ -143,21 +144,11 @@ function createPairComparison({ sides, direction, components, report, places }: 
     return found
   }
 
-  /** Every text is a value of an unlimited string, in particular that of a number. */
-  function takesEveryText(one: SchemaSet, other: SchemaSet): boolean {
-    const isScalar = [one, other].every(
-      (set) => !prover.facts(set).types.has('array') && !prover.facts(set).types.has('object'),
-    )
-    return (
-      (isScalar || one.parts.length === 0) && prover.isWithin(prover.sets.of(prover.own({ type: 'string' })), other)
-    )
-  }
-
   return ({ before, after, operation, kind, one, other }) => {
     const [was, is] = [prover.sets.of(one), prover.sets.of(other)]
     prover.reset()
     try {
-      const differs = kind === 'json' || !takesEveryText(was, is)
+      const differs = kind === 'json' || !takesEveryText(prover, was, is)
       for (const each of differs ? find(...(isRequest ? ([was, is] as const) : ([is, was] as const))) : []) {
         reportDifference(report, each, { isRequest, operation, before, after })
       }
@@ -174,6 +165,14 @@ function createPairComparison({ sides, direction, components, report, places }: 
       report(`${direction}.undecided`, { ...places, detail: `the schema cannot be compiled: ${String(cause)}` })
     }
   }
+}
+
+/** Every text is a value of an unlimited string, in particular that of a number. */
+function takesEveryText(prover: Prover, one: SchemaSet, other: SchemaSet): boolean {
+  const isScalar = [one, other].every(
+    (set) => !prover.facts(set).types.has('array') && !prover.facts(set).types.has('object'),
+  )
+  return (isScalar || one.parts.length === 0) && prover.isWithin(prover.sets.of(prover.own({ type: 'string' })), other)
 }
 
 function reportDifference(

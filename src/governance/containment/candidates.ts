@@ -44,73 +44,83 @@ interface Goal {
 }
 
 export function createCandidates(prover: Prover): Candidates {
-  const { sets } = prover
-  const validOf = new Map<string, readonly unknown[]>()
+  return new NearCandidates(prover)
+}
 
-  function partsOf(set: SchemaSet): readonly Fields[] {
-    return [...mentionedParts(sets, set)]
+class NearCandidates implements Candidates {
+  readonly #prover: Prover
+  readonly #validOf = new Map<string, readonly unknown[]>()
+
+  constructor(prover: Prover) {
+    this.#prover = prover
   }
 
-  function valid(set: SchemaSet, depth = 0): unknown {
-    return validValues(set, depth)[0]
+  #partsOf(set: SchemaSet): readonly Fields[] {
+    return [...mentionedParts(this.#prover.sets, set)]
+  }
+
+  valid(set: SchemaSet, depth = 0): unknown {
+    return this.#validValues(set, depth)[0]
   }
 
   /** Up to three values that the set accepts. */
-  function validValues(set: SchemaSet, depth: number): readonly unknown[] {
+  #validValues(set: SchemaSet, depth: number): readonly unknown[] {
     if (set.isFalse || depth > DEPTH_MAX) return []
     const key = `${set.key} ${depth}`
-    let known = validOf.get(key)
+    let known = this.#validOf.get(key)
     if (known === undefined) {
-      validOf.set(key, [])
+      this.#validOf.set(key, [])
       const found: unknown[] = []
-      for (const value of make({ set, hints: partsOf(set), depth })) {
-        if (prover.accepts(set, value)) found.push(value)
+      for (const value of this.#make({ set, hints: this.#partsOf(set), depth })) {
+        if (this.#prover.accepts(set, value)) found.push(value)
         if (found.length === 3) break
       }
-      validOf.set(key, (known = found))
+      this.#validOf.set(key, (known = found))
     }
     return known
   }
 
-  function make({ set, hints, depth }: Goal): readonly unknown[] {
-    if (set.isFalse || depth > DEPTH_MAX || prover.isSpent) return []
-    const found = [...(prover.facts(set).values ?? []).slice(0, 50), ...listed(hints)]
-    for (const each of cases(set)) {
-      const { types } = prover.facts(each)
+  #make({ set, hints, depth }: Goal): readonly unknown[] {
+    if (set.isFalse || depth > DEPTH_MAX || this.#prover.isSpent) return []
+    const found = [...(this.#prover.facts(set).values ?? []).slice(0, 50), ...listed(hints)]
+    for (const each of this.#cases(set)) {
+      const { types } = this.#prover.facts(each)
       const goal = { set: each, hints, depth }
       if (types.has('null')) found.push(null)
       if (types.has('boolean')) found.push(true, false)
       if (types.has('number')) found.push(...numbers([...each.parts, ...hints]))
       if (types.has('string')) found.push(...texts([...each.parts, ...hints]))
-      if (types.has('array')) found.push(...lists(goal))
-      if (types.has('object')) found.push(...objects(goal))
+      if (types.has('array')) found.push(...this.#lists(goal))
+      if (types.has('object')) found.push(...this.#objects(goal))
       if (found.length > 2 * (COUNT_MAX[depth] ?? 8)) break
     }
     return thin(found, COUNT_MAX[depth] ?? 8)
   }
 
   /** The set, and the set with one choice of each of its branches. */
-  function cases(set: SchemaSet): readonly SchemaSet[] {
+  #cases(set: SchemaSet): readonly SchemaSet[] {
     let found: readonly SchemaSet[] = [set]
     for (const part of set.parts) {
-      for (const branches of branchesOf(prover, set, part)) {
-        const next = found.flatMap((each) => branches.map((branch) => sets.of(...each.parts, ...branch.parts)))
+      for (const branches of branchesOf(this.#prover, set, part)) {
+        const next = found.flatMap((each) =>
+          branches.map((branch) => this.#prover.sets.of(...each.parts, ...branch.parts)),
+        )
         found = next.slice(0, CASES_MAX)
       }
     }
     return found
   }
 
-  function lists({ set, hints, depth }: Goal): readonly unknown[] {
-    const { items } = prover.facts(set)
+  #lists({ set, hints, depth }: Goal): readonly unknown[] {
+    const { items } = this.#prover.facts(set)
     const prefix = Math.max(0, ...hints.map(({ prefixItems }) => listOf(prefixItems).length))
     const goalAt = (index: number): Goal => ({
-      set: prover.item(set, index),
-      hints: membersOf(hints.flatMap((part) => [...itemSchemas(part, index), ...containsOf(part)])),
+      set: this.#prover.item(set, index),
+      hints: this.#membersOf(hints.flatMap((part) => [...itemSchemas(part, index), ...containsOf(part)])),
       depth: depth + 1,
     })
     const fill = (length: number): unknown[] =>
-      Array.from({ length }, (_, index) => pickValid(prover.item(set, index), index, depth + 1))
+      Array.from({ length }, (_, index) => this.#pickValid(this.#prover.item(set, index), index, depth + 1))
     const least = Math.min(items.min, MEMBERS_MAX)
     const found: unknown[] = [fill(least)]
     for (const length of near(lengthsOf(hints, ['minItems', 'maxItems', 'minContains', 'maxContains']), MEMBERS_MAX)) {
@@ -120,7 +130,7 @@ export function createCandidates(prover: Prover): Candidates {
       )
     }
     for (let index = 0; index <= prefix; index++) {
-      const values = make(goalAt(index))
+      const values = this.#make(goalAt(index))
       const base = fill(Math.max(least, index + 1))
       for (const value of values) found.push(base.with(index, value))
       for (const value of values.slice(0, 5)) found.push([...base.slice(0, index), value, value])
@@ -128,57 +138,56 @@ export function createCandidates(prover: Prover): Candidates {
     return found
   }
 
-  function objects({ set, hints, depth }: Goal): readonly unknown[] {
-    const { required } = prover.facts(set)
+  #objects({ set, hints, depth }: Goal): readonly unknown[] {
+    const { required } = this.#prover.facts(set)
     const names = new Set([...required, ...hints.flatMap(namesOf)])
     const others = [...hints.flatMap(({ patternProperties }) => Object.keys(fieldsOf(patternProperties)))]
       .flatMap(samplesOfPattern)
-      .concat(texts(membersOf(hints.flatMap(({ propertyNames }) => [propertyNames ?? true]))))
+      .concat(texts(this.#membersOf(hints.flatMap(({ propertyNames }) => [propertyNames ?? true]))))
     const base = new Map<string, unknown>(
-      [...required].map((name) => [name, valid(prover.property(set, name), depth + 1) ?? null]),
+      [...required].map((name) => [name, this.valid(this.#prover.property(set, name), depth + 1) ?? null]),
     )
     const full = new Map(base)
     for (const name of names) {
-      const value = valid(prover.property(set, name), depth + 1)
+      const value = this.valid(this.#prover.property(set, name), depth + 1)
       if (value !== undefined && full.size < MEMBERS_MAX) full.set(name, value)
     }
     const found: unknown[] = [toObject(base), toObject(full)]
     for (const name of [...names].slice(0, MEMBERS_MAX)) if (!required.has(name)) found.push(without(full, name))
     for (const name of [...names, ...others.slice(0, 20), 'zz', 'z1'].slice(0, MEMBERS_MAX)) {
-      const goal = { set: prover.property(set, name), hints: hintsOfMember(hints, name), depth: depth + 1 }
-      for (const value of make(goal)) {
+      const goal = { set: this.#prover.property(set, name), hints: this.#hintsOfMember(hints, name), depth: depth + 1 }
+      for (const value of this.#make(goal)) {
         found.push(toObject(new Map(base).set(name, value)))
         if (found.length % 3 === 0) found.push(toObject(new Map(full).set(name, value)))
       }
     }
     for (const count of near(lengthsOf(hints, ['minProperties', 'maxProperties']), MEMBERS_MAX)) {
-      found.push(toObject(padded(base, full, count, valid(prover.undeclared(set), depth + 1))))
+      found.push(toObject(padded(base, full, count, this.valid(this.#prover.undeclared(set), depth + 1))))
     }
     return found
   }
 
-  function hintsOfMember(hints: readonly Fields[], name: string): readonly Fields[] {
-    return membersOf(hints.flatMap((part) => [...propertySchemas(part, name), ...undeclaredSchemas(part, [])]))
+  #hintsOfMember(hints: readonly Fields[], name: string): readonly Fields[] {
+    return this.#membersOf(hints.flatMap((part) => [...propertySchemas(part, name), ...undeclaredSchemas(part, [])]))
   }
 
-  function membersOf(schemas: readonly unknown[]): readonly Fields[] {
-    return [...new Set(schemas.flatMap((schema) => partsOf(sets.of(schema))))]
+  #membersOf(schemas: readonly unknown[]): readonly Fields[] {
+    return [...new Set(schemas.flatMap((schema) => this.#partsOf(this.#prover.sets.of(schema))))]
   }
 
-  function pickValid(set: SchemaSet, index: number, depth: number): unknown {
-    const found = validValues(set, depth)
+  #pickValid(set: SchemaSet, index: number, depth: number): unknown {
+    const found = this.#validValues(set, depth)
     return found.length === 0 ? index : found[index % found.length]
   }
 
-  function of(inner: SchemaSet, outer: SchemaSet): readonly unknown[] {
-    return make({ set: inner, hints: [...new Set([...partsOf(outer), ...partsOf(inner)])], depth: 0 })
+  of(inner: SchemaSet, outer: SchemaSet): readonly unknown[] {
+    return this.#make({ set: inner, hints: [...new Set([...this.#partsOf(outer), ...this.#partsOf(inner)])], depth: 0 })
   }
 
-  return {
-    of,
-    valid,
-    witness: (inner, outer) =>
-      of(inner, outer).find((value) => !prover.accepts(outer, value) && prover.accepts(inner, value)),
+  witness(inner: SchemaSet, outer: SchemaSet): unknown {
+    return this.of(inner, outer).find(
+      (value) => !this.#prover.accepts(outer, value) && this.#prover.accepts(inner, value),
+    )
   }
 }
 

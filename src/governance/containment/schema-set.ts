@@ -29,72 +29,82 @@ export interface SchemaSets {
 }
 
 export function createSchemaSets(components: Fields): SchemaSets {
-  const ids = new WeakMap<object, number>()
-  let count = 0
-  /** Pairs found to be the same, or being compared: a cycle of references ends. */
-  const same = new Set<string>()
+  return new ComponentSets(components)
+}
 
-  function idOf(part: object): number {
-    let id = ids.get(part)
-    if (id === undefined) ids.set(part, (id = count++))
+class ComponentSets implements SchemaSets {
+  readonly #components: Fields
+  readonly #ids = new WeakMap<object, number>()
+  #count = 0
+  /** Pairs found to be the same, or being compared: a cycle of references ends. */
+  readonly #same = new Set<string>()
+
+  constructor(components: Fields) {
+    this.#components = components
+  }
+
+  of(...schemas: readonly unknown[]): SchemaSet {
+    return this.#make([], false, schemas)
+  }
+
+  and(set: SchemaSet, ...schemas: readonly unknown[]): SchemaSet {
+    return this.#make(set.parts, set.isFalse, schemas)
+  }
+
+  idOf(part: object): number {
+    let id = this.#ids.get(part)
+    if (id === undefined) this.#ids.set(part, (id = this.#count++))
     return id
   }
 
-  function resolve(reference: unknown): unknown {
+  #resolve(reference: unknown): unknown {
     if (typeof reference !== 'string' || !reference.startsWith(REFERENCE)) return true
-    return components[reference.slice(REFERENCE.length)] ?? true
+    return this.#components[reference.slice(REFERENCE.length)] ?? true
   }
 
   /** Adds a schema, what it refers to, and its `allOf`; one with other keywords besides these is a part. */
-  function add(parts: Map<number, Fields>, visited: Set<number>, schema: unknown): boolean {
+  #add(parts: Map<number, Fields>, visited: Set<number>, schema: unknown): boolean {
     if (schema === false) return false
     const part = fieldsOf(schema)
-    const id = idOf(part)
+    const id = this.idOf(part)
     if (parts.has(id)) return true
     if (Object.keys(part).some((keyword) => keyword !== '$ref' && keyword !== 'allOf')) parts.set(id, part)
     else if (visited.has(id)) return true
     visited.add(id)
-    const inner = [...(part['$ref'] === undefined ? [] : [resolve(part['$ref'])]), ...listOf(part['allOf'])]
-    return inner.every((each) => add(parts, visited, each))
+    const inner = [...(part['$ref'] === undefined ? [] : [this.#resolve(part['$ref'])]), ...listOf(part['allOf'])]
+    return inner.every((each) => this.#add(parts, visited, each))
   }
 
-  function make(known: readonly Fields[], isFalse: boolean, schemas: readonly unknown[]): SchemaSet {
-    const parts = new Map(known.map((part) => [idOf(part), part]))
+  #make(known: readonly Fields[], isFalse: boolean, schemas: readonly unknown[]): SchemaSet {
+    const parts = new Map(known.map((part) => [this.idOf(part), part]))
     const visited = new Set<number>()
     let accepts = !isFalse
-    for (const schema of schemas) accepts = add(parts, visited, schema) && accepts
+    for (const schema of schemas) accepts = this.#add(parts, visited, schema) && accepts
     const key = accepts ? [...parts.keys()].sort((a, b) => a - b).join(',') : 'false'
     return { parts: [...parts.values()], isFalse: !accepts, key }
   }
 
-  function isSame(one: unknown, other: unknown): boolean {
+  isSame(one: unknown, other: unknown): boolean {
     if (Object.is(one, other)) return true
     if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
-    const pair = `${idOf(one)} ${idOf(other)}`
-    if (same.has(pair)) return true
-    same.add(pair)
-    if (isSameObject(one, other)) return true
-    same.delete(pair)
+    const pair = `${this.idOf(one)} ${this.idOf(other)}`
+    if (this.#same.has(pair)) return true
+    this.#same.add(pair)
+    if (this.#isSameObject(one, other)) return true
+    this.#same.delete(pair)
     return false
   }
 
-  function isSameObject(one: object, other: object): boolean {
+  #isSameObject(one: object, other: object): boolean {
     if (Array.isArray(one) !== Array.isArray(other)) return false
     const [before, after] = [Object.entries(one), fieldsOrList(other)]
     if (before.length !== Object.keys(after).length) return false
     return before.every(([name, value]) => {
       if (!Object.hasOwn(after, name)) return false
       const against = after[name]
-      if (name !== '$ref' || typeof value !== 'string') return isSame(value, against)
-      return value === against || isSame(resolve(value), resolve(against))
+      if (name !== '$ref' || typeof value !== 'string') return this.isSame(value, against)
+      return value === against || this.isSame(this.#resolve(value), this.#resolve(against))
     })
-  }
-
-  return {
-    of: (...schemas) => make([], false, schemas),
-    and: (set, ...schemas) => make(set.parts, set.isFalse, schemas),
-    idOf,
-    isSame,
   }
 }
 

@@ -28,81 +28,99 @@ export function samplesOfFormat(format: string): readonly string[] {
 
 /** Returns texts that a simple pattern matches: its alternatives, and few and many repetitions. */
 export function samplesOfPattern(pattern: string): readonly string[] {
-  return [...new Set([false, true].flatMap((isLong) => [0, 1, 2].map((turn) => sample(pattern, isLong, turn))))]
+  return [
+    ...new Set(
+      [false, true].flatMap((isLong) => [0, 1, 2].map((turn) => new PatternSample(pattern, isLong, turn).read())),
+    ),
+  ]
 }
 
 /** Reads one pattern from the left; `turn` chooses among alternatives and the members of classes. */
-function sample(pattern: string, isLong: boolean, turn: number): string {
-  let at = 0
+class PatternSample {
+  readonly #pattern: string
+  readonly #isLong: boolean
+  readonly #turn: number
+  #at = 0
 
-  function readAlternatives(): string {
-    const found = [readSequence()]
-    while (pattern[at] === '|') {
-      at++
-      found.push(readSequence())
-    }
-    return found[turn % found.length] ?? ''
+  constructor(pattern: string, isLong: boolean, turn: number) {
+    this.#pattern = pattern
+    this.#isLong = isLong
+    this.#turn = turn
   }
 
-  function readSequence(): string {
+  read(): string {
+    const found = [this.#readSequence()]
+    while (this.#pattern[this.#at] === '|') {
+      this.#at++
+      found.push(this.#readSequence())
+    }
+    return found[this.#turn % found.length] ?? ''
+  }
+
+  #readSequence(): string {
     let text = ''
-    while (at < pattern.length && pattern[at] !== '|' && pattern[at] !== ')') text += repeat(readAtom())
+    while (this.#at < this.#pattern.length && this.#pattern[this.#at] !== '|' && this.#pattern[this.#at] !== ')')
+      text += this.#repeat(this.#readAtom())
     return text
   }
 
-  function readAtom(): string {
-    const char = pattern[at++] ?? ''
+  #readAtom(): string {
+    const char = this.#pattern[this.#at++] ?? ''
     if (char === '^' || char === '$') return ''
     if (char === '.') return 'a'
-    if (char === '(') return readGroup()
-    if (char === '[') return readClass()
-    return char === '\\' ? readEscape() : char
+    if (char === '(') return this.#readGroup()
+    if (char === '[') return this.#readClass()
+    return char === '\\' ? this.#readEscape() : char
   }
 
-  function readGroup(): string {
-    const head = /^\?(?::|<[^>]*>)/.exec(pattern.slice(at))
-    if (head !== null) at += head[0].length
-    const text = readAlternatives()
-    at++
+  #readGroup(): string {
+    const head = /^\?(?::|<[^>]*>)/.exec(this.#pattern.slice(this.#at))
+    if (head !== null) this.#at += head[0].length
+    const text = this.read()
+    this.#at++
     return text
   }
 
-  function readEscape(): string {
-    const char = pattern[at++] ?? ''
-    if ((char === 'p' || char === 'P') && pattern[at] === '{') {
-      const end = pattern.indexOf('}', at)
-      at = end < 0 ? pattern.length : end + 1
+  #readEscape(): string {
+    const char = this.#pattern[this.#at++] ?? ''
+    if ((char === 'p' || char === 'P') && this.#pattern[this.#at] === '{') {
+      const end = this.#pattern.indexOf('}', this.#at)
+      this.#at = end < 0 ? this.#pattern.length : end + 1
       return char === 'p' ? 'A' : 'я'
     }
     if (char === 'b' || char === 'B') return ''
-    const code = /^(?:x([\da-fA-F]{2})|u([\da-fA-F]{4}))/.exec(pattern.slice(at - 1))
+    const code = /^(?:x([\da-fA-F]{2})|u([\da-fA-F]{4}))/.exec(this.#pattern.slice(this.#at - 1))
     if (code === null) return CLASSES[char] ?? char
-    at += code[0].length - 1
+    this.#at += code[0].length - 1
     return String.fromCharCode(parseInt(code[1] ?? code[2] ?? '0', 16))
   }
 
-  function readClass(): string {
-    const isNegated = pattern[at] === '^'
-    if (isNegated) at++
+  #readClass(): string {
+    const isNegated = this.#pattern[this.#at] === '^'
+    if (isNegated) this.#at++
     const members: string[] = []
-    for (let isFirst = true; at < pattern.length && (pattern[at] !== ']' || isFirst); isFirst = false) {
-      if (pattern[at] === '-' && members.length > 0 && pattern[at + 1] !== ']') at++
-      members.push(pattern[at] === '\\' ? (at++, readEscape()) : (pattern[at++] ?? ''))
+    for (
+      let isFirst = true;
+      this.#at < this.#pattern.length && (this.#pattern[this.#at] !== ']' || isFirst);
+      isFirst = false
+    ) {
+      if (this.#pattern[this.#at] === '-' && members.length > 0 && this.#pattern[this.#at + 1] !== ']') this.#at++
+      members.push(
+        this.#pattern[this.#at] === '\\' ? (this.#at++, this.#readEscape()) : (this.#pattern[this.#at++] ?? ''),
+      )
     }
-    at++
-    if (!isNegated) return members[turn % members.length] ?? ''
+    this.#at++
+    if (!isNegated) return members[this.#turn % members.length] ?? ''
     return ['a', 'Z', '0', ' ', '~'].find((each) => !members.includes(each)) ?? ''
   }
 
-  function repeat(atom: string): string {
-    const times = /^(?:[*+?]|\{(\d+)(,?)(\d*)\})\??/.exec(pattern.slice(at))
+  #repeat(atom: string): string {
+    const times = /^(?:[*+?]|\{(\d+)(,?)(\d*)\})\??/.exec(this.#pattern.slice(this.#at))
     if (times === null) return atom
-    at += times[0].length
+    this.#at += times[0].length
     const [least, most] = timesOf(times[0], times[1], times[2], times[3])
-    return atom.repeat(Math.min(isLong ? most : least, REPEAT_MAX))
+    return atom.repeat(Math.min(this.#isLong ? most : least, REPEAT_MAX))
   }
-
-  return readAlternatives()
 }
 
 function timesOf(text: string, min = '', comma = '', max = ''): readonly [least: number, most: number] {
