@@ -10,7 +10,9 @@ import { createSchemaComparison } from '../../../../src/governance/compare/schem
 import { createSchemaCompiler } from '../../../../src/schema/schema-compiler.ts'
 import { createSchemaStore } from '../../../../src/schema/schema-store.ts'
 import { createRandom } from '../../../random.ts'
-import { edit, randomDocument, valueNear, type RandomDocument } from './random-schemas.ts'
+import { randomDocument, type RandomDocument } from './random-schemas.ts'
+import { edit } from './schema-edits.ts'
+import { valueNear } from './values-near.ts'
 
 const PAIRS = Number(process.env['PAIRS'] ?? 300)
 const SEED = Number(process.env['SEED'] ?? 1)
