@@ -261,7 +261,7 @@ describe('a start with an unreachable dependency', () => {
       2,
       [
         expect.stringMatching(
-          /CLICKHOUSE_URL http:\/\/127\.0\.0\.1:\d+ does not answer or refuses \(ECONNREFUSED.*\); start that server/,
+          /CLICKHOUSE_URL http:\/\/127\.0\.0\.1:\d+ does not answer, or rejects the request \(ECONNREFUSED.*\); start that server/,
         ),
       ],
     ])
