@@ -8,7 +8,7 @@ const SEVERITY_OF = { breaking: 'error', warning: 'warning', info: 'info' } as c
 /** Only a low score and breaking changes fail: the tenant's policy, not the build, judges single findings. */
 export function toValidationReport(result: ValidationResult, file: string, minimum: number): Report {
   const { score, findings, breakingChanges } = result
-  const common = { previousPlace: null, state: 'new', reason: null } as const
+  const common = { previousPlace: null, operations: [], state: 'new', reason: null } as const
   const shown: readonly ReportFinding[] = [
     ...breakingChanges.map(({ id, level, pointer, message }) => ({
       ...common,

@@ -30,8 +30,14 @@ const lintFindings = { type: 'array', items: lintFinding } as const
 const change = object({
   id: text,
   level: { type: 'string', enum: ['breaking', 'warning', 'info'] },
-  pointer: text,
+  pointer: { ...text, description: 'Place in the later document, or in the earlier one for what was removed.' },
+  previousPointer: { ...nullable(text), description: 'Place in the earlier document; null for what is new.' },
   message: text,
+  operations: {
+    type: 'array',
+    items: text,
+    description: 'Every operation that the change affects, such as `POST /cards`; empty: the API as a whole.',
+  },
 })
 const cost = object({ rule: text, category, severity: level, count, cost: points })
 

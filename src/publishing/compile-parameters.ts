@@ -5,7 +5,7 @@ import { fieldsOf, type Fields } from '../json/fields.ts'
 import type { DeclaredOperation } from '../governance/operations.ts'
 import { escapePointer, resolvePointer } from '../json/references.ts'
 import type { BodyPlan, ParameterPlan } from '../plan/route-plan.ts'
-import type { SchemaStore } from './schema-store.ts'
+import type { SchemaStore } from '../schema/schema-store.ts'
 
 export interface RequestCompilerOptions {
   readonly document: Fields

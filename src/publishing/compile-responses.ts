@@ -9,7 +9,7 @@ import { fieldsOf, type Fields } from '../json/fields.ts'
 import type { DeclaredOperation } from '../governance/operations.ts'
 import { escapePointer, resolvePointer } from '../json/references.ts'
 import type { ResponsePlan } from '../plan/route-plan.ts'
-import { createSchemaStore } from './schema-store.ts'
+import { createSchemaStore } from '../schema/schema-store.ts'
 
 export interface CompiledResponses {
   /** Without duplicates, and without schemas if these are too large for the memory of every thread. */

@@ -13,7 +13,7 @@ import { compileResponses } from './compile-responses.ts'
 import { compileSecurity } from './compile-security.ts'
 import { readMinRead, readPassHeaders } from './gateway-extensions.ts'
 import type { BackendPlan, RoutePlan } from '../plan/route-plan.ts'
-import { createSchemaStore } from './schema-store.ts'
+import { createSchemaStore } from '../schema/schema-store.ts'
 
 export interface CompileRoutePlanOptions {
   readonly specification: Specification

@@ -19,13 +19,21 @@ interface Row {
 const BASE = ['domain', 'runtime']
 const PORTS = [...BASE, 'store']
 /** What the gateway and the control plane have in common. */
-const SHARED = [...PORTS, 'record', 'json', 'plan', 'outbound']
+const SHARED = [...PORTS, 'record', 'json', 'plan', 'schema', 'outbound']
 const FASTIFY = ['fastify']
 const AJV = ['ajv', 'ajv-formats']
 
 const COMMANDS = [...PORTS, 'plan', 'command']
 const DOCUMENTS = [...PORTS, 'json', 'plan']
-const PUBLISHING = [...COMMANDS, 'json', 'opensla', 'subscriptions/document', 'governance', 'governance/compare']
+const PUBLISHING = [
+  ...COMMANDS,
+  'json',
+  'schema',
+  'opensla',
+  'subscriptions/document',
+  'governance',
+  'governance/compare',
+]
 const RESOURCES = [...PUBLISHING, 'approvals', 'publishing', 'access', 'subscriptions', 'programmes', 'webhooks']
 
 const GATEWAY_BELOW_CALL = [
@@ -46,6 +54,8 @@ const TABLE: Readonly<Record<string, Row>> = {
   runtime: { folders: ['domain'], packages: ['pino', 'prom-client', 'negotiator', 'node:'] },
   json: { folders: BASE, packages: ['re2js', 'node:'] },
   plan: { folders: BASE, packages: ['node:'] },
+  // JSON Schema as the gateway enforces it; documents are compared with the same validator.
+  schema: { folders: [...BASE, 'json', 'plan'], packages: [...AJV, 'node:'] },
   outbound: { folders: BASE, packages: ['undici', 'node:'] },
 
   // Stores and the spool.
@@ -81,7 +91,11 @@ const TABLE: Readonly<Record<string, Row>> = {
   // Documents.
   opensla: { folders: [...PORTS, 'plan'], packages: ['yaml', ...AJV, 'node:'] },
   governance: { folders: DOCUMENTS, packages: ['yaml', '@seriousme/openapi-schema-validator', 'node:'] },
-  'governance/compare': { folders: [...DOCUMENTS, 'governance'], packages: ['node:'] },
+  'governance/containment': { folders: [...BASE, 'json'], packages: [] },
+  'governance/compare': {
+    folders: [...DOCUMENTS, 'schema', 'governance', 'governance/containment'],
+    packages: ['node:'],
+  },
   'governance/spectral': { folders: [...DOCUMENTS, 'governance'], packages: ['@stoplight', 'node:'] },
   'governance/lint': {
     folders: [...DOCUMENTS, 'governance', 'governance/compare', 'governance/spectral'],

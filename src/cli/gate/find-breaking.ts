@@ -7,7 +7,6 @@ import { compareDocuments, type Change } from '../../governance/compare/compare-
 import { findPlaces, type PlaceOf } from '../../governance/lint/places.ts'
 import { parseDocumentBytes } from '../../governance/parse-document.ts'
 import { readSpecification, type Specification } from '../../governance/specification.ts'
-import { resolvePointer } from '../../json/references.ts'
 import type { ReportPlace, Severity } from '../report/report.ts'
 import type { BreakingSettings } from './gate-settings.ts'
 import { InputFault } from './input-fault.ts'
@@ -17,7 +16,6 @@ import { readInput, type Input } from './read-input.ts'
 
 interface Version {
   readonly file: string
-  readonly specification: Specification
   readonly placeOf: PlaceOf
 }
 
@@ -32,8 +30,12 @@ export async function findBreaking(
   const before = await readSide(await readInput(settings.previous, stdin))
   const after = await readSide(await readInput(settings.next, stdin))
   const changes = compareDocuments(before.specification, after.specification, nowMs)
-  const [sides, pointers] = [[before, after], changes.map(({ pointer }) => pointer)] as const
-  const [previous, next] = sides.map((side) => toVersion(side, pointers)) as [Version, Version]
+  const previousPointers = changes.flatMap(({ previousPointer }) => (previousPointer === null ? [] : [previousPointer]))
+  const previous = toVersion(before, previousPointers)
+  const next = toVersion(
+    after,
+    changes.map(({ pointer }) => pointer),
+  )
   const allowance = settings.failOnBreaking ? null : allowanceOf(before.specification, after.specification)
   const findings = changes.map((change) => toRaw(change, previous, next, allowance))
   const { file } = after
@@ -74,7 +76,7 @@ function placeOfFault({ file, bytes }: Input, pointer: string): string {
 
 function toVersion({ file, bytes, specification }: ReadSide, pointers: readonly string[]): Version {
   const isJson = specification.mediaType === 'application/json'
-  return { file, specification, placeOf: findPlaces(new TextDecoder().decode(bytes), isJson, pointers) }
+  return { file, placeOf: findPlaces(new TextDecoder().decode(bytes), isJson, pointers) }
 }
 
 /** A new major version may break, because its callers migrate to it. */
@@ -84,7 +86,7 @@ function allowanceOf(previous: Specification, next: Specification): string | nul
 }
 
 function toRaw(change: Change, previous: Version, next: Version, allowance: string | null): RawFinding {
-  const { id, level, pointer, message } = change
+  const { id, level, pointer, previousPointer, message, operations } = change
   const fingerprint = createHash('sha256').update(`${id} ${pointer} ${message}`).digest('hex').slice(0, 16)
   return {
     rule: id,
@@ -93,7 +95,8 @@ function toRaw(change: Change, previous: Version, next: Version, allowance: stri
     advice: '',
     pointer,
     place: toPlace(next, pointer),
-    previousPlace: hasMember(previous, pointer) ? toPlace(previous, pointer) : null,
+    previousPlace: previousPointer === null ? null : toPlace(previous, previousPointer),
+    operations,
     fingerprint,
     allowance: level === 'breaking' ? allowance : null,
   }
@@ -101,9 +104,4 @@ function toRaw(change: Change, previous: Version, next: Version, allowance: stri
 
 function toPlace({ file, placeOf }: Version, pointer: string): ReportPlace {
   return { file, ...placeOf(pointer) }
-}
-
-/** Tests whether the document has the operation or component that the pointer leads into. */
-function hasMember({ specification }: Version, pointer: string): boolean {
-  return resolvePointer(specification.document, `#${pointer.split('/').slice(0, 4).join('/')}`) !== undefined
 }

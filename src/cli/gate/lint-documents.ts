@@ -90,7 +90,8 @@ async function lintOne(
 function toRaw(file: string, finding: LintReport['findings'][number]): RawDocument['findings'][number] {
   const { rule, severity, message, advice, pointer, line, column, fingerprint } = finding
   const place = { file, line, column }
-  return { rule, severity, message, advice, pointer, place, previousPlace: null, fingerprint, allowance: null }
+  const none = { previousPlace: null, operations: [], allowance: null }
+  return { rule, severity, message, advice, pointer, place, fingerprint, ...none }
 }
 
 function toDocument({ file, report }: Linted, findings: readonly ReportFinding[], minimum: number): ReportDocument {

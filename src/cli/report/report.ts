@@ -55,6 +55,8 @@ export interface ReportFinding {
   readonly place: ReportPlace
   /** The place in the previous version; null for what is new, and for findings of one version. */
   readonly previousPlace: ReportPlace | null
+  /** The operations that a change affects, such as `POST /things`; empty for a change of the API as a whole, and for other findings. */
+  readonly operations: readonly string[]
   readonly fingerprint: string
   /** `known`: listed in the baseline. `ignored`: listed in the ignore file. `allowed`: a change that a new major may make. */
   readonly state: 'new' | 'known' | 'ignored' | 'allowed'
@@ -63,6 +65,7 @@ export interface ReportFinding {
   readonly isFailure: boolean
 }
 
+const OPERATIONS_MAX = 3
 export const EXIT_GOOD = 0
 const EXIT_NOT_GOOD = 1
 export const EXIT_TROUBLE = 2
@@ -107,9 +110,15 @@ export function showScore(score: number): string {
   return (Math.floor(Number((score * 10).toFixed(6))) / 10).toFixed(1)
 }
 
-/** The message, and the advice if the two differ. */
-export function sentencesOf({ message, advice }: Pick<ReportFinding, 'message' | 'advice'>): string {
-  return advice === '' || message === advice ? message : `${message} ${advice}`
+/** The message, the advice if the two differ, and the operations that the pointer does not name. */
+export function sentencesOf(finding: Pick<ReportFinding, 'message' | 'advice' | 'pointer' | 'operations'>): string {
+  const { message, advice, pointer, operations } = finding
+  const text = advice === '' || message === advice ? message : `${message} ${advice}`
+  const isNamed = operations.length === 0 || (operations.length === 1 && pointer.startsWith('/paths/'))
+  if (isNamed) return text
+  const rest = operations.length - OPERATIONS_MAX
+  const more = rest > 0 ? ` and ${rest} more` : ''
+  return `${text} Affects ${operations.slice(0, OPERATIONS_MAX).join(', ')}${more}.`
 }
 
 /** How a finding that does not fail is marked: ` (ignored: reason)`; empty for a finding that counts. */

@@ -16,7 +16,7 @@ import type { Call } from '../call/call.ts'
 import type { CompiledOperation } from '../call/revision.ts'
 import type { DeclaredResponse } from '../validation/declared-responses.ts'
 import { parseJsonBody } from '../validation/json-body.ts'
-import type { Check } from '../validation/schema-compiler.ts'
+import type { Check } from '../../schema/schema-compiler.ts'
 import { BufferedSample, SampleBudget, type BodySample } from './drift-sampling.ts'
 
 export interface DriftWatch {

@@ -8,7 +8,7 @@
 
 import type { ResponsePlan, RoutePlan } from '../../plan/route-plan.ts'
 import { isJson, parseMediaType } from './media-type.ts'
-import { createSchemaCompiler, type Check, type SchemaCompiler } from './schema-compiler.ts'
+import { createSchemaCompiler, type Check, type SchemaCompiler } from '../../schema/schema-compiler.ts'
 
 export interface DeclaredResponses {
   /** Returns null if the contract does not declare the status. */

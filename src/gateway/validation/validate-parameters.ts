@@ -19,7 +19,7 @@ import {
   type RawValues,
 } from './parameters.ts'
 import type { RouteMatch } from '../routing/route-table.ts'
-import type { Check, SchemaCompiler } from './schema-compiler.ts'
+import type { Check, SchemaCompiler } from '../../schema/schema-compiler.ts'
 import { toShape, toTyped, type Shape } from './shape.ts'
 import { invalid, toPointers, type ValidationFailure } from './validation-failure.ts'
 

@@ -10,7 +10,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { OperationPlan, RoutePlan } from '../../plan/route-plan.ts'
 import { Problem } from '../../domain/problem.ts'
 import { escapePointer } from '../../json/references.ts'
-import { createSchemaCompiler, type SchemaCompiler } from './schema-compiler.ts'
+import { createSchemaCompiler, type SchemaCompiler } from '../../schema/schema-compiler.ts'
 import { compileBody, type BodyValidator } from './validate-body.ts'
 import { compileParameters, type ParameterValidator } from './validate-parameters.ts'
 

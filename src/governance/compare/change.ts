@@ -8,7 +8,11 @@ export interface Change {
   readonly level: ChangeLevel
   /** RFC 6901 pointer: into the earlier document for what was removed, else into the later one. */
   readonly pointer: string
+  /** RFC 6901 pointer into the earlier document; null for what is new. */
+  readonly previousPointer: string | null
   readonly message: string
+  /** Every operation that the change affects, such as `POST /things`; empty: the API as a whole. */
+  readonly operations: readonly string[]
 }
 
 /** Every rule by id: level, message, and an example for the documentation. */
@@ -27,6 +31,18 @@ export const RULES = {
     '`?region` is added with `required: true`',
   ],
   'parameter.made.required': ['breaking', 'The optional parameter became required.', '`?region` gets `required: true`'],
+  'parameter.added': ['info', 'An optional parameter was added.', '`?page` is added'],
+  'parameter.moved': [
+    'breaking',
+    'The parameter moved to another location, where existing clients do not send it.',
+    '`X-Region` becomes `?region`',
+  ],
+  'parameter.serialization': [
+    'breaking',
+    'The parameter is written in another way, so existing clients send it wrongly.',
+    '`explode: true` becomes `false`',
+  ],
+  'body.added': ['info', 'An optional request body was added.', '`POST` gets a `requestBody`'],
   'body.added.required': [
     'breaking',
     'A required request body was added, which existing clients do not send.',
@@ -53,6 +69,8 @@ export const RULES = {
     'A media type of the response was removed, which clients may rely on.',
     '`text/csv` is removed from a response',
   ],
+  'response.mediaType.added': ['info', 'A media type of the response was added.', '`text/csv` is added to a response'],
+  'response.status.added': ['info', 'A success status was added.', '`202` is added'],
   'request.type': ['breaking', 'The request no longer accepts values of a type.', '`number` becomes `integer`'],
   'response.type': ['breaking', 'The response may contain values of a new type.', '`string` becomes `[string, null]`'],
   'request.enum.removed': [
@@ -61,7 +79,7 @@ export const RULES = {
     '`[EUR, USD]` becomes `[EUR]`',
   ],
   'response.enum.added': [
-    'warning',
+    'breaking',
     'The response may contain a new value of the enum.',
     '`[open]` becomes `[open, held]`',
   ],
@@ -97,8 +115,8 @@ export const RULES = {
     '`maxLength: 64` becomes `32`',
   ],
   'request.pattern': [
-    'warning',
-    'The pattern in the request changed, so some valid values may become invalid.',
+    'breaking',
+    'The request no longer accepts values that the new pattern does not match.',
     '`pattern` is added',
   ],
   'request.alternative.removed': [
@@ -106,7 +124,7 @@ export const RULES = {
     'The request no longer accepts one of its alternatives.',
     '`oneOf` of three becomes two',
   ],
-  'response.alternative.added': ['warning', 'The response has a new alternative.', '`oneOf` of two becomes three'],
+  'response.alternative.added': ['breaking', 'The response has a new alternative.', '`oneOf` of two becomes three'],
   'operation.sunset': [
     'info',
     'The operation was removed on or after its sunset date.',
@@ -118,15 +136,62 @@ export const RULES = {
     'A response header was removed, which clients may read.',
     '`ETag` is removed from a response',
   ],
+  'response.header.optional': [
+    'breaking',
+    'A response header may now be missing, which clients may rely on.',
+    '`required: true` is removed from `ETag`',
+  ],
   'request.format': [
-    'warning',
-    'The format in the request changed, so some valid values may become invalid.',
+    'breaking',
+    'The request no longer accepts values that do not have the new format.',
     '`format: uuid` is added',
   ],
   'response.format': [
-    'warning',
+    'breaking',
     'The response may contain values of a new format.',
     '`format: date-time` becomes `date`',
+  ],
+  'response.bound': [
+    'breaking',
+    'The response may contain values outside of a former bound.',
+    '`maxLength: 32` becomes `64`',
+  ],
+  'response.pattern': [
+    'breaking',
+    'The response may contain values that the former pattern does not match.',
+    '`pattern` is removed',
+  ],
+  'response.opened': [
+    'breaking',
+    'The response may contain undeclared properties.',
+    '`additionalProperties: false` is removed',
+  ],
+  'request.narrowed': [
+    'breaking',
+    'The request no longer accepts some values that it accepted.',
+    '`propertyNames` is added',
+  ],
+  'response.widened': [
+    'breaking',
+    'The response may contain values that it could not contain.',
+    '`not: {required: [error]}` is removed',
+  ],
+  'request.undecided': [
+    'breaking',
+    'The request cannot be shown to accept every value that it accepted.',
+    '`pattern: ^a+$` becomes `^a*a$`',
+  ],
+  'response.undecided': [
+    'warning',
+    'The response cannot be shown to be compatible: it may contain values that it could not contain.',
+    '`pattern: ^a*a$` becomes `^a+$`',
+  ],
+  'request.property.added': ['info', 'An optional property was added to the request.', '`nickname` is added'],
+  'response.property.added': ['info', 'A property was added to the response.', '`nickname` is added'],
+  'response.property.undeclared': [
+    'warning',
+    'An optional property of the response is no longer declared.',
+    '`nickname` is removed from a response with `additionalProperties: false`',
   ],
   'request.default': ['warning', 'The default of an optional value changed.', '`default: 50` becomes `20`'],
   'discriminator.changed': [
@@ -134,6 +199,18 @@ export const RULES = {
     'The discriminator between the alternatives changed.',
     '`propertyName: kind` becomes `type`',
   ],
+  'security.removed': ['breaking', 'The operation no longer requires authentication.', '`[oauth]` becomes `[]`'],
+  'server.path': [
+    'warning',
+    'The base path of the servers changed; clients that call the servers directly use the former one.',
+    '`https://api.example/v1` becomes `https://api.example/v2`',
+  ],
+  'webhook.added': ['info', 'A webhook was added.', '`cardIssued` is added'],
+  'webhook.removed': ['info', 'A webhook was removed.', '`cardIssued` is removed'],
+  'webhook.changed': ['info', 'A webhook changed.', 'the payload of `cardIssued` changes'],
+  'callback.added': ['info', 'A callback was added.', '`onPaid` is added'],
+  'callback.removed': ['info', 'A callback was removed.', '`onPaid` is removed'],
+  'callback.changed': ['info', 'A callback changed.', 'the payload of `onPaid` changes'],
   'security.narrowed': [
     'breaking',
     'The operation no longer accepts credentials that it accepted before.',
@@ -143,23 +220,40 @@ export const RULES = {
 
 export type RuleId = keyof typeof RULES
 
-/** Records a change; `detail` identifies it if the pointer alone does not. */
-export type Report = (id: RuleId, pointer: string, detail?: string) => void
+export interface Reported {
+  readonly pointer: string
+  readonly previousPointer?: string | null
+  /** Identifies the change if the pointer alone does not. */
+  readonly detail?: string
+  readonly operation?: string
+}
+
+/** Records a change, or that a recorded change affects a further operation. */
+export type Report = (id: RuleId, change: Reported) => void
+
+const DETAIL_MAX = 128
 
 export function createReport(): { readonly report: Report; readonly changes: () => readonly Change[] } {
-  const found = new Map<string, Change>()
+  const found = new Map<string, Omit<Change, 'operations'> & { readonly operations: Set<string> }>()
   const order: Readonly<Record<ChangeLevel, number>> = { breaking: 0, warning: 1, info: 2 }
 
   return {
-    report(id, pointer, detail = '') {
-      const [level, text] = RULES[id]
-      const message = detail === '' ? text : `${text} (${detail.slice(0, 128)})`
-      found.set(`${id} ${pointer} ${detail}`, { id, level, pointer, message })
+    report(id, { pointer, previousPointer = null, detail = '', operation }) {
+      const key = `${id} ${pointer} ${detail}`
+      let change = found.get(key)
+      if (change === undefined) {
+        const [level, text] = RULES[id]
+        const message = detail === '' ? text : `${text} (${detail.slice(0, DETAIL_MAX)})`
+        found.set(key, (change = { id, level, pointer, previousPointer, message, operations: new Set() }))
+      }
+      if (operation !== undefined) change.operations.add(operation)
     },
     changes: () =>
-      [...found.values()].sort(
-        (a, b) => order[a.level] - order[b.level] || compareTexts(a.pointer, b.pointer) || compareTexts(a.id, b.id),
-      ),
+      [...found.values()]
+        .map((change) => ({ ...change, operations: [...change.operations] }))
+        .sort(
+          (a, b) => order[a.level] - order[b.level] || compareTexts(a.pointer, b.pointer) || compareTexts(a.id, b.id),
+        ),
   }
 }
 

@@ -4,40 +4,50 @@
  * Operations are matched by method and path; the names of path parameters do not matter.
  */
 
-import { fieldsOf, type Fields } from '../../json/fields.ts'
-import type { DeclaredOperation } from '../operations.ts'
+import { toCanonicalText } from '../../json/canonical-value.ts'
+import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
 import { escapePointer } from '../../json/references.ts'
+import type { DeclaredOperation } from '../operations.ts'
 import type { Specification } from '../specification.ts'
-import { createReport, type Change, type Report } from './change.ts'
-import { createSchemaComparison, resolve, type CompareSchemas } from './schema-comparison.ts'
+import { createReport, type Change, type Report, type RuleId } from './change.ts'
+import { compareParameters } from './parameter-comparison.ts'
+import { compareBodies } from './body-comparison.ts'
+import { compareResponses } from './response-comparison.ts'
+import { createSchemaComparison } from './schema-comparison.ts'
 import { compareSecurity } from './security-comparison.ts'
+import type { Sides } from './sides.ts'
 
 export type { Change } from './change.ts'
 
-type Side = Pick<Specification, 'document' | 'operations'>
+type Side = Pick<Specification, 'document' | 'dialect' | 'operations'>
 
-interface Sides {
-  readonly previous: Fields
-  readonly next: Fields
-  readonly report: Report
-  readonly compareSchemas: CompareSchemas
-}
-
-/** Sorted: what breaks comes first. As of `nowMs` operations whose sunset has come may go. */
+/** Sorted: breaking changes first. An operation may be removed on and after its sunset date. */
 export function compareDocuments(previous: Side, next: Side, nowMs = -Infinity): readonly Change[] {
   const { report, changes } = createReport()
-  const documents = { previous: previous.document, next: next.document }
-  const sides = { ...documents, report, compareSchemas: createSchemaComparison(documents, report) }
+  const requests = createSchemaComparison({ previous, next }, 'request', report)
+  const responses = createSchemaComparison({ previous, next }, 'response', report)
   const after = new Map(next.operations.map((operation) => [shapeOf(operation), operation]))
-  for (const operation of previous.operations) {
-    const shape = shapeOf(operation)
+  for (const before of previous.operations) {
+    const shape = shapeOf(before)
     const same = after.get(shape)
     after.delete(shape)
-    if (same === undefined)
-      report(isSunset(operation, nowMs) ? 'operation.sunset' : 'operation.removed', operation.pointer)
-    else compareOperations(sides, operation, same)
+    const operation = `${before.method} ${before.path}`
+    if (same === undefined) {
+      const id = isSunset(before, nowMs) ? 'operation.sunset' : 'operation.removed'
+      report(id, { pointer: before.pointer, previousPointer: before.pointer, operation })
+      continue
+    }
+    const reportOfPair: Report = (id, change) => report(id, { operation, ...change })
+    const documents = { previous: previous.document, next: next.document }
+    compareOperations({ ...documents, report: reportOfPair, requests, responses, operation }, before, same)
   }
-  for (const { pointer } of after.values()) report('operation.added', pointer)
+  for (const { pointer, method, path } of after.values()) {
+    report('operation.added', { pointer, operation: `${method} ${path}` })
+  }
+  requests.finish()
+  responses.finish()
+  compareWebhooks(previous.document, next.document, report)
+  compareServers(previous.document, next.document, report)
   return changes()
 }
 
@@ -48,103 +58,67 @@ function isSunset({ fields }: DeclaredOperation, nowMs: number): boolean {
 }
 
 function compareOperations(sides: Sides, before: DeclaredOperation, after: DeclaredOperation): void {
-  if (before.operationId !== after.operationId) sides.report('operation.renamed', `${after.pointer}/operationId`)
+  const { report } = sides
+  const places = { pointer: after.pointer, previousPointer: before.pointer }
+  if (before.operationId !== after.operationId) {
+    const at = { pointer: `${after.pointer}/operationId`, previousPointer: `${before.pointer}/operationId` }
+    report('operation.renamed', { ...at, detail: `${before.operationId} to ${after.operationId}` })
+  }
   const isDeprecatedNow = after.fields['deprecated'] === true && before.fields['deprecated'] !== true
-  if (isDeprecatedNow) sides.report('operation.deprecated', after.pointer)
+  if (isDeprecatedNow) report('operation.deprecated', places)
   compareParameters(sides, before, after)
   compareBodies(sides, before, after)
   compareResponses(sides, before, after)
   compareSecurity(sides, before, after)
+  compareNamed(fieldsOf(before.fields['callbacks']), fieldsOf(after.fields['callbacks']), {
+    ids: ['callback.removed', 'callback.added', 'callback.changed'],
+    previous: `${before.pointer}/callbacks`,
+    next: `${after.pointer}/callbacks`,
+    report,
+  })
 }
 
-function compareParameters(
-  { previous, next, report, compareSchemas }: Sides,
-  before: DeclaredOperation,
-  after: DeclaredOperation,
-): void {
-  const [one, other] = [parametersOf(previous, before), parametersOf(next, after)]
-  for (const [key, parameter] of one) {
-    const same = other.get(key)
-    if (same === undefined) {
-      report('parameter.removed', after.pointer, key)
-      continue
-    }
-    const at = `${after.pointer}/parameters`
-    if (same['required'] === true && parameter['required'] !== true) report('parameter.made.required', at, key)
-    if (parameter['schema'] !== undefined && same['schema'] !== undefined) {
-      compareSchemas(parameter['schema'], same['schema'], 'request', `${at}/${escapePointer(key)}/schema`)
-    }
+function compareWebhooks(previous: Fields, next: Fields, report: Report): void {
+  compareNamed(fieldsOf(previous['webhooks']), fieldsOf(next['webhooks']), {
+    ids: ['webhook.removed', 'webhook.added', 'webhook.changed'],
+    previous: '/webhooks',
+    next: '/webhooks',
+    report,
+  })
+}
+
+interface Named {
+  readonly ids: readonly [removed: RuleId, added: RuleId, changed: RuleId]
+  readonly previous: string
+  readonly next: string
+  readonly report: Report
+}
+
+/** Members that the gateway does not serve: a difference is information. */
+function compareNamed(before: Fields, after: Fields, { ids, previous, next, report }: Named): void {
+  const [removed, added, changed] = ids
+  for (const [name, value] of Object.entries(before)) {
+    const previousPointer = `${previous}/${escapePointer(name)}`
+    const pointer = `${next}/${escapePointer(name)}`
+    if (!Object.hasOwn(after, name)) report(removed, { pointer: previousPointer, previousPointer })
+    else if (toCanonicalText(value) !== toCanonicalText(after[name])) report(changed, { pointer, previousPointer })
   }
-  for (const [key, parameter] of other) {
-    if (!one.has(key) && parameter['required'] === true) report('parameter.added.required', after.pointer, key)
-  }
-}
-
-/** By place and name; those of the path by their position, since their names are the document's own. */
-function parametersOf(document: Fields, { shared, fields, path }: DeclaredOperation): ReadonlyMap<string, Fields> {
-  const positions = new Map([...path.matchAll(/\{([^{}]*)\}/g)].map(([, name], index) => [name ?? '', index]))
-  const own = Array.isArray(fields['parameters']) ? (fields['parameters'] as readonly unknown[]) : []
-  return new Map(
-    [...shared, ...own].map((each) => {
-      const parameter = resolve(document, each)
-      const [place, name] = [String(parameter['in']), String(parameter['name'])]
-      if (place === 'path') return [`path ${positions.get(name) ?? name}`, parameter]
-      return [`${place} ${place === 'header' ? name.toLowerCase() : name}`, parameter]
-    }),
-  )
-}
-
-function compareBodies(
-  { previous, next, report, compareSchemas }: Sides,
-  before: DeclaredOperation,
-  after: DeclaredOperation,
-): void {
-  const at = `${after.pointer}/requestBody`
-  const [one, other] = [resolve(previous, before.fields['requestBody']), resolve(next, after.fields['requestBody'])]
-  const [had, has] = [before.fields['requestBody'] !== undefined, after.fields['requestBody'] !== undefined]
-  if (!has) return had ? report('body.removed', `${before.pointer}/requestBody`) : undefined
-  if (other['required'] === true && !had) report('body.added.required', at)
-  if (other['required'] === true && had && one['required'] !== true) report('body.made.required', at)
-  const media = fieldsOf(other['content'])
-  for (const [mediaType, { schema }] of mediaOf(one)) {
-    const place = `${at}/content/${escapePointer(mediaType)}`
-    if (!Object.hasOwn(media, mediaType)) report('request.mediaType.removed', place)
-    else compareSchemas(schema, fieldsOf(media[mediaType])['schema'], 'request', `${place}/schema`)
+  for (const name of Object.keys(after)) {
+    if (!Object.hasOwn(before, name)) report(added, { pointer: `${next}/${escapePointer(name)}` })
   }
 }
 
-function compareResponses(
-  { previous, next, report, compareSchemas }: Sides,
-  before: DeclaredOperation,
-  after: DeclaredOperation,
-): void {
-  const [one, other] = [fieldsOf(before.fields['responses']), fieldsOf(after.fields['responses'])]
-  for (const [status, response] of Object.entries(one)) {
-    const at = `${after.pointer}/responses/${status}`
-    if (!Object.hasOwn(other, status)) {
-      if (status.startsWith('2')) report('response.status.removed', `${before.pointer}/responses/${status}`)
-      continue
-    }
-    const headers = namesOf(resolve(next, other[status])['headers'])
-    for (const name of namesOf(resolve(previous, response)['headers'])) {
-      if (!headers.has(name)) report('response.header.removed', `${at}/headers`, name)
-    }
-    const media = fieldsOf(resolve(next, other[status])['content'])
-    for (const [mediaType, { schema }] of mediaOf(resolve(previous, response))) {
-      const place = `${at}/content/${escapePointer(mediaType)}`
-      if (!Object.hasOwn(media, mediaType)) report('response.mediaType.removed', place)
-      else compareSchemas(schema, fieldsOf(media[mediaType])['schema'], 'response', `${place}/schema`)
-    }
-  }
+function compareServers(previous: Fields, next: Fields, report: Report): void {
+  const [one, other] = [basePathOf(previous), basePathOf(next)]
+  if (one === null || other === null || one === other) return
+  report('server.path', { pointer: '/servers/0/url', previousPointer: '/servers/0/url', detail: `${one} to ${other}` })
 }
 
-/** Names of headers are the same in any case (RFC 9110, 5.1). */
-function namesOf(headers: unknown): ReadonlySet<string> {
-  return new Set(Object.keys(fieldsOf(headers)).map((name) => name.toLowerCase()))
-}
-
-function mediaOf({ content }: Fields): readonly (readonly [string, Fields])[] {
-  return Object.entries(fieldsOf(content)).map(([mediaType, media]) => [mediaType, fieldsOf(media)] as const)
+/** The path of the first server; null if the document names none. */
+function basePathOf(document: Fields): string | null {
+  const { url } = fieldsOf(listOf(document['servers'])[0])
+  if (typeof url !== 'string') return null
+  return url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '').replace(/\/+$/, '') || '/'
 }
 
 function shapeOf({ method, path }: DeclaredOperation): string {

@@ -1,205 +1,198 @@
 /**
- * Two versions of a schema: what a client sends may only widen, what it receives may only narrow.
+ * Two versions of the schemas of requests or of responses.
  *
- * References are followed on both sides; a pair that has been compared in one direction is not compared
- * again, so that recursion ends and shared schemas cost once.
+ * A request schema may only widen and a response schema may only narrow: the prover decides, and the walk names the places that
+ * break it. Pairs of schemas are collected first, because the validator is compiled over the components of both documents.
  */
 
 import { fieldsOf, type Fields } from '../../json/fields.ts'
-import { escapePointer, resolvePointer } from '../../json/references.ts'
-import type { Report } from './change.ts'
+import { resolvePointer } from '../../json/references.ts'
+import { createSchemaCompiler } from '../../schema/schema-compiler.ts'
+import { createSchemaStore } from '../../schema/schema-store.ts'
+import { createCandidates } from '../containment/candidates.ts'
+import type { Prover } from '../containment/proof.ts'
+import { createProver } from '../containment/prover.ts'
+import type { SchemaSet } from '../containment/schema-set.ts'
+import type { Specification } from '../specification.ts'
+import type { Report, RuleId } from './change.ts'
+import { createMemberComparison } from './member-comparison.ts'
+import type { Difference, DifferenceKind } from './difference.ts'
+import { createDifferences } from './schema-differences.ts'
 
 export type Direction = 'request' | 'response'
 
-export type CompareSchemas = (previous: unknown, next: unknown, direction: Direction, pointer: string) => void
-
-interface Sides {
-  readonly previous: Fields
-  readonly next: Fields
-  readonly direction: Direction
+/** A schema at its place; `undefined` accepts every value. */
+export interface Placed {
+  readonly schema: unknown
   readonly pointer: string
 }
 
-const DEPTH_MAX = 100
-const ALL = ['null', 'boolean', 'object', 'array', 'number', 'string'] as const
-/** Bounds by what makes them tighter. */
-const LOWER = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'] as const
-const UPPER = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'] as const
-
-// oxlint-disable-next-line max-lines-per-function -- its parts share the report, and the pairs that were compared before
-export function createSchemaComparison(documents: { previous: Fields; next: Fields }, report: Report): CompareSchemas {
-  const seen = new WeakMap<object, Map<object, Set<Direction>>>()
-  let depth = 0
-
-  function isKnown(previous: object, next: object, direction: Direction): boolean {
-    const ofPrevious = seen.get(previous) ?? new Map<object, Set<Direction>>()
-    seen.set(previous, ofPrevious)
-    const directions = ofPrevious.get(next) ?? new Set<Direction>()
-    ofPrevious.set(next, directions)
-    if (directions.has(direction)) return true
-    directions.add(direction)
-    return false
-  }
-
-  function compare(before: unknown, after: unknown, direction: Direction, pointer: string): void {
-    const [one, other] = [resolve(documents.previous, before), resolve(documents.next, after)]
-    if (depth > DEPTH_MAX || isKnown(one, other, direction)) return
-    depth++
-    const sides = { previous: merged(documents.previous, one), next: merged(documents.next, other), direction, pointer }
-    compareTypes(sides)
-    compareEnums(sides)
-    compareBounds(sides)
-    compareMeanings(sides)
-    compareProperties(sides)
-    compareAlternatives(sides)
-    const [items, nextItems] = [sides.previous['items'], sides.next['items']]
-    if (isSchema(items) && isSchema(nextItems)) compare(items, nextItems, direction, `${pointer}/items`)
-    depth--
-  }
-
-  function compareTypes({ previous, next, direction, pointer }: Sides): void {
-    const [before, after] = [typesOf(previous), typesOf(next)]
-    const [given, taken] = direction === 'request' ? [before, after] : [after, before]
-    const strange = [...given].filter((type) => !taken.has(type) && !(type === 'integer' && taken.has('number')))
-    if (strange.length === 0) return
-    report(direction === 'request' ? 'request.type' : 'response.type', pointer, strange.join(', '))
-  }
-
-  function compareEnums({ previous, next, direction, pointer }: Sides): void {
-    const [before, after] = [valuesOf(previous), valuesOf(next)]
-    if (direction === 'request' && after !== null) {
-      if (before === null) report('request.enum.removed', pointer, 'any other value')
-      for (const value of before ?? []) if (!after.has(value)) report('request.enum.removed', pointer, value)
-    }
-    if (direction === 'response' && before !== null) {
-      if (after === null) report('response.enum.added', pointer, 'any other value')
-      for (const value of after ?? []) if (!before.has(value)) report('response.enum.added', pointer, value)
-    }
-  }
-
-  function compareBounds({ previous, next, direction, pointer }: Sides): void {
-    if (direction === 'response') return
-    for (const name of LOWER) if (isTighter(next[name], previous[name])) report('request.bound', pointer, name)
-    for (const name of UPPER) if (isTighter(previous[name], next[name], true)) report('request.bound', pointer, name)
-    if (next['pattern'] !== undefined && next['pattern'] !== previous['pattern']) report('request.pattern', pointer)
-  }
-
-  /**
-   * Compares keywords that change the meaning of a value but not its shape. A format restricts the side that
-   * sends the value.
-   */
-  function compareMeanings({ previous, next, direction, pointer }: Sides): void {
-    const [before, after] = direction === 'request' ? [previous, next] : [next, previous]
-    if (after['format'] !== undefined && before['format'] !== after['format']) {
-      report(direction === 'request' ? 'request.format' : 'response.format', pointer, String(after['format']))
-    }
-    const isOther = JSON.stringify(previous['default']) !== JSON.stringify(next['default'])
-    if (direction === 'request' && previous['default'] !== undefined && isOther) report('request.default', pointer)
-    const [discriminator, nextDiscriminator] = [discriminatorOf(previous), discriminatorOf(next)]
-    if (discriminator !== nextDiscriminator && discriminator !== null)
-      report('discriminator.changed', pointer, `${discriminator} to ${nextDiscriminator ?? 'nothing'}`)
-  }
-
-  function compareProperties({ previous, next, direction, pointer }: Sides): void {
-    const [before, after] = [fieldsOf(previous['properties']), fieldsOf(next['properties'])]
-    const [requiredBefore, requiredAfter] = [textsOf(previous['required']), textsOf(next['required'])]
-    const isClosed = next['additionalProperties'] === false
-    for (const [name, schema] of Object.entries(before)) {
-      const at = `${pointer}/properties/${escapePointer(name)}`
-      if (Object.hasOwn(after, name)) compare(schema, after[name], direction, at)
-      else if (direction === 'response') report('response.property.removed', at)
-      else report(isClosed ? 'request.property.refused' : 'request.property.removed', at)
-    }
-    if (direction === 'request') {
-      for (const name of requiredAfter) {
-        if (!requiredBefore.has(name)) report('request.property.required', `${pointer}/required`, name)
-      }
-      if (isClosed && previous['additionalProperties'] !== false && isObject(previous))
-        report('request.closed', pointer)
-      return
-    }
-    for (const name of requiredBefore) {
-      const isGone = Object.hasOwn(before, name) && !Object.hasOwn(after, name)
-      if (!requiredAfter.has(name) && !isGone) report('response.property.optional', `${pointer}/required`, name)
-    }
-  }
-
-  function compareAlternatives({ previous, next, direction, pointer }: Sides): void {
-    for (const name of ['oneOf', 'anyOf'] as const) {
-      const [before, after] = [listOf(previous[name]), listOf(next[name])]
-      if (before.length === 0 || after.length === 0) continue
-      if (direction === 'request' && after.length < before.length) report('request.alternative.removed', pointer, name)
-      if (direction === 'response' && after.length > before.length) report('response.alternative.added', pointer, name)
-      if (before.length !== after.length) continue
-      before.forEach((schema, index) => compare(schema, after[index], direction, `${pointer}/${name}/${index}`))
-    }
-  }
-
-  return compare
+export interface SchemaComparison {
+  /** Compares the two schemas when `finish` is called. */
+  add(before: Placed, after: Placed, operation: string, kind?: 'text' | 'json'): void
+  finish(): void
 }
 
-/** Follows references; a cycle of references ends at a bound. */
-export function resolve(document: Fields, value: unknown): Fields {
-  let fields = fieldsOf(value)
-  for (let step = 0; step < DEPTH_MAX; step++) {
-    const reference = fields['$ref']
-    if (typeof reference !== 'string' || !reference.startsWith('#/')) return fields
-    fields = fieldsOf(resolvePointer(document, reference))
-  }
-  return fields
+export type Side = Pick<Specification, 'document' | 'dialect'>
+
+const REQUEST_RULES: Readonly<Record<DifferenceKind, RuleId>> = {
+  type: 'request.type',
+  value: 'request.enum.removed',
+  bound: 'request.bound',
+  pattern: 'request.pattern',
+  format: 'request.format',
+  required: 'request.property.required',
+  property: 'request.property.refused',
+  closed: 'request.closed',
+  alternative: 'request.alternative.removed',
+  other: 'request.narrowed',
+}
+const RESPONSE_RULES: Readonly<Record<DifferenceKind, RuleId>> = {
+  type: 'response.type',
+  value: 'response.enum.added',
+  bound: 'response.bound',
+  pattern: 'response.pattern',
+  format: 'response.format',
+  required: 'response.property.optional',
+  property: 'response.property.removed',
+  closed: 'response.opened',
+  alternative: 'response.alternative.added',
+  other: 'response.widened',
 }
 
-/** The schema with what `allOf` adds to it. */
-function merged(document: Fields, schema: Fields, depth = 0): Fields {
-  const parts = listOf(schema['allOf'])
-  if (parts.length === 0 || depth > 10) return schema
-  const all = [schema, ...parts.map((part) => merged(document, resolve(document, part), depth + 1))]
-  // Not `Object.assign`, which would set the prototype for a property named `__proto__`.
-  const properties = Object.fromEntries(all.flatMap((part) => Object.entries(fieldsOf(part['properties']))))
-  const required = [...new Set(all.flatMap((part) => [...textsOf(part['required'])]))]
+interface Pair {
+  readonly before: Placed
+  readonly after: Placed
+  readonly operation: string
+  /** The value of a parameter is a text before it is a number or a boolean. */
+  readonly kind: 'text' | 'json'
+  readonly one: unknown
+  readonly other: unknown
+}
+
+export function createSchemaComparison(
+  sides: { readonly previous: Side; readonly next: Side },
+  direction: Direction,
+  report: Report,
+): SchemaComparison {
+  const places = new WeakMap<object, string>()
+  const components: Record<string, unknown> = {}
+  const before = open(sides.previous, 'before.')
+  const after = open(sides.next, 'after.')
+  const pairs: Pair[] = []
+
+  function open({ document, dialect }: Side, namePrefix: string) {
+    const locate = (schema: object, pointer: string): void => void places.set(schema, pointer)
+    // Faults keep a document from being served; they are reported by its checks.
+    return createSchemaStore({ document, dialect, direction, faults: [], namePrefix, locate })
+  }
+
   return {
-    ...Object.assign({}, ...all.toReversed()),
-    ...(Object.keys(properties).length > 0 && { properties }),
-    required,
+    add(one, other, operation, kind = 'json') {
+      pairs.push({
+        before: one,
+        after: other,
+        operation,
+        kind,
+        one: before.convert(one.schema ?? true, one.pointer),
+        other: after.convert(other.schema ?? true, other.pointer),
+      })
+    },
+    finish() {
+      Object.assign(components, fieldsOf(before.components()['schemas']), fieldsOf(after.components()['schemas']))
+      const compare = createPairComparison({ sides, direction, components, report, places })
+      for (const pair of pairs) compare(pair)
+    },
   }
 }
 
-function typesOf(schema: Fields): ReadonlySet<string> {
-  const { type, nullable } = schema
-  const named = typeof type === 'string' ? [type] : textsOf(type)
-  const types = new Set<string>(type === undefined ? ALL : named)
-  if (nullable === true) types.add('null')
-  return types
+interface PairOptions {
+  readonly sides: { readonly previous: Side; readonly next: Side }
+  readonly direction: Direction
+  readonly components: Fields
+  readonly report: Report
+  readonly places: WeakMap<object, string>
 }
 
-function valuesOf({ enum: values, const: value }: Fields): ReadonlySet<string> | null {
-  if (Array.isArray(values)) return new Set(values.map((each) => JSON.stringify(each)))
-  return value === undefined ? null : new Set([JSON.stringify(value)])
+function createPairComparison({ sides, direction, components, report, places }: PairOptions): (pair: Pair) => void {
+  const isRequest = direction === 'request'
+  const locate = (part: Fields): string | null => places.get(part) ?? null
+  const rawOf = (document: Fields) => (part: Fields) => {
+    const place = locate(part)
+    return place === null ? {} : fieldsOf(resolvePointer(document, `#${place}`))
+  }
+  const prover = createProver({
+    components,
+    compile: compileWith(components),
+    tolerance: isRequest ? 'declared by outer' : 'declared by inner',
+  })
+  const candidates = createCandidates(prover)
+  const differences = createDifferences({ prover, candidates, locate })
+  const members = createMemberComparison({
+    prover,
+    direction,
+    locate,
+    before: rawOf(sides.previous.document),
+    after: rawOf(sides.next.document),
+  })
+  const known = new Map<string, readonly Difference[]>()
+
+  function find(inner: SchemaSet, outer: SchemaSet): readonly Difference[] {
+    const key = `${inner.key}|${outer.key}`
+    let found = known.get(key)
+    if (found === undefined) known.set(key, (found = differences.find(inner, outer)))
+    return found
+  }
+
+  return ({ before, after, operation, kind, one, other }) => {
+    const [was, is] = [prover.sets.of(one), prover.sets.of(other)]
+    prover.reset()
+    try {
+      const differs = kind === 'json' || !takesEveryText(prover, was, is)
+      for (const each of differs ? find(...(isRequest ? ([was, is] as const) : ([is, was] as const))) : []) {
+        reportDifference(report, each, { isRequest, operation, before, after })
+      }
+      for (const { id, pointer, previousPointer, detail } of members.compare(was, is)) {
+        report(id, {
+          pointer: pointer ?? after.pointer,
+          previousPointer: previousPointer ?? before.pointer,
+          operation,
+          detail,
+        })
+      }
+    } catch (cause) {
+      const places = { pointer: after.pointer, previousPointer: before.pointer, operation }
+      report(`${direction}.undecided`, { ...places, detail: `the schema cannot be compiled: ${String(cause)}` })
+    }
+  }
 }
 
-/** Whether `one` is given and lies above `other`; with `isUpper`, whether `other` is given and lies below `one`. */
-function isTighter(one: unknown, other: unknown, isUpper = false): boolean {
-  if (isUpper) return typeof other === 'number' && (typeof one !== 'number' || other < one)
-  return typeof one === 'number' && one !== 0 && (typeof other !== 'number' || one > other)
+/** Every text is a value of an unlimited string, in particular that of a number. */
+function takesEveryText(prover: Prover, one: SchemaSet, other: SchemaSet): boolean {
+  const isScalar = [one, other].every(
+    (set) => !prover.facts(set).types.has('array') && !prover.facts(set).types.has('object'),
+  )
+  return (isScalar || one.parts.length === 0) && prover.isWithin(prover.sets.of(prover.own({ type: 'string' })), other)
 }
 
-function discriminatorOf({ discriminator }: Fields): string | null {
-  const { propertyName } = fieldsOf(discriminator)
-  return typeof propertyName === 'string' ? propertyName : null
+function reportDifference(
+  report: Report,
+  { kind, detail, inner, outer, witness }: Difference,
+  { isRequest, operation, before, after }: { isRequest: boolean; operation: string; before: Placed; after: Placed },
+): void {
+  const rule = (isRequest ? REQUEST_RULES : RESPONSE_RULES)[kind]
+  const [pointer, previousPointer] = isRequest ? [outer, inner] : [inner, outer]
+  const at = { pointer: pointer || after.pointer, previousPointer: previousPointer || before.pointer, operation }
+  if (witness !== undefined) report(rule, { ...at, detail })
+  else report(isRequest ? 'request.undecided' : 'response.undecided', { ...at, detail: detail || kind })
 }
 
-function isObject(schema: Fields): boolean {
-  return typesOf(schema).has('object')
-}
-
-function isSchema(value: unknown): boolean {
-  return typeof value === 'object' && value !== null
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? (value as readonly unknown[]) : []
-}
-
-function textsOf(value: unknown): ReadonlySet<string> {
-  return new Set(listOf(value).filter((each) => typeof each === 'string'))
+/** Compiles the validator of the gateway when it is first needed. */
+function compileWith(components: Fields): (schema: unknown) => (value: unknown) => boolean {
+  let compiler: ReturnType<typeof createSchemaCompiler> | null = null
+  return (schema) => {
+    compiler ??= createSchemaCompiler({ dialect: '3.0', components: { schemas: components } })
+    const check = compiler.compile(schema)
+    return (value) => check(value) === null
+  }
 }

@@ -2,7 +2,7 @@
 
 import { fieldsOf, type Fields } from '../../json/fields.ts'
 import type { DeclaredOperation } from '../operations.ts'
-import type { Report } from './change.ts'
+import type { Sides } from './sides.ts'
 
 interface Alternative {
   /** Kinds of schemes; their names do not matter. */
@@ -10,34 +10,41 @@ interface Alternative {
   readonly scopes: ReadonlySet<string>
 }
 
-interface Sides {
-  readonly previous: Fields
-  readonly next: Fields
-  readonly report: Report
-}
-
+/** A requirement that is removed or replaced is reported; an alternative beside the existing ones is not. */
 export function compareSecurity(sides: Sides, before: DeclaredOperation, after: DeclaredOperation): void {
   const [one, other] = [alternativesOf(sides.previous, before), alternativesOf(sides.next, after)]
-  // Where nothing is declared the gateway protects by default; that both do is the same.
+  const at = { pointer: `${after.pointer}/security`, previousPointer: `${before.pointer}/security` }
+  // The gateway protects an operation that declares nothing.
   if (one === null && other === null) return
-  const isOpen = one === null ? other === 'public' : other === 'public' || isCovered(one, other)
-  if (!isOpen) sides.report('security.narrowed', `${after.pointer}/security`)
+  if (other !== null && other.length === 0 && one !== null && one.some(isProtected)) {
+    sides.report('security.removed', at)
+  } else if (one === null ? !isOpen(other) : !isOpen(other) && !isCovered(one, other)) {
+    sides.report('security.narrowed', at)
+  }
+}
+
+/** Whether a call without credentials is accepted. */
+function isOpen(alternatives: readonly Alternative[] | null): boolean {
+  return alternatives !== null && (alternatives.length === 0 || !alternatives.every(isProtected))
+}
+
+function isProtected({ schemes }: Alternative): boolean {
+  return schemes.size > 0
 }
 
 /** Whether each of the alternatives before is enough for one after. */
-function isCovered(before: readonly Alternative[] | 'public', after: readonly Alternative[] | null): boolean {
-  if (before === 'public' || after === null) return false
+function isCovered(before: readonly Alternative[], after: readonly Alternative[] | null): boolean {
+  if (isOpen(before) || after === null) return false
   return before.every((one) =>
     after.some((other) => isWithin(other.schemes, one.schemes) && isWithin(other.scopes, one.scopes)),
   )
 }
 
 /** Null: nothing is declared. */
-function alternativesOf(document: Fields, { fields }: DeclaredOperation): readonly Alternative[] | 'public' | null {
+function alternativesOf(document: Fields, { fields }: DeclaredOperation): readonly Alternative[] | null {
   const security = Array.isArray(fields['security']) ? fields['security'] : document['security']
   if (!Array.isArray(security)) return null
   const requirements = security.map(fieldsOf)
-  if (requirements.length === 0 || requirements.some((each) => Object.keys(each).length === 0)) return 'public'
   const schemes = fieldsOf(fieldsOf(document['components'])['securitySchemes'])
   return requirements.map((requirement) => ({
     schemes: new Set(Object.keys(requirement).map((name) => kindOf(fieldsOf(schemes[name])))),

@@ -13,7 +13,8 @@ export async function compareVersions(previous: Uint8Array, next: Specification)
     if (!(cause instanceof Problem)) throw cause
     const [first] = cause.errors
     const message = `The previous document cannot be read, so nothing was compared: ${first?.detail ?? cause.message}`
-    return [{ id: 'previous.invalid', level: 'warning', pointer: first?.pointer ?? '', message }]
+    const pointer = first?.pointer ?? ''
+    return [{ id: 'previous.invalid', level: 'warning', pointer, previousPointer: pointer, message, operations: [] }]
   }
   return compareDocuments(before, next, systemClock.nowMs())
 }

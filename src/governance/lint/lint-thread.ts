@@ -1,8 +1,8 @@
 /** Entry point of the lint thread: lints one document or ruleset at a time, and replies with the id of the request. */
 
 import { parentPort } from 'node:worker_threads'
+import type { Specification } from '../specification.ts'
 import type { RulesetDocument } from '../ruleset-document.ts'
-import { compareVersions } from './compare-versions.ts'
 import { lintServable, lintUnservable, OWN_RULES, readToLint, type LintResult } from './lint.ts'
 import type { LintRequest, LintResponse } from './lint-messages.ts'
 
@@ -21,11 +21,17 @@ async function respond({ id, specification, previous, ruleset, findingsMax }: Li
   const read = await readToLint(specification)
   if ('faults' in read)
     return { id, report: { ...lintUnservable(specification, read.faults, findingsMax), changes: [] } }
-  const changes = previous === null ? [] : await compareVersions(previous, read)
+  const changes = previous === null ? [] : await compare(previous, read)
   const onOwnResult = (partial: LintResult): void =>
     parentPort?.postMessage({ id, partial: { ...partial, changes } } satisfies LintResponse)
   const result = await lintServable(specification, read, ruleset, { onOwnResult, findingsMax })
   return { id, report: { ...result, changes } }
+}
+
+/** Loads the validator of schemas only if there is a version to compare with. */
+async function compare(previous: Uint8Array, next: Specification) {
+  const { compareVersions } = await import('./compare-versions.ts')
+  return compareVersions(previous, next)
 }
 
 async function faultsOf(ruleset: RulesetDocument) {

@@ -140,6 +140,36 @@ describe('tollgate breaking', () => {
     expect((await gate('breaking', ['new.json', 'old.json', '--fail-severity', 'info'])).code).toBe(1)
   })
 
+  it('shows the place of a renamed part in each document, none for what is new, and the operations', async () => {
+    const version = (name: string, maxLength: number, more: object = {}) => {
+      const parameters = [{ name, in: 'path', required: true, schema: { type: 'string', maxLength } }]
+      const [remove, put] = ['remove', 'put'].map((operationId) => ({ ...DELETE['/other'].delete, operationId }))
+      return documentOf({ paths: { [`/other/{${name}}`]: { parameters, delete: remove, put }, ...more } })
+    }
+    const old = version('id', 9)
+    const next = version('key', 8, DELETE)
+    openFolder({ 'old.json': old, 'new.json': next })
+    const lineOf = (text: string, word: string) => text.split('\n').findIndex((line) => line.includes(word)) + 1
+    const operations = ['PUT /other/{id}', 'DELETE /other/{id}']
+    const { out } = await gate('breaking', ['old.json', 'new.json', '--format', 'json'])
+    expect(JSON.parse(out)).toMatchObject({
+      documents: [
+        {
+          findings: [
+            {
+              rule: 'request.bound',
+              place: { file: 'new.json', line: lineOf(next, 'maxLength') },
+              previousPlace: { file: 'old.json', line: lineOf(old, 'maxLength') },
+              operations,
+            },
+            { rule: 'operation.added', previousPlace: null },
+          ],
+        },
+      ],
+    })
+    expect((await gate('breaking', ['old.json', 'new.json'])).out).toContain(` Affects ${operations.join(', ')}.`)
+  })
+
   it('lets a new major version break, and lists what breaks, unless --fail-on-breaking is given', async () => {
     openFolder({ 'old.json': documentOf({ paths }), 'new.json': documentOf({ version: '2.0.0' }) })
     const { code, out } = await gate('breaking', ['old.json', 'new.json'])

@@ -12,6 +12,7 @@ export const finding: ReportFinding = {
   pointer: `/paths/${HOSTILE}`,
   place: { file: `a ${HOSTILE}.yaml`, line: 3, column: 7 },
   previousPlace: { file: 'git:main:b c.yaml', line: 9, column: 1 },
+  operations: [`GET /${HOSTILE}`, `PUT /${HOSTILE}`],
   fingerprint: 'f00',
   state: 'new',
   reason: null,

@@ -6,7 +6,7 @@
  * that contains the components; a `$ref` inside the data of `const` and `enum` is not changed.
  */
 
-import { KEYWORDS } from '../../json/schema-keywords.ts'
+import { KEYWORDS } from '../json/schema-keywords.ts'
 
 /** Keyword for the values of `const` and `enum` if one of them is an object or a list. */
 export const EQUALS = 'x-tollgate-equals'

@@ -7,8 +7,8 @@
  */
 
 import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
-import { fieldsOf, type Fields } from '../../json/fields.ts'
-import { escapePointer } from '../../json/references.ts'
+import { fieldsOf, type Fields } from '../json/fields.ts'
+import { escapePointer } from '../json/references.ts'
 import { EvaluationReader, type Accepts, type Evaluation } from './evaluation.ts'
 
 export interface UnevaluatedOptions {

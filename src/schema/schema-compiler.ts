@@ -10,7 +10,7 @@
 import type { ErrorObject } from 'ajv'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import type { RoutePlan } from '../../plan/route-plan.ts'
+import type { RoutePlan } from '../plan/route-plan.ts'
 import { addKeywords, addStepKeyword, boundFormats, linearRegExp } from './ajv-keywords.ts'
 import { toAjvSchema } from './to-ajv-schema.ts'
 import { addUnevaluated } from './unevaluated.ts'

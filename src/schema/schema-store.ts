@@ -29,6 +29,10 @@ export interface SchemaStoreOptions {
   /** Direction of the values: a request may omit `readOnly` members, a response `writeOnly` ones. */
   readonly direction: 'request' | 'response'
   readonly faults: ProblemPointer[]
+  /** Precedes the names of the components; keeps those of two documents apart. Default: none. */
+  readonly namePrefix?: string
+  /** Called with each converted schema and its place in the document. */
+  readonly locate?: (schema: object, pointer: string) => void
 }
 
 /** Upper bound of the parts of one schema, without its references, because a gateway thread compiles it in one turn. */
@@ -69,7 +73,14 @@ class SchemaConverter implements SchemaStore {
   }
 
   #toSchema(schema: unknown, pointer: string): unknown {
-    const { dialect, faults } = this.#options
+    const { locate } = this.#options
+    const converted = this.#toKeywords(schema, pointer)
+    if (locate !== undefined && typeof converted === 'object' && converted !== null) locate(converted, pointer)
+    return converted
+  }
+
+  #toKeywords(schema: unknown, pointer: string): unknown {
+    const { dialect, faults, locate } = this.#options
     if (typeof schema === 'boolean') return schema
     if (++this.#parts > PARTS_MAX) {
       if (this.#parts === PARTS_MAX + 1)
@@ -93,7 +104,9 @@ class SchemaConverter implements SchemaStore {
       faults.push({ pointer: `${pointer}/$dynamicRef`, detail })
     }
     this.#dropNotSent(result, fieldsOf(fields['properties']))
-    return dialect === '3.0' ? fromDialect30(result, fields['nullable'] === true) : result
+    if (dialect !== '3.0') return result
+    locate?.(result, pointer)
+    return fromDialect30(result, fields['nullable'] === true)
   }
 
   /** Returns undefined for a keyword that does not constrain a value. */
@@ -125,7 +138,7 @@ class SchemaConverter implements SchemaStore {
     if (name === undefined) {
       const own = reference.startsWith(COMPONENT) ? reference.slice(COMPONENT.length) : ''
       // `$` occurs in no component name, and needs no escaping in pointers and addresses.
-      name = PLAIN_NAME.test(own) ? own : `$${this.#names.size}`
+      name = (this.#options.namePrefix ?? '') + (PLAIN_NAME.test(own) ? own : `$${this.#names.size}`)
       this.#names.set(reference, name)
       this.#pending.push(reference)
     }

@@ -2,8 +2,8 @@
 
 import { str } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
-import { compileLinear } from '../../json/linear-pattern.ts'
-import { hasDuplicates, toCanonicalText } from './canonical-value.ts'
+import { compileLinear } from '../json/linear-pattern.ts'
+import { hasDuplicates, toCanonicalText } from '../json/canonical-value.ts'
 import { compileMultipleOf } from './multiple-of.ts'
 import { EQUALS } from './to-ajv-schema.ts'
 

@@ -6,7 +6,7 @@
  * another one accepts the value are branches.
  */
 
-import { compileLinear, type LinearPattern } from '../../json/linear-pattern.ts'
+import { compileLinear, type LinearPattern } from '../json/linear-pattern.ts'
 
 export interface Evaluation {
   hasAllMembers: boolean

@@ -1,0 +1,27 @@
+/** Request bodies of two versions of an operation. */
+
+import type { DeclaredOperation } from '../operations.ts'
+import { entryFor, isValidated, mediaOf } from './media-types.ts'
+import { follow, type Sides } from './sides.ts'
+
+export function compareBodies(sides: Sides, before: DeclaredOperation, after: DeclaredOperation): void {
+  const { report, requests, operation } = sides
+  const [had, has] = [before.fields['requestBody'] !== undefined, after.fields['requestBody'] !== undefined]
+  const one = follow(sides.previous, before.fields['requestBody'], `${before.pointer}/requestBody`)
+  const other = follow(sides.next, after.fields['requestBody'], `${after.pointer}/requestBody`)
+  const at = { pointer: other.pointer, previousPointer: had ? one.pointer : before.pointer }
+  if (!has) return had ? report('body.removed', { ...at, pointer: one.pointer }) : undefined
+  if (!had) {
+    return report(other.fields['required'] === true ? 'body.added.required' : 'body.added', at)
+  }
+  if (other.fields['required'] === true && one.fields['required'] !== true) report('body.made.required', at)
+  const [was, is] = [mediaOf(one.fields, one.pointer), mediaOf(other.fields, other.pointer)]
+  for (const mediaType of new Set([...was.keys(), ...is.keys()])) {
+    const [earlier, later] = [entryFor(was, mediaType), entryFor(is, mediaType)]
+    if (earlier === undefined) continue
+    if (later === undefined) {
+      const previousPointer = earlier.pointer.slice(0, -'/schema'.length)
+      report('request.mediaType.removed', { pointer: `${other.pointer}/content`, previousPointer, detail: mediaType })
+    } else if (isValidated(mediaType)) requests.add(earlier, later, operation)
+  }
+}

@@ -1,0 +1,28 @@
+/** Media types of a body: names in lower case without parameters, and the ranges that cover them. */
+
+import { fieldsOf, type Fields } from '../../json/fields.ts'
+import { escapePointer } from '../../json/references.ts'
+import type { Placed } from './schema-comparison.ts'
+
+export type Media = ReadonlyMap<string, Placed>
+
+/** Schemas of a `content` object by media type. */
+export function mediaOf({ content }: Fields, pointer: string): Media {
+  return new Map(
+    Object.entries(fieldsOf(content)).map(([name, media]) => [
+      (name.split(';')[0] ?? '').trim().toLowerCase(),
+      { schema: fieldsOf(media)['schema'], pointer: `${pointer}/content/${escapePointer(name)}/schema` },
+    ]),
+  )
+}
+
+/** Returns the entry that holds for a media type, as the gateway chooses: the type itself, its range, any. */
+export function entryFor(media: Media, mediaType: string): Placed | undefined {
+  return media.get(mediaType) ?? media.get(`${mediaType.slice(0, mediaType.indexOf('/'))}/*`) ?? media.get('*/*')
+}
+
+/** Whether the gateway holds values of a media type to their schema. */
+export function isValidated(mediaType: string): boolean {
+  const isRange = mediaType === '*/*' || mediaType === 'application/*' || mediaType === 'multipart/*'
+  return isRange || mediaType.endsWith('json') || mediaType.includes('form')
+}

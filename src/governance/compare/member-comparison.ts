@@ -1,0 +1,149 @@
+/**
+ * Compares what two versions of a schema declare: properties, defaults and discriminators.
+ *
+ * These changes are reported although the accepted values may be the same.
+ */
+
+import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
+import { toCanonicalText } from '../../json/canonical-value.ts'
+import { escapePointer } from '../../json/references.ts'
+import { declaredNames, itemSchemas, prefixLength } from '../containment/members.ts'
+import type { Prover } from '../containment/proof.ts'
+import type { SchemaSet } from '../containment/schema-set.ts'
+import { pairBranches } from './alternatives.ts'
+import type { RuleId } from './change.ts'
+
+export interface Declared {
+  readonly id: RuleId
+  readonly pointer: string | null
+  readonly previousPointer: string | null
+  readonly detail: string
+}
+
+export interface MemberOptions {
+  readonly prover: Prover
+  readonly direction: 'request' | 'response'
+  readonly locate: (part: Fields) => string | null
+  /** The schema as the document declares it. */
+  readonly before: (part: Fields) => Fields
+  readonly after: (part: Fields) => Fields
+}
+
+const DEPTH_MAX = 40
+
+export interface MemberComparison {
+  compare(before: SchemaSet, after: SchemaSet): readonly Declared[]
+}
+
+export function createMemberComparison(options: MemberOptions): MemberComparison {
+  return new MemberWalk(options)
+}
+
+/** A pair of schemas; each pair is compared once, however many others contain it. */
+interface Node {
+  readonly found: Declared[]
+  readonly inner: Node[]
+}
+
+class MemberWalk implements MemberComparison {
+  readonly #options: MemberOptions
+  readonly #nodes = new Map<string, Node>()
+
+  constructor(options: MemberOptions) {
+    this.#options = options
+  }
+
+  compare(before: SchemaSet, after: SchemaSet): readonly Declared[] {
+    const seen = new Set<Node>()
+    const open = [this.#nodeOf(before, after, 0)]
+    for (let node = open.pop(); node !== undefined; node = open.pop()) {
+      if (seen.has(node)) continue
+      seen.add(node)
+      open.push(...node.inner)
+    }
+    return [...seen].flatMap(({ found }) => found)
+  }
+
+  #nodeOf(before: SchemaSet, after: SchemaSet, depth: number): Node {
+    const key = `${before.key}|${after.key}`
+    const known = this.#nodes.get(key)
+    if (known !== undefined) return known
+    const node: Node = { found: [], inner: [] }
+    this.#nodes.set(key, node)
+    if (depth > DEPTH_MAX) return node
+    const { prover } = this.#options
+    this.#compareMeanings(node, before, after)
+    this.#compareProperties(node, before, after, depth)
+    const items = Math.max(prefixLength(before), prefixLength(after))
+    for (let index = 0; index <= items; index++) {
+      const isListed = [before, after].every(({ parts }) => parts.some((part) => itemSchemas(part, index).length > 0))
+      if (isListed) node.inner.push(this.#nodeOf(prover.item(before, index), prover.item(after, index), depth + 1))
+    }
+    for (const keyword of ['anyOf', 'oneOf'] as const) {
+      const [one, other] = [before, after].map(({ parts }) => parts.flatMap((part) => listOf(part[keyword])))
+      for (const [was, is] of pairBranches(one ?? [], other ?? [])) {
+        node.inner.push(this.#nodeOf(prover.sets.of(was), prover.sets.of(is), depth + 1))
+      }
+    }
+    return node
+  }
+
+  #compareProperties(node: Node, before: SchemaSet, after: SchemaSet, depth: number): void {
+    const { prover, direction } = this.#options
+    const [was, is] = [declaredNames(before), declaredNames(after)]
+    for (const name of was) {
+      const [one, other] = [prover.property(before, name), prover.property(after, name)]
+      if (is.has(name)) node.inner.push(this.#nodeOf(one, other, depth + 1))
+      else if (direction === 'request') {
+        if (!prover.isEmpty(other)) this.#add(node, 'request.property.removed', before, after, name)
+      } else if (prover.isWithin(other, one)) this.#add(node, 'response.property.undeclared', before, after, name)
+    }
+    const { required } = prover.facts(after)
+    for (const name of is) {
+      if (was.has(name) || prover.isEmpty(prover.property(after, name))) continue
+      if (direction === 'response') this.#add(node, 'response.property.added', before, after, name)
+      else if (!required.has(name)) this.#add(node, 'request.property.added', before, after, name)
+    }
+  }
+
+  #add({ found }: Node, id: RuleId, before: SchemaSet, after: SchemaSet, name: string): void {
+    const inside = `properties/${escapePointer(name)}`
+    const place = ({ parts }: SchemaSet): string | null => {
+      const part = parts.find((each) => Object.hasOwn(fieldsOf(each['properties']), name))
+      const at = part === undefined ? this.#placeOf(parts) : this.#options.locate(part)
+      return at === null ? null : part === undefined ? at : `${at}/${inside}`
+    }
+    found.push({ id, pointer: place(after), previousPointer: place(before), detail: name })
+  }
+
+  #compareMeanings({ found }: Node, before: SchemaSet, after: SchemaSet): void {
+    const { direction } = this.#options
+    const was = before.parts.map(this.#options.before)
+    const is = after.parts.map(this.#options.after)
+    const at = { pointer: this.#placeOf(after.parts), previousPointer: this.#placeOf(before.parts) }
+    const one = was.map((each) => each['default']).find((each) => each !== undefined)
+    const other = is.map((each) => each['default']).find((each) => each !== undefined)
+    if (direction === 'request' && one !== undefined && toCanonicalText(one) !== toCanonicalText(other)) {
+      found.push({ id: 'request.default', ...at, detail: '' })
+    }
+    const change = discriminatorChange(was, is)
+    if (change !== null) found.push({ id: 'discriminator.changed', ...at, detail: change })
+  }
+
+  #placeOf(parts: readonly Fields[]): string | null {
+    return parts.map(this.#options.locate).find((place) => place !== null) ?? null
+  }
+}
+
+/** Returns what changed for a caller that relies on the discriminator; null: nothing. */
+function discriminatorChange(before: readonly Fields[], after: readonly Fields[]): string | null {
+  const [one, other] = [before, after].map((parts) =>
+    fieldsOf(parts.map((each) => each['discriminator']).find((each) => each !== undefined)),
+  )
+  const [was, is] = [one?.['propertyName'], other?.['propertyName']]
+  if (typeof was !== 'string') return null
+  if (was !== is) return `${was} to ${typeof is === 'string' ? is : 'nothing'}`
+  const mapping = fieldsOf(other?.['mapping'])
+  const changed = Object.entries(fieldsOf(one?.['mapping'])).filter(([name, target]) => mapping[name] !== target)
+  return changed.length === 0 ? null : `mapping of ${changed.map(([name]) => name).join(', ')}`
+}

@@ -1,0 +1,121 @@
+/** Parameters of two versions of an operation, by location and name. */
+
+import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
+import type { DeclaredOperation } from '../operations.ts'
+import { follow, type Sides } from './sides.ts'
+
+interface Parameter {
+  readonly fields: Fields
+  readonly pointer: string
+}
+
+/** Headers that OpenAPI excludes from the parameters. */
+const NOT_PARAMETERS: ReadonlySet<string> = new Set(['header accept', 'header content-type', 'header authorization'])
+const SCHEMAS_DEEP_MAX = 8
+const STYLES: Readonly<Record<string, string>> = { path: 'simple', header: 'simple', query: 'form', cookie: 'form' }
+
+export function compareParameters(sides: Sides, before: DeclaredOperation, after: DeclaredOperation): void {
+  const [one, other] = [parametersOf(sides.previous, before), parametersOf(sides.next, after)]
+  for (const [key, parameter] of one) {
+    const same = other.get(key)
+    if (same !== undefined) compareParameter(sides, key, parameter, same)
+    else {
+      const at = { pointer: after.pointer, previousPointer: parameter.pointer, detail: key }
+      const elsewhere = movedTo(key, one, other)
+      if (elsewhere === null) sides.report('parameter.removed', at)
+      else {
+        const { pointer = after.pointer } = other.get(elsewhere) ?? {}
+        sides.report('parameter.moved', { ...at, pointer, detail: `${key} to ${elsewhere}` })
+      }
+    }
+  }
+  const moved = new Set([...one.keys()].map((key) => (other.has(key) ? null : movedTo(key, one, other))))
+  for (const [key, { fields, pointer }] of other) {
+    if (one.has(key) || moved.has(key)) continue
+    const at = { pointer, previousPointer: before.pointer, detail: key }
+    sides.report(fields['required'] === true ? 'parameter.added.required' : 'parameter.added', at)
+  }
+}
+
+/** The same name at another location, where the earlier version had none. */
+function movedTo(
+  key: string,
+  before: ReadonlyMap<string, Parameter>,
+  after: ReadonlyMap<string, Parameter>,
+): string | null {
+  const name = nameOf(before.get(key))
+  const found = [...after].filter(([other, parameter]) => !before.has(other) && nameOf(parameter) === name)
+  return found.length === 1 ? (found[0]?.[0] ?? null) : null
+}
+
+function nameOf(parameter: Parameter | undefined): string {
+  return String(parameter?.fields['name']).toLowerCase()
+}
+
+function compareParameter(sides: Sides, key: string, before: Parameter, after: Parameter): void {
+  const { report, requests, operation } = sides
+  const at = { pointer: after.pointer, previousPointer: before.pointer }
+  if (after.fields['required'] === true && before.fields['required'] !== true) {
+    report('parameter.made.required', { ...at, detail: key })
+  }
+  const spelling = spellingChange(spellingOf(sides.previous, before.fields), spellingOf(sides.next, after.fields))
+  if (spelling !== null) return report('parameter.serialization', { ...at, detail: `${key}: ${spelling}` })
+  requests.add(
+    { schema: before.fields['schema'], pointer: `${before.pointer}/schema` },
+    { schema: after.fields['schema'], pointer: `${after.pointer}/schema` },
+    operation,
+    'text',
+  )
+}
+
+interface Spelling {
+  /** The style, or the media type. */
+  readonly style: string
+  readonly isExploded: boolean
+  /** Lists and objects alone depend on `explode`. */
+  readonly isStructured: boolean
+}
+
+/** Returns how the value is written in the request. */
+function spellingOf(document: Fields, fields: Fields): Spelling {
+  const [mediaType] = Object.keys(fieldsOf(fields['content']))
+  if (mediaType !== undefined) return { style: mediaType.toLowerCase(), isExploded: false, isStructured: false }
+  const { style = STYLES[String(fields['in'])], explode, allowReserved, schema } = fields
+  return {
+    style: `${String(style)}${allowReserved === true ? ' with reserved characters' : ''}`,
+    isExploded: explode === undefined ? style === 'form' : explode === true,
+    isStructured: isStructured(document, schema, 0),
+  }
+}
+
+function isStructured(document: Fields, schema: unknown, depth: number): boolean {
+  if (depth > SCHEMAS_DEEP_MAX) return true
+  const { type, properties, items, allOf, anyOf, oneOf } = follow(document, schema, '').fields
+  const types = typeof type === 'string' ? [type] : listOf(type)
+  if (types.includes('array') || types.includes('object')) return true
+  if (types.length === 0 && (properties !== undefined || items !== undefined)) return true
+  return [allOf, anyOf, oneOf].some((list) => listOf(list).some((each) => isStructured(document, each, depth + 1)))
+}
+
+/** Returns the two spellings in words; null if they are the same for every value. */
+function spellingChange(one: Spelling, other: Spelling): string | null {
+  if (one.style !== other.style) return `${one.style} to ${other.style}`
+  if (one.isExploded === other.isExploded || !(one.isStructured || other.isStructured)) return null
+  return `explode: ${one.isExploded} to ${other.isExploded}`
+}
+
+/** By location and name. A parameter of the path is known by its position, because its name is the document's own. */
+function parametersOf(document: Fields, operation: DeclaredOperation): ReadonlyMap<string, Parameter> {
+  const { shared, fields, path, pointer, itemPointer } = operation
+  const positions = new Map([...path.matchAll(/\{([^{}]*)\}/g)].map(([, name], index) => [name ?? '', index]))
+  const all = [
+    ...shared.map((each, index) => follow(document, each, `${itemPointer}/parameters/${index}`)),
+    ...listOf(fields['parameters']).map((each, index) => follow(document, each, `${pointer}/parameters/${index}`)),
+  ]
+  const named = all.map((parameter) => {
+    const [place, name] = [String(parameter.fields['in']), String(parameter.fields['name'])]
+    if (place === 'path') return [`path ${positions.get(name) ?? name}`, parameter] as const
+    return [`${place} ${place === 'header' ? name.toLowerCase() : name}`, parameter] as const
+  })
+  return new Map(named.filter(([key]) => !NOT_PARAMETERS.has(key)))
+}

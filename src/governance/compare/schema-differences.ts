@@ -1,0 +1,296 @@
+/**
+ * Names the places at which one schema is not contained in another.
+ *
+ * The walk follows the keywords of the outer schema that could not be proved, into members, items and alternatives. At each place it
+ * looks for a witness: a value that the inner schema as a whole accepts and the outer one refuses. A place without a witness is
+ * undecided.
+ */
+
+import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
+import { branchesOf } from '../containment/cases.ts'
+import type { Candidates } from '../containment/candidates.ts'
+import { textsOf } from '../containment/facts.ts'
+import { additionalNames, isTolerated } from '../containment/member-rules.ts'
+import { itemSchemas, mentionedNames, prefixLength } from '../containment/members.ts'
+import type { Prover } from '../containment/proof.ts'
+import type { SchemaSet } from '../containment/schema-set.ts'
+import { kindOf, nearest, placeIn, shown, type Difference, type Locate } from './difference.ts'
+import { areMembersIndependent, embedIn, inCase, strangeTypes, type Leaf, type Onward, type Step } from './walk-step.ts'
+import { findPartner } from './alternatives.ts'
+
+export interface DifferenceOptions {
+  readonly prover: Prover
+  readonly candidates: Candidates
+  /** The place of a schema in its document; null for a schema of the proof. */
+  readonly locate: Locate
+}
+
+export interface Differences {
+  find(inner: SchemaSet, outer: SchemaSet): readonly Difference[]
+}
+
+const DEPTH_MAX = 40
+const SPLITS_MAX = 2
+const VALUES_MAX = 20
+
+export function createDifferences(options: DifferenceOptions): Differences {
+  return new DifferenceWalk(options)
+}
+
+/** Stands for the differences of a pair that are being looked for. */
+const OPEN: readonly Difference[] = []
+
+class DifferenceWalk implements Differences {
+  readonly #prover: Prover
+  readonly #candidates: Candidates
+  readonly #locate: DifferenceOptions['locate']
+  readonly #known = new Map<string, readonly Difference[]>()
+  /** How often the walk met a pair that it is inside of. */
+  #cycles = 0
+
+  constructor({ prover, candidates, locate }: DifferenceOptions) {
+    this.#prover = prover
+    this.#candidates = candidates
+    this.#locate = locate
+  }
+
+  find(inner: SchemaSet, outer: SchemaSet): readonly Difference[] {
+    return this.#findAt(inner, outer, { root: null, depth: 0 })
+  }
+
+  #findAt(inner: SchemaSet, outer: SchemaSet, { root, depth }: Onward): readonly Difference[] {
+    const key = `${inner.key}|${outer.key}`
+    const before = this.#known.get(key)
+    if (before === OPEN) this.#cycles++
+    if (before !== undefined) return before
+    // A pair that contains itself is reported where it is first met.
+    this.#known.set(key, OPEN)
+    this.#prover.reset()
+    const found = this.#prover.isWithin(inner, outer)
+      ? []
+      : this.#explain({
+          inner,
+          outer,
+          root: root ?? { inner, outer, embed: (value) => value },
+          depth,
+          splits: SPLITS_MAX,
+        })
+    this.#known.set(key, found)
+    return found
+  }
+
+  #explain(at: Step): readonly Difference[] {
+    const { inner, outer, depth } = at
+    if (outer.isFalse || depth > DEPTH_MAX) return [this.#unexplained(at)]
+    const found: Difference[] = []
+    const cyclesBefore = this.#cycles
+    for (const part of outer.parts) {
+      for (const keyword of Object.keys(part)) {
+        this.#prover.reset()
+        if (!this.#prover.satisfies(inner, part, keyword)) found.push(...this.#explainKeyword(at, part, keyword))
+      }
+    }
+    if (found.length > 0 || this.#cycles > cyclesBefore) return found
+    return [this.#unexplained(at)]
+  }
+
+  #unexplained(at: Step): Difference {
+    return this.#leaf(at, { kind: 'other', part: fieldsOf(at.outer.parts[0]), outer: at.outer })
+  }
+
+  #explainKeyword(at: Step, part: Fields, keyword: string): readonly Difference[] {
+    if (keyword === 'anyOf' || keyword === 'oneOf') return this.#explainAlternatives(at, part, keyword)
+    const cases = at.splits > 0 ? this.#failingCases(at.inner, part, keyword) : []
+    if (cases.length > 0) {
+      return cases.flatMap((inner) =>
+        this.#explainKeyword({ ...inCase(at, inner), splits: at.splits - 1 }, part, keyword),
+      )
+    }
+    const outer = this.#prover.sets.of(this.#prover.alone(part, keyword))
+    switch (keyword) {
+      case 'type':
+        return [
+          this.#leaf(at, { kind: 'type', detail: strangeTypes(this.#prover, at.inner, part), part, outer, keyword }),
+        ]
+      case 'enum':
+      case 'const':
+        return this.#explainValues(at, part, keyword, outer)
+      case 'required':
+        return this.#explainRequired(at, part)
+      case 'properties':
+        return this.#explainProperties(at, part)
+      case 'additionalProperties':
+        return this.#explainAdditional(at, part, outer)
+      case 'items':
+      case 'prefixItems':
+        return this.#explainItems(at, part)
+      default: {
+        const kind = kindOf(keyword)
+        const value = kind === 'other' ? '' : ` ${shown(part[keyword])}`
+        return [this.#leaf(at, { kind, detail: `${keyword}${value}`, part, outer, keyword })]
+      }
+    }
+  }
+
+  /** Branches of the inner schema that do not satisfy the keyword, if it has branches. */
+  #failingCases(inner: SchemaSet, part: Fields, keyword: string): readonly SchemaSet[] {
+    for (const each of inner.parts) {
+      for (const cases of branchesOf(this.#prover, inner, each)) {
+        const failing = cases.filter((one) => !this.#prover.isEmpty(one) && !this.#prover.satisfies(one, part, keyword))
+        if (failing.length > 0) return failing
+      }
+    }
+    return []
+  }
+
+  #explainValues(at: Step, part: Fields, keyword: string, outer: SchemaSet): readonly Difference[] {
+    const { values } = this.#prover.facts(at.inner)
+    const refused = (values ?? []).filter(
+      (value) => this.#prover.accepts(at.inner, value) && !this.#prover.accepts(outer, value),
+    )
+    if (refused.length === 0)
+      return [this.#leaf(at, { kind: 'value', detail: 'any other value', part, outer, keyword })]
+    return refused
+      .slice(0, VALUES_MAX)
+      .map((value) => this.#leaf(at, { kind: 'value', detail: shown(value), part, outer, keyword, values: [value] }))
+  }
+
+  #explainRequired(at: Step, part: Fields): readonly Difference[] {
+    const { required } = this.#prover.facts(at.inner)
+    return textsOf(part['required'])
+      .filter((name) => !required.has(name))
+      .map((name) => {
+        const outer = this.#prover.sets.of(this.#prover.own({ required: [name] }))
+        const isGone =
+          Object.hasOwn(fieldsOf(part['properties']), name) && !mentionedNames(this.#prover.sets, at.inner).has(name)
+        return this.#leaf(at, {
+          kind: isGone ? 'property' : 'required',
+          detail: name,
+          part,
+          outer,
+          keyword: 'required',
+        })
+      })
+  }
+
+  #explainProperties(at: Step, part: Fields): readonly Difference[] {
+    const names = mentionedNames(this.#prover.sets, at.inner)
+    return Object.entries(fieldsOf(part['properties'])).flatMap(([name, schema]) => {
+      const [inner, outer] = [this.#prover.property(at.inner, name), this.#prover.sets.of(schema)]
+      if (isTolerated(this.#prover, at.inner, name) || this.#prover.isMemberWithin(inner, outer)) return []
+      if (inner.parts.length > 0 && (names.has(name) || this.#prover.tolerance === 'declared by outer')) {
+        return this.#findAt(inner, outer, this.#into(at, name))
+      }
+      const alone = this.#prover.sets.of(this.#prover.own({ properties: { [name]: schema } }))
+      return [
+        this.#leaf(at, { kind: 'property', detail: name, part, outer: alone, keyword: 'properties', member: name }),
+      ]
+    })
+  }
+
+  #explainAdditional(at: Step, part: Fields, alone: SchemaSet): readonly Difference[] {
+    const keyword = 'additionalProperties'
+    const cyclesBefore = this.#cycles
+    const wanted = this.#prover.sets.of(part[keyword])
+    const found: Difference[] = []
+    const isNewTolerated = this.#prover.tolerance === 'declared by inner' && wanted.isFalse
+    for (const name of isNewTolerated ? [] : additionalNames(at.inner, part)) {
+      const inner = this.#prover.property(at.inner, name)
+      if (this.#prover.isMemberWithin(inner, wanted)) continue
+      const refused = this.#prover.sets.of(this.#prover.own({ properties: { [name]: false } }))
+      if (wanted.isFalse) {
+        found.push(this.#leaf(at, { kind: 'property', detail: name, part, outer: refused, keyword, gone: name }))
+      } else found.push(...this.#findAt(inner, wanted, this.#into(at, name)))
+    }
+    const others = this.#prover.undeclared(at.inner)
+    if (this.#prover.isMemberWithin(others, wanted)) {
+      if (found.length > 0 || this.#cycles > cyclesBefore) return found
+      return [this.#leaf(at, { kind: 'other', detail: 'patternProperties', part, outer: alone, keyword })]
+    }
+    if (wanted.isFalse || others.parts.length === 0) {
+      return [...found, this.#leaf(at, { kind: 'closed', part, outer: alone, keyword })]
+    }
+    return [...found, ...this.#findAt(others, wanted, this.#into(at, 'zz'))]
+  }
+
+  #explainItems(at: Step, part: Fields): readonly Difference[] {
+    const count = Math.max(prefixLength(at.inner), listOf(part['prefixItems']).length)
+    const found: Difference[] = []
+    for (let index = 0; index <= count; index++) {
+      const [inner, outer] = [this.#prover.item(at.inner, index), this.#prover.sets.of(...itemSchemas(part, index))]
+      if (!this.#prover.isMemberWithin(inner, outer)) {
+        found.push(...this.#findAt(inner, outer, this.#into(at, index)))
+      }
+    }
+    return found
+  }
+
+  #explainAlternatives(at: Step, part: Fields, keyword: 'anyOf' | 'oneOf'): readonly Difference[] {
+    const branches = listOf(part[keyword]).map((schema) => this.#prover.sets.of(schema))
+    const alone = this.#prover.sets.of(this.#prover.alone(part, keyword))
+    const split = at.inner.parts.flatMap((each) => [...branchesOf(this.#prover, at.inner, each)]).at(0)
+    const cases = split ?? [at.inner]
+    const failing = cases.filter((one) => !this.#prover.isEmpty(one) && !this.#prover.satisfies(one, part, keyword))
+    const isSameCount = cases.length === branches.length
+    const overlaps: Difference[] = []
+    const found = failing.flatMap((inner) => {
+      const here = inCase(at, inner)
+      const cyclesBefore = this.#cycles
+      const opposite = isSameCount ? (branches[cases.indexOf(inner)] ?? null) : null
+      const partner = findPartner(this.#prover, inner, branches, opposite, this.#locate)
+      const found = partner === null ? [] : this.#findAt(inner, partner, this.#onto(here, branches, partner))
+      if (found.length > 0 || this.#cycles > cyclesBefore) return found
+      const isWithinOne = branches.some((branch) => this.#prover.isWithin(inner, branch))
+      const kind = isWithinOne || partner !== null ? 'other' : 'alternative'
+      const leaf = this.#leaf(here, { kind, detail: keyword, part, outer: alone, keyword })
+      if (isWithinOne) overlaps.push(leaf)
+      return isWithinOne ? [] : [leaf]
+    })
+    // A changed branch may come to overlap with an unchanged one: the change of the branch is the cause.
+    return found.length > 0 ? found : overlaps
+  }
+
+  /** Goes on to a branch of the outer schema. If no other branch accepts such a value, the branch alone decides. */
+  #onto({ inner, root, depth }: Step, branches: readonly SchemaSet[], partner: SchemaSet): Onward {
+    const { parts } = inner
+    const decides = branches.every(
+      (branch) => branch === partner || this.#prover.isEmpty(this.#prover.sets.of(...parts, ...branch.parts)),
+    )
+    return { root: decides && root.inner === inner ? null : root, depth: depth + 1 }
+  }
+
+  /** Goes on to a member or an item. If the members of a value do not depend on each other, the member alone decides. */
+  #into(at: Step, member: string | number): Onward {
+    const { root, inner, depth } = at
+    if (root.inner === inner && areMembersIndependent(this.#prover, this.#candidates, inner, this.#locate)) {
+      return { root: null, depth: depth + 1 }
+    }
+    return { root: { ...root, embed: embedIn(this.#prover, this.#candidates, at, member) }, depth: depth + 1 }
+  }
+
+  #leaf({ root, inner }: Step, { kind, detail = '', outer, part, keyword = '', member = null, values, gone }: Leaf) {
+    const witness = this.#witness({ root, inner }, outer, values ?? this.#candidates.of(inner, outer))
+    return {
+      kind,
+      detail,
+      inner: placeIn(
+        this.#locate,
+        nearest(this.#locate, inner.parts, part),
+        gone === undefined ? keyword : 'properties',
+        gone ?? member,
+      ),
+      outer: placeIn(this.#locate, [part], keyword, member),
+      ...(witness !== undefined && { witness: { value: witness } }),
+    } satisfies Difference
+  }
+
+  #witness({ root, inner }: Pick<Step, 'root' | 'inner'>, outer: SchemaSet, values: readonly unknown[]): unknown {
+    for (const value of values) {
+      if (this.#prover.accepts(outer, value) || !this.#prover.accepts(inner, value)) continue
+      const whole = root.embed(value)
+      if (whole === undefined) continue
+      if (this.#prover.accepts(root.inner, whole) && !this.#prover.accepts(root.outer, whole)) return whole
+    }
+    return undefined
+  }
+}

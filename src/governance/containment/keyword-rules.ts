@@ -1,0 +1,66 @@
+/** Keywords of one value without its members: whether each follows from the facts of the earlier schema. */
+
+import { textsOf, typesOfKeyword, type Bound, type Facts, type Type } from './facts.ts'
+import { largestCount } from './member-rules.ts'
+import type { KeywordRule, Prover } from './proof.ts'
+
+type FactRule = (facts: Facts, value: unknown, prover: Prover) => boolean
+
+const NUMBER_FORMATS: ReadonlySet<string> = new Set(['int32', 'int64', 'float', 'double'])
+
+export const KEYWORD_RULES: Readonly<Record<string, KeywordRule>> = {
+  type: (prover, inner, part) => hasTypes(prover.facts(inner), typesOfKeyword(part['type'])),
+  // Lists of values are decided by the validator.
+  enum: () => false,
+  const: () => false,
+  minimum: ofNumbers(({ from }, value) => isAbove(from, { value: Number(value), isOpen: false })),
+  exclusiveMinimum: ofNumbers(({ from }, value) => isAbove(from, { value: Number(value), isOpen: true })),
+  maximum: ofNumbers(({ to }, value) => isBelow(to, { value: Number(value), isOpen: false })),
+  exclusiveMaximum: ofNumbers(({ to }, value) => isBelow(to, { value: Number(value), isOpen: true })),
+  multipleOf: ofNumbers(({ multiples }, value, prover) =>
+    multiples.some((each) => prover.accepts(prover.sets.of(prover.own({ multipleOf: Number(value) })), each)),
+  ),
+  minLength: ofType('string', ({ length }, value) => length.min >= Number(value)),
+  maxLength: ofType('string', ({ length }, value) => length.max <= Number(value)),
+  pattern: ofType('string', ({ patterns }, value) => patterns.has(String(value))),
+  format: (prover, inner, part) => {
+    const { types, formats } = prover.facts(inner)
+    const format = String(part['format'])
+    return !types.has(NUMBER_FORMATS.has(format) ? 'number' : 'string') || formats.has(format)
+  },
+  minItems: ofType('array', ({ items }, value) => items.min >= Number(value)),
+  maxItems: ofType('array', ({ items }, value) => items.max <= Number(value)),
+  uniqueItems: ofType('array', ({ isUnique, items }, value) => value !== true || isUnique || items.max <= 1),
+  minProperties: ofType('object', ({ properties }, value) => properties.min >= Number(value)),
+  maxProperties: (prover, inner, part) => {
+    const { types, properties } = prover.facts(inner)
+    const most = Number(part['maxProperties'])
+    return !types.has('object') || properties.max <= most || largestCount(prover, inner) <= most
+  },
+  required: ofType('object', ({ required }, value) => textsOf(value).every((name) => required.has(name))),
+}
+
+function ofType(type: Type, follows: FactRule): KeywordRule {
+  return (prover, inner, part, keyword) => {
+    const facts = prover.facts(inner)
+    return !facts.types.has(type) || follows(facts, part[keyword], prover)
+  }
+}
+
+function ofNumbers(follows: FactRule): KeywordRule {
+  return ofType('number', follows)
+}
+
+function hasTypes({ types, multiples }: Facts, wanted: ReadonlySet<string>): boolean {
+  return [...types].every(
+    (type) => wanted.has(type) || (type === 'number' && wanted.has('integer') && multiples.some(Number.isInteger)),
+  )
+}
+
+function isAbove(bound: Bound, least: Bound): boolean {
+  return bound.value > least.value || (bound.value === least.value && (bound.isOpen || !least.isOpen))
+}
+
+function isBelow(bound: Bound, most: Bound): boolean {
+  return bound.value < most.value || (bound.value === most.value && (bound.isOpen || !most.isOpen))
+}
