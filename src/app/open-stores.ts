@@ -3,9 +3,11 @@
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Config } from '../config.ts'
 import { openStore } from '../recovery/open-store.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import type { ClickHouse } from '../store/clickhouse/client.ts'
+import { DamagedParts } from '../store/clickhouse/new-parts.ts'
 import { createClickHouseRequestStore } from '../store/clickhouse/request-store.ts'
 import { createClickHouseRiskStore } from '../store/clickhouse/risk-store.ts'
 import { createClickHouseServiceLevelStore } from '../store/clickhouse/service-level-store.ts'
@@ -29,14 +31,20 @@ export interface OpenedStores extends Stores {
 
 export interface StoresOptions {
   readonly config: Config
+  readonly clock: Clock
   readonly log: Log
   readonly count: CountEvent
   readonly opened: Opened
 }
 
-export async function openStores({ config, log, count, opened }: StoresOptions): Promise<OpenedStores> {
+/** The store keeps the parts that it merged for eight minutes. */
+const VERIFY_EVERY_MS = 60_000
+
+export async function openStores(options: StoresOptions): Promise<OpenedStores> {
+  const { config, log, count, opened } = options
   const { client, isNew, remadeViews } = await openStore(config)
   opened('ClickHouse', () => client.close())
+  opened('verification of the store', verifyMerges(client, options))
   if (remadeViews.length > 0) {
     count('store_view_remade')
     log.error(
@@ -51,5 +59,25 @@ export async function openStores({ config, log, count, opened }: StoresOptions):
     levels: createClickHouseServiceLevelStore(client),
     requests: createClickHouseRequestStore(client),
     riskStore: createClickHouseRiskStore(client),
+  }
+}
+
+/** Inserts verify their own parts; merges run in the background. Returns a function that stops the verification. */
+function verifyMerges({ newParts }: ClickHouse, { clock, log, count }: StoresOptions): () => Promise<void> {
+  let current = Promise.resolve()
+  const cancel = clock.every(VERIFY_EVERY_MS, () => {
+    current = newParts.verify().catch((err: unknown) => {
+      if (err instanceof DamagedParts) {
+        count('store_parts_repaired')
+        log.error({ err }, 'files of the store were incomplete and are repaired; no row is lost')
+      } else {
+        count('store_verification_failed')
+        log.error({ err }, 'new parts of the store could not be verified; retrying in a minute')
+      }
+    })
+  })
+  return () => {
+    cancel()
+    return current
   }
 }

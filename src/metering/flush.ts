@@ -52,23 +52,25 @@ export function createFlusher(options: FlushOptions): Flusher {
   const interrupted = checkpoint.pending()
   let nextFrom = interrupted?.to ?? checkpoint.position()
 
-  function begin(interruptedFlush: PendingFlush | null, to: SpoolPosition, stored: StoredRows): PendingFlush {
-    if (interruptedFlush === null) return checkpoint.begin(to)
+  function begin(begun: PendingFlush | null, to: SpoolPosition, stored: StoredRows): PendingFlush {
+    if (begun === null) return checkpoint.begin(to)
     // Rows are missing, but the store may still remember their tokens, and would drop the rows as duplicates.
-    return needsNewTokens(stored) ? checkpoint.beginAgain(interruptedFlush, clock.nowMs()) : interruptedFlush
+    return needsNewTokens(stored) ? checkpoint.beginAgain(begun, clock.nowMs()) : begun
   }
 
   /** Retries until the rows are stored. A failure in any step neither loses nor duplicates rows. */
   async function store(interruptedFlush: PendingFlush | null, to: SpoolPosition, make: () => Metered): Promise<void> {
-    let flush: PendingFlush | null = null
+    let flush = interruptedFlush
     let metered: Metered | null = null
+    const repairs = flushLog.repairs()
     for (let attempt = 0; !stopping.signal.aborted; attempt++) {
       try {
-        // A resumed flush is compared with the store before each attempt, because the previous attempt may have stored some rows.
-        const stored = interruptedFlush === null ? NOTHING_STORED : await readStoredRows(flushLog, interruptedFlush)
-        if (interruptedFlush !== null && stored.isDone) return checkpoint.commit(interruptedFlush, stored.registryEnd)
+        // Before each attempt, because the previous one may have stored some rows.
+        const mustCompare = interruptedFlush !== null || flushLog.repairs() !== repairs
+        const stored = flush !== null && mustCompare ? await readStoredRows(flushLog, flush) : NOTHING_STORED
+        if (flush !== null && stored.isDone) return checkpoint.commit(flush, stored.registryEnd)
         metered ??= make()
-        flush ??= begin(interruptedFlush, to, stored)
+        flush = begin(flush, to, stored)
         checkpoint.commit(flush, await insertFlush(options, { flush, metered, stored }, stopping.signal))
         return
       } catch (cause) {

@@ -67,6 +67,10 @@ export const EVENT_REASONS = {
   spool_torn_tail: 'A batch at the end of the spool was incomplete at startup. Once after a hard stop is normal.',
   spool_write_failed:
     'The disk refused a write of the spool. Calls get 503 until it accepts records again. Counted once a second and thread.',
+  store_parts_repaired:
+    'Files of the embedded store were incomplete after a full disk, and were repaired. No row is lost.',
+  store_verification_failed:
+    'New files of the embedded store could not be verified or repaired. It is retried every minute. [Durability](durability.md) lists the remedies.',
   store_view_remade:
     'A view of the embedded store was missing or damaged at startup and was created again. No row is lost.',
   thread_fault: 'A fault was caught outside of any call. The log has the stack.',

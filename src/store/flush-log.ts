@@ -52,6 +52,11 @@ export interface FlushLog {
    * it lacks.
    */
   held(flush: PendingFlush): Promise<HeldFlush | null>
+  /**
+   * Counts the repairs of the store since it was opened. After a repair it may lack the tokens of stored rows, so a flush that is
+   * repeated is compared with the store first.
+   */
+  repairs(): number
   /** Notes that the rows of `flush` follow. A repetition changes nothing. */
   begin(flush: PendingFlush, rows: FlushTotals, signal?: AbortSignal): Promise<void>
   /** Notes that its rows are in the store. Answers the registry's position that was noted. */

@@ -7,8 +7,9 @@
 
 import { ClickHouseLogLevel, createClient, type ClickHouseClient } from '@clickhouse/client'
 import { createChdbConnection } from 'chdb/connection'
+import { EmbeddedParts, UNVERIFIED, type NewParts } from './new-parts.ts'
 
-export type ClickHouse = ClickHouseClient
+export type ClickHouse = ClickHouseClient & { readonly newParts: NewParts }
 
 export interface ClickHouseOptions {
   /** `null`: embedded. */
@@ -21,10 +22,14 @@ const TIMEOUT_MS = 30_000
 
 export function openClickHouse({ url, folder }: ClickHouseOptions): ClickHouse {
   // The client logs nothing: the caller logs a failure together with its effect.
-  if (url !== null) return createClient({ url, request_timeout: TIMEOUT_MS, log: { level: ClickHouseLogLevel.OFF } })
-  return createClient({ connection: createChdbConnection({ path: folder }) } as unknown as Parameters<
-    typeof createClient
-  >[0])
+  if (url !== null) {
+    const client = createClient({ url, request_timeout: TIMEOUT_MS, log: { level: ClickHouseLogLevel.OFF } })
+    return Object.assign(client, { newParts: UNVERIFIED })
+  }
+  const client = createClient({
+    connection: createChdbConnection({ path: folder }),
+  } as unknown as Parameters<typeof createClient>[0])
+  return Object.assign(client, { newParts: new EmbeddedParts(client) })
 }
 
 /** Returns a signal that aborts at the time limit, or earlier with the caller's signal. */

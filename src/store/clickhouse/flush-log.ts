@@ -66,6 +66,7 @@ export function createFlushLog({ client, isEmbedded, instance, nowMs, registryEn
       const held = await readHeldFlush(client, instance(), flush)
       return held === null || isEmbedded ? held : withoutAbsent(held)
     },
+    repairs: () => client.newParts.repairs,
     begin: async (flush, rows, signal) => void (await note(flush, rows, false, signal)),
     async done(flush, rows, signal) {
       before = await note(flush, rows, true, signal)

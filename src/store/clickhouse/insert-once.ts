@@ -1,5 +1,6 @@
 /**
- * Inserts rows under a token: a second insert with the same token changes nothing, views included.
+ * Inserts rows under a token: a second insert with the same token changes nothing, views included. An insert is acknowledged only
+ * when the files of its parts are complete.
  *
  * The settings are part of the statement. Sent separately they would persist in the only session of the
  * embedded engine, which would then drop a later insert without a token as a duplicate.
@@ -18,8 +19,11 @@ export interface InsertOnce {
 
 const TOKEN = /^[\w-]{1,200}$/
 
-export async function insertOnce(client: ClickHouse, { table, token, rows, signal }: InsertOnce): Promise<void> {
-  if (rows.length === 0) return
+export async function insertOnce(client: ClickHouse, insertion: InsertOnce): Promise<void> {
+  if (insertion.rows.length > 0) await client.newParts.verified(() => insert(client, insertion))
+}
+
+async function insert(client: ClickHouse, { table, token, rows, signal }: InsertOnce): Promise<void> {
   if (!TOKEN.test(token)) throw new Error(`${token} is not a valid token`)
   const { stream } = await client.exec({
     query: `INSERT INTO ${table} SETTINGS insert_deduplicate = 1, async_insert = 0,

@@ -61,7 +61,7 @@ export function createClickHouseUsageStore(client: ClickHouse): UsageStore {
       insertOnce(client, { table: 'line_items', token, rows: items.map(toRow), signal }),
     insertTotals: (token, items, signal) =>
       insertOnce(client, { table: 'line_items_hourly', token, rows: items.map(toTotalsRow), signal }),
-    insertWithoutTotals: (items, signal) => attachLineItems(client, items, signal),
+    insertWithoutTotals: (items, signal) => client.newParts.verified(() => attachLineItems(client, items, signal)),
     async lineItems(query, signal) {
       const { limit, toMs } = query
       const after = query.after === undefined ? FIRST_CURSOR : parseCursor(query.after)

@@ -8,6 +8,10 @@ import type { PendingFlush } from '../../../src/store/checkpoint.ts'
 import type { LineItem } from '../../../src/store/usage-store.ts'
 import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
 import { createFlushLog } from '../../../src/store/clickhouse/flush-log.ts'
+import { createLog } from '../../../src/runtime/log.ts'
+import { createFlusher } from '../../../src/metering/flush.ts'
+import { DamagedParts } from '../../../src/store/clickhouse/new-parts.ts'
+import { openSqliteCheckpoint } from '../../../src/store/sqlite/checkpoint.ts'
 import { migrate } from '../../../src/store/clickhouse/migrations.ts'
 import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
 
@@ -178,5 +182,36 @@ describe('a flush that was cut off', () => {
     await insertRow('a-2')
     const result = await client.query({ query: 'SELECT count() AS rows FROM line_items', format: 'JSONEachRow' })
     expect(Number((await result.json<{ rows: string }>())[0]?.rows)).toBe(3)
+  })
+})
+
+describe('a flush whose attempt failed while the store was repaired', () => {
+  it('is compared with the store, because the store may have lost the token of stored rows', async () => {
+    const usage = createClickHouseUsageStore(client)
+    const inserted: string[] = []
+    let repairs = 0
+    const flusher = createFlusher({
+      checkpoint: openSqliteCheckpoint({ path: join(folder, 'checkpoint.db'), newInstance: () => 'one' }),
+      usage: {
+        ...usage,
+        async insert(token, items) {
+          inserted.push(token)
+          await usage.insert(token, items)
+          repairs++
+          throw new DamagedParts('parts of the store are repaired')
+        },
+      },
+      levels: { insert: async () => {} },
+      requests: { insert: async () => {} },
+      flushLog: { ...logOf('one'), repairs: () => repairs },
+      requestLog: 'refused',
+      clock: { nowMs: () => NOW, after: (_, task) => (queueMicrotask(task), () => {}), every: () => () => {} },
+      log: createLog('silent'),
+      count: () => {},
+    })
+    await flusher.flush(at(1), { items: [ITEM], levels: [], requests: [] })
+
+    expect(inserted).toHaveLength(1)
+    expect(await storedRows()).toMatchObject({ lineItems: 1, calls: 3 })
   })
 })

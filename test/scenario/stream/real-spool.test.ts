@@ -63,6 +63,7 @@ async function startProcess(outside: ReturnType<typeof createOutside>, nowMs: nu
     levels: { insert: async () => {} },
     requests: { insert: async () => {} },
     flushLog: {
+      repairs: () => 0,
       held: async ({ number }) => (outside.begun.has(number) ? UNKNOWN_ROWS : null),
       begin: async ({ number }) => void outside.begun.add(number),
       done: async () => 0,
