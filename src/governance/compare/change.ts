@@ -225,7 +225,7 @@ export interface Reported {
   readonly previousPointer?: string | null
   /** Identifies the change if the pointer alone does not. */
   readonly detail?: string
-  readonly operation?: string
+  readonly operations?: Iterable<string>
 }
 
 /** Records a change, or that a recorded change affects a further operation. */
@@ -238,7 +238,7 @@ export function createReport(): { readonly report: Report; readonly changes: () 
   const order: Readonly<Record<ChangeLevel, number>> = { breaking: 0, warning: 1, info: 2 }
 
   return {
-    report(id, { pointer, previousPointer = null, detail = '', operation }) {
+    report(id, { pointer, previousPointer = null, detail = '', operations = [] }) {
       const key = `${id} ${pointer} ${detail}`
       let change = found.get(key)
       if (change === undefined) {
@@ -246,7 +246,7 @@ export function createReport(): { readonly report: Report; readonly changes: () 
         const message = detail === '' ? text : `${text} (${detail.slice(0, DETAIL_MAX)})`
         found.set(key, (change = { id, level, pointer, previousPointer, message, operations: new Set() }))
       }
-      if (operation !== undefined) change.operations.add(operation)
+      for (const operation of operations) change.operations.add(operation)
     },
     changes: () =>
       [...found.values()]

@@ -70,7 +70,7 @@ class MemberWalk implements MemberComparison {
     if (known !== undefined) return known
     const node: Node = { found: [], inner: [] }
     this.#nodes.set(key, node)
-    if (depth > DEPTH_MAX) return node
+    if (depth > DEPTH_MAX || before.key === after.key) return node
     const { prover } = this.#options
     this.#compareMeanings(node, before, after)
     this.#compareProperties(node, before, after, depth)

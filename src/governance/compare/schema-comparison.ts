@@ -17,6 +17,7 @@ import type { Specification } from '../specification.ts'
 import type { Report, RuleId } from './change.ts'
 import { createMemberComparison } from './member-comparison.ts'
 import type { Difference, DifferenceKind } from './difference.ts'
+import type { Sameness } from './sameness.ts'
 import { createDifferences } from './schema-differences.ts'
 
 export type Direction = 'request' | 'response'
@@ -33,7 +34,13 @@ export interface SchemaComparison {
   finish(): void
 }
 
-export type Side = Pick<Specification, 'document' | 'dialect'>
+type Side = Pick<Specification, 'document' | 'dialect'>
+
+export interface ComparedSides {
+  readonly previous: Side
+  readonly next: Side
+  readonly sameness: Sameness
+}
 
 const REQUEST_RULES: Readonly<Record<DifferenceKind, RuleId>> = {
   type: 'request.type',
@@ -63,23 +70,20 @@ const RESPONSE_RULES: Readonly<Record<DifferenceKind, RuleId>> = {
 interface Pair {
   readonly before: Placed
   readonly after: Placed
-  readonly operation: string
+  readonly operations: Set<string>
   /** The value of a parameter is a text before it is a number or a boolean. */
   readonly kind: 'text' | 'json'
   readonly one: unknown
   readonly other: unknown
 }
 
-export function createSchemaComparison(
-  sides: { readonly previous: Side; readonly next: Side },
-  direction: Direction,
-  report: Report,
-): SchemaComparison {
+export function createSchemaComparison(sides: ComparedSides, direction: Direction, report: Report): SchemaComparison {
+  const { sameness } = sides
   const places = new WeakMap<object, string>()
-  const components: Record<string, unknown> = {}
   const before = open(sides.previous, 'before.')
   const after = open(sides.next, 'after.')
-  const pairs: Pair[] = []
+  /** By place and kind, because operations often share parameters and bodies. */
+  const pairs = new Map<string, Pair>()
 
   function open({ document, dialect }: Side, namePrefix: string) {
     const locate = (schema: object, pointer: string): void => void places.set(schema, pointer)
@@ -89,21 +93,39 @@ export function createSchemaComparison(
 
   return {
     add(one, other, operation, kind = 'json') {
-      pairs.push({
-        before: one,
-        after: other,
-        operation,
-        kind,
-        one: before.convert(one.schema ?? true, one.pointer),
-        other: after.convert(other.schema ?? true, other.pointer),
-      })
+      const key = `${kind} ${one.pointer} ${other.pointer}`
+      const known = pairs.get(key)
+      if (known !== undefined) known.operations.add(operation)
+      else if (!sameness.isSame(one.schema, other.schema)) {
+        pairs.set(key, {
+          before: one,
+          after: other,
+          operations: new Set([operation]),
+          kind,
+          one: before.convert(one.schema ?? true, one.pointer),
+          other: after.convert(other.schema ?? true, other.pointer),
+        })
+      }
     },
     finish() {
-      Object.assign(components, fieldsOf(before.components()['schemas']), fieldsOf(after.components()['schemas']))
+      const [was, is] = [fieldsOf(before.components()['schemas']), fieldsOf(after.components()['schemas'])]
+      const components = mergeComponents(was, is, sameness)
       const compare = createPairComparison({ sides, direction, components, report, places })
-      for (const pair of pairs) compare(pair)
+      for (const pair of pairs.values()) compare(pair)
     },
   }
+}
+
+/** Components of both documents. Those that are the same become one schema, which then needs no comparison. */
+function mergeComponents(before: Fields, after: Fields, sameness: Sameness): Fields {
+  const same = Object.keys(after).flatMap((name): readonly (readonly [string, unknown])[] => {
+    const own = name.slice('after.'.length)
+    const schema = before[`before.${own}`]
+    // The store numbers the targets that are no components.
+    if (schema === undefined || own.startsWith('$')) return []
+    return sameness.isSameTarget(`#/components/schemas/${own}`) ? [[name, schema]] : []
+  })
+  return { ...before, ...after, ...Object.fromEntries(same) }
 }
 
 interface PairOptions {
@@ -144,24 +166,24 @@ function createPairComparison({ sides, direction, components, report, places }: 
     return found
   }
 
-  return ({ before, after, operation, kind, one, other }) => {
+  return ({ before, after, operations, kind, one, other }) => {
     const [was, is] = [prover.sets.of(one), prover.sets.of(other)]
     prover.reset()
     try {
       const differs = kind === 'json' || !takesEveryText(prover, was, is)
       for (const each of differs ? find(...(isRequest ? ([was, is] as const) : ([is, was] as const))) : []) {
-        reportDifference(report, each, { isRequest, operation, before, after })
+        reportDifference(report, each, { isRequest, operations, before, after })
       }
       for (const { id, pointer, previousPointer, detail } of members.compare(was, is)) {
         report(id, {
           pointer: pointer ?? after.pointer,
           previousPointer: previousPointer ?? before.pointer,
-          operation,
+          operations,
           detail,
         })
       }
     } catch (cause) {
-      const places = { pointer: after.pointer, previousPointer: before.pointer, operation }
+      const places = { pointer: after.pointer, previousPointer: before.pointer, operations }
       report(`${direction}.undecided`, { ...places, detail: `the schema cannot be compiled: ${String(cause)}` })
     }
   }
@@ -178,11 +200,11 @@ function takesEveryText(prover: Prover, one: SchemaSet, other: SchemaSet): boole
 function reportDifference(
   report: Report,
   { kind, detail, inner, outer, witness }: Difference,
-  { isRequest, operation, before, after }: { isRequest: boolean; operation: string; before: Placed; after: Placed },
+  { isRequest, operations, before, after }: Pick<Pair, 'operations' | 'before' | 'after'> & { isRequest: boolean },
 ): void {
   const rule = (isRequest ? REQUEST_RULES : RESPONSE_RULES)[kind]
   const [pointer, previousPointer] = isRequest ? [outer, inner] : [inner, outer]
-  const at = { pointer: pointer || after.pointer, previousPointer: previousPointer || before.pointer, operation }
+  const at = { pointer: pointer || after.pointer, previousPointer: previousPointer || before.pointer, operations }
   if (witness !== undefined) report(rule, { ...at, detail })
   else report(isRequest ? 'request.undecided' : 'response.undecided', { ...at, detail: detail || kind })
 }

@@ -3,6 +3,7 @@
 import { fieldsOf, type Fields } from '../../json/fields.ts'
 import { resolvePointer } from '../../json/references.ts'
 import type { Report } from './change.ts'
+import type { Sameness } from './sameness.ts'
 import type { SchemaComparison } from './schema-comparison.ts'
 
 /** The documents, and the reports and comparisons of one pair of operations. */
@@ -13,6 +14,7 @@ export interface Sides {
   readonly report: Report
   readonly requests: SchemaComparison
   readonly responses: SchemaComparison
+  readonly sameness: Sameness
   /** Names the pair in reports, such as `POST /things`. */
   readonly operation: string
 }

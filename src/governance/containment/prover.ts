@@ -236,7 +236,7 @@ class SchemaProver implements Prover {
     const follows = RULES.get(keyword)
     // A keyword without a rule is read with another one, or constrains nothing.
     if (follows === undefined || follows(this, inner, part, keyword)) return true
-    if (splits === 0 || this.#isUsedUp()) return false
+    if (splits === 0 || !mayDependOnCase(inner, keyword) || this.#isUsedUp()) return false
     for (const cases of casesOf(this, inner)) {
       const holds = cases.every(
         (each) =>
@@ -250,6 +250,13 @@ class SchemaProver implements Prover {
     }
     return false
   }
+}
+
+const COMBINATIONS = ['anyOf', 'oneOf', 'if', 'not'] as const
+
+/** Whether a proof by cases can show more: without a combination, the rules decide on each type and member by itself. */
+function mayDependOnCase(inner: SchemaSet, keyword: string): boolean {
+  return COMBINATIONS.some((each) => each === keyword || inner.parts.some((part) => part[each] !== undefined))
 }
 
 const WITH: Readonly<Record<string, readonly string[]>> = {
