@@ -6,9 +6,11 @@
 
 import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
 import { escapePointer } from '../../json/references.ts'
+import { createWorkBudget } from '../containment/work-budget.ts'
 import type { DeclaredOperation } from '../operations.ts'
 import type { Specification } from '../specification.ts'
-import { createReport, type Change, type Report, type RuleId } from './change.ts'
+import type { RuleId } from './change-rules.ts'
+import { createReport, type Change, type Report } from './change.ts'
 import { compareParameters } from './parameter-comparison.ts'
 import { compareBodies } from './body-comparison.ts'
 import { compareResponses } from './response-comparison.ts'
@@ -21,14 +23,23 @@ export type { Change } from './change.ts'
 
 type Side = Pick<Specification, 'document' | 'dialect' | 'operations'>
 
+/** A few seconds. A document of 12 MB with two changes to its most used schemas takes half of it. */
+const WORK_MAX = 2_000_000
+
 /** Sorted: breaking changes first. An operation may be removed on and after its sunset date. */
-export function compareDocuments(previous: Side, next: Side, nowMs = -Infinity): readonly Change[] {
-  const { report, changes } = createReport()
+export function compareDocuments(
+  previous: Side,
+  next: Side,
+  nowMs = -Infinity,
+  budget = createWorkBudget(WORK_MAX),
+): readonly Change[] {
+  const { report, changes } = createReport(budget)
   const sameness = createSameness(previous.document, next.document)
   // The same schema means something else in another dialect.
   const sameSchemas = previous.dialect === next.dialect ? sameness : NOTHING_SAME
-  const requests = createSchemaComparison({ previous, next, sameness: sameSchemas }, 'request', report)
-  const responses = createSchemaComparison({ previous, next, sameness: sameSchemas }, 'response', report)
+  const compared = { previous, next, budget }
+  const requests = createSchemaComparison({ ...compared, sameness: sameSchemas }, 'request', report)
+  const responses = createSchemaComparison({ ...compared, sameness: sameSchemas }, 'response', report)
   const after = new Map(next.operations.map((operation) => [shapeOf(operation), operation]))
   for (const before of previous.operations) {
     const shape = shapeOf(before)
@@ -43,9 +54,12 @@ export function compareDocuments(previous: Side, next: Side, nowMs = -Infinity):
     }
     const reportOfPair: Report = (id, change) => report(id, { operations, ...change })
     const documents = { previous: previous.document, next: next.document }
-    const sides = { ...documents, report: reportOfPair, requests, responses, sameness, operation }
-    compareSecurity(sides, before, same)
-    if (!isUnchanged(sameSchemas, before, same)) compareOperations(sides, before, same)
+    const sides = { ...documents, report: reportOfPair, requests, responses, sameness, budget, operation }
+    if (budget.isSpent) for (const each of [requests, responses]) each.giveUp(operation)
+    else {
+      compareSecurity(sides, before, same)
+      if (!isUnchanged(sameSchemas, before, same)) compareOperations(sides, before, same)
+    }
   }
   for (const { pointer, method, path } of after.values()) {
     report('operation.added', { pointer, operations: [`${method} ${path}`] })

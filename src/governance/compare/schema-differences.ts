@@ -66,6 +66,8 @@ class DifferenceWalk implements Differences {
     // A pair that contains itself is reported where it is first met.
     this.#known.set(key, OPEN)
     this.#prover.reset()
+    // What is beyond the work is reported for the whole pair.
+    if (this.#prover.isSpent) return []
     const found = this.#prover.isWithin(inner, outer)
       ? []
       : this.#explain({
@@ -87,6 +89,7 @@ class DifferenceWalk implements Differences {
     for (const part of outer.parts) {
       for (const keyword of Object.keys(part)) {
         this.#prover.reset()
+        if (this.#prover.isSpent) return found
         if (!this.#prover.satisfies(inner, part, keyword)) found.push(...this.#explainKeyword(at, part, keyword))
       }
     }

@@ -2,6 +2,7 @@
 
 import { fieldsOf, type Fields } from '../../json/fields.ts'
 import { resolvePointer } from '../../json/references.ts'
+import type { WorkBudget } from '../containment/work-budget.ts'
 import type { Report } from './change.ts'
 import type { Sameness } from './sameness.ts'
 import type { SchemaComparison } from './schema-comparison.ts'
@@ -15,6 +16,7 @@ export interface Sides {
   readonly requests: SchemaComparison
   readonly responses: SchemaComparison
   readonly sameness: Sameness
+  readonly budget: WorkBudget
   /** Names the pair in reports, such as `POST /things`. */
   readonly operation: string
 }

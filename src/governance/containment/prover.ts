@@ -9,7 +9,7 @@
  */
 
 import { toCanonicalText } from '../../json/canonical-value.ts'
-import type { Fields } from '../../json/fields.ts'
+import { listOf, type Fields } from '../../json/fields.ts'
 import { casesOf } from './cases.ts'
 import { COMBINATION_RULES } from './combination-rules.ts'
 import { isShownEmpty, VALUES_MAX } from './emptiness.ts'
@@ -19,6 +19,7 @@ import { ITEM_RULES, PROPERTY_RULES } from './member-rules.ts'
 import { itemSchemas, propertySchemas, undeclaredSchemas } from './members.ts'
 import type { KeywordRule, Prover, Tolerance } from './proof.ts'
 import { createSchemaSets, type SchemaSet, type SchemaSets } from './schema-set.ts'
+import { createWorkBudget, type WorkBudget } from './work-budget.ts'
 
 export interface ProverOptions {
   /** Schemas that `#/components/schemas/<name>` refers to, of both documents. */
@@ -26,11 +27,15 @@ export interface ProverOptions {
   /** The validator of the gateway. Throws if it cannot compile the schema. */
   readonly compile: (schema: unknown) => (value: unknown) => boolean
   readonly tolerance?: Tolerance
+  /** The work of all proofs together. Default: no limit. */
+  readonly budget?: WorkBudget
 }
 
+/** Steps of one proof. */
 const STEPS_MAX = 4_000
-const TOTAL_MAX = 400_000
-/** Steps that the compilation of a schema counts for. */
+/** Work that one step of a proof, one part of a schema, and the compilation and the call of a validator count for. */
+const WORK = { step: 4, part: 0.1, value: 0.2, compile: 500, check: 2 } as const
+/** Steps of one proof that the compilation of a schema counts for. */
 const COMPILE_STEPS = 20
 const DEPTH_MAX = 40
 const SPLITS_MAX = 4
@@ -46,6 +51,7 @@ class SchemaProver implements Prover {
   readonly sets: SchemaSets
   readonly #tolerance: Tolerance
   readonly #compile: ProverOptions['compile']
+  readonly #budget: WorkBudget
   readonly #facts = new Map<string, Facts>()
   readonly #checks = new Map<string, (value: unknown) => boolean>()
   readonly #empty = new Map<string, boolean>()
@@ -59,15 +65,13 @@ class SchemaProver implements Prover {
   /** The least depth of an assumption that was used since it was last reset. */
   #assumed = Infinity
   #steps = STEPS_MAX
-  #granted = STEPS_MAX
-  /** Steps left for all proofs together. */
-  #total = TOTAL_MAX
   #depth = 0
   /** Greater than 0 while the proof must be exact. */
   #exact = 0
 
-  constructor({ components, compile, tolerance = 'none' }: ProverOptions) {
-    this.sets = createSchemaSets(components)
+  constructor({ components, compile, tolerance = 'none', budget = createWorkBudget(Infinity) }: ProverOptions) {
+    this.sets = createSchemaSets(components, (parts) => budget.spend(parts * WORK.part))
+    this.#budget = budget
     this.#compile = compile
     this.#tolerance = tolerance
   }
@@ -77,18 +81,19 @@ class SchemaProver implements Prover {
   }
 
   get isSpent(): boolean {
-    return this.#total <= 0
+    return this.#budget.isSpent
   }
 
   reset(): void {
-    this.#total -= this.#granted - this.#steps
-    this.#granted = Math.max(0, Math.min(STEPS_MAX, this.#total))
-    this.#steps = this.#granted
+    this.#steps = STEPS_MAX
   }
 
   facts(set: SchemaSet): Facts {
     let facts = this.#facts.get(set.key)
-    if (facts === undefined) this.#facts.set(set.key, (facts = factsOf(set)))
+    if (facts === undefined) {
+      for (const part of set.parts) this.#budget.spend((1 + listOf(part['enum']).length) * WORK.value)
+      this.#facts.set(set.key, (facts = factsOf(set)))
+    }
     return facts
   }
 
@@ -97,9 +102,12 @@ class SchemaProver implements Prover {
     let check = this.#checks.get(set.key)
     if (check === undefined) {
       this.#steps -= COMPILE_STEPS
+      this.#budget.spend(WORK.compile)
       check = this.#compile(set.parts.length === 1 ? set.parts[0] : { allOf: set.parts })
       this.#checks.set(set.key, check)
     }
+    // The validator goes through a list of values one by one.
+    for (const part of set.parts) this.#budget.spend(WORK.check + listOf(part['enum']).length * WORK.part)
     return check(value)
   }
 
@@ -204,7 +212,8 @@ class SchemaProver implements Prover {
   }
 
   #isUsedUp(): boolean {
-    return --this.#steps < 0 || this.#depth > DEPTH_MAX
+    this.#budget.spend(WORK.step)
+    return --this.#steps < 0 || this.#depth > DEPTH_MAX || this.#budget.isSpent
   }
 
   #includes(inner: SchemaSet, part: Fields): boolean {
