@@ -14,7 +14,7 @@ import { casesOf } from './cases.ts'
 import { COMBINATION_RULES } from './combination-rules.ts'
 import { isShownEmpty, VALUES_MAX } from './emptiness.ts'
 import { factsOf, type Facts } from './facts.ts'
-import { KEYWORD_RULES } from './keyword-rules.ts'
+import { KEYWORD_RULES, listedIn } from './keyword-rules.ts'
 import { ITEM_RULES, PROPERTY_RULES } from './member-rules.ts'
 import { itemSchemas, propertySchemas, undeclaredSchemas } from './members.ts'
 import type { KeywordRule, Prover, Tolerance } from './proof.ts'
@@ -34,7 +34,7 @@ export interface ProverOptions {
 /** Steps of one proof. */
 const STEPS_MAX = 4_000
 /** Work that one step of a proof, one part of a schema, and the compilation and the call of a validator count for. */
-const WORK = { step: 4, part: 0.1, value: 0.2, compile: 500, check: 2 } as const
+const WORK = { step: 4, part: 0.1, value: 0.02, compile: 500, check: 2, listed: 0.002 } as const
 /** Steps of one proof that the compilation of a schema counts for. */
 const COMPILE_STEPS = 20
 const DEPTH_MAX = 40
@@ -107,7 +107,7 @@ class SchemaProver implements Prover {
       this.#checks.set(set.key, check)
     }
     // The validator goes through a list of values one by one.
-    for (const part of set.parts) this.#budget.spend(WORK.check + listOf(part['enum']).length * WORK.part)
+    for (const part of set.parts) this.#budget.spend(WORK.check + listOf(part['enum']).length * WORK.listed)
     return check(value)
   }
 
@@ -195,7 +195,7 @@ class SchemaProver implements Prover {
 
   satisfies(inner: SchemaSet, part: Fields, keyword: string): boolean {
     if (this.isEmpty(inner) || this.#includes(inner, part)) return true
-    if (this.#isFinite(inner)) return this.#holdsForValues(inner, this.sets.of(this.alone(part, keyword)))
+    if (this.#isFinite(inner)) return this.#holdsForValues(inner, part, keyword)
     return this.#proveKeyword(inner, part, keyword, SPLITS_MAX)
   }
 
@@ -223,11 +223,13 @@ class SchemaProver implements Prover {
   #prove(inner: SchemaSet, outer: SchemaSet): boolean {
     if (this.isEmpty(inner)) return true
     if (outer.isFalse) return false
-    if (this.#isFinite(inner)) return this.#holdsForValues(inner, outer)
+    const isFinite = this.#isFinite(inner)
     return outer.parts.every(
       (part) =>
         this.#includes(inner, part) ||
-        Object.keys(part).every((keyword) => this.#proveKeyword(inner, part, keyword, SPLITS_MAX)),
+        Object.keys(part).every((keyword) =>
+          isFinite ? this.#holdsForValues(inner, part, keyword) : this.#proveKeyword(inner, part, keyword, SPLITS_MAX),
+        ),
     )
   }
 
@@ -236,9 +238,14 @@ class SchemaProver implements Prover {
     return values !== null && values.length <= VALUES_MAX
   }
 
-  #holdsForValues(inner: SchemaSet, outer: SchemaSet): boolean {
+  /** Decided by the validator, value by value. */
+  #holdsForValues(inner: SchemaSet, part: Fields, keyword: string): boolean {
     const values = this.facts(inner).values ?? []
-    return values.every((value) => !this.accepts(inner, value) || this.accepts(outer, value))
+    const isList = keyword === 'enum' || keyword === 'const'
+    const listed = isList ? listedIn(part, keyword) : null
+    const outer = this.sets.of(isList ? true : this.alone(part, keyword))
+    const holds = (value: unknown): boolean => listed?.has(toCanonicalText(value)) ?? this.accepts(outer, value)
+    return values.every((value) => holds(value) || !this.accepts(inner, value))
   }
 
   #proveKeyword(inner: SchemaSet, part: Fields, keyword: string, splits: number): boolean {
@@ -251,7 +258,7 @@ class SchemaProver implements Prover {
         (each) =>
           this.isEmpty(each) ||
           (this.#isFinite(each)
-            ? this.#holdsForValues(each, this.sets.of(this.alone(part, keyword)))
+            ? this.#holdsForValues(each, part, keyword)
             : this.#proveKeyword(each, part, keyword, splits - 1)),
       )
       if (holds) return true

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createSameness } from '../../../../src/governance/compare/sameness.ts'
-import { object, text } from './small-documents.ts'
+import { object, text, type Json } from './small-documents.ts'
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 const documentOf = (schemas: unknown) => ({ components: { schemas } })
@@ -22,7 +22,7 @@ describe('Two parts of documents', () => {
   })
 
   it('are the same if they refer to each other, and differ if one part of the circle differs', () => {
-    const circle = (more: object) => ({ A: object({ b: ref('B') }), B: object({ a: ref('A') }, [], more) })
+    const circle = (more: Json) => ({ A: object({ b: ref('B') }), B: object({ a: ref('A') }, [], more) })
     expect(isSame(circle({}), circle({}))).toBe(true)
     expect(isSame(circle({}), circle({ maxProperties: 1 }))).toBe(false)
   })
