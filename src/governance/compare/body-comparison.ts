@@ -16,6 +16,7 @@ export function compareBodies(sides: Sides, before: DeclaredOperation, after: De
   }
   if (other.fields['required'] === true && one.fields['required'] !== true) report('body.made.required', at)
   const [was, is] = [mediaOf(one.fields, one.pointer), mediaOf(other.fields, other.pointer)]
+  sides.budget.spend(was.size + is.size)
   for (const mediaType of new Set([...was.keys(), ...is.keys()])) {
     const [earlier, later] = [entryFor(was, mediaType), entryFor(is, mediaType)]
     if (earlier === undefined) continue

@@ -1,6 +1,7 @@
 /** Differences between two versions of a document, with their effect on existing clients. */
 
-export type ChangeLevel = 'breaking' | 'warning' | 'info'
+import { RULES, type ChangeLevel, type RuleId } from './change-rules.ts'
+import { createWorkBudget, type WorkBudget } from '../containment/work-budget.ts'
 
 export interface Change {
   /** Stable name of the rule. */
@@ -15,217 +16,12 @@ export interface Change {
   readonly operations: readonly string[]
 }
 
-/** Every rule by id: level, message, and an example for the documentation. */
-export const RULES = {
-  'operation.removed': ['breaking', 'The operation was removed.', '`GET /cards` is removed'],
-  'operation.added': ['info', 'The operation was added.', '`POST /cards` is added'],
-  'operation.renamed': [
-    'warning',
-    'The operationId changed; limits and entitlements that name it no longer apply.',
-    '`operationId: list` becomes `listCards`',
-  ],
-  'parameter.removed': ['warning', 'The parameter was removed; the API ignores it.', '`?page` is removed'],
-  'parameter.added.required': [
-    'breaking',
-    'A required parameter was added, which existing clients do not send.',
-    '`?region` is added with `required: true`',
-  ],
-  'parameter.made.required': ['breaking', 'The optional parameter became required.', '`?region` gets `required: true`'],
-  'parameter.added': ['info', 'An optional parameter was added.', '`?page` is added'],
-  'parameter.moved': [
-    'breaking',
-    'The parameter moved to another location, where existing clients do not send it.',
-    '`X-Region` becomes `?region`',
-  ],
-  'parameter.serialization': [
-    'breaking',
-    'The parameter is written in another way, so existing clients send it wrongly.',
-    '`explode: true` becomes `false`',
-  ],
-  'body.added': ['info', 'An optional request body was added.', '`POST` gets a `requestBody`'],
-  'body.added.required': [
-    'breaking',
-    'A required request body was added, which existing clients do not send.',
-    '`POST` gets a `requestBody` with `required: true`',
-  ],
-  'body.made.required': [
-    'breaking',
-    'The optional request body became required.',
-    '`requestBody` gets `required: true`',
-  ],
-  'body.removed': ['warning', 'The request body was removed; the API ignores it.', '`requestBody` is removed'],
-  'request.mediaType.removed': [
-    'breaking',
-    'A media type of the request body was removed, which clients may send.',
-    '`application/xml` is removed from a request body',
-  ],
-  'response.status.removed': [
-    'breaking',
-    'A success status was removed, which clients may rely on.',
-    '`201` is removed',
-  ],
-  'response.mediaType.removed': [
-    'breaking',
-    'A media type of the response was removed, which clients may rely on.',
-    '`text/csv` is removed from a response',
-  ],
-  'response.mediaType.added': ['info', 'A media type of the response was added.', '`text/csv` is added to a response'],
-  'response.status.added': ['info', 'A success status was added.', '`202` is added'],
-  'request.type': ['breaking', 'The request no longer accepts values of a type.', '`number` becomes `integer`'],
-  'response.type': ['breaking', 'The response may contain values of a new type.', '`string` becomes `[string, null]`'],
-  'request.enum.removed': [
-    'breaking',
-    'The request no longer accepts a value of the enum.',
-    '`[EUR, USD]` becomes `[EUR]`',
-  ],
-  'response.enum.added': [
-    'breaking',
-    'The response may contain a new value of the enum.',
-    '`[open]` becomes `[open, held]`',
-  ],
-  'request.property.required': [
-    'breaking',
-    'The optional request property became required.',
-    '`required: []` becomes `[name]`',
-  ],
-  'request.property.removed': ['warning', 'The request property is no longer declared.', '`nickname` is removed'],
-  'request.property.refused': [
-    'breaking',
-    'The request property was removed, and the API rejects it.',
-    '`nickname` is removed from a schema with `additionalProperties: false`',
-  ],
-  'request.closed': [
-    'breaking',
-    'The request no longer accepts undeclared properties.',
-    '`additionalProperties: false` is added',
-  ],
-  'response.property.removed': [
-    'breaking',
-    'A response property was removed, which clients may read.',
-    '`total` is removed',
-  ],
-  'response.property.optional': [
-    'breaking',
-    'A response property may now be missing, which clients may rely on.',
-    '`required: [total]` becomes `[]`',
-  ],
-  'request.bound': [
-    'breaking',
-    'A bound in the request became stricter, so some valid values became invalid.',
-    '`maxLength: 64` becomes `32`',
-  ],
-  'request.pattern': [
-    'breaking',
-    'The request no longer accepts values that the new pattern does not match.',
-    '`pattern` is added',
-  ],
-  'request.alternative.removed': [
-    'breaking',
-    'The request no longer accepts one of its alternatives.',
-    '`oneOf` of three becomes two',
-  ],
-  'response.alternative.added': ['breaking', 'The response has a new alternative.', '`oneOf` of two becomes three'],
-  'operation.sunset': [
-    'info',
-    'The operation was removed on or after its sunset date.',
-    'an operation with `deprecated: true` and `x-sunset: 2025-01-01` is removed',
-  ],
-  'operation.deprecated': ['info', 'The operation became deprecated.', '`deprecated: true` is added'],
-  'response.header.removed': [
-    'breaking',
-    'A response header was removed, which clients may read.',
-    '`ETag` is removed from a response',
-  ],
-  'response.header.optional': [
-    'breaking',
-    'A response header may now be missing, which clients may rely on.',
-    '`required: true` is removed from `ETag`',
-  ],
-  'request.format': [
-    'breaking',
-    'The request no longer accepts values that do not have the new format.',
-    '`format: uuid` is added',
-  ],
-  'response.format': [
-    'breaking',
-    'The response may contain values of a new format.',
-    '`format: date-time` becomes `date`',
-  ],
-  'response.bound': [
-    'breaking',
-    'The response may contain values outside of a former bound.',
-    '`maxLength: 32` becomes `64`',
-  ],
-  'response.pattern': [
-    'breaking',
-    'The response may contain values that the former pattern does not match.',
-    '`pattern` is removed',
-  ],
-  'response.opened': [
-    'breaking',
-    'The response may contain undeclared properties.',
-    '`additionalProperties: false` is removed',
-  ],
-  'request.narrowed': [
-    'breaking',
-    'The request no longer accepts some values that it accepted.',
-    '`propertyNames` is added',
-  ],
-  'response.widened': [
-    'breaking',
-    'The response may contain values that it could not contain.',
-    '`not: {required: [error]}` is removed',
-  ],
-  'request.undecided': [
-    'breaking',
-    'The request cannot be shown to accept every value that it accepted.',
-    '`pattern: ^a+$` becomes `^a*a$`',
-  ],
-  'response.undecided': [
-    'warning',
-    'The response cannot be shown to be compatible: it may contain values that it could not contain.',
-    '`pattern: ^a*a$` becomes `^a+$`',
-  ],
-  'request.property.added': ['info', 'An optional property was added to the request.', '`nickname` is added'],
-  'response.property.added': ['info', 'A property was added to the response.', '`nickname` is added'],
-  'response.property.undeclared': [
-    'warning',
-    'An optional property of the response is no longer declared.',
-    '`nickname` is removed from a response with `additionalProperties: false`',
-  ],
-  'request.default': ['warning', 'The default of an optional value changed.', '`default: 50` becomes `20`'],
-  'discriminator.changed': [
-    'breaking',
-    'The discriminator between the alternatives changed.',
-    '`propertyName: kind` becomes `type`',
-  ],
-  'security.removed': ['breaking', 'The operation no longer requires authentication.', '`[oauth]` becomes `[]`'],
-  'server.path': [
-    'warning',
-    'The base path of the servers changed; clients that call the servers directly use the former one.',
-    '`https://api.example/v1` becomes `https://api.example/v2`',
-  ],
-  'webhook.added': ['info', 'A webhook was added.', '`cardIssued` is added'],
-  'webhook.removed': ['info', 'A webhook was removed.', '`cardIssued` is removed'],
-  'webhook.changed': ['info', 'A webhook changed.', 'the payload of `cardIssued` changes'],
-  'callback.added': ['info', 'A callback was added.', '`onPaid` is added'],
-  'callback.removed': ['info', 'A callback was removed.', '`onPaid` is removed'],
-  'callback.changed': ['info', 'A callback changed.', 'the payload of `onPaid` changes'],
-  'security.narrowed': [
-    'breaking',
-    'The operation no longer accepts credentials that it accepted before.',
-    '`[cards:read]` becomes `[cards:read, cards:write]`',
-  ],
-} as const satisfies Readonly<Record<string, readonly [level: ChangeLevel, message: string, example: string]>>
-
-export type RuleId = keyof typeof RULES
-
 export interface Reported {
   readonly pointer: string
   readonly previousPointer?: string | null
   /** Identifies the change if the pointer alone does not. */
   readonly detail?: string
-  readonly operation?: string
+  readonly operations?: Iterable<string>
 }
 
 /** Records a change, or that a recorded change affects a further operation. */
@@ -233,20 +29,31 @@ export type Report = (id: RuleId, change: Reported) => void
 
 const DETAIL_MAX = 128
 
-export function createReport(): { readonly report: Report; readonly changes: () => readonly Change[] } {
+/** Work of a new change, and of an operation that it names. */
+const WORK = { change: 20, operation: 1 } as const
+
+/** Changes are few as long as the work of the comparison is bounded. */
+export function createReport(budget: WorkBudget = createWorkBudget(Infinity)): {
+  readonly report: Report
+  readonly changes: () => readonly Change[]
+} {
   const found = new Map<string, Omit<Change, 'operations'> & { readonly operations: Set<string> }>()
   const order: Readonly<Record<ChangeLevel, number>> = { breaking: 0, warning: 1, info: 2 }
 
   return {
-    report(id, { pointer, previousPointer = null, detail = '', operation }) {
+    report(id, { pointer, previousPointer = null, detail = '', operations = [] }) {
       const key = `${id} ${pointer} ${detail}`
       let change = found.get(key)
       if (change === undefined) {
+        budget.spend(WORK.change)
         const [level, text] = RULES[id]
         const message = detail === '' ? text : `${text} (${detail.slice(0, DETAIL_MAX)})`
         found.set(key, (change = { id, level, pointer, previousPointer, message, operations: new Set() }))
       }
-      if (operation !== undefined) change.operations.add(operation)
+      for (const operation of operations) {
+        budget.spend(WORK.operation)
+        change.operations.add(operation)
+      }
     },
     changes: () =>
       [...found.values()]

@@ -4,15 +4,17 @@
  * Operations are matched by method and path; the names of path parameters do not matter.
  */
 
-import { toCanonicalText } from '../../json/canonical-value.ts'
 import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
 import { escapePointer } from '../../json/references.ts'
+import { createWorkBudget } from '../containment/work-budget.ts'
 import type { DeclaredOperation } from '../operations.ts'
 import type { Specification } from '../specification.ts'
-import { createReport, type Change, type Report, type RuleId } from './change.ts'
+import type { RuleId } from './change-rules.ts'
+import { createReport, type Change, type Report } from './change.ts'
 import { compareParameters } from './parameter-comparison.ts'
 import { compareBodies } from './body-comparison.ts'
 import { compareResponses } from './response-comparison.ts'
+import { createSameness, NOTHING_SAME, type Sameness } from './sameness.ts'
 import { createSchemaComparison } from './schema-comparison.ts'
 import { compareSecurity } from './security-comparison.ts'
 import type { Sides } from './sides.ts'
@@ -21,32 +23,50 @@ export type { Change } from './change.ts'
 
 type Side = Pick<Specification, 'document' | 'dialect' | 'operations'>
 
+/** A few seconds. A document of 12 MB with two changes to its most used schemas takes half of it. */
+const WORK_MAX = 2_000_000
+
 /** Sorted: breaking changes first. An operation may be removed on and after its sunset date. */
-export function compareDocuments(previous: Side, next: Side, nowMs = -Infinity): readonly Change[] {
-  const { report, changes } = createReport()
-  const requests = createSchemaComparison({ previous, next }, 'request', report)
-  const responses = createSchemaComparison({ previous, next }, 'response', report)
+export function compareDocuments(
+  previous: Side,
+  next: Side,
+  nowMs = -Infinity,
+  budget = createWorkBudget(WORK_MAX),
+): readonly Change[] {
+  const { report, changes } = createReport(budget)
+  const sameness = createSameness(previous.document, next.document)
+  // The same schema means something else in another dialect.
+  const sameSchemas = previous.dialect === next.dialect ? sameness : NOTHING_SAME
+  const compared = { previous, next, budget }
+  const requests = createSchemaComparison({ ...compared, sameness: sameSchemas }, 'request', report)
+  const responses = createSchemaComparison({ ...compared, sameness: sameSchemas }, 'response', report)
   const after = new Map(next.operations.map((operation) => [shapeOf(operation), operation]))
   for (const before of previous.operations) {
     const shape = shapeOf(before)
     const same = after.get(shape)
     after.delete(shape)
     const operation = `${before.method} ${before.path}`
+    const operations = [operation]
     if (same === undefined) {
       const id = isSunset(before, nowMs) ? 'operation.sunset' : 'operation.removed'
-      report(id, { pointer: before.pointer, previousPointer: before.pointer, operation })
+      report(id, { pointer: before.pointer, previousPointer: before.pointer, operations })
       continue
     }
-    const reportOfPair: Report = (id, change) => report(id, { operation, ...change })
+    const reportOfPair: Report = (id, change) => report(id, { operations, ...change })
     const documents = { previous: previous.document, next: next.document }
-    compareOperations({ ...documents, report: reportOfPair, requests, responses, operation }, before, same)
+    const sides = { ...documents, report: reportOfPair, requests, responses, sameness, budget, operation }
+    if (budget.isSpent) for (const each of [requests, responses]) each.giveUp(operation)
+    else {
+      compareSecurity(sides, before, same)
+      if (!isUnchanged(sameSchemas, before, same)) compareOperations(sides, before, same)
+    }
   }
   for (const { pointer, method, path } of after.values()) {
-    report('operation.added', { pointer, operation: `${method} ${path}` })
+    report('operation.added', { pointer, operations: [`${method} ${path}`] })
   }
   requests.finish()
   responses.finish()
-  compareWebhooks(previous.document, next.document, report)
+  compareWebhooks(previous.document, next.document, { sameness, report })
   compareServers(previous.document, next.document, report)
   return changes()
 }
@@ -55,6 +75,12 @@ export function compareDocuments(previous: Side, next: Side, nowMs = -Infinity):
 function isSunset({ fields }: DeclaredOperation, nowMs: number): boolean {
   const sunsetMs = Date.parse(String(fields['x-sunset']))
   return fields['deprecated'] === true && sunsetMs <= nowMs
+}
+
+/** The names of path parameters count, because the parameters are known by their positions. */
+function isUnchanged(sameness: Sameness, before: DeclaredOperation, after: DeclaredOperation): boolean {
+  if (before.path !== after.path) return false
+  return sameness.isSame(before.fields, after.fields) && sameness.isSame(before.shared, after.shared)
 }
 
 function compareOperations(sides: Sides, before: DeclaredOperation, after: DeclaredOperation): void {
@@ -69,21 +95,20 @@ function compareOperations(sides: Sides, before: DeclaredOperation, after: Decla
   compareParameters(sides, before, after)
   compareBodies(sides, before, after)
   compareResponses(sides, before, after)
-  compareSecurity(sides, before, after)
   compareNamed(fieldsOf(before.fields['callbacks']), fieldsOf(after.fields['callbacks']), {
     ids: ['callback.removed', 'callback.added', 'callback.changed'],
+    ...sides,
     previous: `${before.pointer}/callbacks`,
     next: `${after.pointer}/callbacks`,
-    report,
   })
 }
 
-function compareWebhooks(previous: Fields, next: Fields, report: Report): void {
+function compareWebhooks(previous: Fields, next: Fields, more: Pick<Named, 'sameness' | 'report'>): void {
   compareNamed(fieldsOf(previous['webhooks']), fieldsOf(next['webhooks']), {
     ids: ['webhook.removed', 'webhook.added', 'webhook.changed'],
     previous: '/webhooks',
     next: '/webhooks',
-    report,
+    ...more,
   })
 }
 
@@ -91,17 +116,18 @@ interface Named {
   readonly ids: readonly [removed: RuleId, added: RuleId, changed: RuleId]
   readonly previous: string
   readonly next: string
+  readonly sameness: Sameness
   readonly report: Report
 }
 
 /** Members that the gateway does not serve: a difference is information. */
-function compareNamed(before: Fields, after: Fields, { ids, previous, next, report }: Named): void {
+function compareNamed(before: Fields, after: Fields, { ids, previous, next, sameness, report }: Named): void {
   const [removed, added, changed] = ids
   for (const [name, value] of Object.entries(before)) {
     const previousPointer = `${previous}/${escapePointer(name)}`
     const pointer = `${next}/${escapePointer(name)}`
     if (!Object.hasOwn(after, name)) report(removed, { pointer: previousPointer, previousPointer })
-    else if (toCanonicalText(value) !== toCanonicalText(after[name])) report(changed, { pointer, previousPointer })
+    else if (!sameness.isSame(value, after[name])) report(changed, { pointer, previousPointer })
   }
   for (const name of Object.keys(after)) {
     if (!Object.hasOwn(before, name)) report(added, { pointer: `${next}/${escapePointer(name)}` })

@@ -10,8 +10,9 @@ import { escapePointer } from '../../json/references.ts'
 import { declaredNames, itemSchemas, prefixLength } from '../containment/members.ts'
 import type { Prover } from '../containment/proof.ts'
 import type { SchemaSet } from '../containment/schema-set.ts'
+import type { WorkBudget } from '../containment/work-budget.ts'
 import { pairBranches } from './alternatives.ts'
-import type { RuleId } from './change.ts'
+import type { RuleId } from './change-rules.ts'
 
 export interface Declared {
   readonly id: RuleId
@@ -22,6 +23,7 @@ export interface Declared {
 
 export interface MemberOptions {
   readonly prover: Prover
+  readonly budget: WorkBudget
   readonly direction: 'request' | 'response'
   readonly locate: (part: Fields) => string | null
   /** The schema as the document declares it. */
@@ -30,6 +32,8 @@ export interface MemberOptions {
 }
 
 const DEPTH_MAX = 40
+/** Work of a pair of schemas, each time that it is visited. */
+const NODE_WORK = 5
 
 export interface MemberComparison {
   compare(before: SchemaSet, after: SchemaSet): readonly Declared[]
@@ -58,6 +62,7 @@ class MemberWalk implements MemberComparison {
     const open = [this.#nodeOf(before, after, 0)]
     for (let node = open.pop(); node !== undefined; node = open.pop()) {
       if (seen.has(node)) continue
+      this.#options.budget.spend(NODE_WORK)
       seen.add(node)
       open.push(...node.inner)
     }
@@ -70,8 +75,9 @@ class MemberWalk implements MemberComparison {
     if (known !== undefined) return known
     const node: Node = { found: [], inner: [] }
     this.#nodes.set(key, node)
-    if (depth > DEPTH_MAX) return node
-    const { prover } = this.#options
+    const { prover, budget } = this.#options
+    budget.spend(NODE_WORK)
+    if (depth > DEPTH_MAX || before.key === after.key || budget.isSpent) return node
     this.#compareMeanings(node, before, after)
     this.#compareProperties(node, before, after, depth)
     const items = Math.max(prefixLength(before), prefixLength(after))

@@ -16,20 +16,22 @@ const STYLES: Readonly<Record<string, string>> = { path: 'simple', header: 'simp
 
 export function compareParameters(sides: Sides, before: DeclaredOperation, after: DeclaredOperation): void {
   const [one, other] = [parametersOf(sides.previous, before), parametersOf(sides.next, after)]
+  sides.budget.spend(one.size + other.size)
+  const moves = movesBetween(one, other)
   for (const [key, parameter] of one) {
     const same = other.get(key)
     if (same !== undefined) compareParameter(sides, key, parameter, same)
     else {
       const at = { pointer: after.pointer, previousPointer: parameter.pointer, detail: key }
-      const elsewhere = movedTo(key, one, other)
-      if (elsewhere === null) sides.report('parameter.removed', at)
+      const elsewhere = moves.get(key)
+      if (elsewhere === undefined) sides.report('parameter.removed', at)
       else {
         const { pointer = after.pointer } = other.get(elsewhere) ?? {}
         sides.report('parameter.moved', { ...at, pointer, detail: `${key} to ${elsewhere}` })
       }
     }
   }
-  const moved = new Set([...one.keys()].map((key) => (other.has(key) ? null : movedTo(key, one, other))))
+  const moved = new Set(moves.values())
   for (const [key, { fields, pointer }] of other) {
     if (one.has(key) || moved.has(key)) continue
     const at = { pointer, previousPointer: before.pointer, detail: key }
@@ -37,19 +39,25 @@ export function compareParameters(sides: Sides, before: DeclaredOperation, after
   }
 }
 
-/** The same name at another location, where the earlier version had none. */
-function movedTo(
-  key: string,
+/** Parameters that are gone, and the one parameter of the same name that is new at another location. */
+function movesBetween(
   before: ReadonlyMap<string, Parameter>,
   after: ReadonlyMap<string, Parameter>,
-): string | null {
-  const name = nameOf(before.get(key))
-  const found = [...after].filter(([other, parameter]) => !before.has(other) && nameOf(parameter) === name)
-  return found.length === 1 ? (found[0]?.[0] ?? null) : null
+): ReadonlyMap<string, string> {
+  const added = Map.groupBy(
+    [...after].filter(([key]) => !before.has(key)),
+    ([, parameter]) => nameOf(parameter),
+  )
+  return new Map(
+    [...before].flatMap(([key, parameter]) => {
+      const found = after.has(key) ? [] : (added.get(nameOf(parameter)) ?? [])
+      return found.length === 1 ? found.map(([elsewhere]) => [key, elsewhere] as const) : []
+    }),
+  )
 }
 
-function nameOf(parameter: Parameter | undefined): string {
-  return String(parameter?.fields['name']).toLowerCase()
+function nameOf({ fields }: Parameter): string {
+  return String(fields['name']).toLowerCase()
 }
 
 function compareParameter(sides: Sides, key: string, before: Parameter, after: Parameter): void {

@@ -46,6 +46,7 @@ function compareResponse(sides: Sides, before: Response, after: Response): void 
   const { report, responses, operation } = sides
   compareHeaders(sides, before, after)
   const [was, is] = [mediaOf(before.fields, before.pointer), mediaOf(after.fields, after.pointer)]
+  sides.budget.spend(was.size + is.size)
   for (const mediaType of new Set([...was.keys(), ...is.keys()])) {
     const [earlier, later] = [entryFor(was, mediaType), entryFor(is, mediaType)]
     if (earlier !== undefined && later !== undefined) {
@@ -63,6 +64,7 @@ function compareResponse(sides: Sides, before: Response, after: Response): void 
 /** Names of headers are the same in any case (RFC 9110, 5.1). */
 function compareHeaders(sides: Sides, before: Response, after: Response): void {
   const [was, is] = [headersOf(sides.previous, before), headersOf(sides.next, after)]
+  sides.budget.spend(was.size + is.size)
   for (const [name, { fields, pointer }] of was) {
     const same = is.get(name)
     if (same === undefined) {

@@ -12,11 +12,14 @@ import { createSchemaStore } from '../../schema/schema-store.ts'
 import { createCandidates } from '../containment/candidates.ts'
 import type { Prover } from '../containment/proof.ts'
 import { createProver } from '../containment/prover.ts'
+import type { WorkBudget } from '../containment/work-budget.ts'
 import type { SchemaSet } from '../containment/schema-set.ts'
 import type { Specification } from '../specification.ts'
-import type { Report, RuleId } from './change.ts'
+import type { RuleId } from './change-rules.ts'
+import type { Report } from './change.ts'
 import { createMemberComparison } from './member-comparison.ts'
 import type { Difference, DifferenceKind } from './difference.ts'
+import type { Sameness } from './sameness.ts'
 import { createDifferences } from './schema-differences.ts'
 
 export type Direction = 'request' | 'response'
@@ -30,10 +33,19 @@ export interface Placed {
 export interface SchemaComparison {
   /** Compares the two schemas when `finish` is called. */
   add(before: Placed, after: Placed, operation: string, kind?: 'text' | 'json'): void
+  /** Records that an operation is not compared, because the work is used up. */
+  giveUp(operation: string): void
   finish(): void
 }
 
-export type Side = Pick<Specification, 'document' | 'dialect'>
+type Side = Pick<Specification, 'document' | 'dialect'>
+
+export interface ComparedSides {
+  readonly budget: WorkBudget
+  readonly previous: Side
+  readonly next: Side
+  readonly sameness: Sameness
+}
 
 const REQUEST_RULES: Readonly<Record<DifferenceKind, RuleId>> = {
   type: 'request.type',
@@ -60,54 +72,99 @@ const RESPONSE_RULES: Readonly<Record<DifferenceKind, RuleId>> = {
   other: 'response.widened',
 }
 
+/** Work of converting a schema, of looking up a pair, and of compiling a character of a schema. */
+const WORK = { schema: 4, pair: 1, compiled: 1 } as const
+
+/** Ends the conversion of schemas that refer to very many others. */
+class WorkSpent extends Error {}
+
 interface Pair {
   readonly before: Placed
   readonly after: Placed
-  readonly operation: string
+  readonly operations: Set<string>
   /** The value of a parameter is a text before it is a number or a boolean. */
   readonly kind: 'text' | 'json'
   readonly one: unknown
   readonly other: unknown
 }
 
-export function createSchemaComparison(
-  sides: { readonly previous: Side; readonly next: Side },
-  direction: Direction,
-  report: Report,
-): SchemaComparison {
+export function createSchemaComparison(sides: ComparedSides, direction: Direction, report: Report): SchemaComparison {
+  const { sameness, budget } = sides
   const places = new WeakMap<object, string>()
-  const components: Record<string, unknown> = {}
   const before = open(sides.previous, 'before.')
   const after = open(sides.next, 'after.')
-  const pairs: Pair[] = []
+  /** By place and kind, because operations often share parameters and bodies. */
+  const pairs = new Map<string, Pair>()
+  const late = new Set<string>()
 
   function open({ document, dialect }: Side, namePrefix: string) {
-    const locate = (schema: object, pointer: string): void => void places.set(schema, pointer)
+    const locate = (schema: object, pointer: string): void => {
+      budget.spend(WORK.schema)
+      if (budget.isSpent) throw new WorkSpent()
+      places.set(schema, pointer)
+    }
     // Faults keep a document from being served; they are reported by its checks.
     return createSchemaStore({ document, dialect, direction, faults: [], namePrefix, locate })
   }
 
-  return {
-    add(one, other, operation, kind = 'json') {
-      pairs.push({
+  function toPair(one: Placed, other: Placed, operation: string, kind: 'text' | 'json'): Pair | null {
+    try {
+      return {
         before: one,
         after: other,
-        operation,
+        operations: new Set([operation]),
         kind,
         one: before.convert(one.schema ?? true, one.pointer),
         other: after.convert(other.schema ?? true, other.pointer),
-      })
+      }
+    } catch (cause) {
+      if (cause instanceof WorkSpent) return null
+      throw cause
+    }
+  }
+
+  return {
+    add(one, other, operation, kind = 'json') {
+      budget.spend(WORK.pair)
+      const key = `${kind} ${one.pointer} ${other.pointer}`
+      const known = pairs.get(key)
+      if (known !== undefined) known.operations.add(operation)
+      else if (!sameness.isSame(one.schema, other.schema)) {
+        const pair = budget.isSpent ? null : toPair(one, other, operation, kind)
+        if (pair === null) late.add(operation)
+        else pairs.set(key, pair)
+      }
     },
+    giveUp: (operation) => void late.add(operation),
     finish() {
-      Object.assign(components, fieldsOf(before.components()['schemas']), fieldsOf(after.components()['schemas']))
+      const [was, is] = [fieldsOf(before.components()['schemas']), fieldsOf(after.components()['schemas'])]
+      const components = mergeComponents(was, is, sameness)
       const compare = createPairComparison({ sides, direction, components, report, places })
-      for (const pair of pairs) compare(pair)
+      for (const pair of pairs.values()) {
+        if (!budget.isSpent) compare(pair)
+        if (budget.isSpent) for (const operation of pair.operations) late.add(operation)
+      }
+      if (late.size === 0) return
+      const at = { pointer: '/paths', previousPointer: '/paths', operations: late }
+      report(`${direction}.undecided`, { ...at, detail: 'the documents are too large to compare completely' })
     },
   }
 }
 
+/** Components of both documents. Those that are the same become one schema, which then needs no comparison. */
+function mergeComponents(before: Fields, after: Fields, sameness: Sameness): Fields {
+  const same = Object.keys(after).flatMap((name): readonly (readonly [string, unknown])[] => {
+    const own = name.slice('after.'.length)
+    const schema = before[`before.${own}`]
+    // The store numbers the targets that are no components.
+    if (schema === undefined || own.startsWith('$')) return []
+    return sameness.isSameTarget(`#/components/schemas/${own}`) ? [[name, schema]] : []
+  })
+  return { ...before, ...after, ...Object.fromEntries(same) }
+}
+
 interface PairOptions {
-  readonly sides: { readonly previous: Side; readonly next: Side }
+  readonly sides: ComparedSides
   readonly direction: Direction
   readonly components: Fields
   readonly report: Report
@@ -123,13 +180,15 @@ function createPairComparison({ sides, direction, components, report, places }: 
   }
   const prover = createProver({
     components,
-    compile: compileWith(components),
+    compile: compileWith(components, sides.budget),
+    budget: sides.budget,
     tolerance: isRequest ? 'declared by outer' : 'declared by inner',
   })
   const candidates = createCandidates(prover)
   const differences = createDifferences({ prover, candidates, locate })
   const members = createMemberComparison({
     prover,
+    budget: sides.budget,
     direction,
     locate,
     before: rawOf(sides.previous.document),
@@ -144,24 +203,24 @@ function createPairComparison({ sides, direction, components, report, places }: 
     return found
   }
 
-  return ({ before, after, operation, kind, one, other }) => {
+  return ({ before, after, operations, kind, one, other }) => {
     const [was, is] = [prover.sets.of(one), prover.sets.of(other)]
     prover.reset()
     try {
       const differs = kind === 'json' || !takesEveryText(prover, was, is)
       for (const each of differs ? find(...(isRequest ? ([was, is] as const) : ([is, was] as const))) : []) {
-        reportDifference(report, each, { isRequest, operation, before, after })
+        reportDifference(report, each, { isRequest, operations, before, after })
       }
       for (const { id, pointer, previousPointer, detail } of members.compare(was, is)) {
         report(id, {
           pointer: pointer ?? after.pointer,
           previousPointer: previousPointer ?? before.pointer,
-          operation,
+          operations,
           detail,
         })
       }
     } catch (cause) {
-      const places = { pointer: after.pointer, previousPointer: before.pointer, operation }
+      const places = { pointer: after.pointer, previousPointer: before.pointer, operations }
       report(`${direction}.undecided`, { ...places, detail: `the schema cannot be compiled: ${String(cause)}` })
     }
   }
@@ -178,19 +237,36 @@ function takesEveryText(prover: Prover, one: SchemaSet, other: SchemaSet): boole
 function reportDifference(
   report: Report,
   { kind, detail, inner, outer, witness }: Difference,
-  { isRequest, operation, before, after }: { isRequest: boolean; operation: string; before: Placed; after: Placed },
+  { isRequest, operations, before, after }: Pick<Pair, 'operations' | 'before' | 'after'> & { isRequest: boolean },
 ): void {
   const rule = (isRequest ? REQUEST_RULES : RESPONSE_RULES)[kind]
   const [pointer, previousPointer] = isRequest ? [outer, inner] : [inner, outer]
-  const at = { pointer: pointer || after.pointer, previousPointer: previousPointer || before.pointer, operation }
+  const at = { pointer: pointer || after.pointer, previousPointer: previousPointer || before.pointer, operations }
   if (witness !== undefined) report(rule, { ...at, detail })
   else report(isRequest ? 'request.undecided' : 'response.undecided', { ...at, detail: detail || kind })
 }
 
 /** Compiles the validator of the gateway when it is first needed. */
-function compileWith(components: Fields): (schema: unknown) => (value: unknown) => boolean {
+function compileWith(components: Fields, budget: WorkBudget): (schema: unknown) => (value: unknown) => boolean {
   let compiler: ReturnType<typeof createSchemaCompiler> | null = null
+  const counted = new Set<string>()
+
+  /** A component is compiled once, with the first schema that refers to it. */
+  function spendFor(schema: unknown): void {
+    const open = [schema]
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const text = JSON.stringify(next)
+      budget.spend(text.length * WORK.compiled)
+      for (const [, name = ''] of text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+        if (counted.has(name)) continue
+        counted.add(name)
+        open.push(components[name])
+      }
+    }
+  }
+
   return (schema) => {
+    spendFor(schema)
     compiler ??= createSchemaCompiler({ dialect: '3.0', components: { schemas: components } })
     const check = compiler.compile(schema)
     return (value) => check(value) === null

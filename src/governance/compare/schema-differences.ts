@@ -7,15 +7,26 @@
  */
 
 import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
+import { toCanonicalText } from '../../json/canonical-value.ts'
 import { branchesOf } from '../containment/cases.ts'
 import type { Candidates } from '../containment/candidates.ts'
 import { textsOf } from '../containment/facts.ts'
+import { listedIn } from '../containment/keyword-rules.ts'
 import { additionalNames, isTolerated } from '../containment/member-rules.ts'
 import { itemSchemas, mentionedNames, prefixLength } from '../containment/members.ts'
 import type { Prover } from '../containment/proof.ts'
 import type { SchemaSet } from '../containment/schema-set.ts'
 import { kindOf, nearest, placeIn, shown, type Difference, type Locate } from './difference.ts'
-import { areMembersIndependent, embedIn, inCase, strangeTypes, type Leaf, type Onward, type Step } from './walk-step.ts'
+import {
+  areMembersIndependent,
+  embedIn,
+  findWitness,
+  inCase,
+  strangeTypes,
+  type Leaf,
+  type Onward,
+  type Step,
+} from './walk-step.ts'
 import { findPartner } from './alternatives.ts'
 
 export interface DifferenceOptions {
@@ -32,6 +43,8 @@ export interface Differences {
 const DEPTH_MAX = 40
 const SPLITS_MAX = 2
 const VALUES_MAX = 20
+/** Values that are tried, because others of the schema may exclude them. */
+const TRIED_MAX = 200
 
 export function createDifferences(options: DifferenceOptions): Differences {
   return new DifferenceWalk(options)
@@ -66,6 +79,8 @@ class DifferenceWalk implements Differences {
     // A pair that contains itself is reported where it is first met.
     this.#known.set(key, OPEN)
     this.#prover.reset()
+    // What is beyond the work is reported for the whole pair.
+    if (this.#prover.isSpent) return []
     const found = this.#prover.isWithin(inner, outer)
       ? []
       : this.#explain({
@@ -87,6 +102,7 @@ class DifferenceWalk implements Differences {
     for (const part of outer.parts) {
       for (const keyword of Object.keys(part)) {
         this.#prover.reset()
+        if (this.#prover.isSpent) return found
         if (!this.#prover.satisfies(inner, part, keyword)) found.push(...this.#explainKeyword(at, part, keyword))
       }
     }
@@ -145,9 +161,11 @@ class DifferenceWalk implements Differences {
 
   #explainValues(at: Step, part: Fields, keyword: string, outer: SchemaSet): readonly Difference[] {
     const { values } = this.#prover.facts(at.inner)
-    const refused = (values ?? []).filter(
-      (value) => this.#prover.accepts(at.inner, value) && !this.#prover.accepts(outer, value),
-    )
+    const listed = listedIn(part, keyword)
+    const refused = (values ?? [])
+      .filter((value) => !listed.has(toCanonicalText(value)))
+      .slice(0, TRIED_MAX)
+      .filter((value) => this.#prover.accepts(at.inner, value))
     if (refused.length === 0)
       return [this.#leaf(at, { kind: 'value', detail: 'any other value', part, outer, keyword })]
     return refused
@@ -269,7 +287,7 @@ class DifferenceWalk implements Differences {
   }
 
   #leaf({ root, inner }: Step, { kind, detail = '', outer, part, keyword = '', member = null, values, gone }: Leaf) {
-    const witness = this.#witness({ root, inner }, outer, values ?? this.#candidates.of(inner, outer))
+    const witness = findWitness(this.#prover, { root, inner }, outer, values ?? this.#candidates.of(inner, outer))
     return {
       kind,
       detail,
@@ -282,15 +300,5 @@ class DifferenceWalk implements Differences {
       outer: placeIn(this.#locate, [part], keyword, member),
       ...(witness !== undefined && { witness: { value: witness } }),
     } satisfies Difference
-  }
-
-  #witness({ root, inner }: Pick<Step, 'root' | 'inner'>, outer: SchemaSet, values: readonly unknown[]): unknown {
-    for (const value of values) {
-      if (this.#prover.accepts(outer, value) || !this.#prover.accepts(inner, value)) continue
-      const whole = root.embed(value)
-      if (whole === undefined) continue
-      if (this.#prover.accepts(root.inner, whole) && !this.#prover.accepts(root.outer, whole)) return whole
-    }
-    return undefined
   }
 }

@@ -1,6 +1,6 @@
 /** Who could call an operation before must be able to call it after: schemes and scopes may only become fewer. */
 
-import { fieldsOf, type Fields } from '../../json/fields.ts'
+import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
 import type { DeclaredOperation } from '../operations.ts'
 import type { Sides } from './sides.ts'
 
@@ -12,6 +12,9 @@ interface Alternative {
 
 /** A requirement that is removed or replaced is reported; an alternative beside the existing ones is not. */
 export function compareSecurity(sides: Sides, before: DeclaredOperation, after: DeclaredOperation): void {
+  const lists = [listOf(securityOf(sides.previous, before)), listOf(securityOf(sides.next, after))]
+  sides.budget.spend(lists[0]!.length * lists[1]!.length)
+  if (sides.budget.isSpent) return sides.requests.giveUp(sides.operation)
   const [one, other] = [alternativesOf(sides.previous, before), alternativesOf(sides.next, after)]
   const at = { pointer: `${after.pointer}/security`, previousPointer: `${before.pointer}/security` }
   // The gateway protects an operation that declares nothing.
@@ -40,9 +43,13 @@ function isCovered(before: readonly Alternative[], after: readonly Alternative[]
   )
 }
 
+function securityOf(document: Fields, { fields }: DeclaredOperation): unknown {
+  return Array.isArray(fields['security']) ? fields['security'] : document['security']
+}
+
 /** Null: nothing is declared. */
-function alternativesOf(document: Fields, { fields }: DeclaredOperation): readonly Alternative[] | null {
-  const security = Array.isArray(fields['security']) ? fields['security'] : document['security']
+function alternativesOf(document: Fields, operation: DeclaredOperation): readonly Alternative[] | null {
+  const security = securityOf(document, operation)
   if (!Array.isArray(security)) return null
   const requirements = security.map(fieldsOf)
   const schemes = fieldsOf(fieldsOf(document['components'])['securitySchemes'])

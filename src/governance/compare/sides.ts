@@ -2,7 +2,9 @@
 
 import { fieldsOf, type Fields } from '../../json/fields.ts'
 import { resolvePointer } from '../../json/references.ts'
+import type { WorkBudget } from '../containment/work-budget.ts'
 import type { Report } from './change.ts'
+import type { Sameness } from './sameness.ts'
 import type { SchemaComparison } from './schema-comparison.ts'
 
 /** The documents, and the reports and comparisons of one pair of operations. */
@@ -13,6 +15,8 @@ export interface Sides {
   readonly report: Report
   readonly requests: SchemaComparison
   readonly responses: SchemaComparison
+  readonly sameness: Sameness
+  readonly budget: WorkBudget
   /** Names the pair in reports, such as `POST /things`. */
   readonly operation: string
 }

@@ -98,6 +98,22 @@ export function embedIn(
   }
 }
 
+/** Returns a value of the root that its inner schema accepts and its outer one refuses, because of the value at this place. */
+export function findWitness(
+  prover: Prover,
+  { root, inner }: Pick<Step, 'root' | 'inner'>,
+  outer: SchemaSet,
+  values: readonly unknown[],
+): unknown {
+  for (const value of values) {
+    if (prover.accepts(outer, value) || !prover.accepts(inner, value)) continue
+    const whole = root.embed(value)
+    if (whole === undefined) continue
+    if (prover.accepts(root.inner, whole) && !prover.accepts(root.outer, whole)) return whole
+  }
+  return undefined
+}
+
 /** Names the types of an inner schema that the `type` of the outer one does not include. */
 export function strangeTypes(prover: Prover, inner: SchemaSet, { type }: Fields): string {
   const wanted = typesOfKeyword(type)

@@ -11,6 +11,7 @@ import { textsOf, TYPES, type Type } from './facts.ts'
 import { itemSchemas, mentionedParts, propertySchemas, undeclaredSchemas } from './members.ts'
 import type { Prover } from './proof.ts'
 import type { SchemaSet } from './schema-set.ts'
+import { createSampleValues, type SampleValues } from './sample-values.ts'
 import { FORMAT_SAMPLES, samplesOfFormat, samplesOfPattern } from './text-samples.ts'
 
 export interface Candidates {
@@ -18,8 +19,6 @@ export interface Candidates {
   of(inner: SchemaSet, outer: SchemaSet): readonly unknown[]
   /** A value that `set` accepts; undefined if none was found. */
   valid(set: SchemaSet): unknown
-  /** A value that `inner` accepts and `outer` refuses; undefined if none was found. */
-  witness(inner: SchemaSet, outer: SchemaSet): unknown
 }
 
 const DEPTH_MAX = 3
@@ -49,10 +48,12 @@ export function createCandidates(prover: Prover): Candidates {
 
 class NearCandidates implements Candidates {
   readonly #prover: Prover
+  readonly #samples: SampleValues
   readonly #validOf = new Map<string, readonly unknown[]>()
 
   constructor(prover: Prover) {
     this.#prover = prover
+    this.#samples = createSampleValues(prover)
   }
 
   #partsOf(set: SchemaSet): readonly Fields[] {
@@ -60,7 +61,7 @@ class NearCandidates implements Candidates {
   }
 
   valid(set: SchemaSet, depth = 0): unknown {
-    return this.#validValues(set, depth)[0]
+    return this.#samples.valueOf(set) ?? this.#validValues(set, depth)[0]
   }
 
   /** Up to three values that the set accepts. */
@@ -175,19 +176,16 @@ class NearCandidates implements Candidates {
     return [...new Set(schemas.flatMap((schema) => this.#partsOf(this.#prover.sets.of(schema))))]
   }
 
+  /** Different values for different indexes, if there are some. */
   #pickValid(set: SchemaSet, index: number, depth: number): unknown {
+    const one = index === 0 ? this.#samples.valueOf(set) : undefined
+    if (one !== undefined) return one
     const found = this.#validValues(set, depth)
     return found.length === 0 ? index : found[index % found.length]
   }
 
   of(inner: SchemaSet, outer: SchemaSet): readonly unknown[] {
     return this.#make({ set: inner, hints: [...new Set([...this.#partsOf(outer), ...this.#partsOf(inner)])], depth: 0 })
-  }
-
-  witness(inner: SchemaSet, outer: SchemaSet): unknown {
-    return this.of(inner, outer).find(
-      (value) => !this.#prover.accepts(outer, value) && this.#prover.accepts(inner, value),
-    )
   }
 }
 

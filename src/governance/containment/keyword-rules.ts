@@ -1,8 +1,11 @@
 /** Keywords of one value without its members: whether each follows from the facts of the earlier schema. */
 
+import { toCanonicalText } from '../../json/canonical-value.ts'
+import { listOf, type Fields } from '../../json/fields.ts'
 import { textsOf, typesOfKeyword, type Bound, type Facts, type Type } from './facts.ts'
 import { largestCount } from './member-rules.ts'
 import type { KeywordRule, Prover } from './proof.ts'
+import type { SchemaSet } from './schema-set.ts'
 
 type FactRule = (facts: Facts, value: unknown, prover: Prover) => boolean
 
@@ -10,9 +13,8 @@ const NUMBER_FORMATS: ReadonlySet<string> = new Set(['int32', 'int64', 'float', 
 
 export const KEYWORD_RULES: Readonly<Record<string, KeywordRule>> = {
   type: (prover, inner, part) => hasTypes(prover.facts(inner), typesOfKeyword(part['type'])),
-  // Lists of values are decided by the validator.
-  enum: () => false,
-  const: () => false,
+  enum: isListed,
+  const: isListed,
   minimum: ofNumbers(({ from }, value) => isAbove(from, { value: Number(value), isOpen: false })),
   exclusiveMinimum: ofNumbers(({ from }, value) => isAbove(from, { value: Number(value), isOpen: true })),
   maximum: ofNumbers(({ to }, value) => isBelow(to, { value: Number(value), isOpen: false })),
@@ -38,6 +40,24 @@ export const KEYWORD_RULES: Readonly<Record<string, KeywordRule>> = {
     return !types.has('object') || properties.max <= most || largestCount(prover, inner) <= most
   },
   required: ofType('object', ({ required }, value) => textsOf(value).every((name) => required.has(name))),
+}
+
+/** The validator, which goes through the list for each value, is not needed if every value is listed. */
+function isListed(prover: Prover, inner: SchemaSet, part: Fields, keyword: string): boolean {
+  const { values } = prover.facts(inner)
+  if (values === null) return false
+  const listed = listedIn(part, keyword)
+  return values.every((value) => listed.has(toCanonicalText(value)))
+}
+
+const lists = new WeakMap<Fields, ReadonlySet<string>>()
+
+/** Canonical texts of the values that `enum` or `const` of a part lists. */
+export function listedIn(part: Fields, keyword: string): ReadonlySet<string> {
+  if (keyword === 'const') return new Set([toCanonicalText(part['const'])])
+  let listed = lists.get(part)
+  if (listed === undefined) lists.set(part, (listed = new Set(listOf(part['enum']).map(toCanonicalText))))
+  return listed
 }
 
 function ofType(type: Type, follows: FactRule): KeywordRule {

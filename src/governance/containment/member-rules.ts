@@ -53,10 +53,10 @@ function onlyFor(type: Type, rules: Readonly<Record<string, KeywordRule>>): Read
 
 /**
  * Whether `name` is a newly declared property of an open request schema. A caller may have sent the name before with another
- * value; a new optional property counts as compatible nevertheless.
+ * value; a new optional property counts as compatible nevertheless. If every value already had the name, its schema is a new limit.
  */
 export function isTolerated(prover: Prover, inner: SchemaSet, name: string): boolean {
-  if (prover.tolerance !== 'declared by outer') return false
+  if (prover.tolerance !== 'declared by outer' || prover.facts(inner).required.has(name)) return false
   const { parts, isFalse } = prover.property(inner, name)
   return parts.length === 0 && !isFalse && !mentionedNames(prover.sets, inner).has(name) && !mentionsUnevaluated(inner)
 }

@@ -9,16 +9,17 @@
  */
 
 import { toCanonicalText } from '../../json/canonical-value.ts'
-import type { Fields } from '../../json/fields.ts'
+import { listOf, type Fields } from '../../json/fields.ts'
 import { casesOf } from './cases.ts'
 import { COMBINATION_RULES } from './combination-rules.ts'
 import { isShownEmpty, VALUES_MAX } from './emptiness.ts'
 import { factsOf, type Facts } from './facts.ts'
-import { KEYWORD_RULES } from './keyword-rules.ts'
+import { KEYWORD_RULES, listedIn } from './keyword-rules.ts'
 import { ITEM_RULES, PROPERTY_RULES } from './member-rules.ts'
 import { itemSchemas, propertySchemas, undeclaredSchemas } from './members.ts'
 import type { KeywordRule, Prover, Tolerance } from './proof.ts'
 import { createSchemaSets, type SchemaSet, type SchemaSets } from './schema-set.ts'
+import { createWorkBudget, type WorkBudget } from './work-budget.ts'
 
 export interface ProverOptions {
   /** Schemas that `#/components/schemas/<name>` refers to, of both documents. */
@@ -26,11 +27,15 @@ export interface ProverOptions {
   /** The validator of the gateway. Throws if it cannot compile the schema. */
   readonly compile: (schema: unknown) => (value: unknown) => boolean
   readonly tolerance?: Tolerance
+  /** The work of all proofs together. Default: no limit. */
+  readonly budget?: WorkBudget
 }
 
+/** Steps of one proof. */
 const STEPS_MAX = 4_000
-const TOTAL_MAX = 400_000
-/** Steps that the compilation of a schema counts for. */
+/** Work that one step of a proof, one part of a schema, and the compilation and the call of a validator count for. */
+const WORK = { step: 4, part: 0.1, value: 0.02, compile: 500, check: 2, listed: 0.002 } as const
+/** Steps of one proof that the compilation of a schema counts for. */
 const COMPILE_STEPS = 20
 const DEPTH_MAX = 40
 const SPLITS_MAX = 4
@@ -46,6 +51,7 @@ class SchemaProver implements Prover {
   readonly sets: SchemaSets
   readonly #tolerance: Tolerance
   readonly #compile: ProverOptions['compile']
+  readonly #budget: WorkBudget
   readonly #facts = new Map<string, Facts>()
   readonly #checks = new Map<string, (value: unknown) => boolean>()
   readonly #empty = new Map<string, boolean>()
@@ -59,15 +65,13 @@ class SchemaProver implements Prover {
   /** The least depth of an assumption that was used since it was last reset. */
   #assumed = Infinity
   #steps = STEPS_MAX
-  #granted = STEPS_MAX
-  /** Steps left for all proofs together. */
-  #total = TOTAL_MAX
   #depth = 0
   /** Greater than 0 while the proof must be exact. */
   #exact = 0
 
-  constructor({ components, compile, tolerance = 'none' }: ProverOptions) {
-    this.sets = createSchemaSets(components)
+  constructor({ components, compile, tolerance = 'none', budget = createWorkBudget(Infinity) }: ProverOptions) {
+    this.sets = createSchemaSets(components, (parts) => budget.spend(parts * WORK.part))
+    this.#budget = budget
     this.#compile = compile
     this.#tolerance = tolerance
   }
@@ -77,18 +81,19 @@ class SchemaProver implements Prover {
   }
 
   get isSpent(): boolean {
-    return this.#total <= 0
+    return this.#budget.isSpent
   }
 
   reset(): void {
-    this.#total -= this.#granted - this.#steps
-    this.#granted = Math.max(0, Math.min(STEPS_MAX, this.#total))
-    this.#steps = this.#granted
+    this.#steps = STEPS_MAX
   }
 
   facts(set: SchemaSet): Facts {
     let facts = this.#facts.get(set.key)
-    if (facts === undefined) this.#facts.set(set.key, (facts = factsOf(set)))
+    if (facts === undefined) {
+      for (const part of set.parts) this.#budget.spend((1 + listOf(part['enum']).length) * WORK.value)
+      this.#facts.set(set.key, (facts = factsOf(set)))
+    }
     return facts
   }
 
@@ -97,9 +102,12 @@ class SchemaProver implements Prover {
     let check = this.#checks.get(set.key)
     if (check === undefined) {
       this.#steps -= COMPILE_STEPS
+      this.#budget.spend(WORK.compile)
       check = this.#compile(set.parts.length === 1 ? set.parts[0] : { allOf: set.parts })
       this.#checks.set(set.key, check)
     }
+    // The validator goes through a list of values one by one.
+    for (const part of set.parts) this.#budget.spend(WORK.check + listOf(part['enum']).length * WORK.listed)
     return check(value)
   }
 
@@ -187,7 +195,7 @@ class SchemaProver implements Prover {
 
   satisfies(inner: SchemaSet, part: Fields, keyword: string): boolean {
     if (this.isEmpty(inner) || this.#includes(inner, part)) return true
-    if (this.#isFinite(inner)) return this.#holdsForValues(inner, this.sets.of(this.alone(part, keyword)))
+    if (this.#isFinite(inner)) return this.#holdsForValues(inner, part, keyword)
     return this.#proveKeyword(inner, part, keyword, SPLITS_MAX)
   }
 
@@ -204,7 +212,8 @@ class SchemaProver implements Prover {
   }
 
   #isUsedUp(): boolean {
-    return --this.#steps < 0 || this.#depth > DEPTH_MAX
+    this.#budget.spend(WORK.step)
+    return --this.#steps < 0 || this.#depth > DEPTH_MAX || this.#budget.isSpent
   }
 
   #includes(inner: SchemaSet, part: Fields): boolean {
@@ -214,11 +223,13 @@ class SchemaProver implements Prover {
   #prove(inner: SchemaSet, outer: SchemaSet): boolean {
     if (this.isEmpty(inner)) return true
     if (outer.isFalse) return false
-    if (this.#isFinite(inner)) return this.#holdsForValues(inner, outer)
+    const isFinite = this.#isFinite(inner)
     return outer.parts.every(
       (part) =>
         this.#includes(inner, part) ||
-        Object.keys(part).every((keyword) => this.#proveKeyword(inner, part, keyword, SPLITS_MAX)),
+        Object.keys(part).every((keyword) =>
+          isFinite ? this.#holdsForValues(inner, part, keyword) : this.#proveKeyword(inner, part, keyword, SPLITS_MAX),
+        ),
     )
   }
 
@@ -227,22 +238,27 @@ class SchemaProver implements Prover {
     return values !== null && values.length <= VALUES_MAX
   }
 
-  #holdsForValues(inner: SchemaSet, outer: SchemaSet): boolean {
+  /** Decided by the validator, value by value. */
+  #holdsForValues(inner: SchemaSet, part: Fields, keyword: string): boolean {
     const values = this.facts(inner).values ?? []
-    return values.every((value) => !this.accepts(inner, value) || this.accepts(outer, value))
+    const isList = keyword === 'enum' || keyword === 'const'
+    const listed = isList ? listedIn(part, keyword) : null
+    const outer = this.sets.of(isList ? true : this.alone(part, keyword))
+    const holds = (value: unknown): boolean => listed?.has(toCanonicalText(value)) ?? this.accepts(outer, value)
+    return values.every((value) => holds(value) || !this.accepts(inner, value))
   }
 
   #proveKeyword(inner: SchemaSet, part: Fields, keyword: string, splits: number): boolean {
     const follows = RULES.get(keyword)
     // A keyword without a rule is read with another one, or constrains nothing.
     if (follows === undefined || follows(this, inner, part, keyword)) return true
-    if (splits === 0 || this.#isUsedUp()) return false
+    if (splits === 0 || !mayDependOnCase(inner, keyword) || this.#isUsedUp()) return false
     for (const cases of casesOf(this, inner)) {
       const holds = cases.every(
         (each) =>
           this.isEmpty(each) ||
           (this.#isFinite(each)
-            ? this.#holdsForValues(each, this.sets.of(this.alone(part, keyword)))
+            ? this.#holdsForValues(each, part, keyword)
             : this.#proveKeyword(each, part, keyword, splits - 1)),
       )
       if (holds) return true
@@ -250,6 +266,13 @@ class SchemaProver implements Prover {
     }
     return false
   }
+}
+
+const COMBINATIONS = ['anyOf', 'oneOf', 'if', 'not'] as const
+
+/** Whether a proof by cases can show more: without a combination, the rules decide on each type and member by itself. */
+function mayDependOnCase(inner: SchemaSet, keyword: string): boolean {
+  return COMBINATIONS.some((each) => each === keyword || inner.parts.some((part) => part[each] !== undefined))
 }
 
 const WITH: Readonly<Record<string, readonly string[]>> = {

@@ -28,19 +28,22 @@ export interface SchemaSets {
   isSame(one: unknown, other: unknown): boolean
 }
 
-export function createSchemaSets(components: Fields): SchemaSets {
-  return new ComponentSets(components)
+/** `spend` is called with the number of parts of each set that is made. */
+export function createSchemaSets(components: Fields, spend: (parts: number) => void): SchemaSets {
+  return new ComponentSets(components, spend)
 }
 
 class ComponentSets implements SchemaSets {
   readonly #components: Fields
+  readonly #spend: (parts: number) => void
   readonly #ids = new WeakMap<object, number>()
   #count = 0
   /** Pairs found to be the same, or being compared: a cycle of references ends. */
   readonly #same = new Set<string>()
 
-  constructor(components: Fields) {
+  constructor(components: Fields, spend: (parts: number) => void) {
     this.#components = components
+    this.#spend = spend
   }
 
   of(...schemas: readonly unknown[]): SchemaSet {
@@ -80,6 +83,7 @@ class ComponentSets implements SchemaSets {
     const visited = new Set<number>()
     let accepts = !isFalse
     for (const schema of schemas) accepts = this.#add(parts, visited, schema) && accepts
+    this.#spend(1 + parts.size)
     const key = accepts ? [...parts.keys()].sort((a, b) => a - b).join(',') : 'false'
     return { parts: [...parts.values()], isFalse: !accepts, key }
   }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { RULES, type RuleId } from '../../../../src/governance/compare/change.ts'
+import { RULES, type RuleId } from '../../../../src/governance/compare/change-rules.ts'
 import { compareDocuments } from '../../../../src/governance/compare/compare-documents.ts'
 import { readSpecification } from '../../../../src/governance/specification.ts'
 import { CASES } from './rule-cases.ts'

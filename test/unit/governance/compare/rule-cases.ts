@@ -1,4 +1,4 @@
-import type { RuleId } from '../../../../src/governance/compare/change.ts'
+import type { RuleId } from '../../../../src/governance/compare/change-rules.ts'
 import {
   answered,
   answering,

@@ -6,7 +6,9 @@
 
 import { expect, it } from 'vitest'
 import { createReport, type Change } from '../../../../src/governance/compare/change.ts'
+import { createSameness } from '../../../../src/governance/compare/sameness.ts'
 import { createSchemaComparison } from '../../../../src/governance/compare/schema-comparison.ts'
+import { createWorkBudget } from '../../../../src/governance/containment/work-budget.ts'
 import { createSchemaCompiler } from '../../../../src/schema/schema-compiler.ts'
 import { createSchemaStore } from '../../../../src/schema/schema-store.ts'
 import { createRandom } from '../../../random.ts'
@@ -26,7 +28,12 @@ function compare(before: RandomDocument, after: RandomDocument, direction: 'requ
     document: { components, schema },
     dialect: '3.1' as const,
   }))
-  const comparison = createSchemaComparison({ previous: previous!, next: next! }, direction, report)
+  const sameness = createSameness(previous!.document, next!.document)
+  const comparison = createSchemaComparison(
+    { previous: previous!, next: next!, sameness, budget: createWorkBudget(Infinity) },
+    direction,
+    report,
+  )
   const at = (document: RandomDocument) => ({ schema: document.schema, pointer: '/schema' })
   comparison.add(at(before), at(after), 'POST /')
   comparison.finish()

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { RULES as CHANGES } from '../../../../src/governance/compare/change.ts'
+import { RULES as CHANGES } from '../../../../src/governance/compare/change-rules.ts'
 import { OWN_RULES } from '../../../../src/governance/lint/lint.ts'
 import { KNOWN_RULES } from '../../../../src/governance/spectral/known-rules.ts'
 import { FUNCTIONS } from '../../../../src/governance/spectral/linear-functions.ts'
