@@ -6,14 +6,14 @@
  * operations that no credential of this gateway can access.
  */
 
-import { Problem, type ProblemPointer } from '../domain/problem.ts'
-import type { Specification } from '../governance/specification.ts'
+import { Problem, type ProblemPointer } from '../../domain/problem.ts'
+import type { Specification } from '../specification.ts'
 import { createRequestCompiler } from './compile-parameters.ts'
 import { compileResponses } from './compile-responses.ts'
 import { compileSecurity } from './compile-security.ts'
 import { readMinRead, readPassHeaders } from './gateway-extensions.ts'
-import type { BackendPlan, RoutePlan } from '../plan/route-plan.ts'
-import { createSchemaStore } from '../schema/schema-store.ts'
+import type { BackendPlan, RoutePlan } from '../../plan/route-plan.ts'
+import { createSchemaStore } from '../../schema/schema-store.ts'
 
 export interface CompileRoutePlanOptions {
   readonly specification: Specification

@@ -10,12 +10,12 @@
  *   `<technical name>:write` for everything else.
  */
 
-import type { ProblemPointer } from '../domain/problem.ts'
-import { fieldsOf, type Fields } from '../json/fields.ts'
-import type { DeclaredOperation } from '../governance/operations.ts'
-import { escapePointer } from '../json/references.ts'
-import type { Specification } from '../governance/specification.ts'
-import type { SecurityAlternative } from '../plan/route-plan.ts'
+import type { ProblemPointer } from '../../domain/problem.ts'
+import { fieldsOf, type Fields } from '../../json/fields.ts'
+import type { DeclaredOperation } from '../operations.ts'
+import { escapePointer } from '../../json/references.ts'
+import type { Specification } from '../specification.ts'
+import type { SecurityAlternative } from '../../plan/route-plan.ts'
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
