@@ -9,6 +9,7 @@ import type { ProblemPointer } from '../domain/problem.ts'
 import { fieldsOf, type Fields } from '../json/fields.ts'
 import type { DeclaredOperation } from './operations.ts'
 import { escapePointer } from '../json/references.ts'
+import { SECURITY } from './security-schemes.ts'
 
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/
 
@@ -28,6 +29,12 @@ export function readDeclaredScopes(
       })
   }
   for (const [name, scheme] of Object.entries(fieldsOf(fieldsOf(document['components'])['securitySchemes']))) {
+    const choice = fieldsOf(scheme)[SECURITY]
+    if (choice === 'ignore') continue
+    if (choice !== undefined) {
+      const pointer = `/components/securitySchemes/${escapePointer(name)}/${SECURITY}`
+      faults.push({ pointer, detail: 'The only value of this extension is `ignore`, which leaves the scheme out.' })
+    }
     for (const [flow, fields] of Object.entries(fieldsOf(fieldsOf(scheme)['flows']))) {
       const pointer = `/components/securitySchemes/${escapePointer(name)}/flows/${flow}/scopes`
       for (const scope of Object.keys(fieldsOf(fieldsOf(fields)['scopes']))) add(scope, pointer)

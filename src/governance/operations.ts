@@ -26,13 +26,21 @@ export function readOperations(document: Fields, faults: ProblemPointer[]): Decl
   const operations = Object.entries(fieldsOf(document['paths']))
     .filter(([path]) => path.startsWith('/'))
     .flatMap(([path, item]) => readItem(document, path, item))
-  if (operations.length === 0) faults.push({ pointer: '/paths', detail: 'The document declares no operation.' })
+  // Webhooks are judged as well, although the gateway serves none.
+  if (operations.length === 0 && Object.keys(fieldsOf(document['webhooks'])).length === 0)
+    faults.push({ pointer: '/paths', detail: 'The document declares no operation.' })
   if (operations.length > OPERATIONS_MAX) {
     faults.push({ pointer: '/paths', detail: `The document must not declare more than ${OPERATIONS_MAX} operations.` })
   }
   findIdFaults(operations, faults)
   findPathFaults(operations, faults)
   return operations
+}
+
+export function declaresOperation(document: Fields): boolean {
+  return Object.entries(fieldsOf(document['paths'])).some(
+    ([path, item]) => path.startsWith('/') && readItem(document, path, item).length > 0,
+  )
 }
 
 function readItem(document: Fields, path: string, item: unknown): DeclaredOperation[] {

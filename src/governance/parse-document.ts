@@ -81,10 +81,18 @@ function parseYaml(text: string): Parsed {
     }
     const fault = findKeyFault(document, lineCounter)
     if (fault !== null) return fault
+    keepVersion(document)
     return { value: document.toJS({ maxAliasCount: ALIASES_MAX }), mediaType: 'application/yaml' }
   } catch (cause) {
     return { fault: `The document cannot be read: ${messageOf(cause)}.` }
   }
+}
+
+/** Keeps the text of a version that YAML reads as a number: 1.10 is not 1.1. */
+function keepVersion(document: Document.Parsed): void {
+  const version = document.getIn(['info', 'version'], true)
+  if (isScalar(version) && typeof version.value === 'number' && version.source !== undefined)
+    version.value = version.source
 }
 
 function findKeyFault(document: Document.Parsed, lines: LineCounter): { fault: string; place?: Place } | null {
@@ -132,6 +140,14 @@ function measure(root: unknown): string | null {
     for (const inner of Object.values(value)) open.push({ value: inner, depth: depth + 1 })
   }
   return null
+}
+
+/** Returns the number of values of a parsed document, whose depth is bounded. */
+export function countValues(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1
+  let count = 1
+  for (const inner of Object.values(value)) count += countValues(inner)
+  return count
 }
 
 function placeOf(text: string, index: number): Place {

@@ -1,30 +1,28 @@
 /**
- * Reads an OpenAPI 3.0, 3.1 or 3.2 document in YAML or JSON, and checks whether the gateway can serve it.
+ * Reads an OpenAPI 3.0, 3.1 or 3.2 document in YAML or JSON.
  *
- * A third-party validator checks the document against OpenAPI. This module adds the requirements of the gateway: a title that
- * yields a technical name, a semantic version, unique operation ids, and references within the document. Nothing is ever
- * fetched on behalf of a document.
+ * The schemas of OpenAPI check its form. This module adds the requirements of the gateway: unique operation ids, reachable paths,
+ * and references within the document. All faults are found in one run. Nothing is ever fetched on behalf of a document.
  */
 
-import { Validator } from '@seriousme/openapi-schema-validator'
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
 import { readDeclaredScopes } from './declared-scopes.ts'
 import { fieldsOf, type Fields } from '../json/fields.ts'
-import { readOperations, type DeclaredOperation } from './operations.ts'
+import { declaresOperation, readOperations, type DeclaredOperation } from './operations.ts'
+import { findNameObstacles, readIdentity } from './identity.ts'
 import { findNotServed } from './not-served.ts'
-import { parseDocumentBytes } from './parse-document.ts'
+import { findFormFaults } from './openapi-form.ts'
+import type { OpenApiVersion } from './openapi-schemas.ts'
+import { countValues, parseDocumentBytes } from './parse-document.ts'
 import { findBrokenReferences } from '../json/references.ts'
 
 export type { DeclaredOperation } from './operations.ts'
 export type { Fields } from '../json/fields.ts'
 
-export interface Specification {
+/** A document that can be judged. */
+export interface JudgedSpecification {
   readonly document: Fields
-  /** The title in lower case, runs of other than `a-z0-9` as `-`, trimmed, and `-v<major>`. */
-  readonly technicalName: string
   readonly title: string
-  readonly version: string
-  readonly major: number
   /** The schema dialect; OpenAPI 3.2 uses that of 3.1. */
   readonly dialect: '3.0' | '3.1'
   readonly mediaType: 'application/json' | 'application/yaml'
@@ -35,80 +33,91 @@ export interface Specification {
   readonly declaredScopes: readonly string[]
 }
 
-const ERRORS_MAX = 50
-const NAME_LENGTH_MAX = 100
-/** Semantic versioning 2.0.0, with a more lenient pre-release and build suffix. */
-const VERSION = /^(0|[1-9]\d{0,5})\.\d{1,9}\.\d{1,9}(?:[-+][0-9A-Za-z.+-]{1,100})?$/
+/** A document that has everything that a deployment needs. */
+export interface Specification extends JudgedSpecification {
+  /** The name that the document yields, and `-v<major>`. */
+  readonly technicalName: string
+  /** Semantic version; derived if the document has a shorter one. */
+  readonly version: string
+  readonly major: number
+}
 
-/** Throws `Problem('specification_invalid')` with a pointer for each fault. */
+/** What a document yields, also one that has faults. */
+export interface ReadDocument {
+  readonly specification: JudgedSpecification
+  /** Name and version; null if the document cannot be deployed. */
+  readonly deployable: Pick<Specification, 'technicalName' | 'version' | 'major'> | null
+  /** Reasons why the document cannot be served. */
+  readonly faults: readonly ProblemPointer[]
+  /** Reasons why the document, although it can be judged, cannot be deployed. */
+  readonly obstacles: readonly ProblemPointer[]
+}
+
+const ERRORS_MAX = 50
+const FAULTS_MAX = 500
+
+/** Reads a document that can be deployed. Throws `Problem('specification_invalid')` with a pointer for each fault. */
 export async function readSpecification(bytes: Uint8Array): Promise<Specification> {
+  const { specification, deployable, faults, obstacles } = readDocument(bytes)
+  if (deployable === null || faults.length > 0 || obstacles.length > 0) throw refuse([...faults, ...obstacles])
+  return { ...specification, ...deployable }
+}
+
+/** Reads a document that can be judged and compared. Throws `Problem('specification_invalid')` with a pointer for each fault. */
+export function readJudged(bytes: Uint8Array): JudgedSpecification {
+  const { specification, faults } = readDocument(bytes)
+  if (faults.length > 0) throw refuse(faults)
+  return specification
+}
+
+/** Throws `Problem('specification_invalid')` only for text that is not an OpenAPI document. */
+export function readDocument(bytes: Uint8Array): ReadDocument {
   const parsed = parseDocumentBytes(bytes)
   if ('fault' in parsed) throw refuse([{ pointer: '', detail: parsed.fault }], parsed.fault)
   const document = fieldsOf(parsed.value)
-  const dialect = /^3\.([012])\.\d{1,3}$/.exec(String(document['openapi']))
-  if (dialect === null) {
-    const hint = document['swagger'] === undefined ? '' : ' Convert the Swagger 2.0 document first.'
-    throw refuse([{ pointer: '/openapi', detail: `The version of OpenAPI must be 3.0, 3.1 or 3.2.${hint}` }])
-  }
-  // Before validation: the validator does not terminate on circular references.
-  const faults = findBrokenReferences(document, ERRORS_MAX)
-  if (faults.length > 0) throw refuse(faults)
-  await validate(document)
-
-  const { name, version, major } = readInfo(fieldsOf(document['info']), faults)
+  const openApi = versionOf(document)
+  const faults = findBrokenReferences(document, FAULTS_MAX)
+  faults.push(...findFormFaults(document, openApi, countValues(document)))
+  const identity = readIdentity(document, faults)
   const operations = readOperations(document, faults)
   const declaredScopes = readDeclaredScopes(document, operations, faults)
-  if (dialect[1] === '2') faults.push(...findNotServed(document, operations))
-  if (faults.length > 0) throw refuse(faults)
+  if (openApi === '3.2') faults.push(...findNotServed(document, operations))
+  const { name, version } = identity
+  const obstacles = findObstacles(document)
   return {
-    document,
-    technicalName: `${name}-v${major}`,
-    title: String(fieldsOf(document['info'])['title']),
-    version,
-    major,
-    dialect: dialect[1] === '0' ? '3.0' : '3.1',
-    mediaType: parsed.mediaType,
-    serverUrl: readServer(document),
-    operations,
-    declaredScopes,
+    specification: {
+      document,
+      title: String(fieldsOf(document['info'])['title']),
+      dialect: openApi === '3.0' ? '3.0' : '3.1',
+      mediaType: parsed.mediaType,
+      serverUrl: readServer(document),
+      operations,
+      declaredScopes,
+    },
+    deployable:
+      name === null || version === null || obstacles.length > 0
+        ? null
+        : { technicalName: `${name}-v${version.major}`, version: version.full, major: version.major },
+    faults,
+    obstacles,
   }
 }
 
-/** Compiles the schema of each OpenAPI version once, and supports concurrent calls. */
-const validator = new Validator()
-
-/** Validates a copy, because the validator modifies its input. */
-async function validate(document: Fields): Promise<void> {
-  const result = await validator.validate(structuredClone(document) as Record<string, unknown>)
-  // Releases the document, which the validator otherwise retains until the next call.
-  Reflect.set(validator, 'specification', undefined)
-  if (result.valid) return
-  const { errors } = result
-  if (!Array.isArray(errors) || errors.length === 0) {
-    const detail = typeof errors === 'string' ? errors : 'The document is not valid OpenAPI.'
-    throw refuse([{ pointer: '', detail }])
+/** Returns the reasons why a document that can be judged cannot be deployed. */
+export function findObstacles(document: Fields): ProblemPointer[] {
+  const obstacles = findNameObstacles(document, readIdentity(document))
+  if (!declaresOperation(document) && Object.keys(fieldsOf(document['webhooks'])).length > 0) {
+    const detail = 'The document declares webhooks only; the gateway has nothing to serve.'
+    obstacles.push({ pointer: '/webhooks', detail })
   }
-  throw refuse(
-    errors.map(({ instancePath, message }) => ({ pointer: instancePath, detail: message ?? 'is not valid' })),
-  )
+  return obstacles
 }
 
-function readInfo(
-  { title, version }: Fields,
-  faults: ProblemPointer[],
-): { name: string; version: string; major: number } {
-  const name = String(title)
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-|-$/g, '')
-  if (name === '' || name.length > NAME_LENGTH_MAX) {
-    const detail = `The title must yield a technical name of 1 to ${NAME_LENGTH_MAX} characters a-z, 0-9 and -.`
-    faults.push({ pointer: '/info/title', detail })
-  }
-  const match = VERSION.exec(String(version))
-  if (match === null)
-    faults.push({ pointer: '/info/version', detail: 'The version must be a semantic version, such as 1.4.0.' })
-  return { name, version: String(version), major: Number(match?.[1] ?? 0) }
+function versionOf(document: Fields): OpenApiVersion {
+  const version = /^(3\.[012])\.\d{1,3}$/.exec(String(document['openapi']))?.[1]
+  if (version !== undefined) return version as OpenApiVersion
+  const hint = document['swagger'] === undefined ? '' : ' Convert the Swagger 2.0 document first.'
+  throw refuse([{ pointer: '/openapi', detail: `The version of OpenAPI must be 3.0, 3.1 or 3.2.${hint}` }])
 }
 
 function readServer(document: Fields): string | null {
@@ -122,6 +131,11 @@ function readServer(document: Fields): string | null {
   return /^https?:\/\/[^{}]*$/i.test(filled) && URL.canParse(filled) ? filled : null
 }
 
-function refuse(errors: readonly ProblemPointer[], detail = 'The OpenAPI document cannot be used.'): Problem {
-  return new Problem('specification_invalid', detail, { errors: errors.slice(0, ERRORS_MAX) })
+/** Returns each fault once. */
+export function distinct(faults: readonly ProblemPointer[]): readonly ProblemPointer[] {
+  return [...new Map(faults.map((fault) => [`${fault.pointer} ${fault.detail}`, fault])).values()]
+}
+
+export function refuse(errors: readonly ProblemPointer[], detail = 'The OpenAPI document cannot be used.'): Problem {
+  return new Problem('specification_invalid', detail, { errors: distinct(errors).slice(0, ERRORS_MAX) })
 }

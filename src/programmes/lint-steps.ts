@@ -1,8 +1,8 @@
 /** The first three steps of a programme: validates the document, scores it, and recommends fixes. */
 
-import { Problem } from '../domain/problem.ts'
+import { Problem, type ProblemPointer } from '../domain/problem.ts'
 import type { LintReport } from '../governance/lint/linter.ts'
-import { readSpecification } from '../governance/specification.ts'
+import { readDocument, type ReadDocument } from '../governance/specification.ts'
 import type { Document, Registry } from '../store/registry.ts'
 import { API_KIND } from '../publishing/apis.ts'
 import { readContent } from '../publishing/published-content.ts'
@@ -60,12 +60,12 @@ async function bytesOf(registry: Registry, { tenant, body }: Programme): Promise
 
 async function validate(registry: Registry, lint: LintProgramme, programme: Programme): Promise<StepResult> {
   const bytes = await bytesOf(registry, programme)
-  const technicalName = await nameIn(bytes)
+  const { technicalName, obstacles } = readName(bytes)
   const { isServable, findings } = await lint(programme, technicalName ?? '', bytes)
   if (!isServable || technicalName === null) {
-    const errors = findings.slice(0, ERRORS_MAX)
+    const errors = isServable ? obstacles.map((obstacle) => locate(obstacle, findings)) : findings.map(toError)
     throw new Problem('specification_invalid', 'The gateway cannot serve the document.', {
-      errors: errors.map(({ pointer, message, line, column }) => ({ pointer, detail: message, line, column })),
+      errors: errors.slice(0, ERRORS_MAX),
     })
   }
   const entry = await registry.get(API_KIND, technicalName)
@@ -75,14 +75,25 @@ async function validate(registry: Registry, lint: LintProgramme, programme: Prog
   return { changes: { api: technicalName } }
 }
 
-/** Returns null if the document cannot be served; the lint report has the reason. */
-async function nameIn(bytes: Uint8Array): Promise<string | null> {
+/** A document that cannot be read has no name; the lint report has the reason. */
+function readName(bytes: Uint8Array): Pick<ReadDocument, 'obstacles'> & { readonly technicalName: string | null } {
   try {
-    return (await readSpecification(bytes)).technicalName
+    const { deployable, obstacles } = readDocument(bytes)
+    return { technicalName: deployable?.technicalName ?? null, obstacles }
   } catch (cause) {
-    if (cause instanceof Problem) return null
+    if (cause instanceof Problem) return { technicalName: null, obstacles: [] }
     throw cause
   }
+}
+
+function toError({ pointer, message, line, column }: LintReport['findings'][number]): ProblemPointer {
+  return { pointer, detail: message, line, column }
+}
+
+/** Adds the position of the finding at the same place, if there is one. */
+function locate(obstacle: ProblemPointer, findings: LintReport['findings']): ProblemPointer {
+  const finding = findings.find(({ pointer }) => pointer === obstacle.pointer)
+  return finding === undefined ? obstacle : { ...obstacle, line: finding.line, column: finding.column }
 }
 
 function toScore({ score, findings, changes }: LintReport): StepResult {

@@ -7,7 +7,7 @@
 
 import { readSpecification, type Specification } from '../governance/specification.ts'
 import { documentKind, type Registry, type Write } from '../store/registry.ts'
-import { compileRoutePlan } from './compile-route-plan.ts'
+import { compileRoutePlan } from '../governance/serving/compile-route-plan.ts'
 import { readContent } from './published-content.ts'
 import type { RoutePlan } from '../plan/route-plan.ts'
 

@@ -33,6 +33,7 @@ const PUBLISHING = [
   'subscriptions/document',
   'governance',
   'governance/compare',
+  'governance/serving',
 ]
 const RESOURCES = [...PUBLISHING, 'approvals', 'publishing', 'access', 'subscriptions', 'programmes', 'webhooks']
 
@@ -90,7 +91,8 @@ const TABLE: Readonly<Record<string, Row>> = {
 
   // Documents.
   opensla: { folders: [...PORTS, 'plan'], packages: ['yaml', ...AJV, 'node:'] },
-  governance: { folders: DOCUMENTS, packages: ['yaml', '@seriousme/openapi-schema-validator', 'node:'] },
+  governance: { folders: DOCUMENTS, packages: ['yaml', '@seriousme/openapi-schema-validator', ...AJV, 'node:'] },
+  'governance/serving': { folders: [...DOCUMENTS, 'schema', 'governance'], packages: ['node:'] },
   'governance/containment': { folders: [...BASE, 'json'], packages: [] },
   'governance/compare': {
     folders: [...DOCUMENTS, 'schema', 'governance', 'governance/containment'],
@@ -98,7 +100,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
   'governance/spectral': { folders: [...DOCUMENTS, 'governance'], packages: ['@stoplight', 'node:'] },
   'governance/lint': {
-    folders: [...DOCUMENTS, 'governance', 'governance/compare', 'governance/spectral'],
+    folders: [...DOCUMENTS, 'governance', 'governance/compare', 'governance/serving', 'governance/spectral'],
     packages: ['yaml', 'node:'],
   },
 

@@ -3,12 +3,12 @@
 import { Problem } from '../../domain/problem.ts'
 import { compareDocuments, type Change } from '../compare/compare-documents.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import { readSpecification, type Specification } from '../specification.ts'
+import { readJudged, type JudgedSpecification } from '../specification.ts'
 
-export async function compareVersions(previous: Uint8Array, next: Specification): Promise<readonly Change[]> {
-  let before: Specification
+export async function compareVersions(previous: Uint8Array, next: JudgedSpecification): Promise<readonly Change[]> {
+  let before: JudgedSpecification
   try {
-    before = await readSpecification(previous)
+    before = readJudged(previous)
   } catch (cause) {
     if (!(cause instanceof Problem)) throw cause
     const [first] = cause.errors

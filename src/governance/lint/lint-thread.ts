@@ -1,7 +1,7 @@
 /** Entry point of the lint thread: lints one document or ruleset at a time, and replies with the id of the request. */
 
 import { parentPort } from 'node:worker_threads'
-import type { Specification } from '../specification.ts'
+import type { JudgedSpecification } from '../specification.ts'
 import type { RulesetDocument } from '../ruleset-document.ts'
 import { lintServable, lintUnservable, OWN_RULES, readToLint, type LintResult } from './lint.ts'
 import type { LintRequest, LintResponse } from './lint-messages.ts'
@@ -29,7 +29,7 @@ async function respond({ id, specification, previous, ruleset, findingsMax }: Li
 }
 
 /** Loads the validator of schemas only if there is a version to compare with. */
-async function compare(previous: Uint8Array, next: Specification) {
+async function compare(previous: Uint8Array, next: JudgedSpecification) {
   const { compareVersions } = await import('./compare-versions.ts')
   return compareVersions(previous, next)
 }

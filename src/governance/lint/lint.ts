@@ -6,13 +6,15 @@
  */
 
 import { createHash } from 'node:crypto'
-import { Problem } from '../../domain/problem.ts'
+import { Problem, type ProblemPointer } from '../../domain/problem.ts'
 import type { Fields } from '../../json/fields.ts'
 import { parseDocumentBytes } from '../parse-document.ts'
 import type { Coverage } from '../spectral/engine.ts'
 import { EMPTY_RULESET, severityIn, type RulesetDocument } from '../ruleset-document.ts'
-import { readSpecification, type Specification } from '../specification.ts'
+import { judge } from '../serving/verdict.ts'
+import type { JudgedSpecification } from '../specification.ts'
 import { COVERAGE_RULES, gapsOf, unfinished } from './coverage-rules.ts'
+import { DEPLOYMENT_RULES } from './deployment-rules.ts'
 import { DESIGN_RULES } from './design-rules.ts'
 import { DOCUMENTATION_RULES } from './documentation-rules.ts'
 import { compareFindings, FINDINGS_MAX, type Finding, type Spot } from '../finding.ts'
@@ -39,7 +41,7 @@ interface ServableOptions {
   readonly findingsMax?: number
 }
 
-const RULES: readonly Rule[] = [...DESIGN_RULES, ...DOCUMENTATION_RULES, ...SECURITY_RULES]
+const RULES: readonly Rule[] = [...DESIGN_RULES, ...DEPLOYMENT_RULES, ...DOCUMENTATION_RULES, ...SECURITY_RULES]
 /** All rules that run outside Spectral. */
 export const OWN_RULES: readonly Omit<Rule, 'find'>[] = [...RULES, ...COVERAGE_RULES]
 
@@ -55,7 +57,7 @@ export async function lint(bytes: Uint8Array, ruleset: RulesetDocument = EMPTY_R
  * Lints a document that can be served; `bytes` give the findings their positions. */
 export async function lintServable(
   bytes: Uint8Array,
-  { document, operations, mediaType }: Specification,
+  { document, operations, mediaType }: JudgedSpecification,
   ruleset: RulesetDocument,
   { onOwnResult = () => {}, findingsMax = FINDINGS_MAX }: ServableOptions = {},
 ): Promise<LintResult> {
@@ -75,19 +77,20 @@ export async function lintServable(
   return resultOf([...own, ...findings], coverage)
 }
 
-export async function readToLint(bytes: Uint8Array): Promise<Specification | { readonly faults: readonly Spot[] }> {
+export async function readToLint(
+  bytes: Uint8Array,
+): Promise<JudgedSpecification | { readonly faults: readonly Spot[] }> {
   try {
-    return await readSpecification(bytes)
+    const { specification, faults } = judge(bytes)
+    return faults.length === 0 ? specification : { faults: faults.map(toFaultSpot) }
   } catch (cause) {
     if (!(cause instanceof Problem)) throw cause
-    const faults = cause.errors.map(({ pointer, detail }) => ({
-      ...VALIDITY,
-      message: detail,
-      advice: VALIDITY_ADVICE,
-      pointer,
-    }))
-    return { faults }
+    return { faults: cause.errors.map(toFaultSpot) }
   }
+}
+
+function toFaultSpot({ pointer, detail }: ProblemPointer): Spot {
+  return { ...VALIDITY, message: detail, advice: VALIDITY_ADVICE, pointer }
 }
 
 export function lintUnservable(bytes: Uint8Array, faults: readonly Spot[], findingsMax = FINDINGS_MAX): LintResult {

@@ -1,29 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { Problem } from '../../../src/domain/problem.ts'
 import { readSpecification } from '../../../src/governance/specification.ts'
-
-const RESPONSES = { 200: { description: 'ok' } }
-const minimal = (more: object = {}, operation: object = {}): Record<string, unknown> => ({
-  openapi: '3.0.3',
-  info: { title: 'Payments API', version: '2.4.1' },
-  paths: { '/payments/{id}': { get: { responses: RESPONSES, ...operation } } },
-  ...more,
-})
-
-const read = (document: unknown) =>
-  readSpecification(typeof document === 'string' ? Buffer.from(document) : Buffer.from(JSON.stringify(document)))
-
-/** Returns the faults as `pointer detail`. */
-async function faultsOf(document: unknown): Promise<string[]> {
-  const problem = await read(document).then(
-    () => new Error('it was taken'),
-    (cause: unknown) => cause,
-  )
-  if (!(problem instanceof Problem) || problem.code !== 'specification_invalid') throw problem
-  expect(problem.status).toBe(400)
-  return problem.errors.map(({ pointer, detail }) => `${pointer} ${detail}`)
-}
+import { faultsOf, minimal, read, RESPONSES } from './small-specifications.ts'
 
 describe('a specification', () => {
   it('yields the technical name, the version and the operations', async () => {
@@ -161,7 +139,14 @@ describe('a specification', () => {
     ['only extensions for operations', minimal({ paths: { 'x-a': { get: { responses: RESPONSES } } } }), '/paths'],
     ['a title without a name', minimal({ info: { title: '!!!', version: '1.0.0' } }), '/info/title'],
     ['a title that is too long', minimal({ info: { title: 'a'.repeat(101), version: '1.0.0' } }), '/info/title'],
-    ['a version of two parts', minimal({ info: { title: 'a', version: '1.0' } }), '/info/version'],
+    ['a date for a version', minimal({ info: { title: 'a', version: '2020-08-27' } }), '/info/version'],
+    [
+      'webhooks only',
+      { openapi: '3.1.0', info: { title: 'a', version: '1.0.0' }, webhooks: { a: { post: { responses: RESPONSES } } } },
+      '/webhooks',
+    ],
+    ['a stated version that is not semantic', minimal({ 'x-tollgate-version': '1' }), '/x-tollgate-version'],
+    ['a stated name with capitals', minimal({ 'x-tollgate-name': 'Cards' }), '/x-tollgate-name'],
     ['a version with trailing text', minimal({ info: { title: 'a', version: '1.0.0; DROP' } }), '/info/version'],
     ['the operation id *', minimal({}, { operationId: '*' }), '/paths/~1payments~1{id}/get/operationId'],
     [
@@ -219,46 +204,33 @@ describe('a specification', () => {
     ])
   })
 
-  it.each([
-    ['bytes that are not UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), 'not encoded in UTF-8'],
-    ['too many bytes', Buffer.alloc(16 * 1024 * 1024 + 1, 32), 'more than'],
-    ['too many bytes of YAML', Buffer.from(`a: ${'b'.repeat(3_000_000)}`), 'send a larger one as JSON'],
-    [
-      'duplicate keys in JSON',
-      Buffer.from('{"openapi":"3.0.0",\n "openapi":"3.1.0"}'),
-      'two members of the same name (line 2, column 2)',
-    ],
-    [
-      'duplicate keys in YAML',
-      Buffer.from('openapi: 3.0.0\ninfo:\n  a: 1\n  a: 2'),
-      'occurs twice in one map (line 4, column 3)',
-    ],
-    ['keys that differ only as YAML', Buffer.from('200: a\n"200": b'), 'occurs twice'],
-    ['an anchor with an alias of itself', Buffer.from('a: &a [*a]'), 'contains an alias of itself'],
-    [
-      'an alias bomb',
-      Buffer.from(
-        [
-          'a0: &a0 [x,x,x,x,x,x,x,x,x]',
-          ...Array.from(
-            { length: 9 },
-            (_, index) => `a${index + 1}: &a${index + 1} [${Array(9).fill(`*a${index}`).join(',')}]`,
-          ),
-        ].join('\n'),
-      ),
-      'cannot be read',
-    ],
-    ['very many aliases', Buffer.from(`a: &a 1\nb: [${Array(1_001).fill('*a').join(',')}]`), 'more than 1000 aliases'],
-    ['deep JSON', Buffer.from('['.repeat(1_000_000)), 'levels deep'],
-    ['deep YAML', Buffer.from(`a: ${'['.repeat(20_000)}${']'.repeat(20_000)}`), 'does not parse'],
-    ['YAML of 300 levels', Buffer.from(`a: ${'['.repeat(300)}${']'.repeat(300)}`), 'levels deep'],
-    ['two documents', Buffer.from('a: 1\n---\nb: 2'), 'does not parse'],
-    ['keys that are not text', Buffer.from('? [a, b]\n: 1'), 'does not parse'],
-  ])('with %s is refused', async (_, bytes, why) => {
-    await expect(readSpecification(bytes)).rejects.toMatchObject({
-      code: 'specification_invalid',
-      errors: [{ pointer: '', detail: expect.stringContaining(why) as string }],
-    })
+  it('may have a property named $ref, and data that looks like references and identifiers', async () => {
+    const data = { $ref: 'https://elsewhere.example/a', $id: 'same', $anchor: 'same', $dynamicRef: '#nowhere' }
+    const schema = {
+      type: 'object',
+      properties: { $ref: { type: 'string' }, a: { type: 'string', enum: ['x'], example: data } },
+      default: data,
+      example: { nested: [data, data] },
+      'x-data': data,
+    }
+    const content = { 'application/json': { schema, examples: { a: { value: data }, b: { value: data } } } }
+    await read(minimal({ 'x-data': data }, { requestBody: { content }, 'x-data': data }))
+    const later = { ...schema, enum: [data], const: data, examples: [data] }
+    const body = { requestBody: { content: { 'application/json': { schema: later } } } }
+    await read(minimal({ openapi: '3.1.0' }, body))
+  })
+
+  it('has all of its faults at once', async () => {
+    const parameters = [{ name: 'a' }, { $ref: '#/components/parameters/Missing' }]
+    const document = minimal({ tags: [{}], 'x-tollgate-name': '-' }, { operationId: '*', parameters })
+    expect((await faultsOf(document)).map((fault) => fault.split(' ')[0]).sort()).toEqual([
+      '/paths/~1payments~1{id}/get/operationId',
+      '/paths/~1payments~1{id}/get/parameters/0',
+      '/paths/~1payments~1{id}/get/parameters/0',
+      '/paths/~1payments~1{id}/get/parameters/1/$ref',
+      '/tags/0',
+      '/x-tollgate-name',
+    ])
   })
 
   it('follows a path item that is a reference', async () => {

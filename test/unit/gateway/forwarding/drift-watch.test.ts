@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { compileRoutePlan } from '../../../../src/publishing/compile-route-plan.ts'
+import { compileRoutePlan } from '../../../../src/governance/serving/compile-route-plan.ts'
 import type { Drift } from '../../../../src/domain/drift.ts'
 import type { Call } from '../../../../src/gateway/call/call.ts'
 import { createDriftWatch } from '../../../../src/gateway/forwarding/drift-watch.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { compileResponses } from '../../../../src/gateway/validation/declared-responses.ts'
-import { compileRoutePlan } from '../../../../src/publishing/compile-route-plan.ts'
+import { compileRoutePlan } from '../../../../src/governance/serving/compile-route-plan.ts'
 import { readSpecification } from '../../../../src/governance/specification.ts'
 import { openTestValidator } from './test-validator.ts'
 

@@ -119,11 +119,19 @@ describe('a document', () => {
     [
       'a weak scheme',
       clean({
-        root: { security: [{ oauth: [] }] },
+        root: { security: [{ basic: [] }, { key: [] }] },
         operation: { responses: { 200: { description: 'ok' }, default: PROBLEM } },
-        components: { securitySchemes: { oauth: { type: 'http', scheme: 'basic' } } },
+        components: {
+          securitySchemes: {
+            basic: { type: 'http', scheme: 'basic' },
+            key: { type: 'apiKey', in: 'header', name: 'x-key' },
+          },
+        },
       }),
-      ['security-weak-scheme /components/securitySchemes/oauth'],
+      [
+        'security-weak-scheme /components/securitySchemes/basic',
+        'security-scheme-unsupported /components/securitySchemes/basic',
+      ],
     ],
     [
       'a key in the address',

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { compileValidators } from '../../../src/gateway/validation/validate.ts'
+import { compileValidators } from '../../../../src/gateway/validation/validate.ts'
 import { compile, compileBytes, faultsOf, get, json, post, RESPONSES } from './compiled-plans.ts'
 
 describe('a route plan', () => {

@@ -1,11 +1,11 @@
 /** Compiles the parameters of an operation, including those of its path item, and its body for the validation of requests. */
 
-import type { ProblemPointer } from '../domain/problem.ts'
-import { fieldsOf, type Fields } from '../json/fields.ts'
-import type { DeclaredOperation } from '../governance/operations.ts'
-import { escapePointer, resolvePointer } from '../json/references.ts'
-import type { BodyPlan, ParameterPlan } from '../plan/route-plan.ts'
-import type { SchemaStore } from '../schema/schema-store.ts'
+import type { ProblemPointer } from '../../domain/problem.ts'
+import { fieldsOf, type Fields } from '../../json/fields.ts'
+import type { DeclaredOperation } from '../operations.ts'
+import { escapePointer, resolvePointer } from '../../json/references.ts'
+import type { BodyPlan, ParameterPlan } from '../../plan/route-plan.ts'
+import type { SchemaStore } from '../../schema/schema-store.ts'
 
 export interface RequestCompilerOptions {
   readonly document: Fields

@@ -1,9 +1,9 @@
 /** Compiles small documents to route plans. */
 
-import { compileRoutePlan } from '../../../src/publishing/compile-route-plan.ts'
-import type { RoutePlan } from '../../../src/plan/route-plan.ts'
-import { Problem } from '../../../src/domain/problem.ts'
-import { readSpecification } from '../../../src/governance/specification.ts'
+import { compileRoutePlan } from '../../../../src/governance/serving/compile-route-plan.ts'
+import type { RoutePlan } from '../../../../src/plan/route-plan.ts'
+import { Problem } from '../../../../src/domain/problem.ts'
+import { readSpecification } from '../../../../src/governance/specification.ts'
 
 export const RESPONSES = { 200: { description: 'ok' } }
 const SCHEMES = {

@@ -5,17 +5,19 @@
  * - `apiKey` requires a key whose subscription has the scopes that the operation requires of tokens.
  * - All schemes of one alternative are required together.
  * - `security: []` is public, and so is `{}` among the alternatives.
- * - An alternative that this gateway cannot verify (HTTP `basic`, mutual TLS) grants no access.
+ * - An alternative that this gateway cannot verify (HTTP `basic`, mutual TLS) grants no access. It is a fault if there is no other.
+ * - A scheme with `x-tollgate-security: ignore` is left out. An alternative with no other scheme grants no access.
  * - Without any `security`, tokens and keys need `<technical name>:read` for reading and
  *   `<technical name>:write` for everything else.
  */
 
-import type { ProblemPointer } from '../domain/problem.ts'
-import { fieldsOf, type Fields } from '../json/fields.ts'
-import type { DeclaredOperation } from '../governance/operations.ts'
-import { escapePointer } from '../json/references.ts'
-import type { Specification } from '../governance/specification.ts'
-import type { SecurityAlternative } from '../plan/route-plan.ts'
+import type { ProblemPointer } from '../../domain/problem.ts'
+import { fieldsOf, type Fields } from '../../json/fields.ts'
+import type { DeclaredOperation } from '../operations.ts'
+import { escapePointer } from '../../json/references.ts'
+import { findScheme, SECURITY, type SecurityScheme } from '../security-schemes.ts'
+import type { Specification } from '../specification.ts'
+import type { SecurityAlternative } from '../../plan/route-plan.ts'
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
@@ -29,23 +31,17 @@ export function compileSecurity(
   const security: unknown = isOwn ? fields['security'] : document['security']
   if (!Array.isArray(security)) return defaultSecurity(technicalName, method)
   const at = isOwn ? `${pointer}/security` : '/security'
-  const schemes = fieldsOf(fieldsOf(document['components'])['securitySchemes'])
   const requirements = security.map(fieldsOf)
   if (requirements.some((requirement) => Object.keys(requirement).length === 0)) return []
-  const read = requirements.map((requirement, index) => {
-    for (const name of Object.keys(requirement)) {
-      if (Object.hasOwn(schemes, name)) continue
-      faults.push({
-        pointer: `${at}/${index}/${escapePointer(name)}`,
-        detail: 'The document does not declare a security scheme of this name.',
-      })
-    }
-    return readRequirement(requirement, schemes)
-  })
-  const usable = read.filter((alternative) => alternative !== null)
-  if (security.length > 0 && usable.length === 0) {
+  const unsupported: ProblemPointer[] = []
+  const read = requirements.map((requirement, index) =>
+    readRequirement(document, requirement, { at: `${at}/${index}`, faults, unsupported }),
+  )
+  const usable = read.filter((alternative) => typeof alternative === 'object')
+  if (requirements.length > 0 && usable.length === 0) faults.push(...unsupported)
+  if (requirements.length > 0 && read.every((alternative) => alternative === 'ignored')) {
     const detail =
-      'The gateway supports OAuth 2.0, OpenID Connect, HTTP bearer and API key schemes only; no alternative uses only these.'
+      'All security schemes of the operation are ignored. Add a scheme that the gateway implements, or declare `security: []` if the operation is public.'
     faults.push({ pointer: at, detail })
   }
   return withKeyScopes(usable)
@@ -69,23 +65,43 @@ function defaultSecurity(technicalName: string, method: string): readonly Securi
   ])
 }
 
-/** Returns null if the gateway cannot verify a scheme of the requirement. */
-function readRequirement(requirement: Fields, schemes: Fields): SecurityAlternative | null {
+interface RequirementPlace {
+  readonly at: string
+  readonly faults: ProblemPointer[]
+  /** Faults if no other alternative grants access. */
+  readonly unsupported: ProblemPointer[]
+}
+
+function readRequirement(
+  document: Fields,
+  requirement: Fields,
+  { at, faults, unsupported }: RequirementPlace,
+): SecurityAlternative | 'ignored' | 'unusable' {
   let tokenScopes: Set<string> | null = null
   let apiKey = false
+  let isUsable = true
   for (const [name, scopes] of Object.entries(requirement)) {
-    const kind = kindOf(fieldsOf(Object.hasOwn(schemes, name) ? schemes[name] : null))
-    if (kind === null) return null
-    if (kind === 'key') apiKey = true
-    else tokenScopes = new Set([...(tokenScopes ?? []), ...(Array.isArray(scopes) ? scopes.map(String) : [])])
+    const scheme = findScheme(document, name)
+    if (scheme === null) faults.push(undeclared(at, name))
+    else if (scheme.kind === 'unsupported') unsupported.push(toFault(scheme, name))
+    else if (scheme.kind === 'key') apiKey = true
+    else if (scheme.kind === 'token')
+      tokenScopes = new Set([...(tokenScopes ?? []), ...(Array.isArray(scopes) ? scopes.map(String) : [])])
+    if (scheme === null || scheme.kind === 'unsupported') isUsable = false
   }
+  if (!isUsable) return 'unusable'
+  if (tokenScopes === null && !apiKey) return 'ignored'
   return { tokenScopes: tokenScopes === null ? null : [...tokenScopes], apiKey, keyScopes: [] }
 }
 
-function kindOf({ type, scheme }: Fields): 'token' | 'key' | null {
-  if (type === 'apiKey') return 'key'
-  if (type === 'oauth2' || type === 'openIdConnect') return 'token'
-  return type === 'http' && String(scheme).toLowerCase() === 'bearer' ? 'token' : null
+function undeclared(at: string, name: string): ProblemPointer {
+  const detail = 'The document does not declare a security scheme of this name.'
+  return { pointer: `${at}/${escapePointer(name)}`, detail }
+}
+
+function toFault({ description }: SecurityScheme, name: string): ProblemPointer {
+  const detail = `The gateway does not implement ${description}. Use OAuth 2.0 with client credentials or an API key, or add \`${SECURITY}: ignore\` to leave the scheme out.`
+  return { pointer: `/components/securitySchemes/${escapePointer(name)}`, detail }
 }
 
 /** Requires the scopes of the token alternatives from the subscription of a key, so that a key grants no more than a token. */

@@ -5,11 +5,11 @@
  * instead of rejecting the document, because they never affect a call.
  */
 
-import { fieldsOf, type Fields } from '../json/fields.ts'
-import type { DeclaredOperation } from '../governance/operations.ts'
-import { escapePointer, resolvePointer } from '../json/references.ts'
-import type { ResponsePlan } from '../plan/route-plan.ts'
-import { createSchemaStore } from '../schema/schema-store.ts'
+import { fieldsOf, type Fields } from '../../json/fields.ts'
+import type { DeclaredOperation } from '../operations.ts'
+import { escapePointer, resolvePointer } from '../../json/references.ts'
+import type { ResponsePlan } from '../../plan/route-plan.ts'
+import { createSchemaStore } from '../../schema/schema-store.ts'
 
 export interface CompiledResponses {
   /** Without duplicates, and without schemas if these are too large for the memory of every thread. */

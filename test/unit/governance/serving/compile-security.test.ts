@@ -55,11 +55,50 @@ describe('the security of an operation', () => {
 
   it('never grants access by a scheme that cannot be verified', async () => {
     expect(await securityOf([{ basic: [] }, { oauth: ['r'] }, { oauth: [], basic: [] }])).toEqual([token('r')])
-    expect(await faultsOf(compile(get({ security: [{ basic: [] }] })))).toEqual([
-      expect.stringMatching(/^\/paths\/~1a\/get\/security The gateway supports OAuth 2.0/),
-    ])
     expect(await faultsOf(compile(get({ security: [{ typo: [] }] })))).toContain(
       '/paths/~1a/get/security/0/typo The document does not declare a security scheme of this name.',
     )
+  })
+
+  const schemes = (more: object) => ({ components: { securitySchemes: more } })
+  const oauth = { type: 'oauth2', flows: { clientCredentials: { tokenUrl: '/t', scopes: { r: '' } } } }
+
+  it.each([
+    ['HTTP basic', { type: 'http', scheme: 'basic' }],
+    ['HTTP digest', { type: 'http', scheme: 'digest' }],
+    ['mutual TLS', { type: 'mutualTLS' }],
+  ])('is a fault with advice if %s is the only scheme', async (name, only) => {
+    const document = { openapi: '3.1.0', security: [{ only: [] }], ...schemes({ only }) }
+    expect(await faultsOf(compile(get({}), document))).toEqual([
+      `/components/securitySchemes/only The gateway does not implement ${name}. Use OAuth 2.0 with client credentials or an API key, or add \`x-tollgate-security: ignore\` to leave the scheme out.`,
+    ])
+  })
+
+  it('leaves out an ignored scheme, alone and beside others', async () => {
+    const document = schemes({ oauth, basic: { type: 'http', scheme: 'basic', 'x-tollgate-security': 'ignore' } })
+    expect(await securityOf([{ basic: [] }, { oauth: ['r'] }], document)).toEqual([token('r')])
+    expect(await securityOf([{ basic: [], oauth: ['r'] }], document)).toEqual([token('r')])
+    expect(await securityOf([], document)).toEqual([])
+  })
+
+  it('never becomes public because all of its schemes are ignored', async () => {
+    const document = schemes({ a: { ...oauth, 'x-tollgate-security': 'ignore' } })
+    expect(await faultsOf(compile(get({ security: [{ a: [] }] }), document))).toEqual([
+      expect.stringMatching(/^\/paths\/~1a\/get\/security All security schemes of the operation are ignored\./),
+    ])
+  })
+
+  it('resolves a scheme that is a reference', async () => {
+    const document = schemes({ a: { $ref: '#/components/securitySchemes/b' }, b: { type: 'http', scheme: 'basic' } })
+    expect(await faultsOf(compile(get({ security: [{ a: [] }] }), document))).toEqual([
+      expect.stringMatching(/^\/components\/securitySchemes\/a The gateway does not implement HTTP basic\./),
+    ])
+  })
+
+  it('refuses another value of x-tollgate-security', async () => {
+    const document = schemes({ a: { ...oauth, 'x-tollgate-security': 'public' } })
+    expect(await faultsOf(compile(get({ security: [{ a: [] }] }), document))).toEqual([
+      expect.stringMatching(/^\/components\/securitySchemes\/a\/x-tollgate-security The only value/),
+    ])
   })
 })

@@ -1,8 +1,8 @@
 /** The `x-tollgate-…` members of a document that change how the gateway forwards its calls. */
 
-import type { ProblemPointer } from '../domain/problem.ts'
-import type { Fields } from '../json/fields.ts'
-import type { DeclaredOperation } from '../governance/operations.ts'
+import type { ProblemPointer } from '../../domain/problem.ts'
+import type { Fields } from '../../json/fields.ts'
+import type { DeclaredOperation } from '../operations.ts'
 
 const PASS_HEADERS = 'x-tollgate-pass-headers'
 const MIN_READ = 'x-tollgate-min-read-bytes-per-second'

@@ -1,0 +1,118 @@
+/**
+ * The JSON Schemas of OpenAPI 3.0, 3.1 and 3.2 documents, in one dialect and with decidable alternatives.
+ *
+ * The published schema of 3.0 writes "an object or a reference to one" as `oneOf`, so that one wrong member fails both
+ * alternatives of each ancestor. Here the presence of `$ref`, `type` or `in` selects the alternative, and the errors are
+ * those of the selected one.
+ */
+
+import { createRequire } from 'node:module'
+import { fieldsOf, listOf, type Fields } from '../json/fields.ts'
+
+export type OpenApiVersion = '3.0' | '3.1' | '3.2'
+
+const load = createRequire(import.meta.url)
+const REFERENCE = '#/definitions/Reference'
+const ANY_TEXT = { type: ['string', 'number'] }
+
+/** Returns the schema as JSON Schema 2020-12. */
+export function readOpenApiSchema(version: OpenApiVersion): Fields {
+  const published = load(`@seriousme/openapi-schema-validator/schemas/v${version}/schema.json`) as Fields
+  const schema = structuredClone(published) as Record<string, unknown>
+  delete schema['$schema']
+  delete schema['id']
+  // Checked with the operations: the document must declare one of these members, and operations or webhooks in it.
+  delete schema['anyOf']
+  const groups = fieldsOf(schema[version === '3.0' ? 'definitions' : '$defs'])
+  for (const [name, group] of Object.entries(REWRITTEN)) {
+    const fields = groups[name]
+    if (typeof fields === 'object' && fields !== null) Object.assign(fields, group(fieldsOf(fields)))
+  }
+  // A version such as 1.2, unquoted, is a number in YAML. Its form is a finding.
+  const info = fieldsOf(groups[version === '3.0' ? 'Info' : 'info'])
+  Object.assign(info, { properties: { ...fieldsOf(info['properties']), version: ANY_TEXT } })
+  return rewrite(schema) as Fields
+}
+
+/** Changes of definitions by name; `undefined` removes a keyword. */
+const REWRITTEN: Readonly<Record<string, (group: Fields) => Fields>> = {
+  // 3.0
+  ParameterLocation: ({ oneOf }) => ({ oneOf: undefined, allOf: listOf(oneOf).map((each) => whenSame('in', each)) }),
+  Parameter: ({ properties }) => ({
+    properties: { ...fieldsOf(properties), in: { enum: ['path', 'query', 'header', 'cookie'] } },
+  }),
+  SecurityScheme: () => ({
+    oneOf: undefined,
+    type: 'object',
+    required: ['type'],
+    properties: { type: { enum: ['apiKey', 'http', 'oauth2', 'openIdConnect'] } },
+    allOf: [
+      when('type', 'apiKey', { $ref: '#/definitions/APIKeySecurityScheme' }),
+      when('type', 'http', { $ref: '#/definitions/HTTPSecurityScheme' }),
+      when('type', 'oauth2', { $ref: '#/definitions/OAuth2SecurityScheme' }),
+      when('type', 'openIdConnect', { $ref: '#/definitions/OpenIdConnectSecurityScheme' }),
+    ],
+  }),
+  SchemaXORContent: ({ oneOf }) => ({
+    not: undefined,
+    oneOf: undefined,
+    if: { required: ['content'] },
+    then: { not: { required: ['schema'] }, ...fieldsOf(listOf(oneOf)[1]) },
+    else: { required: ['schema'] },
+  }),
+  // 3.1 and 3.2
+  parameter: schemaOrContent,
+  header: schemaOrContent,
+  link: () => ({
+    oneOf: undefined,
+    if: { required: ['operationRef'] },
+    then: { not: { required: ['operationId'] } },
+    else: { required: ['operationId'] },
+  }),
+}
+
+function schemaOrContent({ oneOf, allOf }: Fields): Fields {
+  if (oneOf === undefined) return {}
+  const choice = {
+    if: { required: ['content'] },
+    then: { not: { required: ['schema'] } },
+    else: { required: ['schema'] },
+  }
+  return { oneOf: undefined, allOf: [...listOf(allOf), choice] }
+}
+
+function when(name: string, value: string, then: Fields): Fields {
+  return { if: { required: [name], properties: { [name]: { const: value } } }, then }
+}
+
+/** Applies a schema if it and the object have the same value of a member. */
+function whenSame(name: string, schema: unknown): Fields {
+  const { properties, ...rest } = fieldsOf(schema)
+  const { [name]: member, ...others } = fieldsOf(properties)
+  const [value] = listOf(fieldsOf(member)['enum'])
+  return when(name, String(value), { ...rest, properties: others })
+}
+
+function rewrite(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(rewrite)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const result: Record<string, unknown> = {}
+  for (const [keyword, value] of Object.entries(schema)) if (value !== undefined) result[keyword] = rewrite(value)
+  // The dialect of 3.0: a bound that is exclusive.
+  if (result['exclusiveMinimum'] === true) {
+    result['exclusiveMinimum'] = result['minimum']
+    delete result['minimum']
+  }
+  return toChoice(result)
+}
+
+/** Turns `oneOf` with a reference into a choice by the presence of `$ref`. */
+function toChoice(schema: Record<string, unknown>): unknown {
+  const alternatives = listOf(schema['oneOf']).map(fieldsOf)
+  const isReference = ({ $ref }: Fields): boolean => $ref === REFERENCE
+  if (!alternatives.some(isReference)) return schema
+  const [other, boolean] = alternatives.filter((each) => !isReference(each))
+  delete schema['oneOf']
+  const object = boolean === undefined ? other : { if: boolean, else: other }
+  return { ...schema, if: { type: 'object', required: ['$ref'] }, then: { $ref: REFERENCE }, else: object }
+}

@@ -1,0 +1,88 @@
+/**
+ * Compiles an OpenAPI document to the plan of one revision, by which gateway threads route, authorise and
+ * validate calls.
+ *
+ * Rejects documents that cannot be served as declared: those with patterns that need backtracking, or with
+ * operations that no credential of this gateway can access.
+ */
+
+import type { ProblemPointer } from '../../domain/problem.ts'
+import { refuse, type Specification } from '../specification.ts'
+import { createRequestCompiler } from './compile-parameters.ts'
+import { compileResponses } from './compile-responses.ts'
+import { compileSecurity } from './compile-security.ts'
+import { readMinRead, readPassHeaders } from './gateway-extensions.ts'
+import type { BackendPlan, RoutePlan } from '../../plan/route-plan.ts'
+import { createSchemaStore } from '../../schema/schema-store.ts'
+import { findSchemaFaults } from '../../schema/schema-faults.ts'
+
+export interface CompileRoutePlanOptions {
+  readonly specification: Specification
+  readonly tenant: string
+  readonly revision: number
+  readonly state: RoutePlan['state']
+  readonly backend: BackendPlan | null
+  readonly allowedScopes: readonly string[]
+  readonly memberOfProductIds: readonly string[]
+  /** Set for documents that an earlier version accepted, perhaps by weaker rules: they are served despite faults. */
+  readonly isAccepted?: boolean
+}
+
+export type ServingSource = Pick<Specification, 'document' | 'dialect' | 'technicalName' | 'operations'>
+type ServingPlan = Omit<RoutePlan, Exclude<keyof CompileRoutePlanOptions, 'specification' | 'isAccepted'>>
+
+/** Throws `Problem('specification_invalid')` with a pointer for each fault. */
+export function compileRoutePlan(options: CompileRoutePlanOptions): RoutePlan {
+  const { specification, isAccepted = false, ...rest } = options
+  const faults: ProblemPointer[] = []
+  const plan = compileServing(specification, isAccepted ? null : faults)
+  if (faults.length > 0) throw refuse(faults, 'The gateway cannot serve the OpenAPI document as declared.')
+  return { ...plan, ...rest }
+}
+
+/** Compiles what depends on the document only. Appends faults to `faults`; with null it does not look for them. */
+export function compileServing(
+  { document, dialect, technicalName, operations: declared }: ServingSource,
+  faults: ProblemPointer[] | null,
+): ServingPlan {
+  const found = faults ?? []
+  const places = new WeakMap<object, string>()
+  const locate = (schema: object, pointer: string): unknown => places.set(schema, pointer)
+  const known: ProblemPointer[] = []
+  const schemas = createSchemaStore({ document, dialect, direction: 'request', faults: known, locate })
+  const request = createRequestCompiler({ document, schemas, faults: found })
+  const compiled = compileResponses({ document, dialect, operations: declared })
+  const operations = declared.map((operation, index) => ({
+    operationId: operation.operationId,
+    method: operation.method,
+    path: operation.path,
+    security: compileSecurity(operation, { document, technicalName }, found),
+    parameters: request.parameters(operation),
+    body: request.body(operation),
+    passHeaders: readPassHeaders(document, operation, found),
+    responses: compiled.byOperation[index] ?? [],
+  }))
+  const readBytesPerSecondMin = readMinRead(document, found)
+  const components = schemas.components()
+  found.push(...known)
+  if (faults !== null)
+    found.push(...findSchemaFaults({ dialect, components, schemas: schemasOf(operations), places, known }))
+  return {
+    api: technicalName,
+    dialect,
+    components,
+    responses: compiled.responses,
+    responseComponents: compiled.components,
+    operations,
+    ...(readBytesPerSecondMin !== undefined && { readBytesPerSecondMin }),
+  }
+}
+
+function schemasOf(operations: RoutePlan['operations']): unknown[] {
+  return operations
+    .flatMap(({ parameters, body }) => [
+      ...parameters.map(({ schema }) => schema),
+      ...(body === null ? [] : Object.values(body.content)),
+    ])
+    .filter((schema) => schema !== null)
+}

@@ -1,0 +1,95 @@
+/** Finds the schemas of a plan that cannot be compiled, with their places in the document. */
+
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import type { ProblemPointer } from '../domain/problem.ts'
+import { escapePointer } from '../json/references.ts'
+import { toPreciseFaults } from '../json/precise-errors.ts'
+import type { RoutePlan } from '../plan/route-plan.ts'
+import { createSchemaCompiler } from './schema-compiler.ts'
+
+export interface SchemaFaultsOptions extends Pick<RoutePlan, 'dialect' | 'components'> {
+  /** Schemas of parameters and bodies. */
+  readonly schemas: readonly unknown[]
+  /** Places of converted schemas in the document. */
+  readonly places: WeakMap<object, string>
+  /** Faults that the conversion of the schemas found. */
+  readonly known: readonly ProblemPointer[]
+}
+
+const METASCHEMA = 'https://json-schema.org/draft/2020-12/schema'
+const MESSAGE_LENGTH_MAX = 300
+
+/**
+ * Schemas of OpenAPI 3.0 were checked with the form of their document; those of 3.1 are checked against their metaschema, which
+ * gives the place of an error. Compiling finds the rest, such as a schema that is too large.
+ */
+export function findSchemaFaults(options: SchemaFaultsOptions): ProblemPointer[] {
+  const { dialect, components, schemas, known } = options
+  const named = Object.values(components['schemas'] ?? {})
+  const places = new Set(known.map(({ pointer }) => pointer))
+  const invalid = dialect === '3.1' ? [...named, ...schemas].flatMap((schema) => findInvalid(schema, options)) : []
+  const faults = invalid.filter(({ pointer }) => !places.has(pointer))
+  return faults.length > 0 || known.length > 0 ? faults : findUncompiled(options)
+}
+
+let metaschema: ValidateFunction | null = null
+
+function findInvalid(schema: unknown, { places }: SchemaFaultsOptions): ProblemPointer[] {
+  const validate = (metaschema ??= compileMetaschema())
+  if (validate(schema)) return []
+  return toPreciseFaults(validate.errors ?? []).map(({ pointer, detail }) => ({
+    pointer: placeIn(schema, pointer, places),
+    detail,
+  }))
+}
+
+function compileMetaschema(): ValidateFunction {
+  const ajv = new Ajv2020({ strict: false, logger: false, allErrors: true })
+  formats.default(ajv as unknown as Parameters<typeof formats.default>[0])
+  const validate = ajv.getSchema(METASCHEMA)
+  if (validate === undefined) throw new Error('ajv has no metaschema of JSON Schema 2020-12')
+  return validate
+}
+
+/** Compiles in the order of the gateway: components first, in reverse order. */
+function findUncompiled({ dialect, components, schemas, places }: SchemaFaultsOptions): ProblemPointer[] {
+  const named = Object.entries(components['schemas'] ?? {}).reverse()
+  const compiler = createSchemaCompiler({ dialect, components })
+  /** By message, because a schema also fails if one that it refers to does. */
+  const faults = new Map<string, ProblemPointer>()
+  const attempt = (schema: unknown, place: string): void => {
+    try {
+      compiler.compile(schema)
+    } catch (cause) {
+      const message = cause instanceof RangeError ? 'it is too large' : messageOf(cause)
+      if (!faults.has(message))
+        faults.set(message, { pointer: place, detail: `The schema cannot be compiled: ${message}.` })
+    }
+  }
+  for (const [name, schema] of named) {
+    attempt({ $ref: `#/components/schemas/${escapePointer(name)}` }, placeIn(schema, '', places))
+  }
+  for (const schema of schemas) attempt(schema, placeIn(schema, '', places))
+  return [...faults.values()]
+}
+
+/** Returns the place in the document of a part of a converted schema. */
+function placeIn(schema: unknown, pointer: string, places: WeakMap<object, string>): string {
+  let [value, place, rest] = [schema, placeOf(schema, places) ?? '', '']
+  for (const part of pointer.split('/').slice(1)) {
+    value = (value as Record<string, unknown> | null)?.[part.replaceAll('~1', '/').replaceAll('~0', '~')]
+    const known = placeOf(value, places)
+    if (known === undefined) rest += `/${part}`
+    else [place, rest] = [known, '']
+  }
+  return place + rest
+}
+
+function placeOf(value: unknown, places: WeakMap<object, string>): string | undefined {
+  return typeof value === 'object' && value !== null ? places.get(value) : undefined
+}
+
+function messageOf(cause: unknown): string {
+  return (cause instanceof Error ? cause.message : String(cause)).slice(0, MESSAGE_LENGTH_MAX)
+}
