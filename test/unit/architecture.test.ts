@@ -57,6 +57,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   // JSON Schema as the gateway enforces it; documents are compared with the same validator.
   schema: { folders: [...BASE, 'json', 'plan'], packages: [...AJV, 'node:'] },
   outbound: { folders: BASE, packages: ['undici', 'node:'] },
+  jobs: { folders: BASE, packages: ['node:'] },
 
   // Stores and the spool.
   store: { folders: BASE, packages: ['node:'] },
@@ -98,7 +99,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
   'governance/spectral': { folders: [...DOCUMENTS, 'governance'], packages: ['@stoplight', 'node:'] },
   'governance/lint': {
-    folders: [...DOCUMENTS, 'governance', 'governance/compare', 'governance/spectral'],
+    folders: [...DOCUMENTS, 'jobs', 'governance', 'governance/compare', 'governance/spectral'],
     packages: ['yaml', 'node:'],
   },
 
