@@ -28,6 +28,7 @@ const DOCUMENTS = [...PORTS, 'json', 'plan']
 const PUBLISHING = [
   ...COMMANDS,
   'json',
+  'jobs',
   'schema',
   'opensla',
   'subscriptions/document',
