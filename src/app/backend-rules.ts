@@ -7,7 +7,7 @@ import { createBackendConnect, type BackendConnect } from '../gateway/backend/ba
 import { createBackendGuard, type OwnAddresses } from '../outbound/backend-guard.ts'
 import { createBackendRule } from '../outbound/backend-rule.ts'
 import { systemResolve } from '../outbound/guarded-lookup.ts'
-import type { BackendPlan, RoutePlan } from '../plan/route-plan.ts'
+import type { BackendPlan, RevisionPlan } from '../plan/route-plan.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
@@ -17,7 +17,7 @@ export interface Backends {
   readonly rule: BackendRule
   readonly connect: BackendConnect
   /** Registers a revision that serves from startup, for `warn`. */
-  serves(plan: Pick<RoutePlan, 'tenant' | 'api' | 'backend'>): void
+  serves(plan: Pick<RevisionPlan, 'tenant' | 'api' | 'backend'>): void
   /** Logs each registered backend that its tenant could not set today. Runs after startup, one host name at a time. */
   warn(): Promise<void>
 }

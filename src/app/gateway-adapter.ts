@@ -5,7 +5,8 @@
 
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
-import type { BackendPlan, RoutePlan } from '../plan/route-plan.ts'
+import { packDocument, type PackedPlan } from '../plan/packed-plan.ts'
+import type { BackendPlan } from '../plan/route-plan.ts'
 import type { Authenticator } from '../gateway/authentication/authenticate.ts'
 import type { GatewayPool } from '../gateway/threads/gateway-pool-options.ts'
 import type { ActiveDeclarations } from '../gateway/limits/active-declarations.ts'
@@ -62,7 +63,7 @@ export function createGatewayPort({
 }
 
 /** The route plan of `platform-v1`: the gateway issues its tokens, this thread serves its operations. */
-export function platformPlan(tenant: string, scopes: readonly string[]): RoutePlan {
+export function platformPlan(tenant: string, scopes: readonly string[]): PackedPlan {
   return {
     api: PLATFORM_API,
     tenant,
@@ -71,10 +72,12 @@ export function platformPlan(tenant: string, scopes: readonly string[]): RoutePl
     backend: null,
     allowedScopes: scopes,
     memberOfProductIds: [],
-    dialect: '3.1',
-    components: {},
-    responses: [],
-    responseComponents: {},
-    operations: [],
+    document: packDocument({
+      dialect: '3.1',
+      components: {},
+      responses: [],
+      responseComponents: {},
+      operations: [],
+    }),
   }
 }

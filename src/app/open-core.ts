@@ -6,6 +6,7 @@ import type { FirstAdmin } from '../access/first-admin.ts'
 import { createGrants, type Grants } from '../access/grants.ts'
 import type { Config } from '../config.ts'
 import { openKeyRing, type KeyRing } from '../identity/key-ring.ts'
+import { createThreadPool, type ThreadPool } from '../jobs/thread-pool.ts'
 import { platformScopes } from '../platform/operations.ts'
 import { systemClock as clock, type Clock } from '../runtime/clock.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
@@ -43,6 +44,8 @@ export interface Core extends CoreOptions, Secrets, OpenedDataFolder {
   readonly admin: FirstAdmin
   readonly keyRing: KeyRing
   readonly grants: Grants
+  /** The threads that read, judge and compile documents. */
+  readonly documentThreads: ThreadPool
 }
 
 /** Throws `StartRefused`. */
@@ -63,6 +66,9 @@ export async function openCore({ config, log, opened }: CoreOptions): Promise<Co
   const admin = await openAdmin({ ...secrets, config, registry, clock, scopes, log })
   const keyRing = await openKeyRing({ registry, vault, clock, author })
   const grants = createGrants({ registry })
+  const entry = new URL('./document-thread.ts', import.meta.url)
+  const documentThreads = createThreadPool({ entry, clock, log })
+  opened('document threads', documentThreads.close)
 
   return {
     ...dataFolder,
@@ -82,5 +88,6 @@ export async function openCore({ config, log, opened }: CoreOptions): Promise<Co
     admin,
     keyRing,
     grants,
+    documentThreads,
   }
 }

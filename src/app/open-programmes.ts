@@ -8,6 +8,7 @@ import { createProgrammeRunner, type ProgrammeRunner } from '../programmes/progr
 import { createProgrammeSteps, type ProgrammeStepsOptions } from '../programmes/programme-steps.ts'
 import { createRulesets, type Rulesets } from '../programmes/rulesets.ts'
 import { createTenantPolicies, type TenantPolicies } from '../programmes/tenant-policy.ts'
+import type { DocumentReader } from '../publishing/document-reader.ts'
 import { createKeyedMutex } from '../command/keyed-mutex.ts'
 import type { Log } from '../runtime/log.ts'
 
@@ -23,6 +24,7 @@ export interface ProgrammeServicesOptions extends Omit<
   'policies' | 'compliance' | 'apiPolicies'
 > {
   readonly backendRule: Pick<BackendRule, 'refuse'>
+  readonly documents: DocumentReader
   readonly compliance: Pick<Compliance, 'lint' | 'checkRuleset'>
   readonly apiPolicies: Pick<ApiPolicies, 'get'>
   readonly log: Log

@@ -15,6 +15,7 @@ import { createCredentials } from '../access/credentials.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import { createDeliveries } from '../webhooks/deliveries.ts'
 import { createEventSubscriptions } from '../webhooks/event-subscriptions.ts'
+import type { DocumentReader } from '../publishing/document-reader.ts'
 import { createLatestPlans } from '../publishing/latest-plans.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
 import { createPrinciples } from '../programmes/principles.ts'
@@ -38,6 +39,7 @@ import type { ServiceLevelStore } from '../store/service-level-store.ts'
 
 export interface ResourcesOptions extends Secrets {
   readonly registry: Registry
+  readonly documents: DocumentReader
   readonly gateway: GatewayPort
   readonly clock: Clock
   readonly mutex: KeyedMutex

@@ -6,7 +6,7 @@
 import type { SlaPlan } from './sla-plan.ts'
 import type { Grant } from './grant.ts'
 import type { ProviderPlan } from './provider-plan.ts'
-import type { RoutePlan } from './route-plan.ts'
+import type { PackedPlan } from './packed-plan.ts'
 
 export interface PreparedRevision {
   /** Serves the revision at the next call of every thread. */
@@ -17,7 +17,7 @@ export interface PreparedRevision {
 
 export interface GatewayPort {
   /** Compiles the revision on every thread without serving it. Throws `Problem('specification_invalid')` if a thread cannot. */
-  prepare(plan: RoutePlan, slas: readonly SlaPlan[]): Promise<PreparedRevision>
+  prepare(plan: PackedPlan, slas: readonly SlaPlan[]): Promise<PreparedRevision>
   /** Applies a declaration to running subscriptions; counters with the same `key` continue. */
   applySla(sla: SlaPlan): Promise<void>
   /** Updates the cached grant of a credential; an invalid grant leaves a tombstone. */

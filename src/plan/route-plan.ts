@@ -1,9 +1,12 @@
 /**
- * A revision of an API as plain data: everything that a gateway thread needs to serve it. Posted to the threads and compiled there
- * (router, validators). Created once, at activation, from the OpenAPI document, which threads never read.
+ * A revision of an API as plain data: everything that a gateway thread needs to serve it. Created once, at activation, from the
+ * OpenAPI document, which threads never read. Threads compile it (router, validators).
  */
 
-export interface RoutePlan {
+export type RoutePlan = RevisionPlan & DocumentPlan
+
+/** What a deployment adds to its document. */
+export interface RevisionPlan {
   /** The technical name, `<name>-v<major>`: the first segment of every path. */
   readonly api: string
   readonly tenant: string
@@ -15,6 +18,10 @@ export interface RoutePlan {
   readonly backend: BackendPlan | null
   readonly allowedScopes: readonly string[]
   readonly memberOfProductIds: readonly string[]
+}
+
+/** What is compiled from the document. */
+export interface DocumentPlan {
   readonly dialect: '3.0' | '3.1'
   /** The target of every `$ref` in the schemas below: `#/components/...` of the document. */
   readonly components: Readonly<Record<string, unknown>>

@@ -2,9 +2,9 @@
 
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
 import type { LintReport } from '../governance/lint/linter.ts'
-import { readDocument, type ReadDocument } from '../governance/specification.ts'
 import type { Document, Registry } from '../store/registry.ts'
 import { API_KIND } from '../publishing/apis.ts'
+import type { DocumentReader } from '../publishing/document-reader.ts'
 import { readContent } from '../publishing/published-content.ts'
 import type { Compliance } from './compliance.ts'
 import { findEarlierMajor } from './earlier-major.ts'
@@ -13,6 +13,7 @@ import type { ProgrammeStepWork, StepResult } from './step-result.ts'
 
 export interface LintStepsOptions {
   readonly registry: Registry
+  readonly documents: Pick<DocumentReader, 'read'>
   readonly compliance: Pick<Compliance, 'lint'>
 }
 
@@ -29,7 +30,8 @@ type LintProgramme = (programme: Programme, api: string, bytes: Buffer) => Promi
 const ERRORS_MAX = 50
 const RECOMMENDATIONS_MAX = 10
 
-export function createLintSteps({ registry, compliance }: LintStepsOptions): LintSteps {
+export function createLintSteps(options: LintStepsOptions): LintSteps {
+  const { registry, compliance } = options
   /** The latest report with its programme and document; the three steps share it. */
   let latest: { readonly key: string; readonly report: LintReport } | null = null
   const keyOf = ({ id, body }: Programme): string => `${id} ${body.specification}`
@@ -48,7 +50,7 @@ export function createLintSteps({ registry, compliance }: LintStepsOptions): Lin
   }
 
   return {
-    validate: (programme) => validate(registry, lint, programme),
+    validate: (programme) => validate(options, lint, programme),
     check: async (programme) => toScore(await reportOf(programme)),
     recommend: async (programme) => toRecommendations(await reportOf(programme)),
   }
@@ -58,16 +60,22 @@ async function bytesOf(registry: Registry, { tenant, body }: Programme): Promise
   return (await readContent(registry, tenant, body.specification)).bytes
 }
 
-async function validate(registry: Registry, lint: LintProgramme, programme: Programme): Promise<StepResult> {
+async function validate(
+  { registry, documents }: LintStepsOptions,
+  lint: LintProgramme,
+  programme: Programme,
+): Promise<StepResult> {
   const bytes = await bytesOf(registry, programme)
-  const { technicalName, obstacles } = readName(bytes)
-  const { isServable, findings } = await lint(programme, technicalName ?? '', bytes)
-  if (!isServable || technicalName === null) {
+  const named = await nameIn(documents, programme.tenant, bytes)
+  const { isServable, findings } = await lint(programme, named instanceof Problem ? '' : named, bytes)
+  if (!isServable || named instanceof Problem) {
+    const obstacles = named instanceof Problem ? named.errors : []
     const errors = isServable ? obstacles.map((obstacle) => locate(obstacle, findings)) : findings.map(toError)
     throw new Problem('specification_invalid', 'The gateway cannot serve the document.', {
       errors: errors.slice(0, ERRORS_MAX),
     })
   }
+  const technicalName = named
   const entry = await registry.get(API_KIND, technicalName)
   const isForeign =
     entry !== null && (entry.tenant !== programme.tenant || ![null, programme.id].includes(entry.body.programme))
@@ -75,13 +83,16 @@ async function validate(registry: Registry, lint: LintProgramme, programme: Prog
   return { changes: { api: technicalName } }
 }
 
-/** A document that cannot be read has no name; the lint report has the reason. */
-function readName(bytes: Uint8Array): Pick<ReadDocument, 'obstacles'> & { readonly technicalName: string | null } {
+/** Returns the technical name that the document yields, or why it cannot be deployed. */
+async function nameIn(
+  documents: LintStepsOptions['documents'],
+  tenant: string,
+  bytes: Uint8Array,
+): Promise<string | Problem> {
   try {
-    const { deployable, obstacles } = readDocument(bytes)
-    return { technicalName: deployable?.technicalName ?? null, obstacles }
+    return (await documents.read({ bytes, previous: null }, tenant)).technicalName
   } catch (cause) {
-    if (cause instanceof Problem) return { technicalName: null, obstacles: [] }
+    if (cause instanceof Problem && cause.code === 'specification_invalid') return cause
     throw cause
   }
 }

@@ -5,7 +5,6 @@
  * not break callers of the active revision, which is checked before any step.
  */
 
-import { readSpecification } from '../governance/specification.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
@@ -27,8 +26,9 @@ import {
   type ProgrammeBody,
   type Progress,
 } from './programme-document.ts'
-import { PROXY_KIND } from '../publishing/proxy-document.ts'
-import { checkContract } from '../publishing/published-contract.ts'
+import type { DocumentReader, ReadDocument } from '../publishing/document-reader.ts'
+import { PROXY_KIND, type ProxyBody } from '../publishing/proxy-document.ts'
+import { readNext, refuseBreaking } from '../publishing/published-contract.ts'
 import { contentWrite, readContent } from '../publishing/published-content.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
@@ -55,6 +55,7 @@ export interface Programmes {
 
 export interface ProgrammesOptions {
   readonly registry: Registry
+  readonly documents: Pick<DocumentReader, 'read'>
   readonly createId: CreateId
   readonly clock: Clock
   readonly mutex: KeyedMutex
@@ -116,8 +117,8 @@ async function create(options: ProgrammesOptions, author: Author, input: Program
   }
   await commit(registry, author, 'programme.create', [
     programmeWrite(id, tenant, 0, body),
-    contentOf(specification, tenant, input.specification, '/specification'),
-    ...(openSla === null ? [] : [contentOf(openSla, tenant, input.openSla ?? '', '/openSla')]),
+    await contentOf(specification, tenant, input.specification, '/specification'),
+    ...(openSla === null ? [] : [await contentOf(openSla, tenant, input.openSla ?? '', '/openSla')]),
   ])
   return showProgramme(await find(registry, tenant, PROGRAMME_KIND, id))
 }
@@ -132,17 +133,18 @@ async function checkBackend(
   if (refused !== null) throw invalidAt('/backend/url', refused)
 }
 
-function contentOf(id: string, tenant: string, text: string, pointer: string): Write {
+async function contentOf(id: string, tenant: string, text: string, pointer: string): Promise<Write> {
   const bytes = fromBase64(text, pointer)
   const mediaType = /^\s*\{/.test(bytes.toString('latin1', 0, 64)) ? 'application/json' : 'application/yaml'
   return contentWrite(id, tenant, { bytes, mediaType })
 }
 
 async function update(options: ProgrammesOptions, author: Author, id: string, text: string): Promise<Programme> {
-  const { registry, createId, clock } = options
+  const { registry, createId } = options
   const { tenant } = author
   const { revision, body } = await find(registry, tenant, PROGRAMME_KIND, id)
-  const next = await readSpecification(fromBase64(text, '/specification'))
+  const bytes = fromBase64(text, '/specification')
+  const { next, current } = await readUpdate(options, tenant, bytes, body.api)
   if (body.api !== '' && next.technicalName !== body.api) {
     throw invalidAt(
       '/specification',
@@ -150,16 +152,28 @@ async function update(options: ProgrammesOptions, author: Author, id: string, te
     )
   }
   const actor = stepProgramme(body, 'updated')
-  const proxy = await registry.find(PROXY_KIND, 'api', next.technicalName)
-  await checkContract(registry, tenant, proxy?.body ?? null, next, clock.nowMs())
+  refuseBreaking(next, current)
   const specification = createId('spc')
   const changed = { ...body, author, specification, approvalFlow: null, steps: initialSteps(), actor }
   await commit(registry, author, 'programme.update', [
     programmeWrite(id, tenant, revision, changed),
-    contentOf(specification, tenant, text, '/specification'),
+    await contentOf(specification, tenant, text, '/specification'),
     ...(await withdrawnFlow(options, body)),
   ])
   return showProgramme(await find(registry, tenant, PROGRAMME_KIND, id))
+}
+
+/** Reads a document and compares it with the active revision of `api`; if that is empty, of the API that the document names. */
+async function readUpdate(
+  options: ProgrammesOptions,
+  tenant: string,
+  bytes: Buffer,
+  api: string,
+): Promise<{ readonly next: ReadDocument; readonly current: ProxyBody | null }> {
+  const proxy = api === '' ? null : await options.registry.find(PROXY_KIND, 'api', api)
+  const current = proxy?.body ?? null
+  const next = await readNext(options, tenant, bytes, current)
+  return api === '' ? readUpdate(options, tenant, bytes, next.technicalName) : { next, current }
 }
 
 /** Returns the writes that withdraw an open approval flow. */

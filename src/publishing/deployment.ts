@@ -1,13 +1,12 @@
 /** The deployment of a new revision: a servable document, its backend, and the scopes that callers may use. */
 
-import { readSpecification, type Specification } from '../governance/specification.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Write } from '../store/registry.ts'
 import { toBackend, type BackendInput, type BackendRule } from './backend-address.ts'
 import { chooseBackend } from './backend-choice.ts'
 import { fromBase64, invalidAt } from '../command/commands.ts'
-import { defaultScopes, usesDefaultScopes } from '../governance/serving/compile-security.ts'
-import { compileDocument, compiledWrite } from './compiled-document.ts'
+import { compiledWrite } from './compiled-document.ts'
+import type { ReadDocument } from './document-reader.ts'
 import { activeDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
 import { contentWrite } from './published-content.ts'
 import { OPENAPI_SPEC_KIND, type OpenApiSpecBody } from './specifications.ts'
@@ -26,8 +25,8 @@ export interface DeploymentOptions {
   readonly input: StageInput
   readonly current: ProxyBody | null
   readonly createId: CreateId
-  /** Returns the active document; null if there is none. Throws if the new document breaks its callers. */
-  readonly check: (next: Specification) => Promise<Specification | null>
+  /** Reads a new document. Throws if it breaks the callers of the active one. */
+  readonly read: (bytes: Buffer) => Promise<ReadDocument>
   readonly backendRule: Pick<BackendRule, 'refuse'>
 }
 
@@ -65,23 +64,15 @@ async function fromRetained(options: DeploymentOptions, revision: number): Promi
 }
 
 async function fromDocument(options: DeploymentOptions, text: string): Promise<NewDeployment> {
-  const { author, input, current, createId, check } = options
+  const { author, input, current, createId, read } = options
   const bytes = fromBase64(text, '/specification')
-  const specification = await readSpecification(bytes)
-  const { technicalName, serverUrl, title, major, version, mediaType } = specification
-  if (technicalName !== input.api) {
-    throw invalidAt(
-      '/api',
-      `The title and version of the document yield the name ${technicalName}; \`api\` must match it.`,
-    )
-  }
-  const before = await check(specification)
+  const { serverUrl, title, major, version, mediaType, declaredScopes, operationIds, previous, compiled } =
+    await read(bytes)
   const active = current === null ? null : activeDeployment(current)
-  const serving = active === null ? null : { backend: active.backend, serverUrl: before?.serverUrl ?? null }
+  const serving = active === null ? null : { backend: active.backend, serverUrl: previous?.serverUrl ?? null }
   const chosen = chooseBackend({ input: input.backend, serverUrl, serving })
   const source = chosen.backendSource === 'document' ? '/servers/0/url' : '/backend/url'
   await checkAddress(options, source, chosen.backend.url)
-  const declaredScopes = declaredBy(specification)
   const id = createId('oas')
   const deployment: Deployment = {
     specification: id,
@@ -91,28 +82,20 @@ async function fromDocument(options: DeploymentOptions, text: string): Promise<N
     ...chosen,
     declaredScopes,
     allowedScopes: within(input.allowedScopes, declaredScopes),
-    operationIds: specification.operations.map(({ operationId }) => operationId),
+    operationIds,
   }
   const { tenant } = author
   const body: OpenApiSpecBody = { api: input.api, version, mediaType }
   const write: Write = { kind: OPENAPI_SPEC_KIND, id, tenant, expected: 0, body, keys: { api: input.api } }
-  const compiled = compileDocument(specification)
   return {
     deployment,
-    writes: [write, contentWrite(id, tenant, { bytes, mediaType }), compiledWrite(id, tenant, compiled)],
+    writes: [write, await contentWrite(id, tenant, { bytes, mediaType }), compiledWrite(id, tenant, compiled)],
   }
 }
 
 async function checkAddress({ backendRule, author }: DeploymentOptions, pointer: string, url: string): Promise<void> {
   const refused = await backendRule.refuse(author.tenant, url)
   if (refused !== null) throw invalidAt(pointer, refused)
-}
-
-function declaredBy(specification: Specification): readonly string[] {
-  const { declaredScopes, technicalName } = specification
-  return usesDefaultScopes(specification)
-    ? [...new Set([...declaredScopes, ...defaultScopes(technicalName)])]
-    : declaredScopes
 }
 
 /** Returns the allowed scopes, by default all declared ones. Throws if one is not declared. */

@@ -15,6 +15,7 @@ import type { BackendRule } from './backend-address.ts'
 import { backendWarnings, type ProbeBackend } from './backend-warnings.ts'
 import { commit, find, toTime } from '../command/commands.ts'
 import type { StageInput } from './deployment.ts'
+import type { DocumentReader } from './document-reader.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { listAll, listPage, type Page, type PageQuery } from '../command/page.ts'
@@ -53,6 +54,7 @@ export interface Proxies {
 
 export interface ProxiesOptions {
   readonly registry: Registry
+  readonly documents: DocumentReader
   readonly gateway: GatewayPort
   readonly specifications: Pick<Specifications, 'plansInForce'>
   readonly createId: CreateId

@@ -3,6 +3,8 @@
  * the bytes of all documents.
  */
 
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
 import { documentKind, type Registry, type Write } from '../store/registry.ts'
 import { find } from '../command/commands.ts'
 
@@ -11,21 +13,33 @@ export interface Content {
   readonly mediaType: string
 }
 
+/** Compressed, because a commit writes the body twice, and blocks the main thread for as long. */
 interface ContentBody {
+  readonly mediaType: string
+  /** base64 */
+  readonly gzip: string
+}
+
+/** As earlier versions stored it. */
+interface OldContentBody {
   readonly mediaType: string
   readonly base64: string
 }
 
-const CONTENT_KIND = documentKind<ContentBody>('content', 'hidden')
+const CONTENT_KIND = documentKind<ContentBody | OldContentBody>('content', 'hidden')
+const compress = promisify(gzip)
+const decompress = promisify(gunzip)
 
 /** `id` is the id of the document. */
-export function contentWrite(id: string, tenant: string, { bytes, mediaType }: Content): Write {
-  const body: ContentBody = { mediaType, base64: bytes.toString('base64') }
+export async function contentWrite(id: string, tenant: string, { bytes, mediaType }: Content): Promise<Write> {
+  const body: ContentBody = { mediaType, gzip: (await compress(bytes)).toString('base64') }
   return { kind: CONTENT_KIND, id, tenant, expected: 0, body }
 }
 
 /** Returns the bytes as published. Throws `Problem('not_found')`. */
 export async function readContent(registry: Registry, tenant: string, id: string): Promise<Content> {
   const { body } = await find(registry, tenant, CONTENT_KIND, id)
-  return { bytes: Buffer.from(body.base64, 'base64'), mediaType: body.mediaType }
+  const { mediaType } = body
+  if ('base64' in body) return { bytes: Buffer.from(body.base64, 'base64'), mediaType }
+  return { bytes: await decompress(Buffer.from(body.gzip, 'base64')), mediaType }
 }

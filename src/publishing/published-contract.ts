@@ -4,30 +4,35 @@
  */
 
 import { Problem } from '../domain/problem.ts'
-import { compareDocuments } from '../governance/compare/compare-documents.ts'
-import { readSpecification, type Specification } from '../governance/specification.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { Registry } from '../store/registry.ts'
+import type { DocumentReader, ReadDocument } from './document-reader.ts'
 import { activeDeployment, type ProxyBody } from './proxy-document.ts'
 import { readContent } from './published-content.ts'
 
-/** Upper bound of the changes that the error lists. */
-const CHANGES_MAX = 100
+export interface ContractOptions {
+  readonly registry: Registry
+  readonly documents: Pick<DocumentReader, 'read'>
+  readonly clock: Clock
+}
 
-/** Returns the active document; null if there is none. Throws `Problem('breaking_change')` with the changes. */
-export async function checkContract(
-  registry: Registry,
+/** Reads a document and compares it with that of the active revision of `current`, if there is one. */
+export async function readNext(
+  { registry, documents, clock }: ContractOptions,
   tenant: string,
+  bytes: Uint8Array,
   current: ProxyBody | null,
-  next: Specification,
-  nowMs: number,
-): Promise<Specification | null> {
+): Promise<ReadDocument> {
   const serving = current === null ? null : activeDeployment(current)
-  if (serving === null) return null
-  const { bytes } = await readContent(registry, tenant, serving.specification)
-  const before = await readSpecification(bytes)
-  const changes = compareDocuments(before, next, nowMs)
-  const breaking = changes.filter(({ level }) => level === 'breaking')
-  if (breaking.length === 0) return before
-  const detail = `The document has ${breaking.length} breaking changes since version ${serving.version}. Publish it as a new major version.`
-  throw new Problem('breaking_change', detail, { extensions: { changes: breaking.slice(0, CHANGES_MAX) } })
+  if (current === null || serving === null) return documents.read({ bytes, previous: null }, tenant)
+  const { bytes: before } = await readContent(registry, tenant, serving.specification)
+  return documents.read({ bytes, previous: { bytes: before, api: current.api, nowMs: clock.nowMs() } }, tenant)
+}
+
+/** Throws `Problem('breaking_change')` with the changes since the active revision of `current`. */
+export function refuseBreaking({ previous }: Pick<ReadDocument, 'previous'>, current: ProxyBody | null): void {
+  if (previous === null || previous.breaking === 0) return
+  const version = current === null ? null : activeDeployment(current)?.version
+  const detail = `The document has ${previous.breaking} breaking changes since version ${version}. Publish it as a new major version.`
+  throw new Problem('breaking_change', detail, { extensions: { changes: previous.changes } })
 }

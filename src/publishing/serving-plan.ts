@@ -8,17 +8,20 @@ import type { Document, Registry } from '../store/registry.ts'
 import type { ApiBody } from './apis.ts'
 import type { BackendRule } from './backend-address.ts'
 import { readCompiled } from './compiled-document.ts'
+import type { DocumentReader } from './document-reader.ts'
 import type { Deployment, ProxyBody } from './proxy-document.ts'
-import type { RoutePlan } from '../plan/route-plan.ts'
+import type { PackedPlan } from '../plan/packed-plan.ts'
+import type { RevisionPlan } from '../plan/route-plan.ts'
 import type { Specifications } from './specifications.ts'
 
 export interface ActivePlan {
-  readonly plan: RoutePlan
+  readonly plan: PackedPlan
   readonly slas: readonly SlaPlan[]
 }
 
 export interface ServingPlansOptions {
   readonly registry: Registry
+  readonly documents: Pick<DocumentReader, 'compile'>
   readonly specifications: Pick<Specifications, 'plansInForce'>
   readonly backendRule: Pick<BackendRule, 'mayBePrivate'>
 }
@@ -31,12 +34,13 @@ export type ServingPlans = (
   entry: ApiBody,
 ) => Promise<ActivePlan>
 
-export function createServingPlans({ registry, specifications, backendRule }: ServingPlansOptions): ServingPlans {
+export function createServingPlans(options: ServingPlansOptions): ServingPlans {
+  const { specifications, backendRule } = options
   return async (proxy, body, deployment, entry) => {
     const { tenant } = proxy
     const { backend, isBackendExempt, allowedScopes, operationIds, specification } = deployment
-    const plan: RoutePlan = {
-      ...(await readCompiled(registry, tenant, specification)),
+    const plan: PackedPlan = {
+      api: body.api,
       tenant,
       revision: body.actor.context.activeRevision ?? 0,
       state: entry.state === 'Prospect' ? 'Active' : entry.state,
@@ -44,12 +48,13 @@ export function createServingPlans({ registry, specifications, backendRule }: Se
       backend: { ...backend, mayBePrivate: isBackendExempt === true || backendRule.mayBePrivate(tenant) },
       allowedScopes,
       memberOfProductIds: body.memberOfProductIds,
+      document: await readCompiled(options, tenant, specification),
     }
     return { plan, slas: await specifications.plansInForce(body.api, operationIds) }
   }
 }
 
-function deprecationOf({ deprecatedAt, retirementDate, successor }: ApiBody): Pick<RoutePlan, 'deprecation'> {
+function deprecationOf({ deprecatedAt, retirementDate, successor }: ApiBody): Pick<RevisionPlan, 'deprecation'> {
   if (deprecatedAt === undefined || retirementDate === null) return {}
   return { deprecation: { sinceMs: Date.parse(deprecatedAt), retirementMs: Date.parse(retirementDate), successor } }
 }

@@ -153,7 +153,7 @@ async function createOpenSla(
   const mediaType = isJson(bytes) ? 'application/json' : 'application/yaml'
   await commit(registry, author, 'openslaspec.create', [
     { kind: OPENSLA_SPEC_KIND, id, tenant, expected: 0, body, keys: keysOf(body) },
-    contentWrite(id, tenant, { bytes, mediaType }),
+    await contentWrite(id, tenant, { bytes, mediaType }),
     // An unchanged write of the entry, so that a concurrent declaration or activation fails.
     apiWrite(api, tenant, entry.revision, entry.body),
     ...(before === undefined ? [] : [retire(before)]),

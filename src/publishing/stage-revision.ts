@@ -1,20 +1,21 @@
 /** Stages a revision of an API; the first one also creates the proxy and the catalogue entry. */
 
-import { commit, stateConflict } from '../command/commands.ts'
+import { commit, invalidAt, stateConflict } from '../command/commands.ts'
 import { Problem } from '../domain/problem.ts'
-import type { Specification } from '../governance/specification.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import { API_KIND, apiWrite, type ApiBody } from './apis.ts'
 import type { BackendRule } from './backend-address.ts'
 import { toDeployment, type StageInput } from './deployment.ts'
+import type { DocumentReader, ReadDocument } from './document-reader.ts'
 import { PROXY_KIND, proxyWrite, type Deployment, type ProxyBody } from './proxy-document.ts'
 import { initialRevisions, retained, stepRevisions } from './proxy-revisions.ts'
-import { checkContract } from './published-contract.ts'
+import { readNext, refuseBreaking } from './published-contract.ts'
 
 export interface StageOptions {
   readonly registry: Registry
+  readonly documents: Pick<DocumentReader, 'read'>
   readonly createId: CreateId
   readonly clock: Clock
   readonly backendRule: Pick<BackendRule, 'refuse'>
@@ -32,14 +33,33 @@ export async function stageRevision(options: StageOptions, author: Author, input
   }
   if (entry !== null) refuseRetired(entry.body)
   const before = current?.body ?? null
-  const check = (next: Specification): Promise<Specification | null> =>
-    checkContract(registry, tenant, before, next, clock.nowMs())
-  const { deployment, writes } = await toDeployment({ author, input, current: before, createId, check, backendRule })
+  const read = (bytes: Buffer): Promise<ReadDocument> => readAllowed(options, tenant, bytes, api, before)
+  const { deployment, writes } = await toDeployment({ author, input, current: before, createId, read, backendRule })
   const id = current?.id ?? createId('prx')
   const proxy = proxyWrite(id, tenant, current?.revision ?? 0, withStaged(before, api, deployment, clock.nowMs()))
   const created = entry === null ? [newEntry(author, api, deployment)] : []
   await commit(registry, author, 'proxy.stage', [...writes, proxy, ...created], nameTaken(api))
   return id
+}
+
+/** Throws if the document is of another API, or breaks the callers of the active revision. */
+async function readAllowed(
+  options: StageOptions,
+  tenant: string,
+  bytes: Buffer,
+  api: string,
+  current: ProxyBody | null,
+): Promise<ReadDocument> {
+  const document = await readNext(options, tenant, bytes, current)
+  const { technicalName } = document
+  if (technicalName !== api) {
+    throw invalidAt(
+      '/api',
+      `The title and version of the document yield the name ${technicalName}; \`api\` must match it.`,
+    )
+  }
+  refuseBreaking(document, current)
+  return document
 }
 
 /** Throws if the API is retired, because it can never serve again. */

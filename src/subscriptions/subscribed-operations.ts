@@ -8,7 +8,9 @@
 
 import type { Clock } from '../runtime/clock.ts'
 import type { Registry } from '../store/registry.ts'
+import { unpackDocument } from '../plan/packed-plan.ts'
 import { readCompiled } from '../publishing/compiled-document.ts'
+import type { DocumentReader } from '../publishing/document-reader.ts'
 import type { LimitBook, LimitUsage } from '../plan/limit-book.ts'
 import { PLATFORM_API, type PlatformOperation } from '../domain/platform-api.ts'
 import { PROXY_KIND, servingOrStaged } from '../publishing/proxy-document.ts'
@@ -30,6 +32,7 @@ export interface SubscribedOperation extends LimitsView {
 
 export interface SubscribedOperationsOptions {
   readonly registry: Registry
+  readonly documents: Pick<DocumentReader, 'compile'>
   readonly specifications: Pick<Specifications, 'plansInForce'>
   readonly limits: Pick<LimitBook, 'usage'>
   readonly clock: Clock
@@ -48,7 +51,7 @@ export function createSubscribedOperations(options: SubscribedOperationsOptions)
     const proxy = await registry.find(PROXY_KIND, 'api', api)
     const deployment = proxy === null ? null : servingOrStaged(proxy.body)
     if (deployment === null) return []
-    const { operations } = await readCompiled(registry, tenant, deployment.specification)
+    const { operations } = await unpackDocument(await readCompiled(options, tenant, deployment.specification))
     const plan = planFor(slaVariant, await specifications.plansInForce(api, deployment.operationIds))
     const usage = plan === null ? null : limits.usage(id, plan)
     const nowMs = clock.nowMs()

@@ -9,6 +9,7 @@ import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import { PLATFORM_API, type PlatformOperation } from '../domain/platform-api.ts'
 import { PRODUCT_KIND } from '../publishing/products.ts'
 import { recommendTier, type Recommendation } from './recommendations.ts'
+import type { DocumentReader } from '../publishing/document-reader.ts'
 import type { Specifications } from '../publishing/specifications.ts'
 import { createSubscribedOperations, ofPlatform, planFor, type SubscribedOperation } from './subscribed-operations.ts'
 import { SUBSCRIPTION_KIND, type SubscriptionBody } from './document/subscription-document.ts'
@@ -42,6 +43,7 @@ export interface SubscriptionReader {
 
 export interface SubscriptionReaderOptions {
   readonly registry: Registry
+  readonly documents: Pick<DocumentReader, 'compile'>
   readonly specifications: Pick<Specifications, 'plansInForce'>
   readonly limits: LimitBook
   readonly clock: Clock
@@ -51,7 +53,7 @@ export interface SubscriptionReaderOptions {
 
 export function createSubscriptionReader(options: SubscriptionReaderOptions): SubscriptionReader {
   const { registry, specifications, limits, clock, platformOperations = [] } = options
-  const operationsOf = createSubscribedOperations({ registry, specifications, limits, clock })
+  const operationsOf = createSubscribedOperations(options)
 
   async function operations(tenant: string, id: string): Promise<Page<SubscribedOperation>> {
     const { body } = await find(registry, tenant, SUBSCRIPTION_KIND, id)

@@ -31,6 +31,7 @@ import { federatedHoldings, isHeld } from '../access/federated-clients.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
 import type { PlatformOperation } from '../domain/platform-api.ts'
 import { PRODUCT_KIND } from '../publishing/products.ts'
+import type { DocumentReader } from '../publishing/document-reader.ts'
 import type { Specifications } from '../publishing/specifications.ts'
 import { createSubscriptionReader, type Subscription, type SubscriptionReader } from './subscription-reader.ts'
 import { SUBSCRIPTION_KIND, subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
@@ -52,6 +53,7 @@ export interface Subscriptions extends SubscriptionReader {
 
 export interface SubscriptionsOptions extends Secrets {
   readonly registry: Registry
+  readonly documents: Pick<DocumentReader, 'compile'>
   readonly credentials: Pick<Credentials, 'of' | 'announce'>
   readonly specifications: Pick<Specifications, 'plansInForce'>
   readonly clock: Clock

@@ -5,6 +5,7 @@
  * after it, and the order of commit and update is checked.
  */
 
+import { unpackPlan } from '../../src/plan/packed-plan.ts'
 import { describe, expect, it } from 'vitest'
 import type { DocumentKind, Registry } from '../../src/store/registry.ts'
 import {
@@ -124,7 +125,8 @@ describe.each(Object.entries(COMMANDS))('a command that %s', (_, command) => {
     expect(await dump(revived.registry)).toBe(after)
     expect(after).not.toBe(before)
     // The stored documents are complete: they can be served and read.
-    for await (const { plan } of revived.proxies.activePlans()) expect(plan.operations.length).toBeGreaterThan(0)
+    for await (const { plan } of revived.proxies.activePlans())
+      expect((await unpackPlan(plan)).operations.length).toBeGreaterThan(0)
     for (const { id } of (await revived.subscriptions.list('acme', { limit: 99 })).items) {
       await revived.credentials.read(ACME, id)
       await revived.subscriptions.operations('acme', id)

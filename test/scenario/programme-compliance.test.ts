@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest'
 import { createProgrammes } from '../../src/programmes/programmes.ts'
 import { createKeyedMutex } from '../../src/command/keyed-mutex.ts'
+import { documents } from '../fixtures/documents.ts'
 import { createFakeClock } from '../fixtures/fake-clock.ts'
 import { ACME, base64, openTestCatalogue } from '../fixtures/test-catalogue.ts'
 
@@ -14,6 +15,7 @@ it('shows the latest of many activations, and counts the drifts of the last 30 d
   const clock = createFakeClock(catalogue.clock.nowMs)
   const programmes = createProgrammes({
     registry,
+    documents,
     createId,
     clock,
     mutex: createKeyedMutex(),

@@ -28,6 +28,7 @@ const DOCUMENTS = [...PORTS, 'json', 'plan']
 const PUBLISHING = [
   ...COMMANDS,
   'json',
+  'jobs',
   'schema',
   'opensla',
   'subscriptions/document',
@@ -58,6 +59,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   // JSON Schema as the gateway enforces it; documents are compared with the same validator.
   schema: { folders: [...BASE, 'json', 'plan'], packages: [...AJV, 'node:'] },
   outbound: { folders: BASE, packages: ['undici', 'node:'] },
+  jobs: { folders: BASE, packages: ['node:'] },
 
   // Stores and the spool.
   store: { folders: BASE, packages: ['node:'] },
@@ -100,7 +102,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
   'governance/spectral': { folders: [...DOCUMENTS, 'governance'], packages: ['@stoplight', 'node:'] },
   'governance/lint': {
-    folders: [...DOCUMENTS, 'governance', 'governance/compare', 'governance/serving', 'governance/spectral'],
+    folders: [...DOCUMENTS, 'jobs', 'governance', 'governance/compare', 'governance/serving', 'governance/spectral'],
     packages: ['yaml', 'node:'],
   },
 

@@ -11,7 +11,7 @@ import type { RevokedToken } from '../../plan/gateway-port.ts'
 import type { OauthAnswer, OauthCall } from '../../plan/oauth-call.ts'
 import type { OwnAddresses } from '../../outbound/backend-guard.ts'
 import type { ProviderPlan } from '../../plan/provider-plan.ts'
-import type { RoutePlan } from '../../plan/route-plan.ts'
+import type { PackedPlan } from '../../plan/packed-plan.ts'
 import type { Drift } from '../../domain/drift.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
 import type { Damage } from '../../record/damage.ts'
@@ -27,7 +27,7 @@ export interface JsonWebKeySet {
 
 export type Command =
   /** Compiles a revision under the `id` of the command; `swap` or `abort` refer to it by that number. */
-  | { readonly type: 'prepare'; readonly plan: RoutePlan; readonly slas: readonly SlaPlan[] }
+  | { readonly type: 'prepare'; readonly plan: PackedPlan; readonly slas: readonly SlaPlan[] }
   | { readonly type: 'swap'; readonly prepared: number }
   | { readonly type: 'abort'; readonly prepared: number }
   | { readonly type: 'sla'; readonly sla: SlaPlan }

@@ -7,7 +7,7 @@
  */
 
 import type { GatewayPort, PreparedRevision } from '../../plan/gateway-port.ts'
-import type { RoutePlan } from '../../plan/route-plan.ts'
+import type { PackedPlan } from '../../plan/packed-plan.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
 import { toCommandProblem, toCompileProblem } from '../messages/command-error.ts'
@@ -57,7 +57,7 @@ function tooManyRevokedTokens(): Problem {
 async function prepareRevision(
   workers: Workers,
   state: ServingState,
-  plan: RoutePlan,
+  plan: PackedPlan,
   slas: readonly SlaPlan[],
 ): ReturnType<GatewayPort['prepare']> {
   const id = workers.createId()

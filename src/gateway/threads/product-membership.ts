@@ -5,14 +5,14 @@
  * then overrides the plan with the newer membership. The table has one entry per API that a command has changed.
  */
 
-import type { RoutePlan } from '../../plan/route-plan.ts'
+import type { RevisionPlan } from '../../plan/route-plan.ts'
 
 export interface ProductMembership {
   /** Returns the version to pass to `apply` for a plan that is compiled now. */
   version(): number
   set(api: string, productIds: readonly string[]): void
   /** Returns the plan with the membership that was set after `capturedAt`, if any. */
-  apply(plan: RoutePlan, capturedAt: number): RoutePlan
+  apply<Plan extends RevisionPlan>(plan: Plan, capturedAt: number): Plan
 }
 
 export function createProductMembership(): ProductMembership {

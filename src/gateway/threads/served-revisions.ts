@@ -4,7 +4,7 @@
  * Calls in flight keep the revision object that they started with.
  */
 
-import type { RoutePlan } from '../../plan/route-plan.ts'
+import { unpackPlan, type PackedPlan } from '../../plan/packed-plan.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
 import type { BackendSettings } from '../backend/backend.ts'
 import type { UpstreamGates } from '../backend/upstream-gates.ts'
@@ -16,7 +16,7 @@ export interface ServedRevisions {
   /** Returns the revision that serves an API. */
   of(this: void, api: string): CompiledRevision | undefined
   /** Compiles a revision; `swap` or `abort` with the same id must follow. */
-  prepare(id: number, plan: RoutePlan, slas: readonly SlaPlan[]): Promise<void>
+  prepare(id: number, plan: PackedPlan, slas: readonly SlaPlan[]): Promise<void>
   swap(id: number): void
   abort(id: number): void
   setSla(sla: SlaPlan): void
@@ -38,7 +38,7 @@ export function createServedRevisions({ limiter, backends, gates }: ServedRevisi
     of: (api) => serving.get(api),
     async prepare(id, plan, slas) {
       const capturedAt = membership.version()
-      const revision = await compileRevision(plan, slas, limiter, backends)
+      const revision = await compileRevision(await unpackPlan(plan), slas, limiter, backends)
       prepared.set(id, { revision, capturedAt })
     },
     swap(id) {

@@ -5,7 +5,7 @@
 
 import type { RevokedToken } from '../../plan/gateway-port.ts'
 import type { ProviderPlan } from '../../plan/provider-plan.ts'
-import type { RoutePlan } from '../../plan/route-plan.ts'
+import type { PackedPlan } from '../../plan/packed-plan.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
 import { createProductMembership } from './product-membership.ts'
 import type { Command, JsonWebKeySet } from '../messages/messages.ts'
@@ -16,7 +16,7 @@ export interface ServingState {
   /** Returns the version to pass to `setPlan` for a plan that is compiled now. */
   membershipVersion(): number
   /** Replaces the plan of an API; membership that was set after `capturedAt` overrides the plan's own. */
-  setPlan(plan: RoutePlan, slas: readonly SlaPlan[], capturedAt: number): void
+  setPlan(plan: PackedPlan, slas: readonly SlaPlan[], capturedAt: number): void
   setSla(sla: SlaPlan): void
   setMembership(api: string, productIds: readonly string[]): void
   /** Returns false if the maximum number of revoked tokens is reached. */
@@ -24,7 +24,7 @@ export interface ServingState {
   setKeys(jwks: JsonWebKeySet): void
   setGate(api: string, gate: GatePlan): void
   setProviders(providers: readonly ProviderPlan[]): void
-  plans(): Iterable<{ readonly plan: RoutePlan; readonly slas: readonly SlaPlan[] }>
+  plans(): Iterable<{ readonly plan: PackedPlan; readonly slas: readonly SlaPlan[] }>
   /** Returns the commands that restore everything except the plans on a new thread. */
   restoreCommands(): readonly Command[]
 }
@@ -32,7 +32,7 @@ export interface ServingState {
 export function createServingState(nowMs: () => number): ServingState {
   /** Circuit breakers that are not in their default state. */
   const gates = new Map<string, GatePlan>()
-  const serving = new Map<string, { plan: RoutePlan; slas: Map<string, SlaPlan> }>()
+  const serving = new Map<string, { plan: PackedPlan; slas: Map<string, SlaPlan> }>()
   const membership = createProductMembership()
   const revokedTokens = createRevokedTokens(nowMs)
   let jwks: JsonWebKeySet = { keys: [] }

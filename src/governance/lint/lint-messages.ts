@@ -1,6 +1,7 @@
-/** The messages between the linter and its thread. */
+/** The jobs of the linter: judging a document, and checking a ruleset. */
 
 import type { ProblemPointer } from '../../domain/problem.ts'
+import { jobKind } from '../../jobs/job-kind.ts'
 import type { Change } from '../compare/change.ts'
 import type { RulesetDocument } from '../ruleset-document.ts'
 import type { LintResult } from './lint.ts'
@@ -11,20 +12,11 @@ export interface LintReport extends LintResult {
 }
 
 export interface LintRequest {
-  readonly id: number
-  /** Null: checks the ruleset only. */
-  readonly specification: Uint8Array | null
+  readonly specification: Uint8Array
   readonly previous: Uint8Array | null
   readonly ruleset: RulesetDocument
   readonly findingsMax: number
 }
 
-export type LintResponse =
-  /** The report that holds if the Spectral rules do not finish in time. */
-  | { readonly id: number; readonly partial: LintReport }
-  | { readonly id: number; readonly failure: string }
-  | LintOutcome
-
-export type LintOutcome =
-  | { readonly id: number; readonly report: LintReport }
-  | { readonly id: number; readonly faults: readonly ProblemPointer[] }
+export const LINT = jobKind<LintRequest, LintReport>('lint')
+export const RULESET = jobKind<RulesetDocument, readonly ProblemPointer[]>('ruleset')

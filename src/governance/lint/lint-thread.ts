@@ -1,40 +1,6 @@
-/** Entry point of the lint thread: lints one document or ruleset at a time, and replies with the id of the request. */
+/** Entry point of a thread that only lints, for the command line. */
 
-import { parentPort } from 'node:worker_threads'
-import type { JudgedSpecification } from '../specification.ts'
-import type { RulesetDocument } from '../ruleset-document.ts'
-import { lintServable, lintUnservable, OWN_RULES, readToLint, type LintResult } from './lint.ts'
-import type { LintRequest, LintResponse } from './lint-messages.ts'
+import { serveJobs } from '../../jobs/serve-jobs.ts'
+import { LINT_JOBS } from './lint-jobs.ts'
 
-const RULE_NAMES: ReadonlySet<string> = new Set(OWN_RULES.map(({ id }) => id))
-
-parentPort?.on('message', (request: LintRequest) => {
-  const { id } = request
-  void respond(request).then(
-    (response) => parentPort?.postMessage(response),
-    (cause: unknown) => parentPort?.postMessage({ id, failure: String(cause) } satisfies LintResponse),
-  )
-})
-
-async function respond({ id, specification, previous, ruleset, findingsMax }: LintRequest): Promise<LintResponse> {
-  if (specification === null) return { id, faults: await faultsOf(ruleset) }
-  const read = await readToLint(specification)
-  if ('faults' in read)
-    return { id, report: { ...lintUnservable(specification, read.faults, findingsMax), changes: [] } }
-  const changes = previous === null ? [] : await compare(previous, read)
-  const onOwnResult = (partial: LintResult): void =>
-    parentPort?.postMessage({ id, partial: { ...partial, changes } } satisfies LintResponse)
-  const result = await lintServable(specification, read, ruleset, { onOwnResult, findingsMax })
-  return { id, report: { ...result, changes } }
-}
-
-/** Loads the validator of schemas only if there is a version to compare with. */
-async function compare(previous: Uint8Array, next: JudgedSpecification) {
-  const { compareVersions } = await import('./compare-versions.ts')
-  return compareVersions(previous, next)
-}
-
-async function faultsOf(ruleset: RulesetDocument) {
-  const { faultsOfRuleset } = await import('../spectral/engine.ts')
-  return faultsOfRuleset(ruleset, RULE_NAMES)
-}
+serveJobs(LINT_JOBS)

@@ -11,6 +11,7 @@ import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Author } from '../../../src/store/registry.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
+import { documents } from '../../fixtures/documents.ts'
 import { base64, declaration, openTestCatalogue, orders, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
 
 const linter = createLinter({ clock: systemClock, log: { error: () => {} } })
@@ -18,7 +19,7 @@ afterAll(() => linter.close())
 
 function open(catalogue: TestCatalogue, live: (works: readonly ProgrammeStepWork[]) => readonly ProgrammeStepWork[]) {
   const { registry, createId, proxies, specifications, subscriptions } = catalogue
-  const shared = { registry, createId, clock: systemClock, mutex: createKeyedMutex() }
+  const shared = { registry, documents, createId, clock: systemClock, mutex: createKeyedMutex() }
   const policies = createTenantPolicies({ registry })
   const apiPolicies = createApiPolicies(shared)
   const steps = createProgrammeSteps({
@@ -104,11 +105,13 @@ it('stages, declares, subscribes and activates nothing twice if the process dies
 
 it.each([1, 2, 3, 4, 5, 6, 7, 8])('resumes at step %i after a crash', async (number) => {
   const catalogue = openTestCatalogue()
+  const { promise: died, resolve: die } = Promise.withResolvers<void>()
   const dying = open(catalogue, (steps) =>
     steps.map((work, index) => async (programme) => {
       if (index === number - 1) {
         await work(programme)
         // The process dies here.
+        die()
         await new Promise(() => {})
       }
       return work(programme)
@@ -116,7 +119,7 @@ it.each([1, 2, 3, 4, 5, 6, 7, 8])('resumes at step %i after a crash', async (num
   )
   await dying.runner.start()
   const { id } = await begin(catalogue, dying)
-  while ((await dying.progress('acme', id)).currentStep < number) await new Promise((resolve) => setImmediate(resolve))
+  await died
   const next = open(catalogue, (steps) => steps)
   await next.runner.start()
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { PROXY_KIND } from '../../../src/publishing/proxy-document.ts'
+import { unpackDocument } from '../../../src/plan/packed-plan.ts'
 import { migrateOldProxies } from '../../../src/publishing/revision-zero.ts'
 import {
   ACME,
@@ -34,7 +35,8 @@ describe('a deployment from before revisions existed', () => {
 
     const [active] = await Array.fromAsync(after.proxies.activePlans())
     expect(active?.plan).toMatchObject({ api: API, revision: 0, allowedScopes: expect.any(Array) })
-    expect(active?.plan.operations.map(({ operationId }) => operationId)).toEqual(['listOrders', 'createOrder'])
+    const { operations } = await unpackDocument(active!.plan.document)
+    expect(operations.map(({ operationId }) => operationId)).toEqual(['listOrders', 'createOrder'])
     expect(await after.proxies.get('acme', id)).toMatchObject({
       state: 'active',
       revision: 0,

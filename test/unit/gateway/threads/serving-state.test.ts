@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { RoutePlan } from '../../../../src/plan/route-plan.ts'
+import { packDocument, type PackedPlan } from '../../../../src/plan/packed-plan.ts'
 import { createServingState } from '../../../../src/gateway/threads/serving-state.ts'
 
-const plan = (memberOfProductIds: readonly string[], revision = 1): RoutePlan => ({
+const plan = (memberOfProductIds: readonly string[], revision = 1): PackedPlan => ({
   api: 'payments-v1',
   tenant: 'acme',
   revision,
@@ -10,11 +10,7 @@ const plan = (memberOfProductIds: readonly string[], revision = 1): RoutePlan =>
   backend: null,
   allowedScopes: [],
   memberOfProductIds,
-  dialect: '3.1',
-  components: {},
-  responses: [],
-  responseComponents: {},
-  operations: [],
+  document: packDocument({ dialect: '3.1', components: {}, responses: [], responseComponents: {}, operations: [] }),
 })
 
 describe('the serving state', () => {

@@ -33,7 +33,7 @@ it('reports breaking changes since the previous version, and a previous version 
 it('terminates its thread after a minute without requests, and starts another for the next request', async () => {
   const names = (): readonly string[] =>
     readdirSync('/proc/self/task').map((task) => readFileSync(`/proc/self/task/${task}/comm`, 'utf8').trim())
-  const threads = (): number => names().filter((name) => name === 'lint').length
+  const threads = (): number => names().filter((name) => name === 'document').length
   // The thread of an earlier test may still be ending.
   await vi.waitFor(() => expect(threads()).toBe(0))
   const clock = createFakeClock(0)
@@ -73,34 +73,8 @@ it('reports the results of its own rules and an error if the Spectral rules take
   expect((await lint(SAMPLE)).coverage).toMatchObject({ operations: 15, failed: [] })
 })
 
-it('alternates between tenants, and limits the queued documents per tenant', async () => {
-  const { lint } = open()
-  const order: string[] = []
-  const ask = (tenant: string) =>
-    lint(Buffer.from('{'), null, undefined, tenant).then(
-      () => void order.push(tenant),
-      () => void order.push(`${tenant} refused`),
-    )
-  await Promise.all([...Array.from({ length: 20 }, () => ask('acme')), ask('rival'), ask('third')])
-
-  expect(order.filter((name) => name === 'acme refused')).toHaveLength(3)
-  const lintd = order.filter((name) => !name.endsWith('refused'))
-  expect(lintd).toHaveLength(19)
-  expect(lintd.indexOf('rival')).toBeLessThan(3)
-  expect(lintd.indexOf('third')).toBeLessThan(5)
-})
-
-it('refuses documents if the queue is full, and all documents once it is closed', async () => {
+it('refuses documents once it is closed', async () => {
   const linter = open()
-  const asked = Array.from({ length: 40 }, () =>
-    linter.lint(Buffer.from('{')).then(
-      () => 'lintd',
-      (cause: { code: string }) => cause.code,
-    ),
-  )
-  const answers = await Promise.all(asked)
-  expect(answers.filter((answer) => answer === 'lintd')).toHaveLength(33)
-  expect(answers.filter((answer) => answer === 'unavailable')).toHaveLength(7)
   const late = linter.lint(SAMPLE).catch((cause: { code: string }) => cause.code)
   await linter.close()
 

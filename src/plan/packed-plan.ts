@@ -1,0 +1,88 @@
+/**
+ * Plans as they are stored and passed between threads: with the document packed.
+ *
+ * What is compiled from a document can be megabytes, and cloning or parsing it at once would block the thread. Packed, it is
+ * compressed JSON with one line per operation, response and component, so that a thread unpacks it in slices.
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { gunzip, gzipSync } from 'node:zlib'
+import type { DocumentPlan, OperationPlan, ResponsePlan, RevisionPlan, RoutePlan } from './route-plan.ts'
+
+export interface PackedPlan extends RevisionPlan {
+  readonly document: Uint8Array
+}
+
+type Head = Pick<DocumentPlan, 'dialect' | 'readBytesPerSecondMin'>
+type Components = 'components' | 'responseComponents'
+type Line =
+  | readonly ['operation', OperationPlan]
+  | readonly ['response', ResponsePlan]
+  /** A section of the components, such as `schemas`; its members follow. */
+  | readonly [Components, string]
+  | readonly [Components, string, string, unknown]
+
+/** The longest turn of the event loop, except for a single long line. */
+const TURN_MS = 4
+const LINE_END = 0x0a
+
+const decompress = promisify(gunzip)
+
+/** Blocks its thread for as long as compression takes. */
+export function packDocument(plan: DocumentPlan): Uint8Array {
+  return gzipSync([...linesOf(plan)].map((line) => JSON.stringify(line)).join('\n'))
+}
+
+function* linesOf(plan: DocumentPlan): Iterable<Head | Line> {
+  const { dialect, readBytesPerSecondMin, operations, responses } = plan
+  yield { dialect, ...(readBytesPerSecondMin !== undefined && { readBytesPerSecondMin }) }
+  for (const operation of operations) yield ['operation', operation]
+  for (const response of responses) yield ['response', response]
+  for (const kind of ['components', 'responseComponents'] as const) {
+    for (const [section, members] of Object.entries(plan[kind])) {
+      yield [kind, section]
+      for (const [name, member] of Object.entries(members as object)) yield [kind, section, name, member]
+    }
+  }
+}
+
+/** Unpacks in slices, so that the thread does other work between them. */
+export async function unpackDocument(packed: Uint8Array): Promise<DocumentPlan> {
+  const bytes = await decompress(packed)
+  const operations: OperationPlan[] = []
+  const responses: ResponsePlan[] = []
+  const components: Record<Components, Section[]> = { components: [], responseComponents: [] }
+  let head: Head | null = null
+  let turnEndMs = performance.now() + TURN_MS
+  for (let from = 0; from < bytes.length;) {
+    const end = bytes.indexOf(LINE_END, from)
+    const text = bytes.toString('utf8', from, end < 0 ? bytes.length : end)
+    from = end < 0 ? bytes.length : end + 1
+    if (head === null) head = JSON.parse(text) as Head
+    else {
+      const line = JSON.parse(text) as Line
+      if (line[0] === 'operation') operations.push(line[1])
+      else if (line[0] === 'response') responses.push(line[1])
+      else if (line.length === 2) components[line[0]].push([line[1], []])
+      else components[line[0]].at(-1)?.[1].push([line[2], line[3]])
+    }
+    if (performance.now() < turnEndMs) continue
+    await nextTurn()
+    turnEndMs = performance.now() + TURN_MS
+  }
+  if (head === null) throw new Error('a packed document has no head')
+  const [own, ofResponses] = [toComponents(components.components), toComponents(components.responseComponents)]
+  return { ...head, operations, responses, components: own, responseComponents: ofResponses }
+}
+
+export async function unpackPlan({ document, ...revision }: PackedPlan): Promise<RoutePlan> {
+  return { ...revision, ...(await unpackDocument(document)) }
+}
+
+type Section = readonly [string, (readonly [string, unknown])[]]
+
+/** From entries, because a member may be named `__proto__`. */
+function toComponents(sections: readonly Section[]): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(sections.map(([section, members]) => [section, Object.fromEntries(members)]))
+}

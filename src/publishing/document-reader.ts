@@ -1,0 +1,64 @@
+/** Reads documents for commands on the document threads, since a large document would block the main thread for seconds. */
+
+import type { Change } from '../governance/compare/change.ts'
+import { jobKind } from '../jobs/job-kind.ts'
+import type { ThreadPool } from '../jobs/thread-pool.ts'
+
+export interface DocumentReader {
+  /** Reads, compiles and compares a document. Throws `Problem('specification_invalid')`. */
+  read(request: DocumentRequest, tenant: string): Promise<ReadDocument>
+  /** Returns the packed form of a document that an earlier version accepted. */
+  compile(bytes: Uint8Array, tenant: string): Promise<Uint8Array>
+}
+
+export interface DocumentRequest {
+  readonly bytes: Uint8Array
+  readonly previous: PreviousDocument | null
+}
+
+/** The active document, to compare with. */
+export interface PreviousDocument {
+  readonly bytes: Uint8Array
+  /** Its technical name; a document with another one is not compared. */
+  readonly api: string
+  readonly nowMs: number
+}
+
+/** What commands need to know about a document: small, however large the document is. */
+export interface ReadDocument {
+  readonly technicalName: string
+  readonly title: string
+  readonly version: string
+  readonly major: number
+  readonly mediaType: string
+  /** `servers[0]`; null if it is not absolute. */
+  readonly serverUrl: string | null
+  readonly operationIds: readonly string[]
+  /** With the default scopes, if the document uses them. */
+  readonly declaredScopes: readonly string[]
+  /** Null if there is no previous document, or if it was not compared. */
+  readonly previous: ComparedDocument | null
+  /** The packed form. */
+  readonly compiled: Uint8Array
+}
+
+export interface ComparedDocument {
+  readonly serverUrl: string | null
+  /** The number of breaking changes since the previous document. */
+  readonly breaking: number
+  /** The first breaking changes. */
+  readonly changes: readonly Change[]
+}
+
+export const READ = jobKind<DocumentRequest, ReadDocument>('read')
+export const COMPILE = jobKind<Uint8Array, Uint8Array>('compile')
+
+/** Longer than for judging, because the command must succeed on a busy machine too. */
+const DEADLINE_MS = 30_000
+
+export function createDocumentReader(pool: Pick<ThreadPool, 'run'>): DocumentReader {
+  return {
+    read: (request, tenant) => pool.run(READ, request, { tenant, deadlineMs: DEADLINE_MS }),
+    compile: (bytes, tenant) => pool.run(COMPILE, bytes, { tenant, deadlineMs: DEADLINE_MS }),
+  }
+}
