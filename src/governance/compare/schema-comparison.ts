@@ -191,7 +191,7 @@ function reportDifference(
 function compileWith(components: Fields): (schema: unknown) => (value: unknown) => boolean {
   let compiler: ReturnType<typeof createSchemaCompiler> | null = null
   return (schema) => {
-    compiler ??= createSchemaCompiler({ dialect: '3.0', components: { schemas: components } })
+    compiler ??= createSchemaCompiler({ components: { schemas: components } })
     const check = compiler.compile(schema)
     return (value) => check(value) === null
   }
