@@ -161,10 +161,10 @@ function damage(document: unknown, random: Random): unknown {
     const keys = Object.keys(parent)
     const key = keys[random.below(Math.max(1, keys.length))] ?? 'x'
     const value = structuredClone(VALUES[random.below(VALUES.length)])
-    if (random.below(3) === 0)
-      parent[KEYS[random.below(KEYS.length)] ?? 'x'] = structuredClone(ADDED[random.below(ADDED.length)])
-    else if (random.below(3) === 0) delete parent[key]
-    else if (random.below(4) === 0) parent[`${key}~/ü`] = structuredClone(parent)
+    const kind = random.below(9)
+    if (kind < 3) parent[KEYS[random.below(KEYS.length)] ?? 'x'] = structuredClone(ADDED[random.below(ADDED.length)])
+    else if (kind < 5) delete parent[key]
+    else if (kind < 6) parent[`${key}~/ü`] = structuredClone(parent)
     else parent[key] = value
   }
   return copy
