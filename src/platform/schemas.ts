@@ -10,7 +10,7 @@ export const name = {
   type: 'string',
   minLength: 1,
   maxLength: 128,
-  pattern: '^(?=[^]*\\S)[^\\p{Cc}\\p{Cs}]+$',
+  pattern: '^[\\p{Zs}\\u2028\\u2029\\ufeff]*[^\\s\\p{Cc}\\p{Cs}][^\\p{Cc}\\p{Cs}]*$',
 } as const satisfies Schema
 /** Text of several lines. */
 export const prose = {

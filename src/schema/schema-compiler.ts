@@ -54,12 +54,9 @@ class StepBudget {
   }
 }
 
-export function createSchemaCompiler({
-  dialect,
-  components,
-}: Pick<RoutePlan, 'dialect' | 'components'>): SchemaCompiler {
+export function createSchemaCompiler({ components }: Pick<RoutePlan, 'components'>): SchemaCompiler {
   const budget = new StepBudget()
-  const ajv = createAjv(dialect, budget)
+  const ajv = createAjv(budget)
   const schemas = withSteps(components)
   const unevaluated = addUnevaluated({
     ajv,
@@ -84,12 +81,12 @@ export function createSchemaCompiler({
   }
 }
 
-function createAjv(dialect: RoutePlan['dialect'], budget: StepBudget): Ajv2020 {
+function createAjv(budget: StepBudget): Ajv2020 {
   const ajv = new Ajv2020({
     strict: false,
     allErrors: false,
-    // Schemas of 3.0 were validated with their document; those of 3.1 follow their own dialect.
-    validateSchema: dialect === '3.1',
+    // Schemas were validated with their document.
+    validateSchema: false,
     ownProperties: true,
     inlineRefs: false,
     logger: false,

@@ -6,31 +6,42 @@ import type { ProblemPointer } from '../domain/problem.ts'
 import { escapePointer } from '../json/references.ts'
 import { toPreciseFaults } from '../json/precise-errors.ts'
 import type { RoutePlan } from '../plan/route-plan.ts'
+import { referenceDepth } from './reference-depth.ts'
 import { createSchemaCompiler } from './schema-compiler.ts'
 
-export interface SchemaFaultsOptions extends Pick<RoutePlan, 'dialect' | 'components'> {
+export interface SchemaFaultsOptions extends Pick<RoutePlan, 'components'> {
   /** Schemas of parameters and bodies. */
   readonly schemas: readonly unknown[]
   /** Places of converted schemas in the document. */
   readonly places: WeakMap<object, string>
   /** Faults that the conversion of the schemas found. */
   readonly known: readonly ProblemPointer[]
+  /** Whether a schema has `unevaluatedProperties` or `unevaluatedItems`. */
+  readonly hasUnevaluated: boolean
 }
 
 const METASCHEMA = 'https://json-schema.org/draft/2020-12/schema'
 const MESSAGE_LENGTH_MAX = 300
+/** Nested references that every thread can compile. */
+const DEPTH_SAFE = 50
 
 /**
- * Schemas of OpenAPI 3.0 were checked with the form of their document; those of 3.1 are checked against their metaschema, which
- * gives the place of an error. Compiling finds the rest, such as a schema that is too large.
+ * The metaschema finds invalid schemas and gives the place of an error. A valid schema compiles, unless its references are nested
+ * too deeply or its unevaluated keywords depend on too much; only then all schemas are compiled, which takes longer.
  */
 export function findSchemaFaults(options: SchemaFaultsOptions): ProblemPointer[] {
-  const { dialect, components, schemas, known } = options
-  const named = Object.values(components['schemas'] ?? {})
+  const { components, schemas, known } = options
+  const named = namedIn(components)
   const places = new Set(known.map(({ pointer }) => pointer))
-  const invalid = dialect === '3.1' ? [...named, ...schemas].flatMap((schema) => findInvalid(schema, options)) : []
+  const invalid = [...Object.values(named), ...schemas].flatMap((schema) => findInvalid(schema, options))
   const faults = invalid.filter(({ pointer }) => !places.has(pointer))
-  return faults.length > 0 || known.length > 0 ? faults : findUncompiled(options)
+  if (faults.length > 0 || known.length > 0) return faults
+  const isSafe = !options.hasUnevaluated && referenceDepth(named, Object.keys(named).reverse()) <= DEPTH_SAFE
+  return isSafe ? [] : findUncompiled(options)
+}
+
+function namedIn(components: RoutePlan['components']): Readonly<Record<string, unknown>> {
+  return (components['schemas'] ?? {}) as Readonly<Record<string, unknown>>
 }
 
 let metaschema: ValidateFunction | null = null
@@ -47,15 +58,17 @@ function findInvalid(schema: unknown, { places }: SchemaFaultsOptions): ProblemP
 function compileMetaschema(): ValidateFunction {
   const ajv = new Ajv2020({ strict: false, logger: false, allErrors: true })
   formats.default(ajv as unknown as Parameters<typeof formats.default>[0])
+  // The linear engine decides on patterns.
+  ajv.addFormat('regex', true)
   const validate = ajv.getSchema(METASCHEMA)
   if (validate === undefined) throw new Error('ajv has no metaschema of JSON Schema 2020-12')
   return validate
 }
 
 /** Compiles in the order of the gateway: components first, in reverse order. */
-function findUncompiled({ dialect, components, schemas, places }: SchemaFaultsOptions): ProblemPointer[] {
-  const named = Object.entries(components['schemas'] ?? {}).reverse()
-  const compiler = createSchemaCompiler({ dialect, components })
+function findUncompiled({ components, schemas, places }: SchemaFaultsOptions): ProblemPointer[] {
+  const named = Object.entries(namedIn(components)).reverse()
+  const compiler = createSchemaCompiler({ components })
   /** By message, because a schema also fails if one that it refers to does. */
   const faults = new Map<string, ProblemPointer>()
   const attempt = (schema: unknown, place: string): void => {

@@ -1,5 +1,6 @@
 /**
- * Lints randomly damaged documents: every document gets a score or a finding, and nothing throws.
+ * Lints randomly damaged documents: every document gets a score or a finding, nothing throws, and a document that can be served is
+ * one that activates.
  *
  * `DOCUMENTS` is their number (300 in the suite, 100,000 in `npm run fuzz`); `SEED` repeats a run.
  */
@@ -7,8 +8,16 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { compareVersions } from '../../src/governance/lint/compare-versions.ts'
-import { readSpecification } from '../../src/governance/specification.ts'
 import { lint } from '../../src/governance/lint/lint.ts'
+import { judge } from '../../src/governance/serving/verdict.ts'
+import { readJudged, readSpecification } from '../../src/governance/specification.ts'
+import { compileDocument } from '../../src/publishing/compiled-document.ts'
+import { compileResponses } from '../../src/gateway/validation/declared-responses.ts'
+import { compileValidators } from '../../src/gateway/validation/validate.ts'
+import { createRouteTable } from '../../src/gateway/routing/route-table.ts'
+import { Problem } from '../../src/domain/problem.ts'
+import { KEYWORDS } from '../../src/json/schema-keywords.ts'
+import type { RoutePlan } from '../../src/plan/route-plan.ts'
 import { createRandom, type Random } from '../random.ts'
 
 const DOCUMENTS = Number(process.env['DOCUMENTS'] ?? 300)
@@ -40,6 +49,50 @@ const SMALL = {
     },
   },
 }
+/** With the schemas of OpenAPI 3.0, and other parts of a document. */
+const OTHER = {
+  ...SMALL,
+  openapi: '3.0.3',
+  servers: [{ url: 'https://small.example' }],
+  paths: {
+    ...SMALL.paths,
+    '/b': {
+      get: {
+        security: [{ oauth: ['r'] }, { basic: [], key: [] }],
+        parameters: [
+          {
+            name: 'q',
+            in: 'query',
+            schema: { type: 'array', items: { type: 'integer', minimum: 0, exclusiveMinimum: true } },
+          },
+          {
+            name: 'f',
+            in: 'query',
+            style: 'deepObject',
+            schema: { type: 'object', properties: { a: { nullable: true } } },
+          },
+        ],
+        responses: { default: { description: 'ok', content: { 'application/json': { schema: { type: 'object' } } } } },
+      },
+    },
+  },
+  components: {
+    ...SMALL.components,
+    securitySchemes: {
+      ...SMALL.components.securitySchemes,
+      basic: { type: 'http', scheme: 'basic' },
+      oauth: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: '/t', scopes: { r: '' } } } },
+    },
+  },
+}
+const UNSERVED = {
+  tenant: 't',
+  revision: 1,
+  state: 'Active',
+  backend: null,
+  allowedScopes: [],
+  memberOfProductIds: [],
+} as const
 const VALUES: readonly unknown[] = [
   null,
   true,
@@ -56,6 +109,43 @@ const VALUES: readonly unknown[] = [
   [[[[]]]],
   '__proto__',
   'constructor',
+  { type: 'strin' },
+  { minLength: -1, pattern: '(?=a)' },
+  { type: 'http', scheme: 'basic' },
+  { type: 'mutualTLS' },
+  { $ref: '#/info' },
+  { $ref: '#/paths' },
+  { unevaluatedProperties: false, anyOf: [{ required: ['a', 'a'] }] },
+  { enum: [1, 1], const: { $ref: 'x' }, items: [{}] },
+  '2020-08-27',
+  7,
+]
+/** Members that are added, since a removal or a replacement cannot add a keyword. */
+const KEYS = [
+  ...KEYWORDS.keys(),
+  '$ref',
+  '$id',
+  '$anchor',
+  '$dynamicRef',
+  'nullable',
+  'security',
+  'parameters',
+  'requestBody',
+  'x-tollgate-security',
+  'x-tollgate-name',
+  'x-tollgate-version',
+  'x-tollgate-max-body-bytes',
+]
+const ADDED: readonly unknown[] = [
+  ...VALUES,
+  'ignore',
+  'string',
+  ['a'],
+  ['a', 'a'],
+  { a: { type: 'string' } },
+  [{}],
+  1.5,
+  '1.0.0',
 ]
 
 /** Removes, replaces or duplicates random members. */
@@ -71,8 +161,10 @@ function damage(document: unknown, random: Random): unknown {
     const keys = Object.keys(parent)
     const key = keys[random.below(Math.max(1, keys.length))] ?? 'x'
     const value = structuredClone(VALUES[random.below(VALUES.length)])
-    if (random.below(3) === 0) delete parent[key]
-    else if (random.below(4) === 0) parent[`${key}~/ü`] = structuredClone(parent)
+    const kind = random.below(9)
+    if (kind < 3) parent[KEYS[random.below(KEYS.length)] ?? 'x'] = structuredClone(ADDED[random.below(ADDED.length)])
+    else if (kind < 5) delete parent[key]
+    else if (kind < 6) parent[`${key}~/ü`] = structuredClone(parent)
     else parent[key] = value
   }
   return copy
@@ -84,11 +176,28 @@ function damageBytes(bytes: Buffer, random: Random): Buffer {
   return random.below(3) === 0 ? copy.subarray(0, random.below(copy.length)) : copy
 }
 
+/** Activates a document as a deployment and a gateway thread do. Returns the reason if it cannot be activated. */
+async function refusalOf(bytes: Buffer): Promise<string | null> {
+  try {
+    const specification = await readSpecification(bytes)
+    const plan: RoutePlan = { ...compileDocument(specification), ...UNSERVED }
+    createRouteTable(plan.operations)
+    compileResponses(plan)
+    await compileValidators(plan)
+    return null
+  } catch (cause) {
+    if (!(cause instanceof Problem)) throw cause
+    return JSON.stringify(cause.errors)
+  }
+}
+
 it(`every one of ${DOCUMENTS} damaged documents can be linted`, { timeout: DOCUMENTS * 100 + 60_000 }, async () => {
   const random = createRandom(SEED)
+  let activated = 0
   for (let round = 0; round < DOCUMENTS; round++) {
-    const bytes = round % 10 === 0 ? damageBytes(SAMPLE, random) : Buffer.from(JSON.stringify(damage(SMALL, random)))
-    const label = `seed ${SEED}, document ${round}: ${bytes.toString().slice(0, 300)}`
+    const base = round % 3 === 0 ? OTHER : SMALL
+    const bytes = round % 10 === 0 ? damageBytes(SAMPLE, random) : Buffer.from(JSON.stringify(damage(base, random)))
+    const label = `seed ${SEED}, document ${round}: ${bytes.toString().slice(0, 3_000)}`
     const { score, findings, isServable, coverage } = await lint(bytes).catch((cause: unknown) =>
       expect.fail(`${label}\n${String(cause)}`),
     )
@@ -96,6 +205,11 @@ it(`every one of ${DOCUMENTS} damaged documents can be linted`, { timeout: DOCUM
     expect(score, label).toBeLessThanOrEqual(100)
     expect(isServable || findings.length > 0, label).toBe(true)
     expect(coverage?.failed ?? [], label).toEqual([])
-    if (isServable) await compareVersions(Buffer.from(JSON.stringify(SMALL)), await readSpecification(bytes))
+    const refusal = await refusalOf(bytes)
+    const isDeployable = isServable && judge(bytes).obstacles.length === 0
+    expect(isDeployable ? refusal : refusal !== null, `${label}\n${refusal}`).toBe(isDeployable ? null : true)
+    if (isServable) await compareVersions(Buffer.from(JSON.stringify(SMALL)), readJudged(bytes))
+    activated += Number(isDeployable)
   }
+  expect(activated).toBeGreaterThan(DOCUMENTS / 50)
 })

@@ -33,7 +33,7 @@ export function compileResponses(plan: RoutePlan): readonly (DeclaredResponses |
   let compiler: SchemaCompiler | null = null
   const compile = (schema: unknown): Check | null => {
     try {
-      compiler ??= createSchemaCompiler({ dialect: plan.dialect, components: plan.responseComponents })
+      compiler ??= createSchemaCompiler({ components: plan.responseComponents })
       return compiler.compile(schema)
     } catch {
       return null

@@ -267,7 +267,7 @@ function compileWith(components: Fields, budget: WorkBudget): (schema: unknown) 
 
   return (schema) => {
     spendFor(schema)
-    compiler ??= createSchemaCompiler({ dialect: '3.0', components: { schemas: components } })
+    compiler ??= createSchemaCompiler({ components: { schemas: components } })
     const check = compiler.compile(schema)
     return (value) => check(value) === null
   }

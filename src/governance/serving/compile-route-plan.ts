@@ -47,7 +47,11 @@ export function compileServing(
 ): ServingPlan {
   const found = faults ?? []
   const places = new WeakMap<object, string>()
-  const locate = (schema: object, pointer: string): unknown => places.set(schema, pointer)
+  let hasUnevaluated = false
+  const locate = (schema: object, pointer: string): void => {
+    places.set(schema, pointer)
+    hasUnevaluated ||= 'unevaluatedProperties' in schema || 'unevaluatedItems' in schema
+  }
   const known: ProblemPointer[] = []
   const schemas = createSchemaStore({ document, dialect, direction: 'request', faults: known, locate })
   const request = createRequestCompiler({ document, schemas, faults: found })
@@ -66,7 +70,7 @@ export function compileServing(
   const components = schemas.components()
   found.push(...known)
   if (faults !== null)
-    found.push(...findSchemaFaults({ dialect, components, schemas: schemasOf(operations), places, known }))
+    found.push(...findSchemaFaults({ components, schemas: schemasOf(operations), places, known, hasUnevaluated }))
   return {
     api: technicalName,
     dialect,

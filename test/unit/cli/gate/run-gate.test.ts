@@ -205,7 +205,7 @@ describe('tollgate breaking', () => {
       expect(err).toMatch(/^tollgate: [^\n]+\.\n$/)
     }
     expect((await gate('breaking', ['wrong.yaml', 'api.json'])).err).toContain(
-      'wrong.yaml:2:1: it cannot be compared: /info must be object.\n',
+      'wrong.yaml:2:1: it cannot be compared: The value must be object.\n',
     )
   })
 

@@ -45,7 +45,7 @@ function validatorOf({ components, schema }: RandomDocument, direction: 'request
   const document = { components, schema }
   const store = createSchemaStore({ document, dialect: '3.1', direction, faults: [] })
   const taken = store.convert(schema, '/schema')
-  const check = createSchemaCompiler({ dialect: '3.1', components: store.components() }).compile(taken)
+  const check = createSchemaCompiler({ components: store.components() }).compile(taken)
   return (value: unknown) => check(value) === null
 }
 

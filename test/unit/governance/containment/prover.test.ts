@@ -10,7 +10,7 @@ const number = { type: 'number' }
 const object = (properties: Schemas, more: Schemas = {}) => ({ type: 'object', properties, ...more })
 
 function isWithin(inner: unknown, outer: unknown, schemas: Schemas = {}, tolerance?: ProverOptions['tolerance']) {
-  const compiler = createSchemaCompiler({ dialect: '3.1', components: { schemas } })
+  const compiler = createSchemaCompiler({ components: { schemas } })
   const prover = createProver({
     components: schemas,
     compile: (schema) => {
