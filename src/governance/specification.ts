@@ -1,5 +1,5 @@
 /**
- * Reads an OpenAPI 3.0, 3.1 or 3.2 document in YAML or JSON, and checks whether the gateway can serve it.
+ * Reads an OpenAPI 3.0, 3.1 or 3.2 document in YAML or JSON, and checks whether the gateway can serve it. Swagger 2.0 is converted.
  *
  * A third-party validator checks the document against OpenAPI. This module adds the requirements of the gateway: a title that
  * yields a technical name, a semantic version, unique operation ids, and references within the document. Nothing is ever
@@ -8,6 +8,8 @@
 
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
+import { convertSwagger, isSwagger } from './convert/convert-swagger.ts'
+import { toSwaggerSpots } from './convert/swagger-pointer.ts'
 import { readDeclaredScopes } from './declared-scopes.ts'
 import { fieldsOf, type Fields } from '../json/fields.ts'
 import { readOperations, type DeclaredOperation } from './operations.ts'
@@ -20,6 +22,8 @@ export type { Fields } from '../json/fields.ts'
 
 export interface Specification {
   readonly document: Fields
+  /** The Swagger 2.0 document of which `document` was made; null for OpenAPI 3. */
+  readonly swagger: Fields | null
   /** The title in lower case, runs of other than `a-z0-9` as `-`, trimmed, and `-v<major>`. */
   readonly technicalName: string
   readonly title: string
@@ -44,11 +48,20 @@ const VERSION = /^(0|[1-9]\d{0,5})\.\d{1,9}\.\d{1,9}(?:[-+][0-9A-Za-z.+-]{1,100}
 export async function readSpecification(bytes: Uint8Array): Promise<Specification> {
   const parsed = parseDocumentBytes(bytes)
   if ('fault' in parsed) throw refuse([{ pointer: '', detail: parsed.fault }], parsed.fault)
-  const document = fieldsOf(parsed.value)
+  const given = fieldsOf(parsed.value)
+  if (!isSwagger(given)) return check(given, parsed.mediaType)
+  const document = await convert(given)
+  try {
+    return { ...(await check(document, parsed.mediaType)), swagger: given }
+  } catch (cause) {
+    throw cause instanceof Problem ? refuse(toSwaggerSpots(given, cause.errors)) : cause
+  }
+}
+
+async function check(document: Fields, mediaType: Specification['mediaType']): Promise<Specification> {
   const dialect = /^3\.([012])\.\d{1,3}$/.exec(String(document['openapi']))
   if (dialect === null) {
-    const hint = document['swagger'] === undefined ? '' : ' Convert the Swagger 2.0 document first.'
-    throw refuse([{ pointer: '/openapi', detail: `The version of OpenAPI must be 3.0, 3.1 or 3.2.${hint}` }])
+    throw refuse([{ pointer: '/openapi', detail: 'The version of OpenAPI must be 3.0, 3.1 or 3.2, or Swagger 2.0.' }])
   }
   // Before validation: the validator does not terminate on circular references.
   const faults = findBrokenReferences(document, ERRORS_MAX)
@@ -62,16 +75,27 @@ export async function readSpecification(bytes: Uint8Array): Promise<Specificatio
   if (faults.length > 0) throw refuse(faults)
   return {
     document,
+    swagger: null,
     technicalName: `${name}-v${major}`,
     title: String(fieldsOf(document['info'])['title']),
     version,
     major,
     dialect: dialect[1] === '0' ? '3.0' : '3.1',
-    mediaType: parsed.mediaType,
+    mediaType,
     serverUrl: readServer(document),
     operations,
     declaredScopes,
   }
+}
+
+/** Checks a Swagger 2.0 document before its conversion, so that faults have their places in it. */
+async function convert(swagger: Fields): Promise<Fields> {
+  const broken = findBrokenReferences(swagger, ERRORS_MAX)
+  if (broken.length > 0) throw refuse(broken)
+  await validate({ ...swagger, swagger: '2.0' })
+  const converted = await convertSwagger(swagger)
+  if ('fault' in converted) throw refuse([{ pointer: '/swagger', detail: converted.fault }])
+  return converted.document
 }
 
 /** Compiles the schema of each OpenAPI version once, and supports concurrent calls. */

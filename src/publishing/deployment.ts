@@ -9,7 +9,7 @@ import { fromBase64, invalidAt } from '../command/commands.ts'
 import { defaultScopes, usesDefaultScopes } from './compile-security.ts'
 import { compileDocument, compiledWrite } from './compiled-document.ts'
 import { activeDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
-import { contentWrite } from './published-content.ts'
+import { contentWrite, type Content } from './published-content.ts'
 import { OPENAPI_SPEC_KIND, type OpenApiSpecBody } from './specifications.ts'
 
 export interface StageInput {
@@ -68,7 +68,7 @@ async function fromDocument(options: DeploymentOptions, text: string): Promise<N
   const { author, input, current, createId, check } = options
   const bytes = fromBase64(text, '/specification')
   const specification = await readSpecification(bytes)
-  const { technicalName, serverUrl, title, major, version, mediaType } = specification
+  const { technicalName, serverUrl, title, major, version } = specification
   if (technicalName !== input.api) {
     throw invalidAt(
       '/api',
@@ -94,13 +94,20 @@ async function fromDocument(options: DeploymentOptions, text: string): Promise<N
     operationIds: specification.operations.map(({ operationId }) => operationId),
   }
   const { tenant } = author
-  const body: OpenApiSpecBody = { api: input.api, version, mediaType }
+  const content = toContent(bytes, specification)
+  const body: OpenApiSpecBody = { api: input.api, version, mediaType: content.mediaType }
   const write: Write = { kind: OPENAPI_SPEC_KIND, id, tenant, expected: 0, body, keys: { api: input.api } }
   const compiled = compileDocument(specification)
   return {
     deployment,
-    writes: [write, contentWrite(id, tenant, { bytes, mediaType }), compiledWrite(id, tenant, compiled)],
+    writes: [write, contentWrite(id, tenant, content), compiledWrite(id, tenant, compiled)],
   }
+}
+
+/** Stores a converted document in its new form, so that a later version of the converter does not change what serves. */
+function toContent(bytes: Buffer, { document, swagger, mediaType }: Specification): Content {
+  if (swagger === null) return { bytes, mediaType }
+  return { bytes: Buffer.from(JSON.stringify(document)), mediaType: 'application/json' }
 }
 
 async function checkAddress({ backendRule, author }: DeploymentOptions, pointer: string, url: string): Promise<void> {

@@ -90,15 +90,19 @@ const TABLE: Readonly<Record<string, Row>> = {
 
   // Documents.
   opensla: { folders: [...PORTS, 'plan'], packages: ['yaml', ...AJV, 'node:'] },
-  governance: { folders: DOCUMENTS, packages: ['yaml', '@seriousme/openapi-schema-validator', 'node:'] },
+  'governance/convert': { folders: [...BASE, 'json'], packages: ['@scalar/openapi-upgrader', 'node:'] },
+  governance: {
+    folders: [...DOCUMENTS, 'governance/convert'],
+    packages: ['yaml', '@seriousme/openapi-schema-validator', 'node:'],
+  },
   'governance/containment': { folders: [...BASE, 'json'], packages: [] },
   'governance/compare': {
-    folders: [...DOCUMENTS, 'schema', 'governance', 'governance/containment'],
+    folders: [...DOCUMENTS, 'schema', 'governance', 'governance/containment', 'governance/convert'],
     packages: ['node:'],
   },
   'governance/spectral': { folders: [...DOCUMENTS, 'governance'], packages: ['@stoplight', 'node:'] },
   'governance/lint': {
-    folders: [...DOCUMENTS, 'governance', 'governance/compare', 'governance/spectral'],
+    folders: [...DOCUMENTS, 'governance', 'governance/compare', 'governance/convert', 'governance/spectral'],
     packages: ['yaml', 'node:'],
   },
 

@@ -7,6 +7,7 @@
 import { toCanonicalText } from '../../json/canonical-value.ts'
 import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
 import { escapePointer } from '../../json/references.ts'
+import { createToSwagger } from '../convert/swagger-pointer.ts'
 import type { DeclaredOperation } from '../operations.ts'
 import type { Specification } from '../specification.ts'
 import { createReport, type Change, type Report, type RuleId } from './change.ts'
@@ -19,7 +20,7 @@ import type { Sides } from './sides.ts'
 
 export type { Change } from './change.ts'
 
-type Side = Pick<Specification, 'document' | 'dialect' | 'operations'>
+type Side = Pick<Specification, 'document' | 'dialect' | 'operations'> & Partial<Pick<Specification, 'swagger'>>
 
 /** Sorted: breaking changes first. An operation may be removed on and after its sunset date. */
 export function compareDocuments(previous: Side, next: Side, nowMs = -Infinity): readonly Change[] {
@@ -48,7 +49,17 @@ export function compareDocuments(previous: Side, next: Side, nowMs = -Infinity):
   responses.finish()
   compareWebhooks(previous.document, next.document, report)
   compareServers(previous.document, next.document, report)
-  return changes()
+  return inSources(changes(), previous, next)
+}
+
+/** Points to the documents before their conversion. */
+function inSources(changes: readonly Change[], previous: Side, next: Side): readonly Change[] {
+  const [before, after] = [previous, next].map(({ swagger }) => createToSwagger(swagger ?? null))
+  return changes.map((change) => ({
+    ...change,
+    pointer: after!(change.pointer),
+    previousPointer: change.previousPointer === null ? null : before!(change.previousPointer),
+  }))
 }
 
 /** Whether the sunset date of the operation (`x-sunset`, RFC 8594) has passed. */
