@@ -9,10 +9,11 @@
 import { createRequire } from 'node:module'
 import { fieldsOf, listOf, type Fields } from '../json/fields.ts'
 
-export type OpenApiVersion = '3.0' | '3.1' | '3.2'
+/** 2.0: Swagger. */
+export type OpenApiVersion = '2.0' | '3.0' | '3.1' | '3.2'
 
 const load = createRequire(import.meta.url)
-const REFERENCE = '#/definitions/Reference'
+const REFERENCES: readonly unknown[] = ['#/definitions/Reference', '#/definitions/jsonReference']
 const ANY_TEXT = { type: ['string', 'number'] }
 
 /** Returns the schema as JSON Schema 2020-12. */
@@ -23,8 +24,8 @@ export function readOpenApiSchema(version: OpenApiVersion): Fields {
   delete schema['id']
   // Checked with the operations: the document must declare one of these members, and operations or webhooks in it.
   delete schema['anyOf']
-  const groups = fieldsOf(schema[version === '3.0' ? 'definitions' : '$defs'])
-  for (const [name, group] of Object.entries(REWRITTEN)) {
+  const groups = fieldsOf(schema[version === '3.1' || version === '3.2' ? '$defs' : 'definitions'])
+  for (const [name, group] of Object.entries(version === '2.0' ? REWRITTEN_SWAGGER : REWRITTEN)) {
     const fields = groups[name]
     if (typeof fields === 'object' && fields !== null) Object.assign(fields, group(fieldsOf(fields)))
   }
@@ -71,6 +72,21 @@ const REWRITTEN: Readonly<Record<string, (group: Fields) => Fields>> = {
   }),
 }
 
+const REWRITTEN_SWAGGER: Readonly<Record<string, (group: Fields) => Fields>> = {
+  parameter: () => ({
+    oneOf: undefined,
+    ...when('in', 'body', { $ref: '#/definitions/bodyParameter' }),
+    else: { $ref: '#/definitions/nonBodyParameter' },
+  }),
+  nonBodyParameter: () => ({
+    oneOf: undefined,
+    properties: { in: { enum: ['header', 'formData', 'query', 'path'] } },
+    allOf: ['header', 'formData', 'query', 'path'].map((location) =>
+      when('in', location, { $ref: `#/definitions/${location}ParameterSubSchema` }),
+    ),
+  }),
+}
+
 function schemaOrContent({ oneOf, allOf }: Fields): Fields {
   if (oneOf === undefined) return {}
   const choice = {
@@ -79,6 +95,30 @@ function schemaOrContent({ oneOf, allOf }: Fields): Fields {
     else: { required: ['schema'] },
   }
   return { oneOf: undefined, allOf: [...listOf(allOf), choice] }
+}
+
+/** What the schema of Swagger 2.0 takes from JSON Schema draft 4. */
+const DRAFT_4 = 'http://json-schema.org/draft-04/schema#/'
+const [TEXT, BOOLEAN, NUMBER, COUNT] = [
+  { type: 'string' },
+  { type: 'boolean' },
+  { type: 'number' },
+  { type: 'integer', minimum: 0 },
+]
+const DRAFT_4_SCHEMAS: Readonly<Record<string, Fields>> = {
+  'definitions/positiveInteger': COUNT,
+  'definitions/positiveIntegerDefault0': COUNT,
+  'definitions/stringArray': { type: 'array', items: TEXT, minItems: 1, uniqueItems: true },
+  'properties/title': TEXT,
+  'properties/description': TEXT,
+  'properties/pattern': TEXT,
+  'properties/multipleOf': { type: 'number', exclusiveMinimum: 0 },
+  'properties/minimum': NUMBER,
+  'properties/maximum': NUMBER,
+  'properties/exclusiveMinimum': BOOLEAN,
+  'properties/exclusiveMaximum': BOOLEAN,
+  'properties/uniqueItems': BOOLEAN,
+  'properties/enum': { type: 'array', minItems: 1 },
 }
 
 function when(name: string, value: string, then: Fields): Fields {
@@ -96,6 +136,8 @@ function whenSame(name: string, schema: unknown): Fields {
 function rewrite(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(rewrite)
   if (typeof schema !== 'object' || schema === null) return schema
+  const { $ref } = schema as Fields
+  if (typeof $ref === 'string' && $ref.startsWith(DRAFT_4)) return DRAFT_4_SCHEMAS[$ref.slice(DRAFT_4.length)] ?? true
   const result: Record<string, unknown> = {}
   for (const [keyword, value] of Object.entries(schema)) if (value !== undefined) result[keyword] = rewrite(value)
   // The dialect of 3.0: a bound that is exclusive.
@@ -109,10 +151,10 @@ function rewrite(schema: unknown): unknown {
 /** Turns `oneOf` with a reference into a choice by the presence of `$ref`. */
 function toChoice(schema: Record<string, unknown>): unknown {
   const alternatives = listOf(schema['oneOf']).map(fieldsOf)
-  const isReference = ({ $ref }: Fields): boolean => $ref === REFERENCE
+  const isReference = ({ $ref }: Fields): boolean => REFERENCES.includes($ref)
   if (!alternatives.some(isReference)) return schema
   const [other, boolean] = alternatives.filter((each) => !isReference(each))
   delete schema['oneOf']
   const object = boolean === undefined ? other : { if: boolean, else: other }
-  return { ...schema, if: { type: 'object', required: ['$ref'] }, then: { $ref: REFERENCE }, else: object }
+  return { ...schema, if: { type: 'object', required: ['$ref'] }, then: alternatives.find(isReference), else: object }
 }

@@ -1,11 +1,13 @@
 /**
- * Reads an OpenAPI 3.0, 3.1 or 3.2 document in YAML or JSON.
+ * Reads an OpenAPI 3.0, 3.1 or 3.2 document in YAML or JSON. Swagger 2.0 is converted.
  *
  * The schemas of OpenAPI check its form. This module adds the requirements of the gateway: unique operation ids, reachable paths,
  * and references within the document. All faults are found in one run. Nothing is ever fetched on behalf of a document.
  */
 
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
+import { convertSwagger, isSwagger } from './convert/convert-swagger.ts'
+import { toSwaggerSpots } from './convert/swagger-pointer.ts'
 import { readDeclaredScopes } from './declared-scopes.ts'
 import { fieldsOf, type Fields } from '../json/fields.ts'
 import { declaresOperation, readOperations, type DeclaredOperation } from './operations.ts'
@@ -22,6 +24,8 @@ export type { Fields } from '../json/fields.ts'
 /** A document that can be judged. */
 export interface JudgedSpecification {
   readonly document: Fields
+  /** The Swagger 2.0 document of which `document` was made; null for OpenAPI 3. */
+  readonly swagger: Fields | null
   readonly title: string
   /** The schema dialect; OpenAPI 3.2 uses that of 3.1. */
   readonly dialect: '3.0' | '3.1'
@@ -70,11 +74,32 @@ export function readJudged(bytes: Uint8Array): JudgedSpecification {
   return specification
 }
 
-/** Throws `Problem('specification_invalid')` only for text that is not an OpenAPI document. */
+/** Throws `Problem('specification_invalid')` only for text that is not an OpenAPI document, and cannot be made one. */
 export function readDocument(bytes: Uint8Array): ReadDocument {
   const parsed = parseDocumentBytes(bytes)
   if ('fault' in parsed) throw refuse([{ pointer: '', detail: parsed.fault }], parsed.fault)
-  const document = fieldsOf(parsed.value)
+  const given = fieldsOf(parsed.value)
+  return isSwagger(given) ? readSwagger(given, parsed.mediaType) : readOpenApi(given, parsed.mediaType)
+}
+
+/** Throws `Problem('specification_invalid')` if the document cannot be converted. */
+function readSwagger(swagger: Fields, mediaType: JudgedSpecification['mediaType']): ReadDocument {
+  // Before the conversion, so that faults have their places in the document.
+  const broken = findBrokenReferences(swagger, FAULTS_MAX)
+  broken.push(...findFormFaults({ ...swagger, swagger: '2.0' }, '2.0', countValues(swagger)))
+  if (broken.length > 0) throw refuse(broken)
+  const converted = convertSwagger(swagger)
+  if ('fault' in converted) throw refuse([{ pointer: '/swagger', detail: converted.fault }])
+  const { specification, deployable, faults, obstacles } = readOpenApi(converted.document, mediaType)
+  return {
+    specification: { ...specification, swagger },
+    deployable,
+    faults: toSwaggerSpots(swagger, faults),
+    obstacles: toSwaggerSpots(swagger, obstacles),
+  }
+}
+
+function readOpenApi(document: Fields, mediaType: JudgedSpecification['mediaType']): ReadDocument {
   const openApi = versionOf(document)
   const faults = findBrokenReferences(document, FAULTS_MAX)
   faults.push(...findFormFaults(document, openApi, countValues(document)))
@@ -87,9 +112,10 @@ export function readDocument(bytes: Uint8Array): ReadDocument {
   return {
     specification: {
       document,
+      swagger: null,
       title: String(fieldsOf(document['info'])['title']),
       dialect: openApi === '3.0' ? '3.0' : '3.1',
-      mediaType: parsed.mediaType,
+      mediaType,
       serverUrl: readServer(document),
       operations,
       declaredScopes,
@@ -116,8 +142,7 @@ export function findObstacles(document: Fields): ProblemPointer[] {
 function versionOf(document: Fields): OpenApiVersion {
   const version = /^(3\.[012])\.\d{1,3}$/.exec(String(document['openapi']))?.[1]
   if (version !== undefined) return version as OpenApiVersion
-  const hint = document['swagger'] === undefined ? '' : ' Convert the Swagger 2.0 document first.'
-  throw refuse([{ pointer: '/openapi', detail: `The version of OpenAPI must be 3.0, 3.1 or 3.2.${hint}` }])
+  throw refuse([{ pointer: '/openapi', detail: 'The version of OpenAPI must be 3.0, 3.1 or 3.2, or Swagger 2.0.' }])
 }
 
 function readServer(document: Fields): string | null {

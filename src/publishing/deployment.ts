@@ -8,7 +8,7 @@ import { fromBase64, invalidAt } from '../command/commands.ts'
 import { compiledWrite } from './compiled-document.ts'
 import type { ReadDocument } from './document-reader.ts'
 import { activeDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
-import { contentWrite } from './published-content.ts'
+import { contentWrite, type Content } from './published-content.ts'
 import { OPENAPI_SPEC_KIND, type OpenApiSpecBody } from './specifications.ts'
 
 export interface StageInput {
@@ -66,7 +66,7 @@ async function fromRetained(options: DeploymentOptions, revision: number): Promi
 async function fromDocument(options: DeploymentOptions, text: string): Promise<NewDeployment> {
   const { author, input, current, createId, read } = options
   const bytes = fromBase64(text, '/specification')
-  const { serverUrl, title, major, version, mediaType, declaredScopes, operationIds, previous, compiled } =
+  const { serverUrl, title, major, version, mediaType, declaredScopes, operationIds, previous, compiled, converted } =
     await read(bytes)
   const active = current === null ? null : activeDeployment(current)
   const serving = active === null ? null : { backend: active.backend, serverUrl: previous?.serverUrl ?? null }
@@ -85,11 +85,13 @@ async function fromDocument(options: DeploymentOptions, text: string): Promise<N
     operationIds,
   }
   const { tenant } = author
-  const body: OpenApiSpecBody = { api: input.api, version, mediaType }
+  const content: Content =
+    converted === null ? { bytes, mediaType } : { bytes: Buffer.from(converted), mediaType: 'application/json' }
+  const body: OpenApiSpecBody = { api: input.api, version, mediaType: content.mediaType }
   const write: Write = { kind: OPENAPI_SPEC_KIND, id, tenant, expected: 0, body, keys: { api: input.api } }
   return {
     deployment,
-    writes: [write, await contentWrite(id, tenant, { bytes, mediaType }), compiledWrite(id, tenant, compiled)],
+    writes: [write, await contentWrite(id, tenant, content), compiledWrite(id, tenant, compiled)],
   }
 }
 

@@ -40,6 +40,8 @@ export interface ReadDocument {
   readonly previous: ComparedDocument | null
   /** The packed form. */
   readonly compiled: Uint8Array
+  /** The document to store in its place, so that a later version of the converter does not change what serves; null: none. */
+  readonly converted: Uint8Array | null
 }
 
 export interface ComparedDocument {

@@ -11,7 +11,7 @@ const CHANGES_MAX = 100
 
 export async function readDocument({ bytes, previous }: DocumentRequest): Promise<ReadDocument> {
   const specification = await readSpecification(bytes)
-  const { technicalName, title, version, major, mediaType, serverUrl, operations } = specification
+  const { document, swagger, technicalName, title, version, major, mediaType, serverUrl, operations } = specification
   return {
     technicalName,
     title,
@@ -22,6 +22,7 @@ export async function readDocument({ bytes, previous }: DocumentRequest): Promis
     operationIds: operations.map(({ operationId }) => operationId),
     declaredScopes: declaredBy(specification),
     compiled: compileDocument(specification),
+    converted: swagger === null ? null : Buffer.from(JSON.stringify(document)),
     previous: previous?.api === technicalName ? await compare(previous, specification) : null,
   }
 }

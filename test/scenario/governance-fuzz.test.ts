@@ -12,6 +12,7 @@ import { lint } from '../../src/governance/lint/lint.ts'
 import { judge } from '../../src/governance/serving/verdict.ts'
 import { readJudged, readSpecification } from '../../src/governance/specification.ts'
 import { compileDocument } from '../../src/publishing/compiled-document.ts'
+import { unpackDocument } from '../../src/plan/packed-plan.ts'
 import { compileResponses } from '../../src/gateway/validation/declared-responses.ts'
 import { compileValidators } from '../../src/gateway/validation/validate.ts'
 import { createRouteTable } from '../../src/gateway/routing/route-table.ts'
@@ -180,7 +181,7 @@ function damageBytes(bytes: Buffer, random: Random): Buffer {
 async function refusalOf(bytes: Buffer): Promise<string | null> {
   try {
     const specification = await readSpecification(bytes)
-    const plan: RoutePlan = { ...compileDocument(specification), ...UNSERVED }
+    const plan: RoutePlan = { ...(await unpackDocument(compileDocument(specification))), ...UNSERVED, api: specification.technicalName }
     createRouteTable(plan.operations)
     compileResponses(plan)
     await compileValidators(plan)

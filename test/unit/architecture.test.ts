@@ -93,16 +93,28 @@ const TABLE: Readonly<Record<string, Row>> = {
 
   // Documents.
   opensla: { folders: [...PORTS, 'plan'], packages: ['yaml', ...AJV, 'node:'] },
-  governance: { folders: DOCUMENTS, packages: ['yaml', '@seriousme/openapi-schema-validator', ...AJV, 'node:'] },
-  'governance/serving': { folders: [...DOCUMENTS, 'schema', 'governance'], packages: ['node:'] },
+  'governance/convert': { folders: [...BASE, 'json'], packages: ['@scalar/openapi-upgrader', 'node:'] },
+  governance: {
+    folders: [...DOCUMENTS, 'governance/convert'],
+    packages: ['yaml', '@seriousme/openapi-schema-validator', ...AJV, 'node:'],
+  },
+  'governance/serving': { folders: [...DOCUMENTS, 'schema', 'governance', 'governance/convert'], packages: ['node:'] },
   'governance/containment': { folders: [...BASE, 'json'], packages: [] },
   'governance/compare': {
-    folders: [...DOCUMENTS, 'schema', 'governance', 'governance/containment'],
+    folders: [...DOCUMENTS, 'schema', 'governance', 'governance/containment', 'governance/convert'],
     packages: ['node:'],
   },
   'governance/spectral': { folders: [...DOCUMENTS, 'governance'], packages: ['@stoplight', 'node:'] },
   'governance/lint': {
-    folders: [...DOCUMENTS, 'jobs', 'governance', 'governance/compare', 'governance/serving', 'governance/spectral'],
+    folders: [
+      ...DOCUMENTS,
+      'jobs',
+      'governance',
+      'governance/compare',
+      'governance/convert',
+      'governance/serving',
+      'governance/spectral',
+    ],
     packages: ['yaml', 'node:'],
   },
 

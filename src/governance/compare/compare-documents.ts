@@ -7,6 +7,7 @@
 import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
 import { escapePointer } from '../../json/references.ts'
 import { createWorkBudget } from '../containment/work-budget.ts'
+import { createToSwagger } from '../convert/swagger-pointer.ts'
 import type { DeclaredOperation } from '../operations.ts'
 import type { Specification } from '../specification.ts'
 import type { RuleId } from './change-rules.ts'
@@ -21,7 +22,7 @@ import type { Sides } from './sides.ts'
 
 export type { Change } from './change.ts'
 
-type Side = Pick<Specification, 'document' | 'dialect' | 'operations'>
+type Side = Pick<Specification, 'document' | 'dialect' | 'operations'> & Partial<Pick<Specification, 'swagger'>>
 
 /** A few seconds. A document of 12 MB with two changes to its most used schemas takes half of it. */
 const WORK_MAX = 2_000_000
@@ -68,7 +69,17 @@ export function compareDocuments(
   responses.finish()
   compareWebhooks(previous.document, next.document, { sameness, report })
   compareServers(previous.document, next.document, report)
-  return changes()
+  return inSources(changes(), previous, next)
+}
+
+/** Points to the documents before their conversion. */
+function inSources(changes: readonly Change[], previous: Side, next: Side): readonly Change[] {
+  const [before, after] = [previous, next].map(({ swagger }) => createToSwagger(swagger ?? null))
+  return changes.map((change) => ({
+    ...change,
+    pointer: after!(change.pointer),
+    previousPointer: change.previousPointer === null ? null : before!(change.previousPointer),
+  }))
 }
 
 /** Whether the sunset date of the operation (`x-sunset`, RFC 8594) has passed. */

@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto'
 import { Problem, type ProblemPointer } from '../../domain/problem.ts'
 import type { Fields } from '../../json/fields.ts'
+import { toSwaggerSpots } from '../convert/swagger-pointer.ts'
 import { parseDocumentBytes } from '../parse-document.ts'
 import type { Coverage } from '../spectral/engine.ts'
 import { EMPTY_RULESET, severityIn, type RulesetDocument } from '../ruleset-document.ts'
@@ -19,6 +20,7 @@ import { DESIGN_RULES } from './design-rules.ts'
 import { DOCUMENTATION_RULES } from './documentation-rules.ts'
 import { compareFindings, FINDINGS_MAX, type Finding, type Spot } from '../finding.ts'
 import { toLintDocument } from './lint-document.ts'
+import { ORIGIN_RULES } from './origin-rules.ts'
 import { findPlaces } from './places.ts'
 import type { Rule } from './rule.ts'
 import { scoreOf, type RuleCount, type Score } from './score.ts'
@@ -41,7 +43,13 @@ interface ServableOptions {
   readonly findingsMax?: number
 }
 
-const RULES: readonly Rule[] = [...DESIGN_RULES, ...DEPLOYMENT_RULES, ...DOCUMENTATION_RULES, ...SECURITY_RULES]
+const RULES: readonly Rule[] = [
+  ...DESIGN_RULES,
+  ...DEPLOYMENT_RULES,
+  ...DOCUMENTATION_RULES,
+  ...SECURITY_RULES,
+  ...ORIGIN_RULES,
+]
 /** All rules that run outside Spectral. */
 export const OWN_RULES: readonly Omit<Rule, 'find'>[] = [...RULES, ...COVERAGE_RULES]
 
@@ -57,14 +65,14 @@ export async function lint(bytes: Uint8Array, ruleset: RulesetDocument = EMPTY_R
  * Lints a document that can be served; `bytes` give the findings their positions. */
 export async function lintServable(
   bytes: Uint8Array,
-  { document, operations, mediaType }: JudgedSpecification,
+  { document, swagger, operations, mediaType }: JudgedSpecification,
   ruleset: RulesetDocument,
   { onOwnResult = () => {}, findingsMax = FINDINGS_MAX }: ServableOptions = {},
 ): Promise<LintResult> {
   const own = [...spotsIn(document, ruleset)]
   const text = new TextDecoder().decode(bytes)
   const resultOf = (spots: readonly Spot[], coverage: Coverage): LintResult =>
-    toResult([...spots, ...gapSpots(coverage, ruleset)], {
+    toResult(toSwaggerSpots(swagger, [...spots, ...gapSpots(coverage, ruleset)]), {
       coverage,
       text,
       isJson: mediaType === 'application/json',

@@ -5,6 +5,7 @@
  */
 
 import type { ProblemPointer } from '../../domain/problem.ts'
+import { toSwaggerSpots } from '../convert/swagger-pointer.ts'
 import { distinct, readDocument, type JudgedSpecification } from '../specification.ts'
 import { compileServing } from './compile-route-plan.ts'
 
@@ -25,7 +26,8 @@ export function judge(bytes: Uint8Array): Verdict {
   const { specification, deployable, faults, obstacles } = readDocument(bytes)
   const technicalName = deployable?.technicalName ?? null
   const serving = findServingFaults({ ...specification, technicalName: technicalName ?? UNNAMED }, faults)
-  return { specification, technicalName, faults: distinct([...faults, ...serving]), obstacles }
+  const served = toSwaggerSpots(specification.swagger, serving)
+  return { specification, technicalName, faults: distinct([...faults, ...served]), obstacles }
 }
 
 /** Leaves out consequences of the `known` faults. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { SWAGGER } from '../../fixtures/swagger-document.ts'
 import { readSpecification } from '../../../src/governance/specification.ts'
 import { faultsOf, minimal, read, RESPONSES } from './small-specifications.ts'
 
@@ -132,7 +133,7 @@ describe('a specification', () => {
     ['no document', 'just words', '/openapi'],
     ['empty text', '', '/openapi'],
     ['a list', '[]', '/openapi'],
-    ['Swagger 2', { ...minimal(), openapi: undefined, swagger: '2.0' }, '/openapi'],
+    ['Swagger 1.2', { ...minimal(), openapi: undefined, swagger: '1.2' }, '/openapi'],
     ['an unknown version', minimal({ openapi: '4.0.0' }), '/openapi'],
     ['no info', minimal({ info: undefined }), ''],
     ['no operations', minimal({ paths: {} }), '/paths'],
@@ -243,6 +244,20 @@ describe('a specification', () => {
     )
     expect(operations).toMatchObject([
       { operationId: 'a', method: 'POST', path: '/a', pointer: '/components/pathItems/A/post' },
+    ])
+  })
+
+  it('may be Swagger 2.0, which is converted, and whose faults point to it', async () => {
+    const { document, swagger, technicalName, operations } = await read(SWAGGER)
+    expect([technicalName, document['openapi'], swagger?.['swagger']]).toEqual(['stock-v1', '3.0.4', '2.0'])
+    expect(operations.map(({ operationId }) => operationId)).toEqual(['putCount', 'postCount'])
+
+    const broken = (from: string, to: string) => faultsOf(SWAGGER.replace(from, to))
+    expect(await broken('operationId: postCount', 'operationId: putCount')).toEqual([
+      '/paths/~1counts~1{id}/post/operationId Another operation has the same `operationId`.',
+    ])
+    expect(await broken("schema: { $ref: '#/definitions/Count' }", "schema: { $ref: '#/definitions/None' }")).toEqual([
+      '/parameters/Count/schema/$ref The document has no value at #/definitions/None.',
     ])
   })
 

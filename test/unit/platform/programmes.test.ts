@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { STEPS } from '../../../src/programmes/programme-machine.ts'
 import { PAYMENTS, PAYMENTS_SLA } from '../../fixtures/test-platform.ts'
+import { SWAGGER } from '../../fixtures/swagger-document.ts'
 import { base64, openProgrammes, statuses, version } from '../../fixtures/test-programmes.ts'
 
 describe('a programme', () => {
@@ -36,11 +37,17 @@ describe('a programme', () => {
 
   it('stops with the errors of a document that cannot be served', async () => {
     const { start, settled } = await openProgrammes()
-    const progress = await settled(await start({ specification: base64('swagger: "2.0"') }))
+    const progress = await settled(await start({ specification: base64('swagger: "1.2"') }))
 
     expect(progress).toMatchObject({ status: 'failed', currentStep: 1 })
     expect(progress.steps[0]).toMatchObject({ status: 'failed', errors: [{ pointer: '/openapi', line: 1 }] })
     expect(statuses(progress)).toBe(['failed', ...Array<string>(7).fill('pending')].join(' '))
+  })
+
+  it('publishes a Swagger 2.0 document in its converted form', async () => {
+    const { start, read, settled } = await openProgrammes()
+    expect(await settled(await start({ specification: base64(SWAGGER) }))).toMatchObject({ status: 'succeeded' })
+    expect((await read('/v1/apis/stock-v1')).body).toMatchObject({ state: 'Active', version: '1.2.3' })
   })
 
   it('fails if another tenant uses the name of its API', async () => {

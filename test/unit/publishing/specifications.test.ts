@@ -8,7 +8,9 @@ import {
   orders,
   RIVAL,
 } from '../../fixtures/test-catalogue.ts'
+import { SWAGGER } from '../../fixtures/swagger-document.ts'
 import { OUTBOX_EVENT_KIND } from '../../../src/command/event-outbox.ts'
+import { lint } from '../../../src/governance/lint/lint.ts'
 import type { DocumentKind } from '../../../src/store/registry.ts'
 
 const API = 'orders-v1'
@@ -25,6 +27,16 @@ describe('published documents', () => {
     expect(document).toMatchObject({ api: API, version: '1.2.3', mediaType: 'application/json' })
     const content = await catalogue.specifications.openApiContent('acme', document?.id ?? '')
     expect(content).toEqual({ bytes: orders(), mediaType: 'application/json' })
+  })
+
+  it('are stored in their converted form if they were published as Swagger 2.0', async () => {
+    const { proxies, specifications } = openTestCatalogue()
+    const { api } = await proxies.stage(ACME, { api: 'stock-v1', specification: base64(Buffer.from(SWAGGER)) })
+    const [document] = (await specifications.openApis('acme', { api, limit: 9 })).items
+    const { bytes, mediaType } = await specifications.openApiContent('acme', document?.id ?? '')
+    expect([document?.mediaType, mediaType]).toEqual(['application/json', 'application/json'])
+    expect(JSON.parse(bytes.toString())).toMatchObject({ openapi: '3.0.4', paths: { '/counts/{id}': {} } })
+    expect(await lint(bytes)).toMatchObject({ isServable: true })
   })
 
   it('are accepted with line breaks in their base64', async () => {
