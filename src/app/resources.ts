@@ -57,9 +57,10 @@ export type Resources = ReturnType<typeof createResources>
 
 export function createResources(options: ResourcesOptions) {
   const { registry, createId, levels: store, compliance } = options
+  const { compareVersions } = compliance
   const operations = platformOperations()
   const specifications = createSpecifications({ ...options, platformOperations: operations })
-  const proxies = createProxies({ ...options, specifications })
+  const proxies = createProxies({ ...options, specifications, compareVersions })
   const retirement = createRetirement({ ...options, proxies })
   const credentials = createCredentials(options)
   const plans = createLatestPlans({ registry, specifications })
@@ -93,6 +94,6 @@ export function createResources(options: ResourcesOptions) {
     principles: createPrinciples({ registry, createId }),
     audit: createAudit({ registry }),
     approvals: createApprovals({ ...options, credentials, capacity }),
-    ...openProgrammes({ ...options, apiPolicies, proxies, specifications, subscriptions }),
+    ...openProgrammes({ ...options, compareVersions, apiPolicies, proxies, specifications, subscriptions }),
   }
 }

@@ -11,6 +11,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { isOfKind, type Document, type Registry } from '../store/registry.ts'
 import { API_KIND } from '../publishing/apis.ts'
 import { PROXY_KIND, activeDeployment, type ProxyBody } from '../publishing/proxy-document.ts'
+import type { CompareVersions } from '../publishing/published-contract.ts'
 import { readContent } from '../publishing/published-content.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { listAll } from '../command/page.ts'
@@ -22,6 +23,7 @@ export interface Compliance {
   readonly lint: TenantLint
   /** Returns the faults of a ruleset; an empty list if it can be used. */
   readonly checkRuleset: Linter['checkRuleset']
+  readonly compareVersions: CompareVersions
   /** Scores an API that no proxy serves, by the built-in rules. Skips a document that has a score. */
   scoreOwn(api: string, document: Uint8Array): Promise<void>
   /** Follows the change feed from now on; resolves when all active revisions are scored. */
@@ -65,6 +67,7 @@ export function createCompliance(options: ComplianceOptions): Compliance {
   return {
     lint,
     checkRuleset: linter.checkRuleset,
+    compareVersions: (tenant, previous, next) => linter.compare(previous, next, tenant),
     scoreOwn: (api, document) => (own = scoreOwn(api, document)),
     start: revisions.start,
     async stop() {

@@ -28,7 +28,7 @@ import {
   type Progress,
 } from './programme-document.ts'
 import { PROXY_KIND } from '../publishing/proxy-document.ts'
-import { checkContract } from '../publishing/published-contract.ts'
+import { checkContract, type ContractOptions } from '../publishing/published-contract.ts'
 import { contentWrite, readContent } from '../publishing/published-content.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
@@ -53,8 +53,7 @@ export interface Programmes {
   compliance(tenant: string, id: string): Promise<ApiCompliance>
 }
 
-export interface ProgrammesOptions {
-  readonly registry: Registry
+export interface ProgrammesOptions extends ContractOptions {
   readonly createId: CreateId
   readonly clock: Clock
   readonly mutex: KeyedMutex
@@ -139,10 +138,11 @@ function contentOf(id: string, tenant: string, text: string, pointer: string): W
 }
 
 async function update(options: ProgrammesOptions, author: Author, id: string, text: string): Promise<Programme> {
-  const { registry, createId, clock } = options
+  const { registry, createId } = options
   const { tenant } = author
   const { revision, body } = await find(registry, tenant, PROGRAMME_KIND, id)
-  const next = await readSpecification(fromBase64(text, '/specification'))
+  const bytes = fromBase64(text, '/specification')
+  const next = await readSpecification(bytes)
   if (body.api !== '' && next.technicalName !== body.api) {
     throw invalidAt(
       '/specification',
@@ -151,7 +151,7 @@ async function update(options: ProgrammesOptions, author: Author, id: string, te
   }
   const actor = stepProgramme(body, 'updated')
   const proxy = await registry.find(PROXY_KIND, 'api', next.technicalName)
-  await checkContract(registry, tenant, proxy?.body ?? null, next, clock.nowMs())
+  await checkContract(options, tenant, proxy?.body ?? null, bytes)
   const specification = createId('spc')
   const changed = { ...body, author, specification, approvalFlow: null, steps: initialSteps(), actor }
   await commit(registry, author, 'programme.update', [

@@ -1,5 +1,6 @@
 /** The deployment of a new revision: a servable document, its backend, and the scopes that callers may use. */
 
+import type { Comparison } from '../governance/compare/change.ts'
 import { readSpecification, type Specification } from '../governance/specification.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Write } from '../store/registry.ts'
@@ -26,8 +27,8 @@ export interface DeploymentOptions {
   readonly input: StageInput
   readonly current: ProxyBody | null
   readonly createId: CreateId
-  /** Returns the active document; null if there is none. Throws if the new document breaks its callers. */
-  readonly check: (next: Specification) => Promise<Specification | null>
+  /** Returns what the document was compared with; null if none is active. Throws if the new document breaks its callers. */
+  readonly check: (next: Uint8Array) => Promise<Pick<Comparison, 'serverUrl'> | null>
   readonly backendRule: Pick<BackendRule, 'refuse'>
 }
 
@@ -75,7 +76,7 @@ async function fromDocument(options: DeploymentOptions, text: string): Promise<N
       `The title and version of the document yield the name ${technicalName}; \`api\` must match it.`,
     )
   }
-  const before = await check(specification)
+  const before = await check(bytes)
   const active = current === null ? null : activeDeployment(current)
   const serving = active === null ? null : { backend: active.backend, serverUrl: before?.serverUrl ?? null }
   const chosen = chooseBackend({ input: input.backend, serverUrl, serving })

@@ -23,6 +23,7 @@ import { steppedProxy } from './proxy-revisions.ts'
 import { showProxy, type Proxy } from './proxy-view.ts'
 import { createServingPlans, type ActivePlan } from './serving-plan.ts'
 import type { Specifications } from './specifications.ts'
+import type { CompareVersions } from './published-contract.ts'
 import { stageRevision } from './stage-revision.ts'
 
 export type { Proxy }
@@ -59,6 +60,7 @@ export interface ProxiesOptions {
   readonly clock: Clock
   readonly mutex: KeyedMutex
   readonly backendRule: BackendRule
+  readonly compareVersions: CompareVersions
   /** If missing, backends are not probed. */
   readonly probeBackend?: ProbeBackend
 }

@@ -2,19 +2,17 @@
 
 import { commit, stateConflict } from '../command/commands.ts'
 import { Problem } from '../domain/problem.ts'
-import type { Specification } from '../governance/specification.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import type { Author, Document, Registry, Write } from '../store/registry.ts'
+import type { Author, Document, Write } from '../store/registry.ts'
 import { API_KIND, apiWrite, type ApiBody } from './apis.ts'
 import type { BackendRule } from './backend-address.ts'
 import { toDeployment, type StageInput } from './deployment.ts'
 import { PROXY_KIND, proxyWrite, type Deployment, type ProxyBody } from './proxy-document.ts'
 import { initialRevisions, retained, stepRevisions } from './proxy-revisions.ts'
-import { checkContract } from './published-contract.ts'
+import { checkContract, type ContractOptions } from './published-contract.ts'
 
-export interface StageOptions {
-  readonly registry: Registry
+export interface StageOptions extends ContractOptions {
   readonly createId: CreateId
   readonly clock: Clock
   readonly backendRule: Pick<BackendRule, 'refuse'>
@@ -32,8 +30,7 @@ export async function stageRevision(options: StageOptions, author: Author, input
   }
   if (entry !== null) refuseRetired(entry.body)
   const before = current?.body ?? null
-  const check = (next: Specification): Promise<Specification | null> =>
-    checkContract(registry, tenant, before, next, clock.nowMs())
+  const check = (next: Uint8Array) => checkContract(options, tenant, before, next)
   const { deployment, writes } = await toDeployment({ author, input, current: before, createId, check, backendRule })
   const id = current?.id ?? createId('prx')
   const proxy = proxyWrite(id, tenant, current?.revision ?? 0, withStaged(before, api, deployment, clock.nowMs()))

@@ -96,6 +96,6 @@ it(`every one of ${DOCUMENTS} damaged documents can be linted`, { timeout: DOCUM
     expect(score, label).toBeLessThanOrEqual(100)
     expect(isServable || findings.length > 0, label).toBe(true)
     expect(coverage?.failed ?? [], label).toEqual([])
-    if (isServable) await compareVersions(Buffer.from(JSON.stringify(SMALL)), await readSpecification(bytes))
+    if (isServable) await compareVersions(Buffer.from(JSON.stringify(SMALL)), bytes, await readSpecification(bytes))
   }
 })

@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest'
 import { createProgrammes } from '../../src/programmes/programmes.ts'
 import { createKeyedMutex } from '../../src/command/keyed-mutex.ts'
+import { compareVersions } from '../fixtures/compare-documents.ts'
 import { createFakeClock } from '../fixtures/fake-clock.ts'
 import { ACME, base64, openTestCatalogue } from '../fixtures/test-catalogue.ts'
 
@@ -18,6 +19,7 @@ it('shows the latest of many activations, and counts the drifts of the last 30 d
     clock,
     mutex: createKeyedMutex(),
     backendRule: { refuse: async () => null },
+    compareVersions,
   })
   const { id: api } = await programmes.create(ACME, { name: 'Orders', specification: base64(Buffer.from('{}')) })
   const nowMs = clock.nowMs()

@@ -1,13 +1,13 @@
 /** The messages between the linter and its thread. */
 
 import type { ProblemPointer } from '../../domain/problem.ts'
-import type { Change } from '../compare/change.ts'
+import type { Comparison, PlacedChange } from '../compare/change.ts'
 import type { RulesetDocument } from '../ruleset-document.ts'
 import type { LintResult } from './lint.ts'
 
 export interface LintReport extends LintResult {
   /** Changes since the previous version, if one was given; breaking changes first. */
-  readonly changes: readonly Change[]
+  readonly changes: readonly PlacedChange[]
 }
 
 export interface LintRequest {
@@ -17,6 +17,8 @@ export interface LintRequest {
   readonly previous: Uint8Array | null
   readonly ruleset: RulesetDocument
   readonly findingsMax: number
+  /** True: compares the documents and applies no rules. */
+  readonly comparesOnly?: boolean | undefined
 }
 
 export type LintResponse =
@@ -27,4 +29,5 @@ export type LintResponse =
 
 export type LintOutcome =
   | { readonly id: number; readonly report: LintReport }
+  | { readonly id: number; readonly comparison: Comparison }
   | { readonly id: number; readonly faults: readonly ProblemPointer[] }

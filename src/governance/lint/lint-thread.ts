@@ -16,12 +16,15 @@ parentPort?.on('message', (request: LintRequest) => {
   )
 })
 
-async function respond({ id, specification, previous, ruleset, findingsMax }: LintRequest): Promise<LintResponse> {
+async function respond(request: LintRequest): Promise<LintResponse> {
+  const { id, specification, previous, ruleset, findingsMax, comparesOnly = false } = request
   if (specification === null) return { id, faults: await faultsOf(ruleset) }
   const read = await readToLint(specification)
   if ('faults' in read)
     return { id, report: { ...lintUnservable(specification, read.faults, findingsMax), changes: [] } }
-  const changes = previous === null ? [] : await compare(previous, read)
+  const comparison = previous === null ? { changes: [] } : await compare(previous, specification, read)
+  if (comparesOnly && 'serverUrl' in comparison) return { id, comparison }
+  const { changes } = comparison
   const onOwnResult = (partial: LintResult): void =>
     parentPort?.postMessage({ id, partial: { ...partial, changes } } satisfies LintResponse)
   const result = await lintServable(specification, read, ruleset, { onOwnResult, findingsMax })
@@ -29,9 +32,9 @@ async function respond({ id, specification, previous, ruleset, findingsMax }: Li
 }
 
 /** Loads the validator of schemas only if there is a version to compare with. */
-async function compare(previous: Uint8Array, next: Specification) {
+async function compare(previous: Uint8Array, bytes: Uint8Array, next: Specification) {
   const { compareVersions } = await import('./compare-versions.ts')
-  return compareVersions(previous, next)
+  return compareVersions(previous, bytes, next)
 }
 
 async function faultsOf(ruleset: RulesetDocument) {

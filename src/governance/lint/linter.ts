@@ -8,6 +8,7 @@
 import { Worker } from 'node:worker_threads'
 import { Problem, type ProblemPointer } from '../../domain/problem.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { Comparison } from '../compare/change.ts'
 import { FINDINGS_MAX } from '../finding.ts'
 import { EMPTY_RULESET, type RulesetDocument } from '../ruleset-document.ts'
 import type { LintOutcome, LintReport, LintRequest, LintResponse } from './lint-messages.ts'
@@ -24,6 +25,8 @@ export interface Linter {
     tenant?: string,
     deadlineMs?: number,
   ): Promise<LintReport>
+  /** Returns the changes from one version to the next, with their places. Throws like `lint`. */
+  compare(previous: Uint8Array, next: Uint8Array, tenant?: string): Promise<Comparison>
   /** Returns the faults of a ruleset. Throws like `lint`. */
   checkRuleset(ruleset: RulesetDocument, tenant?: string): Promise<readonly ProblemPointer[]>
   close(): Promise<void>
@@ -38,6 +41,8 @@ export interface LinterOptions {
 }
 
 const DEADLINE_MS = 5_000
+/** Two documents are read; the work of comparing them is bounded by steps. */
+const COMPARISON_DEADLINE_MS = 20_000
 const MEMORY_MB = 512
 const TEXT_MAX = 1_000
 const IDLE_MS = 60_000
@@ -57,6 +62,12 @@ export function createLinter(options: LinterOptions): Linter {
       const outcome = await submit({ specification, previous, ruleset, findingsMax }, tenant, deadlineMs)
       if (!('report' in outcome)) throw new Error('the lint thread answered a document with the faults of a ruleset')
       return outcome.report
+    },
+    async compare(previous, specification, tenant) {
+      const request = { specification, previous, ruleset: EMPTY_RULESET, findingsMax, comparesOnly: true }
+      const outcome = await submit(request, tenant, COMPARISON_DEADLINE_MS)
+      if (!('comparison' in outcome)) throw new Error('the lint thread answered a comparison with something else')
+      return outcome.comparison
     },
     async checkRuleset(ruleset, tenant) {
       const outcome = await submit({ specification: null, previous: null, ruleset, findingsMax }, tenant)
@@ -134,11 +145,11 @@ function createLintThread({ clock, log, deadlineMs: defaultMs = DEADLINE_MS }: L
     }
     current = job
     worker ??= startThread()
-    const { id, specification, previous, ruleset, findingsMax, deadlineMs } = job
+    const { id, specification, previous, ruleset, findingsMax, comparesOnly, deadlineMs } = job
     cancelTimer = clock.after(deadlineMs, () =>
       abort(`Linting the document takes longer than ${deadlineMs / 1_000} s.`),
     )
-    worker.postMessage({ id, specification, previous, ruleset, findingsMax } satisfies LintRequest)
+    worker.postMessage({ id, specification, previous, ruleset, findingsMax, comparesOnly } satisfies LintRequest)
   }
 
   return {

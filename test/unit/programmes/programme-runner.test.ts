@@ -11,6 +11,7 @@ import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Author } from '../../../src/store/registry.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
+import { compareVersions } from '../../fixtures/compare-documents.ts'
 import { base64, declaration, openTestCatalogue, orders, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
 
 const linter = createLinter({ clock: systemClock, log: { error: () => {} } })
@@ -33,7 +34,7 @@ function open(catalogue: TestCatalogue, live: (works: readonly ProgrammeStepWork
   const runner = createProgrammeRunner({ ...shared, steps: live(steps), log: { error: () => {} } })
   // Not awaited, because the step of a dead process never resolves.
   onTestFinished(() => void runner.stop())
-  return { ...createProgrammes({ ...shared, backendRule: { refuse: async () => null } }), runner }
+  return { ...createProgrammes({ ...shared, compareVersions, backendRule: { refuse: async () => null } }), runner }
 }
 
 async function begin(catalogue: TestCatalogue, programmes: ReturnType<typeof open>) {

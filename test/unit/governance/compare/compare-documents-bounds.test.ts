@@ -72,9 +72,10 @@ describe('What the comparison skips because it is the same', () => {
       // A keyword that means nothing keeps each schema of the later document from being the same.
       const marked = JSON.parse(JSON.stringify(place(other, {})), mark) as Json
       const complete = compareDocuments(before, await read(marked), NOW_MS)
-      expect(skipping.map(({ id, pointer }) => `${id} ${pointer}`), `seed ${seed}`).toEqual(
-        complete.map(({ id, pointer }) => `${id} ${pointer}`),
-      )
+      expect(
+        skipping.map(({ id, pointer }) => `${id} ${pointer}`),
+        `seed ${seed}`,
+      ).toEqual(complete.map(({ id, pointer }) => `${id} ${pointer}`))
     }
   })
 })
