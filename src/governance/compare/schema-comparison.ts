@@ -219,8 +219,9 @@ function createPairComparison({ sides, direction, components, report, places }: 
     const [was, is] = [prover.sets.of(one), prover.sets.of(other)]
     prover.reset()
     try {
-      const differs = kind === 'json' || !takesEveryText(prover, was, is)
-      for (const each of differs ? find(...(isRequest ? ([was, is] as const) : ([is, was] as const))) : []) {
+      const [inner, outer] = isRequest ? [was, is] : [is, was]
+      const differs = kind === 'json' || !takesEveryText(prover, inner, outer)
+      for (const each of differs ? find(inner, outer) : []) {
         reportDifference(report, each, { isRequest, operations, before, after })
       }
       for (const { id, pointer, previousPointer, detail } of members.compare(was, is)) {

@@ -179,15 +179,13 @@ class DifferenceWalk implements Differences {
       .filter((name) => !required.has(name))
       .map((name) => {
         const outer = this.#prover.sets.of(this.#prover.own({ required: [name] }))
+        // A new required property of a request was never there.
         const isGone =
-          Object.hasOwn(fieldsOf(part['properties']), name) && !mentionedNames(this.#prover.sets, at.inner).has(name)
-        return this.#leaf(at, {
-          kind: isGone ? 'property' : 'required',
-          detail: name,
-          part,
-          outer,
-          keyword: 'required',
-        })
+          this.#prover.tolerance === 'declared by inner' &&
+          Object.hasOwn(fieldsOf(part['properties']), name) &&
+          !mentionedNames(this.#prover.sets, at.inner).has(name)
+        const kind = isGone ? 'property' : 'required'
+        return this.#leaf(at, { kind, detail: name, part, outer, keyword: 'required' })
       })
   }
 
