@@ -31,7 +31,11 @@ const change = object({
   id: text,
   level: { type: 'string', enum: ['breaking', 'warning', 'info'] },
   pointer: { ...text, description: 'Place in the later document, or in the earlier one for what was removed.' },
+  line: { ...count, description: 'Line in the later document, or that of the nearest ancestor of what was removed.' },
+  column: count,
   previousPointer: { ...nullable(text), description: 'Place in the earlier document; null for what is new.' },
+  previousLine: nullable(count),
+  previousColumn: nullable(count),
   message: text,
   operations: {
     type: 'array',

@@ -1,6 +1,6 @@
 /** Reads documents for commands on the document threads, since a large document would block the main thread for seconds. */
 
-import type { Change } from '../governance/compare/change.ts'
+import type { PlacedChange } from '../governance/compare/change.ts'
 import { jobKind } from '../jobs/job-kind.ts'
 import type { ThreadPool } from '../jobs/thread-pool.ts'
 
@@ -49,7 +49,7 @@ export interface ComparedDocument {
   /** The number of breaking changes since the previous document. */
   readonly breaking: number
   /** The first breaking changes. */
-  readonly changes: readonly Change[]
+  readonly changes: readonly PlacedChange[]
 }
 
 export const READ = jobKind<DocumentRequest, ReadDocument>('read')

@@ -1,6 +1,7 @@
 /** The work of the document reader, executed on a document thread. */
 
-import { compareDocuments } from '../governance/compare/compare-documents.ts'
+import { PREVIOUS_INVALID } from '../governance/compare/change.ts'
+import { compareVersions } from '../governance/lint/compare-versions.ts'
 import { readSpecification, type Specification } from '../governance/specification.ts'
 import { compileDocument } from './compiled-document.ts'
 import { defaultScopes, usesDefaultScopes } from '../governance/serving/compile-security.ts'
@@ -23,7 +24,7 @@ export async function readDocument({ bytes, previous }: DocumentRequest): Promis
     declaredScopes: declaredBy(specification),
     compiled: compileDocument(specification),
     converted: swagger === null ? null : Buffer.from(JSON.stringify(document)),
-    previous: previous?.api === technicalName ? await compare(previous, specification) : null,
+    previous: previous?.api === technicalName ? await compare(previous, bytes, specification) : null,
   }
 }
 
@@ -31,10 +32,15 @@ export async function compileAccepted(bytes: Uint8Array): Promise<Uint8Array> {
   return compileDocument(await readSpecification(bytes), { isAccepted: true })
 }
 
-async function compare({ bytes, nowMs }: PreviousDocument, next: Specification): Promise<ComparedDocument> {
-  const before = await readSpecification(bytes)
-  const breaking = compareDocuments(before, next, nowMs).filter(({ level }) => level === 'breaking')
-  return { serverUrl: before.serverUrl, breaking: breaking.length, changes: breaking.slice(0, CHANGES_MAX) }
+async function compare(
+  { bytes, nowMs }: PreviousDocument,
+  next: Uint8Array,
+  specification: Specification,
+): Promise<ComparedDocument> {
+  const { changes, serverUrl } = await compareVersions(bytes, next, specification, nowMs)
+  // A document that cannot be compared may break callers.
+  const breaking = changes.filter(({ id, level }) => level === 'breaking' || id === PREVIOUS_INVALID)
+  return { serverUrl, breaking: breaking.length, changes: breaking.slice(0, CHANGES_MAX) }
 }
 
 function declaredBy(specification: Specification): readonly string[] {

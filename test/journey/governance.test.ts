@@ -34,7 +34,8 @@ interface Progress {
   readonly steps: readonly { readonly status: string; readonly errors: readonly object[] }[]
 }
 
-function document(version: string, paths: readonly string[]): string {
+function textOf(version: string, paths: readonly string[], limitMax = 100): string {
+  const parameters = [{ name: 'limit', in: 'query', schema: { type: 'integer', maximum: limitMax } }]
   const responses = { 200: { description: 'Books.' }, default: { description: 'Not this time.' } }
   const text = {
     openapi: '3.1.0',
@@ -43,10 +44,22 @@ function document(version: string, paths: readonly string[]): string {
     security: [{ key: [] }],
     components: { securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'x-api-key' } } },
     paths: Object.fromEntries(
-      paths.map((path) => [`/${path}`, { get: { operationId: `list${path}`, summary: `Lists ${path}.`, responses } }]),
+      paths.map((path) => {
+        const get = { operationId: `list${path}`, summary: `Lists ${path}.`, parameters, responses }
+        return [`/${path}`, { get }]
+      }),
     ),
   }
-  return Buffer.from(JSON.stringify(text)).toString('base64')
+  return JSON.stringify(text, null, 2)
+}
+
+function document(...args: Parameters<typeof textOf>): string {
+  return Buffer.from(textOf(...args)).toString('base64')
+}
+
+/** Number of the first line with the text. */
+function lineOf(text: string, part: string): number {
+  return text.split('\n').findIndex((line) => line.includes(part)) + 1
 }
 
 const progressOf = (id: string): Promise<Progress> => service.platform.get(`/v1/programmes/${id}/progress`)
@@ -152,16 +165,33 @@ it(
     await until(id, 'succeeded')
     expect(await call('books-v1', reader.apiKey, 'loans')).toBe(200)
 
-    const breaking = await send(
-      'PUT',
-      `/v1/programmes/${id}`,
-      { specification: document('1.2.0', ['loans']) },
-      await service.platform.token(),
-    )
+    const put = async (specification: string) =>
+      send('PUT', `/v1/programmes/${id}`, { specification }, await service.platform.token())
+    const served = textOf('1.1.0', ['books', 'loans'])
+    const narrower = textOf('1.2.0', ['books', 'loans'], 50)
+    const breaking = await put(Buffer.from(narrower).toString('base64'))
     expect(breaking).toMatchObject({ status: 409, body: { code: 'breaking_change' } })
+    expect(breaking.body['changes']).toMatchObject([
+      {
+        id: 'request.bound',
+        level: 'breaking',
+        pointer: '/paths/~1books/get/parameters/0/schema/maximum',
+        line: lineOf(narrower, '"maximum": 50'),
+        column: 15,
+        previousLine: lineOf(served, '"maximum": 100'),
+        previousColumn: 15,
+        operations: ['GET /books'],
+      },
+      { id: 'request.bound', operations: ['GET /loans'] },
+    ])
+    // A change that only allows more is deployed within the major version.
+    expect(await call('books-v1', reader.apiKey, 'books?limit=200')).toBe(400)
+    expect((await put(document('1.2.0', ['books', 'loans'], 500))).status).toBe(202)
+    await until(id, 'succeeded')
+    expect(await call('books-v1', reader.apiKey, 'books?limit=200')).toBe(200)
     const { id: next } = await service.platform.post<{ id: string }>('/v1/programmes', {
       name: 'Books 2',
-      specification: document('2.0.0', ['loans']),
+      specification: document('2.0.0', ['books', 'loans'], 50),
       backend: { url: backendUrl },
     })
     // The policy requires an approval for a major version with breaking changes.

@@ -122,7 +122,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   command: { folders: PORTS, packages: ['node:'] },
   approvals: { folders: COMMANDS, packages: ['node:'] },
   'subscriptions/document': { folders: COMMANDS, packages: ['node:'] },
-  publishing: { folders: PUBLISHING, packages: ['node:'] },
+  publishing: { folders: [...PUBLISHING, 'governance/lint'], packages: ['node:'] },
   access: { folders: [...PUBLISHING, 'publishing'], packages: ['node:'] },
   subscriptions: { folders: [...PUBLISHING, 'approvals', 'publishing', 'access'], packages: ['node:'] },
   programmes: {

@@ -16,6 +16,25 @@ export interface Change {
   readonly operations: readonly string[]
 }
 
+/** A change with its places in the texts of both documents. */
+export interface PlacedChange extends Change {
+  /** Place in the later document; that of the nearest ancestor if the change removed something. */
+  readonly line: number
+  readonly column: number
+  /** Place in the earlier document; null for what is new. */
+  readonly previousLine: number | null
+  readonly previousColumn: number | null
+}
+
+export interface Comparison {
+  readonly changes: readonly PlacedChange[]
+  /** `servers[0].url` of the earlier document; null if it is not absolute. */
+  readonly serverUrl: string | null
+}
+
+/** The id of the only change if the earlier document cannot be read. */
+export const PREVIOUS_INVALID = 'previous.invalid'
+
 export interface Reported {
   readonly pointer: string
   readonly previousPointer?: string | null

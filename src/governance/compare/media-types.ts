@@ -26,3 +26,12 @@ export function isValidated(mediaType: string): boolean {
   const isRange = mediaType === '*/*' || mediaType === 'application/*' || mediaType === 'multipart/*'
   return isRange || mediaType.endsWith('json') || mediaType.includes('form')
 }
+
+/** The schema of a parameter or a header: of its one media type if it has `content`, whose values are not read from text. */
+export function valueOf(fields: Fields, pointer: string): Placed & { readonly kind: 'text' | 'json' } {
+  const [content] = Object.entries(fieldsOf(fields['content']))
+  if (content === undefined) return { schema: fields['schema'], pointer: `${pointer}/schema`, kind: 'text' }
+  const [mediaType, media] = content
+  const at = `${pointer}/content/${escapePointer(mediaType)}/schema`
+  return { schema: fieldsOf(media)['schema'], pointer: at, kind: 'json' }
+}

@@ -2,6 +2,7 @@
 
 import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
 import type { DeclaredOperation } from '../operations.ts'
+import { valueOf } from './media-types.ts'
 import { follow, type Sides } from './sides.ts'
 
 interface Parameter {
@@ -68,12 +69,8 @@ function compareParameter(sides: Sides, key: string, before: Parameter, after: P
   }
   const spelling = spellingChange(spellingOf(sides.previous, before.fields), spellingOf(sides.next, after.fields))
   if (spelling !== null) return report('parameter.serialization', { ...at, detail: `${key}: ${spelling}` })
-  requests.add(
-    { schema: before.fields['schema'], pointer: `${before.pointer}/schema` },
-    { schema: after.fields['schema'], pointer: `${after.pointer}/schema` },
-    operation,
-    'text',
-  )
+  const [was, is] = [valueOf(before.fields, before.pointer), valueOf(after.fields, after.pointer)]
+  requests.add(was, is, operation, is.kind)
 }
 
 interface Spelling {

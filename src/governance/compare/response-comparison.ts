@@ -3,7 +3,7 @@
 import { fieldsOf, type Fields } from '../../json/fields.ts'
 import { escapePointer } from '../../json/references.ts'
 import type { DeclaredOperation } from '../operations.ts'
-import { entryFor, isValidated, mediaOf } from './media-types.ts'
+import { entryFor, isValidated, mediaOf, valueOf } from './media-types.ts'
 import { follow, type Sides } from './sides.ts'
 
 interface Response {
@@ -18,13 +18,18 @@ export function compareResponses(sides: Sides, before: DeclaredOperation, after:
     const [was, is] = [responseFor(one, status), responseFor(other, status)]
     const isSuccess = status.startsWith('2')
     if (was !== undefined && is !== undefined) compareResponse(sides, was, is)
-    else if (was !== undefined && isSuccess) {
+    else if (was !== undefined && isSuccess && !isNarrowed(status, other)) {
       const at = { pointer: was.pointer, previousPointer: was.pointer }
       report('response.status.removed', { ...at, detail: status })
-    } else if (is !== undefined && isSuccess) {
+    } else if (was === undefined && is !== undefined && isSuccess) {
       report('response.status.added', { pointer: is.pointer, previousPointer: before.pointer, detail: status })
     }
   }
+}
+
+/** Whether statuses of a range are declared one by one now. */
+function isNarrowed(status: string, after: ReadonlyMap<string, Response>): boolean {
+  return status.endsWith('XX') && [...after.keys()].some((each) => each.startsWith(status.slice(0, 1)))
 }
 
 function responsesOf(document: Fields, { fields, pointer }: DeclaredOperation): ReadonlyMap<string, Response> {
@@ -70,15 +75,22 @@ function compareHeaders(sides: Sides, before: Response, after: Response): void {
     if (same === undefined) {
       const at = { pointer: `${after.pointer}/headers`, previousPointer: pointer, detail: name }
       sides.report('response.header.removed', at)
-    } else if (fields['required'] === true && same.fields['required'] !== true) {
+      continue
+    }
+    if (fields['required'] === true && same.fields['required'] !== true) {
       sides.report('response.header.optional', { pointer: same.pointer, previousPointer: pointer, detail: name })
     }
+    const [earlier, later] = [valueOf(fields, pointer), valueOf(same.fields, same.pointer)]
+    const kind = earlier.kind === 'text' && later.kind === 'text' ? 'text' : 'json'
+    sides.responses.add(earlier, later, sides.operation, kind)
   }
 }
 
+/** `Content-Type` is described by `content` alone. */
 function headersOf(document: Fields, { fields, pointer }: Response): ReadonlyMap<string, Response> {
+  const headers = Object.entries(fieldsOf(fields['headers'])).filter(([name]) => name.toLowerCase() !== 'content-type')
   return new Map(
-    Object.entries(fieldsOf(fields['headers'])).map(([name, header]) => [
+    headers.map(([name, header]) => [
       name.toLowerCase(),
       follow(document, header, `${pointer}/headers/${escapePointer(name)}`),
     ]),

@@ -7,8 +7,7 @@
 
 import { fieldsOf, type Fields } from '../../json/fields.ts'
 import { resolvePointer } from '../../json/references.ts'
-import { createSchemaCompiler } from '../../schema/schema-compiler.ts'
-import { createSchemaStore } from '../../schema/schema-store.ts'
+import { createSchemaStore, type SchemaStore } from '../../schema/schema-store.ts'
 import { createCandidates } from '../containment/candidates.ts'
 import type { Prover } from '../containment/proof.ts'
 import { createProver } from '../containment/prover.ts'
@@ -17,6 +16,7 @@ import type { SchemaSet } from '../containment/schema-set.ts'
 import type { Specification } from '../specification.ts'
 import type { RuleId } from './change-rules.ts'
 import type { Report } from './change.ts'
+import { compileWith } from './counted-compiler.ts'
 import { createMemberComparison } from './member-comparison.ts'
 import type { Difference, DifferenceKind } from './difference.ts'
 import type { Sameness } from './sameness.ts'
@@ -72,8 +72,8 @@ const RESPONSE_RULES: Readonly<Record<DifferenceKind, RuleId>> = {
   other: 'response.widened',
 }
 
-/** Work of converting a schema, of looking up a pair, and of compiling a character of a schema. */
-const WORK = { schema: 4, pair: 1, compiled: 1 } as const
+/** Work of converting a schema, and of looking up a pair. */
+const WORK = { schema: 4, pair: 1 } as const
 
 /** Ends the conversion of schemas that refer to very many others. */
 class WorkSpent extends Error {}
@@ -91,37 +91,11 @@ interface Pair {
 export function createSchemaComparison(sides: ComparedSides, direction: Direction, report: Report): SchemaComparison {
   const { sameness, budget } = sides
   const places = new WeakMap<object, string>()
-  const before = open(sides.previous, 'before.')
-  const after = open(sides.next, 'after.')
+  const open = (side: Side, namePrefix: string) => openStore(side, { direction, namePrefix, places, budget })
+  const stores = { before: open(sides.previous, 'before.'), after: open(sides.next, 'after.') }
   /** By place and kind, because operations often share parameters and bodies. */
   const pairs = new Map<string, Pair>()
   const late = new Set<string>()
-
-  function open({ document, dialect }: Side, namePrefix: string) {
-    const locate = (schema: object, pointer: string): void => {
-      budget.spend(WORK.schema)
-      if (budget.isSpent) throw new WorkSpent()
-      places.set(schema, pointer)
-    }
-    // Faults keep a document from being served; they are reported by its checks.
-    return createSchemaStore({ document, dialect, direction, faults: [], namePrefix, locate })
-  }
-
-  function toPair(one: Placed, other: Placed, operation: string, kind: 'text' | 'json'): Pair | null {
-    try {
-      return {
-        before: one,
-        after: other,
-        operations: new Set([operation]),
-        kind,
-        one: before.convert(one.schema ?? true, one.pointer),
-        other: after.convert(other.schema ?? true, other.pointer),
-      }
-    } catch (cause) {
-      if (cause instanceof WorkSpent) return null
-      throw cause
-    }
-  }
 
   return {
     add(one, other, operation, kind = 'json') {
@@ -130,15 +104,16 @@ export function createSchemaComparison(sides: ComparedSides, direction: Directio
       const known = pairs.get(key)
       if (known !== undefined) known.operations.add(operation)
       else if (!sameness.isSame(one.schema, other.schema)) {
-        const pair = budget.isSpent ? null : toPair(one, other, operation, kind)
+        const pair = budget.isSpent ? null : toPair(stores, one, other, kind)
+        pair?.operations.add(operation)
         if (pair === null) late.add(operation)
         else pairs.set(key, pair)
       }
     },
     giveUp: (operation) => void late.add(operation),
     finish() {
-      const [was, is] = [fieldsOf(before.components()['schemas']), fieldsOf(after.components()['schemas'])]
-      const components = mergeComponents(was, is, sameness)
+      const [was, is] = [stores.before, stores.after].map((store) => fieldsOf(store.components()['schemas']))
+      const components = mergeComponents(was ?? {}, is ?? {}, sameness)
       const compare = createPairComparison({ sides, direction, components, report, places })
       for (const pair of pairs.values()) {
         if (!budget.isSpent) compare(pair)
@@ -148,6 +123,43 @@ export function createSchemaComparison(sides: ComparedSides, direction: Directio
       const at = { pointer: '/paths', previousPointer: '/paths', operations: late }
       report(`${direction}.undecided`, { ...at, detail: 'the documents are too large to compare completely' })
     },
+  }
+}
+
+interface StoreOptions {
+  readonly direction: Direction
+  readonly namePrefix: string
+  /** Receives the place of each converted schema. */
+  readonly places: WeakMap<object, string>
+  readonly budget: WorkBudget
+}
+
+function openStore({ document, dialect }: Side, { direction, namePrefix, places, budget }: StoreOptions): SchemaStore {
+  const locate = (schema: object, pointer: string): void => {
+    budget.spend(WORK.schema)
+    if (budget.isSpent) throw new WorkSpent()
+    places.set(schema, pointer)
+  }
+  // Faults keep a document from being served; they are reported by its checks.
+  return createSchemaStore({ document, dialect, direction, faults: [], namePrefix, locate })
+}
+
+/** Returns null if the work is used up. */
+function toPair(
+  { before, after }: { readonly before: SchemaStore; readonly after: SchemaStore },
+  one: Placed,
+  other: Placed,
+  kind: Pair['kind'],
+): Pair | null {
+  try {
+    const [was, is] = [
+      before.convert(one.schema ?? true, one.pointer),
+      after.convert(other.schema ?? true, other.pointer),
+    ]
+    return { before: one, after: other, operations: new Set(), kind, one: was, other: is }
+  } catch (cause) {
+    if (cause instanceof WorkSpent) return null
+    throw cause
   }
 }
 
@@ -207,8 +219,9 @@ function createPairComparison({ sides, direction, components, report, places }: 
     const [was, is] = [prover.sets.of(one), prover.sets.of(other)]
     prover.reset()
     try {
-      const differs = kind === 'json' || !takesEveryText(prover, was, is)
-      for (const each of differs ? find(...(isRequest ? ([was, is] as const) : ([is, was] as const))) : []) {
+      const [inner, outer] = isRequest ? [was, is] : [is, was]
+      const differs = kind === 'json' || !takesEveryText(prover, inner, outer)
+      for (const each of differs ? find(inner, outer) : []) {
         reportDifference(report, each, { isRequest, operations, before, after })
       }
       for (const { id, pointer, previousPointer, detail } of members.compare(was, is)) {
@@ -244,31 +257,4 @@ function reportDifference(
   const at = { pointer: pointer || after.pointer, previousPointer: previousPointer || before.pointer, operations }
   if (witness !== undefined) report(rule, { ...at, detail })
   else report(isRequest ? 'request.undecided' : 'response.undecided', { ...at, detail: detail || kind })
-}
-
-/** Compiles the validator of the gateway when it is first needed. */
-function compileWith(components: Fields, budget: WorkBudget): (schema: unknown) => (value: unknown) => boolean {
-  let compiler: ReturnType<typeof createSchemaCompiler> | null = null
-  const counted = new Set<string>()
-
-  /** A component is compiled once, with the first schema that refers to it. */
-  function spendFor(schema: unknown): void {
-    const open = [schema]
-    for (let next = open.pop(); next !== undefined; next = open.pop()) {
-      const text = JSON.stringify(next)
-      budget.spend(text.length * WORK.compiled)
-      for (const [, name = ''] of text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
-        if (counted.has(name)) continue
-        counted.add(name)
-        open.push(components[name])
-      }
-    }
-  }
-
-  return (schema) => {
-    spendFor(schema)
-    compiler ??= createSchemaCompiler({ components: { schemas: components } })
-    const check = compiler.compile(schema)
-    return (value) => check(value) === null
-  }
 }

@@ -79,7 +79,7 @@ class DifferenceWalk implements Differences {
     // A pair that contains itself is reported where it is first met.
     this.#known.set(key, OPEN)
     this.#prover.reset()
-    // What is beyond the work is reported for the whole pair.
+    // The pair is reported as a whole if the work is used up.
     if (this.#prover.isSpent) return []
     const found = this.#prover.isWithin(inner, outer)
       ? []
@@ -179,15 +179,13 @@ class DifferenceWalk implements Differences {
       .filter((name) => !required.has(name))
       .map((name) => {
         const outer = this.#prover.sets.of(this.#prover.own({ required: [name] }))
+        // A new required property of a request was never there.
         const isGone =
-          Object.hasOwn(fieldsOf(part['properties']), name) && !mentionedNames(this.#prover.sets, at.inner).has(name)
-        return this.#leaf(at, {
-          kind: isGone ? 'property' : 'required',
-          detail: name,
-          part,
-          outer,
-          keyword: 'required',
-        })
+          this.#prover.tolerance === 'declared by inner' &&
+          Object.hasOwn(fieldsOf(part['properties']), name) &&
+          !mentionedNames(this.#prover.sets, at.inner).has(name)
+        const kind = isGone ? 'property' : 'required'
+        return this.#leaf(at, { kind, detail: name, part, outer, keyword: 'required' })
       })
   }
 
@@ -288,15 +286,11 @@ class DifferenceWalk implements Differences {
 
   #leaf({ root, inner }: Step, { kind, detail = '', outer, part, keyword = '', member = null, values, gone }: Leaf) {
     const witness = findWitness(this.#prover, { root, inner }, outer, values ?? this.#candidates.of(inner, outer))
+    const near = nearest(this.#locate, inner.parts, part)
     return {
       kind,
       detail,
-      inner: placeIn(
-        this.#locate,
-        nearest(this.#locate, inner.parts, part),
-        gone === undefined ? keyword : 'properties',
-        gone ?? member,
-      ),
+      inner: placeIn(this.#locate, near, gone === undefined ? keyword : 'properties', gone ?? member),
       outer: placeIn(this.#locate, [part], keyword, member),
       ...(witness !== undefined && { witness: { value: witness } }),
     } satisfies Difference

@@ -34,7 +34,7 @@ export interface ProverOptions {
 /** Steps of one proof. */
 const STEPS_MAX = 4_000
 /** Work that one step of a proof, one part of a schema, and the compilation and the call of a validator count for. */
-const WORK = { step: 4, part: 0.1, value: 0.02, compile: 500, check: 2, listed: 0.002 } as const
+const WORK = { step: 4, part: 0.5, value: 0.02, compile: 500, check: 2, listed: 0.002 } as const
 /** Steps of one proof that the compilation of a schema counts for. */
 const COMPILE_STEPS = 20
 const DEPTH_MAX = 40

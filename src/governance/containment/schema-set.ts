@@ -28,7 +28,7 @@ export interface SchemaSets {
   isSame(one: unknown, other: unknown): boolean
 }
 
-/** `spend` is called with the number of parts of each set that is made. */
+/** `spend` is called with the number of parts of each set that is made, and of schemas that are compared. */
 export function createSchemaSets(components: Fields, spend: (parts: number) => void): SchemaSets {
   return new ComponentSets(components, spend)
 }
@@ -92,6 +92,7 @@ class ComponentSets implements SchemaSets {
     if (Object.is(one, other)) return true
     if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
     const pair = `${this.idOf(one)} ${this.idOf(other)}`
+    this.#spend(1)
     if (this.#same.has(pair)) return true
     this.#same.add(pair)
     if (this.#isSameObject(one, other)) return true

@@ -1,11 +1,19 @@
-/** Compares a version with the bytes of the previous one; an unreadable previous version is reported as a change. */
+/** Compares two versions of a document from their bytes; an unreadable previous version is reported as a change. */
 
 import { Problem } from '../../domain/problem.ts'
-import { compareDocuments, type Change } from '../compare/compare-documents.ts'
 import { systemClock } from '../../runtime/clock.ts'
+import { compareDocuments } from '../compare/compare-documents.ts'
+import { PREVIOUS_INVALID, type Change, type Comparison, type PlacedChange } from '../compare/change.ts'
 import { readJudged, type JudgedSpecification } from '../specification.ts'
+import { findPlaces, type PlaceOf } from './places.ts'
 
-export async function compareVersions(previous: Uint8Array, next: JudgedSpecification): Promise<readonly Change[]> {
+/** `next` is the specification that `bytes` hold. */
+export async function compareVersions(
+  previous: Uint8Array,
+  bytes: Uint8Array,
+  next: JudgedSpecification,
+  nowMs = systemClock.nowMs(),
+): Promise<Comparison> {
   let before: JudgedSpecification
   try {
     before = readJudged(previous)
@@ -13,8 +21,36 @@ export async function compareVersions(previous: Uint8Array, next: JudgedSpecific
     if (!(cause instanceof Problem)) throw cause
     const [first] = cause.errors
     const message = `The previous document cannot be read, so nothing was compared: ${first?.detail ?? cause.message}`
-    const pointer = first?.pointer ?? ''
-    return [{ id: 'previous.invalid', level: 'warning', pointer, previousPointer: pointer, message, operations: [] }]
+    const places = { pointer: first?.pointer ?? '', previousPointer: null, line: 1, column: 1 }
+    const nowhere = { previousLine: null, previousColumn: null }
+    const change = { id: PREVIOUS_INVALID, level: 'warning', message, operations: [], ...places, ...nowhere } as const
+    return { changes: [change], serverUrl: null }
   }
-  return compareDocuments(before, next, systemClock.nowMs())
+  const changes = compareDocuments(before, next, nowMs)
+  const placeBefore = placesIn(
+    previous,
+    before,
+    changes.flatMap(({ previousPointer }) => (previousPointer === null ? [] : [previousPointer])),
+  )
+  const placeAfter = placesIn(
+    bytes,
+    next,
+    changes.map(({ pointer }) => pointer),
+  )
+  return { changes: changes.map((change) => toPlaced(change, placeBefore, placeAfter)), serverUrl: before.serverUrl }
+}
+
+function placesIn(bytes: Uint8Array, { mediaType }: JudgedSpecification, pointers: readonly string[]): PlaceOf {
+  return findPlaces(new TextDecoder().decode(bytes), mediaType === 'application/json', pointers)
+}
+
+function toPlaced(change: Change, placeBefore: PlaceOf, placeAfter: PlaceOf): PlacedChange {
+  const { pointer, previousPointer } = change
+  const before = previousPointer === null ? null : placeBefore(previousPointer)
+  return {
+    ...change,
+    ...placeAfter(pointer),
+    previousLine: before?.line ?? null,
+    previousColumn: before?.column ?? null,
+  }
 }

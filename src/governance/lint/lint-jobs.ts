@@ -16,16 +16,16 @@ async function lintDocument(request: LintRequest, onPartial: (report: LintReport
   const { specification, previous, ruleset, findingsMax } = request
   const read = await readToLint(specification)
   if ('faults' in read) return { ...lintUnservable(specification, read.faults, findingsMax), changes: [] }
-  const changes = previous === null ? [] : await compare(previous, read)
+  const { changes } = previous === null ? { changes: [] } : await compare(previous, specification, read)
   const onOwnResult = (partial: LintResult): void => onPartial({ ...partial, changes })
   const result = await lintServable(specification, read, ruleset, { onOwnResult, findingsMax })
   return { ...result, changes }
 }
 
 /** Loads the validator of schemas only if there is a version to compare with. */
-async function compare(previous: Uint8Array, next: JudgedSpecification) {
+async function compare(previous: Uint8Array, bytes: Uint8Array, next: JudgedSpecification) {
   const { compareVersions } = await import('./compare-versions.ts')
-  return compareVersions(previous, next)
+  return compareVersions(previous, bytes, next)
 }
 
 async function faultsOf(ruleset: RulesetDocument): Promise<readonly ProblemPointer[]> {

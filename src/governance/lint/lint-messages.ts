@@ -2,13 +2,13 @@
 
 import type { ProblemPointer } from '../../domain/problem.ts'
 import { jobKind } from '../../jobs/job-kind.ts'
-import type { Change } from '../compare/change.ts'
+import type { PlacedChange } from '../compare/change.ts'
 import type { RulesetDocument } from '../ruleset-document.ts'
 import type { LintResult } from './lint.ts'
 
 export interface LintReport extends LintResult {
   /** Changes since the previous version, if one was given; breaking changes first. */
-  readonly changes: readonly Change[]
+  readonly changes: readonly PlacedChange[]
 }
 
 export interface LintRequest {
