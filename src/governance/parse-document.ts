@@ -1,13 +1,14 @@
 /**
  * Parses the bytes of a document, YAML 1.2 or JSON, into plain data.
  *
- * Documents are untrusted and parsed on the main thread, so size, depth and the number of values are bounded. The last bound
+ * Documents are untrusted, so size, depth and the number of values are bounded. The last bound
  * counts values after alias expansion, because a few lines of anchors can expand to a billion. Duplicate keys are rejected,
  * because two parsers could disagree on which one counts.
  */
 
 import { isScalar, LineCounter, parseDocument, visit, type Document } from 'yaml'
 import { scanJson } from '../json/json-scan.ts'
+import { parseLargeYaml, YamlFault } from './large-yaml.ts'
 
 export type ParsedDocument =
   | { readonly value: unknown; readonly mediaType: 'application/json' | 'application/yaml' }
@@ -21,10 +22,12 @@ export interface Place {
 }
 
 const JSON_BYTES_MAX = 16 * 1024 * 1024
-/** The YAML parser needs about a second for this much. */
-const YAML_BYTES_MAX = 2 * 1024 * 1024
-const DEPTH_MAX = 256
+const YAML_BYTES_MAX = 10 * 1024 * 1024
+/** The YAML parser needs about a second for this much; a simpler one reads longer texts. */
+export const YAML_BYTES_FULL = 2 * 1024 * 1024
+export const DEPTH_MAX = 256
 const VALUES_MAX = 1_000_000
+const VERSION: ReadonlySet<string> = new Set(['/info', '/info/version'])
 /** Resolving an alias searches the whole document. */
 const ALIASES_MAX = 1_000
 
@@ -70,6 +73,7 @@ const JSON_FAULTS = {
 function parseYaml(text: string): Parsed {
   if (text.length > YAML_BYTES_MAX)
     return { fault: `A YAML document must not exceed ${YAML_BYTES_MAX} bytes; send a larger one as JSON.` }
+  if (text.length > YAML_BYTES_FULL) return parseLarge(text)
   const lineCounter = new LineCounter()
   try {
     // `findKeyFault` checks for duplicate keys; the parser's own check is quadratic in the size of a map.
@@ -85,6 +89,20 @@ function parseYaml(text: string): Parsed {
     return { value: document.toJS({ maxAliasCount: ALIASES_MAX }), mediaType: 'application/yaml' }
   } catch (cause) {
     return { fault: `The document cannot be read: ${messageOf(cause)}.` }
+  }
+}
+
+function parseLarge(text: string): Parsed {
+  try {
+    const { value, offsets } = parseLargeYaml(text, { depthMax: DEPTH_MAX, wanted: VERSION })
+    const { info } = value as { readonly info?: Record<string, unknown> }
+    const source = /^version: *([-+.0-9]+)/.exec(text.slice(offsets.get('/info/version')).slice(0, 80))?.[1]
+    if (typeof info?.['version'] === 'number' && source !== undefined) info['version'] = source
+    return { value, mediaType: 'application/yaml' }
+  } catch (cause) {
+    if (!(cause instanceof YamlFault)) throw cause
+    const place = placeOf(text, cause.offset)
+    return { fault: `${cause.message} (${describePlace(place)}).`, place }
   }
 }
 

@@ -46,7 +46,7 @@ export interface Specification extends JudgedSpecification {
   readonly major: number
 }
 
-/** What a document yields, also one that has faults. */
+/** The content and the faults of a document. */
 export interface ReadDocument {
   readonly specification: JudgedSpecification
   /** Name and version; null if the document cannot be deployed. */

@@ -132,11 +132,8 @@ const KEYS = [
   'security',
   'parameters',
   'requestBody',
-  'x-tollgate-security',
-  'x-tollgate-name',
-  'x-tollgate-version',
-  'x-tollgate-max-body-bytes',
 ]
+const EXTENSIONS = ['x-tollgate-security', 'x-tollgate-name', 'x-tollgate-version', 'x-tollgate-max-body-bytes']
 const ADDED: readonly unknown[] = [
   ...VALUES,
   'ignore',
@@ -162,8 +159,11 @@ function damage(document: unknown, random: Random): unknown {
     const keys = Object.keys(parent)
     const key = keys[random.below(Math.max(1, keys.length))] ?? 'x'
     const value = structuredClone(VALUES[random.below(VALUES.length)])
-    const kind = random.below(9)
-    if (kind < 3) parent[KEYS[random.below(KEYS.length)] ?? 'x'] = structuredClone(ADDED[random.below(ADDED.length)])
+    const kind = random.below(10)
+    if (kind === 9)
+      parent[EXTENSIONS[random.below(EXTENSIONS.length)] ?? 'x'] = ['ignore', '1.0.0', 'a', 1][random.below(4)]
+    else if (kind < 3)
+      parent[KEYS[random.below(KEYS.length)] ?? 'x'] = structuredClone(ADDED[random.below(ADDED.length)])
     else if (kind < 5) delete parent[key]
     else if (kind < 6) parent[`${key}~/ü`] = structuredClone(parent)
     else parent[key] = value

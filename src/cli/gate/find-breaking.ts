@@ -6,7 +6,8 @@ import { Problem } from '../../domain/problem.ts'
 import { compareDocuments, type Change } from '../../governance/compare/compare-documents.ts'
 import { findPlaces, type PlaceOf } from '../../governance/lint/places.ts'
 import { parseDocumentBytes } from '../../governance/parse-document.ts'
-import { readSpecification, type Specification } from '../../governance/specification.ts'
+import { readIdentity } from '../../governance/identity.ts'
+import { readJudged, type JudgedSpecification } from '../../governance/specification.ts'
 import type { ReportPlace, Severity } from '../report/report.ts'
 import type { BreakingSettings } from './gate-settings.ts'
 import { InputFault } from './input-fault.ts'
@@ -46,13 +47,13 @@ export async function findBreaking(
 }
 
 interface ReadSide extends Input {
-  readonly specification: Specification
+  readonly specification: JudgedSpecification
 }
 
 async function readSide(input: Input): Promise<ReadSide> {
   const { file, bytes } = input
   try {
-    return { ...input, specification: await readSpecification(bytes) }
+    return { ...input, specification: readJudged(bytes) }
   } catch (cause) {
     if (!(cause instanceof Problem)) throw cause
     const { pointer, detail } = cause.errors[0] ?? { pointer: '', detail: cause.message }
@@ -80,9 +81,10 @@ function toVersion({ file, bytes, specification }: ReadSide, pointers: readonly 
 }
 
 /** A new major version may break, because its callers migrate to it. */
-function allowanceOf(previous: Specification, next: Specification): string | null {
-  if (next.major <= previous.major) return null
-  return `a new major version: ${next.version} after ${previous.version}`
+function allowanceOf(previous: JudgedSpecification, next: JudgedSpecification): string | null {
+  const [before, after] = [readIdentity(previous.document).version, readIdentity(next.document).version]
+  if (before === null || after === null || after.major <= before.major) return null
+  return `a new major version: ${after.full} after ${before.full}`
 }
 
 function toRaw(change: Change, previous: Version, next: Version, allowance: string | null): RawFinding {

@@ -7,6 +7,8 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml'
 import type { TextPlace } from '../../domain/problem.ts'
 import { escapePointer } from '../../json/references.ts'
+import { parseLargeYaml } from '../large-yaml.ts'
+import { DEPTH_MAX, YAML_BYTES_FULL } from '../parse-document.ts'
 
 export type PlaceOf = (pointer: string) => TextPlace
 
@@ -104,6 +106,7 @@ function isName(text: string, end: number): boolean {
 }
 
 function offsetsInYaml(text: string, wanted: ReadonlySet<string>): ReadonlyMap<string, number> {
+  if (text.length > YAML_BYTES_FULL) return parseLargeYaml(text, { depthMax: DEPTH_MAX, wanted }).offsets
   const offsets = new Map<string, number>()
   const document = parseDocument(text, {
     version: '1.2',

@@ -5,7 +5,7 @@ describe('a document', () => {
   it.each([
     ['bytes that are not UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), 'not encoded in UTF-8'],
     ['too many bytes', Buffer.alloc(16 * 1024 * 1024 + 1, 32), 'more than'],
-    ['too many bytes of YAML', Buffer.from(`a: ${'b'.repeat(3_000_000)}`), 'send a larger one as JSON'],
+    ['too many bytes of YAML', Buffer.from(`a: ${'b'.repeat(11_000_000)}`), 'send a larger one as JSON'],
     [
       'duplicate keys in JSON',
       Buffer.from('{"openapi":"3.0.0",\n "openapi":"3.1.0"}'),
