@@ -27,7 +27,6 @@ type Programme = Document<ProgrammeBody>
 type LintProgramme = (programme: Programme, api: string, bytes: Buffer) => Promise<LintReport>
 
 const ERRORS_MAX = 50
-const RECOMMENDATIONS_MAX = 10
 
 export function createLintSteps({ registry, compliance }: LintStepsOptions): LintSteps {
   /** The latest report with its programme and document; the three steps share it. */
@@ -90,10 +89,6 @@ function toScore({ score, findings, changes }: LintReport): StepResult {
   return { changes: { score, errors, breaking: changes.filter(({ level }) => level === 'breaking').length } }
 }
 
-function toRecommendations({ costs, findings }: LintReport): StepResult {
-  const recommendations = costs.slice(0, RECOMMENDATIONS_MAX).map(({ rule, count, cost: gain }) => {
-    const advice = findings.find((finding) => finding.rule === rule)?.advice ?? ''
-    return { rule, advice, count, gain }
-  })
+function toRecommendations({ recommendations }: LintReport): StepResult {
   return { changes: { recommendations } }
 }

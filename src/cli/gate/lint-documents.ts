@@ -105,7 +105,10 @@ function countedScore({ score, costs, isServable }: LintReport, findings: readon
   if (spared.length === 0) return score
   const byRule = Map.groupBy(spared, ({ rule }) => rule)
   const counts = costs
-    .map((cost) => ({ ...cost, count: cost.count - (byRule.get(cost.rule)?.length ?? 0) }))
+    .map((cost) => {
+      const count = cost.count - (byRule.get(cost.rule)?.length ?? 0)
+      return { ...cost, count, density: (cost.density * count) / cost.count }
+    })
     .filter(({ count }) => count > 0)
   const isSpared = counts.every(({ category }) => category !== 'validity')
   return scoreOf(counts, isServable || isSpared).score
