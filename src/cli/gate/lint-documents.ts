@@ -96,7 +96,8 @@ function toRaw(file: string, finding: LintReport['findings'][number]): RawDocume
 
 function toDocument({ file, report }: Linted, findings: readonly ReportFinding[], minimum: number): ReportDocument {
   const counted = countedScore(report, findings)
-  return { file, score: { value: report.score, counted, minimum }, findings, notes: notesOf(report) }
+  const score = { value: report.score, counted, minimum, coverage: report.coverage }
+  return { file, score, findings, notes: notesOf(report) }
 }
 
 /** Returns the score without findings that are ignored or known. */
@@ -115,10 +116,9 @@ function countedScore({ score, costs, isServable }: LintReport, findings: readon
 }
 
 function notesOf({ coverage, omitted }: LintReport): readonly string[] {
-  const { operations = 0, of = 0, failed = [] } = coverage ?? {}
+  const { failed = [] } = coverage ?? {}
   return [
     ...(omitted > 0 ? [`${omitted} more findings are not listed`] : []),
-    ...(operations < of ? [`Spectral's rules checked ${operations} of ${of} operations: the document is large`] : []),
     ...failed.map(({ rule, detail }) => `${rule} could not be applied: ${detail}`),
   ]
 }

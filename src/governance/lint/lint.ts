@@ -30,7 +30,7 @@ export interface LintResult extends Score {
   readonly omitted: number
   /** Coverage of the Spectral rules; null if the document cannot be served, so that no rule was applied. */
   readonly coverage: Coverage | null
-  /** What to correct first: the rules by the points that the score rises without their findings. */
+  /** Rules to correct first, by the points that the score rises without their findings. */
   readonly recommendations: readonly Recommendation[]
 }
 

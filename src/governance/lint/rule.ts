@@ -9,7 +9,7 @@ export interface Rule {
   readonly severity: FindingSeverity
   readonly message: string
   readonly advice: string
-  /** What the density of its findings is relative to: paths, or request schemas of a type; operations if it is not given. */
+  /** Places that the density of its findings is relative to: paths, or request schemas of a type; operations if it is not given. */
   readonly per?: 'path' | 'string' | 'array' | 'integer' | 'object'
   /** Yields each violation: a pointer, with its own message if the rule's is not specific enough. */
   find(document: LintDocument): Iterable<string | { readonly pointer: string; readonly message: string }>

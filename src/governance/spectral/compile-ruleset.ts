@@ -28,7 +28,7 @@ interface ActiveRule {
   readonly severity: FindingSeverity
   /** Null if the author of the rule gives no advice. */
   readonly advice: string | null
-  /** What the rule checks: a tenant's rule may follow any reference; a known one does not depend on those between schemas. */
+  /** A custom rule may follow any reference; a known one does not depend on those between schemas. */
   readonly kind: 'custom' | 'unresolved' | 'resolved'
   readonly definition: Word | RuleDefinition
 }
