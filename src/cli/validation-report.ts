@@ -33,6 +33,7 @@ export function toValidationReport(result: ValidationResult, file: string, minim
       isFailure: false,
     })),
   ]
-  const document = { file, score: { value: score, counted: score, minimum }, findings: shown, notes: [] }
+  const { coverage } = result.compliance
+  const document = { file, score: { value: score, counted: score, minimum, coverage }, findings: shown, notes: [] }
   return { command: 'validate', documents: [document], troubles: [], notes: [] }
 }

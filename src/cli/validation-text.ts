@@ -1,7 +1,7 @@
 /** Validation results as text: findings with their location, breaking changes, and recommended fixes. */
 
 import { toPlain } from './report/escape.ts'
-import { showScore } from './report/report.ts'
+import { describeGap, showScore } from './report/report.ts'
 import { reasonsAgainst, type ShownFinding, type ValidationResult } from './validation-result.ts'
 
 export interface TextOptions {
@@ -31,13 +31,13 @@ export function toText(result: ValidationResult, { file, minScore, colour }: Tex
         .map(([name, points]) => `${name} ${points}`)
         .join('   ')}`,
     ),
+    ...unseen(compliance.coverage).map((text) => paint('warning', text)),
     '',
     ...findings.slice(0, FINDINGS_MAX).map((finding, index) => {
       const { severity, message, rule } = finding
       return `  ${places[index]!.padEnd(width)}  ${paint(severity, severity.padEnd(7))}  ${toPlain(message)}  ${paint('dim', rule)}`
     }),
     ...more(findings, compliance.omitted).map((text) => paint('dim', text)),
-    ...unseen(compliance.coverage).map((text) => paint('dim', text)),
     ...section(
       'Changes from the previous version',
       breakingChanges.map(
@@ -71,10 +71,10 @@ function more(findings: readonly ShownFinding[], omitted: number): readonly stri
 /** Parts of the document that Spectral's rules did not check. */
 function unseen(coverage: ValidationResult['compliance']['coverage']): readonly string[] {
   if (coverage === null) return []
-  const { operations, of, failed } = coverage
+  const gap = describeGap(coverage)
   return [
-    ...(operations < of ? [`  Spectral's rules checked ${operations} of ${of} operations: the document is large`] : []),
-    ...failed.map(({ rule, detail }) => `  ${rule} could not be applied: ${toPlain(detail)}`),
+    ...(gap === '' ? [] : [`  ${gap}`]),
+    ...coverage.failed.map(({ rule, detail }) => `  ${rule} could not be applied: ${toPlain(detail)}`),
   ]
 }
 

@@ -2,7 +2,7 @@
 
 import { fromBase64 } from '../command/commands.ts'
 import type { Compliance } from '../programmes/compliance.ts'
-import { FINDING_CATEGORIES, type Finding } from '../governance/finding.ts'
+import { FINDING_CATEGORIES } from '../governance/finding.ts'
 import type { LintReport } from '../governance/lint/linter.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { base64, DOCUMENT_BODY_BYTES_MAX, named, nullable, object, text } from './schemas.ts'
@@ -43,7 +43,20 @@ const change = object({
     description: 'Every operation that the change affects, such as `POST /cards`; empty: the API as a whole.',
   },
 })
-const cost = object({ rule: text, category, severity: level, count, cost: points })
+const cost = object({
+  rule: text,
+  category,
+  severity: level,
+  count,
+  weight: { ...points, description: 'Points that the rule costs at a density of 1.' },
+  density: {
+    type: 'number',
+    minimum: 0,
+    description:
+      'Findings per operation, path or request schema in which the rule could have one; counts as 1 at most.',
+  },
+  cost: points,
+})
 
 export const VALIDATION_OPERATIONS = {
   validateSpecification: {
@@ -103,8 +116,6 @@ export const VALIDATION_OPERATIONS = {
   },
 } as const satisfies Operations
 
-const RECOMMENDATIONS_MAX = 10
-
 export function validationHandlers({
   compliance,
 }: {
@@ -124,22 +135,23 @@ export function bandOf(score: number): 'clean' | 'attention' | 'drift' {
   return score >= 70 ? 'attention' : 'drift'
 }
 
-function show({ score, findings, byCategory, costs, omitted, isServable, coverage, changes }: LintReport) {
+function show({
+  score,
+  findings,
+  byCategory,
+  costs,
+  omitted,
+  isServable,
+  coverage,
+  changes,
+  recommendations,
+}: LintReport) {
   return {
     score,
     findings,
     compliance: { band: bandOf(score), servable: isServable, categories: byCategory, costs, omitted, coverage },
     breakingChanges: changes,
     security: { score: byCategory.security, findings: findings.filter((finding) => finding.category === 'security') },
-    recommendations: costs.slice(0, RECOMMENDATIONS_MAX).map(({ rule, count: times, cost: gain }) => ({
-      rule,
-      advice: adviceOf(rule, findings),
-      count: times,
-      gain,
-    })),
+    recommendations,
   }
-}
-
-function adviceOf(rule: string, findings: readonly Finding[]): string {
-  return findings.find((finding) => finding.rule === rule)?.advice ?? ''
 }

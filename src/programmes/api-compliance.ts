@@ -1,7 +1,7 @@
 /** Compliance of an API: the scores of its activated documents, and the drift of its implementation from its contract. */
 
 import { toTime } from '../command/commands.ts'
-import { scoreOf, type RuleCount } from '../governance/lint/score.ts'
+import { scoreOf, WEIGHTS, type RuleCount } from '../governance/lint/score.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { DocumentKind, Registry } from '../store/registry.ts'
 import { listAll } from '../command/page.ts'
@@ -36,6 +36,8 @@ export interface ApiComplianceOptions {
 const HISTORY_MAX = 100
 const DRIFTS_MAX = 200
 const RUNTIME_MS = 30 * 86_400_000
+/** Number of drifts that halves the remaining cost of their kind. */
+const HALVING_COUNT = 3
 const DRIFT_SEVERITIES = {
   undeclared_status: 'error',
   undeclared_body: 'warning',
@@ -81,6 +83,9 @@ function countsOf(drifts: readonly DriftBody[]): readonly RuleCount[] {
     rule,
     category: 'design',
     severity: DRIFT_SEVERITIES[rule],
+    weight: WEIGHTS[DRIFT_SEVERITIES[rule]],
     count,
+    // Callers choose the paths of a drift, so that it has no number of places to be relative to.
+    density: 1 - 2 ** (-count / HALVING_COUNT),
   }))
 }

@@ -28,7 +28,6 @@ type Programme = Document<ProgrammeBody>
 type LintProgramme = (programme: Programme, api: string, bytes: Buffer) => Promise<LintReport>
 
 const ERRORS_MAX = 50
-const RECOMMENDATIONS_MAX = 10
 
 export function createLintSteps(options: LintStepsOptions): LintSteps {
   const { registry, compliance } = options
@@ -112,10 +111,6 @@ function toScore({ score, findings, changes }: LintReport): StepResult {
   return { changes: { score, errors, breaking: changes.filter(({ level }) => level === 'breaking').length } }
 }
 
-function toRecommendations({ costs, findings }: LintReport): StepResult {
-  const recommendations = costs.slice(0, RECOMMENDATIONS_MAX).map(({ rule, count, cost: gain }) => {
-    const advice = findings.find((finding) => finding.rule === rule)?.advice ?? ''
-    return { rule, advice, count, gain }
-  })
+function toRecommendations({ recommendations }: LintReport): StepResult {
   return { changes: { recommendations } }
 }

@@ -96,7 +96,8 @@ function toRaw(file: string, finding: LintReport['findings'][number]): RawDocume
 
 function toDocument({ file, report }: Linted, findings: readonly ReportFinding[], minimum: number): ReportDocument {
   const counted = countedScore(report, findings)
-  return { file, score: { value: report.score, counted, minimum }, findings, notes: notesOf(report) }
+  const score = { value: report.score, counted, minimum, coverage: report.coverage }
+  return { file, score, findings, notes: notesOf(report) }
 }
 
 /** Returns the score without findings that are ignored or known. */
@@ -105,17 +106,19 @@ function countedScore({ score, costs, isServable }: LintReport, findings: readon
   if (spared.length === 0) return score
   const byRule = Map.groupBy(spared, ({ rule }) => rule)
   const counts = costs
-    .map((cost) => ({ ...cost, count: cost.count - (byRule.get(cost.rule)?.length ?? 0) }))
+    .map((cost) => {
+      const count = cost.count - (byRule.get(cost.rule)?.length ?? 0)
+      return { ...cost, count, density: (cost.density * count) / cost.count }
+    })
     .filter(({ count }) => count > 0)
   const isSpared = counts.every(({ category }) => category !== 'validity')
   return scoreOf(counts, isServable || isSpared).score
 }
 
 function notesOf({ coverage, omitted }: LintReport): readonly string[] {
-  const { operations = 0, of = 0, failed = [] } = coverage ?? {}
+  const { failed = [] } = coverage ?? {}
   return [
     ...(omitted > 0 ? [`${omitted} more findings are not listed`] : []),
-    ...(operations < of ? [`Spectral's rules checked ${operations} of ${of} operations: the document is large`] : []),
     ...failed.map(({ rule, detail }) => `${rule} could not be applied: ${detail}`),
   ]
 }

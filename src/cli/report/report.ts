@@ -36,6 +36,8 @@ export interface ReportScore {
   /** The score without ignored and known findings, which is compared with `minimum`. */
   readonly counted: number
   readonly minimum: number
+  /** The part of the document that Spectral's rules checked; null: no rule was applied. */
+  readonly coverage: { readonly operations: number; readonly of: number } | null
 }
 
 /** Position in a file, from 1. */
@@ -100,9 +102,15 @@ export function verdictOf(document: ReportDocument): string {
   return reasons.length === 0 ? 'good' : `not good enough: ${reasons.join(', ')}`
 }
 
-export function describeScore({ value, counted, minimum }: ReportScore): string {
+export function describeScore({ value, counted, minimum, coverage }: ReportScore): string {
   const less = counted === value ? '' : ` (${showScore(counted)} without ignored and known findings)`
-  return `${showScore(value)} of 100${less}${minimum > 0 ? `; asked for ${minimum}` : ''}`
+  const gap = coverage === null ? '' : describeGap(coverage)
+  return `${showScore(value)} of 100${less}${minimum > 0 ? `; asked for ${minimum}` : ''}${gap === '' ? '' : `; ${gap}`}`
+}
+
+/** Empty if all operations were checked. */
+export function describeGap({ operations, of }: { readonly operations: number; readonly of: number }): string {
+  return operations < of ? `Spectral's rules checked ${operations} of ${of} operations` : ''
 }
 
 /** Rounds the score down to one decimal place: a score below the minimum never looks as if it reached it. */

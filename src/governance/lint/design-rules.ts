@@ -45,6 +45,7 @@ function returnsList({ responses }: LintOperation): boolean {
 export const DESIGN_RULES: readonly Rule[] = [
   {
     id: 'path-spelling',
+    per: 'path',
     category: 'design',
     severity: 'warning',
     message: 'The path is not in lower case with hyphens, or its style differs from the other paths.',
@@ -61,6 +62,7 @@ export const DESIGN_RULES: readonly Rule[] = [
   },
   {
     id: 'path-trailing-slash',
+    per: 'path',
     category: 'design',
     severity: 'warning',
     message: 'The path ends with a slash.',
@@ -71,6 +73,7 @@ export const DESIGN_RULES: readonly Rule[] = [
   },
   {
     id: 'path-verb',
+    per: 'path',
     category: 'design',
     severity: 'info',
     message: 'The path contains a verb that the HTTP method already expresses.',

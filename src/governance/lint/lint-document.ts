@@ -32,6 +32,11 @@ export interface LintSchema extends Located {
   readonly isRequest: boolean
 }
 
+export function typeIs(schema: LintSchema, wanted: string): boolean {
+  const { type } = schema.fields
+  return type === wanted || (Array.isArray(type) && type.includes(wanted))
+}
+
 const REFERENCES_MAX = 16
 const SCHEMAS_MAX = 200_000
 

@@ -7,23 +7,23 @@
 
 import { createHash } from 'node:crypto'
 import { Problem, type ProblemPointer } from '../../domain/problem.ts'
-import type { Fields } from '../../json/fields.ts'
 import { toSwaggerSpots } from '../convert/swagger-pointer.ts'
 import { parseDocumentBytes } from '../parse-document.ts'
-import type { Coverage } from '../spectral/engine.ts'
+import type { Budget, Coverage, UncheckedRule } from '../spectral/engine.ts'
 import { EMPTY_RULESET, severityIn, type RulesetDocument } from '../ruleset-document.ts'
 import { judge } from '../serving/verdict.ts'
 import type { JudgedSpecification } from '../specification.ts'
-import { COVERAGE_RULES, gapsOf, unfinished } from './coverage-rules.ts'
+import { COVERAGE_RULES, gapCounts, gapSpots, unfinished } from './coverage-rules.ts'
 import { DEPLOYMENT_RULES } from './deployment-rules.ts'
 import { DESIGN_RULES } from './design-rules.ts'
 import { DOCUMENTATION_RULES } from './documentation-rules.ts'
 import { compareFindings, FINDINGS_MAX, type Finding, type Spot } from '../finding.ts'
-import { toLintDocument } from './lint-document.ts'
+import { toLintDocument, type LintDocument } from './lint-document.ts'
 import { ORIGIN_RULES } from './origin-rules.ts'
 import { findPlaces } from './places.ts'
 import type { Rule } from './rule.ts'
-import { scoreOf, type RuleCount, type Score } from './score.ts'
+import { countRules, placesOf, uncheckedWeight } from './rule-counts.ts'
+import { gainsOf, scoreOf, type Gain, type RuleCount, type Score } from './score.ts'
 import { SECURITY_RULES } from './security-rules.ts'
 
 export interface LintResult extends Score {
@@ -34,6 +34,12 @@ export interface LintResult extends Score {
   readonly omitted: number
   /** Coverage of the Spectral rules; null if the document cannot be served, so that no rule was applied. */
   readonly coverage: Coverage | null
+  /** Rules to correct first, by the points that the score rises without their findings. */
+  readonly recommendations: readonly Recommendation[]
+}
+
+export interface Recommendation extends Gain {
+  readonly advice: string
 }
 
 interface ServableOptions {
@@ -41,6 +47,8 @@ interface ServableOptions {
   readonly onOwnResult?: (partial: LintResult) => void
   /** A cap on findings; the rest is counted. */
   readonly findingsMax?: number
+  /** Bounds of the work of the Spectral rules. */
+  readonly budget?: Budget
 }
 
 const RULES: readonly Rule[] = [
@@ -53,6 +61,8 @@ const RULES: readonly Rule[] = [
 /** All rules that run outside Spectral. */
 export const OWN_RULES: readonly Omit<Rule, 'find'>[] = [...RULES, ...COVERAGE_RULES]
 
+const PER: ReadonlyMap<string, Rule['per']> = new Map(RULES.map(({ id, per }) => [id, per]))
+const RECOMMENDATIONS_MAX = 10
 const VALIDITY = { rule: 'valid', category: 'validity', severity: 'error' } as const
 const VALIDITY_ADVICE = 'Correct the document; the gateway serves valid documents only.'
 
@@ -61,28 +71,29 @@ export async function lint(bytes: Uint8Array, ruleset: RulesetDocument = EMPTY_R
   return 'faults' in read ? lintUnservable(bytes, read.faults) : lintServable(bytes, read, ruleset)
 }
 
-/**
- * Lints a document that can be served; `bytes` give the findings their positions. */
+/** Lints a document that can be served; `bytes` give the findings their positions. */
 export async function lintServable(
   bytes: Uint8Array,
   { document, swagger, operations, mediaType }: JudgedSpecification,
   ruleset: RulesetDocument,
-  { onOwnResult = () => {}, findingsMax = FINDINGS_MAX }: ServableOptions = {},
+  { onOwnResult = () => {}, findingsMax = FINDINGS_MAX, budget }: ServableOptions = {},
 ): Promise<LintResult> {
-  const own = [...spotsIn(document, ruleset)]
+  const lintDocument = toLintDocument(document)
+  const own = [...spotsIn(lintDocument, ruleset)]
+  const places = placesOf(lintDocument)
   const text = new TextDecoder().decode(bytes)
-  const resultOf = (spots: readonly Spot[], coverage: Coverage): LintResult =>
-    toResult(toSwaggerSpots(swagger, [...spots, ...gapSpots(coverage, ruleset)]), {
-      coverage,
-      text,
-      isJson: mediaType === 'application/json',
-      findingsMax,
-    })
-  onOwnResult(resultOf(own, unfinished(operations.length)))
+  const resultOf = (spots: readonly Spot[], coverage: Coverage, unchecked: readonly UncheckedRule[]): LintResult => {
+    const found = countRules(spots, (rule) => places[PER.get(rule) ?? 'operation'])
+    const counts = [...found, ...gapCounts(coverage, ruleset, uncheckedWeight(unchecked, found))]
+    const isJson = mediaType === 'application/json'
+    const shown = toSwaggerSpots(swagger, [...spots, ...gapSpots(coverage, ruleset)])
+    return toResult(shown, { coverage, counts, text, isJson, findingsMax })
+  }
+  onOwnResult(resultOf(own, unfinished(operations.length), []))
   // Imported on demand: loading takes a third of a second.
   const { judgeBySpectral } = await import('../spectral/engine.ts')
-  const { findings, ...coverage } = await judgeBySpectral(document, operations, ruleset)
-  return resultOf([...own, ...findings], coverage)
+  const { findings, coverage, unchecked } = await judgeBySpectral(document, operations, ruleset, budget)
+  return resultOf([...own, ...findings], coverage, unchecked)
 }
 
 export async function readToLint(
@@ -103,17 +114,17 @@ function toFaultSpot({ pointer, detail }: ProblemPointer): Spot {
 
 export function lintUnservable(bytes: Uint8Array, faults: readonly Spot[], findingsMax = FINDINGS_MAX): LintResult {
   const parsed = parseDocumentBytes(bytes)
+  const counts = countRules(faults, () => 1)
   if ('fault' in parsed) {
-    const result = toResult(faults, { coverage: null, text: '', isJson: false, findingsMax })
+    const result = toResult(faults, { coverage: null, counts, text: '', isJson: false, findingsMax })
     // A document that does not parse has no pointers, but may have a position.
     return { ...result, findings: result.findings.map((finding) => ({ ...finding, ...parsed.place })) }
   }
   const isJson = parsed.mediaType === 'application/json'
-  return toResult(faults, { coverage: null, text: new TextDecoder().decode(bytes), isJson, findingsMax })
+  return toResult(faults, { coverage: null, counts, text: new TextDecoder().decode(bytes), isJson, findingsMax })
 }
 
-function* spotsIn(fields: Fields, ruleset: RulesetDocument): Iterable<Spot> {
-  const document = toLintDocument(fields)
+function* spotsIn(document: LintDocument, ruleset: RulesetDocument): Iterable<Spot> {
   for (const { id: rule, category, severity: own, message, advice, find } of RULES) {
     const severity = severityIn(ruleset, rule, own, own)
     if (severity === 'off') continue
@@ -124,21 +135,15 @@ function* spotsIn(fields: Fields, ruleset: RulesetDocument): Iterable<Spot> {
   }
 }
 
-function* gapSpots(coverage: Coverage, ruleset: RulesetDocument): Iterable<Spot> {
-  for (const { id: rule, category, severity: own, message, advice } of gapsOf(coverage)) {
-    const severity = severityIn(ruleset, rule, own, own)
-    if (severity !== 'off') yield { rule, category, severity, message, advice, pointer: '' }
-  }
-}
-
 interface ResultOptions {
   readonly coverage: Coverage | null
+  readonly counts: readonly RuleCount[]
   readonly text: string
   readonly isJson: boolean
   readonly findingsMax: number
 }
 
-function toResult(spots: readonly Spot[], { coverage, text, isJson, findingsMax }: ResultOptions): LintResult {
+function toResult(spots: readonly Spot[], { coverage, counts, text, isJson, findingsMax }: ResultOptions): LintResult {
   const isServable = coverage !== null
   const sorted = [...spots].sort(compareFindings)
   const shown = sorted.slice(0, findingsMax)
@@ -148,22 +153,23 @@ function toResult(spots: readonly Spot[], { coverage, text, isJson, findingsMax 
     shown.map(({ pointer }) => pointer),
   )
   return {
-    ...scoreOf(countsOf(sorted), isServable),
+    ...scoreOf(counts, isServable),
     isServable,
     findings: shown
       .map((spot) => ({ ...spot, ...placeOf(spot.pointer), fingerprint: fingerprintOf(spot), principle: null }))
       .sort(compareFindings),
     omitted: sorted.length - shown.length,
     coverage,
+    recommendations: recommend(spots, gainsOf(counts, isServable)),
   }
 }
 
-function countsOf(spots: readonly Spot[]): readonly RuleCount[] {
-  const counts = new Map<string, RuleCount>()
-  for (const { rule, category, severity } of spots) {
-    counts.set(rule, { rule, category, severity, count: (counts.get(rule)?.count ?? 0) + 1 })
-  }
-  return [...counts.values()]
+/** Adds the advice of the rules; a gap that the ruleset turns off has none and is left out. */
+function recommend(spots: readonly Spot[], gains: readonly Gain[]): readonly Recommendation[] {
+  const advices = new Map(spots.map(({ rule, advice }) => [rule, advice]))
+  return gains
+    .flatMap((gain) => (advices.has(gain.rule) ? [{ ...gain, advice: advices.get(gain.rule)! }] : []))
+    .slice(0, RECOMMENDATIONS_MAX)
 }
 
 /** Depends on rule and pointer only, so that it survives changes of other lines. */

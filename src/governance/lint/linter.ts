@@ -30,7 +30,8 @@ export interface LinterOptions {
   readonly findingsMax?: number
 }
 
-const DEADLINE_MS = 5_000
+/** A last resort: the work is bounded by what is visited, which takes some 10 s at most on an idle machine. */
+const DEADLINE_MS = 30_000
 
 /** Lints on threads of its own. */
 export function createLinter(options: Omit<ThreadPoolOptions, 'entry'> & Omit<LinterOptions, 'pool'>): Linter {

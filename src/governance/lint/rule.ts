@@ -9,6 +9,8 @@ export interface Rule {
   readonly severity: FindingSeverity
   readonly message: string
   readonly advice: string
+  /** Places that the density of its findings is relative to: paths, or request schemas of a type; operations if it is not given. */
+  readonly per?: 'path' | 'string' | 'array' | 'integer' | 'object'
   /** Yields each violation: a pointer, with its own message if the rule's is not specific enough. */
   find(document: LintDocument): Iterable<string | { readonly pointer: string; readonly message: string }>
 }

@@ -1,22 +1,33 @@
 /**
  * The compliance score of a document, 0 to 100.
  *
- *   cost of a rule with n findings = weight × (1 − 2^(−n ÷ 3)), weight = 25 for errors, 8 for warnings, 2 for hints
+ *   density of a rule = its findings ÷ the operations (or paths, or request schemas) in which it could have one; at most 1
+ *   cost of a rule    = weight × density, weight = 25 for errors, 8 for warnings, 4 for hints
  *   score = 100 × ∏ (1 − cost ÷ 100), over all rules, rounded down to a tenth
  *
- * One more finding never raises the score. The size of the document has no effect: operations without findings do
- * not dilute the others, and a large document loses at most the weight of each rule. A document that cannot be
- * served scores 0.
+ * One more finding never raises the score. A finding outside of the operations and schemas, for example on `info` or `servers`,
+ * concerns all of them: its density is 1. A document that cannot be served scores 0.
  */
 
 import { FINDING_CATEGORIES, type FindingCategory, type FindingSeverity } from '../finding.ts'
 
-/** The number of findings of a rule. */
+/** The findings of a rule. */
 export interface RuleCount {
   readonly rule: string
   readonly category: FindingCategory
   readonly severity: FindingSeverity
   readonly count: number
+  /** Points that the rule costs at a density of 1. */
+  readonly weight: number
+  /** Findings per place in which the rule could have one; may exceed 1. */
+  readonly density: number
+}
+
+export interface Gain {
+  readonly rule: string
+  readonly count: number
+  /** Points by which the score rises without the findings of the rule. */
+  readonly gain: number
 }
 
 export interface Score {
@@ -26,13 +37,15 @@ export interface Score {
   readonly costs: readonly (RuleCount & { readonly cost: number })[]
 }
 
-const WEIGHTS: Readonly<Record<FindingSeverity, number>> = { error: 25, warning: 8, info: 2 }
-/** Number of findings that halves the remaining cost of a rule. */
-const HALVING_COUNT = 3
+export const WEIGHTS: Readonly<Record<FindingSeverity, number>> = { error: 25, warning: 8, info: 4 }
+/** Keeps the logarithm of a rule that costs all points finite. */
+const LEAST = 1e-9
+/** Parts of a document that concern all operations. */
+const COMMON = /^(?:\/(?:info|servers|tags|security|externalDocs|components\/securitySchemes)(?:\/|$)|$)/
 
 export function scoreOf(counts: readonly RuleCount[], isServable: boolean): Score {
   const score = isServable ? total(counts) : 0
-  const logs = counts.map((each) => -Math.log(1 - costOf(each)))
+  const logs = counts.map((each) => -Math.log(Math.max(LEAST, 1 - fractionOf(each))))
   const sum = logs.reduce((all, log) => all + log, 0)
   const missing = 100 - score
   return {
@@ -49,11 +62,28 @@ export function scoreOf(counts: readonly RuleCount[], isServable: boolean): Scor
   }
 }
 
+/** Returns what each rule would gain if its findings were corrected, highest gain first. */
+export function gainsOf(counts: readonly RuleCount[], isServable: boolean): readonly Gain[] {
+  const { score } = scoreOf(counts, isServable)
+  return counts
+    .map(({ rule, category, count }) => {
+      const rest = counts.filter((each) => each.rule !== rule)
+      const isServed = isServable || (category === 'validity' && rest.every((each) => each.category !== 'validity'))
+      return { rule, count, gain: Math.round((scoreOf(rest, isServed).score - score) * 10) / 10 }
+    })
+    .sort((a, b) => b.gain - a.gain || (a.rule < b.rule ? -1 : 1))
+}
+
+/** Returns the share of a rule's places that one finding takes. */
+export function shareOf(pointer: string, places: number): number {
+  return COMMON.test(pointer) ? 1 : 1 / Math.max(1, places)
+}
+
 function total(counts: readonly RuleCount[]): number {
-  const product = counts.reduce((all, each) => all * (1 - costOf(each)), 1)
+  const product = counts.reduce((all, each) => all * (1 - fractionOf(each)), 1)
   return Math.floor(product * 1_000 + 1e-9) / 10
 }
 
-function costOf({ severity, count }: RuleCount): number {
-  return (WEIGHTS[severity] / 100) * (1 - 2 ** (-count / HALVING_COUNT))
+function fractionOf({ weight, density }: RuleCount): number {
+  return (weight / 100) * Math.min(1, density)
 }

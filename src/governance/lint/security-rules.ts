@@ -1,7 +1,7 @@
 /** Rules from the OWASP API Security Top 10 (2023), as far as a document can show a risk. */
 
 import { fieldsOf } from '../../json/fields.ts'
-import type { LintDocument, LintOperation, LintSchema } from './lint-document.ts'
+import { typeIs, type LintDocument, type LintOperation } from './lint-document.ts'
 import type { Rule } from './rule.ts'
 
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
@@ -10,11 +10,6 @@ const SECRET_NAME = /^(?:access_?token|api_?key|auth|client_?secret|jwt|pass(?:w
 const SECRET_VALUE =
   /AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36}|sk_live_[A-Za-z0-9]{16,}|xox[baprs]-[A-Za-z0-9-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY-----|AIza[0-9A-Za-z_-]{35}|whsec_[A-Za-z0-9+/=]{24,}/
 const NUMERIC: ReadonlySet<unknown> = new Set(['integer', 'number'])
-
-function typeIs(schema: LintSchema, wanted: string): boolean {
-  const { type } = schema.fields
-  return type === wanted || (Array.isArray(type) && type.includes(wanted))
-}
 
 function declares({ responses }: LintOperation, status: string): boolean {
   return responses.some((each) => each.status === status || each.status === '4XX' || each.status === 'default')
@@ -146,6 +141,7 @@ export const SECURITY_RULES: readonly Rule[] = [
   },
   {
     id: 'security-mass-assignment',
+    per: 'object',
     category: 'security',
     severity: 'warning',
     message: 'The request schema accepts properties of any name (API3).',
@@ -158,6 +154,7 @@ export const SECURITY_RULES: readonly Rule[] = [
   },
   {
     id: 'security-unbounded-string',
+    per: 'string',
     category: 'security',
     severity: 'info',
     message: 'The request schema accepts a string of any length (API4).',
@@ -172,6 +169,7 @@ export const SECURITY_RULES: readonly Rule[] = [
   },
   {
     id: 'security-unbounded-array',
+    per: 'array',
     category: 'security',
     severity: 'info',
     message: 'The request schema accepts an array of any length (API4).',
@@ -184,6 +182,7 @@ export const SECURITY_RULES: readonly Rule[] = [
   },
   {
     id: 'security-unbounded-number',
+    per: 'integer',
     category: 'security',
     severity: 'info',
     message: 'The request schema accepts an integer of any size (API4).',

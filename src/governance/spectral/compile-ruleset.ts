@@ -20,7 +20,7 @@ export interface CompiledRuleset {
   /** Returns a ruleset for the engine with some of the rules. Throws Spectral's own errors if a rule is invalid. */
   only(rules: readonly string[]): Ruleset
   /** Returns the properties of an active rule. */
-  describe(rule: string): Pick<ActiveRule, 'category' | 'severity' | 'advice'>
+  describe(rule: string): Omit<ActiveRule, 'definition'>
 }
 
 interface ActiveRule {
@@ -28,6 +28,8 @@ interface ActiveRule {
   readonly severity: FindingSeverity
   /** Null if the author of the rule gives no advice. */
   readonly advice: string | null
+  /** A custom rule may follow any reference; a known one does not depend on those between schemas. */
+  readonly kind: 'custom' | 'unresolved' | 'resolved'
   readonly definition: Word | RuleDefinition
 }
 
@@ -63,9 +65,11 @@ export function compileRuleset(document: RulesetDocument): CompiledRuleset {
 function compile(document: RulesetDocument): CompiledRuleset {
   const active = new Map<string, ActiveRule>()
   const added = extended(document)
-  for (const { id, category, severity: own, standard, leftOut, description } of KNOWN_RULES) {
+  for (const { id, category, severity: own, standard, leftOut, description, isResolved } of KNOWN_RULES) {
     const severity = severityIn(document, id, added.has(id) ? own : leftOut === null ? standard : 'off', own)
-    if (severity !== 'off') active.set(id, { category, severity, advice: description, definition: WORDS[severity] })
+    const kind = isResolved ? 'resolved' : 'unresolved'
+    if (severity !== 'off')
+      active.set(id, { category, severity, advice: description, kind, definition: WORDS[severity] })
   }
   for (const [name, given] of Object.entries(document.rules)) {
     if (!isDefinition(given)) continue
@@ -73,7 +77,7 @@ function compile(document: RulesetDocument): CompiledRuleset {
     const severity = ownSeverityOf(given['severity'])
     const advice = given['description'] === undefined ? null : String(given['description'])
     const definition = toDefinition(given, WORDS[severity], document.formats)
-    active.set(name, { category: 'design', severity, advice, definition })
+    active.set(name, { category: 'design', severity, advice, kind: 'custom', definition })
   }
   return {
     rules: [...active.keys()],

@@ -9,36 +9,66 @@
 
 import { createHash } from 'node:crypto'
 import { fieldsOf, type Fields } from '../../json/fields.ts'
-import { escapePointer, resolvePointer } from '../../json/references.ts'
-import type { DeclaredOperation } from '../operations.ts'
+import { resolvePointer } from '../../json/references.ts'
+import { readOperations, type DeclaredOperation } from '../operations.ts'
+import { fold } from './fold.ts'
+import { createSizing } from './sizing.ts'
 
 export interface Excerpt {
-  /** A copy that may be changed; null: no part of the document fits. */
+  /** Null: no part of the document fits. */
   readonly document: Fields | null
   /** Number of operations in the excerpt, and in the document. */
   readonly operations: number
   readonly of: number
 }
 
-/** The look-up of a reference costs time beyond its target. */
-const REFERENCE_VALUES = 8
-/** The engine compiles a schema for each example that it checks. */
-const EXAMPLE_FACTOR = 4
-/** The engine compares each value of an `enum` with every other. */
-const ENUM_SQUARES = 1_000
-const ONE: Size = { values: 1, checked: 0 }
-const ENDLESS: Size = { values: Infinity, checked: 0 }
-/** Within the size of the stack; a deeper value exceeds any bound. */
-const DEPTH_MAX = 2_000
+/** Number of operations that are tried although they do not fit. */
+const MISSES_MAX = 50
 
+/** Returns as much as fits with all references expanded. */
 export function excerptOf(document: Fields, operations: readonly DeclaredOperation[], stepsMax: number): Excerpt {
   const sizeOf = createSizing(document, stepsMax)
-  const of = operations.length
-  if (sizeOf(document) <= stepsMax) return { document: inert(document) as Fields, operations: of, of }
+  if (sizeOf(document) <= stepsMax) return { document, operations: operations.length, of: operations.length }
+  const costOf = ({ fields, shared }: DeclaredOperation): number => sizeOf([fields, shared])
+  return select(document, operations, { stepsMax, sizeOf, costOf, take: () => {} })
+}
 
+/** Returns as much as fits if each schema is visited once. */
+export function foldedExcerptOf(document: Fields, operations: readonly DeclaredOperation[], stepsMax: number): Excerpt {
+  const folded = fold(document)
+  const sizeOf = createSizing(folded, stepsMax)
+  if (sizeOf(folded) <= stepsMax) return { document, operations: operations.length, of: operations.length }
+  const components = new Components(document)
+  const byPointer = new Map(readOperations(folded, []).map((operation) => [operation.pointer, operation]))
+  const costOf = ({ pointer, fields, shared }: DeclaredOperation): number => {
+    const { fields: own = fields, shared: others = shared } = byPointer.get(pointer) ?? {}
+    const added = components.reachedFrom([fields, shared])
+    return sizeOf([own, others]) + added.reduce((sum, at) => sum + sizeOf(resolvePointer(folded, at)), 0)
+  }
+  return select(document, operations, {
+    stepsMax,
+    sizeOf,
+    costOf,
+    take: ({ fields, shared }) => components.take(components.reachedFrom([fields, shared])),
+  })
+}
+
+interface Selection {
+  readonly stepsMax: number
+  readonly sizeOf: (value: unknown) => number
+  readonly costOf: (operation: DeclaredOperation) => number
+  /** Called for each operation that was selected. */
+  readonly take: (operation: DeclaredOperation) => void
+}
+
+function select(
+  document: Fields,
+  operations: readonly DeclaredOperation[],
+  { stepsMax, sizeOf, costOf, take }: Selection,
+): Excerpt {
+  const of = operations.length
   let left = stepsMax
-  const fits = (value: unknown): boolean => {
-    const size = sizeOf(value)
+  const fits = (size: number): boolean => {
     if (size > left) return false
     left -= size
     return true
@@ -48,22 +78,26 @@ export function excerptOf(document: Fields, operations: readonly DeclaredOperati
   const isExtension = ([key]: [string, unknown]): boolean => key.startsWith('x-')
   const head = Object.entries(rest).filter((entry) => !isExtension(entry))
   // Without these, the operations that refer to them would have false findings.
-  if (!fits([head, securitySchemes])) return { document: null, operations: 0, of }
-  head.push(...Object.entries(rest).filter((entry) => isExtension(entry) && fits(entry)))
-  const chosen: DeclaredOperation[] = []
+  if (!fits(sizeOf([head, securitySchemes]))) return { document: null, operations: 0, of }
+  head.push(...Object.entries(rest).filter((entry) => isExtension(entry) && fits(sizeOf(entry))))
+  const chosen = new Set<DeclaredOperation>()
+  let misses = 0
   for (const operation of [...operations].sort((a, b) => compare(orderOf(a), orderOf(b)))) {
-    if (fits([operation.fields, operation.shared])) chosen.push(operation)
+    if (fits(costOf(operation))) {
+      chosen.add(operation)
+      take(operation)
+    } else if (++misses === MISSES_MAX) break
   }
   // Restores the order of the document.
-  const kept = new Set(chosen)
   const paths: Record<string, Record<string, unknown>> = {}
-  for (const { path, method, fields, shared } of operations.filter((operation) => kept.has(operation))) {
+  for (const { path, method, fields, shared } of operations.filter((operation) => chosen.has(operation))) {
     paths[path] ??= shared.length > 0 ? { parameters: shared } : {}
     paths[path][method.toLowerCase()] = fields
   }
-  const components = reachable(document, paths)
-  const excerpt = { ...Object.fromEntries(head), paths, components: { ...components, securitySchemes } }
-  return { document: inert(excerpt) as Fields, operations: kept.size, of }
+  const components = new Components(document)
+  components.take(components.reachedFrom(paths))
+  const excerpt = { ...Object.fromEntries(head), paths, components: { ...components.toFields(), securitySchemes } }
+  return { document: excerpt, operations: chosen.size, of }
 }
 
 function orderOf({ method, path }: DeclaredOperation): string {
@@ -74,117 +108,49 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Uses Spectral's own test to tell a schema from an object with members of the same names. */
-function isTyped(value: object): boolean {
-  return ['type', 'properties', 'items', 'enum', 'format'].some((key) => Object.hasOwn(value, key))
-}
+/** The components that operations refer to, directly and indirectly. */
+class Components {
+  readonly #document: Fields
+  /** By reference, such as `#/components/schemas/Card`. */
+  readonly #taken = new Set<string>()
 
-interface Size {
-  /** With references expanded. */
-  readonly values: number
-  /** Size of the schemas that examples are validated against, counted once per validation. */
-  readonly checked: number
-}
+  constructor(document: Fields) {
+    this.#document = document
+  }
 
-/**
- * Returns a function that counts the values of a part of the document as the engine visits them. A cycle is
- * followed once.
- */
-function createSizing(document: Fields, stepsMax: number): (value: unknown) => number {
-  const known = new Map<string, Size>()
-
-  function size(value: unknown, depth: number): Size {
-    if (typeof value !== 'object' || value === null) return ONE
-    if (depth > DEPTH_MAX) return ENDLESS
-    const reference = (value as Fields)['$ref']
-    if (typeof reference === 'string') return sizeAt(reference, depth)
-    let values = 1
-    let checked = 0
-    let bySchema: Size | null = null
-    const { enum: names } = value as Fields
-    if (Array.isArray(names)) values += (names.length * names.length) / ENUM_SQUARES
-    for (const [key, inner] of Object.entries(value)) {
-      const of = size(inner, depth + 1)
-      if (key === 'schema') bySchema = of
-      values += of.values
-      checked += of.checked
+  /** Returns references to the components that `value` refers to and that are not taken yet. */
+  reachedFrom(value: unknown): readonly string[] {
+    const found = new Set<string>()
+    const open: unknown[] = [value]
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      if (typeof next !== 'object' || next === null) continue
+      const reference = (next as Fields)['$ref']
+      const at = typeof reference === 'string' ? /^#\/components\/[^/]+\/[^/]+/.exec(reference)?.[0] : undefined
+      if (at !== undefined && !found.has(at) && !this.#taken.has(at)) {
+        found.add(at)
+        open.push(resolvePointer(this.#document, at))
+      }
+      for (const inner of Object.values(next)) if (inner !== undefined) open.push(inner)
     }
-    const { example, examples, default: standard } = value as Fields
-    if (bySchema !== null && (example !== undefined || examples !== undefined)) checked += bySchema.values
-    else if (isTyped(value) && (example !== undefined || standard !== undefined)) checked += values
-    return { values, checked }
+    return [...found]
   }
 
-  function sizeAt(reference: string, depth: number): Size {
-    const found = known.get(reference)
-    if (found !== undefined) return found
-    known.set(reference, ONE)
-    const { values, checked } = size(resolvePointer(document, reference), depth + 1)
-    // Above the bound the exact size does not matter.
-    const result = {
-      values: Math.min(values + REFERENCE_VALUES, stepsMax + 1),
-      checked: Math.min(checked, stepsMax + 1),
+  take(references: readonly string[]): void {
+    for (const reference of references) this.#taken.add(reference)
+  }
+
+  toFields(): Fields {
+    // A section may be named `__proto__`: as a member of a plain object it would replace the prototype.
+    const sections = new Map<string, [name: string, target: unknown][]>()
+    for (const reference of this.#taken) {
+      const [, , section = '', name = ''] = reference.split('/')
+      const entry: [string, unknown] = [unescape(name), resolvePointer(this.#document, reference)]
+      const entries = sections.get(section)
+      if (entries === undefined) sections.set(section, [entry])
+      else entries.push(entry)
     }
-    known.set(reference, result)
-    return result
-  }
-
-  return (value) => {
-    const { values, checked } = size(value, 0)
-    return values + EXAMPLE_FACTOR * checked
+    return Object.fromEntries([...sections].map(([section, entries]) => [section, Object.fromEntries(entries)]))
   }
 }
 
-/** Returns the components that the paths refer to, directly and indirectly. */
-function reachable(document: Fields, paths: unknown): Record<string, Record<string, unknown>> {
-  // A section may be named `__proto__`: as a member of a plain object it would replace the prototype.
-  const components = new Map<string, [name: string, target: unknown][]>()
-  const seen = new Set<string>()
-  const open: unknown[] = [paths]
-  for (let value = open.pop(); value !== undefined; value = open.pop()) {
-    if (typeof value !== 'object' || value === null) continue
-    const reference = (value as Fields)['$ref']
-    const [, section, name] =
-      typeof reference === 'string' ? (/^#\/components\/([^/]+)\/([^/]+)/.exec(reference) ?? []) : []
-    if (section !== undefined && name !== undefined && !seen.has(`${section}/${name}`)) {
-      seen.add(`${section}/${name}`)
-      const target = resolvePointer(document, `#/components/${section}/${name}`)
-      const key = name.replaceAll('~1', '/').replaceAll('~0', '~')
-      const targets = components.get(section)
-      if (targets === undefined) components.set(section, [[key, target]])
-      else targets.push([key, target])
-      open.push(target)
-    }
-    for (const inner of Object.values(value)) if (inner !== undefined) open.push(inner)
-  }
-  return Object.fromEntries([...components].map(([section, targets]) => [section, Object.fromEntries(targets)]))
-}
-
-/** Spectral evaluates `#{{…}}` if a text of the document gets into a message. */
-const EVALUATED = /#(?=\{\{)/g
-const MARK = '#\uE000'
-
-function inert(value: unknown): unknown {
-  if (typeof value === 'string') return value.replace(EVALUATED, MARK)
-  if (Array.isArray(value)) return value.map(inert)
-  if (typeof value !== 'object' || value === null) return value
-  const copy: Record<string, unknown> = {}
-  for (const [key, inner] of Object.entries(value)) {
-    // `__proto__` is data like any other name.
-    Object.defineProperty(copy, key.replace(EVALUATED, MARK), {
-      value: inert(inner),
-      enumerable: true,
-      writable: true,
-      configurable: true,
-    })
-  }
-  return copy
-}
-
-/** Returns the text as it is in the document. */
-export function original(text: string): string {
-  return text.replaceAll(MARK, '#')
-}
-
-export const pointerOf = (path: readonly (string | number)[]): string =>
-  path.map((part) => `/${escapePointer(original(String(part)))}`).join('')
+const unescape = (name: string): string => name.replaceAll('~1', '/').replaceAll('~0', '~')

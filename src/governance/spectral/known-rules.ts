@@ -21,6 +21,8 @@ export interface KnownRule {
   /** Why the rule does not apply by default; null: it applies. */
   readonly leftOut: string | null
   readonly description: string
+  /** False: the rule checks the document with its references as they are. */
+  readonly isResolved: boolean
 }
 
 export const SPECTRAL_OAS = spectralRulesets.oas as RulesetDefinition
@@ -96,7 +98,7 @@ export const KNOWN_RULES: readonly KnownRule[] = [SPECTRAL_OAS, SPECTRAL_OWASP]
   .map(([id, definition]) => toRule(id, definition as RuleDefinition))
   .sort((a, b) => (a.id < b.id ? -1 : 1))
 
-function toRule(id: string, { description, message, severity, recommended }: RuleDefinition): KnownRule {
+function toRule(id: string, { description, message, severity, recommended, resolved }: RuleDefinition): KnownRule {
   const isRecommended = recommended !== false
   const covered = COVERED[id]
   const own = ownSeverityOf(severity)
@@ -112,5 +114,6 @@ function toRule(id: string, { description, message, severity, recommended }: Rul
     description: ([description, message].find((text) => text?.trim() && !text.includes('{{')) ?? MISSING[id] ?? id)
       .trim()
       .split('\n')[0]!,
+    isResolved: resolved !== false,
   }
 }

@@ -59,19 +59,47 @@ export const FUNCTIONS: Readonly<Record<string, IFunction>> = {
 } as Record<string, IFunction>
 
 interface SchemaCompiler {
-  new (options?: { readonly code?: object }): object
+  new (options?: { readonly code?: object }): { compile(schema: unknown, isMeta?: boolean): unknown }
 }
 
-/** Spectral creates its schema compilers itself and has no option for the engine of their patterns. */
+const SCHEMAS_KEPT = 2_000
+const SCHEMA_TEXT_MAX = 20_000
+
+/**
+ * Spectral creates its schema compilers itself, with no option for the engine of their patterns. It compiles a copy of the schema
+ * for each example; equal schemas are compiled once, which takes a fifth of the time.
+ */
 export function makeSchemasLinear(): void {
   const require = createRequire(createRequire(import.meta.url).resolve('@stoplight/spectral-functions'))
   for (const name of ['ajv', 'ajv/dist/2019', 'ajv/dist/2020', 'ajv-draft-04']) {
     const module = require(name) as { default: SchemaCompiler }
     module.default = class extends module.default {
+      readonly #validators = new Map<string, unknown>()
+
       constructor(options: { readonly code?: object } = {}) {
         super({ ...options, code: { ...options.code, regExp: linearRegExp } })
       }
+
+      override compile(schema: unknown, isMeta?: boolean): unknown {
+        const text = textOf(schema)
+        if (text === null || text.length > SCHEMA_TEXT_MAX) return super.compile(schema, isMeta)
+        const found = this.#validators.get(text)
+        if (found !== undefined) return found
+        if (this.#validators.size >= SCHEMAS_KEPT) this.#validators.clear()
+        const made = super.compile(schema, isMeta)
+        this.#validators.set(text, made)
+        return made
+      }
     }
+  }
+}
+
+/** Returns null for a schema that contains itself. */
+function textOf(schema: unknown): string | null {
+  try {
+    return JSON.stringify(schema)
+  } catch {
+    return null
   }
 }
 

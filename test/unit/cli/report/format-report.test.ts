@@ -78,6 +78,15 @@ describe('Every format', () => {
     expect(JSON.parse(write('json', report))).toMatchObject({ exitCode: code })
   })
 
+  it.each(['text', 'markdown', 'html'] as const)('names the part that was checked beside the score in %s', (format) => {
+    const whole = write(format, reportOf('good'))
+    expect(whole).not.toContain('rules checked')
+    const headline = write(format)
+      .split('\n')
+      .find((line) => line.includes('79.9 of 100'))
+    expect(headline).toMatch(/rules checked 3 of 9 operations/)
+  })
+
   it('lists only what fails if it is quiet', () => {
     const report = reportOf('failing finding')
     const mixed = {

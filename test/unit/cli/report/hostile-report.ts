@@ -24,7 +24,7 @@ export const hostileReport: Report = {
   documents: [
     {
       file: `a ${HOSTILE}.yaml`,
-      score: { value: 79.96, counted: 90, minimum: 95 },
+      score: { value: 79.96, counted: 90, minimum: 95, coverage: { operations: 3, of: 9 } },
       findings: [
         finding,
         { ...finding, severity: 'warning', isFailure: false },
@@ -41,7 +41,7 @@ export const hostileReport: Report = {
 
 /** Reports with each exit code. */
 export function reportOf(kind: 'good' | 'failing finding' | 'low score' | 'trouble'): Report {
-  const score = { value: 80, counted: 80, minimum: kind === 'low score' ? 90 : 80 }
+  const score = { value: 80, counted: 80, minimum: kind === 'low score' ? 90 : 80, coverage: null }
   const findings = [{ ...finding, isFailure: kind === 'failing finding' }]
   const troubles = kind === 'trouble' ? [{ file: 'b.yaml', message: 'b.yaml is empty.' }] : []
   return { command: 'lint', documents: [{ file: 'a.yaml', score, findings, notes: [] }], troubles, notes: [] }

@@ -38,6 +38,29 @@ export function clean(
   }
 }
 
+const AWFUL_OPERATION: Json = {
+  parameters: [
+    { name: 'password', in: 'query', schema: { type: 'string' } },
+    { name: 'count', in: 'query', schema: { type: 'integer' } },
+  ],
+  responses: { 500: { description: 'no' } },
+}
+
+/**
+ * A document with most flaws: passwords in the query, plain http, no ids, summaries, security and successful responses, verbs in
+ * the paths.
+ */
+export const AWFUL: Json = {
+  openapi: '3.0.3',
+  info: { title: 'Awful', version: '1.0.0' },
+  servers: [{ url: 'http://awful.example' }],
+  paths: {
+    '/getUser': { get: AWFUL_OPERATION },
+    '/create_User': { post: AWFUL_OPERATION },
+    '/deleteUser': { get: AWFUL_OPERATION },
+  },
+}
+
 export const bytesOf = (document: unknown): Buffer => Buffer.from(JSON.stringify(document, null, 2))
 
 export const AT = '/paths/~1gift-cards~1{id}/get'

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { lint } from '../../../../src/governance/lint/lint.ts'
+import { lint, lintServable, readToLint } from '../../../../src/governance/lint/lint.ts'
+import { countRules } from '../../../../src/governance/lint/rule-counts.ts'
+import { gainsOf, scoreOf, WEIGHTS, type RuleCount } from '../../../../src/governance/lint/score.ts'
 import { createRandom } from '../../../random.ts'
-import { bytesOf, clean, query, type Json } from './clean-document.ts'
+import { AWFUL, bytesOf, clean, query, type Json } from './clean-document.ts'
 
 describe('the score', () => {
   it('never rises with one more finding, and the costs add up to the missing points', async () => {
@@ -35,33 +37,91 @@ describe('the score', () => {
     }
   })
 
-  it('does not depend on the number of operations without findings', async () => {
+  it('falls by the share of the operations that have a finding', async () => {
     const bad = clean({ operation: { summary: undefined } })
     const paths = bad['paths'] as Json
     const good = (clean()['paths'] as Json)['/gift-cards/{id}'] as Json
-    const padded = {
-      ...bad,
-      paths: {
-        ...paths,
-        ...Object.fromEntries(
-          Array.from({ length: 50 }, (_, index) => [
-            `/pads-${index}/{id}`,
-            { get: { ...(good['get'] as Json), operationId: `pad${index}` } },
-          ]),
-        ),
-      },
-    }
+    const more = Object.fromEntries(
+      Array.from({ length: 9 }, (_, index) => [
+        `/pads-${index}/{id}`,
+        { get: { ...(good['get'] as Json), operationId: `pad${index}` } },
+      ]),
+    )
+    const padded = { ...bad, paths: { ...paths, ...more } }
 
-    expect((await lint(bytesOf(padded))).score).toBe((await lint(bytesOf(bad))).score)
+    expect((await lint(bytesOf(bad))).score).toBe(92)
+    expect((await lint(bytesOf(padded))).score).toBe(99.2)
   })
 
-  it('of real documents matches the snapshot', async () => {
+  it('of an awful document is below 40', async () => {
+    const { score, isServable } = await lint(bytesOf(AWFUL))
+    expect(isServable).toBe(true)
+    expect(score).toBeLessThan(40)
+  })
+
+  it('of the sample matches the snapshot', async () => {
     const root = join(import.meta.dirname, '../../../..')
-    const of = async (path: string) => {
-      const { score, byCategory, costs, omitted } = await lint(readFileSync(join(root, path)))
-      return { score, byCategory, costs: costs.map(({ rule, count }) => `${rule} ${count}`), omitted }
+    const { score, byCategory, costs, omitted } = await lint(
+      readFileSync(join(root, 'src/sample/payments.openapi.yaml')),
+    )
+    const counts = costs.map(({ rule, count }) => `${rule} ${count}`)
+    expect({ score, byCategory, costs: counts, omitted }).toMatchSnapshot()
+  })
+
+  it('is the product of what the rules cost, as in the example of the documentation', () => {
+    const count = (rule: string, severity: 'error' | 'warning' | 'info', density: number): RuleCount => ({
+      rule,
+      severity,
+      category: 'design',
+      count: 1,
+      weight: WEIGHTS[severity],
+      density,
+    })
+    const counts = [count('success-response', 'error', 1 / 10), count('operation-summary', 'warning', 5 / 10)]
+    counts.push(count('info-contact', 'info', 1))
+
+    expect(scoreOf(counts, true).score).toBe(89.8)
+    expect(gainsOf(counts, true)).toEqual([
+      { rule: 'info-contact', count: 1, gain: 3.8 },
+      { rule: 'operation-summary', count: 1, gain: 3.8 },
+      { rule: 'success-response', count: 1, gain: 2.3 },
+    ])
+  })
+
+  it('is not lowered by removing findings, nor raised by adding them', () => {
+    for (let seed = 1; seed <= 200; seed++) {
+      const random = createRandom(seed)
+      const severities = ['error', 'warning', 'info'] as const
+      const spots = Array.from({ length: 40 }, (_, at) => {
+        const rule = random.below(6)
+        const severity = severities[rule % 3]!
+        const pointer = random.below(8) === 0 ? '/info' : `/paths/~1p${at}/get`
+        return { rule: `r${rule}`, category: 'design' as const, severity, message: 'm', advice: 'a', pointer }
+      })
+      const scores = spots.map(
+        (_, end) =>
+          scoreOf(
+            countRules(spots.slice(0, end), () => 7),
+            true,
+          ).score,
+      )
+      expect(scores, `seed ${seed}`).toEqual(scores.toSorted((a, b) => b - a))
     }
-    expect(await of('src/sample/payments.openapi.yaml')).toMatchSnapshot('sample')
-    expect(await of('node_modules/@octokit/openapi/generated/api.github.com.json')).toMatchSnapshot('github')
+  })
+})
+
+describe('a recommendation', () => {
+  it('has advice although no finding of its rule is shown, and the first one raises the score most', async () => {
+    const result = await lint(bytesOf(AWFUL))
+    const gains = result.recommendations.map(({ gain }) => gain)
+    expect(gains).toEqual(gains.toSorted((a, b) => b - a))
+    expect(result.recommendations[0]?.gain).toBeGreaterThan(0)
+
+    const read = await readToLint(bytesOf(AWFUL))
+    if ('faults' in read) throw new Error('the document must be servable')
+    const capped = await lintServable(bytesOf(AWFUL), read, { rules: {} }, { findingsMax: 1 })
+    expect(capped.findings).toHaveLength(1)
+    expect(capped.recommendations).toEqual(result.recommendations)
+    expect(capped.recommendations.every(({ advice }) => advice.length > 0)).toBe(true)
   })
 })

@@ -1,0 +1,53 @@
+/**
+ * Lints the real documents of the tests and writes their table to `docs/governance.md`.
+ *
+ *   node bench/real-documents.ts
+ *
+ * The time is processor time, so that other programs on the machine hardly change it.
+ */
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { lint, lintServable, readToLint } from '../src/governance/lint/lint.ts'
+import { readOperations } from '../src/governance/operations.ts'
+import type { Fields } from '../src/json/fields.ts'
+import { readRealDocument, REAL_DOCUMENTS } from '../test/fixtures/real-documents.ts'
+
+const FILE = join(import.meta.dirname, '../docs/governance.md')
+const HEAD = '| Document | Operations | Time (s) | Score | Faults |\n| --- | --: | --: | --: | --: |\n'
+const END = '\n\n'
+
+async function rowOf(document: (typeof REAL_DOCUMENTS)[number]): Promise<string> {
+  const bytes = readRealDocument(document)
+  const before = process.cpuUsage()
+  const read = await readToLint(bytes)
+  const score = 'faults' in read ? await scoreOfFaulty(bytes, document.path) : (await lint(bytes)).score
+  const { user, system } = process.cpuUsage(before)
+  const faults = 'faults' in read ? read.faults.length : 0
+  const operations = readOperations(fieldsOf(bytes, document.path), []).length
+  const shown = faults > 0 ? `(${score.toFixed(1)})` : score.toFixed(1)
+  return `| ${document.name} | ${operations} | ${((user + system) / 1e6).toFixed(1)} | ${shown} | ${faults} |`
+}
+
+/** The score that the document would have without its faults. */
+async function scoreOfFaulty(bytes: Buffer, path: string): Promise<number> {
+  const document = fieldsOf(bytes, path)
+  const specification = { document, operations: readOperations(document, []), mediaType: 'application/json' } as never
+  return (await lintServable(Buffer.alloc(0), specification, { rules: {} }, { findingsMax: 0 })).score
+}
+
+function fieldsOf(bytes: Buffer, path: string): Fields {
+  return (path.endsWith('.json') ? JSON.parse(bytes.toString()) : parse(bytes.toString())) as Fields
+}
+
+await lint(Buffer.from('openapi: 3.0.0\ninfo: {title: t, version: 1.0.0}\npaths: {/a: {get: {responses: {}}}}\n'))
+const rows: string[] = []
+for (const document of REAL_DOCUMENTS) {
+  rows.push(await rowOf(document))
+  process.stdout.write(`${rows.at(-1)}\n`)
+}
+const text = readFileSync(FILE, 'utf8')
+const start = text.indexOf(HEAD) + HEAD.length
+const end = text.indexOf(END, start)
+writeFileSync(FILE, `${text.slice(0, start)}${rows.join('\n')}${text.slice(end)}`)
