@@ -24,7 +24,7 @@ export interface PreviousDocument {
   readonly nowMs: number
 }
 
-/** What commands need to know about a document: small, however large the document is. */
+/** The facts of a document that commands need: few, however large the document is. */
 export interface ReadDocument {
   readonly technicalName: string
   readonly title: string
