@@ -1,4 +1,4 @@
-/** Reads documents for commands on the document threads, since a large document would block the main thread for seconds. */
+/** Reads documents for commands on the document thread, since a large document would block the main thread for seconds. */
 
 import type { Change } from '../governance/compare/change.ts'
 import { jobKind } from '../jobs/job-kind.ts'

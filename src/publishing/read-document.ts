@@ -1,4 +1,4 @@
-/** The work of the document reader, executed on a document thread. */
+/** The work of the document reader, executed on the document thread. */
 
 import { compareDocuments } from '../governance/compare/compare-documents.ts'
 import { readSpecification, type Specification } from '../governance/specification.ts'
