@@ -8,6 +8,8 @@ import { Problem } from '../domain/problem.ts'
 
 /** The validation and decoding of larger bodies take as long as their parsing, so other requests are served in between. */
 const LARGE_BYTES_MIN = 1024 * 1024
+/** Enough turns of the event loop for the requests that have arrived meanwhile. */
+const TURNS = 8
 
 export function installJsonBody(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
@@ -17,7 +19,7 @@ export function installJsonBody(app: FastifyInstance): void {
     const text = body.toString()
     if (body.length < LARGE_BYTES_MIN) return parse(request, text, done)
     const value = parsePlain(body as Buffer, text)
-    if (value !== undefined) return inNextTurn(() => done(null, value))
+    if (value !== undefined) return afterTurns(TURNS, () => done(null, value))
     return parse(request, text, done)
   })
   app.addHook('preParsing', async ({ headers }) => {
@@ -37,7 +39,6 @@ function parsePlain(body: Buffer, text: string): unknown {
   }
 }
 
-/** The first callback runs in the current turn of the event loop, before other requests. */
-function inNextTurn(task: () => void): void {
-  setImmediate(() => setImmediate(task))
+function afterTurns(turns: number, task: () => void): void {
+  setImmediate(() => (turns === 0 ? task() : afterTurns(turns - 1, task)))
 }
